@@ -1,0 +1,212 @@
+//! Caveats: what could spoil a number, said beside it, with advice.
+
+/// Something that limits what a figure may be taken to mean. Its id is stable and in the records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Caveat {
+    /// Built without optimisation: wall-clock figures are too slow.
+    DebugBuild,
+    /// The emulated drive's figures are its model's, in virtual time, not a product's.
+    Emulated,
+    /// A value of the emulated drive was calibrated to a published figure; it confirms nothing.
+    Calibrated,
+    /// Not all freed bytes were discarded before the window closed.
+    DiscardsIncomplete,
+    /// The filesystem sent no discards: it is not mounted to, or a layer below takes none.
+    NoDiscard,
+    /// Other processes used the device during the measurement.
+    OtherLoad,
+    /// The stall did not end before the window closed: the figure is a lower bound.
+    WindowTooShort,
+    /// The load could not be issued on schedule by this machine.
+    LateSchedule,
+    /// The device is not a physical SSD (a loop device, a virtual disk): its TRIM is its host's.
+    NotAPhysicalSsd,
+    /// The effect is not distinguishable from that of deleting an empty file.
+    Noise,
+    /// Data went through the page cache.
+    BufferedIo,
+    /// The interval is missing because there are too few points.
+    TooFewPoints,
+    /// The file was scattered over many extents; each is a discard of its own.
+    Fragmented,
+    /// Commands failed during the measurement.
+    CommandsFailed,
+    /// The placebo itself stalled; the baseline is unsteady.
+    UnsteadyBaseline,
+    /// Nothing was deleted: every deletion was a placebo, on request.
+    PlaceboOnly,
+    /// The drive was measured after a planted fault.
+    PlantedFault,
+}
+
+/// Id, meaning and advice of one caveat.
+struct Text {
+    caveat: Caveat,
+    id: &'static str,
+    meaning: &'static str,
+    advice: &'static str,
+}
+
+/// One row of the table below.
+const fn text(
+    caveat: Caveat,
+    id: &'static str,
+    meaning: &'static str,
+    advice: &'static str,
+) -> Text {
+    Text { caveat, id, meaning, advice }
+}
+
+const TABLE: [Text; 17] = [
+    text(Caveat::DebugBuild, "debug-build", "built without optimisation", "build with `--release`"),
+    text(
+        Caveat::Emulated,
+        "emulated",
+        "figures of a model in virtual time, not of a product",
+        "measure the real drive to learn about it",
+    ),
+    text(
+        Caveat::Calibrated,
+        "calibrated",
+        "a value of this profile was fitted to the published figure that it reproduces",
+        "read the profile's sources with `trimbench list profiles --explain NAME`",
+    ),
+    text(
+        Caveat::DiscardsIncomplete,
+        "discards-incomplete",
+        "not all freed bytes were discarded before the window closed",
+        "give a longer `--window`, or find out what holds the discards back",
+    ),
+    text(
+        Caveat::NoDiscard,
+        "no-discard",
+        "the filesystem sent no discards for the deleted files",
+        "mount with `-o discard`, or use `--mode trim` to measure fstrim",
+    ),
+    text(
+        Caveat::OtherLoad,
+        "other-load",
+        "something else used the device during the measurement",
+        "stop other work on this disk and run again",
+    ),
+    text(
+        Caveat::WindowTooShort,
+        "window-too-short",
+        "the stall had not ended when the window closed; the figure is a lower bound",
+        "give a longer `--window`",
+    ),
+    text(
+        Caveat::LateSchedule,
+        "late-schedule",
+        "this machine issued the load late",
+        "lower `--rate`, or give the machine less other work",
+    ),
+    text(
+        Caveat::NotAPhysicalSsd,
+        "not-a-physical-ssd",
+        "the device is virtual: what its TRIM costs is decided by its host",
+        "measure on the physical drive",
+    ),
+    text(
+        Caveat::Noise,
+        "noise",
+        "not distinguishable from deleting an empty file",
+        "use larger files or more repetitions",
+    ),
+    text(
+        Caveat::BufferedIo,
+        "buffered-io",
+        "data went through the page cache, which hides stalls",
+        "use a filesystem that supports O_DIRECT",
+    ),
+    text(
+        Caveat::TooFewPoints,
+        "too-few-points",
+        "too few points for an interval",
+        "use at least 3 sizes and 3 repetitions",
+    ),
+    text(
+        Caveat::Fragmented,
+        "fragmented",
+        "files were scattered over many extents, each a discard of its own",
+        "use an emptier filesystem",
+    ),
+    text(
+        Caveat::CommandsFailed,
+        "commands-failed",
+        "commands failed during the measurement",
+        "look into the kernel's log for errors of this device",
+    ),
+    text(
+        Caveat::UnsteadyBaseline,
+        "unsteady-baseline",
+        "deleting an empty file stalled the load too, and unevenly",
+        "stop other work on this machine and run again",
+    ),
+    text(
+        Caveat::PlaceboOnly,
+        "placebo-only",
+        "nothing was deleted: this run measures the method's own noise",
+        "leave out `--placebo-only` to measure deletions",
+    ),
+    text(
+        Caveat::PlantedFault,
+        "planted-fault",
+        "faults were planted on request: this run tests the method, not the drive",
+        "leave out `--fault` to measure the drive",
+    ),
+];
+
+impl Caveat {
+    fn text(self) -> &'static Text {
+        TABLE.iter().find(|text| text.caveat == self).expect("every caveat has its row: tested")
+    }
+
+    /// The stable name in records and on the command line.
+    pub fn id(self) -> &'static str {
+        self.text().id
+    }
+
+    /// What is wrong or limited, as a phrase.
+    pub fn meaning(self) -> &'static str {
+        self.text().meaning
+    }
+
+    /// What to do about it.
+    pub fn advice(self) -> &'static str {
+        self.text().advice
+    }
+
+    /// The caveat of this id; `None` for ids of later versions.
+    pub fn from_id(id: &str) -> Option<Self> {
+        TABLE.iter().find(|text| text.id == id).map(|text| text.caveat)
+    }
+
+    /// Whether a figure with this caveat is invalid, and the run ends with
+    /// [`crate::exit::INVALID`].
+    pub fn invalidates(self) -> bool {
+        matches!(
+            self,
+            Self::DiscardsIncomplete
+                | Self::NoDiscard
+                | Self::WindowTooShort
+                | Self::CommandsFailed
+                | Self::LateSchedule
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_caveat_has_exactly_one_row_and_id() {
+        for (index, text) in TABLE.iter().enumerate() {
+            assert_eq!(text.caveat as usize, index, "{}", text.id);
+            assert_eq!(Caveat::from_id(text.id), Some(text.caveat));
+        }
+        assert_eq!(Caveat::from_id("from-the-future"), None);
+    }
+}

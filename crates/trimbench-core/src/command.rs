@@ -1,0 +1,250 @@
+//! What is asked of a target, and what it answers.
+
+use std::fmt;
+
+use crate::units::{Blocks, Bytes, Instant, LbaRange};
+
+/// The caller's name for an outstanding command; unique among the outstanding ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tag(pub u32);
+
+/// The caller's name for a file of a file target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileId(pub u32);
+
+/// A command to a block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockCommand {
+    /// Read the range.
+    Read(LbaRange),
+    /// Write the range with incompressible data.
+    Write(LbaRange),
+    /// Tell the device that the range is no longer needed.
+    Discard(LbaRange),
+    /// Make all completed writes durable.
+    Flush,
+}
+
+/// A command to a filesystem. Offsets and lengths are bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileCommand {
+    /// Make an empty file.
+    Create {
+        /// The new file.
+        file: FileId,
+    },
+    /// Write incompressible data over `[offset, offset + length)`, past the page cache.
+    Write {
+        /// Which file.
+        file: FileId,
+        /// First byte.
+        offset: Bytes,
+        /// How much.
+        length: Bytes,
+    },
+    /// Read `[offset, offset + length)`, past the page cache.
+    Read {
+        /// Which file.
+        file: FileId,
+        /// First byte.
+        offset: Bytes,
+        /// How much.
+        length: Bytes,
+    },
+    /// Cut the file to `length`.
+    Truncate {
+        /// Which file.
+        file: FileId,
+        /// The size afterwards.
+        length: Bytes,
+    },
+    /// Free `[offset, offset + length)` and keep the size.
+    PunchHole {
+        /// Which file.
+        file: FileId,
+        /// First byte.
+        offset: Bytes,
+        /// How much.
+        length: Bytes,
+    },
+    /// Remove the file.
+    Unlink {
+        /// Which file.
+        file: FileId,
+    },
+    /// Make the file durable.
+    Fsync {
+        /// Which file.
+        file: FileId,
+    },
+    /// Make the whole filesystem durable.
+    SyncFilesystem,
+    /// Have the filesystem discard its free space (FITRIM), all of it.
+    TrimFreeSpace,
+}
+
+/// What class of work a command is, for statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OperationKind {
+    /// Data is read.
+    Read,
+    /// Data is written.
+    Write,
+    /// Data is declared unneeded.
+    Discard,
+    /// Earlier writes are made durable.
+    Flush,
+    /// Names and sizes change.
+    Metadata,
+}
+
+impl OperationKind {
+    /// Every kind, in the order of reports.
+    pub const ALL: [Self; 5] =
+        [Self::Read, Self::Write, Self::Discard, Self::Flush, Self::Metadata];
+
+    /// The stable name in records.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Discard => "discard",
+            Self::Flush => "flush",
+            Self::Metadata => "metadata",
+        }
+    }
+}
+
+/// What the runner needs to know of a command.
+pub trait Operation: Copy + fmt::Debug {
+    /// Its class.
+    fn kind(&self) -> OperationKind;
+}
+
+impl Operation for BlockCommand {
+    #[inline]
+    fn kind(&self) -> OperationKind {
+        match self {
+            Self::Read(_) => OperationKind::Read,
+            Self::Write(_) => OperationKind::Write,
+            Self::Discard(_) => OperationKind::Discard,
+            Self::Flush => OperationKind::Flush,
+        }
+    }
+}
+
+impl Operation for FileCommand {
+    fn kind(&self) -> OperationKind {
+        match self {
+            Self::Read { .. } => OperationKind::Read,
+            Self::Write { .. } => OperationKind::Write,
+            Self::PunchHole { .. } | Self::TrimFreeSpace => OperationKind::Discard,
+            Self::Fsync { .. } | Self::SyncFilesystem => OperationKind::Flush,
+            Self::Create { .. } | Self::Truncate { .. } | Self::Unlink { .. } => {
+                OperationKind::Metadata
+            }
+        }
+    }
+}
+
+/// An error number of the operating system; prints by name (`EIO`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errno(pub i32);
+
+impl Errno {
+    /// Input or output error.
+    pub const EIO: Self = Self(5);
+    /// No such device: it vanished.
+    pub const ENODEV: Self = Self(19);
+    /// No space left on the device.
+    pub const ENOSPC: Self = Self(28);
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.0 {
+            1 => "EPERM (operation not permitted)",
+            2 => "ENOENT (no such file or directory)",
+            5 => "EIO (input/output error)",
+            6 => "ENXIO (no such device or address)",
+            9 => "EBADF (bad file descriptor)",
+            12 => "ENOMEM (out of memory)",
+            13 => "EACCES (permission denied)",
+            16 => "EBUSY (device or resource busy)",
+            19 => "ENODEV (no such device)",
+            22 => "EINVAL (invalid argument)",
+            24 => "EMFILE (too many open files)",
+            25 => "ENOTTY (not supported by this device)",
+            27 => "EFBIG (file too large)",
+            28 => "ENOSPC (no space left on device)",
+            30 => "EROFS (read-only file system)",
+            95 => "EOPNOTSUPP (operation not supported)",
+            110 => "ETIMEDOUT (timed out)",
+            117 => "EUCLEAN (the filesystem needs repair)",
+            121 => "EREMOTEIO (remote I/O error)",
+            122 => "EDQUOT (disk quota exceeded)",
+            other => return write!(formatter, "errno {other}"),
+        };
+        formatter.write_str(name)
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// As asked.
+    Done,
+    /// The target reported an error.
+    Failed(Errno),
+}
+
+/// The end of one command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The name that the caller gave it.
+    pub tag: Tag,
+    /// When it ended, on the target's clock.
+    pub at: Instant,
+    /// How it ended.
+    pub status: Status,
+}
+
+/// A command that a target does not take. A programmer's or planner's error: nothing was started.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Rejected {
+    /// The range ends beyond the device: plan within `Capabilities::medium`.
+    #[error("{range:?} ends beyond the device of {capacity:?}")]
+    OutOfRange {
+        /// The range asked for.
+        range: LbaRange,
+        /// What there is.
+        capacity: Blocks,
+    },
+    /// A discard is larger than the device takes: split at `Capabilities::discard_max`.
+    #[error("a discard of {length} is larger than the device's limit of {maximum}")]
+    DiscardTooLarge {
+        /// Asked for.
+        length: Bytes,
+        /// Allowed.
+        maximum: Bytes,
+    },
+    /// The target cannot do this at all: ask `Capabilities` first.
+    #[error("this target does not support {operation}")]
+    Unsupported {
+        /// What was asked.
+        operation: &'static str,
+    },
+    /// The file was never created, or is gone.
+    #[error("file {} does not exist on this target", file.0)]
+    UnknownFile {
+        /// The file asked for.
+        file: FileId,
+    },
+    /// The operating system refused the submission itself.
+    #[error("the kernel refused to take the command: {errno}")]
+    Kernel {
+        /// Its reason.
+        errno: Errno,
+    },
+}

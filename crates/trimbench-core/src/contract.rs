@@ -1,0 +1,252 @@
+//! The contracts: models are told the time, targets own it, workloads say what to do when.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::command::{Completion, FileId, OperationKind, Rejected, Tag};
+use crate::units::{BlockSize, Bytes, Instant, Nanos};
+
+/// Something passive that takes commands and is told the time: the emulated SSD, the modelled
+/// filesystem, layers that plant faults.
+///
+/// Time never runs backwards: `now` of successive calls to `submit` and `advance` never falls, and
+/// never passes over `next_event`.
+pub trait Model {
+    /// What it takes.
+    type Command;
+
+    /// Takes a command at `now`. The tag comes back in its completion.
+    fn submit(&mut self, now: Instant, tag: Tag, command: Self::Command) -> Result<(), Rejected>;
+
+    /// When something happens next; [`Instant::NEVER`] when idle.
+    fn next_event(&self) -> Instant;
+
+    /// Does everything due up to and including `now` and appends the completions in their order.
+    fn advance(&mut self, now: Instant, out: &mut Vec<Completion>);
+
+    /// Counters, as the kernel's diskstats.
+    fn statistics(&self) -> Statistics;
+
+    /// What it can do.
+    fn capabilities(&self) -> &Capabilities;
+}
+
+/// Something that owns time and is driven by a runner.
+pub trait Target {
+    /// What it takes.
+    type Command;
+
+    /// What it can do, asked once.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// The time on its clock. Between two calls of `reap` a virtual clock stands still.
+    fn now(&self) -> Instant;
+
+    /// Takes a command; never waits.
+    fn submit(&mut self, tag: Tag, command: Self::Command) -> Result<(), Rejected>;
+
+    /// Waits until something completes or `deadline` passes, and appends what completed. The only
+    /// place where time passes. A deadline in the past makes it look without waiting.
+    fn reap(&mut self, deadline: Instant, out: &mut Vec<Completion>);
+
+    /// Counters as the kernel's diskstats; only differences mean something.
+    fn statistics(&self) -> Statistics;
+
+    /// In how many extents the file lies; `None` where the target cannot tell. Each extent is at
+    /// least one discard when the file goes.
+    fn extent_count(&self, _file: FileId) -> Option<u64> {
+        None
+    }
+}
+
+/// Whose time the target's clock shows. The two are never mixed in one figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// A model's.
+    Virtual,
+    /// The wall's.
+    Wall,
+}
+
+/// Whether and how a target does something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// Not at all.
+    None,
+    /// With other means: correct, but its timing is not the real thing's.
+    Emulated,
+    /// As such.
+    Native,
+}
+
+/// What a target stores on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// A block device.
+    Device {
+        /// Bytes that a host can address.
+        capacity: Bytes,
+        /// Unit of addresses.
+        logical_block: BlockSize,
+    },
+    /// A directory on a mounted filesystem.
+    Directory {
+        /// Bytes that may be written before the filesystem counts as full: its free space less a
+        /// reserve that is left alone.
+        available: Bytes,
+        /// Unit in which the filesystem allocates.
+        fs_block: Bytes,
+    },
+}
+
+/// What a target can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Whose time its clock shows.
+    pub clock: Clock,
+    /// What it stores on.
+    pub medium: Medium,
+    /// Whether discards reach something that can act on them.
+    pub discard: Support,
+    /// The largest single discard. Larger ones are for the caller to split.
+    pub discard_max: Bytes,
+    /// Discards are acted on in multiples of this.
+    pub discard_granularity: Bytes,
+    /// Commands that the device works on at once; more wait in the host.
+    pub queue_depth: u32,
+    /// When the discards of a deletion are over.
+    pub drain: DrainRule,
+}
+
+/// Counters of one class of commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassStatistics {
+    /// Commands completed.
+    pub completed: u64,
+    /// Bytes of those commands.
+    pub bytes: Bytes,
+    /// Sum of their times from submission to completion.
+    pub time: Nanos,
+}
+
+/// Counters of a target, in the spirit of `/proc/diskstats`. Monotonic, except the last two fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Reads.
+    pub read: ClassStatistics,
+    /// Writes.
+    pub write: ClassStatistics,
+    /// Discards, as the device completed them.
+    pub discard: ClassStatistics,
+    /// Flushes.
+    pub flush: ClassStatistics,
+    /// Commands submitted and not completed.
+    pub outstanding: u64,
+    /// Bytes freed that the filesystem still means to discard; `None` if it does not say.
+    pub discard_pending: Option<Bytes>,
+}
+
+impl Statistics {
+    /// The counters of `kind`; `None` for kinds that devices do not know.
+    pub fn class_mut(&mut self, kind: OperationKind) -> Option<&mut ClassStatistics> {
+        match kind {
+            OperationKind::Read => Some(&mut self.read),
+            OperationKind::Write => Some(&mut self.write),
+            OperationKind::Discard => Some(&mut self.discard),
+            OperationKind::Flush => Some(&mut self.flush),
+            OperationKind::Metadata => None,
+        }
+    }
+}
+
+/// What a workload wants next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next<C> {
+    /// Submit this. `intended` is when it should have started: response time counts from there, so
+    /// that a stall cannot hide the requests that it held up. Never later than now.
+    Issue {
+        /// When it should start.
+        intended: Instant,
+        /// What to submit.
+        command: C,
+    },
+    /// Nothing before this instant.
+    NotBefore(Instant),
+    /// Nothing until a command completes.
+    Await,
+    /// Nothing ever again.
+    Done,
+}
+
+/// A source of commands. Asked for the next one until it answers something else than
+/// [`Next::Issue`], told of every completion of its own commands.
+pub trait Workload {
+    /// What it issues.
+    type Command;
+
+    /// What to do at `now`.
+    fn next(&mut self, now: Instant) -> Next<Self::Command>;
+
+    /// One of its commands ended at `at`.
+    fn completed(&mut self, command: &Self::Command, at: Instant);
+}
+
+/// What a trim policy answers when it is asked how much may be trimmed now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grant {
+    /// Up to this many bytes now.
+    Bytes(Bytes),
+    /// Nothing until then.
+    Until(Instant),
+    /// Nothing to do.
+    Idle,
+}
+
+/// What makes a filesystem send the discards of freed extents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForceDiscards {
+    /// Nothing beyond the commit that a sync brings (ext4; a block target).
+    Sync,
+    /// An fsync of a dirty file, which forces the log (XFS: `sync` alone leaves them for 30 s).
+    FsyncDirtyFile,
+}
+
+/// When the discards of a deletion are over: how a method drains its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrainRule {
+    /// What to do after the deletion.
+    pub force: ForceDiscards,
+    /// Discards are over when this long has passed without one.
+    pub quiet: Nanos,
+    /// The filesystem may legitimately begin this late.
+    pub latest_start: Nanos,
+    /// Give up after this long.
+    pub timeout: Nanos,
+}
+
+impl DrainRule {
+    /// For block targets: a discard is over when it completes.
+    pub const IMMEDIATE: Self = Self {
+        force: ForceDiscards::Sync,
+        quiet: Nanos::ZERO,
+        latest_start: Nanos::ZERO,
+        timeout: Nanos::from_secs(3_600),
+    };
+}
+
+/// The user's wish to stop, shared between the signal handler and the runner.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// Asks for the end.
+    pub fn request(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the end was asked for.
+    #[inline]
+    pub fn requested(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

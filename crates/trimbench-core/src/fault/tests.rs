@@ -1,0 +1,113 @@
+use super::*;
+use crate::command::BlockCommand;
+use crate::contract::{Clock, DrainRule, Medium, Support, Target};
+use crate::units::{BlockSize, Blocks, Bytes, Lba, LbaRange};
+use crate::virtual_time::Virtual;
+
+/// A device on which every command takes exactly this long, side by side with all others.
+struct Constant {
+    capabilities: Capabilities,
+    latency: Nanos,
+    queue: Vec<(Instant, Tag)>,
+}
+
+impl Constant {
+    fn new(latency: Nanos) -> Self {
+        let capabilities = Capabilities {
+            clock: Clock::Virtual,
+            medium: Medium::Device { capacity: Bytes::gib(1), logical_block: BlockSize::SECTOR },
+            discard: Support::Native,
+            discard_max: Bytes::gib(1),
+            discard_granularity: Bytes(512),
+            queue_depth: 32,
+            drain: DrainRule::IMMEDIATE,
+        };
+        Self { capabilities, latency, queue: Vec::new() }
+    }
+}
+
+impl Model for Constant {
+    type Command = BlockCommand;
+
+    fn submit(&mut self, now: Instant, tag: Tag, _: BlockCommand) -> Result<(), Rejected> {
+        self.queue.push((now + self.latency, tag));
+        Ok(())
+    }
+
+    fn next_event(&self) -> Instant {
+        self.queue.iter().map(|entry| entry.0).min().unwrap_or(Instant::NEVER)
+    }
+
+    fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
+        let (due, later) = self.queue.iter().partition(|entry| entry.0 <= now);
+        self.queue = later;
+        let due: Vec<(Instant, Tag)> = due;
+        out.extend(due.iter().map(|&(at, tag)| Completion { tag, at, status: Status::Done }));
+    }
+
+    fn statistics(&self) -> Statistics {
+        Statistics::default()
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+fn range() -> LbaRange {
+    LbaRange::new(Lba(0), Blocks(8)).unwrap()
+}
+
+fn completion_times(target: &mut Virtual<Faulty<Constant>>, count: usize) -> Vec<(u32, u64)> {
+    let mut out = Vec::new();
+    while out.len() < count {
+        target.reap(Instant::from_start(Nanos::from_secs(100)), &mut out);
+    }
+    out.iter().map(|c| (c.tag.0, c.at.since_start().0)).collect()
+}
+
+fn frozen(freeze: Nanos) -> Virtual<Faulty<Constant>> {
+    let plan = FaultPlan { freeze_on_discard: freeze, fail_from: None };
+    Virtual::new(Faulty::new(Constant::new(Nanos(100)), plan))
+}
+
+#[test]
+fn a_freeze_delays_everything_by_exactly_its_length() {
+    let mut target = frozen(Nanos(1_000));
+    let mut out = Vec::new();
+    target.submit(Tag(0), BlockCommand::Read(range())).unwrap();
+    target.reap(Instant::from_start(Nanos(40)), &mut out);
+    target.submit(Tag(1), BlockCommand::Discard(range())).unwrap();
+    // Within the freeze: the inner clock stands at 40.
+    target.reap(Instant::from_start(Nanos(500)), &mut out);
+    assert!(out.is_empty());
+    target.submit(Tag(2), BlockCommand::Read(range())).unwrap();
+    assert_eq!(completion_times(&mut target, 3), [(0, 1_100), (1, 1_140), (2, 1_140)]);
+    // After it: no delay any more, and the lag stays.
+    target.submit(Tag(3), BlockCommand::Read(range())).unwrap();
+    assert_eq!(completion_times(&mut target, 1), [(3, 1_240)]);
+}
+
+#[test]
+fn overlapping_freezes_run_one_after_the_other() {
+    let mut target = frozen(Nanos(1_000));
+    target.submit(Tag(0), BlockCommand::Discard(range())).unwrap();
+    target.submit(Tag(1), BlockCommand::Discard(range())).unwrap();
+    assert_eq!(completion_times(&mut target, 2), [(0, 2_100), (1, 2_100)]);
+    target.submit(Tag(2), BlockCommand::Discard(range())).unwrap();
+    assert_eq!(completion_times(&mut target, 1), [(2, 3_200)]);
+}
+
+#[test]
+fn a_broken_device_fails_every_command_from_then_on() {
+    let plan =
+        FaultPlan { fail_from: Some(Instant::from_start(Nanos(150))), ..FaultPlan::default() };
+    let mut target = Virtual::new(Faulty::new(Constant::new(Nanos(100)), plan));
+    let mut out = Vec::new();
+    for tag in 0..2 {
+        target.submit(Tag(tag), BlockCommand::Read(range())).unwrap();
+        target.reap(Instant::NEVER, &mut out);
+    }
+    assert_eq!(out[0].status, Status::Done);
+    assert_eq!(out[1].status, Status::Failed(Errno::EIO));
+}

@@ -1,0 +1,32 @@
+//! What everything else in trimbench stands on: units, commands, the contracts, virtual time,
+//! seeded randomness, exit codes and caveats.
+//!
+//! Two contracts hold the program together. A [`Model`] is passive: it is told the time. A
+//! [`Target`] owns time: it passes in [`Target::reap`] only. [`Virtual`] makes a target of any
+//! model; `trimbench-linux` implements [`Target`] on real things. A [`Workload`] says what to
+//! submit and when; the runner in `trimbench-methods` joins the two.
+//!
+//! This crate reads no clock, no file and no environment, and depends on nothing but a generator of
+//! random numbers and a derive for errors.
+
+pub mod caveat;
+pub mod command;
+pub mod contract;
+pub mod exit;
+pub mod fault;
+pub mod rng;
+pub mod trace_hash;
+pub mod units;
+pub mod virtual_time;
+
+pub use caveat::Caveat;
+pub use command::{
+    BlockCommand, Completion, Errno, FileCommand, FileId, Operation, OperationKind, Rejected,
+    Status, Tag,
+};
+pub use contract::{
+    Capabilities, Clock, DrainRule, ForceDiscards, Grant, Interrupt, Medium, Model, Next,
+    Statistics, Support, Target, Workload,
+};
+pub use units::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};
+pub use virtual_time::Virtual;

@@ -1,0 +1,70 @@
+//! Virtual time: a target made of any model.
+
+use crate::command::{Completion, Rejected, Tag};
+use crate::contract::{Capabilities, Model, Statistics, Target};
+use crate::units::Instant;
+
+#[cfg(test)]
+mod tests;
+
+/// A model with a clock. Time jumps from event to event and stands still in between.
+#[derive(Debug)]
+pub struct Virtual<M> {
+    now: Instant,
+    model: M,
+}
+
+impl<M: Model> Virtual<M> {
+    /// Starts the clock at zero.
+    pub fn new(model: M) -> Self {
+        Self { now: Instant::START, model }
+    }
+
+    /// The model, to read its own counters.
+    pub fn model(&self) -> &M {
+        &self.model
+    }
+
+    /// The model, to put it into a stated condition between measurements.
+    pub fn model_mut(&mut self) -> &mut M {
+        &mut self.model
+    }
+}
+
+impl<M: Model> Target for Virtual<M> {
+    type Command = M::Command;
+
+    fn capabilities(&self) -> &Capabilities {
+        self.model.capabilities()
+    }
+
+    #[inline]
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    #[inline]
+    fn submit(&mut self, tag: Tag, command: M::Command) -> Result<(), Rejected> {
+        self.model.submit(self.now, tag, command)
+    }
+
+    #[inline]
+    fn reap(&mut self, deadline: Instant, out: &mut Vec<Completion>) {
+        let before = out.len();
+        while out.len() == before {
+            let event = self.model.next_event();
+            if event > deadline || event == Instant::NEVER {
+                assert!(deadline != Instant::NEVER, "a runner waits for a model that is idle");
+                self.now = self.now.max(deadline);
+                self.model.advance(self.now, out);
+                return;
+            }
+            self.now = self.now.max(event);
+            self.model.advance(self.now, out);
+        }
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.model.statistics()
+    }
+}
