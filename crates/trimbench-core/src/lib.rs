@@ -14,6 +14,7 @@ pub mod command;
 pub mod contract;
 pub mod exit;
 pub mod fault;
+pub mod nearest;
 pub mod rng;
 pub mod trace_hash;
 pub mod units;

@@ -1,0 +1,239 @@
+//! Garbage collection: which superblock to reclaim, and when the flash works for it.
+//!
+//! Model: greedy (the closed superblock with the fewest valid units). The mapping of a victim moves
+//! at once; its flash operations (a read for each program group that holds valid data, programs,
+//! the erase) become a *debt* that the host's writes pay in proportion, so that it is paid when the
+//! space that it freed has been used up (write credits). Idle time pays it too, and then collects
+//! ahead up to a watermark, while the victims are worth it.
+//!
+//! Units: time in `Nanos`, space in mapping units. Source of the greedy bound: [DESN12]; the
+//! formulas that it is tested against are in `docs/model/collector.md`.
+
+use std::collections::VecDeque;
+
+use trimbench_core::{Instant, Nanos};
+
+use crate::config::{RESERVE_SUPERBLOCKS, SsdConfig};
+use crate::counters::{Counters, share_of};
+use crate::mapping::Mapping;
+use crate::nand::Nand;
+
+/// One flash operation that is owed.
+#[derive(Clone, Copy, Debug)]
+enum Owed {
+    Read { die: u32, units: u32 },
+    Program { die: u32 },
+    Erase { die: u32 },
+}
+
+impl Owed {
+    fn die(self) -> u32 {
+        match self {
+            Self::Read { die, .. } | Self::Program { die } | Self::Erase { die } => die,
+        }
+    }
+}
+
+/// The collector.
+#[derive(Debug)]
+pub(crate) struct Collector {
+    debt: VecDeque<Owed>,
+    /// Next unit of the collector's open superblock, and its end; equal when there is none.
+    next: u32,
+    end: u32,
+    program_units: u32,
+    /// Free superblocks below which a host write collects first.
+    low: u64,
+    /// Free superblocks up to which idle time collects.
+    high: u64,
+    /// Valid units up to which a victim is worth idle time.
+    idle_valid_max: u32,
+    idle_after: Nanos,
+}
+
+impl Collector {
+    pub(crate) fn new(config: &SsdConfig) -> Self {
+        let low = RESERVE_SUPERBLOCKS - 1;
+        let units = config.superblock_units();
+        let valid_max = config.collector.idle_valid_max.of(units).min(units - 1);
+        Self {
+            debt: VecDeque::new(),
+            next: 0,
+            end: 0,
+            program_units: u32::try_from(config.program_units()).expect("checked geometry"),
+            low,
+            high: share_of(config.superblocks(), config.collector.idle_free_target, low + 1),
+            idle_valid_max: u32::try_from(valid_max).expect("checked geometry"),
+            idle_after: config.collector.idle_after,
+        }
+    }
+
+    /// How long the host must be quiet before idle time counts.
+    pub(crate) fn idle_after(&self) -> Nanos {
+        self.idle_after
+    }
+
+    /// End of what is written in the collector's open superblock.
+    pub(crate) fn written_end(&self) -> u32 {
+        self.next
+    }
+
+    /// Drops what is owed without charging it.
+    pub(crate) fn forgive_debt(&mut self) {
+        self.debt.clear();
+    }
+
+    /// Makes sure that the host may open a superblock: collects until the reserve is whole.
+    pub(crate) fn make_room(
+        &mut self,
+        mapping: &mut Mapping,
+        nand: &Nand,
+        counters: &mut Counters,
+    ) {
+        while mapping.free_superblocks() <= self.low {
+            let (victim, valid) = mapping.victim().expect("a full drive has closed superblocks");
+            assert!(
+                valid < mapping.superblock_units(),
+                "over-provisioning leaves at least one superblock with invalid units"
+            );
+            self.collect(victim, mapping, nand, counters);
+        }
+    }
+
+    /// Pays the part of the debt that one of `groups_left` program groups of the host owes.
+    #[inline]
+    pub(crate) fn pay_share(&mut self, groups_left: u32, now: Instant, nand: &mut Nand) {
+        if self.debt.is_empty() {
+            return;
+        }
+        let share = self.debt.len().div_ceil(groups_left.max(1) as usize);
+        for owed in self.debt.drain(..share) {
+            perform(owed, now, nand);
+        }
+    }
+
+    /// Uses the idle time `[from, until)`: pays debt, then collects ahead.
+    pub(crate) fn use_idle_time(
+        &mut self,
+        (from, until): (Instant, Instant),
+        mapping: &mut Mapping,
+        nand: &mut Nand,
+        counters: &mut Counters,
+    ) {
+        loop {
+            while let Some(&owed) = self.debt.front() {
+                if nand.die_free_at(owed.die()).max(from) >= until {
+                    return;
+                }
+                self.debt.pop_front();
+                perform(owed, from, nand);
+            }
+            if mapping.free_superblocks() >= self.high {
+                return;
+            }
+            match mapping.victim() {
+                Some((victim, valid)) if valid <= self.idle_valid_max => {
+                    self.collect(victim, mapping, nand, counters);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Moves the valid units of `victim` and frees it; the flash work becomes debt.
+    fn collect(
+        &mut self,
+        victim: u32,
+        mapping: &mut Mapping,
+        nand: &Nand,
+        counters: &mut Counters,
+    ) {
+        let words = mapping.valid_words(victim).len();
+        let base = victim * mapping.superblock_units();
+        for word in 0..words {
+            let bits = mapping.valid_words(victim)[word];
+            if let Some(&ahead) = mapping.valid_words(victim).get(word + 1) {
+                mapping.prefetch_relocation(base + unit_of(word + 1), ahead);
+            }
+            if bits != 0 {
+                self.owe_reads(base + unit_of(word), bits, nand);
+                self.move_word(base + unit_of(word), bits, mapping, nand);
+                counters.moved_units += u64::from(bits.count_ones());
+                counters.programmed_units += u64::from(bits.count_ones());
+            }
+        }
+        mapping.release(victim);
+        counters.erased_superblocks += 1;
+        let dies = nand.die_count();
+        self.debt.extend((0..dies).map(|die| Owed::Erase { die }));
+    }
+
+    /// A read is owed for each program group of the word with something valid in it.
+    fn owe_reads(&mut self, first: u32, bits: u64, nand: &Nand) {
+        let width = self.program_units.min(64);
+        let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
+        for part in 0..64 / width {
+            let units = ((bits >> (part * width)) & mask).count_ones();
+            if units > 0 {
+                let die = nand.die_of((first + part * width) / self.program_units);
+                self.debt.push_back(Owed::Read { die, units });
+            }
+        }
+    }
+
+    /// Moves up to 64 units to the collector's write point, over the end of its superblock if need
+    /// be.
+    fn move_word(&mut self, first: u32, bits: u64, mapping: &mut Mapping, nand: &Nand) {
+        let mut left = bits;
+        while left != 0 {
+            if self.next == self.end {
+                self.open(mapping);
+            }
+            let room = self.end - self.next;
+            let (part, rest) = split_bits(left, room);
+            let count = part.count_ones();
+            mapping.relocate(first, part, self.next);
+            let (begun, ended) =
+                (self.next / self.program_units, (self.next + count) / self.program_units);
+            self.debt.extend((begun..ended).map(|group| Owed::Program { die: nand.die_of(group) }));
+            self.next += count;
+            left = rest;
+            if self.next == self.end {
+                mapping.close(self.end);
+            }
+        }
+    }
+
+    fn open(&mut self, mapping: &mut Mapping) {
+        self.next = mapping.open().expect("the reserve holds a superblock for the collector");
+        self.end = self.next + mapping.superblock_units();
+    }
+}
+
+/// Unit offset of a word of 64 units.
+fn unit_of(word: usize) -> u32 {
+    u32::try_from(word * 64).expect("within a superblock")
+}
+
+/// The lowest `count` set bits, and the others.
+fn split_bits(bits: u64, count: u32) -> (u64, u64) {
+    if bits.count_ones() <= count {
+        return (bits, 0);
+    }
+    let mut rest = bits;
+    for _ in 0..count {
+        rest &= rest - 1;
+    }
+    (bits & !rest, rest)
+}
+
+#[inline]
+fn perform(owed: Owed, now: Instant, nand: &mut Nand) {
+    match owed {
+        Owed::Read { die, units } => nand.collect(die, units, now),
+        Owed::Program { die } => {
+            nand.program(die, now);
+        }
+        Owed::Erase { die } => nand.erase(die, now),
+    }
+}

@@ -1,0 +1,332 @@
+//! The numbers of one emulated drive, resolved and validated.
+//!
+//! Units: mapping units are 4 KiB; capacities are bytes; over-provisioning is
+//! (physical - exported) / exported and excludes the collector's reserve.
+
+use trimbench_core::{Bytes, Nanos, Ppm};
+
+use crate::ssd::Ssd;
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes of one mapping unit.
+pub(crate) const UNIT_BYTES: u64 = 4096;
+/// Superblocks beyond the over-provisioning that only the collector uses: its own open one, one to
+/// move into while that fills, and one spare.
+pub(crate) const RESERVE_SUPERBLOCKS: u64 = 3;
+/// The most units that 32-bit tables address (16 TiB), less the value that means "unmapped".
+const MAX_UNITS: u64 = u32::MAX as u64 - 1;
+
+/// What the medium does with an overwrite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Media {
+    /// NAND flash: pages are written once an erase; a translation layer and a collector are needed.
+    Flash,
+    /// Overwritten in place (3D XPoint): no translation, no collection, nothing for TRIM to do.
+    InPlace,
+}
+
+/// How the flash is arranged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Channels, each shared by `dies / channels` dies. At least 1.
+    pub channels: u32,
+    /// Dies in total, a multiple of `channels`.
+    pub dies: u32,
+    /// Bytes that one program operation writes: page size x planes. A multiple of 4 KiB.
+    pub program_bytes: Bytes,
+    /// Bytes of a superblock: a stripe of erase blocks over all dies, collected as one. A power of
+    /// two of mapping units and a multiple of `program_bytes`.
+    pub superblock: Bytes,
+    /// Program operations that fit in a real erase block. An emulated superblock may be smaller
+    /// than a real one (so that small drives have enough of them); its erase is charged in
+    /// proportion, so that erase time a byte is right.
+    pub programs_per_erase: u32,
+}
+
+/// How long the flash takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NandTiming {
+    /// Read of a page into the die's register.
+    pub read: Nanos,
+    /// Program of one page on all planes.
+    pub program: Nanos,
+    /// Erase of a full-size erase block.
+    pub erase: Nanos,
+    /// Transfer rate of one channel, bytes a second.
+    pub channel_rate: Bytes,
+}
+
+/// Whether both directions of the host link work at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkDuplex {
+    /// One direction at a time (SATA).
+    Half,
+    /// Both at once (PCIe).
+    Full,
+}
+
+/// The interface to the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostInterface {
+    /// Commands in the drive at once (SATA: 32; 1 without NCQ). More wait in the host.
+    pub queue_depth: u32,
+    /// Payload rate of the link, bytes a second.
+    pub link_rate: Bytes,
+    /// One direction at a time, or both.
+    pub duplex: LinkDuplex,
+    /// Controller time that each command occupies; its inverse is the drive's ceiling in IOPS.
+    pub command: Nanos,
+    /// Fixed latency of each command that occupies nothing: host, link and firmware pipeline.
+    pub latency: Nanos,
+}
+
+/// What the drive does with a TRIM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrimMode {
+    /// Waits until the queue is empty, then works with nothing beside it (non-queued SATA TRIM).
+    Blocking,
+    /// Occupies the controller in its turn, like any command.
+    Queued,
+    /// Acknowledges at once and works it off later in slices that steal a share of the controller
+    /// and of the dies.
+    Background,
+    /// Acknowledges; there is nothing to do.
+    None,
+    /// Acknowledges and frees nothing (some USB bridges).
+    Ignored,
+}
+
+/// The cost of a TRIM: `command + ranges * range + mapped * per_gib_mapped + unmapped *
+/// per_gib_unmapped`, and who pays it when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrimConfig {
+    /// Who pays when.
+    pub mode: TrimMode,
+    /// Fixed cost of the command.
+    pub command: Nanos,
+    /// Cost of each range of the protocol.
+    pub range: Nanos,
+    /// Cost of a GiB of units that hold data; charged unit by unit.
+    pub per_gib_mapped: Nanos,
+    /// Cost of a GiB of units that hold none.
+    pub per_gib_unmapped: Nanos,
+    /// The largest range of the protocol (ATA: 65,535 sectors).
+    pub range_max: Bytes,
+    /// The largest discard that the drive takes in one command.
+    pub command_max: Bytes,
+    /// `Background`: share of controller and dies that the work takes while the host is busy.
+    pub background_share: Ppm,
+    /// `Background`: period of the slices.
+    pub background_slice: Nanos,
+}
+
+/// When the collector works beside what it must.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CollectorConfig {
+    /// The host must have been quiet for this long.
+    pub idle_after: Nanos,
+    /// Collects in idle time until this share of all superblocks is free.
+    pub idle_free_target: Ppm,
+    /// In idle time, leaves superblocks alone that hold more valid data than this share.
+    pub idle_valid_max: Ppm,
+}
+
+/// All numbers of one emulated drive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SsdConfig {
+    /// Bytes that the host addresses; a multiple of 4 KiB.
+    pub capacity: Bytes,
+    /// (physical - exported) / exported, without the collector's reserve.
+    pub over_provisioning: Ppm,
+    /// What an overwrite does.
+    pub media: Media,
+    /// Arrangement.
+    pub geometry: Geometry,
+    /// Durations.
+    pub nand: NandTiming,
+    /// Volatile buffer that acknowledges writes early; at least one program operation.
+    pub write_buffer: Bytes,
+    /// The buffer survives a power cut, so that a flush is free.
+    pub power_loss_protection: bool,
+    /// The host's side.
+    pub host: HostInterface,
+    /// TRIM.
+    pub trim: TrimConfig,
+    /// Idle collection.
+    pub collector: CollectorConfig,
+}
+
+/// A drive that cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The capacity is zero, not a multiple of 4 KiB, or too small for the geometry.
+    #[error("capacity {capacity} is too small or not a multiple of 4KiB; give at least {minimum}")]
+    CapacityTooSmall {
+        /// As given.
+        capacity: Bytes,
+        /// What this geometry needs.
+        minimum: Bytes,
+    },
+    /// Capacity and over-provisioning need more than 32-bit tables address.
+    #[error("capacity {capacity} with its over-provisioning is beyond the emulator's 16TiB")]
+    CapacityTooLarge {
+        /// As given.
+        capacity: Bytes,
+    },
+    /// The tables would not fit in this machine's address space or the limit that was set.
+    #[error("{field} is {value}, but must be {requirement}")]
+    Value {
+        /// Which value.
+        field: &'static str,
+        /// As given.
+        value: String,
+        /// What it must be.
+        requirement: &'static str,
+    },
+}
+
+fn require(
+    holds: bool,
+    field: &'static str,
+    value: impl ToString,
+    requirement: &'static str,
+) -> Result<(), ConfigError> {
+    let error = || ConfigError::Value { field, value: value.to_string(), requirement };
+    if holds { Ok(()) } else { Err(error()) }
+}
+
+impl SsdConfig {
+    /// Checks all values and makes a fresh drive.
+    pub fn build(self) -> Result<Ssd, ConfigError> {
+        self.check()?;
+        Ok(Ssd::new(self))
+    }
+
+    /// Mapping units that the host addresses.
+    pub fn exported_units(&self) -> u64 {
+        self.capacity.0 / UNIT_BYTES
+    }
+
+    /// Superblocks in total, the collector's reserve included.
+    pub fn superblocks(&self) -> u64 {
+        let exported = self.exported_units();
+        let physical = exported + self.over_provisioning.of(exported);
+        physical.div_ceil(self.superblock_units()) + RESERVE_SUPERBLOCKS
+    }
+
+    /// Mapping units of a superblock.
+    pub fn superblock_units(&self) -> u64 {
+        self.geometry.superblock.0 / UNIT_BYTES
+    }
+
+    /// Mapping units of a program operation.
+    pub fn program_units(&self) -> u64 {
+        self.geometry.program_bytes.0 / UNIT_BYTES
+    }
+
+    /// Memory that the drive's tables take: 8 bytes and a bit for each physical unit, at most.
+    pub fn memory(&self) -> Bytes {
+        let physical = self.superblocks().saturating_mul(self.superblock_units());
+        match self.media {
+            Media::InPlace => Bytes(0),
+            Media::Flash => Bytes(physical.saturating_mul(8).saturating_add(physical / 8)),
+        }
+    }
+
+    /// Checks all values.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.check_geometry()?;
+        self.check_timing()?;
+        let minimum = Bytes(self.geometry.superblock.0 * 8);
+        let fits = self.capacity >= minimum && self.capacity.0.is_multiple_of(UNIT_BYTES);
+        if !fits {
+            return Err(ConfigError::CapacityTooSmall { capacity: self.capacity, minimum });
+        }
+        if self.capacity.0 / UNIT_BYTES > MAX_UNITS
+            || self.superblocks().saturating_mul(self.superblock_units()) > MAX_UNITS
+        {
+            return Err(ConfigError::CapacityTooLarge { capacity: self.capacity });
+        }
+        Ok(())
+    }
+
+    fn check_geometry(&self) -> Result<(), ConfigError> {
+        let Geometry { channels, dies, program_bytes, superblock, programs_per_erase } =
+            self.geometry;
+        require(channels > 0, "channels", channels, "at least 1")?;
+        require(
+            dies > 0 && dies.is_multiple_of(channels),
+            "dies",
+            dies,
+            "a positive multiple of the channels",
+        )?;
+        require(
+            program_bytes.0 >= UNIT_BYTES && program_bytes.0.is_power_of_two(),
+            "program_bytes",
+            program_bytes,
+            "a power of two of at least 4KiB",
+        )?;
+        require(
+            superblock.0.is_power_of_two()
+                && superblock.0 >= (64 * UNIT_BYTES).max(program_bytes.0)
+                && superblock.0 <= Bytes::gib(64).0,
+            "superblock",
+            superblock,
+            "a power of two, at least 256KiB and a program operation, at most 64GiB",
+        )?;
+        require(programs_per_erase > 0, "programs_per_erase", programs_per_erase, "at least 1")?;
+        require(
+            self.over_provisioning.0 >= 1_000 && self.over_provisioning.0 <= 10_000_000,
+            "over_provisioning",
+            self.over_provisioning,
+            "between 0.1% and 1000%",
+        )
+    }
+
+    fn check_timing(&self) -> Result<(), ConfigError> {
+        let buffer = self.write_buffer;
+        require(
+            buffer >= self.geometry.program_bytes && buffer <= Bytes::gib(16),
+            "write_buffer",
+            buffer,
+            "at least one program operation, at most 16GiB",
+        )?;
+        require(self.host.queue_depth > 0, "queue_depth", self.host.queue_depth, "at least 1")?;
+        for (field, rate) in
+            [("link_rate", self.host.link_rate), ("channel_rate", self.nand.channel_rate)]
+        {
+            require(rate.0 >= 1_000_000, field, rate, "at least 1MB a second")?;
+        }
+        let trim = &self.trim;
+        require(
+            trim.range_max.0 >= UNIT_BYTES && trim.command_max >= trim.range_max,
+            "trim.command_max",
+            trim.command_max,
+            "at least trim.range_max, and that at least 4KiB",
+        )?;
+        let in_place_mode = matches!(trim.mode, TrimMode::None | TrimMode::Ignored);
+        require(
+            self.media == Media::Flash || in_place_mode,
+            "trim.mode",
+            format!("{:?}", trim.mode).to_lowercase(),
+            "`none` or `ignored` on a medium that is overwritten in place",
+        )?;
+        let background = trim.mode == TrimMode::Background;
+        let share = trim.background_share;
+        require(
+            !background || (share.0 > 0 && share.0 < 1_000_000),
+            "trim.background_share",
+            share,
+            "above 0% and below 100%",
+        )?;
+        require(
+            !background || trim.background_slice >= Nanos::from_micros(1),
+            "trim.background_slice",
+            trim.background_slice,
+            "at least 1us",
+        )
+    }
+}

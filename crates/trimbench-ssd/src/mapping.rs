@@ -1,0 +1,341 @@
+//! The mapping: which flash unit holds which logical unit, and what in each superblock is valid.
+//!
+//! Model: page-mapped, 4 KiB units, two 32-bit tables, a bitmap of valid units, a count of them a
+//! superblock. Memory: 8 bytes and 1 bit a unit. Units: logical (`lpn`) and physical (`ppn`)
+//! addresses in mapping units, superblock indices.
+//!
+//! The update of a write waits in a ring of [`RING`] prefetched entries, so that the cache misses
+//! of many writes overlap. Everything that reads the mapping drains the ring first: the private
+//! tables are reached only through methods that do.
+//!
+//! Invariants (checked by [`Mapping::check`]):
+//! - a valid unit has exactly one L2P entry, and that entry points back at it;
+//! - the valid count of a superblock is the number of its bits, and the counts add up to the mapped
+//!   units;
+//! - free + open + closed superblocks = all.
+
+use std::collections::VecDeque;
+
+use trimbench_core::units::index;
+
+use crate::memory::{large_table, prefetch};
+
+#[cfg(test)]
+mod tests;
+
+/// No unit. Never an address: configurations stay below it.
+pub(crate) const UNMAPPED: u32 = u32::MAX;
+/// Deferred writes. 64 misses in flight saturate the memory of the machines this was tried on.
+const RING: usize = 64;
+/// Superblocks a chunk of the victim index: its two levels are both short for any drive.
+const CHUNK: usize = 64;
+/// Marks the valid count of a superblock that may not be collected (free or open).
+const NOT_CLOSED: u32 = 1 << 31;
+
+/// A superblock's place in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Erased, or to be erased before its next use.
+    Free,
+    /// Being filled.
+    Open,
+    /// Full, and a candidate for collection.
+    Closed,
+}
+
+/// A write whose mapping update waits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Deferred {
+    lpn: u32,
+    ppn: u32,
+}
+
+/// The two tables and what is known of each superblock.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    l2p: Vec<u32>,
+    p2l: Vec<u32>,
+    /// Bit set: the unit holds current data (or will, when the ring is drained).
+    valid: Vec<u64>,
+    /// Valid units a superblock, with [`NOT_CLOSED`] while it is not a candidate.
+    counts: Vec<u32>,
+    /// The least of `counts` in each chunk of [`CHUNK`] superblocks, exactly.
+    chunk_least: Vec<u32>,
+    stages: Vec<Stage>,
+    /// In the order of release: the longest free is used first, which levels wear.
+    free: VecDeque<u32>,
+    /// log2 of the units of a superblock.
+    shift: u32,
+    mapped: u64,
+    ring: [Deferred; RING],
+    ring_length: usize,
+}
+
+/// What a deallocation found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Deallocated {
+    /// Units that held data.
+    pub(crate) mapped: u64,
+    /// Units that held none.
+    pub(crate) unmapped: u64,
+}
+
+impl Mapping {
+    /// An empty drive: all superblocks free.
+    pub(crate) fn new(exported_units: u64, superblocks: u64, superblock_units: u64) -> Self {
+        debug_assert!(superblock_units.is_power_of_two() && superblock_units >= 64);
+        debug_assert!(superblocks * superblock_units > exported_units);
+        let count = u32::try_from(superblocks).expect("configurations stay below 2^32 units");
+        Self {
+            l2p: large_table(index(exported_units), UNMAPPED),
+            p2l: large_table(index(superblocks * superblock_units), UNMAPPED),
+            valid: large_table(index(superblocks * superblock_units / 64), 0),
+            counts: vec![NOT_CLOSED; index(superblocks)],
+            chunk_least: vec![NOT_CLOSED; index(superblocks).div_ceil(CHUNK)],
+            stages: vec![Stage::Free; index(superblocks)],
+            free: (0..count).collect(),
+            shift: superblock_units.trailing_zeros(),
+            mapped: 0,
+            ring: [Deferred::default(); RING],
+            ring_length: 0,
+        }
+    }
+
+    /// Superblocks that can be opened.
+    pub(crate) fn free_superblocks(&self) -> u64 {
+        self.free.len() as u64
+    }
+
+    /// Units of a superblock.
+    pub(crate) fn superblock_units(&self) -> u32 {
+        1 << self.shift
+    }
+
+    /// Takes a free superblock for writing; its first unit. All its units count as valid from now
+    /// on: each must be written with [`Self::place`] or given up with [`Self::pad`] before it is
+    /// closed.
+    pub(crate) fn open(&mut self) -> Option<u32> {
+        let superblock = self.free.pop_front()?;
+        let first = superblock << self.shift;
+        debug_assert_eq!(self.stages[superblock as usize], Stage::Free);
+        self.stages[superblock as usize] = Stage::Open;
+        self.counts[superblock as usize] = NOT_CLOSED | self.superblock_units();
+        let words = (first as usize / 64)..((first as usize + (1 << self.shift)) / 64);
+        debug_assert!(self.valid[words.clone()].iter().all(|&word| word == 0));
+        self.valid[words].fill(u64::MAX);
+        Some(first)
+    }
+
+    /// Makes the full superblock that ends before `end` a candidate for collection.
+    pub(crate) fn close(&mut self, end: u32) {
+        let superblock = ((end - 1) >> self.shift) as usize;
+        debug_assert_eq!(self.stages[superblock], Stage::Open);
+        self.stages[superblock] = Stage::Closed;
+        self.counts[superblock] &= !NOT_CLOSED;
+        let least = &mut self.chunk_least[superblock / CHUNK];
+        *least = (*least).min(self.counts[superblock]);
+    }
+
+    /// Records that `ppn` of an open superblock now holds `lpn`. The rest waits in the ring.
+    #[inline]
+    pub(crate) fn place(&mut self, lpn: u32, ppn: u32) {
+        if self.ring_length == RING {
+            self.drain();
+        }
+        prefetch(&self.l2p, lpn as usize);
+        self.p2l[ppn as usize] = lpn;
+        self.ring[self.ring_length] = Deferred { lpn, ppn };
+        self.ring_length += 1;
+    }
+
+    /// Gives up `ppn` of an open superblock unwritten.
+    pub(crate) fn pad(&mut self, ppn: u32) {
+        self.drain();
+        self.p2l[ppn as usize] = UNMAPPED;
+        self.invalidate(ppn);
+    }
+
+    /// Applies the deferred updates.
+    pub(crate) fn drain(&mut self) {
+        let mut replaced = [UNMAPPED; RING];
+        let length = std::mem::take(&mut self.ring_length);
+        let ring = self.ring;
+        for (entry, old) in ring[..length].iter().zip(&mut replaced) {
+            *old = std::mem::replace(&mut self.l2p[entry.lpn as usize], entry.ppn);
+            if *old != UNMAPPED {
+                prefetch(&self.valid, *old as usize / 64);
+            }
+        }
+        for &old in &replaced[..length] {
+            if old == UNMAPPED {
+                self.mapped += 1;
+            } else {
+                self.invalidate(old);
+            }
+        }
+    }
+
+    /// Where `lpn` is; `None` if it holds no data.
+    #[inline]
+    pub(crate) fn lookup(&mut self, lpn: u32) -> Option<u32> {
+        if self.ring_length > 0 {
+            self.drain();
+        }
+        let ppn = self.l2p[lpn as usize];
+        (ppn != UNMAPPED).then_some(ppn)
+    }
+
+    /// Frees the logical units `[first, end)`.
+    pub(crate) fn deallocate(&mut self, first: u32, end: u32) -> Deallocated {
+        self.drain();
+        let before = self.mapped;
+        for lpn in first as usize..end as usize {
+            // The bitmap of a 256 GiB drive has 8 MiB: far enough ahead to come from memory.
+            if let Some(&ahead) = self.l2p.get(lpn + 24)
+                && ahead != UNMAPPED
+            {
+                prefetch(&self.valid, ahead as usize / 64);
+            }
+            let old = std::mem::replace(&mut self.l2p[lpn], UNMAPPED);
+            if old != UNMAPPED {
+                self.mapped -= 1;
+                self.invalidate(old);
+            }
+        }
+        let mapped = before - self.mapped;
+        Deallocated { mapped, unmapped: u64::from(end - first) - mapped }
+    }
+
+    /// The closed superblock with the fewest valid units, the first of equals, and that count.
+    pub(crate) fn victim(&mut self) -> Option<(u32, u32)> {
+        self.drain();
+        let (chunk, &least) =
+            self.chunk_least.iter().enumerate().min_by_key(|&(_, &least)| least)?;
+        if least & NOT_CLOSED != 0 {
+            return None;
+        }
+        let first = chunk * CHUNK;
+        let within = self.counts[first..].iter().position(|&count| count == least);
+        let superblock =
+            first + within.expect("the least of a chunk is the count of one of its superblocks");
+        Some((u32::try_from(superblock).expect("fits like all addresses"), least))
+    }
+
+    /// The valid bits of a superblock, 64 units a word.
+    pub(crate) fn valid_words(&self, superblock: u32) -> &[u64] {
+        let words = 1_usize << (self.shift - 6);
+        let first = superblock as usize * words;
+        &self.valid[first..first + words]
+    }
+
+    /// Moves the valid units of `word` (64 units from `first_ppn`, bits as `valid_words` gave) to
+    /// consecutive units from `to` on; the caller has room for all of them.
+    #[inline]
+    pub(crate) fn relocate(&mut self, first_ppn: u32, bits: u64, to: u32) {
+        debug_assert_eq!(self.ring_length, 0, "the ring is drained before a collection");
+        let (mut left, mut to) = (bits, to as usize);
+        while left != 0 {
+            let from = first_ppn as usize + left.trailing_zeros() as usize;
+            left &= left - 1;
+            let lpn = self.p2l[from];
+            self.p2l[to] = lpn;
+            self.l2p[lpn as usize] = u32::try_from(to).expect("an address of an open superblock");
+            to += 1;
+        }
+    }
+
+    /// Fetches what [`Self::relocate`] of these units will touch.
+    #[inline]
+    pub(crate) fn prefetch_relocation(&self, first_ppn: u32, bits: u64) {
+        let mut left = bits;
+        while left != 0 {
+            let lpn = self.p2l[first_ppn as usize + left.trailing_zeros() as usize];
+            left &= left - 1;
+            prefetch(&self.l2p, lpn as usize);
+        }
+    }
+
+    /// Ends the collection of a closed superblock whose valid units have all been relocated.
+    pub(crate) fn release(&mut self, superblock: u32) {
+        let words = 1_usize << (self.shift - 6);
+        let first = superblock as usize * words;
+        debug_assert_eq!(self.stages[superblock as usize], Stage::Closed);
+        self.valid[first..first + words].fill(0);
+        self.counts[superblock as usize] = NOT_CLOSED;
+        self.stages[superblock as usize] = Stage::Free;
+        self.free.push_back(superblock);
+        let chunk = superblock as usize / CHUNK;
+        let end = self.counts.len().min((chunk + 1) * CHUNK);
+        let least = self.counts[chunk * CHUNK..end].iter().copied().min();
+        self.chunk_least[chunk] = least.expect("a chunk has at least one superblock");
+    }
+
+    /// Logical units that hold data.
+    pub(crate) fn mapped_units(&mut self) -> u64 {
+        self.drain();
+        self.mapped
+    }
+
+    #[inline]
+    fn invalidate(&mut self, ppn: u32) {
+        let superblock = (ppn >> self.shift) as usize;
+        let word = &mut self.valid[ppn as usize / 64];
+        debug_assert!(*word & (1 << (ppn % 64)) != 0, "only valid units are invalidated");
+        *word &= !(1 << (ppn % 64));
+        let count = self.counts[superblock] - 1;
+        self.counts[superblock] = count;
+        let least = &mut self.chunk_least[superblock / CHUNK];
+        if count < *least {
+            *least = count;
+        }
+    }
+
+    /// Checks all invariants; `written_end` are the ends of what is written in open superblocks.
+    /// Slow: it walks every table.
+    ///
+    /// # Panics
+    /// If one does not hold.
+    pub(crate) fn check(&mut self, written_ends: &[u32]) {
+        self.drain();
+        let mut valid_total = 0;
+        for superblock in 0..self.stages.len() {
+            let first = superblock << self.shift;
+            let bits: u32 = self
+                .valid_words(u32::try_from(superblock).expect("an index of a superblock"))
+                .iter()
+                .map(|word| word.count_ones())
+                .sum();
+            let stage = self.stages[superblock];
+            let unwritten =
+                match (stage, written_ends.iter().find(|&&end| self.holds(superblock, end))) {
+                    (Stage::Open, Some(&end)) => (first + (1 << self.shift)) - end as usize,
+                    (Stage::Open, None) => {
+                        panic!("superblock {superblock} is open without a writer")
+                    }
+                    _ => 0,
+                };
+            assert_eq!(self.counts[superblock] & !NOT_CLOSED, bits, "count of {superblock}");
+            assert_eq!(self.counts[superblock] & NOT_CLOSED == 0, stage == Stage::Closed);
+            assert!(stage != Stage::Free || bits == 0, "superblock {superblock} is free and valid");
+            valid_total += u64::from(bits) - unwritten as u64;
+        }
+        assert_eq!(valid_total, self.mapped, "valid units and mapped units");
+        let mut mapped = 0;
+        for (lpn, &ppn) in self.l2p.iter().enumerate().filter(|(_, ppn)| **ppn != UNMAPPED) {
+            assert_eq!(self.p2l[ppn as usize] as usize, lpn, "L2P and P2L of {lpn} agree");
+            assert!(self.valid[ppn as usize / 64] & (1 << (ppn % 64)) != 0, "{lpn} is valid");
+            mapped += 1;
+        }
+        assert_eq!(mapped, self.mapped, "mapped units are counted right");
+        let free = self.stages.iter().filter(|stage| **stage == Stage::Free).count();
+        assert_eq!(free, self.free.len(), "free superblocks are all in the list");
+        for (chunk, counts) in self.counts.chunks(CHUNK).enumerate() {
+            assert_eq!(self.chunk_least[chunk], *counts.iter().min().expect("not empty"));
+        }
+    }
+
+    /// Whether `end` is the end of what is written in this superblock.
+    fn holds(&self, superblock: usize, end: u32) -> bool {
+        end > 0 && (end - 1) >> self.shift == u32::try_from(superblock).expect("an index")
+    }
+}

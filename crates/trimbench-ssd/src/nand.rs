@@ -1,0 +1,153 @@
+//! Durations of flash operations, by reservation of dies and channels.
+//!
+//! Model: die `g mod dies` holds program group `g`; channel `die mod channels` serves it. A program
+//! transfers over the channel, then occupies the die; an erase occupies the die. Host reads occupy
+//! the die first and the channel after, in two steps (see `ssd`). The collector's reads reserve the
+//! channel without waiting for the die, so that work queued far ahead on one die does not block the
+//! channel for the others; this moves their transfer earlier than it would be, not its length.
+//!
+//! Not modelled: suspension of programs and erases, read disturb, differences between pages.
+
+use trimbench_core::{Instant, Nanos};
+
+use crate::config::{SsdConfig, UNIT_BYTES};
+
+/// A resource that does one thing at a time: the instant at which it is next free.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Resource(Instant);
+
+impl Resource {
+    /// Takes the resource for `span` as soon as possible from `from` on; when it is done.
+    #[inline]
+    pub(crate) fn reserve(&mut self, from: Instant, span: Nanos) -> Instant {
+        self.0 = self.0.max(from) + span;
+        self.0
+    }
+
+    /// When it is next free.
+    #[inline]
+    pub(crate) fn free_at(self) -> Instant {
+        self.0
+    }
+}
+
+/// Time to move one byte, as a reciprocal that needs no division on the hot path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rate {
+    /// Nanoseconds for 2^20 bytes, rounded to nearest: below 1 ppm of error at any real rate.
+    per_mib: u64,
+}
+
+impl Rate {
+    pub(crate) fn new(bytes_per_second: u64) -> Self {
+        debug_assert!(bytes_per_second > 0);
+        let exact = u128::from(1_000_000_000_u64) << 20;
+        let per_mib = (exact + u128::from(bytes_per_second) / 2) / u128::from(bytes_per_second);
+        Self { per_mib: u64::try_from(per_mib).expect("a rate of at least a byte a second") }
+    }
+
+    #[inline]
+    pub(crate) fn span(self, bytes: u64) -> Nanos {
+        Nanos((bytes * self.per_mib) >> 20)
+    }
+}
+
+/// The dies and channels.
+#[derive(Debug)]
+pub(crate) struct Nand {
+    dies: Vec<Resource>,
+    channels: Vec<Resource>,
+    read: Nanos,
+    program: Nanos,
+    /// Of an emulated superblock's part on one die: the real erase, in proportion to its size.
+    erase: Nanos,
+    program_transfer: Nanos,
+    rate: Rate,
+}
+
+impl Nand {
+    pub(crate) fn new(config: &SsdConfig) -> Self {
+        let geometry = &config.geometry;
+        let rate = Rate::new(config.nand.channel_rate.0);
+        // Programs of one superblock on one die, in millionths so that small superblocks, which do
+        // not reach every die, are charged the right total.
+        let programs = geometry.superblock.0 / geometry.program_bytes.0;
+        let scaled = u128::from(config.nand.erase.0) * u128::from(programs)
+            / (u128::from(geometry.dies) * u128::from(geometry.programs_per_erase));
+        Self {
+            dies: vec![Resource::default(); geometry.dies as usize],
+            channels: vec![Resource::default(); geometry.channels as usize],
+            read: config.nand.read,
+            program: config.nand.program,
+            erase: Nanos(u64::try_from(scaled).unwrap_or(u64::MAX)),
+            program_transfer: rate.span(geometry.program_bytes.0),
+            rate,
+        }
+    }
+
+    /// How many dies there are.
+    pub(crate) fn die_count(&self) -> u32 {
+        u32::try_from(self.dies.len()).expect("configured as u32")
+    }
+
+    /// The die of a program group.
+    #[inline]
+    pub(crate) fn die_of(&self, group: u32) -> u32 {
+        group % self.die_count()
+    }
+
+    /// Programs a group; when it is durable.
+    #[inline]
+    pub(crate) fn program(&mut self, die: u32, from: Instant) -> Instant {
+        let (transfer, span) = (self.program_transfer, self.program);
+        let transferred = self.channel(die).reserve(from, transfer);
+        self.dies[die as usize].reserve(transferred, span)
+    }
+
+    /// The die phase of a host read; the channel phase follows when it ends.
+    #[inline]
+    pub(crate) fn sense(&mut self, die: u32, from: Instant) -> Instant {
+        let span = self.read;
+        self.dies[die as usize].reserve(from, span)
+    }
+
+    /// The channel phase of a host read of `units` from `die`.
+    #[inline]
+    pub(crate) fn transfer(&mut self, die: u32, units: u32, from: Instant) -> Instant {
+        let span = self.rate.span(u64::from(units) * UNIT_BYTES);
+        self.channel(die).reserve(from, span)
+    }
+
+    /// A read by the collector: die and channel independently.
+    #[inline]
+    pub(crate) fn collect(&mut self, die: u32, units: u32, from: Instant) {
+        self.sense(die, from);
+        self.transfer(die, units, from);
+    }
+
+    /// Erases one die's part of a superblock.
+    #[inline]
+    pub(crate) fn erase(&mut self, die: u32, from: Instant) {
+        let span = self.erase;
+        self.dies[die as usize].reserve(from, span);
+    }
+
+    /// When a die is next free.
+    #[inline]
+    pub(crate) fn die_free_at(&self, die: u32) -> Instant {
+        self.dies[die as usize].free_at()
+    }
+
+    /// Occupies every die for `span` from `from` on: what a slice of background TRIM steals.
+    pub(crate) fn occupy_dies(&mut self, from: Instant, span: Nanos) {
+        for die in &mut self.dies {
+            die.reserve(from, span);
+        }
+    }
+
+    #[inline]
+    fn channel(&mut self, die: u32) -> &mut Resource {
+        let channel = die as usize % self.channels.len();
+        &mut self.channels[channel]
+    }
+}

@@ -1,0 +1,353 @@
+//! Profiles: the numbers of an emulated drive as TOML, each with its source.
+//!
+//! Every value is written `name = { value = …, sourced = "…" }`, or `fitted` and to what, or
+//! `assumed` and why. A drive's name is shown with the count of each, so that nobody takes an
+//! assumption for a measurement. Unknown keys are errors. The schema is in
+//! `docs/reference/profiles.md`.
+
+use std::fmt;
+
+use serde::Deserialize;
+use trimbench_core::{Bytes, Nanos, Ppm};
+
+use crate::config::{
+    CollectorConfig, Geometry, HostInterface, LinkDuplex, Media, NandTiming, SsdConfig, TrimConfig,
+    TrimMode,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// A profile that comes with the program.
+#[derive(Clone, Copy, Debug)]
+pub struct ProfileText {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The TOML.
+    pub text: &'static str,
+}
+
+macro_rules! built_in {
+    ($($name:literal),+ $(,)?) => {
+        [$(ProfileText {
+            name: $name,
+            text: include_str!(concat!("../../../profiles/", $name, ".toml")),
+        }),+]
+    };
+}
+
+/// The profiles that come with the program, in the order of `trimbench list profiles`. The first
+/// four are the default targets of `trimbench run`.
+pub const BUILT_IN: [ProfileText; 5] =
+    built_in!["generic-sata-tlc", "vendor2", "generic-nvme-tlc", "like-optane-900p", "like-rc100",];
+
+/// Where the values of a profile come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Provenance {
+    /// Values taken from a published source.
+    pub sourced: u32,
+    /// Values fitted so that the model reproduces a published figure.
+    pub fitted: u32,
+    /// Values assumed to be typical.
+    pub assumed: u32,
+}
+
+impl fmt::Display for Provenance {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.sourced + self.fitted + self.assumed;
+        let Self { sourced, fitted, assumed } = self;
+        write!(formatter, "of {all} values {sourced} sourced, {fitted} fitted, {assumed} assumed")
+    }
+}
+
+/// A parsed profile.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    /// One line on what the drive stands for.
+    pub summary: String,
+    /// The numbers, with the capacity of the profile.
+    pub config: SsdConfig,
+    /// Where the numbers come from.
+    pub provenance: Provenance,
+    /// Every value as `(key, value, source)`, in the order of the file's keys.
+    pub values: Vec<(String, String, String)>,
+}
+
+/// A profile that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// Not TOML, an unknown key, a missing key or a value of the wrong kind: the message has line,
+    /// column and what was expected.
+    #[error("the profile is not valid: {0}")]
+    Syntax(#[from] toml::de::Error),
+    /// A value does not say where it comes from, or says it twice.
+    #[error("`{key}` must say exactly one of `sourced`, `fitted` or `assumed`")]
+    Source {
+        /// The key of the value.
+        key: String,
+    },
+}
+
+/// A value and where it comes from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sourced<T> {
+    value: T,
+    #[serde(default)]
+    #[expect(dead_code, reason = "read from the untyped tree; here so that other keys are errors")]
+    sourced: Option<String>,
+    #[serde(default)]
+    #[expect(dead_code, reason = "as above")]
+    fitted: Option<String>,
+    #[serde(default)]
+    #[expect(dead_code, reason = "as above")]
+    assumed: Option<String>,
+}
+
+/// A quantity as text with its unit.
+#[derive(Clone, Copy, Debug)]
+struct Quantity<T>(T);
+
+impl<'de, T: std::str::FromStr<Err: fmt::Display>> Deserialize<'de> for Quantity<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+type Size = Sourced<Quantity<Bytes>>;
+type Span = Sourced<Quantity<Nanos>>;
+type Ratio = Sourced<Quantity<Ppm>>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    summary: String,
+    drive: Drive,
+    geometry: GeometryTable,
+    nand: NandTable,
+    host: HostTable,
+    trim: TrimTable,
+    collector: CollectorTable,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Drive {
+    capacity: Size,
+    over_provisioning: Ratio,
+    media: Sourced<MediaName>,
+    write_buffer: Size,
+    power_loss_protection: Sourced<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum MediaName {
+    Flash,
+    InPlace,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GeometryTable {
+    channels: Sourced<u32>,
+    dies: Sourced<u32>,
+    program_bytes: Size,
+    superblock: Size,
+    programs_per_erase: Sourced<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NandTable {
+    read: Span,
+    program: Span,
+    erase: Span,
+    channel_bytes_per_second: Size,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HostTable {
+    queue_depth: Sourced<u32>,
+    link_bytes_per_second: Size,
+    duplex: Sourced<DuplexName>,
+    command: Span,
+    latency: Span,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum DuplexName {
+    Half,
+    Full,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TrimTable {
+    mode: Sourced<ModeName>,
+    command: Span,
+    range: Span,
+    per_gib_mapped: Span,
+    per_gib_unmapped: Span,
+    range_max: Size,
+    command_max: Size,
+    background_share: Option<Ratio>,
+    background_slice: Option<Span>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ModeName {
+    Blocking,
+    Queued,
+    Background,
+    None,
+    Ignored,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CollectorTable {
+    idle_after: Span,
+    idle_free_target: Ratio,
+    idle_valid_max: Ratio,
+}
+
+impl Profile {
+    /// Reads a profile.
+    pub fn parse(text: &str) -> Result<Self, ProfileError> {
+        let file: File = toml::from_str(text)?;
+        let tree: toml::Table = toml::from_str(text)?;
+        let (mut provenance, mut values) = (Provenance::default(), Vec::new());
+        collect("", &tree, &mut provenance, &mut values)?;
+        let name = file.name.clone();
+        let summary = file.summary.clone();
+        Ok(Self { name, summary, config: file.config(), provenance, values })
+    }
+
+    /// The built-in profile of this name.
+    pub fn built_in(name: &str) -> Option<Self> {
+        let text = BUILT_IN.iter().find(|profile| profile.name == name)?.text;
+        Some(Self::parse(text).expect("built-in profiles are tested"))
+    }
+
+    /// The same drive with another capacity.
+    #[must_use]
+    pub fn with_capacity(mut self, capacity: Bytes) -> Self {
+        self.config.capacity = capacity;
+        self
+    }
+}
+
+/// Walks the untyped tree for values and their sources.
+fn collect(
+    prefix: &str,
+    table: &toml::Table,
+    provenance: &mut Provenance,
+    values: &mut Vec<(String, String, String)>,
+) -> Result<(), ProfileError> {
+    for (key, entry) in table {
+        let toml::Value::Table(inner) = entry else { continue };
+        let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        let Some(value) = inner.get("value") else {
+            collect(&key, inner, provenance, values)?;
+            continue;
+        };
+        let named = ["sourced", "fitted", "assumed"].map(|kind| (kind, inner.get(kind)));
+        let mut given = named.iter().filter_map(|(kind, text)| Some((kind, text.as_ref()?)));
+        let (Some((kind, text)), None) = (given.next(), given.next()) else {
+            return Err(ProfileError::Source { key });
+        };
+        match *kind {
+            "sourced" => provenance.sourced += 1,
+            "fitted" => provenance.fitted += 1,
+            _ => provenance.assumed += 1,
+        }
+        let source = format!("{kind}: {}", text.as_str().unwrap_or_default());
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        values.push((key, value, source));
+    }
+    Ok(())
+}
+
+impl File {
+    fn config(&self) -> SsdConfig {
+        SsdConfig {
+            capacity: self.drive.capacity.value.0,
+            over_provisioning: self.drive.over_provisioning.value.0,
+            media: match self.drive.media.value {
+                MediaName::Flash => Media::Flash,
+                MediaName::InPlace => Media::InPlace,
+            },
+            geometry: Geometry {
+                channels: self.geometry.channels.value,
+                dies: self.geometry.dies.value,
+                program_bytes: self.geometry.program_bytes.value.0,
+                superblock: self.geometry.superblock.value.0,
+                programs_per_erase: self.geometry.programs_per_erase.value,
+            },
+            nand: NandTiming {
+                read: self.nand.read.value.0,
+                program: self.nand.program.value.0,
+                erase: self.nand.erase.value.0,
+                channel_rate: self.nand.channel_bytes_per_second.value.0,
+            },
+            write_buffer: self.drive.write_buffer.value.0,
+            power_loss_protection: self.drive.power_loss_protection.value,
+            host: self.host.config(),
+            trim: self.trim.config(),
+            collector: CollectorConfig {
+                idle_after: self.collector.idle_after.value.0,
+                idle_free_target: self.collector.idle_free_target.value.0,
+                idle_valid_max: self.collector.idle_valid_max.value.0,
+            },
+        }
+    }
+}
+
+impl HostTable {
+    fn config(&self) -> HostInterface {
+        HostInterface {
+            queue_depth: self.queue_depth.value,
+            link_rate: self.link_bytes_per_second.value.0,
+            duplex: match self.duplex.value {
+                DuplexName::Half => LinkDuplex::Half,
+                DuplexName::Full => LinkDuplex::Full,
+            },
+            command: self.command.value.0,
+            latency: self.latency.value.0,
+        }
+    }
+}
+
+impl TrimTable {
+    fn config(&self) -> TrimConfig {
+        TrimConfig {
+            mode: match self.mode.value {
+                ModeName::Blocking => TrimMode::Blocking,
+                ModeName::Queued => TrimMode::Queued,
+                ModeName::Background => TrimMode::Background,
+                ModeName::None => TrimMode::None,
+                ModeName::Ignored => TrimMode::Ignored,
+            },
+            command: self.command.value.0,
+            range: self.range.value.0,
+            per_gib_mapped: self.per_gib_mapped.value.0,
+            per_gib_unmapped: self.per_gib_unmapped.value.0,
+            range_max: self.range_max.value.0,
+            command_max: self.command_max.value.0,
+            background_share: self.background_share.as_ref().map_or(Ppm(0), |ratio| ratio.value.0),
+            background_slice: self
+                .background_slice
+                .as_ref()
+                .map_or(Nanos::ZERO, |span| span.value.0),
+        }
+    }
+}

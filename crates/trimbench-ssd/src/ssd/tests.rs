@@ -1,0 +1,261 @@
+use trimbench_core::{Blocks, Lba, Ppm, Target, Virtual};
+
+use super::*;
+use crate::config::{CollectorConfig, Geometry, HostInterface, NandTiming, TrimConfig};
+
+mod physics;
+mod properties;
+
+/// A small drive whose numbers are easy to add up: one channel, one die, 64 KiB programs.
+pub(crate) fn plain() -> SsdConfig {
+    SsdConfig {
+        capacity: Bytes::mib(64),
+        over_provisioning: Ppm(100_000),
+        media: Media::Flash,
+        geometry: Geometry {
+            channels: 1,
+            dies: 1,
+            program_bytes: Bytes(65_536),
+            superblock: Bytes(262_144),
+            programs_per_erase: 4,
+        },
+        nand: NandTiming {
+            read: Nanos::from_micros(50),
+            program: Nanos::from_micros(600),
+            erase: Nanos::from_millis(4),
+            channel_rate: Bytes(1_000_000_000),
+        },
+        write_buffer: Bytes::mib(1),
+        power_loss_protection: false,
+        host: HostInterface {
+            queue_depth: 32,
+            link_rate: Bytes(500_000_000),
+            duplex: LinkDuplex::Half,
+            command: Nanos::from_micros(10),
+            latency: Nanos::from_micros(20),
+        },
+        trim: trim(TrimMode::Queued),
+        collector: CollectorConfig {
+            idle_after: Nanos::from_millis(100),
+            idle_free_target: Ppm(20_000),
+            idle_valid_max: Ppm(500_000),
+        },
+    }
+}
+
+pub(crate) fn trim(mode: TrimMode) -> TrimConfig {
+    TrimConfig {
+        mode,
+        command: Nanos::from_micros(100),
+        range: Nanos::from_micros(7),
+        per_gib_mapped: Nanos::from_millis(262),
+        per_gib_unmapped: Nanos::ZERO,
+        range_max: Bytes::mib(1),
+        command_max: Bytes::mib(32),
+        background_share: Ppm(250_000),
+        background_slice: Nanos::from_millis(1),
+    }
+}
+
+pub(crate) fn units(first: u64, count: u64) -> LbaRange {
+    LbaRange::new(Lba(first * UNIT_BLOCKS), Blocks(count * UNIT_BLOCKS)).unwrap()
+}
+
+/// Submits the commands at once and returns the completion time of each in microseconds after the
+/// submission.
+fn times(target: &mut Virtual<Ssd>, commands: &[BlockCommand]) -> Vec<u64> {
+    let start = target.now();
+    for (tag, command) in commands.iter().enumerate() {
+        target.submit(Tag(narrow(tag as u64)), *command).unwrap();
+    }
+    let mut out = Vec::new();
+    while out.len() < commands.len() {
+        target.reap(Instant::NEVER, &mut out);
+    }
+    assert!(out.windows(2).all(|pair| pair[0].at <= pair[1].at), "completions come in order");
+    out.sort_by_key(|completion| completion.tag);
+    out.iter().map(|completion| (completion.at - start).0 / 1_000).collect()
+}
+
+fn drive(config: SsdConfig) -> Virtual<Ssd> {
+    Virtual::new(config.build().unwrap())
+}
+
+#[test]
+fn a_read_pays_controller_die_channel_link_and_latency() {
+    let mut target = drive(plain());
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    // 10 command + 50 die + 4.096 channel + 8.192 link + 20 latency.
+    assert_eq!(times(&mut target, &[BlockCommand::Read(units(100, 1))]), [92]);
+}
+
+#[test]
+fn a_read_of_nothing_needs_no_flash() {
+    let mut target = drive(plain());
+    // 10 command + 8.192 link + 20 latency.
+    assert_eq!(times(&mut target, &[BlockCommand::Read(units(100, 1))]), [38]);
+}
+
+#[test]
+fn a_read_finds_its_data_in_the_write_buffer() {
+    let mut target = drive(plain());
+    times(&mut target, &[BlockCommand::Write(units(5, 1))]);
+    assert_eq!(times(&mut target, &[BlockCommand::Read(units(5, 1))]), [38]);
+}
+
+#[test]
+fn a_write_is_acknowledged_by_the_buffer_and_durable_after_a_flush() {
+    let mut target = drive(plain());
+    assert_eq!(times(&mut target, &[BlockCommand::Write(units(0, 1))]), [38]);
+    // 10 command + 65.536 channel + 600 program + 20 latency, the group padded to 16 units.
+    assert_eq!(times(&mut target, &[BlockCommand::Flush]), [695]);
+    let counters = target.model().counters();
+    assert_eq!((counters.padding_units, counters.programmed_units), (15, 16));
+}
+
+#[test]
+fn a_flush_is_free_with_power_loss_protection() {
+    let mut target = drive(SsdConfig { power_loss_protection: true, ..plain() });
+    times(&mut target, &[BlockCommand::Write(units(0, 1))]);
+    assert_eq!(times(&mut target, &[BlockCommand::Flush]), [30]);
+}
+
+#[test]
+fn writes_wait_when_the_buffer_is_full() {
+    let config = SsdConfig { write_buffer: Bytes(65_536), ..plain() };
+    let mut target = drive(config);
+    // The second group waits for the program of the first: 10 + 131.072 + 65.536 + 600 = 806.6.
+    let taken = times(
+        &mut target,
+        &[BlockCommand::Write(units(0, 16)), BlockCommand::Write(units(16, 16))],
+    );
+    assert_eq!(taken, [161, 826]);
+}
+
+#[test]
+fn a_trim_costs_its_command_its_ranges_and_its_mapped_units() {
+    let mut target = drive(plain());
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    let whole = [BlockCommand::Discard(units(0, 1024))];
+    // 10 + 100 command + 4 x 7 ranges + 1024 / 262144 of 262 ms + 20 latency.
+    assert_eq!(times(&mut target, &whole), [158 + 1_023]);
+    // A second time nothing is mapped.
+    assert_eq!(times(&mut target, &whole), [158]);
+    let counters = target.model().counters();
+    assert_eq!((counters.discarded_mapped_units, counters.discarded_unmapped_units), (1024, 1024));
+    assert_eq!(target.model_mut().mapped_units(), 64 * 256 - 1024);
+    target.model_mut().check();
+}
+
+#[test]
+fn only_whole_units_are_freed() {
+    let mut target = drive(plain());
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    let ragged = LbaRange::new(Lba(1), Blocks(8 * 4)).unwrap();
+    times(&mut target, &[BlockCommand::Discard(ragged)]);
+    assert_eq!(target.model().counters().discarded_mapped_units, 3);
+    let within = LbaRange::new(Lba(801), Blocks(6)).unwrap();
+    times(&mut target, &[BlockCommand::Discard(within)]);
+    assert_eq!(target.model().counters().discarded_mapped_units, 3);
+}
+
+#[test]
+fn a_blocking_trim_drains_the_queue_and_works_alone() {
+    let mut target = drive(SsdConfig { trim: trim(TrimMode::Blocking), ..plain() });
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    let read = |unit| BlockCommand::Read(units(unit, 1));
+    let discard = BlockCommand::Discard(units(1_024, 1));
+    // The read: 92. Then the TRIM alone: 10 + 100 + 7 + 0.999 + 20 = 138. Then the second read.
+    assert_eq!(times(&mut target, &[read(0), discard, read(1)]), [92, 230, 322]);
+}
+
+#[test]
+fn a_queued_trim_occupies_the_controller_only() {
+    let mut target = drive(plain());
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    let read = |unit| BlockCommand::Read(units(unit, 1));
+    let discard = BlockCommand::Discard(units(1_024, 1));
+    // The first read goes on beside the TRIM (10 + 118 + 20 after its turn), the second waits for
+    // the controller: 128 + 10 + 50 + 4.096 + 8.192 + 20.
+    assert_eq!(times(&mut target, &[read(0), discard, read(1)]), [92, 147, 220]);
+}
+
+#[test]
+fn a_background_trim_is_acknowledged_at_once_and_steals_its_share_later() {
+    let mut target = drive(SsdConfig { trim: trim(TrimMode::Background), ..plain() });
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    assert_eq!(times(&mut target, &[BlockCommand::Discard(units(0, 8_192))]), [130]);
+    // 32 ranges x 7 us and 8192 / 262144 of 262 ms.
+    let owed = 32 * 7_000 + 8_187_500;
+    let pending = target.model().counters().trim_work_pending.0;
+    let done = target.model().counters().trim_work_done.0;
+    assert_eq!(pending + done, owed);
+    // Kept busy, a quarter of the time goes into the backlog until it is worked off.
+    let begin = target.now();
+    let mut reads = 0;
+    while target.model().counters().trim_work_pending.0 > 0 {
+        times(&mut target, &[BlockCommand::Read(units(10_000 + reads % 1_000, 1))]);
+        reads += 1;
+    }
+    let took = (target.now() - begin).0;
+    let expected = pending * 4;
+    assert!(took.abs_diff(expected) < 2_000_000, "{took} against {expected}");
+    // Each read costs 92 us of the remaining three quarters.
+    let slowed = took as f64 / (reads as f64 * 92_300.0);
+    assert!((slowed - 4.0 / 3.0).abs() < 0.08, "{slowed}");
+}
+
+#[test]
+fn an_ignored_trim_frees_nothing_and_none_costs_its_command() {
+    for (mode, media) in [(TrimMode::Ignored, Media::Flash), (TrimMode::None, Media::InPlace)] {
+        let mut target = drive(SsdConfig { trim: trim(mode), media, ..plain() });
+        target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+        assert_eq!(times(&mut target, &[BlockCommand::Discard(units(0, 1_024))]), [130]);
+        assert_eq!(target.model_mut().mapped_units(), 64 * 256);
+        assert_eq!(target.model().counters().discarded_mapped_units, 0);
+    }
+}
+
+#[test]
+fn more_commands_than_the_queue_holds_wait_in_the_host() {
+    let mut config = plain();
+    config.host.queue_depth = 1;
+    let mut target = drive(config);
+    let reads = [BlockCommand::Read(units(0, 1)); 3];
+    assert_eq!(times(&mut target, &reads), [38, 76, 114]);
+}
+
+#[test]
+fn a_purge_makes_the_drive_new() {
+    let mut target = drive(plain());
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    target.model_mut().precondition_random(50_000, &mut Rng::new(1));
+    target.model_mut().purge();
+    assert_eq!(target.model_mut().mapped_units(), 0);
+    assert_eq!(target.model().counters(), Counters::default());
+    target.model_mut().check();
+}
+
+#[test]
+fn commands_beyond_the_drive_are_rejected() {
+    let mut target = drive(plain());
+    let beyond = BlockCommand::Read(units(64 * 256, 1));
+    assert!(matches!(target.submit(Tag(0), beyond), Err(Rejected::OutOfRange { .. })));
+    let large = BlockCommand::Discard(units(0, 33 * 256));
+    assert!(matches!(target.submit(Tag(0), large), Err(Rejected::DiscardTooLarge { .. })));
+}
+
+#[test]
+fn idle_time_collects_ahead() {
+    let mut target = drive(plain());
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    target.model_mut().precondition_random(100_000, &mut Rng::new(1));
+    times(&mut target, &[BlockCommand::Discard(units(0, 8_192))]);
+    let before = target.model().counters().erased_superblocks;
+    let mut out = Vec::new();
+    target.reap(target.now() + Nanos::from_secs(2), &mut out);
+    times(&mut target, &[BlockCommand::Read(units(0, 1))]);
+    let erased = target.model().counters().erased_superblocks - before;
+    assert!(erased >= 2, "2 % of 285 superblocks are to be free: {erased}");
+    target.model_mut().check();
+}

@@ -1,0 +1,91 @@
+//! The drive against closed forms.
+
+use trimbench_core::Virtual;
+
+use super::*;
+
+/// Write amplification of greedy collection under uniform random writes, superblocks of `units`
+/// mapping units, `alpha` = physical / exported without the reserve. Source: [DESN12], mean field,
+/// solved for the valid units `v` of a victim: `alpha (1 - v / n) = H_n - H(v)`.
+fn greedy_waf(alpha: f64, units: u32) -> f64 {
+    let n = f64::from(units);
+    let harmonic = |v: f64| {
+        let whole: f64 =
+            (1..=trimbench_core::units::rounded(v.floor())).map(|i| 1.0 / i as f64).sum();
+        whole + v.fract() / (v.floor() + 1.0)
+    };
+    let total = harmonic(n);
+    let (mut low, mut high) = (0.0, n - 1e-6);
+    for _ in 0..60 {
+        let v = f64::midpoint(low, high);
+        if alpha * (1.0 - v / n) < total - harmonic(v) { low = v } else { high = v }
+    }
+    n / (n - f64::midpoint(low, high))
+}
+
+#[test]
+fn uniform_random_writes_amplify_as_the_greedy_bound_says() {
+    for (over_provisioning, exact) in [(Ppm(70_000), 7.010), (Ppm(280_000), 2.403)] {
+        let alpha = 1.0 + over_provisioning.fraction();
+        let expected = greedy_waf(alpha, 64);
+        assert!((expected - exact).abs() < 0.002, "the formula gives the published {exact}");
+        let config = SsdConfig { capacity: Bytes::mib(1024), over_provisioning, ..plain() };
+        let units = config.exported_units();
+        let mut ssd = config.build().unwrap();
+        let mut rng = Rng::new(11);
+        ssd.precondition_sequential(Bytes(0), Bytes::mib(1024));
+        ssd.precondition_random(units * 8, &mut rng);
+        let before = ssd.counters();
+        ssd.precondition_random(units * 4, &mut rng);
+        let waf = ssd.counters().since(&before).waf().unwrap();
+        let error = waf / expected - 1.0;
+        assert!(error.abs() < 0.005, "measured {waf}, expected {expected}");
+    }
+}
+
+#[test]
+fn trimmed_space_is_over_provisioning() {
+    // A quarter trimmed and never written again: alpha_eff = alpha / (1 - t). Source: F6 of the
+    // formulas in docs/model/collector.md.
+    let config =
+        SsdConfig { capacity: Bytes::mib(1024), over_provisioning: Ppm(70_000), ..plain() };
+    let units = config.exported_units();
+    let mut target = Virtual::new(config.build().unwrap());
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(1024));
+    let quarter = units / 4;
+    let mut rng = Rng::new(5);
+    for first in (0..quarter).step_by(8192) {
+        times(&mut target, &[BlockCommand::Discard(super::units(first, 8192))]);
+    }
+    let write = |ssd: &mut Ssd, count: u64, rng: &mut Rng| {
+        ssd.precondition((0..count).map(|_| narrow(quarter + rng.below(units - quarter))));
+    };
+    write(target.model_mut(), units * 8, &mut rng);
+    let before = target.model().counters();
+    write(target.model_mut(), units * 4, &mut rng);
+    let waf = target.model().counters().since(&before).waf().unwrap();
+    let expected = greedy_waf(1.07 / 0.75, 64);
+    assert!((waf / expected - 1.0).abs() < 0.005, "measured {waf}, expected {expected}");
+}
+
+#[test]
+fn sequential_writes_do_not_amplify() {
+    let mut ssd = plain().build().unwrap();
+    for _ in 0..4 {
+        ssd.precondition_sequential(Bytes(0), Bytes::mib(64));
+    }
+    assert_eq!(ssd.counters().waf(), Some(1.0));
+}
+
+#[test]
+fn bandwidth_is_that_of_the_narrowest_part() {
+    // Program-bound: 64 KiB in 600 us on one die = 109.2 MB/s. Its channel and link are faster.
+    let mut target = Virtual::new(plain().build().unwrap());
+    let commands: Vec<_> =
+        (0..500).map(|i| BlockCommand::Write(super::units(i * 16, 16))).collect();
+    times(&mut target, &commands);
+    let taken = times(&mut target, &commands).into_iter().max().unwrap();
+    let rate = 500.0 * 65_536.0 / taken as f64;
+    // The second pass overwrites the first, with free superblocks: erases are not needed yet.
+    assert!((rate / 109.2 - 1.0).abs() < 0.02, "{rate} MB/s");
+}

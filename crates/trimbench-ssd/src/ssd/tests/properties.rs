@@ -1,0 +1,101 @@
+//! Random commands against an oracle, with every invariant checked.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use trimbench_core::{Target, Virtual};
+
+use super::*;
+use trimbench_core::rng::Rng;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Write(u64, u64),
+    Discard(u64, u64),
+    Read(u64, u64),
+    Flush,
+    Wait(u64),
+}
+
+const UNITS: u64 = 16_384;
+
+fn step() -> impl Strategy<Value = Step> {
+    let span = (0..UNITS - 300, 1..300_u64);
+    prop_oneof![
+        5 => span.clone().prop_map(|(first, count)| Step::Write(first, count)),
+        2 => span.clone().prop_map(|(first, count)| Step::Discard(first, count)),
+        2 => span.prop_map(|(first, count)| Step::Read(first, count)),
+        1 => Just(Step::Flush),
+        1 => (1..400_u64).prop_map(Step::Wait),
+    ]
+}
+
+fn mode() -> impl Strategy<Value = TrimMode> {
+    prop_oneof![Just(TrimMode::Blocking), Just(TrimMode::Queued), Just(TrimMode::Background),]
+}
+
+/// Runs the steps with up to eight commands outstanding; the completion times.
+fn run(target: &mut Virtual<Ssd>, steps: &[Step], held: &mut BTreeSet<u64>) -> Vec<u64> {
+    let mut out = Vec::new();
+    let mut submitted = 0_usize;
+    for step in steps {
+        let command = match *step {
+            Step::Write(first, count) => {
+                held.extend(first..first + count);
+                BlockCommand::Write(units(first, count))
+            }
+            Step::Discard(first, count) => {
+                held.retain(|unit| !(first..first + count).contains(unit));
+                BlockCommand::Discard(units(first, count))
+            }
+            Step::Read(first, count) => BlockCommand::Read(units(first, count)),
+            Step::Flush => BlockCommand::Flush,
+            Step::Wait(millis) => {
+                let deadline = target.now() + Nanos::from_millis(millis);
+                while target.now() < deadline {
+                    target.reap(deadline, &mut out);
+                }
+                continue;
+            }
+        };
+        target.submit(Tag(narrow(submitted as u64)), command).unwrap();
+        submitted += 1;
+        while submitted - out.len() >= 8 {
+            target.reap(Instant::NEVER, &mut out);
+        }
+    }
+    while out.len() < submitted {
+        target.reap(Instant::NEVER, &mut out);
+    }
+    out.iter().map(|completion| completion.at.since_start().0).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn every_invariant_holds_and_the_oracle_agrees(
+        steps in prop::collection::vec(step(), 50..400),
+        mode in mode(),
+        seed in any::<u64>(),
+    ) {
+        let config = SsdConfig { trim: trim(mode), ..plain() };
+        let fresh = || {
+            let mut target = Virtual::new(config.clone().build().unwrap());
+            target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+            target.model_mut().precondition_random(20_000, &mut Rng::new(seed));
+            target
+        };
+        let mut target = fresh();
+        let mut held: BTreeSet<u64> = (0..UNITS).collect();
+        let times = run(&mut target, &steps, &mut held);
+        target.model_mut().check();
+        prop_assert_eq!(target.model_mut().mapped_units(), held.len() as u64);
+        for unit in (0..UNITS).step_by(97) {
+            let flash = target.model_mut().flash.as_mut().unwrap();
+            prop_assert_eq!(flash.holds_data(narrow(unit)), held.contains(&unit));
+        }
+        // The same again: the same times, to the nanosecond.
+        let again = run(&mut fresh(), &steps, &mut BTreeSet::new());
+        prop_assert_eq!(times, again);
+    }
+}
