@@ -1,1 +1,23 @@
-//! placeholder
+//! Run records in; text for people and tables for programs out.
+//!
+//! [`terminal()`] is the report that closes a run: what was measured on what, the headline of every
+//! session, the other figures with their intervals, the picture of the largest deletion, and every
+//! caveat with its advice. [`csv()`] is the same record as long tables. [`sparkline`] is one line
+//! of a curve, for progress displays.
+//!
+//! Nothing is computed here that is not in the record, and nothing is printed here: the caller gets
+//! strings. Text from records is cleaned of control characters before it is shown.
+
+mod chart;
+mod csv;
+mod number;
+#[cfg(test)]
+mod samples;
+mod style;
+mod terminal;
+
+pub use chart::sparkline;
+pub use csv::csv;
+pub use number::{quantity, significant};
+pub use style::Style;
+pub use terminal::terminal;

@@ -1,1 +1,22 @@
-//! placeholder
+//! The run record, all statistics over it, and the rules of validity.
+//!
+//! A run is one [`RunRecord`]: what was planned, what was measured, what the figures are and what
+//! limits them. It is written after every step and read again by reports, comparisons and resumed
+//! runs. [`LatencyHistogram`] counts latencies, [`statistics`] turns points into figures with
+//! intervals, [`Limit`] judges figures against stated limits.
+//!
+//! This crate reads no clock, no file and no environment: bytes in, bytes out. Nothing here is for
+//! the eye; that is `trimbench-report`.
+
+pub mod histogram;
+pub mod limits;
+pub mod record;
+pub mod statistics;
+
+pub use histogram::{HistogramError, LatencyHistogram, Quantile};
+pub use limits::{Limit, LimitError, LimitOutcome};
+pub use record::{
+    Figure, Interval, Outcome, PlannedSession, Program, Provenance, RecordError, RunRecord, SCHEMA,
+    Series, Session, Step, TargetRecord,
+};
+pub use statistics::{Bootstrap, Line};

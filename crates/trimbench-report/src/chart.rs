@@ -1,0 +1,144 @@
+//! Curves as characters: one line of them, or the picture of a deletion.
+//!
+//! Where a column stands for several values it shows their largest: a stall of one request is seen
+//! however long the curve. What is there is never blank, what is missing always is.
+
+use trimbench_core::units::{index, rounded};
+use trimbench_results::Series;
+
+use crate::number::quantity;
+use crate::style::Style;
+
+#[cfg(test)]
+mod tests;
+
+/// Eighths of a character cell, lowest first.
+const BLOCKS: [char; 8] = [
+    '\u{2581}', '\u{2582}', '\u{2583}', '\u{2584}', '\u{2585}', '\u{2586}', '\u{2587}', '\u{2588}',
+];
+/// The same by weight of ASCII characters.
+const LETTERS: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
+/// Rows of the picture, without axis and mark.
+const ROWS: usize = 8;
+
+/// One line for a curve, at most `width` characters: from 0 (or the smallest value, if negative) to
+/// the largest. A column of several values shows their largest; `None` and NaN are blank. A curve
+/// of nothing but zeros lies at the bottom.
+pub fn sparkline(values: &[Option<f64>], width: usize, unicode: bool) -> String {
+    let width = width.min(values.len());
+    if width == 0 {
+        return String::new();
+    }
+    let mut columns = vec![None; width];
+    for (position, value) in values.iter().enumerate() {
+        raise(&mut columns[position * width / values.len()], *value);
+    }
+    let (low, high) = range(&columns);
+    let levels = if unicode { BLOCKS } else { LETTERS };
+    let symbol = |value: &Option<f64>| match value {
+        Some(value) => levels[level(*value, low, high, levels.len() - 1)],
+        None => ' ',
+    };
+    columns.iter().map(symbol).collect()
+}
+
+/// The picture of a curve with one moment marked: `mark` is a position on x and its label. Empty
+/// if the curve is.
+pub(crate) fn picture(series: &Series, mark: Option<(f64, &str)>, style: Style) -> Vec<String> {
+    let (Some(&start), Some(&end)) = (series.x.first(), series.x.last()) else {
+        return Vec::new();
+    };
+    let highest = series.y.iter().flatten().copied().fold(0.0, f64::max);
+    let (x_unit, y_unit) = (style.clean(&series.x_unit), style.clean(&series.y_unit));
+    let top = quantity(highest, &y_unit);
+    let bottom = quantity(0.0, &y_unit);
+    let margin = top.chars().count().max(bottom.chars().count());
+    let width = style.columns().saturating_sub(margin + 2);
+    let column = |x: f64| index(rounded(share(x, start, end) * (width as f64 - 1.0)));
+    let mut columns = vec![None; width];
+    for (x, y) in series.x.iter().zip(&series.y) {
+        raise(&mut columns[column(*x).min(width - 1)], *y);
+    }
+    let axis = if style.unicode { '\u{2502}' } else { '|' };
+    let mut lines = Vec::with_capacity(ROWS + 2);
+    for row in (0..ROWS).rev() {
+        let label = match row {
+            _ if row == ROWS - 1 => top.as_str(),
+            0 => bottom.as_str(),
+            _ => "",
+        };
+        let cells: String =
+            columns.iter().map(|value| cell(*value, highest, row, style.unicode)).collect();
+        lines.push(format!("{label:>margin$} {axis}{cells}").trim_end().to_owned());
+    }
+    let indent = margin + 2;
+    lines.push(time_axis([start, end], &x_unit, width, indent));
+    if let Some((x, label)) = mark.filter(|(x, _)| (start..=end).contains(x)) {
+        lines.push(mark_line(column(x), label, width, indent, style));
+    }
+    lines
+}
+
+/// The start and the end of the curve below its corners.
+fn time_axis([start, end]: [f64; 2], unit: &str, width: usize, indent: usize) -> String {
+    let (left, right) = (quantity(start, unit), quantity(end, unit));
+    let gap = width.saturating_sub(left.chars().count() + right.chars().count()).max(1);
+    format!("{:indent$}{left}{:gap$}{right}", "", "")
+}
+
+/// An arrow below `column` with its label on the side where there is room.
+fn mark_line(column: usize, label: &str, width: usize, indent: usize, style: Style) -> String {
+    let arrow = if style.unicode { '\u{25b2}' } else { '^' };
+    let label: String = style.clean(label).chars().take(width.saturating_sub(2)).collect();
+    let length = label.chars().count();
+    if column + 2 + length <= width {
+        return format!("{:pad$}{arrow} {label}", "", pad = indent + column);
+    }
+    if column > length {
+        let pad = indent + column - length - 1;
+        return format!("{:pad$}{label} {arrow}", "");
+    }
+    format!("{:pad$}{arrow}", "", pad = indent + column)
+}
+
+/// The character of one cell: how much of row `row` (0 is the lowest) the column fills.
+fn cell(value: Option<f64>, highest: f64, row: usize, unicode: bool) -> char {
+    let Some(value) = value else { return ' ' };
+    let eighths = level(value, 0.0, highest, ROWS * 8);
+    // What was measured shows, however small.
+    let eighths = eighths.max(1).saturating_sub(row * 8).min(8);
+    match (eighths, unicode) {
+        (0, _) => ' ',
+        (_, true) => BLOCKS[eighths - 1],
+        (1..=3, false) => '.',
+        (4..=7, false) => ':',
+        (_, false) => '#',
+    }
+}
+
+/// Makes the column show `value` if that is its largest.
+fn raise(column: &mut Option<f64>, value: Option<f64>) {
+    if let Some(value) = value.filter(|value| value.is_finite()) {
+        *column = Some(column.map_or(value, |largest| largest.max(value)));
+    }
+}
+
+/// From 0 or less to the largest.
+fn range(columns: &[Option<f64>]) -> (f64, f64) {
+    let values = columns.iter().flatten().copied();
+    values.fold((0.0, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)))
+}
+
+/// Where `value` lies between `low` (level 0) and `high` (level `top`); only the highest values
+/// reach the top.
+fn level(value: f64, low: f64, high: f64, top: usize) -> usize {
+    if high <= low {
+        return 0;
+    }
+    index(rounded((share(value, low, high) * top as f64).floor())).min(top)
+}
+
+/// The position of `value` between `low` and `high`, in [0, 1]; 0 where there is no between.
+fn share(value: f64, low: f64, high: f64) -> f64 {
+    if high > low { ((value - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
+}

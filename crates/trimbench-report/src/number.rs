@@ -1,0 +1,85 @@
+//! Numbers for people: with a unit, and no more digits than mean something.
+
+#[cfg(test)]
+mod tests;
+
+const TIMES: [(&str, f64); 4] = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];
+const SIZES: [(&str, f64); 5] = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("KB", 1e3), ("B", 1.0)];
+
+/// A unit to print in: its name, and by what to divide values of the figure's unit.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Scale {
+    pub(crate) unit: String,
+    divisor: f64,
+}
+
+/// A value with its unit: three significant digits; times and sizes in the unit that suits them.
+/// `0.250 s/GB`, `1.50 ms`, `12345`.
+pub fn quantity(value: f64, unit: &str) -> String {
+    let scale = Scale::for_values(&[value], unit);
+    let number = scale.print(value);
+    if scale.unit.is_empty() { number } else { format!("{number} {}", scale.unit) }
+}
+
+/// Three significant digits, and every digit before the point. A zero is `0`; what would take more
+/// than seven decimals is written with an exponent; whole numbers stay whole.
+pub fn significant(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if !value.is_finite() {
+        return "not a number".to_owned();
+    }
+    if value.fract() == 0.0 && value.abs() < 1e6 {
+        return format!("{value:.0}");
+    }
+    // The exponent after rounding to three digits: 9.999 is 1.00e1.
+    let scientific = format!("{value:.2e}");
+    let exponent = scientific.split_once('e').and_then(|(_, digits)| digits.parse::<i32>().ok());
+    match exponent {
+        Some(exponent @ -5..=2) => {
+            let decimals = usize::try_from(2 - exponent).expect("in [0, 7]");
+            format!("{value:.decimals$}")
+        }
+        Some(3..=8) => format!("{value:.0}"),
+        _ => scientific,
+    }
+}
+
+impl Scale {
+    /// The unit in which the largest of `values`, given in `unit`, is at least 1 and short.
+    pub(crate) fn for_values(values: &[f64], unit: &str) -> Self {
+        let ladder: &[(&str, f64)] = match unit {
+            "s" | "ms" | "us" | "ns" => &TIMES,
+            "B" | "bytes" | "KB" | "MB" | "GB" | "TB" => &SIZES,
+            _ => &[],
+        };
+        let own = ladder.iter().find(|(name, _)| *name == unit).map_or(1.0, |(_, base)| *base);
+        let largest = values.iter().map(|value| value.abs()).fold(0.0, f64::max) * own;
+        if largest == 0.0 {
+            return Self { unit: unit.to_owned(), divisor: 1.0 };
+        }
+        // The last step of the ladder is the smallest there is. Rounding may lift 0.9996 ms to 1.
+        let step = ladder.iter().find(|(_, base)| largest >= 0.9995 * base).or(ladder.last());
+        match step {
+            Some((name, base)) => Self { unit: (*name).to_owned(), divisor: base / own },
+            None => Self { unit: unit.to_owned(), divisor: 1.0 },
+        }
+    }
+
+    /// A value of the figure's unit in this scale, without the unit's name.
+    pub(crate) fn print(&self, value: f64) -> String {
+        if self.unit == "s/GB" {
+            return seconds_per_gigabyte(value);
+        }
+        significant(value / self.divisor)
+    }
+}
+
+/// Three decimals, as S1 prints them; three significant digits where those would hide some.
+fn seconds_per_gigabyte(value: f64) -> String {
+    if value == 0.0 {
+        return "0.000".to_owned();
+    }
+    if value.abs() >= 0.1 { format!("{value:.3}") } else { significant(value) }
+}

@@ -1,0 +1,69 @@
+use super::*;
+
+#[test]
+fn three_digits_are_kept_and_no_digit_before_the_point_is_lost() {
+    let table = [
+        (0.0, "0"),
+        (-0.0, "0"),
+        (1.0, "1"),
+        (15.0, "15"),
+        (123_456.0, "123456"),
+        (0.123_456, "0.123"),
+        (1.234_5, "1.23"),
+        (9.999, "10.0"),
+        (99.96, "100"),
+        (1_234.56, "1235"),
+        (-0.045_67, "-0.0457"),
+        (0.000_012_34, "0.0000123"),
+        (0.000_001_234, "1.23e-6"),
+        (1.234e12, "1.23e12"),
+        (f64::NAN, "not a number"),
+    ];
+    for (value, expected) in table {
+        assert_eq!(significant(value), expected, "{value:e}");
+    }
+}
+
+#[test]
+fn times_and_sizes_take_the_unit_that_suits_them() {
+    let table = [
+        (1_500_000.0, "ns", "1.50 ms"),
+        (999_960.0, "ns", "1.00 ms"),
+        (0.000_25, "s", "250 us"),
+        (12_000.0, "ms", "12 s"),
+        (0.4, "ns", "0.400 ns"),
+        (0.0, "ms", "0 ms"),
+        (-2_500.0, "us", "-2.50 ms"),
+        (1_073_741_824.0, "bytes", "1.07 GB"),
+        (12.0, "B", "12 B"),
+        (0.5, "GB", "500 MB"),
+        (1_000.0, "IOPS", "1000 IOPS"),
+        (3.0, "", "3"),
+    ];
+    for (value, unit, expected) in table {
+        assert_eq!(quantity(value, unit), expected, "{value} {unit}");
+    }
+}
+
+#[test]
+fn seconds_per_gigabyte_have_three_decimals_but_never_hide_a_small_value() {
+    let table = [
+        (0.0, "0.000 s/GB"),
+        (-0.0, "0.000 s/GB"),
+        (0.25, "0.250 s/GB"),
+        (14.9, "14.900 s/GB"),
+        (0.000_4, "0.000400 s/GB"),
+        (-0.012_34, "-0.0123 s/GB"),
+    ];
+    for (value, expected) in table {
+        assert_eq!(quantity(value, "s/GB"), expected, "{value}");
+    }
+}
+
+#[test]
+fn values_of_one_row_share_a_unit() {
+    let scale = Scale::for_values(&[0.5, 1_500.0], "ms");
+    assert_eq!(scale.unit, "s");
+    assert_eq!(scale.print(0.5), "0.000500");
+    assert_eq!(scale.print(1_500.0), "1.50");
+}

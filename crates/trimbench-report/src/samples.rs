@@ -1,0 +1,106 @@
+//! Small hand-made records for tests.
+
+use std::collections::BTreeMap;
+
+use trimbench_core::Caveat;
+use trimbench_results::{
+    Figure, Interval, Outcome, PlannedSession, Program, Provenance, RunRecord, SCHEMA, Series,
+    Session, Step, TargetRecord,
+};
+
+fn plan(target: &str) -> PlannedSession {
+    PlannedSession {
+        method: "delete-stall".to_owned(),
+        target: format!("sim:{target}"),
+        preset: "quick".to_owned(),
+        options: BTreeMap::from([("rate".to_owned(), "1000".to_owned())]),
+    }
+}
+
+/// A finished session on an emulated drive with this stutter (s/GB) and interval.
+pub(crate) fn session(name: &str, stutter: f64, [low, high]: [f64; 2]) -> Session {
+    let mut headline = Figure::new("stutter", "stutter per GB deleted", stutter, "s/GB").unwrap();
+    headline.interval = Interval::new(low, high, 0.95);
+    headline.n = 15;
+    headline.headline = true;
+    let verdict = if low <= 0.0 { "noise" } else { "differs from placebo" };
+    headline.verdict = Some(verdict.to_owned());
+    let mut longest = Figure::new("response-max", "worst response", 96_500_000.0, "ns").unwrap();
+    longest.n = 12_000;
+    longest.caveat(Caveat::WindowTooShort);
+    let mut overdue = Figure::new("overdue", "overdue time per GB", stutter, "s/GB").unwrap();
+    overdue.interval = Interval::new(low, high, 0.95);
+    Session {
+        plan: plan(name),
+        method_version: 1,
+        target: TargetRecord {
+            name: name.to_owned(),
+            kind: "emulated".to_owned(),
+            clock: "virtual".to_owned(),
+            identity: BTreeMap::from([("profile".to_owned(), "00ff".to_owned())]),
+            capabilities: BTreeMap::new(),
+            provenance: Some(Provenance { sourced: 10, fitted: 4, assumed: 9 }),
+        },
+        state: "fresh, then filled once sequentially".to_owned(),
+        environment_before: BTreeMap::new(),
+        environment_after: BTreeMap::new(),
+        steps: vec![placebo(), delete(1e9, 0.3), delete(4e9, 1.2)],
+        figures: vec![overdue, headline, longest],
+        caveats: vec![Caveat::Emulated.id().to_owned()],
+        trace_hash: Some("0123456789abcdef".to_owned()),
+        finished: true,
+    }
+}
+
+fn placebo() -> Step {
+    let mut step = Step::new("placebo-0", "placebo");
+    step.measure("stutter_s", 0.0);
+    step
+}
+
+/// A deletion at 1 s of 5 s, after which the device stalls for `stall` seconds.
+fn delete(size: f64, stall: f64) -> Step {
+    let mut step = Step::new(format!("delete-{size:e}-0"), "delete");
+    step.set("size_bytes", size);
+    step.set("deleted_at_s", 1.0);
+    step.measure("stutter_s", stall);
+    step.measure("latency_ns_max", stall * 1e9);
+    let x: Vec<f64> = (0..500).map(|index| f64::from(index) / 100.0).collect();
+    let response = |&x: &f64| match x - 1.0 {
+        // Nothing is issued in the last tenth of a second.
+        since if since >= 3.9 => None,
+        since if (0.0..stall).contains(&since) => Some(1e3 * (stall - since)),
+        _ => Some(0.1),
+    };
+    let y = x.iter().map(response).collect();
+    let series = Series::new("s", "ms", x, y).unwrap();
+    step.series.insert("response-ms-max".to_owned(), series);
+    step
+}
+
+/// A record of these sessions, all of them planned.
+pub(crate) fn record(sessions: Vec<Session>, outcome: Outcome) -> RunRecord {
+    RunRecord {
+        schema: SCHEMA,
+        program: Program {
+            name: "trimbench".to_owned(),
+            version: "0.0.0".to_owned(),
+            commit: "abc1234".to_owned(),
+            model_version: 1,
+        },
+        seed: 42,
+        outcome,
+        plan: sessions.iter().map(|session| session.plan.clone()).collect(),
+        sessions,
+    }
+}
+
+/// Three drives, as a user meets them.
+pub(crate) fn three_drives() -> RunRecord {
+    let sessions = vec![
+        session("vendor2", 0.412_3, [0.4, 0.43]),
+        session("like-optane-900p", 0.0, [0.0, 0.0]),
+        session("generic-nvme-tlc", 0.051_2, [0.04, 0.06]),
+    ];
+    record(sessions, Outcome::Complete)
+}

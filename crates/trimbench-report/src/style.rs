@@ -1,0 +1,104 @@
+//! How text is to look, and the text helpers that follow from it.
+
+/// Narrower than this nothing can be laid out; narrower wishes are taken as this.
+const WIDTH_MIN: usize = 40;
+
+/// What the reader's terminal can show. The caller decides (`NO_COLOR`, pipes, locale).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns; no line is wider. At least 40.
+    pub width: usize,
+    /// Whether to emphasise with ANSI colours. Words always say the same.
+    pub colour: bool,
+    /// Whether characters beyond ASCII may be used.
+    pub unicode: bool,
+}
+
+/// Why a line is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Emphasis {
+    Heading,
+    Warning,
+    Invalid,
+}
+
+impl Style {
+    /// The usable width.
+    pub(crate) fn columns(self) -> usize {
+        self.width.max(WIDTH_MIN)
+    }
+
+    /// The line in the colour of `emphasis`, if colours are wanted.
+    pub(crate) fn paint(self, emphasis: Emphasis, line: &str) -> String {
+        if !self.colour {
+            return line.to_owned();
+        }
+        let code = match emphasis {
+            Emphasis::Heading => "1",
+            Emphasis::Warning => "33",
+            Emphasis::Invalid => "1;31",
+        };
+        format!("\u{1b}[{code}m{line}\u{1b}[0m")
+    }
+
+    /// Text from a record made harmless: control characters, and without `unicode` everything
+    /// beyond ASCII, become `?`.
+    pub(crate) fn clean(self, text: &str) -> String {
+        let shown = |c: char| !c.is_control() && (self.unicode || c.is_ascii());
+        text.chars().map(|c| if shown(c) { c } else { '?' }).collect()
+    }
+
+    /// `label` in a column of `indent` characters, then the text, wrapped under itself.
+    pub(crate) fn labelled(self, label: &str, indent: usize, text: &str) -> Vec<String> {
+        let room = self.columns().saturating_sub(indent).max(1);
+        let mut lines = Vec::new();
+        for (index, part) in wrap(&self.clean(text), room).into_iter().enumerate() {
+            let label = if index == 0 { label } else { "" };
+            lines.push(format!("{label:indent$}{part}").trim_end().to_owned());
+        }
+        lines
+    }
+
+    /// A heading with a rule to the right edge.
+    pub(crate) fn heading(self, title: &str) -> String {
+        let title: String = self.clean(title).chars().take(self.columns()).collect();
+        let room = self.columns().saturating_sub(title.chars().count() + 1);
+        let rule = if self.unicode { "\u{2500}" } else { "-" };
+        let line = format!("{title} {}", rule.repeat(room));
+        self.paint(Emphasis::Heading, line.trim_end())
+    }
+}
+
+/// The text in lines of at most `room` characters, broken at blanks where there are any. One line
+/// at least.
+fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let mut letters: Vec<char> = word.chars().collect();
+        if used > 0 && used + 1 + letters.len() > room {
+            lines.push(String::new());
+            used = 0;
+        }
+        while letters.len() > room {
+            let rest = letters.split_off(room);
+            push(&mut lines, &mut used, &letters);
+            lines.push(String::new());
+            used = 0;
+            letters = rest;
+        }
+        push(&mut lines, &mut used, &letters);
+    }
+    lines
+}
+
+/// Appends a word to the last line.
+fn push(lines: &mut [String], used: &mut usize, word: &[char]) {
+    let line = lines.last_mut().expect("there is one line from the start");
+    if *used > 0 {
+        line.push(' ');
+        *used += 1;
+    }
+    line.extend(word);
+    *used += word.len();
+}

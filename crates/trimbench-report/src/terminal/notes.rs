@@ -1,0 +1,114 @@
+//! Caveats, each once, numbered in order of appearance.
+
+use std::collections::BTreeSet;
+
+use trimbench_core::Caveat;
+use trimbench_results::{RunRecord, Session};
+
+use crate::style::{Emphasis, Style};
+
+/// Columns of a caveat's number.
+const NUMBERS: usize = 4;
+
+/// Every caveat of a record and what it touches.
+pub(super) struct Notes {
+    entries: Vec<Note>,
+    sessions: usize,
+}
+
+struct Note {
+    id: String,
+    /// Names of the sessions that it touches as a whole.
+    sessions: BTreeSet<usize>,
+    /// Figures and steps that it touches, with their session's name.
+    places: Vec<String>,
+}
+
+impl Notes {
+    pub(super) fn of(record: &RunRecord) -> Self {
+        let mut notes = Self { entries: Vec::new(), sessions: record.sessions.len() };
+        for (index, session) in record.sessions.iter().enumerate() {
+            notes.gather(index, session);
+        }
+        notes
+    }
+
+    /// The numbers of these caveats, ascending, each once: `1, 3`.
+    pub(super) fn marks<'a>(&self, ids: impl IntoIterator<Item = &'a String>) -> String {
+        let numbers: BTreeSet<usize> = ids
+            .into_iter()
+            .filter_map(|id| self.entries.iter().position(|note| note.id == *id))
+            .collect();
+        let numbers: Vec<String> = numbers.iter().map(|index| (index + 1).to_string()).collect();
+        numbers.join(", ")
+    }
+
+    /// The list at the report's end; empty without caveats.
+    pub(super) fn list(&self, style: Style) -> Vec<String> {
+        if self.entries.is_empty() {
+            return Vec::new();
+        }
+        let mut lines = vec![String::new(), style.heading("Caveats")];
+        for (index, note) in self.entries.iter().enumerate() {
+            let caveat = Caveat::from_id(&note.id);
+            let (meaning, advice) = match caveat {
+                Some(caveat) => (caveat.meaning(), caveat.advice()),
+                None => ("not known to this version", "read the record with a later version"),
+            };
+            let invalid = caveat.is_some_and(Caveat::invalidates);
+            let word = if invalid { "INVALID, " } else { "" };
+            let text = format!("{word}{}: {meaning}", note.id);
+            let emphasis = if invalid { Emphasis::Invalid } else { Emphasis::Warning };
+            let number = format!("{:>2}", index + 1);
+            for line in style.labelled(&number, NUMBERS, &text) {
+                lines.push(style.paint(emphasis, &line));
+            }
+            lines.extend(style.labelled("", NUMBERS, &format!("advice: {advice}")));
+            lines.extend(style.labelled("", NUMBERS, &format!("on: {}", self.places(note))));
+        }
+        lines
+    }
+
+    fn gather(&mut self, index: usize, session: &Session) {
+        for id in &session.caveats {
+            let note = self.note(id);
+            note.sessions.insert(index);
+            note.places.push(format!("{} (all figures)", name(session)));
+        }
+        for figure in &session.figures {
+            for id in &figure.caveats {
+                self.note(id).places.push(format!("{}: {}", name(session), figure.title));
+            }
+        }
+        let of_steps = session.steps.iter().flat_map(|step| &step.caveats);
+        for id in of_steps.collect::<BTreeSet<_>>() {
+            let touched = || session.steps.iter().filter(|step| step.caveats.contains(id));
+            let first = touched().next().map_or("", |step| step.id.as_str());
+            let place = match touched().count() {
+                1 => format!("{}: step {first}", name(session)),
+                count => format!("{}: {count} steps, the first is {first}", name(session)),
+            };
+            self.note(id).places.push(place);
+        }
+    }
+
+    fn note(&mut self, id: &str) -> &mut Note {
+        let index = self.entries.iter().position(|note| note.id == id).unwrap_or_else(|| {
+            let (sessions, places) = (BTreeSet::new(), Vec::new());
+            self.entries.push(Note { id: id.to_owned(), sessions, places });
+            self.entries.len() - 1
+        });
+        &mut self.entries[index]
+    }
+
+    fn places(&self, note: &Note) -> String {
+        if note.sessions.len() == self.sessions && self.sessions > 1 {
+            return "all sessions".to_owned();
+        }
+        note.places.join("; ")
+    }
+}
+
+fn name(session: &Session) -> String {
+    format!("{} on {}", session.plan.method, session.target.name)
+}

@@ -1,0 +1,245 @@
+use trimbench_core::Caveat;
+use trimbench_results::{Figure, Interval};
+
+use super::*;
+use crate::samples::{record, session, three_drives};
+
+const PLAIN: Style = Style { width: 80, colour: false, unicode: true };
+const ASCII: Style = Style { width: 80, colour: false, unicode: false };
+
+/// The text without ANSI sequences.
+fn uncoloured(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').unwrap().1)
+}
+
+fn widest(text: &str) -> usize {
+    uncoloured(text).lines().map(|line| line.chars().count()).max().unwrap()
+}
+
+/// The position of `part` in `text`, which must hold it.
+fn position(text: &str, part: &str) -> usize {
+    text.find(part).unwrap_or_else(|| panic!("`{part}` is missing in:\n{text}"))
+}
+
+#[test]
+fn the_report_of_three_drives_reads_as_agreed() {
+    let text = terminal(&three_drives(), ASCII);
+    assert_eq!(text, include_str!("golden.txt"), "the report now reads:\n{text}");
+}
+
+#[test]
+fn no_line_is_wider_than_asked_whatever_the_record_holds() {
+    let mut long = three_drives();
+    let session = &mut long.sessions[0];
+    session.target.name = "/srv/".to_owned() + &"directory".repeat(30);
+    session.plan.target.clone_from(&session.target.name);
+    session.state = "word ".repeat(100);
+    session.target.identity.insert("model".to_owned(), "M".repeat(200));
+    session.figures[1].title = "T".repeat(120);
+    session.figures[1].verdict = Some("differs ".repeat(20));
+    session.figures[0].unit = "unit".repeat(20);
+    session.figures[0].interval = Interval::new(-1.234e-300, 1.234e300, 0.95);
+    session.steps[2].id = "s".repeat(150);
+    session.steps[2].parameters.insert("deleted_at_s".to_owned(), 4.98);
+    session.caveats.push("from-the-future".repeat(20));
+    long.program.commit = "c".repeat(100);
+    long.outcome = Outcome::Failed { message: "gone ".repeat(50) };
+    for width in [0, 40, 50, 64, 72, 80, 100, 132, 1_000] {
+        for (colour, unicode) in [(false, false), (true, true)] {
+            let style = Style { width, colour, unicode };
+            for record in [&long, &three_drives()] {
+                let text = terminal(record, style);
+                assert!(widest(&text) <= width.max(40), "{width}: {}\n{text}", widest(&text));
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_and_unicode_add_nothing_but_looks() {
+    let coloured = terminal(&three_drives(), Style { colour: true, ..PLAIN });
+    assert!(coloured.contains("\u{1b}[1;31m"));
+    assert_eq!(uncoloured(&coloured), terminal(&three_drives(), PLAIN));
+    assert!(!terminal(&three_drives(), PLAIN).contains('\u{1b}'));
+    assert!(terminal(&three_drives(), ASCII).is_ascii());
+}
+
+#[test]
+fn the_first_lines_say_seed_commit_and_outcome() {
+    let first = |outcome: Outcome| {
+        let mut record = three_drives();
+        record.sessions[2].finished = false;
+        record.outcome = outcome;
+        terminal(&record, PLAIN).lines().take(2).collect::<Vec<_>>().join("\n")
+    };
+    let text = first(Outcome::Complete);
+    assert!(text.starts_with("seed 42, commit abc1234, trimbench 0.0.0, model version 1\n"));
+    assert!(text.ends_with("\ncomplete; 2 of 3 sessions finished"), "{text}");
+    assert!(first(Outcome::Interrupted).ends_with("\ninterrupted; 2 of 3 sessions finished"));
+    assert!(first(Outcome::Running).contains("\nnot ended: still running, or cut off"));
+    let failed = first(Outcome::Failed { message: "no space".to_owned() });
+    assert!(failed.ends_with("\nfailed: no space; 2 of 3 sessions finished"));
+}
+
+#[test]
+fn headlines_are_sorted_with_virtual_and_wall_time_apart() {
+    let mut record = three_drives();
+    let mut real = session("/srv/data", 0.01, [-0.01, 0.03]);
+    real.target.clock = "wall".to_owned();
+    real.target.kind = "directory".to_owned();
+    real.target.provenance = None;
+    record.sessions.insert(0, real);
+    let text = terminal(&record, PLAIN);
+    let wall = position(&text, "stutter per GB deleted, in wall time");
+    let virtual_time = position(&text, "stutter per GB deleted, in virtual time");
+    let best = position(&text, "\nlike-optane-900p");
+    let middle = position(&text, "\ngeneric-nvme-tlc");
+    let worst = position(&text, "\nvendor2");
+    assert!(wall < virtual_time, "groups stand in the order of their sessions");
+    assert!(virtual_time < best && best < middle && middle < worst);
+    assert!(text.contains("0.0100  -0.0100 to 0.0300  noise"), "{text}");
+    assert!(text.contains("target      /srv/data (directory)\n"));
+    assert!(text.contains("time        wall time\n"));
+}
+
+#[test]
+fn zero_is_printed_as_three_zeros_and_has_no_bar() {
+    let text = terminal(&three_drives(), ASCII);
+    let line = text.lines().find(|line| line.starts_with("like-optane-900p")).unwrap();
+    assert!(line.contains(" 0.000 ") && line.contains("0.000 to 0.000") && !line.contains('#'));
+    let full = text.lines().find(|line| line.starts_with("vendor2")).unwrap();
+    assert!(full.contains(&"#".repeat(8)));
+}
+
+#[test]
+fn an_interval_that_holds_zero_says_so_where_the_record_is_silent() {
+    let mut record = three_drives();
+    let figures = &mut record.sessions[0].figures;
+    figures.clear();
+    let mut unjudged = Figure::new("a", "unjudged", 1.0, "ms").unwrap();
+    unjudged.interval = Interval::new(-1.0, 3.0, 0.95);
+    let mut judged = unjudged.clone();
+    (judged.title, judged.verdict) = ("judged".to_owned(), Some("no word".to_owned()));
+    let mut clear = unjudged.clone();
+    (clear.title, clear.interval) = ("clear".to_owned(), Interval::new(0.5, 3.0, 0.9));
+    figures.extend([unjudged, judged, clear]);
+    let text = terminal(&record, Style { width: 120, ..PLAIN });
+    let line = |title: &str| text.lines().find(|line| line.starts_with(title)).unwrap();
+    assert!(line("unjudged").contains("-1 to 3 (95 %)"), "levels differ: {}", line("unjudged"));
+    assert!(line("unjudged").ends_with("interval holds 0"));
+    assert!(line("judged").ends_with("no word"));
+    assert!(line("clear").contains("0.500 to 3 (90 %)") && !line("clear").contains("holds"));
+}
+
+#[test]
+fn every_caveat_is_listed_once_with_its_advice_and_what_it_touches() {
+    let mut record = three_drives();
+    record.sessions[1].steps[0].caveat(Caveat::OtherLoad);
+    record.sessions[1].steps[1].caveat(Caveat::OtherLoad);
+    record.sessions[2].caveats.push("from-the-future".to_owned());
+    let text = terminal(&record, PLAIN);
+    let list = &text[position(&text, "\nCaveats ")..];
+    for caveat in [Caveat::Emulated, Caveat::WindowTooShort, Caveat::OtherLoad] {
+        assert_eq!(list.matches(&format!("{}: ", caveat.id())).count(), 1, "{list}");
+        assert!(list.contains(caveat.advice()));
+    }
+    assert!(list.contains("on: all sessions"));
+    assert!(list.contains("INVALID, window-too-short: "));
+    assert!(list.contains("on: delete-stall on vendor2: worst response;"));
+    assert!(list.contains("like-optane-900p: 2 steps, the first is placebo-0"));
+    assert!(list.contains("from-the-future: not known to this version"));
+    // The mark beside the number is the number in the list.
+    let worst = text.lines().find(|line| line.starts_with("worst response")).unwrap();
+    assert!(worst.ends_with(" 2") && list.contains("\n 2  INVALID, window-too-short"));
+}
+
+#[test]
+fn an_invalid_run_says_so_at_the_top_and_a_valid_one_nowhere() {
+    let mut record = three_drives();
+    assert!(terminal(&record, PLAIN).lines().nth(2).unwrap().starts_with("INVALID"));
+    for session in &mut record.sessions {
+        session.figures.pop();
+    }
+    assert!(!terminal(&record, PLAIN).contains("INVALID"));
+}
+
+#[test]
+fn a_record_of_nothing_still_says_what_it_is() {
+    let text = terminal(&record(Vec::new(), Outcome::Running), PLAIN);
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(text.contains("0 of 0 sessions finished"));
+}
+
+#[test]
+fn an_interrupted_run_shows_what_there_is_and_what_is_missing() {
+    let mut record = three_drives();
+    record.outcome = Outcome::Interrupted;
+    record.sessions.pop();
+    record.sessions[1].finished = false;
+    record.sessions[1].figures.clear();
+    record.sessions[1].steps.clear();
+    let text = terminal(&record, PLAIN);
+    assert!(text.contains("interrupted; 1 of 3 sessions finished"));
+    assert!(text.contains("\nno headline  delete-stall on sim:like-optane-900p\n"));
+    assert!(text.contains("\nnot begun    delete-stall on sim:generic-nvme-tlc\n"));
+    assert!(text.contains("not finished: what follows is only as far as it got"));
+    assert!(text.contains("no figures were computed"));
+    assert!(text.contains("steps       none\n"));
+    assert!(text.contains("\nvendor2 "));
+}
+
+#[test]
+fn the_picture_is_of_the_largest_deletion_with_its_moment_marked() {
+    let text = terminal(&three_drives(), PLAIN);
+    assert!(text.contains("Response time in step delete-4e9-0"));
+    assert!(!text.contains("Response time in step delete-1e9-0"));
+    let lines: Vec<&str> = text.lines().collect();
+    let mark = lines.iter().position(|line| line.contains("4 GB deleted at 1 s")).unwrap();
+    // The arrow stands below the column in which the stall begins.
+    let arrow = lines[mark].chars().position(|c| c == '\u{25b2}').unwrap();
+    let top = lines[mark - 9].chars().position(|c| c == '\u{2588}').unwrap();
+    assert_eq!(arrow, top);
+    assert!(lines[mark - 9].starts_with("1.20 s "));
+
+    let mut placebo_only = three_drives();
+    for step in &mut placebo_only.sessions[0].steps {
+        step.set("size_bytes", 0.0);
+    }
+    assert!(terminal(&placebo_only, PLAIN).contains("0 B deleted at 1 s"));
+    assert!(terminal(&placebo_only, PLAIN).contains("Response time in step delete-1e9-0"));
+
+    let mut without = three_drives();
+    for step in &mut without.sessions[0].steps {
+        step.parameters.remove("deleted_at_s");
+    }
+    assert_eq!(terminal(&without, PLAIN).matches("Response time in step").count(), 2);
+}
+
+#[test]
+fn a_record_cannot_send_control_characters_to_the_terminal() {
+    let mut record = three_drives();
+    let evil = "\u{1b}[2J\u{7}\n\u{9b}x";
+    let session = &mut record.sessions[0];
+    session.target.name = evil.to_owned();
+    session.plan.target = evil.to_owned();
+    session.state = evil.to_owned();
+    session.caveats.push(evil.to_owned());
+    session.steps[2].id = evil.to_owned();
+    session.trace_hash = Some(evil.to_owned());
+    session.target.identity.insert(evil.to_owned(), evil.to_owned());
+    let headline = session.figures.iter_mut().find(|figure| figure.headline).unwrap();
+    headline.title = evil.to_owned();
+    headline.verdict = Some(evil.to_owned());
+    headline.unit = evil.to_owned();
+    session.steps[2].kind = evil.to_owned();
+    let series = session.steps[2].series.values_mut().next().unwrap();
+    (series.x_unit, series.y_unit) = (evil.to_owned(), evil.to_owned());
+    record.outcome = Outcome::Failed { message: evil.to_owned() };
+    record.program.commit = evil.to_owned();
+    let text = terminal(&record, PLAIN);
+    let bad: Vec<&str> = text.lines().filter(|line| line.chars().any(char::is_control)).collect();
+    assert!(bad.is_empty(), "{bad:?}");
+    assert!(terminal(&record, ASCII).is_ascii());
+}

@@ -1,0 +1,235 @@
+//! Stated limits: `p99.9=5ms`, `stutter=0.1s/GB`. All mean "at most".
+//!
+//! A limit holds where its figure was measured and is not above it. A figure that is missing where
+//! it should be, or that a caveat on it or on its session invalidates, fails the limit: nothing
+//! passes by not being measured.
+
+use std::fmt;
+use std::str::FromStr;
+
+use trimbench_core::Caveat;
+
+use crate::histogram::Quantile;
+use crate::record::{Figure, RunRecord, Session};
+
+#[cfg(test)]
+mod tests;
+mod unit;
+
+use unit::Unit;
+
+/// Names further away than this (Jaro and Winkler's similarity) are no typing errors.
+const SIMILARITY_MIN: f64 = 0.7;
+
+/// A figure and the most that it may be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// The id of a figure (`stutter`), or the last part of one (`p99.9` for `response-p99.9`).
+    pub figure: String,
+    /// The most that it may be, in `unit`. Finite.
+    pub value: f64,
+    /// The unit as written; empty for a plain number.
+    pub unit: String,
+}
+
+/// How one limit fared in one session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LimitOutcome {
+    /// The limit.
+    pub limit: Limit,
+    /// Index of the session in the record.
+    pub session: usize,
+    /// Id of the figure that was judged: the highest one that the limit names; `None` if the
+    /// session has none.
+    pub figure: Option<String>,
+    /// That figure in the limit's unit; `None` if the session has none.
+    pub value: Option<f64>,
+    /// Whether the figure is there, valid and not above the limit.
+    pub holds: bool,
+}
+
+/// A limit that cannot be understood or judged.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LimitError {
+    /// Not `FIGURE=VALUE`.
+    #[error("`{text}` is not a limit; write for example `p99.9=5ms`")]
+    NotALimit {
+        /// The text as given.
+        text: String,
+    },
+    /// Another comparison than "at most".
+    #[error("`{text}`: a limit means \"at most\"; write `FIGURE=VALUE` or `FIGURE<=VALUE`")]
+    NotAtMost {
+        /// The text as given.
+        text: String,
+    },
+    /// What should be the value does not begin with a number.
+    #[error("`{text}`: `{value}` does not begin with a number; write for example `5ms`")]
+    NoNumber {
+        /// The text as given.
+        text: String,
+        /// The part that should be a number and a unit.
+        value: String,
+    },
+    /// A unit that is not one of the known ones.
+    #[error("`{unit}` is not a unit here; use for example `ms`, `s/GB`, `MB/s`, `%`")]
+    UnknownUnit {
+        /// The unit as given.
+        unit: String,
+    },
+    /// No method of this run has such a figure.
+    #[error("no figure is called `{figure}`{}", did_you_mean(nearest.as_deref()))]
+    UnknownFigure {
+        /// The name as given.
+        figure: String,
+        /// The known id that is most like it, if any is.
+        nearest: Option<String>,
+        /// All ids that could have been named.
+        known: Vec<String>,
+    },
+    /// The limit's unit measures something else than the figure's.
+    #[error("`{figure}` is in `{has}`, which cannot be compared with `{given}`")]
+    OtherQuantity {
+        /// The figure's id.
+        figure: String,
+        /// The figure's unit.
+        has: String,
+        /// The limit's unit.
+        given: String,
+    },
+}
+
+impl Limit {
+    /// Whether one of the `known` figure ids is what this limit names. To be asked before the run.
+    pub fn check<'a>(&self, known: impl IntoIterator<Item = &'a str>) -> Result<(), LimitError> {
+        let known: Vec<&str> = known.into_iter().collect();
+        if known.iter().any(|id| self.names(id)) {
+            return Ok(());
+        }
+        Err(LimitError::UnknownFigure {
+            figure: self.figure.clone(),
+            nearest: nearest(&self.figure, &known),
+            known: known.into_iter().map(str::to_owned).collect(),
+        })
+    }
+
+    /// Whether the figure `id` is meant: by its whole id, or by the part after a `-`, so that
+    /// `p99.9` is every latency's.
+    pub fn names(&self, id: &str) -> bool {
+        let before = id.strip_suffix(self.figure.as_str());
+        before.is_some_and(|before| before.is_empty() || before.ends_with('-'))
+    }
+
+    /// Judges one session by the worst of the figures that the limit names.
+    fn judge(&self, index: usize, session: &Session) -> Result<LimitOutcome, LimitError> {
+        let mut outcome = LimitOutcome {
+            limit: self.clone(),
+            session: index,
+            figure: None,
+            value: None,
+            holds: !invalidated(&session.caveats),
+        };
+        for figure in session.figures.iter().filter(|figure| self.names(&figure.id)) {
+            let value = self.in_own_unit(figure)?;
+            // A value that is no number is neither above nor at most: it does not hold.
+            outcome.holds &= value <= self.value && !invalidated(&figure.caveats);
+            if outcome.value.is_none_or(|worst| value > worst) {
+                outcome.figure = Some(figure.id.clone());
+                outcome.value = Some(value);
+            }
+        }
+        outcome.holds &= outcome.value.is_some();
+        Ok(outcome)
+    }
+
+    /// The figure's value in the limit's unit. A bare 0 is at home in every unit.
+    fn in_own_unit(&self, figure: &Figure) -> Result<f64, LimitError> {
+        if self.unit == figure.unit || (self.unit.is_empty() && self.value == 0.0) {
+            return Ok(figure.value);
+        }
+        let mismatch = || LimitError::OtherQuantity {
+            figure: figure.id.clone(),
+            has: figure.unit.clone(),
+            given: self.unit.clone(),
+        };
+        let own = Unit::parse(&self.unit).ok_or_else(mismatch)?;
+        let theirs = Unit::parse(&figure.unit).ok_or_else(mismatch)?;
+        let factor = theirs.over(&own).ok_or_else(mismatch)?;
+        Ok(figure.value * factor)
+    }
+}
+
+impl FromStr for Limit {
+    type Err = LimitError;
+
+    /// Reads `FIGURE=VALUEUNIT` or `FIGURE<=VALUEUNIT`, blanks around the parts allowed.
+    fn from_str(text: &str) -> Result<Self, LimitError> {
+        let not_a_limit = || LimitError::NotALimit { text: text.to_owned() };
+        if text.contains('>') || (text.contains('<') && !text.contains("<=")) {
+            return Err(LimitError::NotAtMost { text: text.to_owned() });
+        }
+        let (figure, quantity) =
+            text.split_once("<=").or_else(|| text.split_once('=')).ok_or_else(not_a_limit)?;
+        let (figure, quantity) = (figure.trim(), quantity.trim());
+        if figure.is_empty() || quantity.is_empty() {
+            return Err(not_a_limit());
+        }
+        let signed = |c: char| !c.is_ascii_digit() && c != '.' && c != '-';
+        let (number, unit) = quantity.split_at(quantity.find(signed).unwrap_or(quantity.len()));
+        let value = number.parse::<f64>().ok().filter(|value| value.is_finite());
+        let value = value.ok_or_else(|| LimitError::NoNumber {
+            text: text.to_owned(),
+            value: quantity.to_owned(),
+        })?;
+        let unit = unit.trim();
+        if Unit::parse(unit).is_none() {
+            return Err(LimitError::UnknownUnit { unit: unit.to_owned() });
+        }
+        Ok(Self { figure: figure.to_owned(), value, unit: unit.to_owned() })
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} <= {}{}", self.figure, self.value, self.unit)
+    }
+}
+
+/// Judges every session of the record by every limit, in the order of limits, then sessions.
+///
+/// A name that no session has is an error if it is none of the standard percentiles and the record
+/// has figures at all. Where some sessions have the figure, the others fail the limit.
+pub fn evaluate(record: &RunRecord, limits: &[Limit]) -> Result<Vec<LimitOutcome>, LimitError> {
+    let figures = record.sessions.iter().flat_map(|session| &session.figures);
+    let mut known: Vec<&str> = figures.map(|figure| figure.id.as_str()).collect();
+    known.sort_unstable();
+    known.dedup();
+    let mut outcomes = Vec::with_capacity(limits.len() * record.sessions.len());
+    for limit in limits {
+        // A percentile is missing wherever there were too few samples: that fails, and is no
+        // typing error.
+        let percentile = limit.figure.parse::<Quantile>().is_ok();
+        if !known.is_empty() && !percentile {
+            limit.check(known.iter().copied())?;
+        }
+        for (index, session) in record.sessions.iter().enumerate() {
+            outcomes.push(limit.judge(index, session)?);
+        }
+    }
+    Ok(outcomes)
+}
+
+fn invalidated(caveats: &[String]) -> bool {
+    caveats.iter().any(|id| Caveat::from_id(id).is_some_and(Caveat::invalidates))
+}
+
+fn nearest(name: &str, known: &[&str]) -> Option<String> {
+    let likeness = |id: &str| strsim::jaro_winkler(name, id);
+    let best = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(best) >= SIMILARITY_MIN).then(|| (*best).to_owned())
+}
+
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
+}

@@ -1,0 +1,392 @@
+//! The run record: everything that one run planned, measured and found, as one JSON document.
+//!
+//! The bytes are a function of the content: struct fields in declaration order, maps sorted, floats
+//! in their shortest exact form, a newline at the end. Reading and writing again changes nothing,
+//! so a resumed run can equal an uninterrupted one. What differs between two runs of one seed on
+//! one emulated target (host, wall time, paths) has no place here.
+//!
+//! Units: keys of plain numbers are `what_unit_qualifier` (`stutter_s`, `latency_ns_max`).
+//!
+//! Invariant: no number is NaN or infinite. A figure that could not be computed is absent.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use trimbench_core::Caveat;
+
+mod read;
+#[cfg(test)]
+mod tests;
+
+pub use read::RecordError;
+
+/// The version of the record's format. Raised when a reader of the old format would misread it.
+pub const SCHEMA: u32 = 1;
+
+/// One run of the program: all its sessions, finished or not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// The format, [`SCHEMA`] when written by this version.
+    pub schema: u32,
+    /// What measured.
+    pub program: Program,
+    /// The seed of everything random in the run.
+    pub seed: u64,
+    /// How far the run got.
+    pub outcome: Outcome,
+    /// What was to be done, in order.
+    pub plan: Vec<PlannedSession>,
+    /// What was done, in plan order; shorter than the plan while the run is not complete.
+    pub sessions: Vec<Session>,
+}
+
+/// The program that wrote a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// `trimbench`.
+    pub name: String,
+    /// Its version, as in its package.
+    pub version: String,
+    /// The commit that it was built from, with `-dirty` if there were changes on top.
+    pub commit: String,
+    /// The version of the emulated drives' behaviour: simulated numbers of different versions are
+    /// not comparable.
+    pub model_version: u32,
+}
+
+/// How far a run got.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Still at work, or ended by a crash or a power cut without having said so.
+    Running,
+    /// Everything in the plan was done.
+    Complete,
+    /// Ended early on request; what was measured before is here.
+    Interrupted,
+    /// Ended early by an error; what was measured before is here.
+    Failed {
+        /// The error as it was printed.
+        message: String,
+    },
+}
+
+/// One method on one target, as planned: everything that decides what is done.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct PlannedSession {
+    /// The method's stable id, `delete-stall`.
+    pub method: String,
+    /// The target as the user would name it, `sim:vendor2`.
+    pub target: String,
+    /// The preset's name: `quick`, `standard` or `published`.
+    pub preset: String,
+    /// All options, resolved, as texts with units (`"1GiB"`, `"30s"`).
+    pub options: BTreeMap<String, String>,
+}
+
+/// One method on one target, as measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    /// What was asked.
+    pub plan: PlannedSession,
+    /// The version of the method: figures of different versions are not comparable.
+    pub method_version: u32,
+    /// What was measured.
+    pub target: TargetRecord,
+    /// The drive's state before the run, and how it was established.
+    pub state: String,
+    /// The machine's settings before the session; empty for an emulated target.
+    pub environment_before: BTreeMap<String, String>,
+    /// The same after it; empty for an emulated target.
+    pub environment_after: BTreeMap<String, String>,
+    /// What was done, in order.
+    pub steps: Vec<Step>,
+    /// What was found, in the order of importance; complete only when `finished`.
+    pub figures: Vec<Figure>,
+    /// Ids of the caveats on the session as a whole.
+    pub caveats: Vec<String>,
+    /// Hash over every command and completion of a simulated session, in hexadecimal digits.
+    pub trace_hash: Option<String>,
+    /// Whether all steps were done.
+    pub finished: bool,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetRecord {
+    /// The short name, `vendor2` or `/srv/data`.
+    pub name: String,
+    /// `emulated`, `directory` or `device`.
+    pub kind: String,
+    /// `virtual` or `wall`.
+    pub clock: String,
+    /// What tells this target from others: profile hash, model, serial, filesystem.
+    pub identity: BTreeMap<String, String>,
+    /// What it can do, as texts with units.
+    pub capabilities: BTreeMap<String, String>,
+    /// Where the values of an emulated drive come from; `None` for real targets.
+    pub provenance: Option<Provenance>,
+}
+
+/// How many values of an emulated drive's profile are sourced, fitted and assumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Taken from a cited source.
+    pub sourced: u32,
+    /// Fitted so that the model reproduces a published figure.
+    pub fitted: u32,
+    /// Assumed: plausible, but nobody's measurement.
+    pub assumed: u32,
+}
+
+/// One thing that was done: a deletion, a placebo, a preparation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Unique within the session, `delete-1GiB-2`.
+    pub id: String,
+    /// What was done: `prepare`, `placebo`, `delete`, ...
+    pub kind: String,
+    /// What was set: `size_bytes`, `deleted_at_s`.
+    pub parameters: BTreeMap<String, f64>,
+    /// What was measured: `stutter_s`, `latency_ns_max`.
+    pub metrics: BTreeMap<String, f64>,
+    /// Latencies, as [`crate::LatencyHistogram::to_text`].
+    pub histograms: BTreeMap<String, String>,
+    /// Curves over time or address.
+    pub series: BTreeMap<String, Series>,
+    /// Ids of the caveats on this step.
+    pub caveats: Vec<String>,
+}
+
+/// A curve: as many `y` as `x`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// The unit of `x`, `s`.
+    pub x_unit: String,
+    /// The unit of `y`, `ms`.
+    pub y_unit: String,
+    /// Positions, ascending.
+    pub x: Vec<f64>,
+    /// Values; `None` where nothing was measured.
+    pub y: Vec<Option<f64>>,
+}
+
+/// A number that the run found, with what is known of its certainty.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Stable id, kebab-case: `stutter`.
+    pub id: String,
+    /// A short phrase for people: `stutter per GB deleted`.
+    pub title: String,
+    /// The number, in `unit`.
+    pub value: f64,
+    /// The unit, `s/GB`; empty for a plain number.
+    pub unit: String,
+    /// The interval, in `unit`; `None` where there are too few points or it has no meaning.
+    pub interval: Option<Interval>,
+    /// Observations behind it.
+    pub n: u64,
+    /// Whether it is the method's main result; one a session.
+    pub headline: bool,
+    /// What to make of it, in words: `differs from placebo`, `noise`.
+    pub verdict: Option<String>,
+    /// Ids of the caveats on this figure.
+    pub caveats: Vec<String>,
+}
+
+/// An interval that holds the true value in a share `level` of repetitions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end, at least `low`.
+    pub high: f64,
+    /// The confidence level, in (0, 1): 0.95.
+    pub level: f64,
+}
+
+impl RunRecord {
+    /// The record as JSON: the same content gives the same bytes.
+    ///
+    /// # Panics
+    /// If [`Self::validate`] fails: a number that is no number is the caller's bug.
+    pub fn to_json(&self) -> Vec<u8> {
+        if let Err(error) = self.validate() {
+            panic!("a record to be written is valid: {error}");
+        }
+        let mut json = serde_json::to_vec_pretty(self)
+            .expect("finite numbers under text keys always have a JSON form");
+        json.push(b'\n');
+        json
+    }
+
+    /// Reads a record that [`Self::to_json`] wrote.
+    pub fn from_json(json: &[u8]) -> Result<Self, RecordError> {
+        read::parse(json)
+    }
+
+    /// Checks what the types cannot: every number finite, every curve with as many `y` as `x`,
+    /// every interval in order.
+    pub fn validate(&self) -> Result<(), RecordError> {
+        for (index, session) in self.sessions.iter().enumerate() {
+            session.validate().map_err(|flaw| RecordError::NotANumber {
+                session: index,
+                part: flaw.part,
+                key: flaw.key,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Whether no caveat anywhere invalidates a figure ([`Caveat::invalidates`]). Ids that this
+    /// version does not know do not: they are shown, but cannot be judged.
+    pub fn is_valid(&self) -> bool {
+        self.sessions.iter().all(Session::is_valid)
+    }
+}
+
+impl Session {
+    /// Whether no caveat on the session, its steps or its figures invalidates.
+    pub fn is_valid(&self) -> bool {
+        let steps = self.steps.iter().flat_map(|step| &step.caveats);
+        let figures = self.figures.iter().flat_map(|figure| &figure.caveats);
+        let mut ids = self.caveats.iter().chain(steps).chain(figures);
+        !ids.any(|id| Caveat::from_id(id).is_some_and(Caveat::invalidates))
+    }
+
+    /// The figure of this id.
+    pub fn figure(&self, id: &str) -> Option<&Figure> {
+        self.figures.iter().find(|figure| figure.id == id)
+    }
+
+    /// The method's main result, if it could be computed.
+    pub fn headline(&self) -> Option<&Figure> {
+        self.figures.iter().find(|figure| figure.headline)
+    }
+
+    fn validate(&self) -> Result<(), Flaw> {
+        for step in &self.steps {
+            step.validate()?;
+        }
+        for figure in &self.figures {
+            if !figure.is_sound() {
+                return Err(Flaw { part: figure.id.clone(), key: "value".to_owned() });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Step {
+    /// An empty step.
+    pub fn new(id: impl Into<String>, kind: impl Into<String>) -> Self {
+        Self { id: id.into(), kind: kind.into(), ..Self::default() }
+    }
+
+    /// Notes what was set. A value that is not finite is left out.
+    pub fn set(&mut self, key: &str, value: f64) {
+        insert_finite(&mut self.parameters, key, value);
+    }
+
+    /// Notes what was measured. A value that is not finite is left out: a metric that is absent was
+    /// not measured.
+    pub fn measure(&mut self, key: &str, value: f64) {
+        insert_finite(&mut self.metrics, key, value);
+    }
+
+    /// Adds a caveat, once.
+    pub fn caveat(&mut self, caveat: Caveat) {
+        add_caveat(&mut self.caveats, caveat);
+    }
+
+    fn validate(&self) -> Result<(), Flaw> {
+        let flaw = |key: &str| Flaw { part: self.id.clone(), key: key.to_owned() };
+        for (key, value) in self.parameters.iter().chain(&self.metrics) {
+            if !value.is_finite() {
+                return Err(flaw(key));
+            }
+        }
+        match self.series.iter().find(|(_, series)| !series.is_sound()) {
+            Some((key, _)) => Err(flaw(key)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Series {
+    /// A curve; `None` unless there are as many `y` as `x`, all `x` are finite, and every `y` that
+    /// is there is finite.
+    pub fn new(x_unit: &str, y_unit: &str, x: Vec<f64>, y: Vec<Option<f64>>) -> Option<Self> {
+        let series = Self { x_unit: x_unit.to_owned(), y_unit: y_unit.to_owned(), x, y };
+        series.is_sound().then_some(series)
+    }
+
+    fn is_sound(&self) -> bool {
+        self.x.len() == self.y.len()
+            && self.x.iter().all(|x| x.is_finite())
+            && self.y.iter().flatten().all(|y| y.is_finite())
+    }
+}
+
+impl Figure {
+    /// A figure without interval, verdict or caveats, from one observation; `None` if `value` is
+    /// not finite: what could not be computed is absent.
+    pub fn new(id: &str, title: &str, value: f64, unit: &str) -> Option<Self> {
+        value.is_finite().then(|| Self {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            value,
+            unit: unit.to_owned(),
+            interval: None,
+            n: 1,
+            headline: false,
+            verdict: None,
+            caveats: Vec::new(),
+        })
+    }
+
+    /// Adds a caveat, once.
+    pub fn caveat(&mut self, caveat: Caveat) {
+        add_caveat(&mut self.caveats, caveat);
+    }
+
+    fn is_sound(&self) -> bool {
+        self.value.is_finite() && self.interval.is_none_or(Interval::is_sound)
+    }
+}
+
+impl Interval {
+    /// An interval; `None` unless the ends are finite and in order and the level lies in (0, 1).
+    pub fn new(low: f64, high: f64, level: f64) -> Option<Self> {
+        let interval = Self { low, high, level };
+        interval.is_sound().then_some(interval)
+    }
+
+    /// Whether the interval holds `value`; its ends belong to it.
+    pub fn contains(self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    fn is_sound(self) -> bool {
+        let level = self.level > 0.0 && self.level < 1.0;
+        level && self.low.is_finite() && self.high.is_finite() && self.low <= self.high
+    }
+}
+
+/// Where a number that is no number stands.
+struct Flaw {
+    part: String,
+    key: String,
+}
+
+fn insert_finite(map: &mut BTreeMap<String, f64>, key: &str, value: f64) {
+    if value.is_finite() {
+        map.insert(key.to_owned(), value);
+    }
+}
+
+fn add_caveat(ids: &mut Vec<String>, caveat: Caveat) {
+    if !ids.iter().any(|id| id == caveat.id()) {
+        ids.push(caveat.id().to_owned());
+    }
+}
