@@ -1,1 +1,34 @@
-//! placeholder
+//! From the text of `--target` to a target in a stated condition.
+//!
+//! A [`TargetSpec`] is what the text means; it opens nothing. `provision` makes the target and says
+//! how its condition was established. Methods remain ignorant of what they run on.
+
+mod directory;
+mod emulated;
+mod spec;
+
+pub use directory::{ProvisionedDirectory, provision_directory};
+pub use emulated::{Drive, EmulatedSpec, ProvisionedDrive};
+pub use spec::{TargetError, TargetSpec};
+
+use std::collections::BTreeMap;
+
+use trimbench_core::Caveat;
+use trimbench_ssd::Provenance;
+
+/// What a target is, for the record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Short name.
+    pub name: String,
+    /// `emulated` or `directory`.
+    pub kind: &'static str,
+    /// What tells it from others.
+    pub identity: BTreeMap<String, String>,
+    /// The condition that it was put into, or found in, and how.
+    pub state: String,
+    /// Where an emulated drive's values come from.
+    pub provenance: Option<Provenance>,
+    /// Caveats on everything measured on it.
+    pub caveats: Vec<Caveat>,
+}

@@ -1,1 +1,35 @@
-fn main() {}
+//! The command line of trimbench.
+//!
+//! Arguments become a plan ([`plan`]), a plan is run ([`run`]), what was measured is kept after
+//! every step ([`store`]). Data goes to stdout, everything else to stderr.
+
+mod args;
+mod commands;
+mod failure;
+mod output;
+mod plan;
+mod progress;
+mod run;
+mod store;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match &args.command {
+        Command::Run(run) => commands::run(run),
+        Command::List { what, explain } => commands::list(*what, explain.as_deref()),
+        Command::Report { run, csv } => commands::report(run, csv.as_deref()),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            failure.print();
+            ExitCode::from(failure.code)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The method's parameters.
+
+use std::collections::BTreeMap;
+
+use trimbench_core::{Bytes, Nanos, Ppm};
+
+use super::ID;
+use crate::method::Preset;
+use crate::options::{OptionError, OptionInfo, Values};
+use crate::workload::Arrivals;
+
+/// Sizes are rounded down to this, so that they are whole pieces of any filesystem and drive.
+const SIZE_UNIT: u64 = 4096;
+
+/// One row of the table below.
+const fn option(
+    key: &'static str,
+    presets: [&'static str; 3],
+    meaning: &'static str,
+) -> OptionInfo {
+    OptionInfo { key, meaning, presets }
+}
+
+/// All options with their values in the presets quick, standard, published.
+pub(super) const OPTIONS: &[OptionInfo] = &[
+    option(
+        "sizes",
+        ["128MiB,256MiB,512MiB,768MiB,1GiB", "512MiB,1GiB,2GiB,4GiB,8GiB", "1GB,2GB,4GB,8GB,16GB"],
+        "sizes of the deleted files, separated by commas, 1MiB to 1TiB",
+    ),
+    option("repetitions", ["3", "5", "3"], "deletions of each size, 1 to 1000"),
+    option("placebos", ["8", "15", "10"], "deletions of an empty file, 2 to 1000"),
+    option("window", ["3s", "10s", "30s"], "what is measured after each deletion, 100ms to 1h"),
+    option("lead", ["500ms", "2s", "5s"], "load before each deletion, not counted, 0 to 10min"),
+    option("rest", ["1s", "5s", "10s"], "idle time after each trial, 0 to 10min"),
+    option(
+        "rate",
+        ["1000", "1000", "1000"],
+        "accesses a second of the open-loop load, 1 to 1000000",
+    ),
+    option("arrivals", ["constant", "poisson", "constant"], "`constant` or `poisson` gaps"),
+    option("access", ["4KiB", "4KiB", "4KiB"], "bytes of each access, 4KiB to 1MiB"),
+    option("read-share", ["50%", "50%", "50%"], "share of reads in the load; the rest are writes"),
+    option("span", ["1GiB", "4GiB", "8GiB"], "what load and probe access, 1MiB to 1TiB"),
+    option("probe-interval", ["1ms", "1ms", "1ms"], "pace of the serial probe, 100us to 1s"),
+    option(
+        "chunk",
+        ["128MiB", "128MiB", "128MiB"],
+        "on a device: bytes of one discard, 1MiB to 2TiB",
+    ),
+    option(
+        "mode",
+        ["unlink", "unlink", "unlink"],
+        "in a directory: `unlink`, `truncate`, `punch-hole` or `trim` (unlink, then fstrim)",
+    ),
+    option(
+        "overdue-after",
+        ["10ms", "10ms", "10ms"],
+        "a response beyond this is overdue, 1us to 1h",
+    ),
+    option("placebo-only", ["no", "no", "no"], "`yes`: delete nothing, to see the method's noise"),
+];
+
+/// How a file in a directory loses its space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The file is removed.
+    Unlink,
+    /// The file is cut to nothing.
+    Truncate,
+    /// The file's content is punched out.
+    PunchHole,
+    /// The file is removed, and the filesystem told to discard its free space.
+    Trim,
+}
+
+/// The method with its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeleteStall {
+    /// Sizes of the deleted files, ascending, whole multiples of 4 KiB.
+    pub sizes: Vec<Bytes>,
+    /// Deletions of each size.
+    pub repetitions: u32,
+    /// Deletions of an empty file.
+    pub placebos: u32,
+    /// Measured time after each deletion.
+    pub window: Nanos,
+    /// Load before each deletion.
+    pub lead: Nanos,
+    /// Idle time after each trial.
+    pub rest: Nanos,
+    /// Mean gap between arrivals of the load.
+    pub gap: Nanos,
+    /// How the gaps are distributed.
+    pub arrivals: Arrivals,
+    /// Bytes of each access.
+    pub access: Bytes,
+    /// Share of reads in the load.
+    pub read_share: Ppm,
+    /// What load and probe access.
+    pub span: Bytes,
+    /// Pace of the serial probe.
+    pub probe_interval: Nanos,
+    /// Bytes of one discard on a device.
+    pub chunk: Bytes,
+    /// How a file loses its space.
+    pub mode: Mode,
+    /// A response beyond this is overdue.
+    pub overdue_after: Nanos,
+    /// Delete nothing.
+    pub placebo_only: bool,
+    values: Values,
+}
+
+impl DeleteStall {
+    /// The parameters of a preset, with the user's settings on top.
+    pub fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
+        let values = Values::resolve(ID, OPTIONS, preset as usize, set)?;
+        let mut sizes = values.sizes("sizes", Bytes::mib(1), Bytes::gib(1 << 10))?;
+        for size in &mut sizes {
+            *size = Bytes(size.0 / SIZE_UNIT * SIZE_UNIT);
+        }
+        sizes.sort_unstable();
+        sizes.dedup();
+        let hour = Nanos::from_secs(3_600);
+        let minutes = Nanos::from_secs(600);
+        let rate = values.quantity("rate", 1_u64, 1_000_000)?;
+        let access = values.quantity("access", Bytes(4_096), Bytes::mib(1))?;
+        if !access.0.is_multiple_of(SIZE_UNIT) {
+            let problem = format!("`{access}` is not a multiple of 4KiB");
+            return Err(OptionError::Value { key: "access", problem });
+        }
+        Ok(Self {
+            sizes,
+            repetitions: values.quantity("repetitions", 1, 1_000)?,
+            placebos: values.quantity("placebos", 2, 1_000)?,
+            window: values.span("window", Nanos::from_millis(100), hour)?,
+            lead: values.span("lead", Nanos::ZERO, minutes)?,
+            rest: values.span("rest", Nanos::ZERO, minutes)?,
+            gap: Nanos(1_000_000_000 / rate),
+            arrivals: values.choice(
+                "arrivals",
+                &[("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)],
+            )?,
+            access,
+            read_share: values.share("read-share")?,
+            span: values.quantity("span", Bytes::mib(1), Bytes::gib(1 << 10))?,
+            probe_interval: values.span(
+                "probe-interval",
+                Nanos::from_micros(100),
+                Nanos::from_secs(1),
+            )?,
+            chunk: values.quantity("chunk", Bytes::mib(1), Bytes::gib(2 << 10))?,
+            mode: values.choice(
+                "mode",
+                &[
+                    ("unlink", Mode::Unlink),
+                    ("truncate", Mode::Truncate),
+                    ("punch-hole", Mode::PunchHole),
+                    ("trim", Mode::Trim),
+                ],
+            )?,
+            overdue_after: values.span("overdue-after", Nanos::from_micros(1), hour)?,
+            placebo_only: values.choice("placebo-only", &[("no", false), ("yes", true)])?,
+            values,
+        })
+    }
+
+    /// All parameters as texts, for the record.
+    pub fn to_map(&self) -> BTreeMap<String, String> {
+        self.values.to_map()
+    }
+
+    /// Bytes that the target must hold: the load's area and the largest file.
+    pub fn needed(&self) -> Bytes {
+        let largest = if self.placebo_only { None } else { self.sizes.last() };
+        self.span + largest.copied().unwrap_or(Bytes(0))
+    }
+
+    /// Bytes that a run writes to prepare: the load's area once, and every file.
+    pub fn written(&self) -> Bytes {
+        let files: u64 = self.sizes.iter().map(|size| size.0).sum();
+        let times = if self.placebo_only { 0 } else { u64::from(self.repetitions) };
+        Bytes(self.span.0 + files * times)
+    }
+
+    /// How long a run takes on the target's clock, writing at `bytes_per_second`.
+    pub fn estimate(&self, bytes_per_second: u64) -> Nanos {
+        let trials =
+            self.sizes.len() as u64 * u64::from(self.repetitions) + u64::from(self.placebos);
+        let writing = self.written().0 as f64 / bytes_per_second as f64;
+        (self.lead + self.window + self.rest).times(trials) + Nanos::from_seconds(writing)
+    }
+}

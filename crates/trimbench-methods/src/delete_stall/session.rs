@@ -1,0 +1,365 @@
+//! The procedure: prepare, then for each trial in random order make a file, delete it under load,
+//! and wait until its discards are over.
+
+use trimbench_core::rng::Rng;
+use trimbench_core::{
+    Bytes, Caveat, Instant, Interrupt, Medium, Nanos, Ppm, Statistics, Support, Target,
+};
+use trimbench_results::Step;
+
+use super::options::DeleteStall;
+use super::subject::{Groups, Subject};
+use super::window::Window;
+use crate::area::Area;
+use crate::method::{Found, MethodError, Monitor, Stage, is_virtual};
+use crate::runner::{RunError, Runner, Several, Single};
+use crate::workload::{OpenLoop, RandomAccess, Script, SequentialWrite, SerialProbe};
+
+/// Bytes of one write when files are filled, and how many of them are outstanding.
+const FILL_PIECE: Bytes = Bytes::mib(1);
+const FILL_DEPTH: u32 = 8;
+/// How often the device's counters are read within a window.
+const SAMPLE_EVERY: Nanos = Nanos::from_millis(50);
+/// How long a command may take before the device counts as hung.
+const HUNG_AFTER: Nanos = Nanos::from_secs(1_800);
+/// Beyond this the schedule was not kept.
+const LATENESS_MAX: Nanos = Nanos::from_millis(10);
+
+/// One deletion that is to be measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Unique in the session.
+    pub id: String,
+    /// `delete`, `placebo`, or `mock` (a placebo in the place of a deletion).
+    pub kind: &'static str,
+    /// Bytes that are deleted; zero for placebos and mocks.
+    pub size: Bytes,
+    /// The size that the trial stands for; differs from `size` for a mock.
+    pub label: Bytes,
+}
+
+/// All trials of a session, in their random order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The trials.
+    pub trials: Vec<Trial>,
+}
+
+impl Plan {
+    /// The trials of `method`, put into random order.
+    pub fn new(method: &DeleteStall, rng: &Rng) -> Self {
+        let mut trials = Vec::new();
+        let (kind, share) =
+            if method.placebo_only { ("mock", Ppm(0)) } else { ("delete", Ppm::ONE) };
+        for label in &method.sizes {
+            for repetition in 1..=method.repetitions {
+                let id = format!("{kind}-{label}-{repetition}");
+                let size = Bytes(share.of(label.0));
+                trials.push(Trial { id, kind, size, label: *label });
+            }
+        }
+        for repetition in 1..=method.placebos {
+            let id = format!("placebo-{repetition}");
+            trials.push(Trial { id, kind: "placebo", size: Bytes(0), label: Bytes(0) });
+        }
+        rng.split("order").shuffle(&mut trials);
+        Self { trials }
+    }
+}
+
+/// What a session has at hand.
+struct Session<'a, T, S: Subject> {
+    method: &'a DeleteStall,
+    subject: S,
+    target: &'a mut T,
+    runner: Runner<S::Command>,
+    rng: Rng,
+    window: Nanos,
+    discards: Discards,
+}
+
+/// When the device was last seen to discard.
+#[derive(Debug)]
+struct Discards {
+    bytes: Bytes,
+    last_change: Instant,
+}
+
+impl Discards {
+    fn note(&mut self, statistics: Statistics, now: Instant) {
+        let pending = statistics.discard_pending.is_some_and(|pending| pending.0 > 0);
+        if pending || statistics.discard.bytes != self.bytes {
+            self.bytes = statistics.discard.bytes;
+            self.last_change = now;
+        }
+    }
+}
+
+/// Runs the method. `done` are the steps of an earlier run of the same plan that are not measured
+/// again; pass none for an emulated target, whose state depends on all that went before.
+pub fn run<T, S>(
+    method: &DeleteStall,
+    (target, subject): (&mut T, S),
+    (rng, interrupt): (&Rng, &Interrupt),
+    monitor: &mut dyn Monitor,
+    done: Vec<Step>,
+) -> Result<Found, MethodError>
+where
+    S: Subject,
+    T: Target<Command = S::Command>,
+{
+    check_room(method, target)?;
+    let plan = Plan::new(method, rng);
+    let drain = target.capabilities().drain;
+    let window = method.window.max(drain.latest_start + drain.quiet);
+    let discards = Discards { bytes: target.statistics().discard.bytes, last_change: target.now() };
+    let mut session = Session {
+        discards,
+        method,
+        subject,
+        target,
+        runner: Runner::new(interrupt.clone()),
+        rng: rng.clone(),
+        window,
+    };
+    let begin = session.target.now();
+    monitor.stage(&Stage {
+        done: 0,
+        total: plan.trials.len(),
+        text: "preparing",
+        now: begin,
+        left: method.estimate(500_000_000),
+    });
+    session.set_up()?;
+    let mut steps = done;
+    let measured_from = session.target.now();
+    let already = steps.len();
+    for (index, trial) in plan.trials.iter().enumerate() {
+        if steps.iter().any(|step| step.id == trial.id) {
+            continue;
+        }
+        let now = session.target.now();
+        let measured = (steps.len() - already) as u64;
+        let remaining = (plan.trials.len() - steps.len()) as u64;
+        let left = match measured {
+            0 => method.estimate(500_000_000),
+            _ => Nanos((now - measured_from).0 / measured * remaining),
+        };
+        let stage =
+            Stage { done: steps.len(), total: plan.trials.len(), text: &trial.id, now, left };
+        monitor.stage(&stage);
+        let ordinal = u32::try_from(index).expect("plans are short");
+        let step = session.trial(trial, ordinal)?;
+        monitor.keep(&step)?;
+        steps.push(step);
+    }
+    session.tear_down()?;
+    let trace_hash = session.runner.trace_hash();
+    let place = |step: &Step| plan.trials.iter().position(|trial| trial.id == step.id);
+    steps.sort_by_key(place);
+    let (figures, caveats) = super::analyse(method, &mut steps, &mut rng.split("bootstrap"));
+    Ok(Found { steps, figures, caveats, trace_hash })
+}
+
+fn check_room<T: Target>(method: &DeleteStall, target: &T) -> Result<(), MethodError> {
+    let needed = method.needed();
+    let (available, advice) = match target.capabilities().medium {
+        Medium::Device { capacity, .. } => (capacity, "give a larger `--capacity`"),
+        Medium::Directory { available, .. } => {
+            (available, "free some space (a reserve of the filesystem is never used)")
+        }
+    };
+    if needed > available {
+        let reason = format!(
+            "it needs {needed} and there are {available}; {advice}, or use smaller `sizes` and `span`"
+        );
+        return Err(MethodError::Unfit { reason });
+    }
+    if target.capabilities().discard == Support::None && method.mode != super::Mode::Trim {
+        let reason = "deletions send no discards here: the filesystem is not mounted with \
+                      `discard`, or the device takes none; mount it with `-o discard`, or use \
+                      `--set mode=trim`";
+        return Err(MethodError::Unfit { reason: reason.to_owned() });
+    }
+    Ok(())
+}
+
+impl<T, S> Session<'_, T, S>
+where
+    S: Subject,
+    T: Target<Command = S::Command>,
+{
+    fn set_up(&mut self) -> Result<(), MethodError> {
+        self.script(self.subject.set_up())?;
+        let area = self.subject.load_area();
+        self.fill(area)?;
+        self.rest()
+    }
+
+    fn tear_down(&mut self) -> Result<(), MethodError> {
+        self.script(self.subject.tear_down())
+    }
+
+    /// One deletion, from making the file to the end of its discards.
+    fn trial(&mut self, trial: &Trial, ordinal: u32) -> Result<Step, MethodError> {
+        let mut step = Step::new(trial.id.clone(), trial.kind);
+        step.set("size_bytes", trial.size.0 as f64);
+        step.set("label_bytes", trial.label.0 as f64);
+        self.script(self.subject.make(ordinal))?;
+        if trial.size.0 > 0 {
+            let area = self.subject.victim_area(ordinal, trial.size);
+            self.fill(area)?;
+        }
+        self.script(self.subject.settle(ordinal))?;
+        let extents = self.subject.file(ordinal).and_then(|file| self.target.extent_count(file));
+        if let (Some(extents), true) = (extents, trial.size.0 > 0) {
+            step.set("extents", extents as f64);
+            if extents > trial.size.pieces(Bytes::mib(16)).max(8) {
+                step.caveat(Caveat::Fragmented);
+            }
+        }
+        self.quiet()?;
+        let before = self.target.statistics();
+        let (window, closed) = self.measure(trial, ordinal, before)?;
+        self.judge(&window, (before, closed), trial, &mut step);
+        window.store(&mut step);
+        if let Some((count, errno)) = window.failures() {
+            let step = trial.id.clone();
+            return Err(MethodError::Broken { step, count, errno });
+        }
+        self.wait_for_discards(before, trial.size)?;
+        let after = self.target.statistics();
+        step.measure("discarded_bytes_total", discarded(before, after).0 as f64);
+        step.measure(
+            "discard_commands",
+            (after.discard.completed - before.discard.completed) as f64,
+        );
+        self.script(self.subject.tidy(ordinal))?;
+        self.rest()?;
+        Ok(step)
+    }
+
+    /// Runs load, probe and deletion until the window closes and everything has ended.
+    fn measure(
+        &mut self,
+        trial: &Trial,
+        ordinal: u32,
+        before: Statistics,
+    ) -> Result<(Window, Statistics), MethodError> {
+        let method = self.method;
+        let begin = self.target.now();
+        let deleted_at = begin + method.lead;
+        let end = deleted_at + self.window;
+        let mut window = Window::new((begin, deleted_at, end), method.overdue_after);
+        let rng = self.rng.split(&trial.id);
+        let access = |label: &str, share: Ppm| {
+            RandomAccess::new(self.subject.load_area(), method.access, share, rng.split(label))
+        };
+        let mut script = Script::new(deleted_at, self.subject.delete(ordinal, trial.size));
+        let mut probe =
+            SerialProbe::new(access("probe", Ppm::ONE), method.probe_interval, (begin, end));
+        let load = access("load", method.read_share);
+        let mut load = OpenLoop::new(load, method.arrivals, method.gap, (begin, end));
+        let mut streams = Several(vec![&mut script, &mut probe, &mut load]);
+        let mut sample_at = deleted_at;
+        let closed = loop {
+            let until = sample_at.min(end);
+            self.runner.run_until(self.target, &mut streams, &mut window, until)?;
+            let statistics = self.target.statistics();
+            self.discards.note(statistics, self.target.now());
+            window.discarded(self.target.now(), discarded(before, statistics));
+            if until >= end {
+                break statistics;
+            }
+            sample_at = sample_at + SAMPLE_EVERY;
+        };
+        // Load and probe issue nothing more; what is outstanding still counts.
+        let limit = self.target.now() + HUNG_AFTER;
+        if !self.runner.run_until(self.target, &mut streams, &mut window, limit)? {
+            let outstanding = self.runner.outstanding();
+            return Err(RunError::Hung { outstanding, limit: HUNG_AFTER }.into());
+        }
+        Ok((window, closed))
+    }
+
+    /// Notes what invalidates or limits the trial.
+    fn judge(
+        &self,
+        window: &Window,
+        (before, closed): (Statistics, Statistics),
+        trial: &Trial,
+        step: &mut Step,
+    ) {
+        let in_window = discarded(before, closed);
+        step.measure("discarded_bytes_window", in_window.0 as f64);
+        let pending = closed.discard_pending.is_some_and(|pending| pending.0 > 0);
+        if trial.size.0 > 0 && (in_window < trial.size || pending) {
+            step.caveat(if in_window.0 == 0 {
+                Caveat::NoDiscard
+            } else {
+                Caveat::DiscardsIncomplete
+            });
+        }
+        if window.outlasted() {
+            step.caveat(Caveat::WindowTooShort);
+        }
+        if !is_virtual(self.target) {
+            if window.lateness() > LATENESS_MAX {
+                step.caveat(Caveat::LateSchedule);
+            }
+            let of_device = |s: Statistics| s.read.completed + s.write.completed;
+            let others = (of_device(closed) - of_device(before)).saturating_sub(window.accesses());
+            if others > window.accesses() / 2 {
+                step.caveat(Caveat::OtherLoad);
+            }
+        }
+    }
+
+    /// Waits until the discards of the deletion are over, or the drain rule gives up.
+    fn wait_for_discards(&mut self, before: Statistics, freed: Bytes) -> Result<(), MethodError> {
+        let give_up = self.target.now() + self.target.capabilities().drain.timeout;
+        while discarded(before, self.target.statistics()) < freed && self.target.now() < give_up {
+            self.idle(SAMPLE_EVERY)?;
+        }
+        self.quiet()
+    }
+
+    /// Waits until no discard has come for as long as the drain rule says.
+    fn quiet(&mut self) -> Result<(), MethodError> {
+        let drain = self.target.capabilities().drain;
+        let give_up = self.target.now() + drain.timeout;
+        loop {
+            let now = self.target.now();
+            self.discards.note(self.target.statistics(), now);
+            if now.since(self.discards.last_change) >= drain.quiet || now >= give_up {
+                return Ok(());
+            }
+            self.idle(SAMPLE_EVERY)?;
+        }
+    }
+
+    fn fill(&mut self, area: S::Area) -> Result<(), MethodError> {
+        debug_assert!(area.length().0 > 0);
+        let mut fill = Single(SequentialWrite::new(area, FILL_PIECE, FILL_DEPTH));
+        Ok(self.runner.prepare(self.target, &mut fill)?)
+    }
+
+    fn script(&mut self, groups: Groups<S::Command>) -> Result<(), MethodError> {
+        let mut script = Single(Script::new(Instant::START, groups));
+        Ok(self.runner.prepare(self.target, &mut script)?)
+    }
+
+    fn rest(&mut self) -> Result<(), MethodError> {
+        self.idle(self.method.rest)
+    }
+
+    fn idle(&mut self, span: Nanos) -> Result<(), MethodError> {
+        let until = self.target.now() + span;
+        Ok(self.runner.idle_until(self.target, until)?)
+    }
+}
+
+/// Bytes discarded between two readings.
+fn discarded(before: Statistics, after: Statistics) -> Bytes {
+    after.discard.bytes.saturating_sub(before.discard.bytes)
+}

@@ -1,0 +1,245 @@
+//! What is collected while one deletion is measured.
+//!
+//! Times are nanoseconds on the target's clock. Everything counts that was intended to start within
+//! the window, however late it ended: a stall that outlasts the window is still paid for by the
+//! requests that it holds.
+
+use trimbench_core::{Bytes, Errno, Instant, Nanos, Operation, OperationKind, Status};
+use trimbench_results::{LatencyHistogram, Series, Step};
+
+use crate::runner::{Observer, Sample};
+
+/// Streams of the run, in the order in which the runner is given them.
+pub(super) const SCRIPT: usize = 0;
+/// The serial probe.
+pub(super) const PROBE: usize = 1;
+/// The open-loop load.
+pub(super) const LOAD: usize = 2;
+
+/// Points of the pictures: enough for a wide terminal, and for a stall of a fiftieth of the window.
+const BINS: u64 = 160;
+
+/// Sum and count of latencies.
+#[derive(Clone, Copy, Debug, Default)]
+struct Total {
+    sum: u128,
+    count: u64,
+}
+
+impl Total {
+    fn add(&mut self, latency: Nanos) {
+        self.sum += u128::from(latency.0);
+        self.count += 1;
+    }
+
+    fn seconds(self) -> f64 {
+        self.sum as f64 / 1e9
+    }
+}
+
+/// Completions of one kind of operation: the longest time without one.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    last: Instant,
+    longest: Nanos,
+}
+
+impl Gap {
+    fn completion(&mut self, at: Instant) {
+        self.longest = self.longest.max(at.since(self.last));
+        self.last = self.last.max(at);
+    }
+}
+
+/// The collection of one window.
+#[derive(Debug)]
+pub(super) struct Window {
+    /// When the picture begins.
+    begin: Instant,
+    /// When the deletion began.
+    deleted_at: Instant,
+    /// When the window closes.
+    end: Instant,
+    overdue_after: Nanos,
+    probe: Total,
+    load: Total,
+    probe_latency: LatencyHistogram,
+    response_time: LatencyHistogram,
+    lateness: LatencyHistogram,
+    read_gap: Gap,
+    write_gap: Gap,
+    /// Spans in which a request was overdue, as they came.
+    overdue: Vec<(Instant, Instant)>,
+    /// Worst response of the accesses that were intended in each bin.
+    responses: Vec<Option<Nanos>>,
+    /// Bytes discarded by the end of each sample, `(time, bytes)`.
+    discarded: Vec<(Instant, Bytes)>,
+    deletion: Nanos,
+    failures: u64,
+    last_errno: Option<Errno>,
+}
+
+impl Window {
+    pub(super) fn new(
+        (begin, deleted_at, end): (Instant, Instant, Instant),
+        overdue_after: Nanos,
+    ) -> Self {
+        debug_assert!(begin <= deleted_at && deleted_at < end);
+        let gap = Gap { last: deleted_at, longest: Nanos::ZERO };
+        Self {
+            begin,
+            deleted_at,
+            end,
+            overdue_after,
+            probe: Total::default(),
+            load: Total::default(),
+            probe_latency: LatencyHistogram::new(),
+            response_time: LatencyHistogram::new(),
+            lateness: LatencyHistogram::new(),
+            read_gap: gap,
+            write_gap: gap,
+            overdue: Vec::new(),
+            responses: vec![None; trimbench_core::units::index(BINS)],
+            discarded: Vec::new(),
+            deletion: Nanos::ZERO,
+            failures: 0,
+            last_errno: None,
+        }
+    }
+
+    /// Notes how much has been discarded since the deletion.
+    pub(super) fn discarded(&mut self, at: Instant, bytes: Bytes) {
+        self.discarded.push((at, bytes));
+    }
+
+    /// Commands that failed, and the last reason.
+    pub(super) fn failures(&self) -> Option<(u64, Errno)> {
+        self.last_errno.map(|errno| (self.failures, errno))
+    }
+
+    /// Accesses of the load.
+    pub(super) fn accesses(&self) -> u64 {
+        self.load.count + self.probe.count
+    }
+
+    /// Whether a request was still overdue when the window closed.
+    pub(super) fn outlasted(&self) -> bool {
+        self.overdue.iter().any(|span| span.1 > self.end + self.overdue_after)
+    }
+
+    /// How late the schedule was kept, at its 99th percentile.
+    pub(super) fn lateness(&self) -> Nanos {
+        self.lateness.percentile(trimbench_results::Quantile::P99).unwrap_or(Nanos::ZERO)
+    }
+
+    fn picture(&mut self, sample_at: Instant, response: Nanos) {
+        let width = (self.end - self.begin).0 / BINS + 1;
+        let bin = trimbench_core::units::index(sample_at.since(self.begin).0 / width);
+        if let Some(worst) = self.responses.get_mut(bin) {
+            *worst = Some(worst.map_or(response, |worst| worst.max(response)));
+        }
+    }
+
+    /// Merges the overdue spans; total length and the end of the last.
+    fn overdue_time(&self) -> (Nanos, Option<Instant>) {
+        let mut spans = self.overdue.clone();
+        spans.sort_unstable();
+        let mut total = Nanos::ZERO;
+        let mut covered_to = Instant::START;
+        for (start, end) in spans {
+            let from = start.max(covered_to);
+            total += end.since(from);
+            covered_to = covered_to.max(end);
+        }
+        (total, (total > Nanos::ZERO).then_some(covered_to))
+    }
+
+    /// Writes everything into the step.
+    pub(super) fn store(&self, step: &mut Step) {
+        let (overdue, last) = self.overdue_time();
+        let drained = last.map_or(Nanos::ZERO, |last| last.since(self.deleted_at));
+        step.set("deleted_at_s", (self.deleted_at - self.begin).seconds());
+        step.set("window_s", (self.end - self.deleted_at).seconds());
+        step.measure("probe_latency_s_sum", self.probe.seconds());
+        step.measure("probe_count", self.probe.count as f64);
+        step.measure("load_response_s_sum", self.load.seconds());
+        step.measure("load_count", self.load.count as f64);
+        step.measure("overdue_s", overdue.seconds());
+        step.measure("drained_s", drained.seconds());
+        step.measure("read_gap_s", self.read_gap.longest.seconds());
+        step.measure("write_gap_s", self.write_gap.longest.seconds());
+        step.measure("deletion_s", self.deletion.seconds());
+        step.measure("lateness_s_p99", self.lateness().seconds());
+        if let Some(worst) = self.response_time.max() {
+            step.measure("response_s_max", worst.seconds());
+        }
+        for (key, histogram) in
+            [("probe-latency", &self.probe_latency), ("response-time", &self.response_time)]
+        {
+            step.histograms.insert(key.to_owned(), histogram.to_text());
+        }
+        for (key, series) in [
+            ("response-ms-max", self.response_series()),
+            ("discarded-mib", self.discarded_series()),
+        ] {
+            if let Some(series) = series {
+                step.series.insert(key.to_owned(), series);
+            }
+        }
+    }
+
+    fn response_series(&self) -> Option<Series> {
+        let width = (self.end - self.begin).0 / BINS + 1;
+        let x = (0..BINS).map(|bin| Nanos(bin * width).seconds()).collect();
+        let y = self.responses.iter().map(|worst| worst.map(|worst| worst.0 as f64 / 1e6));
+        Series::new("s", "ms", x, y.collect())
+    }
+
+    fn discarded_series(&self) -> Option<Series> {
+        let x = self.discarded.iter().map(|(at, _)| at.since(self.begin).seconds()).collect();
+        let mebibytes = |bytes: Bytes| bytes.0 as f64 / f64::from(1 << 20);
+        let y = self.discarded.iter().map(|(_, bytes)| Some(mebibytes(*bytes))).collect();
+        Series::new("s", "MiB", x, y)
+    }
+}
+
+impl<C: Operation> Observer<C> for Window {
+    fn observe(&mut self, sample: &Sample<C>) {
+        if let Status::Failed(errno) = sample.status {
+            self.failures += 1;
+            self.last_errno = Some(errno);
+        }
+        if sample.stream == SCRIPT {
+            self.deletion = self.deletion.max(sample.completed.since(self.deleted_at));
+            return;
+        }
+        let response = sample.response_time();
+        if sample.stream == LOAD {
+            self.picture(sample.intended, response);
+            let gap = match sample.command.kind() {
+                OperationKind::Read => &mut self.read_gap,
+                _ => &mut self.write_gap,
+            };
+            if sample.completed >= self.deleted_at {
+                gap.completion(sample.completed);
+            }
+        }
+        let counts = sample.intended >= self.deleted_at && sample.intended < self.end;
+        // A request of before the deletion that the deletion held up counts as well.
+        let held_up = sample.intended < self.deleted_at && sample.completed > self.deleted_at;
+        if !counts && !(held_up && response > self.overdue_after) {
+            return;
+        }
+        if sample.stream == PROBE {
+            self.probe.add(sample.latency());
+            self.probe_latency.record(sample.latency());
+            return;
+        }
+        self.load.add(response);
+        self.response_time.record(response);
+        self.lateness.record(sample.issued.since(sample.intended));
+        if response > self.overdue_after {
+            self.overdue.push((sample.intended, sample.completed));
+        }
+    }
+}

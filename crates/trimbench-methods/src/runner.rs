@@ -1,0 +1,341 @@
+//! The runner: joins workloads and a target, for block and for file commands alike.
+//!
+//! It never asks the operating system the time; its hot path is monomorphised. Response time counts
+//! from the intended start, so that a stall cannot hide the requests that it held up.
+
+use trimbench_core::trace_hash::TraceHash;
+use trimbench_core::units::narrow;
+use trimbench_core::{
+    Completion, Errno, Instant, Interrupt, Nanos, Next, Operation, Rejected, Status, Tag, Target,
+    Workload,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// One command that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample<C> {
+    /// Which of the workloads issued it.
+    pub stream: usize,
+    /// What it was.
+    pub command: C,
+    /// When it should have started.
+    pub intended: Instant,
+    /// When it was submitted.
+    pub issued: Instant,
+    /// When it ended.
+    pub completed: Instant,
+    /// How it ended.
+    pub status: Status,
+}
+
+impl<C> Sample<C> {
+    /// From submission to completion.
+    #[inline]
+    pub fn latency(&self) -> Nanos {
+        self.completed.since(self.issued)
+    }
+
+    /// From the intended start to completion.
+    #[inline]
+    pub fn response_time(&self) -> Nanos {
+        self.completed.since(self.intended)
+    }
+}
+
+/// Looks at every command that ended.
+pub trait Observer<C> {
+    /// One ended.
+    fn observe(&mut self, sample: &Sample<C>);
+}
+
+impl<C, F: FnMut(&Sample<C>)> Observer<C> for F {
+    #[inline]
+    fn observe(&mut self, sample: &Sample<C>) {
+        self(sample);
+    }
+}
+
+/// One or several workloads that run side by side.
+pub trait Streams {
+    /// What they issue.
+    type Command;
+
+    /// What one of them wants next, and which.
+    fn next(&mut self, now: Instant) -> (usize, Next<Self::Command>);
+
+    /// A command of `stream` ended.
+    fn completed(&mut self, stream: usize, command: &Self::Command, at: Instant);
+}
+
+/// A single workload.
+#[derive(Debug)]
+pub struct Single<W>(pub W);
+
+impl<W: Workload> Streams for Single<W> {
+    type Command = W::Command;
+
+    #[inline]
+    fn next(&mut self, now: Instant) -> (usize, Next<W::Command>) {
+        (0, self.0.next(now))
+    }
+
+    #[inline]
+    fn completed(&mut self, _: usize, command: &W::Command, at: Instant) {
+        self.0.completed(command, at);
+    }
+}
+
+/// Several workloads. Where more than one has something due, the earlier in the list goes first.
+#[expect(missing_debug_implementations, reason = "workloads behind trait objects have none")]
+pub struct Several<'a, C>(pub Vec<&'a mut dyn Workload<Command = C>>);
+
+impl<C> Streams for Several<'_, C> {
+    type Command = C;
+
+    fn next(&mut self, now: Instant) -> (usize, Next<C>) {
+        let mut earliest = Instant::NEVER;
+        let mut all_done = true;
+        for (stream, workload) in self.0.iter_mut().enumerate() {
+            match workload.next(now) {
+                issue @ Next::Issue { .. } => return (stream, issue),
+                Next::NotBefore(at) => {
+                    earliest = earliest.min(at);
+                    all_done = false;
+                }
+                Next::Await => all_done = false,
+                Next::Done => {}
+            }
+        }
+        let next = match (all_done, earliest) {
+            (true, _) => Next::Done,
+            (false, Instant::NEVER) => Next::Await,
+            (false, at) => Next::NotBefore(at),
+        };
+        (0, next)
+    }
+
+    fn completed(&mut self, stream: usize, command: &C, at: Instant) {
+        self.0[stream].completed(command, at);
+    }
+}
+
+/// Why a run ended early. What was observed until then was observed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The target did not take a command: a bug in the plan, or the target is gone.
+    #[error("the target did not take a command: {0}")]
+    Rejected(#[from] Rejected),
+    /// The user asked for the end.
+    #[error("interrupted")]
+    Interrupted,
+    /// Commands did not end in time.
+    #[error("{outstanding} commands did not end within {limit}; the device hangs or is gone")]
+    Hung {
+        /// How many.
+        outstanding: usize,
+        /// How long it was waited.
+        limit: Nanos,
+    },
+    /// A command of a preparation failed.
+    #[error("{operation} failed: {errno}")]
+    Failed {
+        /// The command.
+        operation: String,
+        /// The target's reason.
+        errno: Errno,
+    },
+}
+
+/// A command on its way.
+#[derive(Clone, Copy, Debug)]
+struct Slot<C> {
+    stream: usize,
+    command: C,
+    intended: Instant,
+    issued: Instant,
+}
+
+/// Joins workloads and a target. Commands that are outstanding when a run ends stay so, and are
+/// observed by the next.
+#[derive(Debug)]
+pub struct Runner<C> {
+    slots: Vec<Option<Slot<C>>>,
+    vacant: Vec<u32>,
+    completions: Vec<Completion>,
+    interrupt: Interrupt,
+    hash: TraceHash,
+}
+
+impl<C: Operation> Runner<C> {
+    /// A runner that stops when `interrupt` is requested.
+    pub fn new(interrupt: Interrupt) -> Self {
+        Self {
+            slots: Vec::new(),
+            vacant: Vec::new(),
+            completions: Vec::new(),
+            interrupt,
+            hash: TraceHash::default(),
+        }
+    }
+
+    /// Commands on their way.
+    pub fn outstanding(&self) -> usize {
+        self.slots.len() - self.vacant.len()
+    }
+
+    /// The hash over every completion so far: kind, issue and completion time.
+    pub fn trace_hash(&self) -> u64 {
+        self.hash.value()
+    }
+
+    /// Runs until `deadline`, or until the workloads are done and nothing is outstanding. Returns
+    /// whether they are done.
+    pub fn run_until<T, S, O>(
+        &mut self,
+        target: &mut T,
+        streams: &mut S,
+        observer: &mut O,
+        deadline: Instant,
+    ) -> Result<bool, RunError>
+    where
+        T: Target<Command = C>,
+        S: Streams<Command = C>,
+        O: Observer<C>,
+    {
+        loop {
+            let now = target.now();
+            if now >= deadline {
+                return Ok(false);
+            }
+            if self.interrupt.requested() {
+                return Err(RunError::Interrupted);
+            }
+            let wake = match self.issue_due(target, streams, now)? {
+                Next::Done if self.outstanding() == 0 => return Ok(true),
+                Next::NotBefore(at) => at.min(deadline),
+                _ => deadline,
+            };
+            self.reap(target, streams, observer, wake);
+        }
+    }
+
+    /// Issues everything that is due; what the workloads then wait for.
+    #[inline]
+    fn issue_due<T, S>(
+        &mut self,
+        target: &mut T,
+        streams: &mut S,
+        now: Instant,
+    ) -> Result<Next<C>, RunError>
+    where
+        T: Target<Command = C>,
+        S: Streams<Command = C>,
+    {
+        loop {
+            match streams.next(now) {
+                (stream, Next::Issue { intended, command }) => {
+                    debug_assert!(intended <= now, "a command is issued before its time");
+                    let tag = self.take_slot(Slot { stream, command, intended, issued: now });
+                    if let Err(rejected) = target.submit(tag, command) {
+                        self.release(tag);
+                        return Err(rejected.into());
+                    }
+                }
+                (_, next) => return Ok(next),
+            }
+        }
+    }
+
+    /// Waits for completions until `deadline` and passes them on.
+    #[inline]
+    fn reap<T, S, O>(
+        &mut self,
+        target: &mut T,
+        streams: &mut S,
+        observer: &mut O,
+        deadline: Instant,
+    ) where
+        T: Target<Command = C>,
+        S: Streams<Command = C>,
+        O: Observer<C>,
+    {
+        let mut completions = std::mem::take(&mut self.completions);
+        target.reap(deadline, &mut completions);
+        for completion in completions.drain(..) {
+            let slot = self.release(completion.tag);
+            self.hash.word(slot.command.kind() as u64);
+            self.hash.instant(slot.issued);
+            self.hash.instant(completion.at);
+            observer.observe(&Sample {
+                stream: slot.stream,
+                command: slot.command,
+                intended: slot.intended,
+                issued: slot.issued,
+                completed: completion.at,
+                status: completion.status,
+            });
+            streams.completed(slot.stream, &slot.command, completion.at);
+        }
+        self.completions = completions;
+    }
+
+    /// Lets time pass on an idle target until `deadline`.
+    pub fn idle_until<T>(&mut self, target: &mut T, deadline: Instant) -> Result<(), RunError>
+    where
+        T: Target<Command = C>,
+    {
+        // In steps, so that a request to stop is heard.
+        const STEP: Nanos = Nanos::from_millis(50);
+        while target.now() < deadline {
+            if self.interrupt.requested() {
+                return Err(RunError::Interrupted);
+            }
+            let wake = deadline.min(target.now() + STEP);
+            target.reap(wake, &mut self.completions);
+        }
+        Ok(())
+    }
+
+    /// Runs to the end and stops at the first command that fails: for preparations.
+    pub fn prepare<T, S>(&mut self, target: &mut T, streams: &mut S) -> Result<(), RunError>
+    where
+        T: Target<Command = C>,
+        S: Streams<Command = C>,
+    {
+        let mut failure = None;
+        let mut observer = |sample: &Sample<C>| {
+            if let (Status::Failed(errno), None) = (sample.status, &failure) {
+                failure = Some(RunError::Failed { operation: name_of(&sample.command), errno });
+            }
+        };
+        self.run_until(target, streams, &mut observer, Instant::NEVER)?;
+        failure.map_or(Ok(()), Err)
+    }
+
+    fn take_slot(&mut self, slot: Slot<C>) -> Tag {
+        if let Some(index) = self.vacant.pop() {
+            self.slots[index as usize] = Some(slot);
+            Tag(index)
+        } else {
+            self.slots.push(Some(slot));
+            Tag(narrow(self.slots.len() as u64 - 1))
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, tag: Tag) -> Slot<C> {
+        let slot = self.slots[tag.0 as usize].take();
+        self.vacant.push(tag.0);
+        slot.expect("a target completes each command once")
+    }
+}
+
+/// A command's name for messages: the variant without its fields.
+fn name_of<C: Operation>(command: &C) -> String {
+    let text = format!("{command:?}");
+    let end = text.find(['(', ' ', '{']).unwrap_or(text.len());
+    text[..end].to_lowercase()
+}

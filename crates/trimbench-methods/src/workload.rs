@@ -1,0 +1,275 @@
+//! Workloads: closed loops, open loops with constant or Poisson arrivals, a paced serial probe, and
+//! scripts.
+
+use std::collections::VecDeque;
+
+use trimbench_core::rng::Rng;
+use trimbench_core::{Bytes, Instant, Nanos, Next, Ppm, Workload};
+
+use crate::area::Area;
+
+#[cfg(test)]
+mod tests;
+
+/// Random accesses of one size in an area.
+#[derive(Clone, Debug)]
+pub struct RandomAccess<A> {
+    area: A,
+    /// Bytes of each access.
+    size: Bytes,
+    /// Places of that size in the area.
+    places: u64,
+    read_share: Ppm,
+    rng: Rng,
+}
+
+impl<A: Area> RandomAccess<A> {
+    /// Accesses of `size` bytes at random multiples of `size`, `read_share` of them reads.
+    ///
+    /// # Panics
+    /// If the area does not hold one access.
+    pub fn new(area: A, size: Bytes, read_share: Ppm, rng: Rng) -> Self {
+        let places = area.length().0 / size.0;
+        assert!(places > 0, "the area holds at least one access");
+        Self { area, size, places, read_share, rng }
+    }
+
+    #[inline]
+    fn draw(&mut self) -> A::Command {
+        let offset = Bytes(self.rng.below(self.places) * self.size.0);
+        let read = match self.read_share {
+            Ppm(0) => false,
+            Ppm::ONE => true,
+            share => self.rng.chance(share),
+        };
+        if read { self.area.read(offset, self.size) } else { self.area.write(offset, self.size) }
+    }
+}
+
+/// A closed loop: `queue_depth` accesses outstanding, until `count` were issued.
+#[derive(Clone, Debug)]
+pub struct ClosedLoop<A> {
+    access: RandomAccess<A>,
+    vacant: u32,
+    left: u64,
+}
+
+impl<A: Area> ClosedLoop<A> {
+    /// Keeps `queue_depth` accesses outstanding until `count` were issued.
+    pub fn new(access: RandomAccess<A>, queue_depth: u32, count: u64) -> Self {
+        Self { access, vacant: queue_depth, left: count }
+    }
+}
+
+impl<A: Area> Workload for ClosedLoop<A> {
+    type Command = A::Command;
+
+    #[inline]
+    fn next(&mut self, now: Instant) -> Next<A::Command> {
+        if self.left == 0 {
+            return Next::Done;
+        }
+        if self.vacant == 0 {
+            return Next::Await;
+        }
+        self.left -= 1;
+        self.vacant -= 1;
+        Next::Issue { intended: now, command: self.access.draw() }
+    }
+
+    #[inline]
+    fn completed(&mut self, _: &A::Command, _: Instant) {
+        self.vacant += 1;
+    }
+}
+
+/// How an open loop spaces its arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Always the same gap.
+    Constant,
+    /// Exponentially distributed gaps.
+    Poisson,
+}
+
+/// An open loop: accesses start on schedule, whatever became of the earlier ones.
+#[derive(Clone, Debug)]
+pub struct OpenLoop<A> {
+    access: RandomAccess<A>,
+    arrivals: Arrivals,
+    gap: Nanos,
+    due: Instant,
+    until: Instant,
+    gaps: Rng,
+}
+
+impl<A: Area> OpenLoop<A> {
+    /// Arrivals with a mean gap of `gap` from `start` on, before `until`.
+    pub fn new(
+        access: RandomAccess<A>,
+        arrivals: Arrivals,
+        gap: Nanos,
+        (start, until): (Instant, Instant),
+    ) -> Self {
+        let gaps = access.rng.split("arrivals");
+        let mut open = Self { access, arrivals, gap, due: start, until, gaps };
+        if arrivals == Arrivals::Poisson {
+            open.advance();
+        }
+        open
+    }
+
+    fn advance(&mut self) {
+        let gap = match self.arrivals {
+            Arrivals::Constant => self.gap,
+            Arrivals::Poisson => self.gaps.exponential(self.gap),
+        };
+        self.due = self.due + gap;
+    }
+}
+
+impl<A: Area> Workload for OpenLoop<A> {
+    type Command = A::Command;
+
+    fn next(&mut self, now: Instant) -> Next<A::Command> {
+        if self.due >= self.until {
+            return Next::Done;
+        }
+        if self.due > now {
+            return Next::NotBefore(self.due);
+        }
+        let intended = self.due;
+        self.advance();
+        Next::Issue { intended, command: self.access.draw() }
+    }
+
+    fn completed(&mut self, _: &A::Command, _: Instant) {}
+}
+
+/// A serial paced probe: one access outstanding, the next one `interval` after the start of the
+/// last, or as soon as that ends if it takes longer. A stall delays one access by its length less
+/// half an interval on average.
+#[derive(Clone, Debug)]
+pub struct SerialProbe<A> {
+    access: RandomAccess<A>,
+    interval: Nanos,
+    due: Instant,
+    until: Instant,
+    outstanding: bool,
+}
+
+impl<A: Area> SerialProbe<A> {
+    /// Probes from `start` on, before `until`.
+    pub fn new(
+        access: RandomAccess<A>,
+        interval: Nanos,
+        (start, until): (Instant, Instant),
+    ) -> Self {
+        Self { access, interval, due: start, until, outstanding: false }
+    }
+}
+
+impl<A: Area> Workload for SerialProbe<A> {
+    type Command = A::Command;
+
+    fn next(&mut self, now: Instant) -> Next<A::Command> {
+        if now >= self.until || self.due >= self.until {
+            return Next::Done;
+        }
+        if self.outstanding {
+            return Next::Await;
+        }
+        if self.due > now {
+            return Next::NotBefore(self.due);
+        }
+        self.outstanding = true;
+        self.due = now + self.interval;
+        Next::Issue { intended: now, command: self.access.draw() }
+    }
+
+    fn completed(&mut self, _: &A::Command, _: Instant) {
+        self.outstanding = false;
+    }
+}
+
+/// Groups of commands: those of a group are issued together, the next group when all of the group
+/// before have ended.
+#[derive(Clone, Debug)]
+pub struct Script<C> {
+    start: Instant,
+    groups: VecDeque<VecDeque<C>>,
+    outstanding: usize,
+}
+
+impl<C> Script<C> {
+    /// Begins at `start`.
+    pub fn new(start: Instant, groups: impl IntoIterator<Item = Vec<C>>) -> Self {
+        let groups = groups.into_iter().filter(|group| !group.is_empty());
+        Self { start, groups: groups.map(VecDeque::from).collect(), outstanding: 0 }
+    }
+}
+
+impl<C> Workload for Script<C> {
+    type Command = C;
+
+    fn next(&mut self, now: Instant) -> Next<C> {
+        if now < self.start {
+            return Next::NotBefore(self.start);
+        }
+        if self.groups.front().is_some_and(VecDeque::is_empty) {
+            if self.outstanding > 0 {
+                return Next::Await;
+            }
+            self.groups.pop_front();
+        }
+        match self.groups.front_mut().and_then(VecDeque::pop_front) {
+            Some(command) => {
+                self.outstanding += 1;
+                Next::Issue { intended: now, command }
+            }
+            None => Next::Done,
+        }
+    }
+
+    fn completed(&mut self, _: &C, _: Instant) {
+        self.outstanding -= 1;
+    }
+}
+
+/// Writes an area once, in order, with a few commands outstanding.
+#[derive(Clone, Debug)]
+pub struct SequentialWrite<A> {
+    area: A,
+    piece: Bytes,
+    next: Bytes,
+    vacant: u32,
+}
+
+impl<A: Area> SequentialWrite<A> {
+    /// Pieces of `piece` bytes, `queue_depth` of them outstanding.
+    pub fn new(area: A, piece: Bytes, queue_depth: u32) -> Self {
+        Self { area, piece, next: Bytes(0), vacant: queue_depth }
+    }
+}
+
+impl<A: Area> Workload for SequentialWrite<A> {
+    type Command = A::Command;
+
+    fn next(&mut self, now: Instant) -> Next<A::Command> {
+        if self.next >= self.area.length() {
+            return Next::Done;
+        }
+        if self.vacant == 0 {
+            return Next::Await;
+        }
+        let length = self.piece.min(self.area.length() - self.next);
+        let command = self.area.write(self.next, length);
+        self.next += length;
+        self.vacant -= 1;
+        Next::Issue { intended: now, command }
+    }
+
+    fn completed(&mut self, _: &A::Command, _: Instant) {
+        self.vacant += 1;
+    }
+}

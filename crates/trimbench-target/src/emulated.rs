@@ -1,0 +1,201 @@
+//! Emulated drives: a profile, a capacity and planted faults, filled before a run.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use trimbench_core::fault::{FaultPlan, Faulty};
+use trimbench_core::trace_hash::TraceHash;
+use trimbench_core::{Bytes, Caveat, Instant, Nanos, Virtual};
+use trimbench_ssd::{BUILT_IN, MODEL_VERSION, Profile, Ssd, SsdConfig};
+
+use crate::Description;
+use crate::spec::TargetError;
+
+/// An emulated drive behind its virtual clock and a layer for planted faults.
+pub type Drive = Virtual<Faulty<Ssd>>;
+
+/// The settings that may follow a profile's name.
+const SETTINGS: [&str; 3] = ["capacity", "freeze-on-discard", "eio-from"];
+/// Part of the available memory that the tables of a drive may take.
+const MEMORY_SHARE: u64 = 90;
+
+/// An emulated drive, not yet made.
+#[derive(Clone, Debug)]
+pub struct EmulatedSpec {
+    /// The profile as named: built in, or a file.
+    name: String,
+    profile: Profile,
+    profile_hash: u64,
+    /// As asked for; `None` leaves it to the profile and the method.
+    capacity: Option<Bytes>,
+    faults: FaultPlan,
+}
+
+/// A drive in a stated condition.
+#[derive(Debug)]
+pub struct ProvisionedDrive {
+    /// The drive.
+    pub target: Drive,
+    /// What it is.
+    pub description: Description,
+}
+
+impl EmulatedSpec {
+    /// Reads `NAME[,key=value]...`.
+    pub(crate) fn parse(text: &str, capacity: Option<Bytes>) -> Result<Self, TargetError> {
+        let mut parts = text.split(',');
+        let name = parts.next().unwrap_or_default().to_owned();
+        let (text, profile) = load(&name)?;
+        let mut hash = TraceHash::default();
+        hash.text(&text);
+        let profile_hash = hash.value();
+        let faults = FaultPlan::default();
+        let mut spec = Self { name, profile, profile_hash, capacity, faults };
+        for part in parts {
+            spec.set(part)?;
+        }
+        spec.check(spec.capacity.unwrap_or(spec.profile.config.capacity))?;
+        Ok(spec)
+    }
+
+    fn set(&mut self, part: &str) -> Result<(), TargetError> {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        let wrong = |problem: String| TargetError::Setting { key: key.to_owned(), problem };
+        match key {
+            "capacity" => {
+                let capacity: Bytes = value.parse().map_err(|error| wrong(format!("{error}")))?;
+                self.capacity = Some(capacity);
+            }
+            "freeze-on-discard" => {
+                let span: Nanos = value.parse().map_err(|error| wrong(format!("{error}")))?;
+                self.faults.freeze_on_discard = span;
+            }
+            "eio-from" => {
+                let span: Nanos = value.parse().map_err(|error| wrong(format!("{error}")))?;
+                self.faults.fail_from = Some(Instant::from_start(span));
+            }
+            _ => {
+                let nearest = nearest(key, &SETTINGS);
+                return Err(TargetError::UnknownSetting { key: key.to_owned(), nearest });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the numbers, and that the tables fit into memory, without making the drive.
+    fn check(&self, capacity: Bytes) -> Result<SsdConfig, TargetError> {
+        let config = SsdConfig { capacity, ..self.profile.config.clone() };
+        let name = || self.name.clone();
+        config.check().map_err(|error| TargetError::Config { name: name(), error })?;
+        let needed = config.memory();
+        if let Some(available) = trimbench_linux::available_memory()
+            && needed.0 > available.0 / 100 * MEMORY_SHARE
+        {
+            return Err(TargetError::Memory { capacity, needed, available });
+        }
+        Ok(config)
+    }
+
+    /// The profile.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// The capacity of a drive that must hold `needed` bytes: as asked for, else the profile's,
+    /// else a quarter more than needed in whole GiB.
+    fn capacity_for(&self, needed: Bytes) -> Bytes {
+        let own = self.profile.config.capacity;
+        match self.capacity {
+            Some(capacity) => capacity,
+            None if own >= needed => own,
+            None => Bytes((needed.0 + needed.0 / 4).next_multiple_of(1 << 30)),
+        }
+    }
+
+    /// The same drive with its capacity settled, so that its text says it.
+    #[must_use]
+    pub fn settled(mut self, needed: Bytes) -> Self {
+        self.capacity = Some(self.capacity_for(needed));
+        self
+    }
+
+    /// Makes the drive and fills it: every unit written once, in order, then at rest.
+    pub fn provision(&self, needed: Bytes) -> Result<ProvisionedDrive, TargetError> {
+        let capacity = self.capacity_for(needed);
+        let config = self.check(capacity)?;
+        let name = || self.name.clone();
+        let identity = self.identity(&config);
+        let mut ssd =
+            config.build().map_err(|error| TargetError::Config { name: name(), error })?;
+        ssd.precondition_sequential(Bytes(0), capacity);
+        let mut caveats = vec![Caveat::Emulated];
+        if self.profile.provenance.fitted > 0 {
+            caveats.push(Caveat::Calibrated);
+        }
+        if self.faults != FaultPlan::default() {
+            caveats.push(Caveat::PlantedFault);
+        }
+        let description = Description {
+            name: self.profile.name.clone(),
+            kind: "emulated",
+            identity,
+            state: "purged, then every 4 KiB unit written once in order, then at rest".to_owned(),
+            provenance: Some(self.profile.provenance),
+            caveats,
+        };
+        let target = Virtual::new(Faulty::new(ssd, self.faults));
+        Ok(ProvisionedDrive { target, description })
+    }
+
+    fn identity(&self, config: &SsdConfig) -> BTreeMap<String, String> {
+        let mode = format!("{:?}", config.trim.mode).to_lowercase();
+        BTreeMap::from([
+            ("profile".to_owned(), self.name.clone()),
+            ("profile-hash".to_owned(), format!("{:016x}", self.profile_hash)),
+            ("summary".to_owned(), self.profile.summary.clone()),
+            ("capacity".to_owned(), config.capacity.to_string()),
+            ("over-provisioning".to_owned(), config.over_provisioning.to_string()),
+            ("trim-mode".to_owned(), mode),
+            ("model-version".to_owned(), MODEL_VERSION.to_string()),
+        ])
+    }
+}
+
+impl fmt::Display for EmulatedSpec {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.name)?;
+        if let Some(capacity) = self.capacity {
+            write!(formatter, ",capacity={capacity}")?;
+        }
+        if self.faults.freeze_on_discard > Nanos::ZERO {
+            write!(formatter, ",freeze-on-discard={}", self.faults.freeze_on_discard)?;
+        }
+        if let Some(from) = self.faults.fail_from {
+            write!(formatter, ",eio-from={}", from.since_start())?;
+        }
+        Ok(())
+    }
+}
+
+/// The text and the profile of a built-in name or of a file (a name with a `/` or a `.`).
+fn load(name: &str) -> Result<(String, Profile), TargetError> {
+    let text = if let Some(built_in) = BUILT_IN.iter().find(|profile| profile.name == name) {
+        built_in.text.to_owned()
+    } else if name.contains(['/', '.']) {
+        let path = PathBuf::from(name);
+        std::fs::read_to_string(&path).map_err(|error| TargetError::Unreadable { path, error })?
+    } else {
+        let names = BUILT_IN.map(|profile| profile.name);
+        let nearest = nearest(name, &names);
+        return Err(TargetError::UnknownProfile { name: name.to_owned(), nearest });
+    };
+    let profile = Profile::parse(&text)
+        .map_err(|error| TargetError::Profile { name: name.to_owned(), error })?;
+    Ok((text, profile))
+}
+
+/// The known name that is near enough to be meant.
+fn nearest(given: &str, known: &[&str]) -> Option<String> {
+    trimbench_core::nearest::nearest(given, known.iter().copied()).map(str::to_owned)
+}

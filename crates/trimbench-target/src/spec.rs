@@ -1,0 +1,201 @@
+//! What the text of `--target` means.
+//!
+//! `sim:NAME` or `sim:FILE.toml`, with settings behind commas (`sim:vendor2,capacity=32GiB`), is an
+//! emulated drive; anything else is a path.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use trimbench_core::Bytes;
+use trimbench_ssd::{BUILT_IN, ConfigError, ProfileError};
+
+use crate::emulated::EmulatedSpec;
+
+#[cfg(test)]
+mod tests;
+
+/// What marks an emulated drive.
+const EMULATED: &str = "sim:";
+
+/// A target, not yet opened.
+#[derive(Clone, Debug)]
+pub enum TargetSpec {
+    /// An emulated drive.
+    Emulated(Box<EmulatedSpec>),
+    /// A directory on a mounted filesystem.
+    Directory(PathBuf),
+}
+
+/// A target that cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TargetError {
+    /// No profile of that name.
+    #[error("there is no profile `{name}`{}", did_you_mean(.nearest.as_deref()))]
+    UnknownProfile {
+        /// As given.
+        name: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+    /// A setting behind the profile's name is not known.
+    #[error("an emulated drive has no setting `{key}`{}", did_you_mean(.nearest.as_deref()))]
+    UnknownSetting {
+        /// As given.
+        key: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+    /// A setting's value cannot be understood.
+    #[error("setting `{key}` of the emulated drive: {problem}")]
+    Setting {
+        /// The setting.
+        key: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A profile file cannot be read.
+    #[error("cannot read the profile `{}`: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A profile is wrong.
+    #[error("profile `{name}`: {error}")]
+    Profile {
+        /// Which.
+        name: String,
+        /// What is wrong.
+        error: ProfileError,
+    },
+    /// The drive's numbers do not go together.
+    #[error("profile `{name}`: {error}")]
+    Config {
+        /// Which.
+        name: String,
+        /// What is wrong.
+        error: ConfigError,
+    },
+    /// The drive's tables would not fit into memory.
+    #[error("an emulated drive of {capacity} needs {needed} of memory, and {available} are there")]
+    Memory {
+        /// The drive's.
+        capacity: Bytes,
+        /// Its tables'.
+        needed: Bytes,
+        /// The machine's.
+        available: Bytes,
+    },
+    /// A block device, which this version does not measure.
+    #[error("`{}` is a block device; this version measures directories and emulated drives", path.display())]
+    BlockDevice {
+        /// The device.
+        path: PathBuf,
+    },
+    /// A file where a directory is needed.
+    #[error("`{}` is not a directory", path.display())]
+    NotADirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Nothing is there.
+    #[error("`{}` does not exist", path.display())]
+    Missing {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The directory cannot be used.
+    #[error(transparent)]
+    Directory(#[from] trimbench_linux::DirectoryError),
+    /// The filesystem below the directory cannot be found out.
+    #[error(transparent)]
+    Mount(#[from] trimbench_linux::MountError),
+}
+
+impl TargetError {
+    /// Whether the command line is at fault, rather than the target.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::UnknownProfile { .. }
+                | Self::UnknownSetting { .. }
+                | Self::Setting { .. }
+                | Self::Unreadable { .. }
+                | Self::Profile { .. }
+                | Self::Config { .. }
+                | Self::Memory { .. }
+        )
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::UnknownProfile { .. } => {
+                let names: Vec<&str> = BUILT_IN.iter().map(|profile| profile.name).collect();
+                return Some(format!(
+                    "profiles: {}; or give a file as `sim:./drive.toml`",
+                    names.join(", ")
+                ));
+            }
+            Self::UnknownSetting { .. } => "write for example `sim:vendor2,capacity=32GiB`",
+            Self::Memory { .. }
+            | Self::Config { error: ConfigError::CapacityTooLarge { .. }, .. } => {
+                "give a smaller `--capacity`"
+            }
+            Self::Config { error: ConfigError::CapacityTooSmall { .. }, .. } => {
+                "give a larger `--capacity`"
+            }
+            Self::BlockDevice { .. } => {
+                "mount a filesystem on it and name a directory there; nothing was written"
+            }
+            Self::NotADirectory { .. } | Self::Missing { .. } => {
+                "name an existing directory, or an emulated drive as `sim:NAME`"
+            }
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// The tail of a message about an unknown name.
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
+}
+
+impl TargetSpec {
+    /// Reads the text; `capacity` is what `--capacity` says for emulated drives that do not say it
+    /// themselves.
+    pub fn parse(text: &str, capacity: Option<Bytes>) -> Result<Self, TargetError> {
+        if let Some(drive) = text.strip_prefix(EMULATED) {
+            return EmulatedSpec::parse(drive, capacity).map(|spec| Self::Emulated(Box::new(spec)));
+        }
+        let path = PathBuf::from(text);
+        match std::fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => Ok(Self::Directory(path)),
+            Ok(metadata) if is_device(&metadata) => Err(TargetError::BlockDevice { path }),
+            Ok(_) => Err(TargetError::NotADirectory { path }),
+            Err(_) if BUILT_IN.iter().any(|profile| profile.name == text) => {
+                let nearest = Some(format!("{EMULATED}{text}"));
+                Err(TargetError::UnknownProfile { name: text.to_owned(), nearest })
+            }
+            Err(_) => Err(TargetError::Missing { path }),
+        }
+    }
+}
+
+impl fmt::Display for TargetSpec {
+    /// The text that means this target, with every setting.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Emulated(spec) => write!(formatter, "{EMULATED}{spec}"),
+            Self::Directory(path) => write!(formatter, "{}", path.display()),
+        }
+    }
+}
+
+fn is_device(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    metadata.file_type().is_block_device()
+}

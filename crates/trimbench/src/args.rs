@@ -1,0 +1,102 @@
+//! The command line as text: parsed and checked for form, nothing opened.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use trimbench_core::Bytes;
+
+/// Measures what TRIM does: on emulated drives, and in a directory of your own.
+#[derive(Debug, Parser)]
+#[command(name = "trimbench", version, max_term_width = 100, after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The exit codes, as in `docs/reference/exit-codes.md`.
+const AFTER_HELP: &str = "Exit codes: 0 done and valid; 1 a limit failed; 2 usage; 3 target \
+    unsuitable; 4 run invalid, results kept and marked; 101 bug; 130 interrupted, partial results \
+    saved.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure. Without arguments: every method on four emulated drives.
+    Run(RunArgs),
+    /// List methods or profiles of emulated drives.
+    List {
+        /// What to list.
+        what: Listing,
+        /// All that is known of one of them: a method's options, a profile's values and sources.
+        #[arg(long, value_name = "NAME")]
+        explain: Option<String>,
+    },
+    /// Print the report of a run, finished or not.
+    Report {
+        /// The directory of the run.
+        run: PathBuf,
+        /// Also write figures, steps and series as CSV files into this directory.
+        #[arg(long, value_name = "DIR")]
+        csv: Option<PathBuf>,
+    },
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Listing {
+    /// What can be measured.
+    Methods,
+    /// Which drives can be emulated.
+    Profiles,
+}
+
+/// How results are printed on stdout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// Tables and pictures for people.
+    #[default]
+    Human,
+    /// The run record.
+    Json,
+    /// A line for each step and figure, as they come.
+    Ndjson,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// Which methods; all if none is named (see `list methods`).
+    #[arg(value_name = "METHOD")]
+    pub(crate) methods: Vec<String>,
+    /// What to measure: `sim:PROFILE[,setting=value]` or a directory; may be given several times.
+    #[arg(long = "target", value_name = "TARGET")]
+    pub(crate) targets: Vec<String>,
+    /// How thorough: `quick`, `standard` or `published` (the source's own parameters).
+    #[arg(long, default_value = "quick")]
+    pub(crate) preset: String,
+    /// Set an option of a method, as `--set window=10s`; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Capacity of the emulated drives, as `32GiB`.
+    #[arg(long)]
+    pub(crate) capacity: Option<Bytes>,
+    /// Seed of everything random.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Directory of the run's record; new or empty [default: trimbench-runs/TIME].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Go on with an interrupted run; everything else is taken from its record.
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "methods", "targets", "preset", "set", "capacity", "seed", "output", "dry_run",
+    ])]
+    pub(crate) resume: Option<PathBuf>,
+    /// Print what would be done, and do nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Fail (exit code 1) if a figure is larger, as `p99.9=5ms` or `stutter=0.1s/GB`; may be given
+    /// several times.
+    #[arg(long = "limit", value_name = "FIGURE=VALUE")]
+    pub(crate) limits: Vec<String>,
+    /// What is printed on stdout.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) output_format: OutputFormat,
+}

@@ -1,0 +1,218 @@
+//! The subcommands.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use trimbench_core::{Interrupt, exit};
+use trimbench_methods::method::METHODS;
+use trimbench_results::limits::evaluate;
+use trimbench_results::{Limit, RunRecord};
+use trimbench_ssd::{BUILT_IN, Profile};
+
+use crate::args::{Listing, OutputFormat, RunArgs};
+use crate::failure::Failure;
+use crate::output::{data, error_line, style};
+use crate::plan::{Plan, unknown};
+use crate::run::{fresh_record, program, run as run_plan};
+use crate::store::{Host, Store};
+
+/// Where runs go without `--output`.
+const RUNS: &str = "trimbench-runs";
+
+/// `trimbench run`.
+pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
+    let (plan, mut record, store) = match &args.resume {
+        Some(directory) => resumed(directory, args)?,
+        None => {
+            let plan = Plan::new(args)?;
+            if args.dry_run {
+                data(&plan.describe());
+                return Ok(exit::DONE);
+            }
+            let record = fresh_record(&plan);
+            let directory = args.output.clone().unwrap_or_else(default_directory);
+            (plan, record, Store::create(&directory)?)
+        }
+    };
+    error_line(&format!("seed {}, commit {}", record.seed, record.program.commit));
+    let interrupt = interrupt()?;
+    let started = now();
+    save_host(&store, started, None)?;
+    let result = run_plan(&plan, &mut record, (&store, args.output_format), &interrupt);
+    save_host(&store, started, Some(now()))?;
+    show(&record, args.output_format);
+    error_line(&format!("kept in {}", store.directory().display()));
+    let limits_hold = judge(&record, &plan.limits)?;
+    if let Err(failure) = result {
+        let resume = format!("go on with `trimbench run --resume {}`", store.directory().display());
+        let hint = failure.hint.clone().unwrap_or(resume);
+        return Err(failure.with_hint(hint));
+    }
+    Ok(match (record.is_valid(), limits_hold) {
+        (false, _) => exit::INVALID,
+        (true, false) => exit::LIMIT_FAILED,
+        (true, true) => exit::DONE,
+    })
+}
+
+/// The plan, record and place of an interrupted run.
+fn resumed(directory: &Path, args: &RunArgs) -> Result<(Plan, RunRecord, Store), Failure> {
+    let store = Store::open(directory);
+    let record = store.load()?;
+    if record.program != program() {
+        let (then, now) = (&record.program.commit, program().commit);
+        let error = anyhow::anyhow!("the run was begun by commit {then}, and this is {now}");
+        let hint =
+            "figures of different versions do not go together: build that commit, or begin anew";
+        return Err(Failure::usage(error).with_hint(hint));
+    }
+    let plan = Plan::recorded(record.seed, &record.plan, &args.limits)?;
+    Ok((plan, record, store))
+}
+
+/// Prints what the format asks for at the end.
+fn show(record: &RunRecord, format: OutputFormat) {
+    match format {
+        OutputFormat::Human => data(&trimbench_report::terminal(record, style())),
+        OutputFormat::Json => data(&String::from_utf8_lossy(&record.to_json())),
+        OutputFormat::Ndjson => {
+            let end = serde_json::json!({ "event": "end", "end": record.outcome });
+            data(&format!("{end}\n"));
+        }
+    }
+}
+
+/// Says how each limit fared.
+fn judge(record: &RunRecord, limits: &[Limit]) -> Result<bool, Failure> {
+    let outcomes = evaluate(record, limits).map_err(Failure::usage)?;
+    for outcome in &outcomes {
+        let value =
+            outcome.value.map_or_else(|| "not measured".to_owned(), |value| value.to_string());
+        let verdict = if outcome.holds { "holds" } else { "FAILS" };
+        let target = record.sessions.get(outcome.session).map_or("", |s| s.target.name.as_str());
+        error_line(&format!("limit {} {verdict} on {target}: {value}", outcome.limit));
+    }
+    Ok(outcomes.iter().all(|outcome| outcome.holds))
+}
+
+/// A flag that Ctrl-C sets; a second Ctrl-C ends the program at once.
+fn interrupt() -> Result<Interrupt, Failure> {
+    let interrupt = Interrupt::default();
+    let flag = interrupt.clone();
+    let handler = move || {
+        if flag.requested() {
+            // What is left behind is cleaned at the next start.
+            #[expect(clippy::exit, reason = "the user insists")]
+            std::process::exit(i32::from(exit::INTERRUPTED));
+        }
+        error_line("ending; what was measured is kept (once more to end at once)");
+        flag.request();
+    };
+    ctrlc::set_handler(handler).map_err(Failure::usage)?;
+    Ok(interrupt)
+}
+
+fn save_host(store: &Store, started: f64, ended: Option<f64>) -> Result<(), Failure> {
+    let host = Host {
+        command: std::env::args().collect(),
+        started_unix_s: started,
+        ended_unix_s: ended,
+        debug_build: cfg!(debug_assertions),
+        environment: trimbench_linux::environment(store.directory()).unwrap_or_default(),
+    };
+    store.save_host(&host).map_err(Failure::target)
+}
+
+/// Seconds since 1970.
+fn now() -> f64 {
+    trimbench_linux::wall_time_unix().seconds()
+}
+
+/// `trimbench-runs/TIME`, with a number behind it if two runs begin in one second.
+fn default_directory() -> PathBuf {
+    let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+    let base = Path::new(RUNS);
+    let mut directory = base.join(&time);
+    for number in 2.. {
+        if !directory.exists() {
+            break;
+        }
+        directory = base.join(format!("{time}-{number}"));
+    }
+    directory
+}
+
+/// `trimbench report`.
+pub(crate) fn report(run: &Path, csv: Option<&Path>) -> Result<u8, Failure> {
+    let record = Store::open(run).load()?;
+    if let Some(directory) = csv {
+        let written = std::fs::create_dir_all(directory).and_then(|()| {
+            trimbench_report::csv(&record)
+                .into_iter()
+                .try_for_each(|(name, text)| std::fs::write(directory.join(name), text))
+        });
+        let context = || format!("cannot write CSV files into `{}`", directory.display());
+        written.map_err(|error| Failure::target(error).context(context()))?;
+    }
+    data(&trimbench_report::terminal(&record, style()));
+    Ok(if record.is_valid() { exit::DONE } else { exit::INVALID })
+}
+
+/// `trimbench list`.
+pub(crate) fn list(what: Listing, explain: Option<&str>) -> Result<u8, Failure> {
+    let text = match (what, explain) {
+        (Listing::Methods, None) => methods(),
+        (Listing::Profiles, None) => profiles(),
+        (Listing::Methods, Some(name)) => explain_method(name)?,
+        (Listing::Profiles, Some(name)) => explain_profile(name)?,
+    };
+    data(&text);
+    Ok(exit::DONE)
+}
+
+fn methods() -> String {
+    METHODS.iter().fold(String::new(), |mut text, method| {
+        let _ = writeln!(text, "{:16} {}", method.id, method.summary);
+        text
+    })
+}
+
+fn profiles() -> String {
+    let mut text = String::new();
+    for built_in in BUILT_IN {
+        if let Some(profile) = Profile::built_in(built_in.name) {
+            let _ = writeln!(text, "{:18} {}", profile.name, profile.summary);
+            let _ = writeln!(text, "{:18} {}", "", profile.provenance);
+        }
+    }
+    text
+}
+
+fn explain_method(name: &str) -> Result<String, Failure> {
+    let names: Vec<&str> = METHODS.iter().map(|method| method.id).collect();
+    let method = METHODS.iter().find(|method| method.id == name);
+    let method = method.ok_or_else(|| unknown("method", name, &names))?;
+    let mut text = format!("{}: {}\n\n", method.id, method.summary);
+    for option in method.options {
+        let _ = writeln!(text, "{}\n  {}", option.key, option.meaning);
+        let [quick, standard, published] = option.presets;
+        let _ = writeln!(text, "  quick {quick}; standard {standard}; published {published}");
+    }
+    Ok(text)
+}
+
+fn explain_profile(name: &str) -> Result<String, Failure> {
+    let names = BUILT_IN.map(|profile| profile.name);
+    let profile = Profile::built_in(name).ok_or_else(|| unknown("profile", name, &names))?;
+    let mut text = format!("{}: {}\n{}\n", profile.name, profile.summary, profile.provenance);
+    let values: BTreeMap<&str, (&str, &str)> = profile
+        .values
+        .iter()
+        .map(|(key, value, source)| (key.as_str(), (value.as_str(), source.as_str())))
+        .collect();
+    for (key, (value, source)) in values {
+        let _ = writeln!(text, "\n{key} = {value}\n  {source}");
+    }
+    Ok(text)
+}

@@ -1,0 +1,78 @@
+//! Errors as the user sees them: what failed, why, what to do, and the exit code.
+
+use std::fmt;
+
+use trimbench_core::exit;
+use trimbench_methods::runner::RunError;
+use trimbench_methods::{MethodError, OptionError};
+use trimbench_target::TargetError;
+
+use crate::output::error_line;
+
+/// An error with its exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: u8,
+    pub(crate) error: anyhow::Error,
+    pub(crate) hint: Option<String>,
+}
+
+impl Failure {
+    /// The command line or a file is wrong.
+    pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self { code: exit::USAGE, error: error.into(), hint: None }
+    }
+
+    /// The target is unsuitable.
+    pub(crate) fn target(error: impl Into<anyhow::Error>) -> Self {
+        Self { code: exit::TARGET, error: error.into(), hint: None }
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says what was going on.
+    pub(crate) fn context(mut self, text: impl fmt::Display + Send + Sync + 'static) -> Self {
+        self.error = self.error.context(text);
+        self
+    }
+
+    /// The whole chain in one line.
+    pub(crate) fn message(&self) -> String {
+        format!("{:#}", self.error)
+    }
+
+    pub(crate) fn print(&self) {
+        error_line(&format!("error: {}", self.message()));
+        if let Some(hint) = &self.hint {
+            error_line(&format!("\nhint: {hint}"));
+        }
+    }
+}
+
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Self {
+        let code = if error.is_usage() { exit::USAGE } else { exit::TARGET };
+        let hint = error.hint();
+        Self { code, error: error.into(), hint }
+    }
+}
+
+impl From<OptionError> for Failure {
+    fn from(error: OptionError) -> Self {
+        Self::usage(error).with_hint("see `trimbench list methods --explain METHOD`")
+    }
+}
+
+impl From<MethodError> for Failure {
+    fn from(error: MethodError) -> Self {
+        let code = match &error {
+            MethodError::Option(_) => exit::USAGE,
+            MethodError::Run(RunError::Interrupted) => exit::INTERRUPTED,
+            _ => exit::TARGET,
+        };
+        Self { code, error: error.into(), hint: None }
+    }
+}

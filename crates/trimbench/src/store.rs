@@ -1,0 +1,88 @@
+//! The directory of a run: `run.json`, written whole after every step, and `host.json` beside it,
+//! which holds what differs between two runs of one seed.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::Serialize;
+use trimbench_core::exit;
+use trimbench_results::{RecordError, RunRecord};
+
+use crate::failure::Failure;
+
+/// The record's file.
+const RECORD: &str = "run.json";
+/// What is true of this machine and this time only.
+const HOST: &str = "host.json";
+
+/// Where one run is kept.
+#[derive(Debug)]
+pub(crate) struct Store {
+    directory: PathBuf,
+}
+
+/// What `host.json` holds.
+#[derive(Debug, Serialize)]
+pub(crate) struct Host {
+    pub(crate) command: Vec<String>,
+    pub(crate) started_unix_s: f64,
+    pub(crate) ended_unix_s: Option<f64>,
+    pub(crate) debug_build: bool,
+    pub(crate) environment: std::collections::BTreeMap<String, String>,
+}
+
+impl Store {
+    /// A new directory, or an empty one.
+    pub(crate) fn create(directory: &Path) -> Result<Self, Failure> {
+        let failed = |error: std::io::Error| {
+            Failure { code: exit::TARGET, error: error.into(), hint: None }
+                .context(format!("cannot make the run directory `{}`", directory.display()))
+                .with_hint("name another place with `--output DIR`")
+        };
+        std::fs::create_dir_all(directory).map_err(failed)?;
+        let mut entries = std::fs::read_dir(directory).map_err(failed)?;
+        if entries.next().is_some() {
+            let text = format!("the run directory `{}` is not empty", directory.display());
+            let hint = "name a new one, or go on with the run in it with `--resume DIR`";
+            return Err(Failure::usage(anyhow::anyhow!(text)).with_hint(hint));
+        }
+        Ok(Self { directory: directory.to_owned() })
+    }
+
+    /// The directory of an earlier run.
+    pub(crate) fn open(directory: &Path) -> Self {
+        Self { directory: directory.to_owned() }
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Reads the record.
+    pub(crate) fn load(&self) -> Result<RunRecord, Failure> {
+        let path = self.directory.join(RECORD);
+        let bytes = std::fs::read(&path).map_err(|error| {
+            Failure::usage(error)
+                .context(format!("cannot read `{}`", path.display()))
+                .with_hint("name the directory of a run: it holds a `run.json`")
+        })?;
+        RunRecord::from_json(&bytes).map_err(|error: RecordError| {
+            let hint = error.hint();
+            Failure::usage(error).context(format!("`{}`", path.display())).with_hint(hint)
+        })
+    }
+
+    /// Writes the record, whole or not at all.
+    pub(crate) fn save(&self, record: &RunRecord) -> anyhow::Result<()> {
+        let path = self.directory.join(RECORD);
+        trimbench_linux::atomic_write(&path, &record.to_json()).context("cannot keep the record")
+    }
+
+    /// Writes what is true of this machine and this time.
+    pub(crate) fn save_host(&self, host: &Host) -> anyhow::Result<()> {
+        let path = self.directory.join(HOST);
+        let mut bytes = serde_json::to_vec_pretty(host)?;
+        bytes.push(b'\n');
+        trimbench_linux::atomic_write(&path, &bytes).context("cannot write the host's part")
+    }
+}
