@@ -1,1 +1,123 @@
-//! Shared helpers of the integration tests.
+//! Shared helpers of the integration tests: what a test requires of the machine, and filesystems on
+//! loop devices.
+//!
+//! A test that cannot run says `SKIP name: reason` on stderr and returns; `xtask` compares the
+//! skips with a reviewed list.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// Something that not every machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// To be the superuser.
+    Root,
+    /// Loop devices that can be set up.
+    Loop,
+    /// A program on the search path.
+    Program(&'static str),
+    /// A type of filesystem that the kernel can mount.
+    Filesystem(&'static str),
+}
+
+/// Whether the machine has all of `needs`; says what is missing.
+#[expect(clippy::print_stderr, reason = "skips are reported on stderr")]
+pub fn requires(test: &str, needs: &[Need]) -> bool {
+    let missing = needs.iter().find_map(|need| need.missing());
+    if let Some(reason) = &missing {
+        eprintln!("SKIP {test}: {reason}");
+    }
+    missing.is_none()
+}
+
+/// A filesystem on a loop device over an image of its own. Unmounted, detached and deleted when
+/// dropped.
+#[derive(Debug)]
+pub struct LoopFilesystem {
+    device: String,
+    mount_point: PathBuf,
+    _folder: TempDir,
+}
+
+impl Need {
+    fn missing(self) -> Option<String> {
+        match self {
+            Self::Root => {
+                let user = Command::new("id").arg("-u").output().ok()?;
+                (user.stdout.trim_ascii() != b"0").then(|| "not root".to_owned())
+            }
+            Self::Loop => {
+                let there = Path::new("/dev/loop-control").exists();
+                let free = Command::new("losetup").arg("--find").output();
+                let usable = there && free.is_ok_and(|output| output.status.success());
+                (!usable).then(|| "no loop device".to_owned())
+            }
+            Self::Program(name) => {
+                let there = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
+                    .iter()
+                    .any(|folder| Path::new(folder).join(name).exists());
+                (!there).then(|| format!("no {name}"))
+            }
+            Self::Filesystem(name) => {
+                let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+                let there = known.lines().any(|line| line.split('\t').next_back() == Some(name));
+                (!there).then(|| format!("the kernel has no {name}"))
+            }
+        }
+    }
+}
+
+impl LoopFilesystem {
+    /// Makes a filesystem of this type in an image of `mebibytes` and mounts it with `options`.
+    ///
+    /// # Panics
+    /// If that fails: [`requires`] said that it works.
+    pub fn new(filesystem: &str, mebibytes: u64, options: &str) -> Self {
+        let folder = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
+        let image = folder.path().join("image");
+        let file = std::fs::File::create(&image).expect("the folder is ours");
+        file.set_len(mebibytes << 20).expect("sparse files take no room");
+        let image = image.to_str().expect("temporary names are ASCII").to_owned();
+        let device = run("losetup", &["--find", "--show", &image]).trim().to_owned();
+        let mount_point = folder.path().join("mount");
+        std::fs::create_dir(&mount_point).expect("the folder is ours");
+        // From here on `drop` cleans up, also when a step below panics.
+        let new = Self { device, mount_point, _folder: folder };
+        let program = format!("mkfs.{filesystem}");
+        let quick: &[&str] = match filesystem {
+            // No lazy initialisation: it would write during the test.
+            "ext4" => &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+            _ => &["-q", "-f"],
+        };
+        run(&program, &[quick, &[&new.device]].concat());
+        let mount_point = new.mount_point.to_str().expect("temporary names are ASCII");
+        run("mount", &["-o", options, &new.device, mount_point]);
+        new
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        &self.mount_point
+    }
+}
+
+impl Drop for LoopFilesystem {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.mount_point).output();
+        let _ = Command::new("losetup").args(["--detach", &self.device]).output();
+    }
+}
+
+/// Runs a program and returns what it printed.
+///
+/// # Panics
+/// If it fails.
+pub fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    let output = output.unwrap_or_else(|error| panic!("cannot run {program}: {error}"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {arguments:?} failed: {errors}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}

@@ -1,1 +1,93 @@
-fn main() {}
+//! `cargo xtask`: everything a contributor or CI does with this repository, as one program.
+#![expect(clippy::print_stderr, reason = "a program reports to its user")]
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use xtask::{Repository, bench, ci, docs, evidence, process, setup, tidy, verify};
+
+/// Set-up, tests, CI, benchmarks and evidence of trimbench. Every step can be run alone.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    step: Step,
+}
+
+#[derive(Debug, Subcommand)]
+enum Step {
+    /// Install what the tests need, or say by name what is missing
+    Setup {
+        /// What else to install for
+        #[arg(long = "for", value_name = "WHAT")]
+        extra: Option<setup::Extra>,
+    },
+    /// Set up, run every test, and count what passed, failed and was skipped
+    Test,
+    /// Everything that CI does: formatting, lints, documents, tidy, tests, small benchmarks
+    Ci,
+    /// Check the rules of the repository that no compiler checks
+    Tidy,
+    /// Write the generated documents
+    Docs {
+        /// Write nothing; fail if a generated document is not what would be written
+        #[arg(long)]
+        check: bool,
+    },
+    /// Measure ourselves, each benchmark beside a peer
+    Bench {
+        /// The benchmark (default: all)
+        name: Option<String>,
+        /// Parameters small enough for CI
+        #[arg(long)]
+        small: bool,
+    },
+    /// Measure the project's claims again: one JSON line for each figure, and docs/evidence
+    Evidence {
+        /// A key (`foundation`) or an item (`foundation.1`); all keys without
+        id: Option<String>,
+        /// The short form: at most 5 minutes a key instead of 45
+        #[arg(long)]
+        short: bool,
+        /// Measure again what was measured on these very sources before
+        #[arg(long)]
+        fresh: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = process::stop_children_on_interrupt().and_then(|()| run(arguments.step));
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) if process::interrupted() => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(trimbench_core::exit::INTERRUPTED)
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(step: Step) -> Result<bool> {
+    let repository = Repository::here()?;
+    match step {
+        Step::Setup { extra } => setup::run(extra).map(|()| true),
+        Step::Test => verify::run(&repository, None).map(|summary| {
+            summary.print();
+            summary.is_good()
+        }),
+        Step::Ci => ci::run(&repository),
+        Step::Tidy => tidy::run(&repository),
+        Step::Docs { check } => docs::run(&repository, check),
+        Step::Bench { name, small } => bench::run(&repository, name.as_deref(), small),
+        Step::Evidence { id, short, fresh } => {
+            let wish = evidence::Wish { id: id.as_deref(), short, fresh };
+            evidence::run(&repository, &wish)
+        }
+    }
+}

@@ -16,7 +16,7 @@ mod window;
 pub use analysis::{analyse, figure_ids};
 pub use options::{DeleteStall, Mode};
 pub use session::{Plan, Trial, run};
-pub use subject::{DeviceSubject, DirectorySubject, Subject};
+pub use subject::{DeviceSubject, DirectorySubject, Groups, Subject};
 
 use crate::method::MethodInfo;
 

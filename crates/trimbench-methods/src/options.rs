@@ -83,7 +83,7 @@ impl Values {
     /// A value in `[low, high]`.
     pub fn quantity<T>(&self, key: &'static str, low: T, high: T) -> Result<T, OptionError>
     where
-        T: FromStr<Err: std::fmt::Display> + PartialOrd + std::fmt::Display,
+        T: FromStr<Err: std::fmt::Display> + PartialOrd + std::fmt::Display + Copy,
     {
         let value = parse::<T>(key, &self.texts[key])?;
         if value < low || value > high {

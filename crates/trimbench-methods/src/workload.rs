@@ -124,7 +124,7 @@ impl<A: Area> OpenLoop<A> {
             Arrivals::Constant => self.gap,
             Arrivals::Poisson => self.gaps.exponential(self.gap),
         };
-        self.due = self.due + gap;
+        self.due += gap;
     }
 }
 

@@ -191,10 +191,10 @@ pub enum ConfigError {
 fn require(
     holds: bool,
     field: &'static str,
-    value: impl ToString,
+    value: impl std::fmt::Display,
     requirement: &'static str,
 ) -> Result<(), ConfigError> {
-    let error = || ConfigError::Value { field, value: value.to_string(), requirement };
+    let error = || ConfigError::Value { field, value: format!("{value}"), requirement };
     if holds { Ok(()) } else { Err(error()) }
 }
 

@@ -7,7 +7,7 @@
 #![allow(unsafe_code, reason = "prefetch and madvise take raw pointers")]
 
 /// Asks for the cache line of `table[index]`; an index beyond the table is ignored.
-#[inline(always)]
+#[inline]
 pub(crate) fn prefetch<T>(table: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(element) = table.get(index) {

@@ -94,7 +94,7 @@ pub enum ProfileError {
 /// A value and where it comes from.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sourced<T> {
+struct Entry<T> {
     value: T,
     #[serde(default)]
     #[expect(dead_code, reason = "read from the untyped tree; here so that other keys are errors")]
@@ -118,9 +118,9 @@ impl<'de, T: std::str::FromStr<Err: fmt::Display>> Deserialize<'de> for Quantity
     }
 }
 
-type Size = Sourced<Quantity<Bytes>>;
-type Span = Sourced<Quantity<Nanos>>;
-type Ratio = Sourced<Quantity<Ppm>>;
+type Size = Entry<Quantity<Bytes>>;
+type Span = Entry<Quantity<Nanos>>;
+type Ratio = Entry<Quantity<Ppm>>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -140,9 +140,9 @@ struct File {
 struct Drive {
     capacity: Size,
     over_provisioning: Ratio,
-    media: Sourced<MediaName>,
+    media: Entry<MediaName>,
     write_buffer: Size,
-    power_loss_protection: Sourced<bool>,
+    power_loss_protection: Entry<bool>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -155,11 +155,11 @@ enum MediaName {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GeometryTable {
-    channels: Sourced<u32>,
-    dies: Sourced<u32>,
+    channels: Entry<u32>,
+    dies: Entry<u32>,
     program_bytes: Size,
     superblock: Size,
-    programs_per_erase: Sourced<u32>,
+    programs_per_erase: Entry<u32>,
 }
 
 #[derive(Deserialize)]
@@ -174,9 +174,9 @@ struct NandTable {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HostTable {
-    queue_depth: Sourced<u32>,
+    queue_depth: Entry<u32>,
     link_bytes_per_second: Size,
-    duplex: Sourced<DuplexName>,
+    duplex: Entry<DuplexName>,
     command: Span,
     latency: Span,
 }
@@ -191,7 +191,7 @@ enum DuplexName {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TrimTable {
-    mode: Sourced<ModeName>,
+    mode: Entry<ModeName>,
     command: Span,
     range: Span,
     per_gib_mapped: Span,
@@ -214,6 +214,7 @@ enum ModeName {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the keys of the file: all are about idle time")]
 struct CollectorTable {
     idle_after: Span,
     idle_free_target: Ratio,

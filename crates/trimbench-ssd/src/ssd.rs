@@ -493,7 +493,7 @@ impl Model for Ssd {
                 None => return,
                 Some((at, Action::Complete(command))) => self.complete(at, command, out),
                 Some((at, Action::Sensed { read, die, units })) => {
-                    self.sensed(at, read, die, units)
+                    self.sensed(at, read, die, units);
                 }
             }
         }

@@ -22,18 +22,17 @@ const RUNS: &str = "trimbench-runs";
 
 /// `trimbench run`.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
-    let (plan, mut record, store) = match &args.resume {
-        Some(directory) => resumed(directory, args)?,
-        None => {
-            let plan = Plan::new(args)?;
-            if args.dry_run {
-                data(&plan.describe());
-                return Ok(exit::DONE);
-            }
-            let record = fresh_record(&plan);
-            let directory = args.output.clone().unwrap_or_else(default_directory);
-            (plan, record, Store::create(&directory)?)
+    let (plan, mut record, store) = if let Some(directory) = &args.resume {
+        resumed(directory, args)?
+    } else {
+        let plan = Plan::new(args)?;
+        if args.dry_run {
+            data(&plan.describe());
+            return Ok(exit::DONE);
         }
+        let directory = args.output.clone().unwrap_or_else(default_directory);
+        let record = fresh_record(&plan);
+        (plan, record, Store::create(&directory)?)
     };
     error_line(&format!("seed {}, commit {}", record.seed, record.program.commit));
     let interrupt = interrupt()?;

@@ -22,6 +22,9 @@ const LEVEL: f64 = 0.95;
 /// Placebo windows with more overdue time than this share make the baseline unsteady.
 const UNSTEADY_SHARE: f64 = 0.01;
 
+/// Placebos that make a baseline.
+const PLACEBOS_MIN: usize = 2;
+
 /// What the analysis reads of a step.
 struct Trial<'a> {
     step: &'a Step,
@@ -63,12 +66,17 @@ pub fn analyse(
     }
     let trials: Vec<Trial> = steps.iter().filter_map(|step| Trial::of(step, &baseline)).collect();
     let mut figures = Vec::new();
-    let headline = stutter(&trials, rng);
+    let headline = stutter(&trials);
     let differs =
         headline.as_ref().is_some_and(|figure| figure.verdict.as_deref() == Some(DIFFERS));
     figures.extend(headline);
-    figures.extend(shape(&trials, rng, differs));
-    figures.extend(at_largest(&trials, rng));
+    let largest = at_largest(&trials, rng);
+    // The exponent of a delay that may be nothing says nothing.
+    let delayed = largest.iter().any(|figure| {
+        figure.id == "largest-delay" && figure.interval.is_some_and(|interval| interval.low > 0.0)
+    });
+    figures.extend(shape(&trials, rng, differs && delayed));
+    figures.extend(largest);
     figures.extend(percentiles(steps));
     let inherited: Vec<Caveat> =
         steps.iter().flat_map(|step| &step.caveats).filter_map(|id| Caveat::from_id(id)).collect();
@@ -109,6 +117,9 @@ pub fn figure_ids() -> Vec<String> {
 /// Verdicts of the headline.
 const DIFFERS: &str = "differs from placebo";
 const NOISE: &str = "noise: not told apart from placebo";
+const NOTHING: &str = "nothing to notice";
+/// An effect within this of zero, in s/GB, prints as S1's 0.000.
+const NOTICEABLE: f64 = 0.000_5;
 
 impl<'a> Trial<'a> {
     fn of(step: &'a Step, baseline: &Baseline) -> Option<Self> {
@@ -133,10 +144,14 @@ fn sums(step: &Step, baseline: &Baseline) -> (f64, f64) {
     )
 }
 
+/// The means over the placebos; those that other load spoiled are left out while enough remain.
 fn baseline(steps: &[Step]) -> Option<Baseline> {
-    let total = |key: &str| -> f64 {
-        steps.iter().filter(|step| step.kind == "placebo").map(|step| metric(step, key)).sum()
-    };
+    let spoiled = |step: &&Step| step.caveats.iter().any(|id| id == Caveat::OtherLoad.id());
+    let mut placebos: Vec<&Step> = steps.iter().filter(|step| step.kind == "placebo").collect();
+    if placebos.iter().filter(|step| !spoiled(step)).count() >= PLACEBOS_MIN {
+        placebos.retain(|step| !spoiled(step));
+    }
+    let total = |key: &str| -> f64 { placebos.iter().map(|step| metric(step, key)).sum() };
     let (probes, loads) = (total("probe_count"), total("load_count"));
     (probes > 0.0 && loads > 0.0).then(|| Baseline {
         probe: total("probe_latency_s_sum") / probes,
@@ -156,7 +171,7 @@ fn points(trials: &[Trial], y: impl Fn(&Trial) -> f64) -> Vec<(f64, f64)> {
 }
 
 /// The headline: the slope of S on size.
-fn stutter(trials: &[Trial], _: &mut Rng) -> Option<Figure> {
+fn stutter(trials: &[Trial]) -> Option<Figure> {
     let points = points(trials, |trial| trial.stutter);
     let line = theil_sen(&points)?;
     let mut figure = Figure::new("stutter", "stutter per GB deleted", line.slope, "s/GB")?;
@@ -165,6 +180,9 @@ fn stutter(trials: &[Trial], _: &mut Rng) -> Option<Figure> {
     figure.interval = sen_interval(&points, LEVEL);
     match figure.interval {
         None => figure.caveat(Caveat::TooFewPoints),
+        Some(interval) if interval.low > -NOTICEABLE && interval.high < NOTICEABLE => {
+            figure.verdict = Some(NOTHING.to_owned());
+        }
         Some(interval) if interval.contains(0.0) => {
             figure.verdict = Some(NOISE.to_owned());
             figure.caveat(Caveat::Noise);
@@ -175,7 +193,7 @@ fn stutter(trials: &[Trial], _: &mut Rng) -> Option<Figure> {
 }
 
 /// What else the points say: intercept, curvature, the cross-check by overdue time, the exponent.
-fn shape(trials: &[Trial], rng: &mut Rng, differs: bool) -> Vec<Figure> {
+fn shape(trials: &[Trial], rng: &mut Rng, delayed: bool) -> Vec<Figure> {
     let stutter = points(trials, |trial| trial.stutter);
     let overdue = points(trials, |trial| metric(trial.step, "overdue_s"));
     let delay = points(trials, |trial| trial.delay);
@@ -198,12 +216,15 @@ fn shape(trials: &[Trial], rng: &mut Rng, differs: bool) -> Vec<Figure> {
         let quicker = Bootstrap { resamples: 400, ..Bootstrap::default() };
         add(figure, bootstrap_interval(&stutter, rng, quicker, curvature));
     }
-    if let (true, Some(value)) = (differs, power_exponent(&delay)) {
+    if let (true, Some(value)) = (delayed, power_exponent(&delay)) {
         let figure = Figure::new("delay-exponent", "exponent of the delay on size", value, "");
         add(figure, bootstrap_interval(&delay, rng, Bootstrap::default(), power_exponent));
     }
     figures
 }
+
+/// What a measure came to in one trial.
+type OfTrial = fn(&Trial) -> f64;
 
 /// The largest size: what each measure of one deletion came to, in the mean.
 fn at_largest(trials: &[Trial], rng: &mut Rng) -> Vec<Figure> {
@@ -213,23 +234,23 @@ fn at_largest(trials: &[Trial], rng: &mut Rng) -> Vec<Figure> {
     let chosen: Vec<&Trial> = trials.iter().filter(|trial| trial.gigabytes >= largest).collect();
     let label = Bytes(trimbench_core::units::rounded(largest * 1e9));
     let mut figures = Vec::new();
-    let table: [(&str, &str, &str, &dyn Fn(&Trial) -> f64); 8] = [
-        ("largest-stutter", "stutter", "s", &|trial| trial.stutter),
-        ("largest-delay", "delay A", "request-s", &|trial| trial.delay),
-        ("largest-equivalent-stop", "equivalent stop T_eq", "s", &|trial| {
+    let table: [(&str, &str, &str, OfTrial); 8] = [
+        ("largest-stutter", "stutter", "s", |trial| trial.stutter),
+        ("largest-delay", "delay A", "request-s", |trial| trial.delay),
+        ("largest-equivalent-stop", "equivalent stop T_eq", "s", |trial| {
             metric(trial.step, "equivalent_stop_s")
         }),
-        ("largest-overdue", "overdue time", "s", &|trial| metric(trial.step, "overdue_s")),
-        ("largest-read-gap", "longest gap between reads", "s", &|trial| {
+        ("largest-overdue", "overdue time", "s", |trial| metric(trial.step, "overdue_s")),
+        ("largest-read-gap", "longest gap between reads", "s", |trial| {
             metric(trial.step, "read_gap_s")
         }),
-        ("largest-write-gap", "longest gap between writes", "s", &|trial| {
+        ("largest-write-gap", "longest gap between writes", "s", |trial| {
             metric(trial.step, "write_gap_s")
         }),
-        ("largest-response-max", "worst response", "s", &|trial| {
+        ("largest-response-max", "worst response", "s", |trial| {
             metric(trial.step, "response_s_max")
         }),
-        ("largest-drained", "time until nothing is overdue", "s", &|trial| {
+        ("largest-drained", "time until nothing is overdue", "s", |trial| {
             metric(trial.step, "drained_s")
         }),
     ];

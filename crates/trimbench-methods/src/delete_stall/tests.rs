@@ -1,1 +1,248 @@
+use std::collections::BTreeMap;
 
+use trimbench_core::rng::Rng;
+use trimbench_core::{
+    BlockCommand, Blocks, Bytes, Caveat, Errno, FileCommand, ForceDiscards, Instant, Lba, LbaRange,
+    Nanos, Status,
+};
+use trimbench_results::{Figure, Step};
+
+use super::window::{LOAD, PROBE, Window};
+use super::*;
+use crate::method::Preset;
+use crate::runner::{Observer, Sample};
+
+fn method(set: &[(&str, &str)]) -> DeleteStall {
+    let set: BTreeMap<String, String> =
+        set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    DeleteStall::resolve(Preset::Quick, &set).unwrap()
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::from_start(Nanos::from_millis(millis))
+}
+
+fn sample(stream: usize, intended: u64, completed: u64) -> Sample<BlockCommand> {
+    let range = LbaRange::new(Lba(0), Blocks(8)).unwrap();
+    Sample {
+        stream,
+        command: BlockCommand::Read(range),
+        intended: at(intended),
+        issued: at(intended),
+        completed: at(completed),
+        status: Status::Done,
+    }
+}
+
+/// A window of ten seconds with a deletion after one, observed through the samples.
+fn observed(samples: &[Sample<BlockCommand>]) -> Step {
+    let mut window = Window::new((at(0), at(1_000), at(11_000)), Nanos::from_millis(10));
+    for sample in samples {
+        window.observe(sample);
+    }
+    let mut step = Step::new("delete-1", "delete");
+    window.store(&mut step);
+    step
+}
+
+#[test]
+fn overdue_spans_are_merged_and_counted_once() {
+    // 2.0 to 3.0 s and 2.5 to 3.5 s overlap; 5.0 to 5.02 s stands alone; 8 ms is not overdue.
+    let step = observed(&[
+        sample(LOAD, 2_000, 3_000),
+        sample(LOAD, 2_500, 3_500),
+        sample(LOAD, 5_000, 5_020),
+        sample(LOAD, 6_000, 6_008),
+    ]);
+    assert!((step.metrics["overdue_s"] - 1.52).abs() < 1e-9);
+    assert!((step.metrics["drained_s"] - 4.02).abs() < 1e-9, "5.02 s less the deletion's 1 s");
+    assert!((step.metrics["response_s_max"] - 1.0).abs() < 0.001);
+}
+
+#[test]
+fn accesses_before_the_deletion_count_only_if_it_held_them_up() {
+    let step = observed(&[
+        sample(LOAD, 500, 502),
+        sample(LOAD, 999, 1_001),
+        sample(LOAD, 995, 1_400),
+        sample(PROBE, 200, 203),
+        sample(PROBE, 1_000, 1_004),
+    ]);
+    assert!((step.metrics["load_count"] - 1.0).abs() < 1e-9);
+    assert!((step.metrics["load_response_s_sum"] - 0.405).abs() < 1e-9);
+    assert!((step.metrics["probe_latency_s_sum"] - 0.004).abs() < 1e-9);
+}
+
+#[test]
+fn the_longest_gap_is_between_completions_of_one_kind() {
+    let step = observed(&[
+        sample(LOAD, 1_000, 1_001),
+        sample(LOAD, 1_002, 3_001),
+        sample(LOAD, 1_003, 3_002),
+    ]);
+    assert!((step.metrics["read_gap_s"] - 2.0).abs() < 1e-9);
+    assert!(step.metrics["write_gap_s"].abs() < 1e-9, "nothing was written");
+}
+
+#[test]
+fn a_stall_beyond_the_window_is_noticed() {
+    let mut window = Window::new((at(0), at(1_000), at(2_000)), Nanos::from_millis(10));
+    window.observe(&sample(LOAD, 1_990, 2_005));
+    assert!(!window.outlasted());
+    window.observe(&sample(LOAD, 1_980, 2_500));
+    assert!(window.outlasted());
+}
+
+#[test]
+fn failures_are_kept_with_their_reason() {
+    let mut window = Window::new((at(0), at(1_000), at(2_000)), Nanos::from_millis(10));
+    window.observe(&Sample { status: Status::Failed(Errno::EIO), ..sample(LOAD, 1_100, 1_101) });
+    assert_eq!(window.failures(), Some((1, Errno::EIO)));
+}
+
+/// Steps as recorded, with `S` of each deletion as given and a baseline of 1 ms a probe, 2 ms a
+/// request of the load.
+fn steps(points: &[(f64, f64)]) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut add = |id: String, kind: &str, gigabytes: f64, stutter: f64| {
+        let mut step = Step::new(id, kind);
+        step.set("label_bytes", gigabytes * 1e9);
+        step.set("window_s", 10.0);
+        step.measure("probe_count", 1_000.0);
+        step.measure("probe_latency_s_sum", 1.0 + stutter);
+        step.measure("load_count", 10_000.0);
+        step.measure("load_response_s_sum", 20.0 + 1_000.0 * stutter * stutter / 2.0);
+        step.measure("overdue_s", stutter);
+        steps.push(step);
+    };
+    for (index, &(gigabytes, stutter)) in points.iter().enumerate() {
+        add(format!("delete-{index}"), "delete", gigabytes, stutter);
+    }
+    for index in 0..4 {
+        add(format!("placebo-{index}"), "placebo", 0.0, 0.0);
+    }
+    steps
+}
+
+fn figure<'a>(figures: &'a [Figure], id: &str) -> &'a Figure {
+    figures.iter().find(|figure| figure.id == id).unwrap_or_else(|| panic!("{id} is found"))
+}
+
+const SIZES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
+
+#[test]
+fn a_proportional_stall_gives_its_slope_and_a_delay_that_grows_with_the_square() {
+    let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
+    let mut steps = steps(&points);
+    let (figures, caveats) = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
+    let headline = figure(&figures, "stutter");
+    assert!((headline.value - 0.25).abs() < 1e-9 && headline.headline);
+    assert_eq!(headline.verdict.as_deref(), Some("differs from placebo"));
+    assert!((figure(&figures, "delay-exponent").value - 2.0).abs() < 1e-6);
+    assert!(figure(&figures, "stutter-intercept").value.abs() < 1e-9);
+    assert!(figure(&figures, "stutter-curvature").value.abs() < 1e-9);
+    // A = r T^2 / 2 with r = 1000 and T = 1 s.
+    assert!((figure(&figures, "largest-delay").value - 500.0).abs() < 1e-6);
+    assert!((figure(&figures, "largest-equivalent-stop").value - 1.0).abs() < 1e-9);
+    assert!((figure(&figures, "overdue").value - 0.25).abs() < 1e-9);
+    assert_eq!(caveats, []);
+}
+
+#[test]
+fn noise_around_zero_is_called_noise() {
+    let mut rng = Rng::new(9);
+    let noise = |rng: &mut Rng| (rng.below(2_001) as f64 - 1_000.0) / 1e5;
+    let points: Vec<_> =
+        SIZES.iter().flat_map(|&gb| [gb; 3]).map(|gb| (gb, noise(&mut rng))).collect();
+    let (figures, _) = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
+    let headline = figure(&figures, "stutter");
+    assert!(headline.interval.unwrap().contains(0.0));
+    assert_eq!(headline.verdict.as_deref(), Some("noise: not told apart from placebo"));
+    assert_eq!(headline.caveats, [Caveat::Noise.id()]);
+}
+
+#[test]
+fn an_effect_that_rounds_to_nothing_is_called_nothing() {
+    let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.000_04 * gb); 3]).collect();
+    let (figures, _) = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
+    let headline = figure(&figures, "stutter");
+    assert_eq!(headline.verdict.as_deref(), Some("nothing to notice"));
+}
+
+#[test]
+fn placebos_that_other_load_spoiled_are_not_the_baseline() {
+    let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
+    let mut steps = steps(&points);
+    let spoiled = steps.last_mut().unwrap();
+    spoiled.measure("probe_latency_s_sum", 9.0);
+    spoiled.caveat(Caveat::OtherLoad);
+    let (figures, _) = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
+    assert!(figure(&figures, "stutter-intercept").value.abs() < 1e-9);
+}
+
+#[test]
+fn without_placebos_there_are_no_figures() {
+    let mut steps = steps(&[(1.0, 0.1), (2.0, 0.2)]);
+    steps.retain(|step| step.kind != "placebo");
+    let (figures, caveats) = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
+    assert_eq!((figures, caveats), (Vec::new(), vec![Caveat::TooFewPoints]));
+}
+
+#[test]
+fn every_figure_found_is_among_the_announced_ids() {
+    let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
+    let (figures, _) = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
+    let ids = figure_ids();
+    for figure in figures {
+        assert!(ids.contains(&figure.id), "{}", figure.id);
+    }
+}
+
+#[test]
+fn the_plan_interleaves_all_trials_in_an_order_of_the_seed() {
+    let method = method(&[("sizes", "1GB,1MiB,1GB"), ("repetitions", "2"), ("placebos", "3")]);
+    let plan = Plan::new(&method, &Rng::new(1));
+    assert_eq!(plan.trials.len(), 2 * 2 + 3);
+    assert_eq!(plan, Plan::new(&method, &Rng::new(1)));
+    assert_ne!(plan, Plan::new(&method, &Rng::new(2)));
+    let sizes: u64 = plan.trials.iter().map(|trial| trial.size.0).sum();
+    assert_eq!(sizes, 2 * (1_048_576 + 1_000_000_000 / 4_096 * 4_096));
+}
+
+#[test]
+fn a_placebo_only_plan_deletes_nothing() {
+    let plan = Plan::new(&method(&[("placebo-only", "yes")]), &Rng::new(1));
+    assert!(plan.trials.iter().all(|trial| trial.size == Bytes(0)));
+    assert_eq!(plan.trials.iter().filter(|trial| trial.kind == "mock").count(), 15);
+}
+
+#[test]
+fn a_device_extent_is_discarded_whole_in_chunks() {
+    let method = method(&[("chunk", "8MiB"), ("span", "1MiB")]);
+    let subject = DeviceSubject::new(&method, trimbench_core::BlockSize::SECTOR, Bytes::mib(3));
+    let groups = subject.delete(0, Bytes::mib(7));
+    let ranges: Vec<(u64, u64)> = groups[0]
+        .iter()
+        .map(|command| match command {
+            BlockCommand::Discard(range) => (range.start().0 / 2_048, range.length().0 / 2_048),
+            other => panic!("{other:?} in a deletion"),
+        })
+        .collect();
+    assert_eq!(ranges, [(1, 3), (4, 3), (7, 1)], "the drive's limit is below the chunk");
+    assert_eq!(groups[1], [BlockCommand::Flush]);
+    assert_eq!(subject.delete(0, Bytes(0)), [vec![], vec![BlockCommand::Flush]], "a placebo");
+}
+
+#[test]
+fn a_directory_deletion_syncs_and_forces_the_log_where_it_must() {
+    let unlink = DirectorySubject::new(&method(&[]), ForceDiscards::Sync);
+    let groups = unlink.delete(3, Bytes::mib(1));
+    assert!(matches!(groups[0][..], [FileCommand::Unlink { .. }]));
+    assert_eq!(groups[1..], [[FileCommand::SyncFilesystem]]);
+    assert_eq!(unlink.tidy(3), Vec::<Vec<FileCommand>>::new());
+    let xfs = DirectorySubject::new(&method(&[]), ForceDiscards::FsyncDirtyFile);
+    assert!(matches!(xfs.delete(3, Bytes(0)).last().unwrap()[..], [FileCommand::Fsync { .. }]));
+    let truncate = DirectorySubject::new(&method(&[("mode", "truncate")]), ForceDiscards::Sync);
+    assert!(matches!(truncate.delete(3, Bytes(1))[0][..], [FileCommand::Truncate { .. }]));
+    assert!(matches!(truncate.tidy(3)[0][..], [FileCommand::Unlink { .. }]));
+}

@@ -224,10 +224,13 @@ impl<C: Operation> Observer<C> for Window {
                 gap.completion(sample.completed);
             }
         }
-        let counts = sample.intended >= self.deleted_at && sample.intended < self.end;
-        // A request of before the deletion that the deletion held up counts as well.
-        let held_up = sample.intended < self.deleted_at && sample.completed > self.deleted_at;
-        if !counts && !(held_up && response > self.overdue_after) {
+        // A request of before the deletion counts only if the deletion held it up.
+        let counts = if sample.intended < self.deleted_at {
+            sample.completed > self.deleted_at && response > self.overdue_after
+        } else {
+            sample.intended < self.end
+        };
+        if !counts {
             return;
         }
         if sample.stream == PROBE {

@@ -1,1 +1,154 @@
+use trimbench_core::{
+    BlockCommand, BlockSize, Blocks, Bytes, Capabilities, Clock, DrainRule, Lba, LbaRange, Medium,
+    Model, Statistics, Support, Virtual,
+};
 
+use super::*;
+use crate::workload::Script;
+
+/// Reads take 10 us side by side; writes fail; discards never end.
+struct Toy {
+    capabilities: Capabilities,
+    queue: Vec<(Instant, Tag, Status)>,
+}
+
+impl Toy {
+    fn target() -> Virtual<Self> {
+        let capabilities = Capabilities {
+            clock: Clock::Virtual,
+            medium: Medium::Device { capacity: Bytes::mib(1), logical_block: BlockSize::SECTOR },
+            discard: Support::Native,
+            discard_max: Bytes::mib(1),
+            discard_granularity: Bytes(512),
+            queue_depth: 8,
+            drain: DrainRule::IMMEDIATE,
+        };
+        Virtual::new(Self { capabilities, queue: Vec::new() })
+    }
+}
+
+impl Model for Toy {
+    type Command = BlockCommand;
+
+    fn submit(&mut self, now: Instant, tag: Tag, command: BlockCommand) -> Result<(), Rejected> {
+        let end = now + Nanos::from_micros(10);
+        match command {
+            BlockCommand::Read(_) => self.queue.push((end, tag, Status::Done)),
+            BlockCommand::Write(_) => self.queue.push((end, tag, Status::Failed(Errno::ENOSPC))),
+            BlockCommand::Discard(_) => self.queue.push((Instant::NEVER, tag, Status::Done)),
+            BlockCommand::Flush => return Err(Rejected::Unsupported { operation: "flush" }),
+        }
+        Ok(())
+    }
+
+    fn next_event(&self) -> Instant {
+        self.queue.iter().map(|entry| entry.0).min().unwrap_or(Instant::NEVER)
+    }
+
+    fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
+        self.queue.retain(|&(at, tag, status)| {
+            let due = at <= now;
+            if due {
+                out.push(Completion { tag, at, status });
+            }
+            !due
+        });
+    }
+
+    fn statistics(&self) -> Statistics {
+        Statistics::default()
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+fn range() -> LbaRange {
+    LbaRange::new(Lba(0), Blocks(8)).unwrap()
+}
+
+fn at(micros: u64) -> Instant {
+    Instant::from_start(Nanos::from_micros(micros))
+}
+
+fn script(commands: Vec<BlockCommand>) -> Single<Script<BlockCommand>> {
+    Single(Script::new(Instant::START, [commands]))
+}
+
+#[test]
+fn every_command_is_observed_once_with_its_times() {
+    let mut target = Toy::target();
+    let mut runner = Runner::new(Interrupt::default());
+    let mut seen = Vec::new();
+    let mut observer = |sample: &Sample<BlockCommand>| seen.push((sample.issued, sample.completed));
+    let mut reads = script(vec![BlockCommand::Read(range()); 3]);
+    let done = runner.run_until(&mut target, &mut reads, &mut observer, at(1_000));
+    assert_eq!(done, Ok(true));
+    assert_eq!(seen, [(at(0), at(10)); 3]);
+    assert_eq!(runner.outstanding(), 0);
+}
+
+#[test]
+fn what_is_outstanding_at_a_deadline_is_observed_later() {
+    let mut target = Toy::target();
+    let mut runner = Runner::new(Interrupt::default());
+    let mut count = 0;
+    let mut observer = |_: &Sample<BlockCommand>| count += 1;
+    let mut reads = script(vec![BlockCommand::Read(range()); 2]);
+    assert_eq!(runner.run_until(&mut target, &mut reads, &mut observer, at(5)), Ok(false));
+    assert_eq!(runner.outstanding(), 2);
+    assert_eq!(runner.run_until(&mut target, &mut reads, &mut observer, at(50)), Ok(true));
+    assert_eq!(count, 2);
+}
+
+#[test]
+fn a_hanging_device_is_left_at_the_deadline() {
+    let mut target = Toy::target();
+    let mut runner = Runner::new(Interrupt::default());
+    let mut observer = |_: &Sample<BlockCommand>| {};
+    let mut hang = script(vec![BlockCommand::Discard(range())]);
+    assert_eq!(runner.run_until(&mut target, &mut hang, &mut observer, at(70)), Ok(false));
+    assert_eq!((target.now(), runner.outstanding()), (at(70), 1));
+}
+
+#[test]
+fn a_preparation_fails_with_the_command_and_its_error() {
+    let mut target = Toy::target();
+    let mut runner = Runner::new(Interrupt::default());
+    let error = runner.prepare(&mut target, &mut script(vec![BlockCommand::Write(range())]));
+    let message = error.unwrap_err().to_string();
+    assert_eq!(message, "write failed: ENOSPC (no space left on device)");
+}
+
+#[test]
+fn a_rejected_command_ends_the_run_and_leaves_nothing_outstanding() {
+    let mut target = Toy::target();
+    let mut runner = Runner::new(Interrupt::default());
+    let result = runner.prepare(&mut target, &mut script(vec![BlockCommand::Flush]));
+    assert!(matches!(result, Err(RunError::Rejected(_))));
+    assert_eq!(runner.outstanding(), 0);
+}
+
+#[test]
+fn a_wish_to_stop_is_heard() {
+    let interrupt = Interrupt::default();
+    let mut target = Toy::target();
+    let mut runner: Runner<BlockCommand> = Runner::new(interrupt.clone());
+    interrupt.request();
+    let result = runner.prepare(&mut target, &mut script(vec![BlockCommand::Read(range())]));
+    assert_eq!(result, Err(RunError::Interrupted));
+    assert_eq!(runner.idle_until(&mut target, at(1)), Err(RunError::Interrupted));
+}
+
+#[test]
+fn the_trace_hash_tells_runs_apart() {
+    let hash = |count| {
+        let mut runner = Runner::new(Interrupt::default());
+        let commands = vec![BlockCommand::Read(range()); count];
+        runner.prepare(&mut Toy::target(), &mut script(commands)).unwrap();
+        runner.trace_hash()
+    };
+    assert_eq!(hash(3), hash(3));
+    assert_ne!(hash(3), hash(4));
+}

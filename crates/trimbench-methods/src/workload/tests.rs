@@ -1,1 +1,126 @@
+use trimbench_core::{BlockCommand, BlockSize};
 
+use super::*;
+use crate::area::DeviceArea;
+
+fn area() -> DeviceArea {
+    DeviceArea { start: Bytes::mib(1), length: Bytes::mib(1), logical_block: BlockSize::SECTOR }
+}
+
+fn access(read_share: Ppm) -> RandomAccess<DeviceArea> {
+    RandomAccess::new(area(), Bytes(4_096), read_share, Rng::new(1))
+}
+
+fn at(micros: u64) -> Instant {
+    Instant::from_start(Nanos::from_micros(micros))
+}
+
+fn intended<C: Copy>(next: Next<C>) -> Option<Instant> {
+    match next {
+        Next::Issue { intended, .. } => Some(intended),
+        _ => None,
+    }
+}
+
+#[test]
+fn random_accesses_stay_within_the_area_and_keep_the_read_share() {
+    let mut access = access(Ppm(250_000));
+    let mut reads = 0;
+    for _ in 0..4_000 {
+        let (range, read) = match access.draw() {
+            BlockCommand::Read(range) => (range, true),
+            BlockCommand::Write(range) => (range, false),
+            other => panic!("{other:?} is no access"),
+        };
+        assert!(range.start().0 >= 2_048 && range.end().0 <= 4_096 && range.start().0 % 8 == 0);
+        reads += u32::from(read);
+    }
+    assert!((900..1_100).contains(&reads), "{reads} of 4000");
+}
+
+#[test]
+fn an_open_loop_keeps_its_schedule_when_it_is_asked_late() {
+    let gap = Nanos::from_micros(10);
+    let mut load = OpenLoop::new(access(Ppm::ONE), Arrivals::Constant, gap, (at(100), at(150)));
+    assert_eq!(load.next(at(0)), Next::NotBefore(at(100)));
+    // A second late, every request is still issued, each with its own intended start.
+    let starts: Vec<_> = std::iter::from_fn(|| intended(load.next(at(1_000_000)))).collect();
+    assert_eq!(starts, [at(100), at(110), at(120), at(130), at(140)]);
+    assert_eq!(load.next(at(1_000_000)), Next::Done);
+}
+
+#[test]
+fn poisson_arrivals_have_the_rate_of_constant_ones() {
+    let gap = Nanos::from_micros(10);
+    let end = at(200_000);
+    let mut load = OpenLoop::new(access(Ppm::ONE), Arrivals::Poisson, gap, (at(0), end));
+    let starts: Vec<_> = std::iter::from_fn(|| intended(load.next(end))).collect();
+    // 20,000 expected; the standard deviation is 141.
+    assert!(starts.len().abs_diff(20_000) < 600, "{}", starts.len());
+    let gaps: Vec<_> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps.iter().any(|&gap| gap < Nanos::from_micros(1)), "gaps vary");
+    assert!(gaps.iter().any(|&gap| gap > Nanos::from_micros(50)), "gaps vary");
+}
+
+#[test]
+fn a_serial_probe_has_one_access_outstanding_and_goes_on_at_once_after_a_stall() {
+    let interval = Nanos::from_micros(100);
+    let mut probe = SerialProbe::new(access(Ppm::ONE), interval, (at(0), at(1_000)));
+    let Next::Issue { command, .. } = probe.next(at(0)) else { panic!("it begins at once") };
+    assert_eq!(probe.next(at(50)), Next::Await);
+    probe.completed(&command, at(60));
+    assert_eq!(probe.next(at(60)), Next::NotBefore(at(100)));
+    assert_eq!(intended(probe.next(at(100))), Some(at(100)));
+    assert_eq!(probe.next(at(500)), Next::Await);
+    probe.completed(&command, at(500));
+    assert_eq!(
+        intended(probe.next(at(500))),
+        Some(at(500)),
+        "the schedule slipped: no catching up"
+    );
+    probe.completed(&command, at(510));
+    assert_eq!(probe.next(at(1_000)), Next::Done);
+}
+
+#[test]
+fn a_closed_loop_keeps_its_depth_and_ends_after_its_count() {
+    let mut closed = ClosedLoop::new(access(Ppm(0)), 2, 3);
+    let Next::Issue { command, .. } = closed.next(at(0)) else { panic!("there is room") };
+    assert!(intended(closed.next(at(0))).is_some());
+    assert_eq!(closed.next(at(0)), Next::Await);
+    closed.completed(&command, at(5));
+    assert_eq!(intended(closed.next(at(5))), Some(at(5)));
+    assert_eq!(closed.next(at(5)), Next::Done);
+}
+
+#[test]
+fn the_groups_of_a_script_wait_for_each_other() {
+    let mut script = Script::new(at(10), vec![vec![], vec!['a', 'b'], vec!['c']]);
+    assert_eq!(script.next(at(0)), Next::NotBefore(at(10)));
+    let next = |script: &mut Script<char>| match script.next(at(10)) {
+        Next::Issue { command, .. } => command,
+        Next::Await => '.',
+        Next::Done => '!',
+        Next::NotBefore(_) => '?',
+    };
+    assert_eq!([next(&mut script), next(&mut script), next(&mut script)], ['a', 'b', '.']);
+    script.completed(&'b', at(11));
+    assert_eq!(next(&mut script), '.');
+    script.completed(&'a', at(12));
+    assert_eq!([next(&mut script), next(&mut script)], ['c', '.']);
+    script.completed(&'c', at(13));
+    assert_eq!(next(&mut script), '!');
+}
+
+#[test]
+fn a_sequential_write_covers_the_area_once_with_a_shorter_last_piece() {
+    let length = Bytes(10 * 4_096);
+    let area = DeviceArea { length, ..area() };
+    let mut fill = SequentialWrite::new(area, Bytes(4 * 4_096), 8);
+    let mut covered = Vec::new();
+    while let Next::Issue { command: BlockCommand::Write(range), .. } = fill.next(at(0)) {
+        covered.push((range.start().0 - 2_048, range.length().0));
+    }
+    assert_eq!(covered, [(0, 32), (32, 32), (64, 16)]);
+    assert_eq!(fill.next(at(0)), Next::Done);
+}

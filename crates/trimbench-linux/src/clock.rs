@@ -1,0 +1,36 @@
+//! The two clocks that trimbench reads: the monotonic one to measure, the wall's to date records.
+
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use trimbench_core::{Instant, Nanos};
+
+/// `CLOCK_MONOTONIC`, counted from this clock's start. It is slewed by NTP (at most 0.05 %) but
+/// never steps, and stands still while the machine sleeps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MonotonicClock {
+    origin: Nanos,
+}
+
+/// Time since 1970-01-01 UTC by the wall clock. It may step; for dates only, never for spans.
+pub fn wall_time_unix() -> Nanos {
+    nanos(clock_gettime(ClockId::Realtime))
+}
+
+impl MonotonicClock {
+    /// A clock that shows [`Instant::START`] now.
+    pub(crate) fn start() -> Self {
+        Self { origin: nanos(clock_gettime(ClockId::Monotonic)) }
+    }
+
+    /// The time on this clock.
+    #[inline]
+    pub(crate) fn now(self) -> Instant {
+        Instant::from_start(nanos(clock_gettime(ClockId::Monotonic)).saturating_sub(self.origin))
+    }
+}
+
+/// Kernel time to nanoseconds; a date before 1970 counts as 1970.
+fn nanos(time: Timespec) -> Nanos {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let rest = u64::try_from(time.tv_nsec).unwrap_or(0);
+    Nanos::from_secs(seconds) + Nanos(rest)
+}

@@ -1,0 +1,75 @@
+//! Whether discards of a filesystem's freed space reach a device that can act on them.
+
+use trimbench_core::{Bytes, Support};
+
+use crate::drain::MountDiscard;
+use crate::mounts::Mount;
+use crate::sysfs::{BlockDevice, devices_of};
+
+/// The way that a discard takes, from the mount to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiscardPath {
+    /// What the filesystem is mounted to do.
+    pub mount: MountDiscard,
+    /// The largest single discard (`discard_max_bytes`); 0 if a device takes none. The smallest of
+    /// all devices of the filesystem.
+    pub max: Bytes,
+    /// The device's own limit (`discard_max_hw_bytes`), where the kernel shows it.
+    pub max_hardware: Option<Bytes>,
+    /// Discards are acted on in multiples of this (`discard_granularity`). The largest of all
+    /// devices.
+    pub granularity: Bytes,
+    /// Whether there is a block device at all.
+    pub has_device: bool,
+}
+
+/// Why no discards come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DiscardObstacle {
+    /// As tmpfs.
+    #[error("the filesystem has no block device to discard on")]
+    NoDevice,
+    /// The device or a layer between takes none; or an administrator set the limit to 0.
+    #[error("the device takes no discards (its `queue/discard_max_bytes` is 0)")]
+    DeviceTakesNone,
+    /// The mount option is missing; FITRIM would work.
+    #[error("the filesystem is not mounted with `-o discard`")]
+    NotMountedWithDiscard,
+}
+
+impl DiscardPath {
+    /// The path below this mount.
+    pub(super) fn of(mount: &Mount) -> Self {
+        let devices = devices_of(mount);
+        let number = |device: &BlockDevice, name: &str| device.number(name).unwrap_or(0);
+        let max = devices.iter().map(|device| number(device, "queue/discard_max_bytes")).min();
+        let hardware = devices.iter().filter_map(|each| each.number("queue/discard_max_hw_bytes"));
+        let grain = devices.iter().map(|device| number(device, "queue/discard_granularity")).max();
+        Self {
+            mount: MountDiscard::of(mount),
+            max: Bytes(max.unwrap_or(0)),
+            max_hardware: hardware.min().map(Bytes),
+            granularity: Bytes(grain.unwrap_or(0)),
+            has_device: !devices.is_empty(),
+        }
+    }
+
+    /// What keeps discards of deleted files from the device; `None` if nothing does.
+    pub fn obstacle(&self) -> Option<DiscardObstacle> {
+        if !self.has_device {
+            Some(DiscardObstacle::NoDevice)
+        } else if self.max.0 == 0 {
+            Some(DiscardObstacle::DeviceTakesNone)
+        } else if self.mount == MountDiscard::Off {
+            Some(DiscardObstacle::NotMountedWithDiscard)
+        } else {
+            None
+        }
+    }
+
+    /// For [`trimbench_core::Capabilities::discard`].
+    pub(super) fn support(&self) -> Support {
+        if self.obstacle().is_some() { Support::None } else { Support::Native }
+    }
+}

@@ -1,0 +1,251 @@
+//! Commands on names and sizes: executed where nobody is kept waiting.
+//!
+//! These system calls block, for seconds when a device stalls. They run on a few threads; inline
+//! only where the caller has nothing else to do meanwhile, for a hop to a thread and back costs
+//! 10 us when the cores are awake and about 45 us when they are not.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
+use trimbench_core::{Errno, FileCommand, FileId, Instant, Nanos, Status, Tag};
+
+use crate::clock::MonotonicClock;
+use crate::ioctl;
+use crate::mounts::errno_of;
+
+use super::files::file_of;
+
+/// Threads: one for a FITRIM that takes minutes, one for a sync that takes seconds, two to go on.
+const THREADS: usize = 4;
+
+/// How long to wait for XFS to free unlinked files where its own wait is not permitted: it starts
+/// one jiffy (at most 10 ms) after the unlink at the latest.
+const XFS_INACTIVATION: Nanos = Nanos::from_millis(20);
+
+/// Where and how files are opened; the same for all threads.
+#[derive(Debug)]
+pub(super) struct Workplace {
+    /// The directory of the files.
+    pub(super) directory: OwnedFd,
+    /// Whether files are opened past the page cache.
+    pub(super) direct: bool,
+    /// Whether files are freed some time after they were unlinked.
+    pub(super) is_xfs: bool,
+    /// Set by an unlink on XFS, until it was waited for.
+    pub(super) inactivating: AtomicBool,
+}
+
+/// One command to execute.
+pub(super) struct Job {
+    pub(super) tag: Tag,
+    pub(super) command: FileCommand,
+    /// The file, if it is open.
+    pub(super) open: Option<Arc<OwnedFd>>,
+}
+
+/// A command that was executed.
+pub(super) struct Finished {
+    pub(super) tag: Tag,
+    pub(super) command: FileCommand,
+    pub(super) at: Instant,
+    pub(super) status: Status,
+    /// The file, if it is open afterwards.
+    pub(super) open: Option<Arc<OwnedFd>>,
+}
+
+/// The threads.
+pub(super) struct Workers {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    queue: Mutex<Queue>,
+    wake: Condvar,
+    finished: Mutex<Vec<Finished>>,
+    /// Counter whose change ends the wait in `reap`.
+    event: Arc<OwnedFd>,
+    workplace: Arc<Workplace>,
+    clock: MonotonicClock,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    closing: bool,
+}
+
+impl Workplace {
+    /// Opens a file of ours; `extra` to make it.
+    pub(super) fn open(&self, file: FileId, extra: OFlags) -> Result<Arc<OwnedFd>, Errno> {
+        let direct = if self.direct { OFlags::DIRECT } else { OFlags::empty() };
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | direct | extra;
+        let mode = Mode::RUSR | Mode::WUSR;
+        rustix::fs::openat(&self.directory, file_name(file), flags, mode)
+            .map(Arc::new)
+            .map_err(errno_of)
+    }
+
+    /// Executes a command, on any thread, and says when it ended.
+    pub(super) fn execute(&self, job: Job, clock: MonotonicClock) -> Finished {
+        let Job { tag, command, open } = job;
+        let result = self.perform(command, open);
+        let (status, open) = match result {
+            Ok(open) => (Status::Done, open),
+            Err(errno) => (Status::Failed(errno), None),
+        };
+        Finished { tag, command, at: clock.now(), status, open }
+    }
+
+    fn perform(
+        &self,
+        command: FileCommand,
+        open: Option<Arc<OwnedFd>>,
+    ) -> Result<Option<Arc<OwnedFd>>, Errno> {
+        match command {
+            FileCommand::Create { file } => {
+                return self.open(file, OFlags::CREATE | OFlags::EXCL).map(Some);
+            }
+            FileCommand::Unlink { file } => {
+                // Closed first: the filesystem frees the blocks with the last reference, and that
+                // shall be this unlink.
+                drop(open);
+                rustix::fs::unlinkat(&self.directory, file_name(file), AtFlags::empty())
+                    .map_err(errno_of)?;
+                self.inactivating.store(self.is_xfs, Ordering::Relaxed);
+                return Ok(None);
+            }
+            FileCommand::SyncFilesystem => {
+                rustix::fs::syncfs(&self.directory).map_err(errno_of)?;
+                return Ok(None);
+            }
+            FileCommand::TrimFreeSpace => {
+                ioctl::trim_free_space(self.directory.as_fd())?;
+                return Ok(None);
+            }
+            _ => {}
+        }
+        let file = file_of(command).expect("the commands without a file are done");
+        let open = open.map_or_else(|| self.open(file, OFlags::empty()), Ok)?;
+        let result = match command {
+            FileCommand::Truncate { length, .. } => rustix::fs::ftruncate(&open, length.0),
+            FileCommand::PunchHole { offset, length, .. } => {
+                let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                rustix::fs::fallocate(&open, flags, offset.0, length.0)
+            }
+            FileCommand::Fsync { .. } => {
+                self.wait_for_inactivation();
+                rustix::fs::fsync(&open)
+            }
+            other => unreachable!("{other:?} moves data and is not executed here"),
+        };
+        result.map_err(errno_of)?;
+        Ok(Some(open))
+    }
+
+    /// On XFS: waits until the blocks of unlinked files are freed, in the log at least. An fsync
+    /// before that would not force their discards (see [`crate::drain_rule`]).
+    fn wait_for_inactivation(&self) {
+        if !self.inactivating.swap(false, Ordering::Relaxed)
+            || ioctl::xfs_wait_for_inactivation(self.directory.as_fd()).is_ok()
+        {
+            return;
+        }
+        // Without CAP_SYS_ADMIN: statfs starts it at once (`xfs_inodegc_push`), nothing waits.
+        let _ = rustix::fs::fstatfs(&self.directory);
+        let pause = rustix::time::Timespec {
+            tv_sec: 0,
+            tv_nsec: i64::try_from(XFS_INACTIVATION.0).expect("20 ms fit"),
+        };
+        let _ = rustix::thread::nanosleep(&pause);
+    }
+}
+
+impl Workers {
+    /// Starts the threads. `event` is rung for each command that ends.
+    pub(super) fn start(
+        workplace: Arc<Workplace>,
+        event: Arc<OwnedFd>,
+        clock: MonotonicClock,
+    ) -> Result<Self, Errno> {
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            wake: Condvar::new(),
+            finished: Mutex::default(),
+            event,
+            workplace,
+            clock,
+        });
+        let mut workers = Self { shared, threads: Vec::with_capacity(THREADS) };
+        for number in 0..THREADS {
+            let shared = Arc::clone(&workers.shared);
+            let thread = std::thread::Builder::new()
+                .name(format!("trimbench-meta{number}"))
+                .spawn(move || shared.work())
+                .map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::EAGAIN)))?;
+            workers.threads.push(thread);
+        }
+        Ok(workers)
+    }
+
+    /// Gives a command to the next thread that is free.
+    pub(super) fn give(&self, job: Job) {
+        lock(&self.shared.queue).jobs.push_back(job);
+        self.shared.wake.notify_one();
+    }
+
+    /// Takes what ended.
+    pub(super) fn take_finished(&self, into: &mut Vec<Finished>) {
+        into.append(&mut lock(&self.shared.finished));
+    }
+}
+
+impl Drop for Workers {
+    /// Waits for the commands under way, and for those that were given.
+    fn drop(&mut self) {
+        lock(&self.shared.queue).closing = true;
+        self.shared.wake.notify_all();
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has said so; nothing of it is left to wait for.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn work(&self) {
+        while let Some(job) = self.next() {
+            let finished = self.workplace.execute(job, self.clock);
+            lock(&self.finished).push(finished);
+            let rung = rustix::io::write(&*self.event, &1_u64.to_ne_bytes());
+            assert!(rung.is_ok(), "an event counter takes a 1");
+        }
+    }
+
+    fn next(&self) -> Option<Job> {
+        let mut queue = lock(&self.queue);
+        loop {
+            if let Some(job) = queue.jobs.pop_front() {
+                return Some(job);
+            }
+            if queue.closing {
+                return None;
+            }
+            queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// The name of a file in the directory.
+pub(super) fn file_name(file: FileId) -> String {
+    format!("file-{}", file.0)
+}
+
+/// Every critical section here is a single push, pop or take: no panic leaves it half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,293 @@
+//! What the machine and the storage below a path look like, for the record of a run.
+//!
+//! Everything is read, nothing guessed: what cannot be read is left out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, StatxFlags};
+
+use crate::mounts::{Mount, MountError, mount_of};
+use crate::sysfs::{BlockDevice, attribute, devices_of};
+
+#[cfg(test)]
+mod tests;
+
+/// Through what the kernel reaches a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum DeviceKind {
+    /// A file posing as a disk.
+    Loop,
+    /// A virtual machine's disk.
+    Virtio,
+    /// An `NVMe` namespace.
+    Nvme,
+    /// An ATA disk.
+    Sata,
+    /// Another SCSI disk: SAS, USB, iSCSI, a hypervisor's.
+    Scsi,
+    /// Made of other block devices: device mapper, md.
+    Stacked,
+    /// Anything else.
+    Other,
+}
+
+/// Why what was measured is not a physical SSD's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotPhysical {
+    /// The filesystem lives in memory or elsewhere.
+    #[error("the filesystem has no block device")]
+    NoDevice,
+    /// The kind of device is virtual.
+    #[error("`{device}` is a {} device", kind.id())]
+    Virtual {
+        /// Kernel name.
+        device: String,
+        /// Its kind.
+        kind: DeviceKind,
+    },
+    /// The model is one that hypervisors and storage servers show.
+    #[error("`{device}` is a `{model}`, which is virtual or remote")]
+    VirtualModel {
+        /// Kernel name.
+        device: String,
+        /// Vendor and model.
+        model: String,
+    },
+    /// The disk turns.
+    #[error("`{device}` is a rotating disk")]
+    Rotating {
+        /// Kernel name.
+        device: String,
+    },
+}
+
+impl DeviceKind {
+    /// The stable name in records.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Loop => "loop",
+            Self::Virtio => "virtio",
+            Self::Nvme => "nvme",
+            Self::Sata => "sata",
+            Self::Scsi => "scsi",
+            Self::Stacked => "stacked",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// A snapshot of the machine and of the storage below `path`: stable kebab-case keys, sorted.
+///
+/// Keys of devices carry `-2`, `-3`, ... from the second device of a filesystem on. Units are in
+/// the keys; keys without one are the kernel's own text. Read it before and after a run.
+pub fn environment(path: &Path) -> Result<BTreeMap<String, String>, MountError> {
+    let mount = mount_of(path)?;
+    let mut found = BTreeMap::new();
+    machine(&mut found);
+    for (key, text) in [
+        ("filesystem", &mount.filesystem),
+        ("mount-options", &mount.options),
+        ("source-device", &mount.source),
+    ] {
+        found.insert(key.to_owned(), text.clone());
+    }
+    if let Ok(status) = rustix::fs::statvfs(path) {
+        found.insert("filesystem-bytes".into(), (status.f_blocks * status.f_frsize).to_string());
+        found.insert("free-bytes".into(), (status.f_bavail * status.f_frsize).to_string());
+        found.insert("fs-block-bytes".into(), status.f_frsize.to_string());
+    }
+    for (position, device) in devices_of(&mount).iter().enumerate() {
+        let suffix = if position == 0 { String::new() } else { format!("-{}", position + 1) };
+        device_facts(device, &suffix, &mut found);
+    }
+    Ok(found)
+}
+
+/// Whether the storage below this mount is a physical SSD, so far as the kernel can tell: each of
+/// its devices is an ATA, SAS or `NVMe` disk that does not turn and has no virtual model.
+///
+/// A disk that a hypervisor passes through shows as what it is. A virtual disk with the model text
+/// of a real one cannot be told.
+pub fn physical_ssd(mount: &Mount) -> Result<(), NotPhysical> {
+    let devices = devices_of(mount);
+    if devices.is_empty() {
+        return Err(NotPhysical::NoDevice);
+    }
+    devices.iter().try_for_each(physical)
+}
+
+fn physical(device: &BlockDevice) -> Result<(), NotPhysical> {
+    let kind = kind_of(device);
+    let name = device.disk_name().to_owned();
+    match kind {
+        DeviceKind::Loop | DeviceKind::Virtio | DeviceKind::Other => {
+            return Err(NotPhysical::Virtual { device: name, kind });
+        }
+        DeviceKind::Stacked => {
+            let below = device.below();
+            if below.is_empty() {
+                return Err(NotPhysical::Virtual { device: name, kind });
+            }
+            return below.iter().try_for_each(physical);
+        }
+        DeviceKind::Nvme | DeviceKind::Sata | DeviceKind::Scsi => {}
+    }
+    let model = model_of(device).unwrap_or_default();
+    if is_virtual_model(&model) {
+        return Err(NotPhysical::VirtualModel { device: name, model });
+    }
+    if device.number("queue/rotational") == Some(1) {
+        return Err(NotPhysical::Rotating { device: name });
+    }
+    Ok(())
+}
+
+/// Whether a model text is one that hypervisors, clouds and storage servers show.
+fn is_virtual_model(model: &str) -> bool {
+    const MARKS: [&str; 14] = [
+        "qemu",
+        "vmware",
+        "virtual",
+        "vbox",
+        "msft",
+        "google",
+        "persistentdisk",
+        "amazon elastic block store",
+        "xen",
+        "lio-org",
+        "linux scsi_debug",
+        "scsi_debug",
+        "openstack",
+        "linux", // The kernel's own NVMe target calls itself so.
+    ];
+    let model = model.to_ascii_lowercase();
+    MARKS.iter().any(|mark| model.contains(mark))
+}
+
+fn kind_of(device: &BlockDevice) -> DeviceKind {
+    let name = device.disk_name();
+    let vendor = device.attribute("device/vendor").unwrap_or_default();
+    match name {
+        _ if name.starts_with("loop") => DeviceKind::Loop,
+        _ if name.starts_with("nvme") => DeviceKind::Nvme,
+        _ if name.starts_with("vd") && driver_is_virtio(device) => DeviceKind::Virtio,
+        _ if name.starts_with("dm-") || name.starts_with("md") => DeviceKind::Stacked,
+        _ if name.starts_with("sd") && vendor == "ATA" => DeviceKind::Sata,
+        _ if name.starts_with("sd") => DeviceKind::Scsi,
+        _ => DeviceKind::Other,
+    }
+}
+
+fn driver_is_virtio(device: &BlockDevice) -> bool {
+    let driver = fs::read_link(device.disk().join("device/driver"));
+    driver.is_ok_and(|link| link.ends_with("virtio_blk"))
+}
+
+/// Vendor and model as the device says them.
+fn model_of(device: &BlockDevice) -> Option<String> {
+    let model = device.attribute("device/model")?;
+    let vendor = device.attribute("device/vendor").filter(|vendor| !vendor.starts_with("0x"));
+    Some(vendor.map_or(model.clone(), |vendor| format!("{vendor} {model}")))
+}
+
+fn device_facts(device: &BlockDevice, suffix: &str, found: &mut BTreeMap<String, String>) {
+    let mut add = |key: &str, text: Option<String>| {
+        if let Some(text) = text {
+            found.insert(format!("{key}{suffix}"), text);
+        }
+    };
+    add("device-name", Some(device.name.clone()));
+    add("device-kind", Some(kind_of(device).id().to_owned()));
+    add("model", model_of(device));
+    add("serial", device.attribute("serial").or_else(|| device.attribute("device/serial")));
+    let firmware = device.attribute("device/firmware_rev");
+    add("firmware", firmware.or_else(|| device.attribute("device/rev")));
+    for (key, name) in [
+        ("device-sectors", "size"),
+        ("scheduler", "queue/scheduler"),
+        ("nr-requests", "queue/nr_requests"),
+        ("device-queue-depth", "device/queue_depth"),
+        ("wbt-latency-us", "queue/wbt_lat_usec"),
+        ("nomerges", "queue/nomerges"),
+        ("rotational", "queue/rotational"),
+        ("write-cache", "queue/write_cache"),
+        ("discard-granularity-bytes", "queue/discard_granularity"),
+        ("discard-max-bytes", "queue/discard_max_bytes"),
+        ("discard-max-hw-bytes", "queue/discard_max_hw_bytes"),
+        ("logical-block-bytes", "queue/logical_block_size"),
+        ("physical-block-bytes", "queue/physical_block_size"),
+        ("loop-backing-file", "loop/backing_file"),
+        ("loop-direct-io", "loop/dio"),
+    ] {
+        add(key, device.attribute(name));
+    }
+    add("nvme-link", nvme_link(device));
+}
+
+/// Speed and width of the `PCIe` link of an `NVMe` drive: `8.0 GT/s PCIe x4`.
+fn nvme_link(device: &BlockDevice) -> Option<String> {
+    if kind_of(device) != DeviceKind::Nvme {
+        return None;
+    }
+    // The namespace's `device` is the controller, whose `device` is the PCI function.
+    let speed = device.attribute("device/device/current_link_speed")?;
+    let width = device.attribute("device/device/current_link_width")?;
+    Some(format!("{speed} x{width}"))
+}
+
+fn machine(found: &mut BTreeMap<String, String>) {
+    let mut add = |key: &str, text: Option<String>| {
+        if let Some(text) = text {
+            found.insert(key.to_owned(), text);
+        }
+    };
+    let system = rustix::system::uname();
+    let release = system.release().to_string_lossy().into_owned();
+    add("kernel", Some(format!("{} {release}", system.sysname().to_string_lossy())));
+    add("architecture", Some(system.machine().to_string_lossy().into_owned()));
+    let cpus = std::thread::available_parallelism().ok();
+    add("cpus", cpus.map(|count| count.to_string()));
+    let processors = attribute(Path::new("/proc/cpuinfo"));
+    add("cpu-model", processors.and_then(|text| field(&text, "model name")));
+    let governor = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+    add("cpu-governor", attribute(Path::new(governor)));
+    let memory = attribute(Path::new("/proc/meminfo")).and_then(|text| field(&text, "MemTotal"));
+    add("memory-bytes", memory.and_then(|text| kibibytes(&text)));
+    for resource in ["cpu", "io", "memory"] {
+        let text = attribute(&Path::new("/proc/pressure").join(resource));
+        let average = text.and_then(|text| pressure(&text));
+        add(&format!("pressure-{resource}-percent-avg10"), average);
+    }
+}
+
+/// The value of the first line `key: value`.
+fn field(text: &str, key: &str) -> Option<String> {
+    text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key).then(|| value.trim().to_owned())
+    })
+}
+
+/// `24684084 kB` in bytes.
+fn kibibytes(text: &str) -> Option<String> {
+    let count: u64 = text.strip_suffix("kB")?.trim().parse().ok()?;
+    Some((count * 1024).to_string())
+}
+
+/// The share of the last 10 s in which some task waited, in percent.
+fn pressure(text: &str) -> Option<String> {
+    let line = text.lines().find(|line| line.starts_with("some "))?;
+    line.split(' ').find_map(|word| word.strip_prefix("avg10=")).map(str::to_owned)
+}
+
+/// Alignment in bytes that direct I/O on this file needs of offsets and lengths; `None` where the
+/// kernel does not say (before Linux 6.1) or the filesystem has no direct I/O.
+pub(crate) fn direct_io_alignment(path: &Path) -> Option<u64> {
+    let status = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::DIOALIGN).ok()?;
+    let known = status.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
+    (known && status.stx_dio_offset_align > 0).then(|| u64::from(status.stx_dio_offset_align))
+}

@@ -1,0 +1,94 @@
+//! The ioctls that no crate wraps: FITRIM, FIEMAP and XFS's wait for deferred inactivation.
+//!
+//! Numbers and layouts are kernel ABI: `include/uapi/linux/fs.h`, `fiemap.h` and
+//! `fs/xfs/libxfs/xfs_fs.h`. Each structure is passed by pointer and written by the kernel within
+//! its own size, which the ioctl number carries.
+#![allow(unsafe_code)]
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use trimbench_core::Errno;
+
+/// `_IOWR('X', 121, struct fstrim_range)`.
+const FITRIM: libc::c_ulong = 0xC018_5879;
+/// `_IOWR('f', 11, struct fiemap)`.
+const FS_IOC_FIEMAP: libc::c_ulong = 0xC020_660B;
+/// `_IOR('X', 58, struct xfs_fs_eofblocks)`.
+const XFS_IOC_FREE_EOFBLOCKS: libc::c_ulong = 0x8080_583A;
+/// Only inodes of at least `min_file_size`.
+const XFS_EOF_FLAGS_MINFILESIZE: u32 = 1 << 4;
+
+#[repr(C)]
+struct FstrimRange {
+    start: u64,
+    length: u64,
+    minimum: u64,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct Fiemap {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped_extents: u32,
+    extent_count: u32,
+    reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct XfsEofBlocks {
+    version: u32,
+    flags: u32,
+    user: u32,
+    group: u32,
+    project: u32,
+    padding: u32,
+    min_file_size: u64,
+    reserved: [u64; 12],
+}
+
+/// Has the filesystem of `directory` discard all its free space. Needs `CAP_SYS_ADMIN`.
+///
+/// The byte count that the kernel returns is dropped: on XFS it is the length asked for. The
+/// device's own counters tell the truth.
+pub(crate) fn trim_free_space(directory: BorrowedFd<'_>) -> Result<(), Errno> {
+    let mut range = FstrimRange { start: 0, length: u64::MAX, minimum: 0 };
+    call(directory, FITRIM, &mut range)
+}
+
+/// In how many extents the file lies.
+pub(crate) fn extent_count(file: BorrowedFd<'_>) -> Result<u64, Errno> {
+    // With room for no extent the kernel only counts them.
+    let mut map = Fiemap { length: u64::MAX, ..Fiemap::default() };
+    call(file, FS_IOC_FIEMAP, &mut map)?;
+    Ok(u64::from(map.mapped_extents))
+}
+
+/// Waits until XFS has freed the blocks of the files unlinked so far. Needs `CAP_SYS_ADMIN`.
+///
+/// The call frees preallocations of files of at least 2^64 - 1 bytes, of which there are none, and
+/// ends with the wait that is wanted (`xfs_blockgc_free_space` calls `xfs_inodegc_flush`).
+pub(crate) fn xfs_wait_for_inactivation(directory: BorrowedFd<'_>) -> Result<(), Errno> {
+    let mut request = XfsEofBlocks {
+        version: 1,
+        flags: XFS_EOF_FLAGS_MINFILESIZE,
+        min_file_size: u64::MAX,
+        ..XfsEofBlocks::default()
+    };
+    call(directory, XFS_IOC_FREE_EOFBLOCKS, &mut request)
+}
+
+/// The error number of the last call of this thread.
+fn last_errno() -> Errno {
+    Errno(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
+}
+
+fn call<T>(file: BorrowedFd<'_>, number: libc::c_ulong, argument: &mut T) -> Result<(), Errno> {
+    // SAFETY: the private callers pair each number with the structure whose size it encodes; the
+    // kernel reads and writes only within it, and only during the call.
+    let result =
+        unsafe { libc::ioctl(file.as_raw_fd(), number as _, std::ptr::from_mut(argument)) };
+    if result < 0 { Err(last_errno()) } else { Ok(()) }
+}

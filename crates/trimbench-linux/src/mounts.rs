@@ -1,0 +1,117 @@
+//! Which mount a path lies on, from `/proc/self/mountinfo` (format: `proc_pid_mountinfo(5)`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, StatxFlags};
+use trimbench_core::Errno;
+
+#[cfg(test)]
+mod tests;
+
+/// One mounted filesystem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// The kernel's number of this mount.
+    pub id: u64,
+    /// Major and minor number of the filesystem. Major 0 where there is no single device (btrfs,
+    /// tmpfs).
+    pub device: (u32, u32),
+    /// Where it is mounted.
+    pub mount_point: PathBuf,
+    /// Options of the mount, then those of the filesystem, comma separated as the kernel prints
+    /// them.
+    pub options: String,
+    /// Its type: `ext4`, `xfs`, ...
+    pub filesystem: String,
+    /// What was mounted: for most filesystems a device's path.
+    pub source: String,
+}
+
+/// Why the mount of a path is not known.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MountError {
+    /// The path cannot be examined: check that it exists and may be searched.
+    #[error("cannot examine `{}`: {errno}", path.display())]
+    Path {
+        /// As given.
+        path: PathBuf,
+        /// The reason.
+        errno: Errno,
+    },
+    /// `/proc/self/mountinfo` cannot be read: mount procfs on `/proc`.
+    #[error("cannot read the mount table `/proc/self/mountinfo`: {errno}")]
+    Table {
+        /// The reason.
+        errno: Errno,
+    },
+    /// The mount is not in the table, as in a chroot from outside: use a path inside.
+    #[error("the mount of `{}` is not in `/proc/self/mountinfo`", path.display())]
+    Absent {
+        /// As given.
+        path: PathBuf,
+    },
+}
+
+impl Mount {
+    /// Whether this very option is set (`discard`, `discard=async`).
+    pub fn has_option(&self, option: &str) -> bool {
+        self.options.split(',').any(|candidate| candidate == option)
+    }
+}
+
+/// The mount that `path` lies on, found by the mount's number: no guess by names.
+pub fn mount_of(path: &Path) -> Result<Mount, MountError> {
+    let status = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)
+        .map_err(|errno| MountError::Path { path: path.to_owned(), errno: errno_of(errno) })?;
+    let table = fs::read_to_string("/proc/self/mountinfo").map_err(|error| MountError::Table {
+        errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
+    })?;
+    parse_mountinfo(&table)
+        .into_iter()
+        .find(|mount| mount.id == status.stx_mnt_id)
+        .ok_or_else(|| MountError::Absent { path: path.to_owned() })
+}
+
+/// The kernel's error number in our type.
+pub(crate) fn errno_of(errno: rustix::io::Errno) -> Errno {
+    Errno(errno.raw_os_error())
+}
+
+/// All mounts of a table. Lines that do not have the documented form are left out.
+fn parse_mountinfo(table: &str) -> Vec<Mount> {
+    table.lines().filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<Mount> {
+    // Optional fields, of any number, end at a lone hyphen.
+    let (of_mount, of_filesystem) = line.split_once(" - ")?;
+    let mut fields = of_mount.split(' ');
+    let id = fields.next()?.parse().ok()?;
+    let (major, minor) = fields.nth(1)?.split_once(':')?;
+    let mount_point = PathBuf::from(unescape(fields.nth(1)?));
+    let mount_options = fields.next()?;
+    let mut fields = of_filesystem.split(' ');
+    let filesystem = unescape(fields.next()?);
+    let source = unescape(fields.next()?);
+    let options = format!("{mount_options},{}", fields.next()?);
+    let device = (major.parse().ok()?, minor.parse().ok()?);
+    Some(Mount { id, device, mount_point, options, filesystem, source })
+}
+
+/// Undoes the kernel's octal escapes: `\040` is a blank.
+fn unescape(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut position = 0;
+    while position < bytes.len() {
+        let code = text
+            .get(position + 1..position + 4)
+            .filter(|_| bytes[position] == b'\\')
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        plain.push(code.unwrap_or(bytes[position]));
+        position += if code.is_some() { 4 } else { 1 };
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}

@@ -1,0 +1,121 @@
+//! Block devices as sysfs shows them: attributes of the disk, counters of the device itself.
+//!
+//! A partition has counters of its own, but its queue is its disk's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, major, minor};
+
+use crate::mounts::Mount;
+
+/// A block device that exists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BlockDevice {
+    /// Kernel name: `vda1`.
+    pub(crate) name: String,
+    /// Its own folder in sysfs.
+    own: PathBuf,
+    /// Its disk's folder: the same unless this is a partition.
+    disk: PathBuf,
+}
+
+impl BlockDevice {
+    /// The device of these numbers; `None` if sysfs knows none.
+    pub(crate) fn from_numbers(major: u32, minor: u32) -> Option<Self> {
+        let own = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+        let name = own.file_name()?.to_str()?.to_owned();
+        let disk =
+            if own.join("partition").exists() { own.parent()?.to_owned() } else { own.clone() };
+        Some(Self { name, own, disk })
+    }
+
+    /// The device of this kernel name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        let numbers = fs::read_to_string(format!("/sys/class/block/{name}/dev")).ok()?;
+        let (major, minor) = numbers.trim().split_once(':')?;
+        Self::from_numbers(major.parse().ok()?, minor.parse().ok()?)
+    }
+
+    /// The device of this node (`/dev/vda`).
+    fn from_node(node: &str) -> Option<Self> {
+        let status = rustix::fs::stat(node).ok()?;
+        let is_block = FileType::from_raw_mode(status.st_mode) == FileType::BlockDevice;
+        is_block.then(|| Self::from_numbers(major(status.st_rdev), minor(status.st_rdev)))?
+    }
+
+    /// Where its counters are.
+    pub(crate) fn stat_path(&self) -> PathBuf {
+        self.own.join("stat")
+    }
+
+    /// The disk's kernel name.
+    pub(crate) fn disk_name(&self) -> &str {
+        self.disk.file_name().and_then(|name| name.to_str()).unwrap_or(&self.name)
+    }
+
+    /// The disk's folder.
+    pub(crate) fn disk(&self) -> &Path {
+        &self.disk
+    }
+
+    /// An attribute of the disk (`queue/scheduler`), trimmed; `None` if absent, unreadable or
+    /// empty.
+    pub(crate) fn attribute(&self, name: &str) -> Option<String> {
+        attribute(&self.disk.join(name))
+    }
+
+    /// An attribute that is a number; `None` also where it is negative.
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        self.attribute(name)?.parse().ok()
+    }
+
+    /// The devices that a stacked one (dm, md) stands on; empty for others.
+    pub(crate) fn below(&self) -> Vec<Self> {
+        names_in(&self.disk.join("slaves"))
+            .iter()
+            .filter_map(|name| Self::from_name(name))
+            .collect()
+    }
+}
+
+/// The content of a file of sysfs or procfs, trimmed; `None` if absent, unreadable or empty.
+pub(crate) fn attribute(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The folder of a mounted btrfs in `/sys/fs/btrfs`; `None` for other filesystems.
+pub(crate) fn btrfs_folder(mount: &Mount) -> Option<PathBuf> {
+    if mount.filesystem != "btrfs" {
+        return None;
+    }
+    let source = BlockDevice::from_node(&mount.source)?;
+    let filesystems = Path::new("/sys/fs/btrfs");
+    names_in(filesystems)
+        .into_iter()
+        .map(|identity| filesystems.join(identity))
+        .find(|folder| folder.join("devices").join(&source.name).exists())
+}
+
+/// The devices that a mounted filesystem keeps its data on, in the order of their names; empty
+/// where there are none (tmpfs). XFS's external log and realtime device are not among them.
+pub(crate) fn devices_of(mount: &Mount) -> Vec<BlockDevice> {
+    if let Some(folder) = btrfs_folder(mount) {
+        let names = names_in(&folder.join("devices"));
+        return names.iter().filter_map(|name| BlockDevice::from_name(name)).collect();
+    }
+    let (major, minor) = mount.device;
+    let by_number = if major == 0 { None } else { BlockDevice::from_numbers(major, minor) };
+    by_number.or_else(|| BlockDevice::from_node(&mount.source)).into_iter().collect()
+}
+
+/// The names in a folder, sorted; none if it cannot be read.
+fn names_in(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,195 @@
+//! Step `bench`: our speed, each benchmark beside a peer measured in the same minutes.
+//!
+//! Speeds of different machines, or of one machine at different times, cannot be compared; ratios
+//! of two programs that ran in turns can. So each case is measured on both sides, repetition by
+//! repetition, and the ratio of the medians is what is kept.
+
+mod ssd;
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use serde::Serialize;
+
+use crate::Repository;
+use crate::steps::timed;
+
+/// A benchmark.
+#[derive(Clone, Copy, Debug)]
+pub struct Bench {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is compared with.
+    pub peer: &'static str,
+    /// Measures its cases.
+    pub run: fn(&Context<'_>) -> Result<Measured>,
+}
+
+/// Every benchmark.
+pub const BENCHES: [Bench; 1] = [ssd::BENCH];
+
+/// What a benchmark is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The checkout.
+    pub repository: &'a Repository,
+    /// Whether parameters must be small enough for CI: at most half a minute a benchmark.
+    pub small: bool,
+    /// How often each side of each case is measured.
+    pub repetitions: usize,
+    /// How long one measurement may take.
+    pub limit: Duration,
+}
+
+/// What came of a benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// Its cases.
+    Cases(Vec<Case>),
+    /// Nothing, for want of something that is named.
+    Skipped(String),
+}
+
+/// The same work done by us and by the peer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Case {
+    /// Its parameters.
+    pub name: String,
+    /// Unit of the values; more is better.
+    pub unit: &'static str,
+    /// Our side, when it was measured.
+    pub ours: Option<Side>,
+    /// The peer's side, when it was measured.
+    pub peer: Option<Side>,
+}
+
+/// One side of a case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Side {
+    /// One value a repetition.
+    pub values: Vec<f64>,
+    /// What ran.
+    pub command: String,
+    /// What else it said that must agree on both sides, such as the write amplification.
+    pub check: String,
+}
+
+impl Side {
+    /// The middle value, or the mean of the two middle ones; `None` without values.
+    pub fn median(&self) -> Option<f64> {
+        let mut sorted = self.values.clone();
+        sorted.sort_by(f64::total_cmp);
+        let (low, high) = (sorted.len().checked_sub(1)? / 2, sorted.len() / 2);
+        Some(f64::midpoint(sorted[low], sorted[high]))
+    }
+}
+
+impl Case {
+    /// Our median over the peer's; `None` unless both were measured.
+    pub fn ratio(&self) -> Option<f64> {
+        Some(self.ours.as_ref()?.median()? / self.peer.as_ref()?.median()?)
+    }
+}
+
+/// A line of the history.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    bench: &'a str,
+    case: &'a str,
+    side: &'a str,
+    unit: &'a str,
+    values: &'a [f64],
+    median: f64,
+    ratio: Option<f64>,
+    check: &'a str,
+    commit: &'a str,
+    command: &'a str,
+}
+
+/// Runs one benchmark or all, prints a table, and appends to `bench.ndjson` beside cargo's
+/// products. A benchmark that lacks its peer is skipped with a message, which is no failure.
+pub fn run(repository: &Repository, name: Option<&str>, small: bool) -> Result<bool> {
+    let chosen: Vec<&Bench> =
+        BENCHES.iter().filter(|bench| name.is_none_or(|name| name == bench.name)).collect();
+    if chosen.is_empty() {
+        let known = BENCHES.map(|bench| bench.name).join(", ");
+        bail!("no benchmark is called `{}`; there are: {known}", name.unwrap_or_default());
+    }
+    let (repetitions, limit) =
+        if small { (3, Duration::from_secs(60)) } else { (5, Duration::from_secs(600)) };
+    let context = Context { repository, small, repetitions, limit };
+    let commit = repository.state()?.label();
+    for bench in chosen {
+        match timed(&format!("bench {}", bench.name), || (bench.run)(&context)).0? {
+            Measured::Cases(cases) => {
+                print!("{}", table(bench, &cases));
+                let history = repository.target().join("bench.ndjson");
+                append(&history, &lines(bench, &cases, &commit)?)?;
+                println!("appended to {}", repository.relative(&history));
+            }
+            Measured::Skipped(reason) => println!("bench {}: skipped: {reason}", bench.name),
+        }
+    }
+    Ok(true)
+}
+
+fn table(bench: &Bench, cases: &[Case]) -> String {
+    let mut table = format!(
+        "{:<24} {:<8} {:>12} {:<12} {:>6}  check\n",
+        "case", "side", "median", "unit", "ratio"
+    );
+    for case in cases {
+        for (side_name, side) in [("ours", &case.ours), (bench.peer, &case.peer)] {
+            let Some((side, median)) = side.as_ref().and_then(|it| Some((it, it.median()?))) else {
+                continue;
+            };
+            let ratio = case.ratio().filter(|_| side_name == "ours");
+            let ratio = ratio.map_or_else(String::new, |ratio| format!("{ratio:.3}"));
+            let (name, unit, check) = (&case.name, case.unit, &side.check);
+            let short = side_name.split(' ').next().unwrap_or(side_name);
+            let cells =
+                format!("{name:<24} {short:<8} {median:>12.3} {unit:<12} {ratio:>6}  {check}\n");
+            table.push_str(&cells);
+        }
+    }
+    table
+}
+
+fn lines(bench: &Bench, cases: &[Case], commit: &str) -> Result<String> {
+    let mut text = String::new();
+    for case in cases {
+        for (name, side) in [("ours", &case.ours), (bench.peer, &case.peer)] {
+            let Some((side, median)) = side.as_ref().and_then(|it| Some((it, it.median()?))) else {
+                continue;
+            };
+            let line = Line {
+                bench: bench.name,
+                case: &case.name,
+                side: name,
+                unit: case.unit,
+                values: &side.values,
+                median,
+                ratio: case.ratio(),
+                check: &side.check,
+                commit,
+                command: &side.command,
+            };
+            text += &serde_json::to_string(&line).context("write a line of the history")?;
+            text.push('\n');
+        }
+    }
+    Ok(text)
+}
+
+fn append(path: &std::path::Path, text: &str) -> Result<()> {
+    let folder = path.parent().expect("the history is in a folder");
+    fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .with_context(|| format!("append to {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! Benchmark `ssd`: the emulated SSD beside a bare C model of the same kind of drive.
+//!
+//! The peer is a page-mapped flash model without features (`ftl_limit.c`, a file outside of this
+//! repository): what it reaches is what the memory of the machine allows. Both sides write 4 KiB
+//! units uniformly at random in steady state. Unit: host writes a second of wall time, in millions.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::{Bench, Case, Context, Measured, Side};
+use crate::process;
+use crate::setup;
+use crate::steps::Deadline;
+
+pub(super) const BENCH: Bench = Bench { name: "ssd", peer: "ftl_limit.c", run };
+
+/// Its flags: validity bitmap, bucketed lists, prefetch of 32 commands, timing model on.
+const FLAGS: [&str; 6] = ["-O3", "-march=native", "-DVAR=1", "-DSEL=0", "-DPF=32", "-DTIMING=1"];
+
+/// What both sides are run with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Parameters {
+    /// Logical capacity in GiB.
+    capacity: u32,
+    /// Over-provisioning in percent: (physical - exported) / exported.
+    over_provisioning: u32,
+    /// 4 KiB units a superblock.
+    superblock: u32,
+    /// Drive fills at random before anything is measured.
+    fills: u32,
+}
+
+impl Parameters {
+    fn name(self) -> String {
+        format!("{} GiB, OP {} %", self.capacity, self.over_provisioning)
+    }
+
+    fn arguments(self) -> [String; 4] {
+        [self.capacity, self.over_provisioning, self.superblock, self.fills]
+            .map(|it| it.to_string())
+    }
+}
+
+/// The two over-provisionings between which real drives lie. A capacity of 256 GiB is beyond every
+/// cache; 4 GiB is what fits into a minute of CI, and says little about memory.
+fn parameters(small: bool) -> [Parameters; 2] {
+    let (capacity, superblock) = if small { (4, 1_024) } else { (256, 4_096) };
+    [7, 28].map(|over_provisioning| Parameters {
+        capacity,
+        over_provisioning,
+        superblock,
+        fills: 3,
+    })
+}
+
+fn run(context: &Context<'_>) -> Result<Measured> {
+    let source = source(context);
+    if !source.exists() {
+        let path = "../shared/bench/ftl_limit.c";
+        return Ok(Measured::Skipped(format!("the yardstick {path} is not beside this checkout")));
+    }
+    if !setup::is_there("gcc") {
+        let advice = "gcc is missing; `cargo xtask setup --for bench` installs it";
+        return Ok(Measured::Skipped(advice.to_owned()));
+    }
+    let program = build(context, &source)?;
+    let mut cases = Vec::new();
+    for parameters in parameters(context.small) {
+        let mut peer = Side::default();
+        for _ in 0..context.repetitions {
+            measure(context, &program, parameters, &mut peer)?;
+        }
+        let case =
+            Case { name: parameters.name(), unit: "Mwrites/s", ours: None, peer: Some(peer) };
+        cases.push(case);
+    }
+    Ok(Measured::Cases(cases))
+}
+
+fn source(context: &Context<'_>) -> PathBuf {
+    context.repository.root().join("../shared/bench/ftl_limit.c")
+}
+
+fn build(context: &Context<'_>, source: &std::path::Path) -> Result<PathBuf> {
+    let folder = context.repository.target().join("bench");
+    std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+    let program = folder.join("ftl_limit");
+    let mut compiler = Command::new("gcc");
+    compiler.args(FLAGS).arg(source).arg("-o").arg(&program);
+    process::run_well(&mut compiler, Some(Deadline::after(context.limit)))?;
+    Ok(program)
+}
+
+fn measure(
+    context: &Context<'_>,
+    program: &std::path::Path,
+    parameters: Parameters,
+    side: &mut Side,
+) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(parameters.arguments());
+    let mut printed = String::new();
+    let deadline = Deadline::after(context.limit);
+    let ended = process::run_lines(&mut command, Some(deadline), |_, line| {
+        printed.push_str(line);
+        printed.push('\n');
+    })?;
+    let shown = format!("ftl_limit {}", parameters.arguments().join(" "));
+    if !ended.success() {
+        bail!("`{shown}` {}", ended.describe());
+    }
+    let result = parse(&printed).with_context(|| format!("read `{}`", printed.trim()))?;
+    side.values.push(result.host_writes);
+    side.check = format!("WA {:.4}", result.write_amplification);
+    side.command = format!("gcc {} && {shown}", FLAGS.join(" "));
+    Ok(())
+}
+
+/// What the yardstick printed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Printed {
+    /// Host writes a second in steady state, in millions.
+    host_writes: f64,
+    /// Flash writes over host writes.
+    write_amplification: f64,
+}
+
+/// `... | steady 18.20 Mhost/s (cpu 18.31) WA=7.8003  141.96 Mflash/s ...`
+fn parse(printed: &str) -> Result<Printed> {
+    let words: Vec<&str> = printed.split_whitespace().collect();
+    let steady = words.iter().position(|word| *word == "steady").context("no steady state")?;
+    let host_writes = words.get(steady + 1).context("no speed")?;
+    if words.get(steady + 2) != Some(&"Mhost/s") {
+        bail!("the speed is not in Mhost/s");
+    }
+    let write_amplification =
+        words.iter().find_map(|word| word.strip_prefix("WA=")).context("no write amplification")?;
+    Ok(Printed {
+        host_writes: host_writes.parse().context("the speed is no number")?,
+        write_amplification: write_amplification.parse().context("WA is no number")?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+use super::{Parameters, Printed, parameters, parse};
+
+const LINE: &str = "VAR=1 SEL=0 PF=32 TIMING=1 THP=1  4 GiB OP=7% Np=1024 NB=1099 | \
+    seqfill 212.11 Mw/s | warm 0.1s | steady 24.83 Mhost/s (cpu 24.90) WA=7.7294  \
+    191.92 Mflash/s  ns/host=40.3 ns/flash=5.2 | virt 1.0s 38421 IOPS virt, real/virt 0.002 \
+    p50 6.0us p99.9 831.5us | trim(random-written) 112.1 Mpg/s retrim 3012 Mpg/s | RSS 11 MiB\n";
+
+#[test]
+fn speed_and_amplification_are_read() {
+    let printed = Printed { host_writes: 24.83, write_amplification: 7.7294 };
+    assert_eq!(parse(LINE).unwrap(), printed);
+}
+
+#[test]
+fn output_that_was_cut_off_or_is_another_is_an_error() {
+    let cut = &LINE[..LINE.find("WA=").unwrap()];
+    assert!(parse(cut).unwrap_err().to_string().contains("amplification"));
+    assert!(parse("").is_err());
+    assert!(parse(&LINE.replace("Mhost/s", "khost/s")).is_err());
+    assert!(parse(&LINE.replace("24.83", "nothing")).is_err());
+}
+
+#[test]
+fn both_over_provisionings_are_measured_at_either_size() {
+    assert_eq!(parameters(true).map(Parameters::name), ["4 GiB, OP 7 %", "4 GiB, OP 28 %"]);
+    assert_eq!(parameters(false)[0].arguments(), ["256", "7", "4096", "3"]);
+}

@@ -1,0 +1,24 @@
+use std::fs;
+
+use super::{GENERATED, exit_codes, run};
+use crate::Repository;
+
+#[test]
+fn the_page_holds_every_code_with_its_meaning() {
+    let page = exit_codes();
+    for (code, meaning) in trimbench_core::exit::TABLE {
+        assert!(page.contains(&format!("| `{code}` | {meaning} |")), "{code} is not in\n{page}");
+    }
+}
+
+#[test]
+fn a_document_that_was_edited_by_hand_is_found_and_written_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let repository = Repository::at(folder.path());
+    assert!(!run(&repository, true).unwrap(), "nothing is written yet");
+    assert!(run(&repository, false).unwrap());
+    assert!(run(&repository, true).unwrap());
+    let path = folder.path().join(GENERATED[0].path);
+    fs::write(&path, exit_codes().replace("valid", "well")).unwrap();
+    assert!(!run(&repository, true).unwrap());
+}

@@ -1,0 +1,130 @@
+//! A claim, what is found about it, and the bar that a figure must meet.
+
+use std::fmt;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{Context, Raw};
+
+/// Something that the project says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    /// Key and number: `foundation.1`.
+    pub id: &'static str,
+    /// What is claimed.
+    pub title: &'static str,
+    /// When it holds, in words.
+    pub bar: &'static str,
+    /// What `measure` may take in the short form, at most 5 minutes.
+    pub short: Duration,
+    /// What `measure` may take in the full form, at most 45 minutes.
+    pub full: Duration,
+    /// Runs what is to be measured and keeps its raw output.
+    pub measure: fn(&Context<'_>) -> Result<()>,
+    /// Reads the figures out of the raw output. Looks at nothing else.
+    pub read: fn(&Raw) -> Result<Vec<Finding>>,
+}
+
+/// A figure found in raw output, and the bar it must meet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What the figure is.
+    pub what: String,
+    /// The figure.
+    pub figure: f64,
+    /// Its unit, and that of the bar; empty for a count or a ratio.
+    pub unit: &'static str,
+    /// What it must be.
+    pub bar: Bar,
+    /// What printed the raw output.
+    pub command: String,
+    /// The file of raw output, in the claim's folder.
+    pub raw: String,
+    /// What a reader must know beside the figure; may be empty.
+    pub note: String,
+}
+
+impl Finding {
+    /// A figure, where it stands and what printed it; to be followed by [`Finding::with_note`]
+    /// where a reader must know more.
+    pub fn new(
+        what: &str,
+        (figure, unit): (f64, &'static str),
+        bar: Bar,
+        raw: &super::Capture,
+    ) -> Self {
+        Self {
+            what: what.to_owned(),
+            figure,
+            unit,
+            bar,
+            command: raw.command.clone(),
+            raw: raw.output.clone(),
+            note: String::new(),
+        }
+    }
+
+    /// The same with a note.
+    #[must_use]
+    pub fn with_note(self, note: &str) -> Self {
+        Self { note: note.to_owned(), ..self }
+    }
+
+    /// The same with another file of raw output.
+    #[must_use]
+    pub fn from_file(self, raw: &str) -> Self {
+        Self { raw: raw.to_owned(), ..self }
+    }
+
+    /// Whether the figure meets its bar.
+    pub fn holds(&self) -> bool {
+        self.bar.holds(self.figure)
+    }
+}
+
+/// What a figure must be. A figure that is no number meets no bar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bar {
+    /// At most this.
+    AtMost(f64),
+    /// At least this.
+    AtLeast(f64),
+    /// From the first to the second, both included.
+    Within(f64, f64),
+    /// Exactly this: for counts.
+    Equals(f64),
+}
+
+impl Bar {
+    /// Within this share of `value`, either way: `0.01` is one percent.
+    pub fn near(value: f64, share: f64) -> Self {
+        let margin = (value * share).abs();
+        Self::Within(value - margin, value + margin)
+    }
+
+    /// Whether `figure` meets it.
+    #[expect(clippy::float_cmp, reason = "`Equals` is for counts, which a double holds exactly")]
+    pub fn holds(self, figure: f64) -> bool {
+        match self {
+            Self::AtMost(most) => figure <= most,
+            Self::AtLeast(least) => figure >= least,
+            Self::Within(low, high) => (low..=high).contains(&figure),
+            Self::Equals(value) => figure == value,
+        }
+    }
+}
+
+impl fmt::Display for Bar {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtMost(most) => write!(formatter, "<= {most}"),
+            Self::AtLeast(least) => write!(formatter, ">= {least}"),
+            Self::Within(low, high) => write!(formatter, "{low} .. {high}"),
+            Self::Equals(value) => write!(formatter, "= {value}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

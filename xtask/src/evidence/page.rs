@@ -1,0 +1,91 @@
+//! A key's page: what was found, as a table. Written wholly from raw output, never by hand.
+
+use std::collections::BTreeSet;
+
+use super::{Finding, Kept, Key, Outcome};
+
+/// The page of a key.
+pub(super) fn render(key: &Key, outcomes: &[Outcome]) -> String {
+    let mut page = format!(
+        "# Evidence: {}\n\n{}\n\n\
+         Written by `cargo xtask evidence {}` from raw output kept in `target/evidence/`. A\n\
+         verdict is computed from that output whenever this page is written.\n",
+        key.name, key.title, key.name
+    );
+    let machines: BTreeSet<&str> = kept(outcomes).map(|kept| kept.about.machine.as_str()).collect();
+    for machine in machines {
+        page.extend(["\nMeasured on: ", machine, ".\n"]);
+    }
+    if kept(outcomes).any(|kept| kept.about.short) {
+        page += "\n**Rows marked \"short\" come from the short form (`--short`).**\n";
+    }
+    page += "\n| id | what | figure | bar | holds | command | commit |\n";
+    page += "|---|---|---:|---|---|---|---|\n";
+    for outcome in outcomes {
+        page += &rows(outcome);
+    }
+    let notes: Vec<String> = outcomes.iter().flat_map(notes).collect();
+    if !notes.is_empty() {
+        page += "\n## Notes\n\n";
+        page += &notes.concat();
+    }
+    page
+}
+
+fn kept(outcomes: &[Outcome]) -> impl Iterator<Item = &Kept> {
+    outcomes.iter().filter_map(|outcome| outcome.result.as_ref().ok()).map(|(kept, _)| kept)
+}
+
+fn rows(outcome: &Outcome) -> String {
+    let claim = outcome.claim;
+    match &outcome.result {
+        Ok((kept, findings)) => findings.iter().map(|it| row(claim.id, kept, it)).collect(),
+        Err(error) => {
+            let error = escape(&format!("{error:#}"));
+            let (title, bar) = (escape(claim.title), escape(claim.bar));
+            format!("| {} | {title} | not measured | {bar} | **no** | {error} | |\n", claim.id)
+        }
+    }
+}
+
+fn row(id: &str, kept: &Kept, finding: &Finding) -> String {
+    let short = if kept.about.short { " (short)" } else { "" };
+    let holds = if finding.holds() { "yes" } else { "**no**" };
+    let figure = format!("{} {}", figure(finding.figure), finding.unit);
+    let bar = format!("{} {}", finding.bar, finding.unit);
+    let cells = [
+        format!("{id}{short}"),
+        escape(&finding.what),
+        figure.trim().to_owned(),
+        bar.trim().to_owned(),
+        holds.to_owned(),
+        format!("`{}`", escape(&finding.command)),
+        kept.about.commit.clone(),
+    ];
+    format!("| {} |\n", cells.join(" | "))
+}
+
+fn notes(outcome: &Outcome) -> Vec<String> {
+    let Ok((_, findings)) = &outcome.result else { return Vec::new() };
+    let noted = findings.iter().filter(|finding| !finding.note.is_empty());
+    let id = outcome.claim.id;
+    noted.map(|finding| format!("- {id}, {}: {}\n", finding.what, finding.note)).collect()
+}
+
+/// Four digits after the point at most, and no zeroes at the end.
+fn figure(value: f64) -> String {
+    let text = format!("{value:.4}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// A cell of a table: one line, its bars escaped.
+fn escape(text: &str) -> String {
+    text.replace('|', r"\|").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,29 @@
+//! What `cargo xtask` does, as a library, so that its checks and parsers have tests.
+//!
+//! Each module is one step: [`setup`], [`verify`] (the step `test`), [`ci`], [`tidy`], [`docs`],
+//! [`mod@bench`], [`evidence`]. They share [`process`] (child processes with a deadline),
+//! [`steps`] (a step's name, outcome and time) and the [`Repository`].
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::exit,
+    reason = "the modules are the steps of a program, and print what they do"
+)]
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "steps are timed by the wall clock; nothing here runs inside a simulation"
+)]
+
+pub mod bench;
+pub mod ci;
+pub mod docs;
+pub mod evidence;
+pub mod process;
+pub mod repository;
+pub mod setup;
+pub mod steps;
+pub mod tidy;
+pub mod verify;
+
+pub use repository::Repository;

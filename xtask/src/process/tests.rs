@@ -1,0 +1,62 @@
+use std::process::Command;
+use std::time::Duration;
+
+use super::{Stream, run, run_lines, run_well, show};
+use crate::steps::Deadline;
+
+fn shell(script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]);
+    command
+}
+
+#[test]
+fn a_command_line_is_shown_as_a_shell_would_need_it() {
+    let mut command = Command::new("target/release/trimbench");
+    command.args(["run", "--set", "rate=1000", "a b", "it's", ""]);
+    assert_eq!(show(&command), r"target/release/trimbench run --set rate=1000 'a b' 'it'\''s' ''");
+}
+
+#[test]
+fn a_failing_child_is_told_from_a_good_one() {
+    assert!(run(&mut shell("exit 0"), None).unwrap().success());
+    let ended = run(&mut shell("exit 3"), None).unwrap();
+    assert!(!ended.success());
+    assert!(ended.describe().contains('3'), "{}", ended.describe());
+    let error = run_well(&mut shell("exit 3"), None).unwrap_err();
+    assert!(error.to_string().contains("sh -c"), "{error}");
+}
+
+#[test]
+fn the_deadline_ends_a_child_and_what_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("grandchild");
+    let script = format!("sleep 60 & echo $! >{}; wait", file.display());
+    let deadline = Deadline::after(Duration::from_millis(500));
+    let ended = run(&mut shell(&script), Some(deadline)).unwrap();
+    assert!(ended.status.is_none());
+    assert!(ended.elapsed < Duration::from_secs(20), "{:?}", ended.elapsed);
+    let grandchild = std::fs::read_to_string(file).unwrap();
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", grandchild.trim()));
+    // Gone, or dead and not yet reaped by whoever adopted it.
+    assert!(state.as_ref().map_or(true, |state| state.contains(") Z ")), "{state:?}");
+}
+
+#[test]
+fn lines_of_both_streams_arrive() {
+    let mut seen = Vec::new();
+    let ended =
+        run_lines(&mut shell("echo out; echo err >&2; printf last"), None, |stream, text| {
+            seen.push((stream, text.to_owned()));
+        });
+    assert!(ended.unwrap().success());
+    seen.sort_by_key(|(stream, _)| *stream == Stream::Error);
+    let expected = [(Stream::Output, "out"), (Stream::Output, "last"), (Stream::Error, "err")];
+    assert_eq!(seen, expected.map(|(stream, text)| (stream, text.to_owned())));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named() {
+    let error = run(&mut Command::new("no-such-program-of-trimbench"), None).unwrap_err();
+    assert!(error.to_string().contains("no-such-program-of-trimbench"), "{error}");
+}

@@ -1,0 +1,116 @@
+//! Step `setup`: the programs that gated tests use, installed where possible, named where not.
+//!
+//! A missing program never fails this step: the tests that need it skip, by name and with the
+//! reason, and `tests/allowed-skips.txt` decides whether that is acceptable.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use crate::process;
+
+/// What can be set up for beyond the tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Extra {
+    /// The benchmarks: a C compiler for the yardsticks
+    Bench,
+}
+
+/// A program, the Debian package that brings it, and what it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tool {
+    program: &'static str,
+    package: &'static str,
+    purpose: &'static str,
+}
+
+const FOR_TESTS: [Tool; 7] = [
+    Tool { program: "mkfs.ext4", package: "e2fsprogs", purpose: "tests on ext4" },
+    Tool { program: "mkfs.xfs", package: "xfsprogs", purpose: "tests on XFS" },
+    Tool { program: "mkfs.btrfs", package: "btrfs-progs", purpose: "tests on btrfs" },
+    Tool { program: "mount", package: "mount", purpose: "tests on mounted filesystems" },
+    Tool { program: "losetup", package: "mount", purpose: "tests on loop devices" },
+    Tool { program: "fstrim", package: "util-linux", purpose: "tests of FITRIM" },
+    Tool { program: "blkid", package: "util-linux", purpose: "tests that look for signatures" },
+];
+const FOR_BENCHES: [Tool; 1] =
+    [Tool { program: "gcc", package: "gcc", purpose: "the yardstick of the benchmark `ssd`" }];
+
+/// Administrators' programs are outside the search path of ordinary users in some distributions.
+const ALSO_IN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// Installs what is missing, when root and apt-get are there; else says what is missing.
+pub fn run(extra: Option<Extra>) -> Result<()> {
+    let wanted = wanted(extra);
+    let mut absent = missing(&wanted, is_there);
+    if absent.is_empty() {
+        println!("setup: all {} programs are there", wanted.len());
+        return Ok(());
+    }
+    if rustix::process::geteuid().is_root() && is_there("apt-get") {
+        install(&packages(&absent))?;
+        absent = missing(&wanted, is_there);
+    }
+    for tool in &absent {
+        println!("setup: missing: {}", describe(*tool));
+    }
+    Ok(())
+}
+
+fn wanted(extra: Option<Extra>) -> Vec<Tool> {
+    let mut wanted = FOR_TESTS.to_vec();
+    if extra == Some(Extra::Bench) {
+        wanted.extend(FOR_BENCHES);
+    }
+    wanted
+}
+
+fn missing(wanted: &[Tool], is_there: impl Fn(&str) -> bool) -> Vec<Tool> {
+    wanted.iter().copied().filter(|tool| !is_there(tool.program)).collect()
+}
+
+fn packages(tools: &[Tool]) -> Vec<&'static str> {
+    let mut packages: Vec<_> = tools.iter().map(|tool| tool.package).collect();
+    packages.sort_unstable();
+    packages.dedup();
+    packages
+}
+
+fn describe(tool: Tool) -> String {
+    let Tool { program, package, purpose } = tool;
+    format!("{program} (package {package}), for {purpose}")
+}
+
+/// Whether a program is in the search path or where administrators' programs are.
+pub fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(ALSO_IN.iter().map(Into::into));
+    folders.into_iter().any(|folder| is_file(&folder.join(program)))
+}
+
+fn is_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file())
+}
+
+/// A failed installation is reported and survived: what it leaves missing is named afterwards.
+fn install(packages: &[&str]) -> Result<()> {
+    println!("setup: apt-get installs {}", packages.join(", "));
+    if !process::run(&mut apt(&[&["install"], packages].concat()), None)?.success() {
+        // The package lists of a fresh machine are empty or old.
+        process::run(&mut apt(&["update"]), None)?;
+        process::run(&mut apt(&[&["install"], packages].concat()), None)?;
+    }
+    Ok(())
+}
+
+fn apt(arguments: &[&str]) -> Command {
+    let mut command = Command::new("apt-get");
+    command.args(["--quiet", "--quiet", "--yes", "--no-install-recommends"]).args(arguments);
+    command.env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}
+
+#[cfg(test)]
+mod tests;

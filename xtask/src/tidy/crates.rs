@@ -1,0 +1,130 @@
+//! What the manifests must hold: the arrows between crates, and a description each.
+
+use toml::{Table, Value};
+
+use super::{File, Finding, Tree};
+
+/// Which of our crates a crate may use. Source: ARCHITECTURE.md; a new arrow is a design change.
+/// Arrows of tests (`dev-dependencies`) are free: a test may look sideways.
+const ARROWS: [(&str, &[&str]); 13] = [
+    ("trimbench-core", &[]),
+    ("trimbench-ssd", &["trimbench-core"]),
+    ("trimbench-policy", &["trimbench-core"]),
+    ("trimbench-trace", &["trimbench-core"]),
+    ("trimbench-results", &["trimbench-core"]),
+    ("trimbench-linux", &["trimbench-core"]),
+    ("trimbench-fs", &["trimbench-core", "trimbench-policy"]),
+    ("trimbench-attach", &["trimbench-core", "trimbench-ssd", "trimbench-linux"]),
+    ("trimbench-methods", &["trimbench-core", "trimbench-results", "trimbench-trace"]),
+    ("trimbench-report", &["trimbench-core", "trimbench-results"]),
+    (
+        "trimbench-target",
+        &[
+            "trimbench-core",
+            "trimbench-ssd",
+            "trimbench-fs",
+            "trimbench-policy",
+            "trimbench-linux",
+            "trimbench-attach",
+        ],
+    ),
+    ("trimpace", &["trimbench-core", "trimbench-policy", "trimbench-linux"]),
+    ("trimbench-py", LIBRARIES),
+];
+
+/// Every library: what the command line may use.
+const LIBRARIES: &[&str] = &[
+    "trimbench-core",
+    "trimbench-ssd",
+    "trimbench-policy",
+    "trimbench-fs",
+    "trimbench-trace",
+    "trimbench-results",
+    "trimbench-methods",
+    "trimbench-linux",
+    "trimbench-attach",
+    "trimbench-target",
+    "trimbench-report",
+];
+
+/// Each crate uses only those of ours that the design lets it use.
+pub(super) fn arrows(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in manifests(tree).filter(|file| file.path.starts_with("crates/")) {
+        let manifest = match parse(file) {
+            Ok(manifest) => manifest,
+            Err(finding) => {
+                findings.push(finding);
+                continue;
+            }
+        };
+        let name = package(&manifest, "name").unwrap_or_default();
+        let Some(allowed) = allowed(name) else {
+            let message = format!("no arrows are known for `{name}`: design them, then list them");
+            findings.push(Finding::of(&file.path, message));
+            continue;
+        };
+        for used in dependencies(&manifest).filter(|used| is_ours(used)) {
+            if !allowed.contains(&used) {
+                let message = format!("`{name}` may not use `{used}` (the arrows of the design)");
+                findings.push(Finding::of(&file.path, message));
+            }
+        }
+    }
+    findings
+}
+
+/// Each crate says what it is.
+pub(super) fn descriptions(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in manifests(tree) {
+        match parse(file) {
+            Ok(manifest) if manifest.contains_key("package") => {
+                if package(&manifest, "description").is_none_or(|text| text.trim().is_empty()) {
+                    findings.push(Finding::of(&file.path, "the package has no description"));
+                }
+            }
+            Ok(_) => {}
+            Err(finding) => findings.push(finding),
+        }
+    }
+    findings
+}
+
+fn manifests(tree: &Tree) -> impl Iterator<Item = &File> {
+    tree.files.iter().filter(|file| file.path.ends_with("/Cargo.toml"))
+}
+
+fn parse(file: &File) -> Result<Table, Finding> {
+    let text = file.text.as_deref().unwrap_or_default();
+    text.parse().map_err(|error| Finding::of(&file.path, format!("not TOML: {error}")))
+}
+
+fn package<'a>(manifest: &'a Table, key: &str) -> Option<&'a str> {
+    manifest.get("package")?.get(key)?.as_str()
+}
+
+fn allowed(name: &str) -> Option<&'static [&'static str]> {
+    if name == "trimbench" {
+        return Some(LIBRARIES);
+    }
+    ARROWS.iter().find(|(from, _)| *from == name).map(|(_, to)| *to)
+}
+
+fn is_ours(name: &str) -> bool {
+    name.starts_with("trimbench") || name == "trimpace"
+}
+
+/// Names of the packages that a build needs, on whatever platform and whatever they are renamed to.
+fn dependencies(manifest: &Table) -> impl Iterator<Item = &str> {
+    let platforms = manifest.get("target").and_then(Value::as_table);
+    let tables = platforms.into_iter().flat_map(Table::values).filter_map(Value::as_table);
+    let tables = std::iter::once(manifest).chain(tables);
+    let kinds =
+        tables.flat_map(|table| [table.get("dependencies"), table.get("build-dependencies")]);
+    let entries = kinds.flatten().filter_map(Value::as_table).flatten();
+    entries.map(|(name, how)| how.get("package").and_then(Value::as_str).unwrap_or(name))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! Counts what `cargo test -- --show-output` prints.
+//!
+//! Each test program prints `running N tests`, a line a test, the output of those that passed
+//! (after `successes:`), the output of those that failed (after `failures:`), and at the end
+//! `test result: ...`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Skip, Summary};
+
+/// Reads the lines as they come.
+#[derive(Debug, Default)]
+pub struct Counter {
+    passed: u64,
+    failed: u64,
+    /// Test programs that began, and that ended with a result.
+    begun: u64,
+    ended: u64,
+    /// Within the output of tests that passed.
+    in_successes: bool,
+    /// Tests that passed: of the program that runs, and of those that ended with a result.
+    passing: BTreeSet<String>,
+    counted: BTreeSet<String>,
+    /// Reasons by test program and name: two programs may have tests of one name.
+    skips: BTreeMap<(u64, String), Vec<String>>,
+    /// Switched off by an attribute: the harness counts them apart from those that passed.
+    ignored: BTreeSet<(u64, String)>,
+}
+
+impl Counter {
+    /// Takes a line of standard output; whether it is worth showing.
+    pub fn output(&mut self, line: &str) -> bool {
+        if let Some(skip) = parse_skip(line) {
+            self.add(self.begun, skip);
+            return false;
+        }
+        if is_beginning(line) {
+            self.begun += 1;
+            self.in_successes = false;
+            self.passing.clear();
+            return false;
+        }
+        if let Some((passed, failed)) = parse_result(line) {
+            self.ended += 1;
+            self.in_successes = false;
+            self.passed += passed;
+            self.failed += failed;
+            self.counted.append(&mut self.passing);
+            return true;
+        }
+        if let Some(name) = parse_ignored(line) {
+            self.ignored.insert((self.begun, name.to_owned()));
+        }
+        match line {
+            "successes:" => self.in_successes = true,
+            "failures:" => self.in_successes = false,
+            _ => {}
+        }
+        if let Some(name) = parse_passed(line) {
+            self.passing.insert(name.to_owned());
+            return false;
+        }
+        !(self.in_successes || line.is_empty())
+    }
+
+    /// Takes a line of standard error. A test that bypasses the harness's capture prints its skip
+    /// here, where the test programs cannot be told apart.
+    pub fn error(&mut self, line: &str) {
+        if let Some(skip) = parse_skip(line) {
+            let known = self.skips.keys().any(|(_, name)| *name == skip.name);
+            if !known {
+                self.add(0, skip);
+            }
+        }
+    }
+
+    /// The counts. `success` is cargo's own verdict: when it is not content although no test
+    /// failed, a build broke or a test program crashed, and that counts as a failure.
+    pub fn finish(self, success: bool) -> Summary {
+        let crashed = self.begun.saturating_sub(self.ended);
+        // The harness counts a skipped test as passed, unless its program crashed before counting.
+        let is_counted = |name: &str| {
+            let suffix = format!("::{name}");
+            self.counted.iter().any(|test| test == name || test.ends_with(&suffix))
+        };
+        let counted = self.skips.keys().filter(|(_, name)| crashed == 0 || is_counted(name));
+        let passed = self.passed.saturating_sub(counted.count() as u64);
+        let skips = self
+            .skips
+            .into_iter()
+            .map(|((_, name), reasons)| Skip { name, reason: reasons.join("; ") });
+        let mut failed = self.failed + crashed;
+        if !success && failed == 0 {
+            failed = 1;
+        }
+        let ignored = self.ignored.into_iter().map(|(_, name)| Skip {
+            name,
+            reason: "marked as ignored, which this repository does not do".to_owned(),
+        });
+        Summary {
+            passed,
+            failed,
+            skips: skips.chain(ignored).collect(),
+            refused: Vec::new(),
+            complete: success,
+        }
+    }
+
+    fn add(&mut self, program: u64, skip: Skip) {
+        let reasons = self.skips.entry((program, skip.name)).or_default();
+        if !reasons.contains(&skip.reason) {
+            reasons.push(skip.reason);
+        }
+    }
+}
+
+/// `SKIP <name>: <reason>`. Names may hold `::` but no space.
+fn parse_skip(line: &str) -> Option<Skip> {
+    let (name, reason) = line.strip_prefix("SKIP ")?.split_once(": ")?;
+    let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+    is_name.then(|| Skip { name: name.to_owned(), reason: reason.trim().to_owned() })
+}
+
+/// `running 12 tests`
+fn is_beginning(line: &str) -> bool {
+    let Some(rest) = line.strip_prefix("running ") else { return false };
+    let Some((count, word)) = rest.split_once(' ') else { return false };
+    count.parse::<u64>().is_ok() && (word == "tests" || word == "test")
+}
+
+/// `test result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; ...`: how many
+/// passed and failed.
+fn parse_result(line: &str) -> Option<(u64, u64)> {
+    let counts = line.strip_prefix("test result: ")?.split_once(". ")?.1;
+    let count = |word: &str| {
+        let mut parts = counts.split(';').map(str::trim);
+        parts.find_map(|part| part.strip_suffix(word)?.trim().parse().ok())
+    };
+    Some((count("passed")?, count("failed")?))
+}
+
+/// `test name ... ok`
+fn parse_passed(line: &str) -> Option<&str> {
+    line.strip_prefix("test ")?.strip_suffix(" ... ok")
+}
+
+/// `test name ... ignored` or `test name ... ignored, why`
+fn parse_ignored(line: &str) -> Option<&str> {
+    let (name, outcome) = line.strip_prefix("test ")?.split_once(" ... ")?;
+    (outcome == "ignored" || outcome.starts_with("ignored,")).then_some(name)
+}
