@@ -59,19 +59,52 @@ impl Style {
         lines
     }
 
+    /// The text in at most `room` characters, with an ellipsis for what is cut off its end.
+    pub(crate) fn cut(self, text: &str, room: usize) -> String {
+        self.shorten(text, room, 0)
+    }
+
+    /// The same with the cut in the middle: both ends of a path tell it from others.
+    pub(crate) fn cut_middle(self, text: &str, room: usize) -> String {
+        self.shorten(text, room, room / 2)
+    }
+
+    /// At most `room` characters, the last `tail` of a longer text among them.
+    fn shorten(self, text: &str, room: usize, tail: usize) -> String {
+        let letters: Vec<char> = self.clean(text).chars().collect();
+        if letters.len() <= room {
+            return letters.into_iter().collect();
+        }
+        let tail = tail.min(room.saturating_sub(self.ellipsis().chars().count()));
+        let head = room.saturating_sub(tail + self.ellipsis().chars().count());
+        let head: String = letters[..head].iter().collect();
+        let tail: String = letters[letters.len() - tail..].iter().collect();
+        let ellipsis: String = self.ellipsis().chars().take(room).collect();
+        format!("{}{ellipsis}{tail}", head.trim_end())
+    }
+
+    /// What stands for what was left out.
+    pub(crate) fn ellipsis(self) -> &'static str {
+        if self.unicode { "\u{2026}" } else { "..." }
+    }
+
+    /// A horizontal rule.
+    pub(crate) fn rule(self, length: usize) -> String {
+        (if self.unicode { "\u{2500}" } else { "-" }).repeat(length)
+    }
+
     /// A heading with a rule to the right edge.
     pub(crate) fn heading(self, title: &str) -> String {
         let title: String = self.clean(title).chars().take(self.columns()).collect();
         let room = self.columns().saturating_sub(title.chars().count() + 1);
-        let rule = if self.unicode { "\u{2500}" } else { "-" };
-        let line = format!("{title} {}", rule.repeat(room));
+        let line = format!("{title} {}", self.rule(room));
         self.paint(Emphasis::Heading, line.trim_end())
     }
 }
 
 /// The text in lines of at most `room` characters, broken at blanks where there are any. One line
 /// at least.
-fn wrap(text: &str, room: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split_whitespace() {

@@ -2,7 +2,10 @@
 //!
 //! The peer is a page-mapped flash model without features (`ftl_limit.c`, a file outside of this
 //! repository): what it reaches is what the memory of the machine allows. Both sides write 4 KiB
-//! units uniformly at random in steady state. Unit: host writes a second of wall time, in millions.
+//! units uniformly at random in steady state; ours goes through the public contract, with the
+//! runner at queue depth 32 and a latency histogram. Unit: host writes a second of wall time, in millions.
+
+mod contract;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -68,13 +71,14 @@ fn run(context: &Context<'_>) -> Result<Measured> {
     let program = build(context, &source)?;
     let mut cases = Vec::new();
     for parameters in parameters(context.small) {
-        let mut peer = Side::default();
+        let mut drive = contract::Drive::warm(parameters)?;
+        let (mut ours, mut peer) = (Side::default(), Side::default());
         for _ in 0..context.repetitions {
+            drive.measure(&mut ours)?;
             measure(context, &program, parameters, &mut peer)?;
         }
-        let case =
-            Case { name: parameters.name(), unit: "Mwrites/s", ours: None, peer: Some(peer) };
-        cases.push(case);
+        let (ours, peer) = (Some(ours), Some(peer));
+        cases.push(Case { name: parameters.name(), unit: "Mwrites/s", ours, peer });
     }
     Ok(Measured::Cases(cases))
 }

@@ -1,0 +1,149 @@
+//! Tables of text: columns as wide as their content, and narrower only where the width demands it.
+
+use crate::style::{Style, wrap};
+
+#[cfg(test)]
+mod tests;
+
+/// Blanks between two columns.
+const GAP: usize = 2;
+/// Text is not made narrower than this while numbers can stay whole.
+const TEXT_MIN: usize = 12;
+
+/// One column.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    title: String,
+    /// Numbers stand to the right, and are broken last.
+    number: bool,
+    /// Blanks before it.
+    gap: usize,
+}
+
+/// A table in the making.
+#[derive(Clone, Debug)]
+pub(crate) struct Grid {
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug)]
+enum Row {
+    /// As many cells as columns, or fewer.
+    Cells(Vec<String>),
+    /// A line of its own over all columns, with this indent.
+    Span(usize, String),
+}
+
+impl Column {
+    /// Text, to the left.
+    pub(crate) fn text(title: &str) -> Self {
+        Self { title: title.to_owned(), number: false, gap: GAP }
+    }
+
+    /// Numbers, to the right.
+    pub(crate) fn number(title: &str) -> Self {
+        Self { number: true, ..Self::text(title) }
+    }
+
+    /// Text that belongs to the column before, such as its unit.
+    pub(crate) fn close(title: &str) -> Self {
+        Self { gap: 1, ..Self::text(title) }
+    }
+}
+
+impl Grid {
+    /// A table without rows.
+    pub(crate) fn new(columns: Vec<Column>) -> Self {
+        Self { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(Row::Cells(cells.into_iter().collect()));
+    }
+
+    /// Adds a line over all columns.
+    pub(crate) fn span(&mut self, indent: usize, text: String) {
+        self.rows.push(Row::Span(indent, text));
+    }
+
+    /// Characters that the table takes if nothing is broken.
+    pub(crate) fn natural_width(&self) -> usize {
+        let gaps: usize = self.columns.iter().skip(1).map(|column| column.gap).sum();
+        self.natural_widths().iter().sum::<usize>() + gaps
+    }
+
+    /// Header, rule and rows, cleaned and without blanks at the ends of lines.
+    pub(crate) fn render(&self, style: Style) -> Vec<String> {
+        let widths = self.widths(style.columns());
+        let titles: Vec<String> = self.columns.iter().map(|column| column.title.clone()).collect();
+        let mut lines = self.lines(&titles, &widths, style);
+        lines.push(style.rule(style.columns()));
+        for row in &self.rows {
+            match row {
+                Row::Cells(cells) => lines.extend(self.lines(cells, &widths, style)),
+                Row::Span(indent, text) => lines.extend(style.labelled("", *indent, text)),
+            }
+        }
+        lines
+    }
+
+    fn natural_widths(&self) -> Vec<usize> {
+        let length = |text: &String| text.chars().count();
+        let widest = |(index, column): (usize, &Column)| {
+            let cells = self.rows.iter().filter_map(|row| match row {
+                Row::Cells(cells) => cells.get(index),
+                Row::Span(..) => None,
+            });
+            cells.map(length).fold(length(&column.title), usize::max)
+        };
+        self.columns.iter().enumerate().map(widest).collect()
+    }
+
+    /// Widths that fit into `room`: first the widest texts give way, then whatever is widest.
+    fn widths(&self, room: usize) -> Vec<usize> {
+        let mut widths = self.natural_widths();
+        let mut excess = self.natural_width().saturating_sub(room);
+        while excess > 0 {
+            let indices = 0..widths.len();
+            let text = |&index: &usize| !self.columns[index].number && widths[index] > TEXT_MIN;
+            let widest = |indices: &mut dyn Iterator<Item = usize>| {
+                indices.max_by_key(|&index| widths[index])
+            };
+            let chosen = widest(&mut indices.clone().filter(text)).or(widest(&mut indices.clone()));
+            let Some(index) = chosen.filter(|&index| widths[index] > 1) else { break };
+            widths[index] -= 1;
+            excess -= 1;
+        }
+        widths
+    }
+
+    /// One row: as many lines as its highest cell has.
+    fn lines(&self, cells: &[String], widths: &[usize], style: Style) -> Vec<String> {
+        let cells: Vec<Vec<String>> = widths
+            .iter()
+            .enumerate()
+            .map(|(index, &width)| {
+                let text = style.clean(cells.get(index).map_or("", String::as_str));
+                // Wrapping drops indents, so what fits is left alone.
+                if text.chars().count() <= width { vec![text] } else { wrap(&text, width) }
+            })
+            .collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+        (0..height).map(|row| self.line(&cells, row, widths)).collect()
+    }
+
+    fn line(&self, cells: &[Vec<String>], row: usize, widths: &[usize]) -> String {
+        let mut line = String::new();
+        for (index, (column, &width)) in self.columns.iter().zip(widths).enumerate() {
+            let text = cells[index].get(row).map_or("", String::as_str);
+            if index > 0 {
+                line.push_str(&" ".repeat(column.gap));
+            }
+            let padding = " ".repeat(width.saturating_sub(text.chars().count()));
+            line.extend(if column.number { [padding.as_str(), text] } else { [text, &padding] });
+        }
+        line.trim_end().to_owned()
+    }
+}
