@@ -15,3 +15,8 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .max_by(|a, b| a.1.total_cmp(&b.1))
         .map(|(name, _)| name)
 }
+
+/// The end of a message about an unknown name: `; did you mean ...?`, or nothing.
+pub fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use trimbench_core::nearest::nearest;
+use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::{Bytes, Nanos, Ppm};
 
 #[cfg(test)]
@@ -42,11 +42,6 @@ pub enum OptionError {
         /// What is wrong, and what would be right.
         problem: String,
     },
-}
-
-/// The tail of a message about an unknown name.
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
 }
 
 /// The values of all options of a method.

@@ -42,6 +42,68 @@ pub fn sparkline(values: &[Option<f64>], width: usize, unicode: bool) -> String 
     columns.iter().map(symbol).collect()
 }
 
+/// Curves on common axes, a line each. Times between two drives differ by orders of magnitude, so
+/// each step up stands for a factor: the smallest whole one with which the steps reach from the
+/// lowest column to the highest.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Strips {
+    /// The ends of the common x axis.
+    pub(crate) ends: [f64; 2],
+    /// What a step up multiplies by.
+    pub(crate) factor: u32,
+    /// One line per curve; a column of several values shows their largest.
+    pub(crate) lines: Vec<String>,
+    width: usize,
+}
+
+impl Strips {
+    /// Lines of `width` characters for these curves; `None` if none of them has a point.
+    pub(crate) fn of(curves: &[&Series], width: usize, unicode: bool) -> Option<Self> {
+        let x = || curves.iter().flat_map(|series| &series.x).copied();
+        let ends = [x().min_by(f64::total_cmp)?, x().max_by(f64::total_cmp)?];
+        let mut strips = Self { ends, factor: 2, lines: Vec::new(), width };
+        let columns: Vec<Vec<Option<f64>>> =
+            curves.iter().map(|series| strips.columns(series)).collect();
+        let values = || columns.iter().flatten().flatten().copied();
+        let lowest = values().filter(|&value| value > 0.0).min_by(f64::total_cmp).unwrap_or(1.0);
+        let highest = values().max_by(f64::total_cmp).unwrap_or(0.0);
+        let levels = if unicode { BLOCKS } else { LETTERS };
+        while steps(highest, lowest, strips.factor) >= levels.len() {
+            strips.factor += 1;
+        }
+        let symbol = |value: &Option<f64>| {
+            value.map_or(' ', |value| levels[steps(value, lowest, strips.factor)])
+        };
+        strips.lines = columns.iter().map(|columns| columns.iter().map(symbol).collect()).collect();
+        Some(strips)
+    }
+
+    /// The column of this x; `None` outside the axis.
+    pub(crate) fn column(&self, x: f64) -> Option<usize> {
+        let [start, end] = self.ends;
+        let inside = (start..=end).contains(&x);
+        inside.then(|| column(x, self.ends, self.width))
+    }
+
+    /// The ends of the axis, above the lines.
+    pub(crate) fn axis(&self, unit: &str) -> String {
+        time_axis(self.ends, unit, self.width, 0)
+    }
+
+    /// The arrow and its label below column `at`.
+    pub(crate) fn mark(&self, at: usize, label: &str, style: Style) -> String {
+        mark_line(at, label, self.width, 0, style)
+    }
+
+    fn columns(&self, series: &Series) -> Vec<Option<f64>> {
+        let mut columns = vec![None; self.width];
+        for (x, y) in series.x.iter().zip(&series.y) {
+            raise(&mut columns[column(*x, self.ends, self.width)], *y);
+        }
+        columns
+    }
+}
+
 /// The picture of a curve with one moment marked: `mark` is a position on x and its label. Empty
 /// if the curve is.
 pub(crate) fn picture(series: &Series, mark: Option<(f64, &str)>, style: Style) -> Vec<String> {
@@ -54,10 +116,9 @@ pub(crate) fn picture(series: &Series, mark: Option<(f64, &str)>, style: Style) 
     let bottom = quantity(0.0, &y_unit);
     let margin = top.chars().count().max(bottom.chars().count());
     let width = style.columns().saturating_sub(margin + 2);
-    let column = |x: f64| index(rounded(share(x, start, end) * (width as f64 - 1.0)));
     let mut columns = vec![None; width];
     for (x, y) in series.x.iter().zip(&series.y) {
-        raise(&mut columns[column(*x).min(width - 1)], *y);
+        raise(&mut columns[column(*x, [start, end], width)], *y);
     }
     let axis = if style.unicode { '\u{2502}' } else { '|' };
     let mut lines = Vec::with_capacity(ROWS + 2);
@@ -74,7 +135,7 @@ pub(crate) fn picture(series: &Series, mark: Option<(f64, &str)>, style: Style) 
     let indent = margin + 2;
     lines.push(time_axis([start, end], &x_unit, width, indent));
     if let Some((x, label)) = mark.filter(|(x, _)| (start..=end).contains(x)) {
-        lines.push(mark_line(column(x), label, width, indent, style));
+        lines.push(mark_line(column(x, [start, end], width), label, width, indent, style));
     }
     lines
 }
@@ -121,6 +182,18 @@ fn raise(column: &mut Option<f64>, value: Option<f64>) {
     if let Some(value) = value.filter(|value| value.is_finite()) {
         *column = Some(column.map_or(value, |largest| largest.max(value)));
     }
+}
+
+/// The column of `x` among `width`, at least one, between two ends.
+fn column(x: f64, [start, end]: [f64; 2], width: usize) -> usize {
+    index(rounded(share(x, start, end) * (width as f64 - 1.0))).min(width - 1)
+}
+
+/// How many times `lowest` can be multiplied by `factor` without exceeding `value`, at most as many
+/// as there are symbols. Multiplied out, because logarithms differ between machines.
+fn steps(value: f64, lowest: f64, factor: u32) -> usize {
+    let bounds = std::iter::successors(Some(lowest), |bound| Some(bound * f64::from(factor)));
+    bounds.skip(1).take(BLOCKS.len()).take_while(|&bound| bound <= value).count()
 }
 
 /// From 0 or less to the largest.

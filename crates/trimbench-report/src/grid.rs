@@ -6,7 +6,7 @@ use crate::style::{Style, wrap};
 mod tests;
 
 /// Blanks between two columns.
-const GAP: usize = 2;
+pub(crate) const GAP: usize = 2;
 /// Text is not made narrower than this while numbers can stay whole.
 const TEXT_MIN: usize = 12;
 
@@ -14,8 +14,10 @@ const TEXT_MIN: usize = 12;
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     title: String,
-    /// Numbers stand to the right, and are broken last.
-    number: bool,
+    /// Whether it stands to the right.
+    right: bool,
+    /// Whether it is broken only where nothing else is left to break.
+    whole: bool,
     /// Blanks before it.
     gap: usize,
 }
@@ -38,12 +40,17 @@ enum Row {
 impl Column {
     /// Text, to the left.
     pub(crate) fn text(title: &str) -> Self {
-        Self { title: title.to_owned(), number: false, gap: GAP }
+        Self { title: title.to_owned(), right: false, whole: false, gap: GAP }
     }
 
-    /// Numbers, to the right.
+    /// Names, to the left, and whole as numbers are.
+    pub(crate) fn name(title: &str) -> Self {
+        Self { whole: true, ..Self::text(title) }
+    }
+
+    /// Numbers, to the right and whole.
     pub(crate) fn number(title: &str) -> Self {
-        Self { number: true, ..Self::text(title) }
+        Self { right: true, ..Self::name(title) }
     }
 
     /// Text that belongs to the column before, such as its unit.
@@ -107,7 +114,7 @@ impl Grid {
         let mut excess = self.natural_width().saturating_sub(room);
         while excess > 0 {
             let indices = 0..widths.len();
-            let text = |&index: &usize| !self.columns[index].number && widths[index] > TEXT_MIN;
+            let text = |&index: &usize| !self.columns[index].whole && widths[index] > TEXT_MIN;
             let widest = |indices: &mut dyn Iterator<Item = usize>| {
                 indices.max_by_key(|&index| widths[index])
             };
@@ -142,7 +149,7 @@ impl Grid {
                 line.push_str(&" ".repeat(column.gap));
             }
             let padding = " ".repeat(width.saturating_sub(text.chars().count()));
-            line.extend(if column.number { [padding.as_str(), text] } else { [text, &padding] });
+            line.extend(if column.right { [padding.as_str(), text] } else { [text, &padding] });
         }
         line.trim_end().to_owned()
     }

@@ -1,8 +1,8 @@
 //! Run records in; text for people and tables for programs out.
 //!
 //! [`terminal()`] is the report that closes a run: what was measured on what, the headline of every
-//! session, the other figures with their intervals, the picture of the largest deletion, and every
-//! caveat with its advice. [`csv()`] is the same record as long tables. [`sparkline`] is one line
+//! session, the picture of the largest deletion, every caveat with its advice, and in full
+//! [`Detail`] the other figures with their intervals. [`csv()`] is the same record as long tables. [`sparkline`] is one line
 //! of a curve, for progress displays.
 //!
 //! Nothing is computed here that is not in the record, and nothing is printed here: the caller gets
@@ -10,6 +10,7 @@
 
 mod chart;
 mod csv;
+mod grid;
 mod number;
 #[cfg(test)]
 mod samples;
@@ -20,4 +21,4 @@ pub use chart::sparkline;
 pub use csv::csv;
 pub use number::{quantity, significant};
 pub use style::Style;
-pub use terminal::terminal;
+pub use terminal::{Detail, terminal};

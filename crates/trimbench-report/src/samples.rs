@@ -95,6 +95,35 @@ pub(crate) fn record(sessions: Vec<Session>, outcome: Outcome) -> RunRecord {
     }
 }
 
+/// Adds what a method says of its largest deletion, and percentiles of response times.
+pub(crate) fn detail(session: &mut Session) {
+    let figures = [
+        ("intercept", "stutter at size 0", -0.001_2, "s", [-0.002, 0.000_4]),
+        ("largest-delay", "delay A, 4GB deleted", 0.110_04, "request-s", [0.107, 0.112]),
+        ("largest-gap", "longest gap between writes, 4GB deleted", 0.016_4, "s", [0.0, 0.02]),
+    ];
+    for (id, title, value, unit, [low, high]) in figures {
+        let mut figure = Figure::new(id, title, value, unit).unwrap();
+        figure.interval = Interval::new(low, high, 0.95);
+        figure.n = 3;
+        session.figures.push(figure);
+    }
+    for (suffix, after, n) in [("", "deletion", 45_000), ("-placebo", "placebo", 24_000)] {
+        for (name, value) in [("p50", 0.100_8), ("p99", 16.3), ("p99.9", 720.4)] {
+            for (view, of) in [("response", "accesses"), ("weighted", "the time in accesses")] {
+                let id = format!("{view}-{name}{suffix}");
+                let title = format!("response time after a {after}, {name} of {of}");
+                // Too few placebos for the last percentile.
+                if (suffix, name) == ("-placebo", "p99.9") {
+                    continue;
+                }
+                let figure = Figure::new(&id, &title, value, "ms").unwrap();
+                session.figures.push(Figure { n, ..figure });
+            }
+        }
+    }
+}
+
 /// Three drives, as a user meets them.
 pub(crate) fn three_drives() -> RunRecord {
     let sessions = vec![

@@ -1,19 +1,23 @@
 //! The report in a terminal: readable at 80 columns, without colour, and without Unicode.
 //!
 //! From the general to the particular: seed, commit and outcome; the headline of every session,
-//! sorted; each session with its figures and its picture; every caveat once, with advice. Numbers
-//! in tables point to their caveats.
+//! sorted; then of each session either its picture in one line, or its figures and its picture;
+//! every caveat once, with advice. Numbers in tables point to their caveats.
 
 use std::collections::BTreeMap;
 
+use trimbench_core::units::{Bytes, rounded};
 use trimbench_results::{Outcome, RunRecord, Session, Step};
 
 use crate::chart::picture;
 use crate::number::quantity;
 use crate::style::{Emphasis, Style};
 
+mod figures;
+mod headlines;
+mod names;
 mod notes;
-mod tables;
+mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -24,30 +28,60 @@ const LABELS: usize = 12;
 /// The series that the picture shows, in steps that deleted something.
 const PICTURED: &str = "response-ms-max";
 
-/// The whole report; lines end in line feeds, the last one too.
-pub fn terminal(record: &RunRecord, style: Style) -> String {
+/// Exact sizes longer than this are rounded.
+const EXACT_MAX: usize = 7;
+/// Hexadecimal digits that are enough of a commit hash.
+const COMMIT: usize = 12;
+
+/// How much of a record the report tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// One screen for a handful of sessions; says how to see the rest.
+    Summary,
+    /// Everything that is for the eye.
+    Full,
+}
+
+/// The report; lines end in line feeds, the last one too.
+pub fn terminal(record: &RunRecord, detail: Detail, style: Style) -> String {
     let notes = Notes::of(record);
-    let mut lines = head(record, style);
-    for group in tables::headline_groups(record) {
+    let mut lines = head(record, detail, style);
+    for group in headlines::groups(record) {
         lines.push(String::new());
-        lines.extend(tables::headlines(&group, &notes, style));
+        lines.extend(group.table(record, &notes, style));
+        if detail == Detail::Summary {
+            lines.extend(summary::pictures(record, &group, style));
+        }
     }
-    lines.extend(without_headline(record, style));
-    for session in &record.sessions {
+    lines.extend(unfinished(record, style));
+    match detail {
+        Detail::Summary => lines.extend(summary::targets(record, style)),
+        Detail::Full => {
+            for session in &record.sessions {
+                lines.push(String::new());
+                lines.extend(describe(session, &notes, style));
+            }
+        }
+    }
+    lines.extend(notes.list(detail, style));
+    if detail == Detail::Summary {
         lines.push(String::new());
-        lines.extend(describe(session, &notes, style));
+        lines.extend(style.labelled("", 0, "details: `trimbench report RUN`"));
     }
-    lines.extend(notes.list(style));
     lines.join("\n") + "\n"
 }
 
 /// What identifies the run, and how it ended.
-fn head(record: &RunRecord, style: Style) -> Vec<String> {
+fn head(record: &RunRecord, detail: Detail, style: Style) -> Vec<String> {
     let program = &record.program;
     let mut lines = Vec::new();
+    let commit = match detail {
+        Detail::Summary => abbreviated(&program.commit),
+        Detail::Full => program.commit.clone(),
+    };
     let identity = format!(
         "seed {}, commit {}, {} {}, model version {}",
-        record.seed, program.commit, program.name, program.version, program.model_version
+        record.seed, commit, program.name, program.version, program.model_version
     );
     lines.extend(style.labelled("", 0, &identity));
     let finished = record.sessions.iter().filter(|session| session.finished).count();
@@ -74,13 +108,26 @@ fn head(record: &RunRecord, style: Style) -> Vec<String> {
     lines
 }
 
-/// What was planned and has no main result: not computed, or not begun.
-fn without_headline(record: &RunRecord, style: Style) -> Vec<String> {
+/// The first digits of a commit hash, and whether there were changes on top.
+fn abbreviated(commit: &str) -> String {
+    let digits = commit.chars().take_while(char::is_ascii_hexdigit).count();
+    let (hash, rest) = commit.split_at(digits);
+    format!("{}{rest}", &hash[..digits.min(COMMIT)])
+}
+
+/// What was planned and has no main result, or only that of a part: not computed, not finished,
+/// not begun.
+fn unfinished(record: &RunRecord, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     let name = |method: &str, target: &str| format!("{method} on {target}");
-    for session in record.sessions.iter().filter(|session| session.headline().is_none()) {
+    for session in &record.sessions {
+        let what = match (session.headline(), session.finished) {
+            (None, _) => "no headline",
+            (Some(_), false) => "not finished",
+            (Some(_), true) => continue,
+        };
         let text = name(&session.plan.method, &session.plan.target);
-        lines.extend(style.labelled("no headline", LABELS + 1, &text));
+        lines.extend(style.labelled(what, LABELS + 1, &text));
     }
     for plan in record.plan.iter().skip(record.sessions.len()) {
         lines.extend(style.labelled("not begun", LABELS + 1, &name(&plan.method, &plan.target)));
@@ -95,12 +142,14 @@ fn without_headline(record: &RunRecord, style: Style) -> Vec<String> {
 fn describe(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
     let plan = &session.plan;
     let title = format!("{} on {} ({})", plan.method, plan.target, plan.preset);
+    let named = format!("{} ({})", session.target.name, target(session));
     let mut lines = vec![style.heading(&title)];
-    lines.extend(style.labelled("target", LABELS, &target(session)));
+    lines.extend(style.labelled("target", LABELS, &named));
     if !session.target.identity.is_empty() {
-        let parts: Vec<String> =
-            session.target.identity.iter().map(|(key, value)| format!("{key} {value}")).collect();
-        lines.extend(style.labelled("identity", LABELS, &parts.join(", ")));
+        lines.extend(style.labelled("identity", LABELS, &pairs(&session.target.identity)));
+    }
+    if !plan.options.is_empty() {
+        lines.extend(style.labelled("options", LABELS, &pairs(&plan.options)));
     }
     lines.extend(style.labelled("time", LABELS, clock(session)));
     lines.extend(style.labelled("state", LABELS, &session.state));
@@ -120,23 +169,28 @@ fn describe(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
         lines.extend(style.labelled("", 0, "no figures were computed"));
     } else {
         lines.push(String::new());
-        lines.extend(tables::figures(session, notes, style));
+        lines.extend(figures::figures(session, notes, style));
     }
     lines.extend(deletion(session, style));
     lines
 }
 
-/// Name, kind, and how much is known of an emulated drive.
+/// Kind, and how much is known of an emulated drive.
 fn target(session: &Session) -> String {
     let target = &session.target;
-    let Some(provenance) = target.provenance else {
-        return format!("{} ({})", target.name, target.kind);
-    };
+    let Some(provenance) = target.provenance else { return target.kind.clone() };
     let values = provenance.sourced + provenance.fitted + provenance.assumed;
+    let (assumed, fitted) = (provenance.assumed, provenance.fitted);
+    let kind = &target.kind;
     format!(
-        "{} ({}; {} of {values} values assumed, {} fitted, {} sourced)",
-        target.name, target.kind, provenance.assumed, provenance.fitted, provenance.sourced
+        "{kind}; of {values} values {assumed} assumed, {fitted} fitted, {} sourced",
+        provenance.sourced
     )
+}
+
+/// `key value, key value`.
+fn pairs(map: &BTreeMap<String, String>) -> String {
+    map.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>().join(", ")
 }
 
 fn clock(session: &Session) -> &str {
@@ -159,20 +213,10 @@ fn steps(session: &Session) -> String {
     kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The picture of the largest deletion, the first of equals.
+/// The picture of the largest deletion.
 fn deletion(session: &Session, style: Style) -> Vec<String> {
-    let size = |step: &Step| step.parameters.get("size_bytes").copied();
-    let pictured = session.steps.iter().filter(|step| {
-        step.series.contains_key(PICTURED) && step.parameters.contains_key("deleted_at_s")
-    });
-    // `max_by` takes the last of equals.
-    let order = |step: &Step| size(step).unwrap_or(0.0);
-    let Some(step) = pictured.rev().max_by(|a, b| order(a).total_cmp(&order(b))) else {
-        return Vec::new();
-    };
-    let at = step.parameters["deleted_at_s"];
-    let what = size(step).map_or(String::new(), |size| quantity(size, "B") + " ");
-    let label = format!("{what}deleted at {}", quantity(at, "s"));
+    let Some(step) = largest_deletion(session) else { return Vec::new() };
+    let (at, label) = deleted(step);
     let picture = picture(&step.series[PICTURED], Some((at, &label)), style);
     if picture.is_empty() {
         return Vec::new();
@@ -182,4 +226,28 @@ fn deletion(session: &Session, style: Style) -> Vec<String> {
     lines.extend(style.labelled("", 0, &title));
     lines.extend(picture);
     lines
+}
+
+/// The step of the largest deletion that can be pictured, the first of equals.
+fn largest_deletion(session: &Session) -> Option<&Step> {
+    let pictured = session.steps.iter().filter(|step| {
+        step.series.contains_key(PICTURED) && step.parameters.contains_key("deleted_at_s")
+    });
+    // `max_by` takes the last of equals.
+    let size = |step: &Step| step.parameters.get("size_bytes").copied().unwrap_or(0.0);
+    pictured.rev().max_by(|a, b| size(a).total_cmp(&size(b)))
+}
+
+/// When the step deleted, on its own time axis, and what and when in words.
+fn deleted(step: &Step) -> (f64, String) {
+    let at = step.parameters["deleted_at_s"];
+    let what =
+        step.parameters.get("size_bytes").map_or(String::new(), |size| size_text(*size) + " ");
+    (at, format!("{what}deleted at {}", quantity(at, "s")))
+}
+
+/// The exact size if that is short: `1GiB`.
+fn size_text(bytes: f64) -> String {
+    let exact = Bytes(rounded(bytes)).to_string();
+    if exact.len() <= EXACT_MAX { exact } else { quantity(bytes, "B") }
 }

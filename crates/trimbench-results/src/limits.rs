@@ -8,6 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use trimbench_core::Caveat;
+use trimbench_core::nearest::{did_you_mean, nearest};
 
 use crate::histogram::Quantile;
 use crate::record::{Figure, RunRecord, Session};
@@ -17,9 +18,6 @@ mod tests;
 mod unit;
 
 use unit::Unit;
-
-/// Names further away than this (Jaro and Winkler's similarity) are no typing errors.
-const SIMILARITY_MIN: f64 = 0.7;
 
 /// A figure and the most that it may be.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,16 +107,17 @@ impl Limit {
         }
         Err(LimitError::UnknownFigure {
             figure: self.figure.clone(),
-            nearest: nearest(&self.figure, &known),
+            nearest: nearest(&self.figure, known.iter().copied()).map(str::to_owned),
             known: known.into_iter().map(str::to_owned).collect(),
         })
     }
 
-    /// Whether the figure `id` is meant: by its whole id, or by the part after a `-`, so that
-    /// `p99.9` is every latency's.
+    /// Whether the figure `id` is meant: by its whole id; a percentile also by the part after a
+    /// `-`, so that `p99.9` is every view's.
     pub fn names(&self, id: &str) -> bool {
+        let percentile = self.figure.parse::<Quantile>().is_ok();
         let before = id.strip_suffix(self.figure.as_str());
-        before.is_some_and(|before| before.is_empty() || before.ends_with('-'))
+        before.is_some_and(|before| before.is_empty() || percentile && before.ends_with('-'))
     }
 
     /// Judges one session by the worst of the figures that the limit names.
@@ -222,14 +221,4 @@ pub fn evaluate(record: &RunRecord, limits: &[Limit]) -> Result<Vec<LimitOutcome
 
 fn invalidated(caveats: &[String]) -> bool {
     caveats.iter().any(|id| Caveat::from_id(id).is_some_and(Caveat::invalidates))
-}
-
-fn nearest(name: &str, known: &[&str]) -> Option<String> {
-    let likeness = |id: &str| strsim::jaro_winkler(name, id);
-    let best = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    (likeness(best) >= SIMILARITY_MIN).then(|| (*best).to_owned())
-}
-
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
 }

@@ -24,7 +24,7 @@ use crate::nand::{Nand, Rate, Resource};
 use crate::trim::{Backlog, work};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// Logical block of all emulated drives.
 const LOGICAL_BLOCK: BlockSize = BlockSize::SECTOR;

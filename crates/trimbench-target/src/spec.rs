@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use trimbench_core::Bytes;
+use trimbench_core::nearest::did_you_mean;
 use trimbench_ssd::{BUILT_IN, ConfigError, ProfileError};
 
 use crate::emulated::EmulatedSpec;
@@ -157,11 +158,6 @@ impl TargetError {
         };
         Some(hint.to_owned())
     }
-}
-
-/// The tail of a message about an unknown name.
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
 }
 
 impl TargetSpec {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use trimbench_core::{Interrupt, exit};
 use trimbench_methods::method::METHODS;
+use trimbench_report::Detail;
 use trimbench_results::limits::evaluate;
 use trimbench_results::{Limit, RunRecord};
 use trimbench_ssd::{BUILT_IN, Profile};
@@ -40,9 +41,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     save_host(&store, started, None)?;
     let result = run_plan(&plan, &mut record, (&store, args.output_format), &interrupt);
     save_host(&store, started, Some(now()))?;
+    let measured = record.sessions.iter().any(|session| !session.steps.is_empty());
+    if let (Err(_), false, None) = (&result, measured, &args.resume) {
+        store.discard();
+        return result.map(|()| exit::DONE);
+    }
     show(&record, args.output_format);
     error_line(&format!("kept in {}", store.directory().display()));
-    let limits_hold = judge(&record, &plan.limits)?;
+    let limits_hold = judge(&record, &plan.limits);
     if let Err(failure) = result {
         let resume = format!("go on with `trimbench run --resume {}`", store.directory().display());
         let hint = failure.hint.clone().unwrap_or(resume);
@@ -73,7 +79,10 @@ fn resumed(directory: &Path, args: &RunArgs) -> Result<(Plan, RunRecord, Store),
 /// Prints what the format asks for at the end.
 fn show(record: &RunRecord, format: OutputFormat) {
     match format {
-        OutputFormat::Human => data(&trimbench_report::terminal(record, style())),
+        OutputFormat::Human => {
+            let detail = if record.sessions.len() > 1 { Detail::Summary } else { Detail::Full };
+            data(&trimbench_report::terminal(record, detail, style()));
+        }
         OutputFormat::Json => data(&String::from_utf8_lossy(&record.to_json())),
         OutputFormat::Ndjson => {
             let end = serde_json::json!({ "event": "end", "end": record.outcome });
@@ -83,8 +92,15 @@ fn show(record: &RunRecord, format: OutputFormat) {
 }
 
 /// Says how each limit fared.
-fn judge(record: &RunRecord, limits: &[Limit]) -> Result<bool, Failure> {
-    let outcomes = evaluate(record, limits).map_err(Failure::usage)?;
+fn judge(record: &RunRecord, limits: &[Limit]) -> bool {
+    // The names were checked before the run: what no session has by now was not measured.
+    let outcomes = match evaluate(record, limits) {
+        Ok(outcomes) => outcomes,
+        Err(error) => {
+            error_line(&format!("limit FAILS: {error}"));
+            return false;
+        }
+    };
     for outcome in &outcomes {
         let value =
             outcome.value.map_or_else(|| "not measured".to_owned(), |value| value.to_string());
@@ -92,7 +108,7 @@ fn judge(record: &RunRecord, limits: &[Limit]) -> Result<bool, Failure> {
         let target = record.sessions.get(outcome.session).map_or("", |s| s.target.name.as_str());
         error_line(&format!("limit {} {verdict} on {target}: {value}", outcome.limit));
     }
-    Ok(outcomes.iter().all(|outcome| outcome.holds))
+    outcomes.iter().all(|outcome| outcome.holds)
 }
 
 /// A flag that Ctrl-C sets; a second Ctrl-C ends the program at once.
@@ -154,7 +170,7 @@ pub(crate) fn report(run: &Path, csv: Option<&Path>) -> Result<u8, Failure> {
         let context = || format!("cannot write CSV files into `{}`", directory.display());
         written.map_err(|error| Failure::target(error).context(context()))?;
     }
-    data(&trimbench_report::terminal(&record, style()));
+    data(&trimbench_report::terminal(&record, Detail::Full, style()));
     Ok(if record.is_valid() { exit::DONE } else { exit::INVALID })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use trimbench_core::nearest::nearest;
+use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::{Bytes, Nanos};
 use trimbench_methods::delete_stall::{self, DeleteStall};
 use trimbench_methods::method::METHODS;
@@ -166,8 +166,7 @@ fn methods(ids: &[String]) -> Result<Vec<&'static MethodInfo>, Failure> {
 /// An unknown name, with the nearest known one and all of them.
 pub(crate) fn unknown(kind: &str, given: &str, known: &[&str]) -> Failure {
     let meant = nearest(given, known.iter().copied());
-    let meant = meant.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-    Failure::usage(anyhow::anyhow!("there is no {kind} `{given}`{meant}"))
+    Failure::usage(anyhow::anyhow!("there is no {kind} `{given}`{}", did_you_mean(meant)))
         .with_hint(format!("{kind}s: {}", known.join(", ")))
 }
 

@@ -19,6 +19,8 @@ const HOST: &str = "host.json";
 #[derive(Debug)]
 pub(crate) struct Store {
     directory: PathBuf,
+    /// The directories that this run made, the innermost first.
+    made: Vec<PathBuf>,
 }
 
 /// What `host.json` holds.
@@ -39,6 +41,8 @@ impl Store {
                 .context(format!("cannot make the run directory `{}`", directory.display()))
                 .with_hint("name another place with `--output DIR`")
         };
+        let missing = directory.ancestors().take_while(|path| !path.exists());
+        let made = missing.map(Path::to_owned).filter(|path| path.file_name().is_some()).collect();
         std::fs::create_dir_all(directory).map_err(failed)?;
         let mut entries = std::fs::read_dir(directory).map_err(failed)?;
         if entries.next().is_some() {
@@ -46,16 +50,27 @@ impl Store {
             let hint = "name a new one, or go on with the run in it with `--resume DIR`";
             return Err(Failure::usage(anyhow::anyhow!(text)).with_hint(hint));
         }
-        Ok(Self { directory: directory.to_owned() })
+        Ok(Self { directory: directory.to_owned(), made })
     }
 
     /// The directory of an earlier run.
     pub(crate) fn open(directory: &Path) -> Self {
-        Self { directory: directory.to_owned() }
+        Self { directory: directory.to_owned(), made: Vec::new() }
     }
 
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Removes what this run made: nothing was measured. What cannot be removed stays.
+    pub(crate) fn discard(&self) {
+        for file in [RECORD, HOST] {
+            let _ = std::fs::remove_file(self.directory.join(file));
+        }
+        for directory in &self.made {
+            // Never one with content.
+            let _ = std::fs::remove_dir(directory);
+        }
     }
 
     /// Reads the record.

@@ -86,3 +86,21 @@ fn the_mark_keeps_its_label_inside() {
     assert_eq!(mark(5.0, &"x".repeat(32)).trim(), "^");
     assert_eq!(picture(&curve, Some((11.0, "outside")), style).len(), ROWS + 1);
 }
+
+#[test]
+fn strips_share_their_axes_and_each_step_up_is_a_factor() {
+    let x: Vec<f64> = (0..4).map(f64::from).collect();
+    let low = series(x.clone(), vec![Some(1.0), Some(2.9), None, Some(0.0)]);
+    let high = series(vec![3.0, 7.0], vec![Some(3.0), Some(2_187.0)]);
+    let strips = Strips::of(&[&low, &high], 8, true).unwrap();
+    // Seven steps by 2 reach 128, by 3 they reach 2187.
+    assert_eq!((strips.ends, strips.factor), ([0.0, 7.0], 3));
+    assert_eq!(strips.lines, ["▁▁ ▁    ", "   ▂   █"]);
+    assert_eq!((strips.column(3.0), strips.column(7.1)), (Some(3), None));
+    assert_eq!(strips.axis("s"), "0 s  7 s");
+
+    let quiet = Strips::of(&[&series(vec![0.0, 1.0], vec![Some(0.0), Some(0.0)])], 2, false);
+    assert_eq!(quiet.map(|strips| strips.lines), Some(vec!["..".to_owned()]));
+    assert_eq!(Strips::of(&[&series(vec![], vec![])], 8, true), None);
+    assert_eq!(Strips::of(&[], 8, true), None);
+}

@@ -46,18 +46,41 @@ fn times_and_sizes_take_the_unit_that_suits_them() {
 }
 
 #[test]
-fn seconds_per_gigabyte_have_three_decimals_but_never_hide_a_small_value() {
+fn times_within_a_compound_unit_are_scaled_too() {
     let table = [
-        (0.0, "0.000 s/GB"),
-        (-0.0, "0.000 s/GB"),
-        (0.25, "0.250 s/GB"),
-        (14.9, "14.900 s/GB"),
-        (0.000_4, "0.000400 s/GB"),
-        (-0.012_34, "-0.0123 s/GB"),
+        (0.0, "s/GB", "0 s/GB"),
+        (0.25, "s/GB", "0.250 s/GB"),
+        (14.9, "s/GB", "14.9 s/GB"),
+        (0.000_043_8, "s/GB", "43.8 us/GB"),
+        (-0.012_34, "s/GB", "-12.3 ms/GB"),
+        (-0.002_12, "s/GB^2", "-2.12 ms/GB^2"),
+        (0.11, "request-s", "0.110 request-s"),
+        (0.000_11, "request-s", "0.110 request-ms"),
+        (0.5, "GB/s", "0.500 GB/s"),
+        (0.000_5, "x-y/z", "0.000500 x-y/z"),
+    ];
+    for (value, unit, expected) in table {
+        assert_eq!(quantity(value, unit), expected, "{value} {unit}");
+    }
+}
+
+#[test]
+fn seconds_per_gigabyte_in_headlines_have_three_decimals_as_s1_prints_them() {
+    let table = [
+        (0.0, "0.000"),
+        (-0.0, "0.000"),
+        (-0.000_4, "0.000"),
+        (0.000_043_8, "0.000"),
+        (0.000_529, "0.001"),
+        (-0.012_34, "-0.012"),
+        (14.9, "14.900"),
     ];
     for (value, expected) in table {
-        assert_eq!(quantity(value, "s/GB"), expected, "{value}");
+        let scale = Scale::for_headlines(&[value], "s/GB");
+        assert_eq!((scale.print_headline(value).as_str(), scale.unit.as_str()), (expected, "s/GB"));
     }
+    let times = Scale::for_headlines(&[0.000_5, 0.02], "s");
+    assert_eq!((times.print_headline(0.000_5).as_str(), times.unit.as_str()), ("0.500", "ms"));
 }
 
 #[test]

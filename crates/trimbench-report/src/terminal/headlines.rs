@@ -5,7 +5,7 @@ use trimbench_results::{Figure, RunRecord, Session};
 
 use super::names::label;
 use super::notes::Notes;
-use crate::grid::{Column, Grid};
+use crate::grid::{Column, GAP, Grid};
 use crate::number::{Scale, significant};
 use crate::style::Style;
 
@@ -53,7 +53,7 @@ impl Group<'_> {
         let scale = Scale::for_headlines(&values, &figure.unit);
         let level = common_level(self.sessions.iter().map(|(_, figure)| *figure));
         let unit = if scale.unit.is_empty() { "value" } else { &scale.unit };
-        let mut columns = vec![Column::text("target"), Column::number(&style.clean(unit))];
+        let mut columns = vec![Column::name("target"), Column::number(&style.clean(unit))];
         columns.push(Column::number(&interval_name(level)));
         columns.extend([Column::text("verdict"), Column::text("note")]);
         let mut rows: Vec<Vec<String>> = Vec::new();
@@ -158,17 +158,16 @@ fn with_bars(
 ) -> Vec<String> {
     let grid = |columns: &[Column], rows: &[Vec<String>]| {
         let mut grid = Grid::new(columns.to_vec());
-        rows.iter().for_each(|row| grid.row(row.iter().cloned()));
+        for row in rows {
+            grid.row(row.iter().cloned());
+        }
         grid
     };
-    let before = columns.len() - 1;
-    let mut with_column = columns.clone();
-    with_column.insert(before, Column::text(""));
-    let used = grid(&with_column, &[]).natural_width() - grid(&columns, &[]).natural_width();
-    let room = style.columns().saturating_sub(grid(&columns, &rows).natural_width() + used);
+    let room = style.columns().saturating_sub(grid(&columns, &rows).natural_width() + GAP);
     let largest = values.iter().copied().fold(0.0, f64::max);
     if rows.len() > 1 && largest > 0.0 && room >= BAR_MIN {
-        columns = with_column;
+        let before = columns.len() - 1;
+        columns.insert(before, Column::text(""));
         for (row, value) in rows.iter_mut().zip(values) {
             // What is printed as zero has no bar.
             let zero = !row[1].contains(|c| ('1'..='9').contains(&c));

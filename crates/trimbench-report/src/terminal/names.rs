@@ -6,32 +6,26 @@ use trimbench_results::{RunRecord, Session};
 /// as the user named it, or with its number in the run.
 pub(super) fn label(record: &RunRecord, session: &Session) -> String {
     let name = &session.target.name;
-    let alike = |other: &&Session| {
-        other.plan.method == session.plan.method && other.target.name == *name
-    };
+    let alike =
+        |other: &&Session| other.plan.method == session.plan.method && other.target.name == *name;
     let others: Vec<&Session> = record.sessions.iter().filter(alike).collect();
     if others.len() < 2 {
         return name.clone();
     }
-    let options = &session.plan.options;
-    let differs = |key: &str, value: &String| {
-        others.iter().any(|other| other.plan.options.get(key) != Some(value))
-    };
-    let differing: Vec<String> = options
-        .iter()
-        .filter(|(key, value)| differs(key, value))
-        .map(|(key, value)| format!("{key} {value}"))
-        .collect();
+    let plan = &session.plan;
+    let sharing = |same: &dyn Fn(&Session) -> bool| others.iter().filter(|o| same(o)).count();
+    if sharing(&|other| other.plan.options == plan.options) == 1 {
+        let differs = |key: &str, value: &String| {
+            others.iter().any(|other| other.plan.options.get(key) != Some(value))
+        };
+        let differing = plan.options.iter().filter(|(key, value)| differs(key, value));
+        let differing: Vec<String> =
+            differing.map(|(key, value)| format!("{key} {value}")).collect();
+        return format!("{name} {}", differing.join(", ")).trim_end().to_owned();
+    }
+    if sharing(&|other| other.plan.target == plan.target) == 1 {
+        return plan.target.clone();
+    }
     let place = record.sessions.iter().position(|other| std::ptr::eq(other, session));
-    let candidates = [
-        format!("{name} {}", differing.join(", ")).trim_end().to_owned(),
-        session.plan.target.clone(),
-    ];
-    let unique = |candidate: usize| match candidate {
-        0 => others.iter().filter(|other| other.plan.options == *options).count() == 1,
-        _ => others.iter().filter(|other| other.plan.target == session.plan.target).count() == 1,
-    };
-    let chosen = (0..candidates.len()).find(|&candidate| unique(candidate));
-    let numbered = || format!("{name} #{}", place.map_or(0, |place| place + 1));
-    chosen.map_or_else(numbered, |candidate| candidates[candidate].clone())
+    format!("{name} #{}", place.map_or(0, |place| place + 1))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use trimbench_core::Caveat;
 use trimbench_results::{RunRecord, Session};
 
+use super::Detail;
 use crate::style::{Emphasis, Style};
 
 /// Columns of a caveat's number.
@@ -43,8 +44,8 @@ impl Notes {
         numbers.join(", ")
     }
 
-    /// The list at the report's end; empty without caveats.
-    pub(super) fn list(&self, style: Style) -> Vec<String> {
+    /// The list at the report's end; empty without caveats. A summary cuts what a caveat touches.
+    pub(super) fn list(&self, detail: Detail, style: Style) -> Vec<String> {
         if self.entries.is_empty() {
             return Vec::new();
         }
@@ -64,7 +65,12 @@ impl Notes {
                 lines.push(style.paint(emphasis, &line));
             }
             lines.extend(style.labelled("", NUMBERS, &format!("advice: {advice}")));
-            lines.extend(style.labelled("", NUMBERS, &format!("on: {}", self.places(note))));
+            let touched = format!("on: {}", self.places(note));
+            let touched = match detail {
+                Detail::Summary => style.cut(&touched, style.columns().saturating_sub(NUMBERS)),
+                Detail::Full => touched,
+            };
+            lines.extend(style.labelled("", NUMBERS, &touched));
         }
         lines
     }

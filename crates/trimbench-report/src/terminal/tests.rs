@@ -2,9 +2,10 @@ use trimbench_core::Caveat;
 use trimbench_results::{Figure, Interval};
 
 use super::*;
-use crate::samples::{record, session, three_drives};
+use crate::samples::{detail, record, session, three_drives};
 
 const PLAIN: Style = Style { width: 80, colour: false, unicode: true };
+const NOISE: &str = "noise: not told apart from placebo";
 const ASCII: Style = Style { width: 80, colour: false, unicode: false };
 
 /// The text without ANSI sequences.
@@ -23,10 +24,120 @@ fn position(text: &str, part: &str) -> usize {
     text.find(part).unwrap_or_else(|| panic!("`{part}` is missing in:\n{text}"))
 }
 
+fn full(record: &RunRecord, style: Style) -> String {
+    terminal(record, Detail::Full, style)
+}
+
+fn summary(record: &RunRecord, style: Style) -> String {
+    terminal(record, Detail::Summary, style)
+}
+
+/// Four drives with everything that a method says, one of each verdict.
+fn four_drives() -> RunRecord {
+    let mut sessions = three_drives().sessions;
+    sessions.push(session("generic-sata-tlc", 0.012, [-0.01, 0.03]));
+    let verdicts = ["differs from placebo", "nothing to notice", "differs from placebo", NOISE];
+    for (session, verdict) in sessions.iter_mut().zip(verdicts) {
+        let headline = session.figures.iter_mut().find(|figure| figure.headline).unwrap();
+        headline.verdict = Some(verdict.to_owned());
+        detail(session);
+    }
+    sessions[3].figures[1].caveat(Caveat::Noise);
+    record(sessions, Outcome::Complete)
+}
+
+fn check(text: &str, golden: &str) {
+    assert_eq!(text, golden, "the report now reads:\n{text}");
+}
+
 #[test]
-fn the_report_of_three_drives_reads_as_agreed() {
-    let text = terminal(&three_drives(), ASCII);
-    assert_eq!(text, include_str!("golden.txt"), "the report now reads:\n{text}");
+fn the_summary_of_four_drives_reads_as_agreed() {
+    let record = four_drives();
+    check(&summary(&record, Style { width: 60, ..ASCII }), include_str!("golden/summary-60.txt"));
+    check(&summary(&record, PLAIN), include_str!("golden/summary-80.txt"));
+    check(&summary(&record, Style { width: 120, ..ASCII }), include_str!("golden/summary-120.txt"));
+}
+
+#[test]
+fn the_full_report_of_a_drive_reads_as_agreed() {
+    let mut record = four_drives();
+    record.sessions.drain(1..);
+    record.plan.drain(1..);
+    check(&full(&record, Style { width: 60, ..ASCII }), include_str!("golden/full-60.txt"));
+    check(&full(&record, PLAIN), include_str!("golden/full-80.txt"));
+    check(&full(&record, Style { width: 120, ..ASCII }), include_str!("golden/full-120.txt"));
+}
+
+#[test]
+fn the_summary_of_four_drives_is_one_screen() {
+    assert!(summary(&four_drives(), PLAIN).lines().count() <= 45);
+}
+
+#[test]
+fn verdicts_are_not_broken_at_80_columns() {
+    let text = summary(&four_drives(), PLAIN);
+    let row = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();
+    assert!(row("vendor2").contains("  differs from placebo  "));
+    assert!(row("like-optane-900p").contains("  nothing to notice  "));
+    // What a verdict says after its colon stands once below the table.
+    assert!(
+        row("generic-sata-tlc").contains("  noise  ") && text.contains(&format!("\n{NOISE}\n"))
+    );
+}
+
+#[test]
+fn a_summary_marks_each_deletion_that_differs_from_the_next() {
+    let mut record = four_drives();
+    assert_eq!(summary(&record, PLAIN).matches("4GB deleted at 1 s").count(), 1);
+    record.sessions[2].steps[2].set("deleted_at_s", 2.0);
+    let text = summary(&record, PLAIN);
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("Largest")).collect();
+    let starts = |index: usize, name: &str| lines[index].starts_with(name);
+    assert!(starts(2, "like-optane-900p") && starts(3, "generic-sata-tlc"), "{text}");
+    assert!(lines[4].ends_with("\u{25b2} 4GB deleted at 1 s") && starts(5, "generic-nvme-tlc"));
+    assert!(lines[6].ends_with("\u{25b2} 4GB deleted at 2 s") && starts(7, "vendor2"), "{text}");
+    assert!(lines[8].ends_with("\u{25b2} 4GB deleted at 1 s"), "{text}");
+}
+
+#[test]
+fn a_summary_tells_sessions_on_one_target_apart() {
+    let mut record = four_drives();
+    for (index, session) in record.sessions.iter_mut().enumerate() {
+        session.target.name = "vendor2".to_owned();
+        session.plan.target = "sim:vendor2".to_owned();
+        let mode = if index == 0 { "trim" } else { "unlink" };
+        session.plan.options.insert("mode".to_owned(), mode.to_owned());
+    }
+    record.sessions[3].plan.target = "sim:vendor2,capacity=8GiB".to_owned();
+    let text = summary(&record, Style { width: 120, ..PLAIN });
+    for name in
+        ["\nvendor2 mode trim ", "\nvendor2 #2 ", "\nvendor2 #3 ", "\nsim:vendor2,capacity=8GiB "]
+    {
+        assert_eq!(text.matches(name).count(), 3, "table, picture, targets: {name}\n{text}");
+    }
+}
+
+#[test]
+fn a_summary_cuts_what_is_long_and_keeps_both_ends_of_names() {
+    let mut record = four_drives();
+    for (session, disk) in record.sessions.iter_mut().zip(["first", "second"]) {
+        session.target.name = format!("/mnt/{}/{disk}", "deep/".repeat(20));
+        session.target.identity.insert("mount-options".to_owned(), "rw,discard,".repeat(30));
+    }
+    record.program.commit = "0123456789abcdef0123456789abcdef01234567-dirty".to_owned();
+    let text = summary(&record, PLAIN);
+    assert!(text.contains("commit 0123456789ab-dirty,"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("/mnt/") && line.contains("/first  ")));
+    assert!(text.lines().any(|line| line.starts_with("/mnt/") && line.contains("/second  ")));
+    assert!(text.lines().any(|line| line.ends_with('\u{2026}')), "{text}");
+    assert!(full(&record, PLAIN).contains("0123456789abcdef0123456789abcdef01234567-dirty"));
+}
+
+#[test]
+fn the_summary_says_how_to_see_the_rest_and_the_full_report_is_it() {
+    let line = "\ndetails: `trimbench report RUN`\n";
+    assert!(summary(&four_drives(), PLAIN).ends_with(line));
+    assert!(!full(&four_drives(), PLAIN).contains(line.trim()));
 }
 
 #[test]
@@ -49,9 +160,10 @@ fn no_line_is_wider_than_asked_whatever_the_record_holds() {
     for width in [0, 40, 50, 64, 72, 80, 100, 132, 1_000] {
         for (colour, unicode) in [(false, false), (true, true)] {
             let style = Style { width, colour, unicode };
-            for record in [&long, &three_drives()] {
-                let text = terminal(record, style);
-                assert!(widest(&text) <= width.max(40), "{width}: {}\n{text}", widest(&text));
+            for record in [&long, &four_drives()] {
+                for text in [full(record, style), summary(record, style)] {
+                    assert!(widest(&text) <= width.max(40), "{width}: {}\n{text}", widest(&text));
+                }
             }
         }
     }
@@ -59,11 +171,11 @@ fn no_line_is_wider_than_asked_whatever_the_record_holds() {
 
 #[test]
 fn colour_and_unicode_add_nothing_but_looks() {
-    let coloured = terminal(&three_drives(), Style { colour: true, ..PLAIN });
+    let coloured = full(&three_drives(), Style { colour: true, ..PLAIN });
     assert!(coloured.contains("\u{1b}[1;31m"));
-    assert_eq!(uncoloured(&coloured), terminal(&three_drives(), PLAIN));
-    assert!(!terminal(&three_drives(), PLAIN).contains('\u{1b}'));
-    assert!(terminal(&three_drives(), ASCII).is_ascii());
+    assert_eq!(uncoloured(&coloured), full(&three_drives(), PLAIN));
+    assert!(!full(&three_drives(), PLAIN).contains('\u{1b}'));
+    assert!(full(&three_drives(), ASCII).is_ascii());
 }
 
 #[test]
@@ -72,7 +184,7 @@ fn the_first_lines_say_seed_commit_and_outcome() {
         let mut record = three_drives();
         record.sessions[2].finished = false;
         record.outcome = outcome;
-        terminal(&record, PLAIN).lines().take(2).collect::<Vec<_>>().join("\n")
+        full(&record, PLAIN).lines().take(2).collect::<Vec<_>>().join("\n")
     };
     let text = first(Outcome::Complete);
     assert!(text.starts_with("seed 42, commit abc1234, trimbench 0.0.0, model version 1\n"));
@@ -91,7 +203,7 @@ fn headlines_are_sorted_with_virtual_and_wall_time_apart() {
     real.target.kind = "directory".to_owned();
     real.target.provenance = None;
     record.sessions.insert(0, real);
-    let text = terminal(&record, PLAIN);
+    let text = full(&record, PLAIN);
     let wall = position(&text, "stutter per GB deleted, in wall time");
     let virtual_time = position(&text, "stutter per GB deleted, in virtual time");
     let best = position(&text, "\nlike-optane-900p");
@@ -99,18 +211,18 @@ fn headlines_are_sorted_with_virtual_and_wall_time_apart() {
     let worst = position(&text, "\nvendor2");
     assert!(wall < virtual_time, "groups stand in the order of their sessions");
     assert!(virtual_time < best && best < middle && middle < worst);
-    assert!(text.contains("0.0100  -0.0100 to 0.0300  noise"), "{text}");
+    assert!(text.contains("0.010  -0.010 to 0.030  noise"), "{text}");
     assert!(text.contains("target      /srv/data (directory)\n"));
     assert!(text.contains("time        wall time\n"));
 }
 
 #[test]
 fn zero_is_printed_as_three_zeros_and_has_no_bar() {
-    let text = terminal(&three_drives(), ASCII);
+    let text = full(&three_drives(), ASCII);
     let line = text.lines().find(|line| line.starts_with("like-optane-900p")).unwrap();
     assert!(line.contains(" 0.000 ") && line.contains("0.000 to 0.000") && !line.contains('#'));
-    let full = text.lines().find(|line| line.starts_with("vendor2")).unwrap();
-    assert!(full.contains(&"#".repeat(8)));
+    let longest = text.lines().find(|line| line.starts_with("vendor2")).unwrap();
+    assert!(longest.contains(&"#".repeat(8)));
 }
 
 #[test]
@@ -125,10 +237,10 @@ fn an_interval_that_holds_zero_says_so_where_the_record_is_silent() {
     let mut clear = unjudged.clone();
     (clear.title, clear.interval) = ("clear".to_owned(), Interval::new(0.5, 3.0, 0.9));
     figures.extend([unjudged, judged, clear]);
-    let text = terminal(&record, Style { width: 120, ..PLAIN });
+    let text = full(&record, Style { width: 120, ..PLAIN });
     let line = |title: &str| text.lines().find(|line| line.starts_with(title)).unwrap();
     assert!(line("unjudged").contains("-1 to 3 (95 %)"), "levels differ: {}", line("unjudged"));
-    assert!(line("unjudged").ends_with("interval holds 0"));
+    assert!(line("unjudged").ends_with("holds 0"));
     assert!(line("judged").ends_with("no word"));
     assert!(line("clear").contains("0.500 to 3 (90 %)") && !line("clear").contains("holds"));
 }
@@ -139,7 +251,7 @@ fn every_caveat_is_listed_once_with_its_advice_and_what_it_touches() {
     record.sessions[1].steps[0].caveat(Caveat::OtherLoad);
     record.sessions[1].steps[1].caveat(Caveat::OtherLoad);
     record.sessions[2].caveats.push("from-the-future".to_owned());
-    let text = terminal(&record, PLAIN);
+    let text = full(&record, PLAIN);
     let list = &text[position(&text, "\nCaveats ")..];
     for caveat in [Caveat::Emulated, Caveat::WindowTooShort, Caveat::OtherLoad] {
         assert_eq!(list.matches(&format!("{}: ", caveat.id())).count(), 1, "{list}");
@@ -152,22 +264,22 @@ fn every_caveat_is_listed_once_with_its_advice_and_what_it_touches() {
     assert!(list.contains("from-the-future: not known to this version"));
     // The mark beside the number is the number in the list.
     let worst = text.lines().find(|line| line.starts_with("worst response")).unwrap();
-    assert!(worst.ends_with(" 2") && list.contains("\n 2  INVALID, window-too-short"));
+    assert!(worst.ends_with(" note 2") && list.contains("\n 2  INVALID, window-too-short"));
 }
 
 #[test]
 fn an_invalid_run_says_so_at_the_top_and_a_valid_one_nowhere() {
     let mut record = three_drives();
-    assert!(terminal(&record, PLAIN).lines().nth(2).unwrap().starts_with("INVALID"));
+    assert!(full(&record, PLAIN).lines().nth(2).unwrap().starts_with("INVALID"));
     for session in &mut record.sessions {
         session.figures.pop();
     }
-    assert!(!terminal(&record, PLAIN).contains("INVALID"));
+    assert!(!full(&record, PLAIN).contains("INVALID"));
 }
 
 #[test]
 fn a_record_of_nothing_still_says_what_it_is() {
-    let text = terminal(&record(Vec::new(), Outcome::Running), PLAIN);
+    let text = full(&record(Vec::new(), Outcome::Running), PLAIN);
     assert_eq!(text.lines().count(), 2, "{text}");
     assert!(text.contains("0 of 0 sessions finished"));
 }
@@ -180,7 +292,7 @@ fn an_interrupted_run_shows_what_there_is_and_what_is_missing() {
     record.sessions[1].finished = false;
     record.sessions[1].figures.clear();
     record.sessions[1].steps.clear();
-    let text = terminal(&record, PLAIN);
+    let text = full(&record, PLAIN);
     assert!(text.contains("interrupted; 1 of 3 sessions finished"));
     assert!(text.contains("\nno headline  delete-stall on sim:like-optane-900p\n"));
     assert!(text.contains("\nnot begun    delete-stall on sim:generic-nvme-tlc\n"));
@@ -192,11 +304,11 @@ fn an_interrupted_run_shows_what_there_is_and_what_is_missing() {
 
 #[test]
 fn the_picture_is_of_the_largest_deletion_with_its_moment_marked() {
-    let text = terminal(&three_drives(), PLAIN);
+    let text = full(&three_drives(), PLAIN);
     assert!(text.contains("Response time in step delete-4e9-0"));
     assert!(!text.contains("Response time in step delete-1e9-0"));
     let lines: Vec<&str> = text.lines().collect();
-    let mark = lines.iter().position(|line| line.contains("4 GB deleted at 1 s")).unwrap();
+    let mark = lines.iter().position(|line| line.contains("4GB deleted at 1 s")).unwrap();
     // The arrow stands below the column in which the stall begins.
     let arrow = lines[mark].chars().position(|c| c == '\u{25b2}').unwrap();
     let top = lines[mark - 9].chars().position(|c| c == '\u{2588}').unwrap();
@@ -207,14 +319,14 @@ fn the_picture_is_of_the_largest_deletion_with_its_moment_marked() {
     for step in &mut placebo_only.sessions[0].steps {
         step.set("size_bytes", 0.0);
     }
-    assert!(terminal(&placebo_only, PLAIN).contains("0 B deleted at 1 s"));
-    assert!(terminal(&placebo_only, PLAIN).contains("Response time in step delete-1e9-0"));
+    assert!(full(&placebo_only, PLAIN).contains("0B deleted at 1 s"));
+    assert!(full(&placebo_only, PLAIN).contains("Response time in step delete-1e9-0"));
 
     let mut without = three_drives();
     for step in &mut without.sessions[0].steps {
         step.parameters.remove("deleted_at_s");
     }
-    assert_eq!(terminal(&without, PLAIN).matches("Response time in step").count(), 2);
+    assert_eq!(full(&without, PLAIN).matches("Response time in step").count(), 2);
 }
 
 #[test]
@@ -238,8 +350,11 @@ fn a_record_cannot_send_control_characters_to_the_terminal() {
     (series.x_unit, series.y_unit) = (evil.to_owned(), evil.to_owned());
     record.outcome = Outcome::Failed { message: evil.to_owned() };
     record.program.commit = evil.to_owned();
-    let text = terminal(&record, PLAIN);
-    let bad: Vec<&str> = text.lines().filter(|line| line.chars().any(char::is_control)).collect();
-    assert!(bad.is_empty(), "{bad:?}");
-    assert!(terminal(&record, ASCII).is_ascii());
+    for detail in [Detail::Summary, Detail::Full] {
+        let text = terminal(&record, detail, PLAIN);
+        let control = |line: &&str| line.chars().any(char::is_control);
+        let bad: Vec<&str> = text.lines().filter(control).collect();
+        assert!(bad.is_empty(), "{bad:?}");
+        assert!(terminal(&record, detail, ASCII).is_ascii());
+    }
 }

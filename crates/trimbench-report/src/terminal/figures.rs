@@ -1,0 +1,253 @@
+//! The figures of one session: a line each, and percentiles as a matrix.
+
+use trimbench_results::{Figure, Session};
+
+use super::headlines::{common_level, interval, interval_name, verdict};
+use super::notes::Notes;
+use crate::grid::{Column, GAP, Grid};
+use crate::number::{Scale, quantity};
+use crate::style::Style;
+
+#[cfg(test)]
+mod tests;
+
+/// Blanks before the rows below a subheading.
+const INDENT: usize = 2;
+/// Blanks before a remark that has no room beside its figure.
+const REMARK_INDENT: usize = 4;
+/// The header of the remarks.
+const REMARK: &str = "remark";
+/// What titles say of the share that a percentile is of, and how a matrix says it.
+const VIEWS: [(&str, &str); 2] =
+    [("of accesses", "per access"), ("of the time in accesses", "by time spent")];
+
+/// What the id of a percentile says: `weighted-p99.9-placebo`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Percentile<'a> {
+    /// What it is a percentile of, `weighted`.
+    view: &'a str,
+    /// `p99.9`.
+    name: &'a str,
+    /// The same in percent, in [0, 100].
+    percent: f64,
+    /// After what, `placebo`; empty if the id ends with the percentile.
+    suffix: &'a str,
+}
+
+/// One line of a matrix.
+struct Line<'a> {
+    view: &'a str,
+    suffix: &'a str,
+    title: String,
+    figures: Vec<(Percentile<'a>, &'a Figure)>,
+}
+
+/// All figures of a session, the headline first.
+pub(super) fn figures(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
+    let mut ordered: Vec<&Figure> = session.figures.iter().collect();
+    ordered.sort_by_key(|figure| !figure.headline);
+    let (matrix, rows): (Vec<&Figure>, Vec<&Figure>) =
+        ordered.into_iter().partition(|figure| in_matrix(figure));
+    let mut lines = Vec::new();
+    if !rows.is_empty() {
+        lines.extend(table(&rows, notes, style));
+    }
+    if !matrix.is_empty() {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.extend(percentiles(&matrix, notes, style));
+    }
+    lines
+}
+
+/// A figure a line; neighbours whose titles end alike stand below that end.
+fn table(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<String> {
+    let level = common_level(figures.iter().copied());
+    let remarks: Vec<String> = figures.iter().map(|figure| remark(figure, notes)).collect();
+    // First without remarks, to see how many of them have room.
+    let plain = fill(figures, &vec![None; figures.len()], level);
+    let room = style.columns().saturating_sub(plain.natural_width() + GAP);
+    let beside = |remark: &String| room >= REMARK.len() && remark.chars().count() <= room;
+    let placed: Vec<Option<(bool, String)>> = remarks
+        .iter()
+        .map(|remark| (!remark.is_empty()).then(|| (beside(remark), remark.clone())))
+        .collect();
+    fill(figures, &placed, level).render(style)
+}
+
+/// The rows, each with its remark beside it (`true`) or below.
+fn fill(figures: &[&Figure], remarks: &[Option<(bool, String)>], level: Option<f64>) -> Grid {
+    let column = remarks.iter().flatten().any(|(beside, _)| *beside);
+    let mut grid = Grid::new(columns(level, column));
+    let mut open: Option<&str> = None;
+    for (index, (figure, remark)) in figures.iter().zip(remarks).enumerate() {
+        let near = [index.checked_sub(1), Some(index + 1)];
+        let mut near = near.into_iter().flatten().filter_map(|near| figures.get(near));
+        let tail = ending(figure).filter(|tail| near.any(|near| ending(near) == Some(tail)));
+        if let Some(tail) = tail.filter(|tail| open != Some(*tail)) {
+            grid.span(0, format!("{tail}:"));
+        }
+        open = tail;
+        let title = match tail.and_then(|tail| figure.title.strip_suffix(tail)) {
+            Some(title) => format!("{:INDENT$}{}", "", title.trim_end_matches(", ")),
+            None => figure.title.clone(),
+        };
+        let ends = figure.interval.map_or([0.0; 2], |interval| [interval.low, interval.high]);
+        let scale = Scale::for_values(&[figure.value, ends[0], ends[1]], &figure.unit);
+        let mut cells = vec![title, scale.print(figure.value), scale.unit.clone()];
+        cells.push(interval(figure, level, |end| scale.print(end)));
+        cells.push(figure.n.to_string());
+        match remark {
+            Some((true, remark)) => {
+                cells.push(remark.clone());
+                grid.row(cells);
+            }
+            Some((false, remark)) => {
+                grid.row(cells);
+                grid.span(REMARK_INDENT, remark.clone());
+            }
+            None => grid.row(cells),
+        }
+    }
+    grid
+}
+
+fn columns(level: Option<f64>, remarks: bool) -> Vec<Column> {
+    let mut columns = vec![Column::text("figure"), Column::number("value"), Column::close("")];
+    columns.extend([Column::number(&interval_name(level)), Column::number("n")]);
+    columns.extend(remarks.then(|| Column::text(REMARK)));
+    columns
+}
+
+/// The verdict, and where to read what limits the figure.
+fn remark(figure: &Figure, notes: &Notes) -> String {
+    let marks = notes.marks(&figure.caveats);
+    let note = if marks.is_empty() { marks } else { format!("note {marks}") };
+    let parts = [verdict(figure), note];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+/// What stands behind the title's last comma: `1GiB deleted`.
+fn ending(figure: &Figure) -> Option<&str> {
+    figure.title.rsplit_once(", ").map(|(_, tail)| tail)
+}
+
+/// Whether the figure stands in the matrix: a percentile of which nothing but the value is known.
+fn in_matrix(figure: &Figure) -> bool {
+    let plain = figure.interval.is_none() && figure.verdict.is_none() && !figure.headline;
+    plain && Percentile::parse(&figure.id).is_some()
+}
+
+/// Percentiles of one kind in a line, in ascending order.
+fn percentiles(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<String> {
+    let matrix = matrix(figures);
+    let mut names: Vec<Percentile> = matrix
+        .iter()
+        .flat_map(|line| line.figures.iter().map(|(percentile, _)| *percentile))
+        .collect();
+    names.sort_by(|a, b| a.percent.total_cmp(&b.percent));
+    names.dedup_by(|a, b| a.name == b.name);
+    let common = common_words(&matrix);
+    let title = match common.trim_end_matches([' ', ',']) {
+        "" => "percentiles".to_owned(),
+        common => format!("{common} {}", style.ellipsis()),
+    };
+    let marks: Vec<String> = matrix.iter().map(|line| line.marks(notes)).collect();
+    let marked = marks.iter().any(|marks| !marks.is_empty());
+    let mut columns = vec![Column::text(&title)];
+    columns.extend(names.iter().map(|percentile| Column::number(percentile.name)));
+    columns.push(Column::number("n"));
+    columns.extend(marked.then(|| Column::text("note")));
+    let mut grid = Grid::new(columns);
+    for (line, marks) in matrix.iter().zip(marks) {
+        let mut cells = vec![line.title[common.len()..].to_owned()];
+        cells.extend(names.iter().map(|percentile| line.cell(percentile.name)));
+        cells.extend([line.n(), marks]);
+        grid.row(cells);
+    }
+    grid.render(style)
+}
+
+/// The lines in the order of their first figures.
+fn matrix<'a>(figures: &[&'a Figure]) -> Vec<Line<'a>> {
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    for figure in figures {
+        let Some(percentile) = Percentile::parse(&figure.id) else { continue };
+        let (view, suffix) = (percentile.view, percentile.suffix);
+        let same = |line: &&mut Line| (line.view, line.suffix) == (view, suffix);
+        if let Some(line) = lines.iter_mut().find(same) {
+            line.figures.push((percentile, figure));
+        } else {
+            let title = without_percentile(&figure.title, percentile.name);
+            lines.push(Line { view, suffix, title, figures: vec![(percentile, *figure)] });
+        }
+    }
+    lines
+}
+
+/// The title without the percentile's name: `response time after a deletion, per access`.
+fn without_percentile(title: &str, name: &str) -> String {
+    for (phrase, short) in VIEWS {
+        if let Some(start) = title.strip_suffix(&format!("{name} {phrase}")) {
+            return format!("{start}{short}");
+        }
+    }
+    let words: Vec<&str> = title.split_whitespace().filter(|word| *word != name).collect();
+    words.join(" ").trim_end_matches(',').to_owned()
+}
+
+/// The whole words with which the titles of all lines begin, with the blank behind them; nothing
+/// for a single line.
+fn common_words(lines: &[Line]) -> String {
+    let [first, rest @ ..] = lines else { return String::new() };
+    let words = first.title.split_inclusive(' ').filter(|word| word.ends_with(' '));
+    let mut common = String::new();
+    for word in words {
+        let longer = format!("{common}{word}");
+        if rest.is_empty() || !rest.iter().all(|line| line.title.starts_with(&longer)) {
+            break;
+        }
+        common = longer;
+    }
+    common
+}
+
+impl<'a> Percentile<'a> {
+    /// `VIEW-pNN`, `VIEW-pNN.N`, and the same with `-SUFFIX`; `None` for everything else.
+    fn parse(id: &'a str) -> Option<Self> {
+        id.match_indices("-p").find_map(|(at, _)| {
+            let (view, rest) = (&id[..at], &id[at + 1..]);
+            let (name, suffix) = rest.split_once('-').unwrap_or((rest, ""));
+            let digits = name.strip_prefix('p')?;
+            let number = |digits: &str| {
+                !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit())
+            };
+            let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+            let percent = digits.parse::<f64>().ok().filter(|percent| *percent <= 100.0)?;
+            let sound = !view.is_empty() && number(whole) && number(fraction);
+            sound.then_some(Self { view, name, percent, suffix })
+        })
+    }
+}
+
+impl Line<'_> {
+    /// The value of this percentile; `-` if it was not computed.
+    fn cell(&self, name: &str) -> String {
+        let found = self.figures.iter().find(|(percentile, _)| percentile.name == name);
+        found.map_or("-".to_owned(), |(_, figure)| quantity(figure.value, &figure.unit))
+    }
+
+    /// The observations behind the line, from the least to the most where they differ.
+    fn n(&self) -> String {
+        let n = || self.figures.iter().map(|(_, figure)| figure.n);
+        match (n().min().unwrap_or(0), n().max().unwrap_or(0)) {
+            (least, most) if least == most => least.to_string(),
+            (least, most) => format!("{least} to {most}"),
+        }
+    }
+
+    fn marks(&self, notes: &Notes) -> String {
+        notes.marks(self.figures.iter().flat_map(|(_, figure)| &figure.caveats))
+    }
+}

@@ -1,0 +1,109 @@
+//! What a run of several sessions says of each in a line or two: its largest deletion, its target.
+
+use trimbench_results::{RunRecord, Series, Session};
+
+use super::headlines::Group;
+use super::names::label;
+use super::{PICTURED, deleted, largest_deletion};
+use crate::chart::Strips;
+use crate::grid::GAP;
+use crate::number::quantity;
+use crate::style::Style;
+
+/// One curve with its frame.
+struct Row<'a> {
+    name: String,
+    series: &'a Series,
+    longest: String,
+    /// When what was deleted, on the curve's axis, and in words.
+    mark: (f64, String),
+}
+
+/// The largest deletion of every session of the group, on common axes, with its moment marked.
+pub(super) fn pictures(record: &RunRecord, group: &Group, style: Style) -> Vec<String> {
+    let room = style.columns() / 3;
+    let rows: Vec<Row> =
+        group.sessions().filter_map(|session| row(record, session, room, style)).collect();
+    let length = |text: &String| text.chars().count();
+    let names = rows.iter().map(|row| length(&row.name)).max().unwrap_or(0);
+    let longest = rows.iter().map(|row| length(&row.longest)).fold("longest".len(), usize::max);
+    let width = style.columns().saturating_sub(names + longest + 2 * GAP).max(1);
+    let curves: Vec<&Series> = rows.iter().map(|row| row.series).collect();
+    let Some(strips) = Strips::of(&curves, width, style.unicode) else { return Vec::new() };
+    let line = |name: &str, curve: &str, value: &str| {
+        let line = format!("{name:names$}{:GAP$}{curve:width$}{:GAP$}{value:>longest$}", "", "");
+        line.trim_end().chars().take(style.columns()).collect::<String>()
+    };
+    let scale = format!(
+        "Largest deletion: longest response time per column, a step up is {} times longer",
+        strips.factor
+    );
+    let unit = rows.first().map_or("", |row| row.series.x_unit.as_str());
+    let mut lines = vec![String::new()];
+    lines.extend(style.labelled("", 0, &scale));
+    lines.push(line("", &strips.axis(&style.clean(unit)), "longest"));
+    for (index, (row, curve)) in rows.iter().zip(&strips.lines).enumerate() {
+        lines.push(line(&row.name, curve, &row.longest));
+        // One mark below all neighbours that share it.
+        let shared = rows.get(index + 1).is_some_and(|next| next.mark.1 == row.mark.1);
+        if let (false, Some(column)) = (shared, strips.column(row.mark.0)) {
+            lines.push(line("", &strips.mark(column, &row.mark.1, style), ""));
+        }
+    }
+    lines
+}
+
+/// One line for each target, and the state once if all were in the same.
+pub(super) fn targets(record: &RunRecord, style: Style) -> Vec<String> {
+    let sessions = &record.sessions;
+    let [first, ..] = sessions.as_slice() else { return Vec::new() };
+    let common = sessions.iter().all(|session| session.state == first.state);
+    let name = |session: &Session| style.cut_middle(&label(record, session), style.columns() / 3);
+    let names: Vec<String> = sessions.iter().map(name).collect();
+    let indent = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) + GAP;
+    let mut lines = vec![String::new(), style.heading("Targets")];
+    for (session, name) in sessions.iter().zip(&names) {
+        let mut parts = vec![kind(session)];
+        if !common {
+            parts.push(session.state.clone());
+        }
+        let identity = &session.target.identity;
+        // What a drive is in words says more than hashes and serial numbers.
+        let summary = identity.get("summary").cloned().into_iter();
+        let others = identity.iter().filter(|(key, value)| {
+            *key != "summary" && !session.target.name.contains(value.as_str())
+        });
+        parts.extend(summary.chain(others.map(|(key, value)| format!("{key} {value}"))));
+        let room = style.columns().saturating_sub(indent);
+        let text = style.cut(&parts.join("; "), room);
+        lines.push(format!("{name:indent$}{text}").trim_end().to_owned());
+    }
+    if common {
+        lines.extend(style.labelled("", 0, &format!("State of all: {}", first.state)));
+    }
+    lines
+}
+
+/// The kind, and how much of an emulated drive is not known from sources.
+fn kind(session: &Session) -> String {
+    let kind = &session.target.kind;
+    let Some(provenance) = session.target.provenance else { return kind.clone() };
+    let values = provenance.sourced + provenance.fitted + provenance.assumed;
+    let fitted = match provenance.fitted {
+        0 => String::new(),
+        fitted => format!(", {fitted} fitted"),
+    };
+    format!("{kind}, {} of {values} values assumed{fitted}", provenance.assumed)
+}
+
+fn row<'a>(record: &RunRecord, session: &'a Session, room: usize, style: Style) -> Option<Row<'a>> {
+    let step = largest_deletion(session)?;
+    let series = &step.series[PICTURED];
+    let longest = series.y.iter().flatten().copied().max_by(f64::total_cmp)?;
+    Some(Row {
+        name: style.cut_middle(&label(record, session), room),
+        series,
+        longest: style.cut(&quantity(longest, &series.y_unit), room),
+        mark: deleted(step),
+    })
+}

@@ -1,0 +1,155 @@
+//! Bad input: a clear error that names the thing and what to do, the right exit code, and nothing
+//! measured before is lost.
+
+use tempfile::tempdir;
+
+use super::{code, small, stderr, stdout, trimbench};
+
+/// Runs the arguments and checks the exit code and that stderr holds every one of `expected`.
+fn check(arguments: &[&str], exit: i32, expected: &[&str]) {
+    let folder = tempdir().unwrap();
+    let output = trimbench(folder.path(), arguments);
+    let errors = stderr(&output);
+    assert_eq!(code(&output), Some(exit), "{arguments:?}: {errors}");
+    for text in expected {
+        assert!(errors.contains(text), "{arguments:?}: no `{text}` in: {errors}");
+    }
+    assert!(!folder.path().join("trimbench-runs").exists(), "{arguments:?} left a run behind");
+}
+
+#[test]
+fn wrong_names_are_named_with_the_nearest_right_one() {
+    check(&["run", "delete-stal"], 2, &["no method `delete-stal`", "did you mean `delete-stall`?"]);
+    check(&["run", "--preset", "quik"], 2, &["no preset `quik`", "did you mean `quick`?"]);
+    check(&["run", "--set", "windw=1s"], 2, &["no option `windw`", "did you mean `window`?"]);
+    check(&["run", "--target", "sim:vendr2"], 2, &["no profile `vendr2`", "`vendor2`"]);
+    check(&["run", "--target", "vendor2"], 2, &["did you mean `sim:vendor2`?"]);
+    check(&["run", "--limit", "stuter=1s/GB"], 2, &["stuter", "did you mean `stutter`?"]);
+    check(&["list", "profiles", "--explain", "vendor"], 2, &["no profile `vendor`"]);
+    check(&["run", "--outptu", "x"], 2, &["--outptu", "--output"]);
+}
+
+#[test]
+fn wrong_values_say_what_would_be_right() {
+    check(&["run", "--set", "window"], 2, &["is not `KEY=VALUE`", "window=10s"]);
+    check(&["run", "--set", "window=10"], 2, &["option `window`", "no unit"]);
+    check(&["run", "--set", "window=9h"], 2, &["out of range", "3600s", "hint:"]);
+    check(&["run", "--set", "mode=burn"], 2, &["`burn` is not one of unlink"]);
+    check(&["run", "--set", "sizes="], 2, &["option `sizes`"]);
+    check(&["run", "--set", "window=1s", "--set", "window=2s"], 2, &["given twice"]);
+    check(&["run", "--limit", "stutter"], 2, &["`stutter` is not a limit"]);
+    check(&["run", "--seed", "minus"], 2, &["--seed"]);
+}
+
+#[test]
+fn absurd_capacities_are_refused_before_anything_is_made() {
+    check(&["run", "--capacity", "0"], 2, &["capacity 0B is too small", "larger `--capacity`"]);
+    check(&["run", "--capacity", "1000TiB"], 2, &["16TiB", "smaller `--capacity`"]);
+    check(&["run", "--capacity", "16TiB"], 2, &["smaller `--capacity`"]);
+    check(&["run", "--capacity", "16G"], 2, &["GiB"]);
+}
+
+#[test]
+fn unsuitable_targets_are_refused_with_code_3() {
+    check(&["run", "--target", "/nowhere/at/all"], 3, &["`/nowhere/at/all` does not exist"]);
+    check(&["run", "--target", "/proc/self/exe"], 3, &["is not a directory"]);
+    check(
+        &["run", "--target", "sim:vendor2,capacity=1GiB", "--set", "sizes=4GiB"],
+        3,
+        &["it needs 5GiB and there are 1GiB"],
+    );
+}
+
+#[test]
+fn a_record_that_is_no_record_is_refused_with_advice() {
+    let folder = tempdir().unwrap();
+    let run = folder.path().join("run");
+    std::fs::create_dir(&run).unwrap();
+    let good = trimbench(folder.path(), &small(&["--target", "sim:vendor2", "--output", "good"]));
+    assert_eq!(code(&good), Some(0), "{}", stderr(&good));
+    let text = std::fs::read_to_string(folder.path().join("good/run.json")).unwrap();
+    for (broken, expected) in [
+        (String::new(), "cut off"),
+        (text[..text.len() / 2].to_owned(), "cut off"),
+        (text.replacen("\"schema\": 1", "\"schema\": 99", 1), "99"),
+        ("{\"hello\": 1}\n".to_owned(), "not a run record"),
+    ] {
+        std::fs::write(run.join("run.json"), &broken).unwrap();
+        for arguments in [["report", "run"], ["run", "--resume=run"]] {
+            let output = trimbench(folder.path(), &arguments);
+            assert_eq!(code(&output), Some(2), "{expected}: {}", stderr(&output));
+            assert!(stderr(&output).contains(expected), "{expected}: {}", stderr(&output));
+            assert!(stderr(&output).contains("hint:"), "{expected}: {}", stderr(&output));
+        }
+        assert_eq!(
+            std::fs::read_to_string(run.join("run.json")).unwrap(),
+            broken,
+            "left as it was"
+        );
+    }
+    let output = trimbench(folder.path(), &["report", "nowhere"]);
+    assert_eq!(code(&output), Some(2));
+    assert!(stderr(&output).contains("nowhere/run.json"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_run_directory_with_something_in_it_is_not_touched() {
+    let folder = tempdir().unwrap();
+    std::fs::write(folder.path().join("precious"), "data").unwrap();
+    let output = trimbench(folder.path(), &small(&["--output", "."]));
+    assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("not empty"), "{}", stderr(&output));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_run_directory_that_cannot_be_made_is_an_error_before_the_run() {
+    let folder = tempdir().unwrap();
+    std::fs::write(folder.path().join("file"), "data").unwrap();
+    let output = trimbench(folder.path(), &small(&["--output", "file/run"]));
+    assert_eq!(code(&output), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cannot make the run directory"), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "");
+}
+
+#[test]
+fn a_drive_that_fails_midway_keeps_what_was_measured_before() {
+    let folder = tempdir().unwrap();
+    let target = "sim:generic-nvme-tlc,eio-from=20s";
+    let output = trimbench(folder.path(), &small(&["--target", target, "--output", "run"]));
+    assert_eq!(code(&output), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("EIO"), "{}", stderr(&output));
+    let record = super::record(folder.path(), "run");
+    assert!(matches!(record.outcome, trimbench_results::Outcome::Failed { .. }));
+    let steps = &record.sessions[0].steps;
+    assert!(steps.len() >= 2 && steps.len() < 17, "{} steps", steps.len());
+    let report = trimbench(folder.path(), &["report", "run"]);
+    assert!(stdout(&report).contains("EIO"), "{}", stdout(&report));
+}
+
+#[test]
+fn a_profile_file_with_a_mistake_is_named_with_the_place() {
+    let folder = tempdir().unwrap();
+    let good = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../profiles/generic-sata-tlc.toml"
+    ))
+    .unwrap();
+    let check = |from: &str, to: &str, expected: &str| {
+        let text = good.replacen(from, to, 1);
+        assert_ne!(text, good);
+        std::fs::write(folder.path().join("drive.toml"), text).unwrap();
+        let output = trimbench(folder.path(), &small(&["--target", "sim:./drive.toml"]));
+        assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+        for text in ["./drive.toml", expected] {
+            assert!(stderr(&output).contains(text), "no `{text}` in {}", stderr(&output));
+        }
+    };
+    check("write_buffer =", "write_bufer =", "write_bufer");
+    check("\"60us\"", "\"60\"", "no unit");
+    check("channels = { value = 8", "channels = { value = 0", "channels");
+    std::fs::write(folder.path().join("drive.toml"), good).unwrap();
+    let arguments = small(&["--target", "sim:./drive.toml", "--output", "run"]);
+    let output = trimbench(folder.path(), &arguments);
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+}

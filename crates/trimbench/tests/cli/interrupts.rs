@@ -1,0 +1,99 @@
+//! Ctrl-C, kill -9 and resume.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::tempdir;
+use trimbench_results::Outcome;
+
+use super::{code, command, record, stderr, trimbench};
+
+/// A run of about three seconds.
+const LONG: [&str; 4] = ["run", "--preset", "published", "--output"];
+
+/// Starts the long run into `run`.
+fn start(folder: &Path, run: &str) -> Child {
+    let arguments = [&LONG[..], &[run]].concat();
+    let mut command = command(folder, &arguments);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Waits until the record in `run` holds at least `sessions` sessions with a step in the last.
+fn wait_for_steps(folder: &Path, run: &str, sessions: usize, child: &mut Child) {
+    loop {
+        let json = std::fs::read(folder.join(run).join("run.json")).unwrap_or_default();
+        if let Ok(record) = trimbench_results::RunRecord::from_json(&json)
+            && record.sessions.len() >= sessions
+            && record.sessions.last().is_some_and(|session| !session.steps.is_empty())
+        {
+            return;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "the run ended before it was interrupted");
+        std::thread::yield_now();
+    }
+}
+
+fn signal(child: &Child, signal: &str) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+fn bytes(folder: &Path, run: &str) -> Vec<u8> {
+    std::fs::read(folder.join(run).join("run.json")).unwrap()
+}
+
+#[test]
+fn an_interrupted_run_is_kept_and_resumes_to_the_same_bytes() {
+    let folder = tempdir().unwrap();
+    let whole = trimbench(folder.path(), &[&LONG[..], &["whole"]].concat());
+    assert_eq!(code(&whole), Some(0), "{}", stderr(&whole));
+    for (run, kind, sessions) in [("int", "-INT", 2), ("term", "-TERM", 1), ("kill", "-KILL", 2)] {
+        let mut child = start(folder.path(), run);
+        wait_for_steps(folder.path(), run, sessions, &mut child);
+        signal(&child, kind);
+        let status = child.wait().unwrap();
+        let kept = record(folder.path(), run);
+        if kind == "-KILL" {
+            assert_eq!(kept.outcome, Outcome::Running, "it had no time to say more");
+        } else {
+            assert_eq!(status.code(), Some(130), "{kind}");
+            assert_eq!(kept.outcome, Outcome::Interrupted, "{kind}");
+        }
+        assert!(kept.sessions.len() >= sessions && !kept.sessions.iter().all(|s| s.finished));
+        let resumed = trimbench(folder.path(), &["run", "--resume", run]);
+        assert_eq!(code(&resumed), Some(0), "{}", stderr(&resumed));
+        let equal = bytes(folder.path(), run) == bytes(folder.path(), "whole");
+        assert!(equal, "{kind}: a resumed run equals an uninterrupted one");
+    }
+}
+
+#[test]
+fn the_report_of_an_interrupted_run_shows_what_there_is() {
+    let folder = tempdir().unwrap();
+    let mut child = start(folder.path(), "run");
+    wait_for_steps(folder.path(), "run", 2, &mut child);
+    signal(&child, "-INT");
+    child.wait().unwrap();
+    let report = trimbench(folder.path(), &["report", "run"]);
+    let text = super::stdout(&report);
+    assert!(text.contains("interrupted"), "{text}");
+    assert!(text.contains("generic-sata-tlc"), "{text}");
+}
+
+#[test]
+fn a_resume_by_another_version_is_refused() {
+    let folder = tempdir().unwrap();
+    let mut child = start(folder.path(), "run");
+    wait_for_steps(folder.path(), "run", 1, &mut child);
+    signal(&child, "-INT");
+    child.wait().unwrap();
+    let path = folder.path().join("run/run.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let at = text.find("\"commit\": \"").unwrap() + "\"commit\": \"".len();
+    let other = format!("{}0000{}", &text[..at], &text[at..]);
+    std::fs::write(&path, &other).unwrap();
+    let output = trimbench(folder.path(), &["run", "--resume", "run"]);
+    assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("begun by commit 0000"), "{}", stderr(&output));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), other, "left as it was");
+}

@@ -1,0 +1,59 @@
+//! The command line as a user meets it: what it prints, what it keeps, how it ends.
+//!
+//! These tests need neither root nor a device: they run emulated drives, and directories of their
+//! own where the file system below allows it.
+
+mod errors;
+mod interrupts;
+mod runs;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use trimbench_results::RunRecord;
+
+/// The program with these arguments, in `folder`, without the environment's wishes about colour.
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trimbench"));
+    command.args(arguments).current_dir(folder);
+    command.env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8");
+    command
+}
+
+fn trimbench(folder: &Path, arguments: &[&str]) -> Output {
+    command(folder, arguments).output().expect("the program was built")
+}
+
+fn code(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A small, quick session on one emulated drive.
+const SMALL: [&str; 8] = [
+    "run",
+    "delete-stall",
+    "--capacity",
+    "1GiB",
+    "--set",
+    "sizes=16MiB,32MiB,64MiB",
+    "--set",
+    "span=64MiB",
+];
+
+/// The arguments of [`SMALL`] with more behind them.
+fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    SMALL.iter().chain(more).copied().collect()
+}
+
+fn record(folder: &Path, run: &str) -> RunRecord {
+    let bytes = std::fs::read(folder.join(run).join("run.json")).expect("a run keeps its record");
+    RunRecord::from_json(&bytes).expect("a kept record is readable")
+}
