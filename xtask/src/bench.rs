@@ -8,6 +8,7 @@ mod ssd;
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::num::NonZero;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -29,6 +30,19 @@ pub struct Bench {
 
 /// Every benchmark.
 pub const BENCHES: [Bench; 1] = [ssd::BENCH];
+
+/// What the user asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wish<'a> {
+    /// A benchmark; all without.
+    pub name: Option<&'a str>,
+    /// Parameters small enough for CI.
+    pub small: bool,
+    /// How often each side of each case is measured, at least once; else 5 times, small ones 3.
+    pub repetitions: Option<NonZero<usize>>,
+    /// The lines of the history on standard output in place of the table.
+    pub json: bool,
+}
 
 /// What a benchmark is given.
 #[derive(Clone, Copy, Debug)]
@@ -108,9 +122,10 @@ struct Line<'a> {
     command: &'a str,
 }
 
-/// Runs one benchmark or all, prints a table, and appends to `bench.ndjson` beside cargo's
+/// Runs one benchmark or all, prints what was measured, and appends to `bench.ndjson` beside cargo's
 /// products. A benchmark that lacks its peer is skipped with a message, which is no failure.
-pub fn run(repository: &Repository, name: Option<&str>, small: bool) -> Result<bool> {
+pub fn run(repository: &Repository, wish: &Wish<'_>) -> Result<bool> {
+    let Wish { name, small, json, .. } = *wish;
     let chosen: Vec<&Bench> =
         BENCHES.iter().filter(|bench| name.is_none_or(|name| name == bench.name)).collect();
     if chosen.is_empty() {
@@ -119,14 +134,16 @@ pub fn run(repository: &Repository, name: Option<&str>, small: bool) -> Result<b
     }
     let (repetitions, limit) =
         if small { (3, Duration::from_secs(60)) } else { (5, Duration::from_secs(600)) };
+    let repetitions = wish.repetitions.map_or(repetitions, NonZero::get);
     let context = Context { repository, small, repetitions, limit };
     let commit = repository.state()?.label();
     for bench in chosen {
         match timed(&format!("bench {}", bench.name), || (bench.run)(&context)).0? {
             Measured::Cases(cases) => {
-                print!("{}", table(bench, &cases));
+                let lines = lines(bench, &cases, &commit)?;
+                print!("{}", if json { lines.clone() } else { table(bench, &cases) });
                 let history = repository.target().join("bench.ndjson");
-                append(&history, &lines(bench, &cases, &commit)?)?;
+                append(&history, &lines)?;
                 println!("appended to {}", repository.relative(&history));
             }
             Measured::Skipped(reason) => println!("bench {}: skipped: {reason}", bench.name),

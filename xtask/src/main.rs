@@ -1,6 +1,7 @@
 //! `cargo xtask`: everything a contributor or CI does with this repository, as one program.
 #![expect(clippy::print_stderr, reason = "a program reports to its user")]
 
+use std::num::NonZero;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -42,6 +43,12 @@ enum Step {
         /// Parameters small enough for CI
         #[arg(long)]
         small: bool,
+        /// How often each side of each case is measured
+        #[arg(long, value_name = "N")]
+        repetitions: Option<NonZero<usize>>,
+        /// A line of JSON for each side of each case, in place of the table
+        #[arg(long)]
+        json: bool,
     },
     /// Measure the project's claims again: one JSON line for each figure, and docs/evidence
     Evidence {
@@ -84,7 +91,10 @@ fn run(step: Step) -> Result<bool> {
         Step::Ci => ci::run(&repository),
         Step::Tidy => tidy::run(&repository),
         Step::Docs { check } => docs::run(&repository, check),
-        Step::Bench { name, small } => bench::run(&repository, name.as_deref(), small),
+        Step::Bench { name, small, repetitions, json } => {
+            let wish = bench::Wish { name: name.as_deref(), small, repetitions, json };
+            bench::run(&repository, &wish)
+        }
         Step::Evidence { id, short, fresh } => {
             let wish = evidence::Wish { id: id.as_deref(), short, fresh };
             evidence::run(&repository, &wish)

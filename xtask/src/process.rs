@@ -13,7 +13,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, kill_process, kill_process_group};
+
+pub use rustix::process::Signal;
 
 use crate::steps::{Deadline, seconds};
 
@@ -78,7 +80,30 @@ pub fn interrupted() -> bool {
 /// Runs `command` on this program's own output, to `deadline` if there is one.
 pub fn run(command: &mut Command, deadline: Option<Deadline>) -> Result<Ended> {
     let mut child = spawn(command)?;
-    wait(&mut child, deadline)
+    wait(&mut child, deadline, |_| {})
+}
+
+/// As [`run`], and sends the child `signal`, once, as soon as `when` holds. An error if it ended
+/// before that.
+pub fn run_signalled(
+    command: &mut Command,
+    deadline: Option<Deadline>,
+    signal: Signal,
+    when: impl Fn() -> bool,
+) -> Result<Ended> {
+    let shown = show(command);
+    let mut child = spawn(command)?;
+    let mut sent = false;
+    let ended = wait(&mut child, deadline, |child| {
+        if !sent && when() {
+            // The child is not reaped yet, so its number is still its own, ended or not.
+            sent = kill_process(Pid::from_child(child), signal).is_ok();
+        }
+    })?;
+    if ended.status.is_some() && !sent {
+        bail!("`{shown}` {} before it could be sent a signal", ended.describe());
+    }
+    Ok(ended)
 }
 
 /// As [`run`], and an error unless it ends well.
@@ -101,7 +126,7 @@ pub fn run_lines(
     forward(child.stdout.take().expect("stdout is piped"), Stream::Output, sender.clone());
     forward(child.stderr.take().expect("stderr is piped"), Stream::Error, sender);
     let watch = thread::scope(|scope| {
-        let waiter = scope.spawn(|| wait(&mut child, deadline));
+        let waiter = scope.spawn(|| wait(&mut child, deadline, |_| {}));
         while let Some((stream, text)) = next_line(&lines, || waiter.is_finished()) {
             line(stream, &text);
         }
@@ -145,7 +170,12 @@ fn spawn(command: &mut Command) -> Result<Child> {
     child.with_context(|| format!("start `{shown}`"))
 }
 
-fn wait(child: &mut Child, deadline: Option<Deadline>) -> Result<Ended> {
+/// Waits for the end; `look` is called with the running child every few milliseconds.
+fn wait(
+    child: &mut Child,
+    deadline: Option<Deadline>,
+    mut look: impl FnMut(&Child),
+) -> Result<Ended> {
     let start = Instant::now();
     loop {
         if let Some(status) = child.try_wait().context("wait for a child process")? {
@@ -159,6 +189,7 @@ fn wait(child: &mut Child, deadline: Option<Deadline>) -> Result<Ended> {
             end_group(child)?;
             return Ok(Ended { status: None, elapsed: start.elapsed() });
         }
+        look(child);
         thread::sleep(POLL);
     }
 }

@@ -30,8 +30,6 @@ pub enum Caveat {
     TooFewPoints,
     /// The file was scattered over many extents; each is a discard of its own.
     Fragmented,
-    /// Commands failed during the measurement.
-    CommandsFailed,
     /// The placebo itself stalled; the baseline is unsteady.
     UnsteadyBaseline,
     /// Nothing was deleted: every deletion was a placebo, on request.
@@ -58,7 +56,7 @@ const fn text(
     Text { caveat, id, meaning, advice }
 }
 
-const TABLE: [Text; 17] = [
+const TABLE: [Text; 16] = [
     text(Caveat::DebugBuild, "debug-build", "built without optimisation", "build with `--release`"),
     text(
         Caveat::Emulated,
@@ -76,13 +74,13 @@ const TABLE: [Text; 17] = [
         Caveat::DiscardsIncomplete,
         "discards-incomplete",
         "not all freed bytes were discarded before the window closed",
-        "give a longer `--window`, or find out what holds the discards back",
+        "give a longer window (`--set window=…`), or find out what holds the discards back",
     ),
     text(
         Caveat::NoDiscard,
         "no-discard",
         "the filesystem sent no discards for the deleted files",
-        "mount with `-o discard`, or use `--mode trim` to measure fstrim",
+        "mount with `-o discard`, or measure fstrim with `--set mode=trim`",
     ),
     text(
         Caveat::OtherLoad,
@@ -94,13 +92,13 @@ const TABLE: [Text; 17] = [
         Caveat::WindowTooShort,
         "window-too-short",
         "the stall had not ended when the window closed; the figure is a lower bound",
-        "give a longer `--window`",
+        "give a longer window: `--set window=…`",
     ),
     text(
         Caveat::LateSchedule,
         "late-schedule",
         "this machine issued the load late",
-        "lower `--rate`, or give the machine less other work",
+        "lower the rate (`--set rate=…`), or give the machine less other work",
     ),
     text(
         Caveat::NotAPhysicalSsd,
@@ -133,12 +131,6 @@ const TABLE: [Text; 17] = [
         "use an emptier filesystem",
     ),
     text(
-        Caveat::CommandsFailed,
-        "commands-failed",
-        "commands failed during the measurement",
-        "look into the kernel's log for errors of this device",
-    ),
-    text(
         Caveat::UnsteadyBaseline,
         "unsteady-baseline",
         "deleting an empty file stalled the load too, and unevenly",
@@ -148,13 +140,13 @@ const TABLE: [Text; 17] = [
         Caveat::PlaceboOnly,
         "placebo-only",
         "nothing was deleted: this run measures the method's own noise",
-        "leave out `--placebo-only` to measure deletions",
+        "leave out `--set placebo-only=yes` to measure deletions",
     ),
     text(
         Caveat::PlantedFault,
         "planted-fault",
         "faults were planted on request: this run tests the method, not the drive",
-        "leave out `--fault` to measure the drive",
+        "leave out the faults in `--target` to measure the drive",
     ),
 ];
 
@@ -188,11 +180,7 @@ impl Caveat {
     pub fn invalidates(self) -> bool {
         matches!(
             self,
-            Self::DiscardsIncomplete
-                | Self::NoDiscard
-                | Self::WindowTooShort
-                | Self::CommandsFailed
-                | Self::LateSchedule
+            Self::DiscardsIncomplete | Self::NoDiscard | Self::WindowTooShort | Self::LateSchedule
         )
     }
 }

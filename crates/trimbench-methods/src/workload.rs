@@ -146,9 +146,10 @@ impl<A: Area> Workload for OpenLoop<A> {
     fn completed(&mut self, _: &A::Command, _: Instant) {}
 }
 
-/// A serial paced probe: one access outstanding, the next one `interval` after the start of the
-/// last, or as soon as that ends if it takes longer. A stall delays one access by its length less
-/// half an interval on average.
+/// A serial paced probe: one access outstanding, started on a grid of `interval`; one that a stall
+/// made late starts as soon as the one before has ended, the next on the grid again, so that probe
+/// and load keep their phase. A stall delays one access by its length less half an interval on
+/// average.
 #[derive(Clone, Debug)]
 pub struct SerialProbe<A> {
     access: RandomAccess<A>,
@@ -183,7 +184,8 @@ impl<A: Area> Workload for SerialProbe<A> {
             return Next::NotBefore(self.due);
         }
         self.outstanding = true;
-        self.due = now + self.interval;
+        let late = now - self.due;
+        self.due += self.interval.times(late.0 / self.interval.0 + 1);
         Next::Issue { intended: now, command: self.access.draw() }
     }
 

@@ -133,8 +133,7 @@ impl Grid {
             .enumerate()
             .map(|(index, &width)| {
                 let text = style.clean(cells.get(index).map_or("", String::as_str));
-                // Wrapping drops indents, so what fits is left alone.
-                if text.chars().count() <= width { vec![text] } else { wrap(&text, width) }
+                if text.chars().count() <= width { vec![text] } else { broken(&text, width) }
             })
             .collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or(0);
@@ -153,4 +152,12 @@ impl Grid {
         }
         line.trim_end().to_owned()
     }
+}
+
+/// The text in lines of at most `width` characters, each with the blanks that it begins with.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    let indent = text.chars().take_while(|letter| *letter == ' ').count();
+    let indent = indent.min(width.saturating_sub(1));
+    let lines = wrap(text, width - indent);
+    lines.into_iter().map(|line| format!("{:indent$}{line}", "")).collect()
 }

@@ -95,7 +95,7 @@ impl Style {
 
     /// A heading with a rule to the right edge.
     pub(crate) fn heading(self, title: &str) -> String {
-        let title: String = self.clean(title).chars().take(self.columns()).collect();
+        let title = self.cut(title, self.columns());
         let room = self.columns().saturating_sub(title.chars().count() + 1);
         let line = format!("{title} {}", self.rule(room));
         self.paint(Emphasis::Heading, line.trim_end())

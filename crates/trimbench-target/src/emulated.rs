@@ -102,6 +102,11 @@ impl EmulatedSpec {
         &self.profile
     }
 
+    /// The hash of the profile's text: what tells two versions of a profile apart.
+    pub fn profile_hash(&self) -> u64 {
+        self.profile_hash
+    }
+
     /// The capacity of a drive that must hold `needed` bytes: as asked for, else the profile's,
     /// else a quarter more than needed in whole GiB.
     fn capacity_for(&self, needed: Bytes) -> Bytes {

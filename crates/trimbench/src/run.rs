@@ -152,6 +152,7 @@ fn one_session(
     let method = &session.method;
     match &session.target {
         TargetSpec::Emulated(spec) => {
+            let title = format!("{title}, profile {:016x}", spec.profile_hash());
             keeper.progress = Some(Progress::begin(&title, (index, count), Clock::Virtual));
             let mut drive = spec.provision(method.needed())?;
             let capabilities = drive.target.capabilities().clone();
@@ -185,8 +186,15 @@ fn one_session(
             let closed = directory.target.close().map_err(Failure::target);
             let after = trimbench_linux::environment(path).unwrap_or_default();
             keeper.session().environment_after = after;
-            keeper.finish(found?, false)?;
-            closed
+            match (found, closed) {
+                (Ok(found), closed) => keeper.finish(found, false).and(closed),
+                (Err(error), closed) => {
+                    if let Err(failure) = closed {
+                        failure.print();
+                    }
+                    Err(error.into())
+                }
+            }
         }
     }
 }

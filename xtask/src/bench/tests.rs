@@ -1,4 +1,4 @@
-use super::{BENCHES, Case, Side, append, lines, run, table};
+use super::{BENCHES, Case, Side, Wish, append, lines, run, table};
 use crate::Repository;
 
 fn side(values: &[f64]) -> Side {
@@ -52,6 +52,7 @@ fn the_history_grows() {
 
 #[test]
 fn an_unknown_benchmark_is_named_with_those_there_are() {
-    let error = run(&Repository::here().unwrap(), Some("sdd"), true).unwrap_err().to_string();
+    let wish = Wish { name: Some("sdd"), ..Wish::default() };
+    let error = run(&Repository::here().unwrap(), &wish).unwrap_err().to_string();
     assert!(error.contains("`sdd`") && error.contains("ssd"), "{error}");
 }

@@ -11,9 +11,10 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use trimbench_results::RunRecord;
 
 use crate::Repository;
-use crate::process;
+use crate::process::{self, Ended, Signal};
 use crate::steps::Deadline;
 
 /// One line for each program that was run, in the order of their ends.
@@ -117,6 +118,29 @@ impl<'a> Context<'a> {
     /// Runs a program to its end and keeps what it prints. Its exit code is kept, not judged; to
     /// run out of time is an error.
     pub fn capture(&self, name: &str, command: &mut Command) -> Result<Capture> {
+        self.capture_with(name, command, |command| process::run(command, Some(self.deadline)))
+    }
+
+    /// As [`Context::capture`], and sends the program `signal` as soon as `when` holds. An error if
+    /// it ended before that.
+    pub fn capture_signalled(
+        &self,
+        name: &str,
+        command: &mut Command,
+        signal: Signal,
+        when: impl Fn() -> bool,
+    ) -> Result<Capture> {
+        self.capture_with(name, command, |command| {
+            process::run_signalled(command, Some(self.deadline), signal, &when)
+        })
+    }
+
+    fn capture_with(
+        &self,
+        name: &str,
+        command: &mut Command,
+        run: impl FnOnce(&mut Command) -> Result<Ended>,
+    ) -> Result<Capture> {
         let (output, errors) = (format!("{name}.stdout"), format!("{name}.stderr"));
         let create = |file: &str| {
             let path = self.folder.join(file);
@@ -126,7 +150,7 @@ impl<'a> Context<'a> {
         let shown = self.shown(command);
         ensure!(!self.remaining().is_zero(), "no time is left for `{shown}`");
         eprintln!("  {shown}");
-        let ended = process::run(command, Some(self.deadline))?;
+        let ended = run(command)?;
         let Some(status) = ended.status else {
             bail!("`{shown}` {}", ended.describe());
         };
@@ -231,6 +255,11 @@ impl Raw {
     pub fn bytes(&self, file: &str) -> Result<Vec<u8>> {
         let path = self.folder.join(file);
         fs::read(&path).with_context(|| format!("read {}", path.display()))
+    }
+
+    /// A run record in the folder: its `run.json`, or a copy of one.
+    pub fn record(&self, file: &str) -> Result<RunRecord> {
+        RunRecord::from_json(&self.bytes(file)?).with_context(|| format!("read {file}"))
     }
 
     /// A file in the folder as JSON.

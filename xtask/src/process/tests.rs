@@ -1,7 +1,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Stream, run, run_lines, run_well, show};
+use super::{Signal, Stream, run, run_lines, run_signalled, run_well, show};
 use crate::steps::Deadline;
 
 fn shell(script: &str) -> Command {
@@ -59,4 +59,22 @@ fn lines_of_both_streams_arrive() {
 fn a_program_that_is_not_there_is_named() {
     let error = run(&mut Command::new("no-such-program-of-trimbench"), None).unwrap_err();
     assert!(error.to_string().contains("no-such-program-of-trimbench"), "{error}");
+}
+
+#[test]
+fn a_signal_is_sent_when_it_is_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ready");
+    let script =
+        format!("trap 'exit 7' INT; touch {}; while :; do sleep 0.01; done", file.display());
+    let ended = run_signalled(&mut shell(&script), None, Signal::INT, || file.exists()).unwrap();
+    assert_eq!(ended.status.and_then(|status| status.code()), Some(7));
+    let ended = run_signalled(&mut shell("sleep 60"), None, Signal::KILL, || true).unwrap();
+    assert!(ended.status.is_some_and(|status| status.code().is_none()), "{ended:?}");
+}
+
+#[test]
+fn a_child_that_ends_before_its_signal_is_an_error() {
+    let error = run_signalled(&mut shell("exit 0"), None, Signal::INT, || false).unwrap_err();
+    assert!(error.to_string().contains("before it could be sent a signal"), "{error}");
 }

@@ -66,10 +66,13 @@ pub fn analyse(
     }
     let trials: Vec<Trial> = steps.iter().filter_map(|step| Trial::of(step, &baseline)).collect();
     let mut figures = Vec::new();
-    let headline = stutter(&trials);
-    let differs =
-        headline.as_ref().is_some_and(|figure| figure.verdict.as_deref() == Some(DIFFERS));
-    figures.extend(headline);
+    let placebos: Vec<f64> = steps
+        .iter()
+        .filter(|step| step.kind == "placebo" && !spoiled(step))
+        .map(|step| sums(step, &baseline).0)
+        .collect();
+    figures.extend(stutter(&trials, &placebos));
+    let differs = figures.first().is_some_and(|figure| figure.verdict.as_deref() == Some(DIFFERS));
     let largest = at_largest(&trials, rng);
     // The exponent of a delay that may be nothing says nothing.
     let delayed = largest.iter().any(|figure| {
@@ -92,6 +95,7 @@ pub fn analyse(
 pub fn figure_ids() -> Vec<String> {
     let fixed = [
         "stutter",
+        "stutter-per-deletion",
         "overdue",
         "stutter-intercept",
         "stutter-curvature",
@@ -118,7 +122,8 @@ pub fn figure_ids() -> Vec<String> {
 const DIFFERS: &str = "differs from placebo";
 const NOISE: &str = "noise: not told apart from placebo";
 const NOTHING: &str = "nothing to notice";
-/// An effect within this of zero, in s/GB, prints as S1's 0.000.
+const FIXED: &str = "stalls, whatever the size";
+/// An effect within this of zero, in s/GB or in s, prints as S1's 0.000.
 const NOTICEABLE: f64 = 0.000_5;
 
 impl<'a> Trial<'a> {
@@ -144,9 +149,13 @@ fn sums(step: &Step, baseline: &Baseline) -> (f64, f64) {
     )
 }
 
+/// Whether other load on the device spoiled the step.
+fn spoiled(step: &Step) -> bool {
+    step.caveats.iter().any(|id| id == Caveat::OtherLoad.id())
+}
+
 /// The means over the placebos; those that other load spoiled are left out while enough remain.
 fn baseline(steps: &[Step]) -> Option<Baseline> {
-    let spoiled = |step: &&Step| step.caveats.iter().any(|id| id == Caveat::OtherLoad.id());
     let mut placebos: Vec<&Step> = steps.iter().filter(|step| step.kind == "placebo").collect();
     if placebos.iter().filter(|step| !spoiled(step)).count() >= PLACEBOS_MIN {
         placebos.retain(|step| !spoiled(step));
@@ -170,26 +179,55 @@ fn points(trials: &[Trial], y: impl Fn(&Trial) -> f64) -> Vec<(f64, f64)> {
     trials.iter().map(|trial| (trial.gigabytes, y(trial))).collect()
 }
 
-/// The headline: the slope of S on size.
-fn stutter(trials: &[Trial]) -> Option<Figure> {
+/// The headline, the slope of S on size, and beside it what a deletion of any size costs: a stop
+/// that is the same for every size has no slope.
+fn stutter(trials: &[Trial], placebos: &[f64]) -> Vec<Figure> {
     let points = points(trials, |trial| trial.stutter);
-    let line = theil_sen(&points)?;
-    let mut figure = Figure::new("stutter", "stutter per GB deleted", line.slope, "s/GB")?;
-    figure.headline = true;
-    figure.n = points.len() as u64;
-    figure.interval = sen_interval(&points, LEVEL);
-    match figure.interval {
-        None => figure.caveat(Caveat::TooFewPoints),
-        Some(interval) if interval.low > -NOTICEABLE && interval.high < NOTICEABLE => {
-            figure.verdict = Some(NOTHING.to_owned());
+    let each = per_deletion(&points, placebos);
+    let Some(mut headline) = theil_sen(&points)
+        .and_then(|line| Figure::new("stutter", "stutter per GB deleted", line.slope, "s/GB"))
+    else {
+        return each.into_iter().collect();
+    };
+    headline.headline = true;
+    headline.n = points.len() as u64;
+    headline.interval = sen_interval(&points, LEVEL);
+    let stalls = each.as_ref().and_then(|figure| figure.interval).is_some_and(noticeable);
+    headline.verdict = match headline.interval {
+        None => None,
+        Some(slope) if noticeable(slope) => Some(DIFFERS.to_owned()),
+        Some(_) if stalls => Some(FIXED.to_owned()),
+        Some(slope) if slope.low > -NOTICEABLE && slope.high < NOTICEABLE => {
+            Some(NOTHING.to_owned())
         }
-        Some(interval) if interval.contains(0.0) => {
-            figure.verdict = Some(NOISE.to_owned());
-            figure.caveat(Caveat::Noise);
-        }
-        Some(_) => figure.verdict = Some(DIFFERS.to_owned()),
+        Some(_) => Some(NOISE.to_owned()),
+    };
+    if headline.interval.is_none() {
+        headline.caveat(Caveat::TooFewPoints);
     }
-    Some(figure)
+    if headline.verdict.as_deref() == Some(NOISE) {
+        headline.caveat(Caveat::Noise);
+    }
+    std::iter::once(headline).chain(each).collect()
+}
+
+/// Whether an effect is surely there and not so small that it prints as nothing.
+fn noticeable(interval: Interval) -> bool {
+    let negligible = interval.low > -NOTICEABLE && interval.high < NOTICEABLE;
+    !interval.contains(0.0) && !negligible
+}
+
+/// By how much the stutter of a deletion, whatever its size, exceeds that of a placebo: the median
+/// of all differences, with the interval of the rank test [HODG63], which is Theil's and Sen's over
+/// two positions.
+fn per_deletion(points: &[(f64, f64)], placebos: &[f64]) -> Option<Figure> {
+    let deleted = points.iter().map(|&(_, stutter)| (1.0, stutter));
+    let both: Vec<(f64, f64)> =
+        placebos.iter().map(|&stutter| (0.0, stutter)).chain(deleted).collect();
+    let shift = theil_sen(&both)?.slope;
+    let title = "stutter per deletion of any size";
+    let figure = Figure::new("stutter-per-deletion", title, shift, "s")?;
+    Some(Figure { interval: sen_interval(&both, LEVEL), n: both.len() as u64, ..figure })
 }
 
 /// What else the points say: intercept, curvature, the cross-check by overdue time, the exponent.

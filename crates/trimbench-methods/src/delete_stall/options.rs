@@ -32,7 +32,11 @@ pub(super) const OPTIONS: &[OptionInfo] = &[
     option("placebos", ["8", "15", "10"], "deletions of an empty file, 2 to 1000"),
     option("window", ["3s", "10s", "30s"], "what is measured after each deletion, 100ms to 1h"),
     option("lead", ["500ms", "2s", "5s"], "load before each deletion, not counted, 0 to 10min"),
-    option("rest", ["1s", "5s", "10s"], "idle time after each trial, 0 to 10min"),
+    option(
+        "rest",
+        ["1s", "5s", "10s"],
+        "idle time between writing the file and the load, 0 to 10min",
+    ),
     option(
         "rate",
         ["1000", "1000", "1000"],
@@ -87,7 +91,7 @@ pub struct DeleteStall {
     pub window: Nanos,
     /// Load before each deletion.
     pub lead: Nanos,
-    /// Idle time after each trial.
+    /// Idle time between writing the file and the load.
     pub rest: Nanos,
     /// Mean gap between arrivals of the load.
     pub gap: Nanos,

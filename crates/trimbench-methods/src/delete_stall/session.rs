@@ -194,8 +194,7 @@ where
     fn set_up(&mut self) -> Result<(), MethodError> {
         self.script(self.subject.set_up())?;
         let area = self.subject.load_area();
-        self.fill(area)?;
-        self.rest()
+        self.fill(area)
     }
 
     fn tear_down(&mut self) -> Result<(), MethodError> {
@@ -220,6 +219,8 @@ where
                 step.caveat(Caveat::Fragmented);
             }
         }
+        // What writing the file set off in the drive is to be over before anything counts.
+        self.idle(self.method.rest)?;
         self.quiet()?;
         let before = self.target.statistics();
         let (window, closed) = self.measure(trial, ordinal, before)?;
@@ -237,7 +238,6 @@ where
             (after.discard.completed - before.discard.completed) as f64,
         );
         self.script(self.subject.tidy(ordinal))?;
-        self.rest()?;
         Ok(step)
     }
 
@@ -257,9 +257,11 @@ where
         let access = |label: &str, share: Ppm| {
             RandomAccess::new(self.subject.load_area(), method.access, share, rng.split(label))
         };
+        // Half a step beside the load's grid: the two do not meet as long as nothing stalls.
+        let probed = begin + Nanos(method.probe_interval.0 / 2);
         let mut script = Script::new(deleted_at, self.subject.delete(ordinal, trial.size));
         let mut probe =
-            SerialProbe::new(access("probe", Ppm::ONE), method.probe_interval, (begin, end));
+            SerialProbe::new(access("probe", Ppm::ONE), method.probe_interval, (probed, end));
         let load = access("load", method.read_share);
         let mut load = OpenLoop::new(load, method.arrivals, method.gap, (begin, end));
         let mut streams = Several(vec![&mut script, &mut probe, &mut load]);
@@ -277,11 +279,17 @@ where
         };
         // Load and probe issue nothing more; what is outstanding still counts.
         let limit = self.target.now() + HUNG_AFTER;
-        if !self.runner.run_until(self.target, &mut streams, &mut window, limit)? {
-            let outstanding = self.runner.outstanding();
-            return Err(RunError::Hung { outstanding, limit: HUNG_AFTER }.into());
+        loop {
+            // In steps, so that a request to stop is heard while the device says nothing.
+            let until = self.target.now() + SAMPLE_EVERY;
+            if self.runner.run_until(self.target, &mut streams, &mut window, until)? {
+                return Ok((window, closed));
+            }
+            if until >= limit {
+                let outstanding = self.runner.outstanding();
+                return Err(RunError::Hung { outstanding, limit: HUNG_AFTER }.into());
+            }
         }
-        Ok((window, closed))
     }
 
     /// Notes what invalidates or limits the trial.
@@ -351,10 +359,6 @@ where
     fn script(&mut self, groups: Groups<S::Command>) -> Result<(), MethodError> {
         let mut script = Single(Script::new(Instant::START, groups));
         Ok(self.runner.prepare(self.target, &mut script)?)
-    }
-
-    fn rest(&mut self) -> Result<(), MethodError> {
-        self.idle(self.method.rest)
     }
 
     fn idle(&mut self, span: Nanos) -> Result<(), MethodError> {

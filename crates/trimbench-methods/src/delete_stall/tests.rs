@@ -170,6 +170,16 @@ fn an_effect_that_rounds_to_nothing_is_called_nothing() {
 }
 
 #[test]
+fn a_stall_that_is_the_same_for_every_size_is_not_called_nothing() {
+    let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 2.0); 3]).collect();
+    let (figures, _) = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
+    let headline = figure(&figures, "stutter");
+    assert!(headline.value.abs() < 1e-9);
+    assert_eq!(headline.verdict.as_deref(), Some("stalls, whatever the size"));
+    assert!((figure(&figures, "stutter-per-deletion").value - 2.0).abs() < 1e-9);
+}
+
+#[test]
 fn placebos_that_other_load_spoiled_are_not_the_baseline() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
     let mut steps = steps(&points);

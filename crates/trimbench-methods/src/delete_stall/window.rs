@@ -75,6 +75,8 @@ pub(super) struct Window {
     /// Bytes discarded by the end of each sample, `(time, bytes)`.
     discarded: Vec<(Instant, Bytes)>,
     deletion: Nanos,
+    /// Accesses of load and probe, those before the deletion included.
+    accesses: u64,
     failures: u64,
     last_errno: Option<Errno>,
 }
@@ -102,6 +104,7 @@ impl Window {
             responses: vec![None; trimbench_core::units::index(BINS)],
             discarded: Vec::new(),
             deletion: Nanos::ZERO,
+            accesses: 0,
             failures: 0,
             last_errno: None,
         }
@@ -117,9 +120,9 @@ impl Window {
         self.last_errno.map(|errno| (self.failures, errno))
     }
 
-    /// Accesses of the load.
+    /// Accesses of load and probe, those before the deletion included.
     pub(super) fn accesses(&self) -> u64 {
-        self.load.count + self.probe.count
+        self.accesses
     }
 
     /// Whether a request was still overdue when the window closed.
@@ -213,6 +216,7 @@ impl<C: Operation> Observer<C> for Window {
             self.deletion = self.deletion.max(sample.completed.since(self.deleted_at));
             return;
         }
+        self.accesses += 1;
         let response = sample.response_time();
         if sample.stream == LOAD {
             self.picture(sample.intended, response);

@@ -73,12 +73,10 @@ fn a_serial_probe_has_one_access_outstanding_and_goes_on_at_once_after_a_stall()
     assert_eq!(intended(probe.next(at(100))), Some(at(100)));
     assert_eq!(probe.next(at(500)), Next::Await);
     probe.completed(&command, at(500));
-    assert_eq!(
-        intended(probe.next(at(500))),
-        Some(at(500)),
-        "the schedule slipped: no catching up"
-    );
-    probe.completed(&command, at(510));
+    assert_eq!(intended(probe.next(at(530))), Some(at(530)), "at once, and no catching up");
+    assert_eq!(probe.next(at(535)), Next::Await);
+    probe.completed(&command, at(540));
+    assert_eq!(probe.next(at(540)), Next::NotBefore(at(600)), "back on the grid");
     assert_eq!(probe.next(at(1_000)), Next::Done);
 }
 

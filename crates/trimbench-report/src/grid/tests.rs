@@ -37,8 +37,8 @@ fn text_gives_way_before_numbers() {
     let expected = [
         "what                  how much         n",
         "----------------------------------------",
-        "the longest gap           12.5 ms  45000",
-        "between writes",
+        "  the longest gap         12.5 ms  45000",
+        "  between writes",
         "  said of it",
         "short                      100 us      3",
     ];

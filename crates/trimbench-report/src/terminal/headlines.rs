@@ -80,7 +80,7 @@ impl Group<'_> {
         let common = self.sessions().all(|session| session.plan.preset == *preset);
         let preset = if common { format!(" ({preset})") } else { String::new() };
         let clock = super::clock(session);
-        format!("{}{preset}: {}, in {clock}", session.plan.method, figure.title)
+        format!("{}{preset}: {}, {clock}", session.plan.method, figure.title)
     }
 
     /// The verdicts that say more than their first words, each once.

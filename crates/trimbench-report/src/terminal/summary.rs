@@ -35,7 +35,7 @@ pub(super) fn pictures(record: &RunRecord, group: &Group, style: Style) -> Vec<S
         line.trim_end().chars().take(style.columns()).collect::<String>()
     };
     let scale = format!(
-        "Largest deletion: longest response time per column, a step up is {} times longer",
+        "Largest deletion: longest response per column; each step up is {} times longer",
         strips.factor
     );
     let unit = rows.first().map_or("", |row| row.series.x_unit.as_str());

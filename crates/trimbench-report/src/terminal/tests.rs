@@ -204,8 +204,8 @@ fn headlines_are_sorted_with_virtual_and_wall_time_apart() {
     real.target.provenance = None;
     record.sessions.insert(0, real);
     let text = full(&record, PLAIN);
-    let wall = position(&text, "stutter per GB deleted, in wall time");
-    let virtual_time = position(&text, "stutter per GB deleted, in virtual time");
+    let wall = position(&text, "stutter per GB deleted, wall time");
+    let virtual_time = position(&text, "stutter per GB deleted, virtual time");
     let best = position(&text, "\nlike-optane-900p");
     let middle = position(&text, "\ngeneric-nvme-tlc");
     let worst = position(&text, "\nvendor2");

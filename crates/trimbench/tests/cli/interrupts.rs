@@ -33,7 +33,7 @@ fn wait_for_steps(folder: &Path, run: &str, sessions: usize, child: &mut Child) 
     }
 }
 
-fn signal(child: &Child, signal: &str) {
+pub(crate) fn signal(child: &Child, signal: &str) {
     let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(status.success());
 }

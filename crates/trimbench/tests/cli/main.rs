@@ -3,6 +3,9 @@
 //! These tests need neither root nor a device: they run emulated drives, and directories of their
 //! own where the file system below allows it.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod directories;
 mod errors;
 mod interrupts;
 mod runs;

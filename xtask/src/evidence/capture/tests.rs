@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{Context, Raw};
 use crate::Repository;
+use crate::process::Signal;
 use crate::steps::Deadline;
 
 fn shell(script: &str) -> Command {
@@ -88,5 +89,25 @@ fn numbers_are_read_by_their_pointer() {
         let text = raw.number("run.json", "/steps/1/x").unwrap_err().to_string();
         assert!(text.contains("no number"), "{text}");
         assert!(raw.number("other.json", "/x").is_err());
+    });
+}
+
+#[test]
+fn a_program_that_a_signal_ended_has_no_exit_code() {
+    with_context(|context, raw| {
+        context.capture_signalled("killed", &mut shell("sleep 30"), Signal::KILL, || true).unwrap();
+        let captured = raw.capture("killed").unwrap();
+        assert_eq!(captured.status, None);
+        assert!(captured.expect_status(0).unwrap_err().to_string().contains("signal"));
+        let early = context.capture_signalled("early", &mut shell("true"), Signal::INT, || false);
+        assert!(early.is_err() && raw.capture("early").is_err());
+    });
+}
+
+#[test]
+fn what_is_no_run_record_is_an_error() {
+    with_context(|context, raw| {
+        fs::write(context.folder().join("cut.json"), r#"{"schema": 1, "prog"#).unwrap();
+        assert!(format!("{:#}", raw.record("cut.json").unwrap_err()).contains("cut.json"));
     });
 }
