@@ -74,7 +74,7 @@ const TABLE: [Text; 16] = [
         Caveat::DiscardsIncomplete,
         "discards-incomplete",
         "not all freed bytes were discarded before the window closed",
-        "give a longer window (`--set window=…`), or find out what holds the discards back",
+        "give a longer window (`--set window=30s`), or find out what holds the discards back",
     ),
     text(
         Caveat::NoDiscard,
@@ -92,13 +92,13 @@ const TABLE: [Text; 16] = [
         Caveat::WindowTooShort,
         "window-too-short",
         "the stall had not ended when the window closed; the figure is a lower bound",
-        "give a longer window: `--set window=…`",
+        "give a longer window: `--set window=30s`",
     ),
     text(
         Caveat::LateSchedule,
         "late-schedule",
         "this machine issued the load late",
-        "lower the rate (`--set rate=…`), or give the machine less other work",
+        "lower the rate (`--set rate=100`), or give the machine less other work",
     ),
     text(
         Caveat::NotAPhysicalSsd,

@@ -436,10 +436,10 @@ impl Ssd {
 
     /// The bytes of a valid command, or why it is not one.
     fn validate(&self, command: BlockCommand) -> Result<Bytes, Rejected> {
-        let (BlockCommand::Read(range) | BlockCommand::Write(range) | BlockCommand::Discard(range)) =
-            command
-        else {
-            return Ok(Bytes(0));
+        use BlockCommand::{Discard, Flush, Read, Write};
+        let range = match command {
+            Read(range) | Write(range) | Discard(range) => range,
+            Flush => return Ok(Bytes(0)),
         };
         let capacity = self.config.capacity.blocks_floor(LOGICAL_BLOCK);
         if range.end().0 > capacity.0 {
@@ -447,7 +447,7 @@ impl Ssd {
         }
         let length = range.length().bytes(LOGICAL_BLOCK);
         let maximum = self.config.trim.command_max;
-        if matches!(command, BlockCommand::Discard(_)) && length > maximum {
+        if matches!(command, Discard(_)) && length > maximum {
             return Err(Rejected::DiscardTooLarge { length, maximum });
         }
         Ok(length)

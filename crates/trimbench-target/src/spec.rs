@@ -90,7 +90,7 @@ pub enum TargetError {
         available: Bytes,
     },
     /// A block device, which this version does not measure.
-    #[error("`{}` is a block device; this version measures directories and emulated drives", path.display())]
+    #[error("`{}` is a block device, which this version does not measure", path.display())]
     BlockDevice {
         /// The device.
         path: PathBuf,
@@ -149,7 +149,7 @@ impl TargetError {
                 "give a larger `--capacity`"
             }
             Self::BlockDevice { .. } => {
-                "mount a filesystem on it and name a directory there; nothing was written"
+                "mount a filesystem on it and name a directory there (nothing was written)"
             }
             Self::NotADirectory { .. } | Self::Missing { .. } => {
                 "name an existing directory, or an emulated drive as `sim:NAME`"

@@ -173,7 +173,8 @@ fn check_room<T: Target>(method: &DeleteStall, target: &T) -> Result<(), MethodE
     };
     if needed > available {
         let reason = format!(
-            "it needs {needed} and there are {available}; {advice}, or use smaller `sizes` and `span`"
+            "it needs {needed} and there are {available}; {advice}, or use smaller `sizes` and \
+             `span`"
         );
         return Err(MethodError::Unfit { reason });
     }

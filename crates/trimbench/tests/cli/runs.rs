@@ -119,9 +119,10 @@ fn nothing_is_found_where_nothing_is_deleted() {
 fn limits_decide_the_exit_code() {
     let folder = tempdir().unwrap();
     for (run, limit, exit) in
-        [("a", "stutter=1s/GB", 0), ("b", "stutter=1ms/GB", 1), ("c", "p99.9=1us", 1)]
+        [("a", "stutter=30s/GB", 0), ("b", "stutter=1ms/GB", 1), ("c", "p99.9=1us", 1)]
     {
-        let arguments = small(&["--target", "sim:vendor2", "--limit", limit, "--output", run]);
+        let set = ["--set", "chunk=4MiB", "--limit", limit, "--output", run];
+        let arguments = small(&[&["--target", "sim:vendor2"], &set[..]].concat());
         let output = trimbench(folder.path(), &arguments);
         assert_eq!(code(&output), Some(exit), "{limit}: {}", stderr(&output));
         assert!(stderr(&output).contains("limit"), "{}", stderr(&output));
