@@ -16,16 +16,9 @@ pub(crate) struct Progress {
 impl Progress {
     /// Begins the display of the session `title`, number `index` (from 1) of `count`.
     pub(crate) fn begin(title: &str, (index, count): (usize, usize), clock: Clock) -> Self {
-        if !progress_terminal() {
-            error_line(&format!("[{index}/{count}] {title}"));
-            return Self { bar: None, clock };
-        }
-        let style = ProgressStyle::with_template("{prefix} [{bar:20}] {pos}/{len} {wide_msg}")
-            .expect("the template is constant and tested")
-            .progress_chars("=> ");
-        let bar = ProgressBar::new(1).with_style(style);
-        bar.set_prefix(format!("[{index}/{count}] {title}"));
-        Self { bar: Some(bar), clock }
+        error_line(&format!("[{index}/{count}] {title}"));
+        let bar = progress_terminal().then(|| bar(clock));
+        Self { bar, clock }
     }
 
     /// Shows where the method is.
@@ -33,13 +26,12 @@ impl Progress {
         let Some(bar) = &self.bar else { return };
         bar.set_length(stage.total as u64);
         bar.set_position(stage.done as u64);
-        let left = stage.left.0.div_ceil(1_000_000_000);
-        // A virtual clock's rest says nothing about how long the user waits.
-        let eta = match self.clock {
-            Clock::Wall => format!(", {left} s left"),
-            Clock::Virtual => String::new(),
-        };
-        bar.set_message(format!("{}{eta}", stage.text));
+        bar.set_message(match self.clock {
+            Clock::Wall => {
+                format!("{} s left, {}", stage.left.0.div_ceil(1_000_000_000), stage.text)
+            }
+            Clock::Virtual => stage.text.to_owned(),
+        });
     }
 
     /// Ends the display.
@@ -48,4 +40,15 @@ impl Progress {
             bar.finish_and_clear();
         }
     }
+}
+
+/// A bar. A virtual clock's rest says nothing about how long the user waits, so there the bar
+/// estimates it from the steps done so far.
+fn bar(clock: Clock) -> ProgressBar {
+    let template = match clock {
+        Clock::Wall => "{bar:30} {pos}/{len}, {wide_msg}",
+        Clock::Virtual => "{bar:30} {pos}/{len}, {eta} left, {wide_msg}",
+    };
+    let style = ProgressStyle::with_template(template).expect("a constant template: it is valid");
+    ProgressBar::new(1).with_style(style.progress_chars("=> "))
 }

@@ -7,7 +7,7 @@ use trimbench_core::{
 };
 use trimbench_results::Step;
 
-use super::options::DeleteStall;
+use super::options::{DeleteStall, Mode};
 use super::subject::{Groups, Subject};
 use super::window::Window;
 use crate::area::Area;
@@ -178,7 +178,7 @@ fn check_room<T: Target>(method: &DeleteStall, target: &T) -> Result<(), MethodE
         );
         return Err(MethodError::Unfit { reason });
     }
-    if target.capabilities().discard == Support::None && method.mode != super::Mode::Trim {
+    if target.capabilities().discard == Support::None && method.mode != Mode::Trim {
         let reason = "deletions send no discards here: the filesystem is not mounted with \
                       `discard`, or the device takes none; mount it with `-o discard`, or use \
                       `--set mode=trim`";
@@ -318,8 +318,10 @@ where
             if window.lateness() > LATENESS_MAX {
                 step.caveat(Caveat::LateSchedule);
             }
-            // A placebo frees next to nothing, so discards beside it are another's.
-            let foreign = trial.size.0 == 0 && in_window > FOREIGN_DISCARDS_MAX;
+            // A placebo frees next to nothing, so discards beside it are another's; but fstrim
+            // discards whatever was free before as well.
+            let nothing = trial.size.0 == 0 && self.method.mode != Mode::Trim;
+            let foreign = nothing && in_window > FOREIGN_DISCARDS_MAX;
             let of_device = |s: Statistics| s.read.completed + s.write.completed;
             let others = (of_device(closed) - of_device(before)).saturating_sub(window.accesses());
             if foreign || others > window.accesses() / 2 {
