@@ -18,6 +18,9 @@ use crate::counters::{Counters, share_of};
 use crate::mapping::Mapping;
 use crate::nand::Nand;
 
+#[cfg(test)]
+mod tests;
+
 /// One flash operation that is owed.
 #[derive(Clone, Copy, Debug)]
 enum Owed {

@@ -21,6 +21,8 @@ pub(crate) struct Flash {
     /// Next unit of the host's open superblock, and its end; equal when there is none.
     next: u32,
     end: u32,
+    /// When the group at the write point has its place in the buffer.
+    room_at: Instant,
     /// Units of a program group, less one: groups begin where `unit & mask == 0`.
     group_mask: u32,
     group_shift: u32,
@@ -41,6 +43,7 @@ impl Flash {
             collector: Collector::new(config),
             next: 0,
             end: 0,
+            room_at: Instant::START,
             group_mask: group_units - 1,
             group_shift: group_units.trailing_zeros(),
             power_loss_protection: config.power_loss_protection,
@@ -56,13 +59,13 @@ impl Flash {
         nand: &mut Nand,
         counters: &mut Counters,
     ) -> Instant {
-        let mut at = from;
         if self.next & self.group_mask == 0 {
             if self.next == self.end {
                 self.open(nand, counters);
             }
-            at = at.max(self.buffer.room_at());
+            self.room_at = self.buffer.room_at();
         }
+        let at = from.max(self.room_at);
         self.mapping.place(lpn, self.next);
         self.next += 1;
         counters.host_written_units += 1;
@@ -112,7 +115,7 @@ impl Flash {
                 counters.padding_units += 1;
                 counters.programmed_units += 1;
             }
-            self.program_group(from, nand);
+            self.program_group(from.max(self.room_at), nand);
         }
         from.max(self.buffer.durable_at())
     }
@@ -142,6 +145,7 @@ impl Flash {
     pub(crate) fn settle(&mut self) {
         self.collector.forgive_debt();
         self.buffer.settle();
+        self.room_at = Instant::START;
     }
 
     /// Whether a logical unit holds data.

@@ -12,6 +12,9 @@ use trimbench_core::{Instant, Nanos};
 
 use crate::config::{SsdConfig, UNIT_BYTES};
 
+#[cfg(test)]
+mod tests;
+
 /// A resource that does one thing at a time: the instant at which it is next free.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Resource(Instant);

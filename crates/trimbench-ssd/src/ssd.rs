@@ -180,6 +180,7 @@ impl Ssd {
         if self.flash.is_some() {
             self.flash = Some(Flash::new(&self.config));
         }
+        self.nand = Nand::new(&self.config);
         self.backlog.clear();
         self.events.clear();
         self.counters = Counters::default();
@@ -211,6 +212,7 @@ impl Ssd {
             flash.write(lpn, Instant::START, &mut resting, &mut self.counters);
         }
         flash.settle();
+        self.nand = Nand::new(&self.config);
     }
 
     /// Checks every invariant of the drive. Slow: it walks all tables.

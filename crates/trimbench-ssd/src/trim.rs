@@ -36,6 +36,8 @@ pub(crate) struct Backlog {
     pending: Nanos,
     /// When the next slice begins; meaningful while something is pending.
     slice_at: Instant,
+    /// When the period of the last slice ends: no other begins before.
+    paused_until: Instant,
     slice: Nanos,
     share: Ppm,
 }
@@ -45,6 +47,7 @@ impl Backlog {
         Self {
             pending: Nanos::ZERO,
             slice_at: Instant::NEVER,
+            paused_until: Instant::START,
             slice: config.background_slice,
             share: config.background_share,
         }
@@ -53,7 +56,7 @@ impl Backlog {
     /// Puts work off from `now` on.
     pub(crate) fn add(&mut self, now: Instant, work: Nanos) {
         if self.pending == Nanos::ZERO && work > Nanos::ZERO {
-            self.slice_at = now;
+            self.slice_at = now.max(self.paused_until);
         }
         self.pending += work;
     }
@@ -75,8 +78,8 @@ impl Backlog {
         let span = if idle { self.slice } else { self.slice.scaled(self.share).max(Nanos(1)) };
         let done = span.min(self.pending);
         self.pending -= done;
-        self.slice_at =
-            if self.pending > Nanos::ZERO { self.slice_at + self.slice } else { Instant::NEVER };
+        self.paused_until = self.slice_at + self.slice;
+        self.slice_at = if self.pending > Nanos::ZERO { self.paused_until } else { Instant::NEVER };
         if idle { Nanos::ZERO } else { done }
     }
 
@@ -84,5 +87,6 @@ impl Backlog {
     pub(crate) fn clear(&mut self) {
         self.pending = Nanos::ZERO;
         self.slice_at = Instant::NEVER;
+        self.paused_until = Instant::START;
     }
 }

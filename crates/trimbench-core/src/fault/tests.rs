@@ -111,3 +111,26 @@ fn a_broken_device_fails_every_command_from_then_on() {
     assert_eq!(out[0].status, Status::Done);
     assert_eq!(out[1].status, Status::Failed(Errno::EIO));
 }
+
+#[test]
+fn a_second_freeze_holds_up_what_was_under_way_after_the_first() {
+    let mut target = frozen(Nanos(1_000));
+    target.submit(Tag(0), BlockCommand::Discard(range())).unwrap();
+    assert_eq!(completion_times(&mut target, 1), [(0, 1_100)]);
+    target.submit(Tag(1), BlockCommand::Read(range())).unwrap();
+    let mut out = Vec::new();
+    target.reap(Instant::from_start(Nanos(1_150)), &mut out);
+    target.submit(Tag(2), BlockCommand::Discard(range())).unwrap();
+    assert_eq!(completion_times(&mut target, 2), [(1, 2_200), (2, 2_250)]);
+}
+
+#[test]
+fn a_device_breaks_at_its_instant_and_not_after_it() {
+    let fail_from = Some(Instant::from_start(Nanos(100)));
+    let plan = FaultPlan { fail_from, ..FaultPlan::default() };
+    let mut target = Virtual::new(Faulty::new(Constant::new(Nanos(100)), plan));
+    target.submit(Tag(0), BlockCommand::Read(range())).unwrap();
+    let mut out = Vec::new();
+    target.reap(Instant::NEVER, &mut out);
+    assert_eq!(out[0].status, Status::Failed(Errno::EIO));
+}

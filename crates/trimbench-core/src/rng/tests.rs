@@ -42,3 +42,16 @@ fn below_reaches_every_value_evenly() {
     }
     assert!(counts.iter().all(|count| (9_500..10_500).contains(count)), "{counts:?}");
 }
+
+#[test]
+fn a_shuffle_reaches_every_order_evenly() {
+    let mut rng = Rng::new(5);
+    let mut counts = std::collections::BTreeMap::new();
+    for _ in 0..60_000 {
+        let mut items = [0, 1, 2];
+        rng.shuffle(&mut items);
+        *counts.entry(items).or_insert(0_u32) += 1;
+    }
+    assert_eq!(counts.len(), 6);
+    assert!(counts.values().all(|count| (9_500..10_500).contains(count)), "{counts:?}");
+}

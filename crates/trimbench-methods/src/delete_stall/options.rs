@@ -116,13 +116,18 @@ pub struct DeleteStall {
     values: Values,
 }
 
+/// Whole units of [`SIZE_UNIT`], rounded down.
+fn whole(size: Bytes) -> Bytes {
+    Bytes(size.0 / SIZE_UNIT * SIZE_UNIT)
+}
+
 impl DeleteStall {
     /// The parameters of a preset, with the user's settings on top.
     pub fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
         let values = Values::resolve(ID, OPTIONS, preset as usize, set)?;
         let mut sizes = values.sizes("sizes", Bytes::mib(1), Bytes::gib(1 << 10))?;
         for size in &mut sizes {
-            *size = Bytes(size.0 / SIZE_UNIT * SIZE_UNIT);
+            *size = whole(*size);
         }
         sizes.sort_unstable();
         sizes.dedup();
@@ -148,7 +153,7 @@ impl DeleteStall {
             )?,
             access,
             read_share: values.share("read-share")?,
-            span: values.quantity("span", Bytes::mib(1), Bytes::gib(1 << 10))?,
+            span: whole(values.quantity("span", Bytes::mib(1), Bytes::gib(1 << 10))?),
             probe_interval: values.span(
                 "probe-interval",
                 Nanos::from_micros(100),

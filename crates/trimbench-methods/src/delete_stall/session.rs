@@ -15,6 +15,9 @@ use crate::method::{Found, MethodError, Monitor, Stage, is_virtual};
 use crate::runner::{RunError, Runner, Several, Single};
 use crate::workload::{OpenLoop, RandomAccess, Script, SequentialWrite, SerialProbe};
 
+#[cfg(test)]
+mod tests;
+
 /// Bytes of one write when files are filled, and how many of them are outstanding.
 const FILL_PIECE: Bytes = Bytes::mib(1);
 const FILL_DEPTH: u32 = 8;

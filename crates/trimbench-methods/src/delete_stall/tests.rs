@@ -7,7 +7,7 @@ use trimbench_core::{
 };
 use trimbench_results::{Figure, Step};
 
-use super::window::{LOAD, PROBE, Window};
+use super::window::{LOAD, PROBE, SCRIPT, Window};
 use super::*;
 use crate::method::Preset;
 use crate::runner::{Observer, Sample};
@@ -255,4 +255,80 @@ fn a_directory_deletion_syncs_and_forces_the_log_where_it_must() {
     let truncate = DirectorySubject::new(&method(&[("mode", "truncate")]), ForceDiscards::Sync);
     assert!(matches!(truncate.delete(3, Bytes(1))[0][..], [FileCommand::Truncate { .. }]));
     assert!(matches!(truncate.tidy(3)[0][..], [FileCommand::Unlink { .. }]));
+}
+
+#[test]
+fn what_was_intended_after_the_window_does_not_count() {
+    let step = observed(&[sample(LOAD, 10_999, 11_003), sample(LOAD, 11_000, 11_001)]);
+    assert!((step.metrics["load_count"] - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_deletion_lasts_until_its_last_command_has_ended() {
+    let step = observed(&[sample(SCRIPT, 1_000, 1_500), sample(SCRIPT, 1_500, 2_100)]);
+    assert!((step.metrics["deletion_s"] - 1.1).abs() < 1e-9);
+}
+
+#[test]
+fn a_schedule_that_was_not_kept_shows_in_the_lateness() {
+    let late = Sample { issued: at(2_020), ..sample(LOAD, 2_000, 2_025) };
+    let step = observed(&vec![late; 1_000]);
+    assert!((step.metrics["lateness_s_p99"] - 0.02).abs() < 0.001);
+}
+
+#[test]
+fn the_picture_shows_the_worst_response_of_each_bin() {
+    // A bin is 68.75 ms wide.
+    let step = observed(&[sample(LOAD, 0, 50), sample(LOAD, 10, 12), sample(LOAD, 69, 70)]);
+    let series = &step.series["response-ms-max"];
+    assert_eq!(series.y[..3], [Some(50.0), Some(1.0), None]);
+}
+
+#[test]
+fn placebos_that_stalled_make_the_baseline_unsteady() {
+    let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
+    for (overdue, caveats) in [(0.1, vec![]), (0.11, vec![Caveat::UnsteadyBaseline])] {
+        let mut steps = steps(&points);
+        steps.last_mut().unwrap().measure("overdue_s", overdue);
+        assert_eq!(analyse(&method(&[]), &mut steps, &mut Rng::new(1)).1, caveats, "{overdue} s");
+    }
+}
+
+#[test]
+fn percentiles_of_deletions_and_placebos_are_kept_apart() {
+    let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
+    let mut steps = steps(&points);
+    for step in &mut steps {
+        let mut histogram = trimbench_results::LatencyHistogram::new();
+        let millis = if step.kind == "placebo" { 1 } else { 4 };
+        (0..20).for_each(|_| histogram.record(Nanos::from_millis(millis)));
+        step.histograms.insert("response-time".to_owned(), histogram.to_text());
+    }
+    let (figures, _) = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
+    assert!((figure(&figures, "response-p50").value - 4.0).abs() < 0.01);
+    assert!((figure(&figures, "response-p50-placebo").value - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn the_headline_carries_the_caveats_of_its_steps() {
+    let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
+    let mut steps = steps(&points);
+    steps[3].caveat(Caveat::DiscardsIncomplete);
+    let (figures, _) = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
+    assert_eq!(figure(&figures, "stutter").caveats, [Caveat::DiscardsIncomplete.id()]);
+}
+
+#[test]
+fn spoiled_placebos_are_no_part_of_the_difference_either() {
+    let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
+    let mut steps = steps(&points);
+    steps.last_mut().unwrap().caveat(Caveat::OtherLoad);
+    let (figures, _) = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
+    assert_eq!(figure(&figures, "stutter-per-deletion").n, 15 + 3);
+}
+
+#[test]
+fn sizes_and_span_are_whole_units() {
+    let method = method(&[("span", "1234567B"), ("sizes", "1048577B")]);
+    assert_eq!((method.span, method.sizes), (Bytes(1_232_896), vec![Bytes(1_048_576)]));
 }

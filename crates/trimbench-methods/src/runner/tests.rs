@@ -1,19 +1,25 @@
+use trimbench_core::rng::Rng;
 use trimbench_core::{
     BlockCommand, BlockSize, Blocks, Bytes, Capabilities, Clock, DrainRule, Lba, LbaRange, Medium,
-    Model, Statistics, Support, Virtual,
+    Model, Ppm, Statistics, Support, Virtual,
 };
 
 use super::*;
-use crate::workload::Script;
+use crate::workload::{Arrivals, OpenLoop, RandomAccess, Script};
 
 /// Reads take 10 us side by side; writes fail; discards never end.
 struct Toy {
     capabilities: Capabilities,
+    read: Nanos,
     queue: Vec<(Instant, Tag, Status)>,
 }
 
 impl Toy {
     fn target() -> Virtual<Self> {
+        Self::reading_in(Nanos::from_micros(10))
+    }
+
+    fn reading_in(read: Nanos) -> Virtual<Self> {
         let capabilities = Capabilities {
             clock: Clock::Virtual,
             medium: Medium::Device { capacity: Bytes::mib(1), logical_block: BlockSize::SECTOR },
@@ -23,7 +29,7 @@ impl Toy {
             queue_depth: 8,
             drain: DrainRule::IMMEDIATE,
         };
-        Virtual::new(Self { capabilities, queue: Vec::new() })
+        Virtual::new(Self { capabilities, read, queue: Vec::new() })
     }
 }
 
@@ -31,7 +37,7 @@ impl Model for Toy {
     type Command = BlockCommand;
 
     fn submit(&mut self, now: Instant, tag: Tag, command: BlockCommand) -> Result<(), Rejected> {
-        let end = now + Nanos::from_micros(10);
+        let end = now + self.read;
         match command {
             BlockCommand::Read(_) => self.queue.push((end, tag, Status::Done)),
             BlockCommand::Write(_) => self.queue.push((end, tag, Status::Failed(Errno::ENOSPC))),
@@ -151,4 +157,44 @@ fn the_trace_hash_tells_runs_apart() {
     };
     assert_eq!(hash(3), hash(3));
     assert_ne!(hash(3), hash(4));
+}
+
+#[test]
+fn response_time_counts_from_the_intended_start() {
+    let mut target = Toy::target();
+    let mut runner = Runner::new(Interrupt::default());
+    runner.idle_until(&mut target, at(50)).unwrap();
+    let area = crate::area::DeviceArea {
+        start: Bytes(0),
+        length: Bytes::mib(1),
+        logical_block: BlockSize::SECTOR,
+    };
+    let access = RandomAccess::new(area, Bytes(4_096), Ppm::ONE, Rng::new(1));
+    let gap = Nanos::from_micros(20);
+    let load = OpenLoop::new(access, Arrivals::Constant, gap, (at(10), at(40)));
+    let mut seen = Vec::new();
+    let mut observer = |sample: &Sample<BlockCommand>| {
+        seen.push((sample.response_time().0, sample.latency().0));
+    };
+    runner.run_until(&mut target, &mut Single(load), &mut observer, at(1_000)).unwrap();
+    assert_eq!(seen, [(50_000, 10_000), (30_000, 10_000)], "intended at 10 and 30, issued at 50");
+}
+
+#[test]
+fn the_trace_hash_sees_when_a_command_ended() {
+    let hash = |read| {
+        let mut runner = Runner::new(Interrupt::default());
+        let mut one = script(vec![BlockCommand::Read(range())]);
+        runner.prepare(&mut Toy::reading_in(Nanos(read)), &mut one).unwrap();
+        runner.trace_hash()
+    };
+    assert_ne!(hash(10), hash(11));
+}
+
+#[test]
+fn idle_time_ends_at_its_deadline() {
+    let mut target = Toy::target();
+    let mut runner: Runner<BlockCommand> = Runner::new(Interrupt::default());
+    runner.idle_until(&mut target, at(60_001)).unwrap();
+    assert_eq!(target.now(), at(60_001));
 }

@@ -122,3 +122,24 @@ fn a_sequential_write_covers_the_area_once_with_a_shorter_last_piece() {
     assert_eq!(covered, [(0, 32), (32, 32), (64, 16)]);
     assert_eq!(fill.next(at(0)), Next::Done);
 }
+
+#[test]
+fn random_accesses_reach_the_first_and_the_last_place() {
+    let small = DeviceArea { length: Bytes(4 * 4_096), ..area() };
+    let mut access = RandomAccess::new(small, Bytes(4_096), Ppm::ONE, Rng::new(1));
+    let mut starts = std::collections::BTreeSet::new();
+    for _ in 0..200 {
+        if let BlockCommand::Read(range) = access.draw() {
+            starts.insert(range.start().0 - 2_048);
+        }
+    }
+    assert_eq!(starts.into_iter().collect::<Vec<_>>(), [0, 8, 16, 24]);
+}
+
+#[test]
+fn the_first_poisson_arrival_is_as_random_as_the_others() {
+    let times = (at(0), at(1_000_000));
+    let gap = Nanos::from_micros(10);
+    let mut load = OpenLoop::new(access(Ppm::ONE), Arrivals::Poisson, gap, times);
+    assert!(matches!(load.next(at(0)), Next::NotBefore(first) if first > at(0)));
+}

@@ -64,17 +64,22 @@ pub(crate) fn units(first: u64, count: u64) -> LbaRange {
 /// Submits the commands at once and returns the completion time of each in microseconds after the
 /// submission.
 fn times(target: &mut Virtual<Ssd>, commands: &[BlockCommand]) -> Vec<u64> {
+    times_after(target, commands, 0)
+}
+
+/// The same beside `others` that were submitted before and still run; their times are left out.
+fn times_after(target: &mut Virtual<Ssd>, commands: &[BlockCommand], others: usize) -> Vec<u64> {
     let start = target.now();
     for (tag, command) in commands.iter().enumerate() {
-        target.submit(Tag(narrow(tag as u64)), *command).unwrap();
+        target.submit(Tag(narrow((tag + others) as u64)), *command).unwrap();
     }
     let mut out = Vec::new();
-    while out.len() < commands.len() {
+    while out.len() < commands.len() + others {
         target.reap(Instant::NEVER, &mut out);
     }
     assert!(out.windows(2).all(|pair| pair[0].at <= pair[1].at), "completions come in order");
     out.sort_by_key(|completion| completion.tag);
-    out.iter().map(|completion| (completion.at - start).0 / 1_000).collect()
+    out[others..].iter().map(|completion| (completion.at - start).0 / 1_000).collect()
 }
 
 fn drive(config: SsdConfig) -> Virtual<Ssd> {
@@ -258,4 +263,169 @@ fn idle_time_collects_ahead() {
     let erased = target.model().counters().erased_superblocks - before;
     assert!(erased >= 2, "2 % of 285 superblocks are to be free: {erased}");
     target.model_mut().check();
+}
+
+#[test]
+fn nothing_starts_beside_a_blocking_trim_that_is_at_work() {
+    let mut target = drive(SsdConfig { trim: trim(TrimMode::Blocking), ..plain() });
+    target.submit(Tag(0), BlockCommand::Discard(units(1_024, 1))).unwrap();
+    target.reap(Instant::from_start(Nanos::from_micros(50)), &mut Vec::new());
+    // The TRIM ends at 137 (nothing is mapped); 38 for the read of nothing from there, less 50.
+    let taken = times_after(&mut target, &[BlockCommand::Read(units(0, 1))], 1);
+    assert_eq!(taken, [137 - 50 + 38]);
+}
+
+#[test]
+fn a_write_of_part_of_a_unit_reads_the_rest_of_it_first() {
+    let mut target = drive(plain());
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    let part =
+        |start, length| BlockCommand::Write(LbaRange::new(Lba(start), Blocks(length)).unwrap());
+    // 10 command + 1.024 link + 50 die + 4.096 channel + 20 latency.
+    assert_eq!(times(&mut target, &[part(801, 1)]), [85]);
+    // Head and tail of two units, one after the other: 4.096 link and twice the die and channel.
+    assert_eq!(times(&mut target, &[part(1_604, 8)]), [146]);
+}
+
+#[test]
+fn a_read_ends_with_the_last_of_its_parts_and_moves_all_of_its_units() {
+    let geometry = Geometry { channels: 2, dies: 2, ..plain().geometry };
+    let mut target = drive(SsdConfig { geometry, ..plain() });
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    // A whole group on one die and one unit on the other, whose own channel is done first:
+    // 10 command + 50 die + 65.536 channel + 139.264 link + 20 latency.
+    assert_eq!(times(&mut target, &[BlockCommand::Read(units(0, 17))]), [284]);
+}
+
+#[test]
+fn idle_time_works_a_backlog_off_at_full_speed() {
+    let mut target = drive(SsdConfig { trim: trim(TrimMode::Background), ..plain() });
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    times(&mut target, &[BlockCommand::Discard(units(0, 8_192))]);
+    let mut out = Vec::new();
+    // 8.4 ms of work.
+    target.reap(target.now() + Nanos::from_millis(10), &mut out);
+    assert_eq!(target.model().counters().trim_work_pending, Nanos::ZERO);
+}
+
+#[test]
+fn a_slice_of_background_work_occupies_the_controller() {
+    let mut target = drive(SsdConfig { trim: trim(TrimMode::Background), ..plain() });
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    let discard = BlockCommand::Discard(units(0, 8_192));
+    // The read of what was just freed needs no flash, but waits 250 for the slice behind the 110
+    // of the discard: 110 + 250 + 10 + 8.192 + 20, less 130 when it is submitted.
+    assert_eq!(times(&mut target, &[discard]), [130]);
+    assert_eq!(times(&mut target, &[BlockCommand::Read(units(0, 1))]), [268]);
+}
+
+#[test]
+fn both_directions_of_a_full_duplex_link_work_at_once() {
+    let both = [BlockCommand::Write(units(0, 16)), BlockCommand::Read(units(1_000, 16))];
+    assert_eq!(times(&mut drive(plain()), &both), [161, 292]);
+    let host = HostInterface { duplex: LinkDuplex::Full, ..plain().host };
+    assert_eq!(times(&mut drive(SsdConfig { host, ..plain() }), &both), [161, 171]);
+}
+
+#[test]
+fn a_medium_without_translation_writes_through() {
+    let config = SsdConfig { media: Media::InPlace, trim: trim(TrimMode::None), ..plain() };
+    // 10 command + 8.192 link + 65.536 channel + 600 program + 20 latency.
+    assert_eq!(times(&mut drive(config), &[BlockCommand::Write(units(0, 1))]), [703]);
+}
+
+#[test]
+fn statistics_add_up_the_time_in_the_drive() {
+    let mut target = drive(plain());
+    times(&mut target, &[BlockCommand::Read(units(100, 1)); 2]);
+    let read = target.statistics().read;
+    // 38.192 and, behind it at the controller and on the link, 48.192.
+    assert_eq!((read.completed, read.bytes, read.time), (2, Bytes(8_192), Nanos(86_384)));
+}
+
+#[test]
+fn data_is_in_the_buffer_until_its_program_ends() {
+    let mut target = drive(plain());
+    times(&mut target, &[BlockCommand::Write(units(0, 16))]);
+    assert_eq!(times(&mut target, &[BlockCommand::Read(units(5, 1))]), [38]);
+    target.reap(target.now() + Nanos::from_millis(2), &mut Vec::new());
+    assert_eq!(times(&mut target, &[BlockCommand::Read(units(5, 1))]), [92]);
+}
+
+#[test]
+fn a_preconditioned_drive_is_at_rest() {
+    let mut target = drive(SsdConfig { write_buffer: Bytes(65_536), ..plain() });
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    target.model_mut().precondition_random(50_000, &mut Rng::new(1));
+    let writes: Vec<_> = (0..16).map(|unit| BlockCommand::Write(units(unit, 1))).collect();
+    assert!(times(&mut target, &writes).into_iter().all(|taken| taken < 200));
+}
+
+#[test]
+fn a_short_pause_is_no_idle_time() {
+    let mut target = drive(plain());
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    target.model_mut().precondition_random(100_000, &mut Rng::new(1));
+    times(&mut target, &[BlockCommand::Discard(units(0, 8_192))]);
+    let before = target.model().counters().erased_superblocks;
+    target.reap(target.now() + Nanos::from_millis(99), &mut Vec::new());
+    times(&mut target, &[BlockCommand::Read(units(0, 1))]);
+    assert_eq!(target.model().counters().erased_superblocks, before);
+}
+
+#[test]
+fn sustained_writes_take_the_time_of_all_programs_reads_and_erases() {
+    let mut target = drive(SsdConfig { write_buffer: Bytes(65_536), ..plain() });
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    target.model_mut().precondition_random(100_000, &mut Rng::new(1));
+    let (begin, before) = (target.now(), target.model().counters());
+    let mut rng = Rng::new(2);
+    for _ in 0..500 {
+        let writes: Vec<_> =
+            (0..32).map(|_| BlockCommand::Write(units(rng.below(16_384), 1))).collect();
+        times(&mut target, &writes);
+    }
+    let spent = target.model().counters().since(&before);
+    // One die: 600 us a program; an erase of 4 ms and at most four reads of 50 us a superblock.
+    let (programs, erases) = (spent.programmed_units / 16, spent.erased_superblocks);
+    let expected = (programs * 600 + erases * 4_200) as f64;
+    let took = (target.now() - begin).0 as f64 / 1e3;
+    assert!((took / expected - 1.0).abs() < 0.02, "{took} us, expected {expected}");
+}
+
+#[test]
+fn every_unit_of_a_group_waits_for_the_place_of_its_group() {
+    let mut target = drive(SsdConfig { write_buffer: Bytes(65_536), ..plain() });
+    let writes: Vec<_> = (0..32).map(|unit| BlockCommand::Write(units(unit, 1))).collect();
+    let taken = times(&mut target, &writes);
+    // The first group arrives every 10 us and leaves at 168: 65.536 channel + 600 program.
+    assert!(taken[..16].iter().all(|&taken| taken <= 188), "{taken:?}");
+    assert!(taken[16..].iter().all(|&taken| taken >= 853), "{taken:?}");
+}
+
+#[test]
+fn small_discards_one_after_the_other_steal_no_more_than_the_share() {
+    let per_gib_mapped = Nanos::from_secs(6);
+    let trim = TrimConfig { per_gib_mapped, ..trim(TrimMode::Background) };
+    let mut target = drive(SsdConfig { trim, ..plain() });
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    for first in (0..4_000).step_by(10) {
+        times(&mut target, &[BlockCommand::Discard(units(first, 10))]);
+    }
+    let done = target.model().counters().trim_work_done.0;
+    let share = done as f64 / target.now().since_start().0 as f64;
+    assert!((0.2..0.27).contains(&share), "{share} of the time");
+}
+
+#[test]
+fn a_purged_and_a_preconditioned_drive_have_nothing_left_to_do() {
+    let writes: Vec<_> = (0..10).map(|group| BlockCommand::Write(units(group * 16, 16))).collect();
+    let mut target = drive(plain());
+    times(&mut target, &writes);
+    target.model_mut().purge();
+    times(&mut target, &[BlockCommand::Write(units(0, 1))]);
+    assert_eq!(times(&mut target, &[BlockCommand::Flush]), [695]);
+    times(&mut target, &writes);
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    assert_eq!(times(&mut target, &[BlockCommand::Read(units(0, 1))]), [92]);
 }

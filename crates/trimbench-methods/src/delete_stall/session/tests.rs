@@ -1,0 +1,255 @@
+//! Sessions on a device of which every number is known.
+
+use std::collections::BTreeMap;
+
+use trimbench_core::{
+    BlockCommand, BlockSize, Capabilities, Clock, Completion, DrainRule, ForceDiscards, Model,
+    Rejected, Status, Tag, Virtual,
+};
+
+use super::*;
+use crate::delete_stall::DeviceSubject;
+use crate::method::{KeepFailed, Preset};
+
+/// Every command takes 100 us.
+struct Toy {
+    capabilities: Capabilities,
+    queue: Vec<(Instant, Tag)>,
+    statistics: Statistics,
+    /// Discarded bytes that the counters show, and how long after the command.
+    shown: Ppm,
+    shown_after: Nanos,
+    pending: Vec<(Instant, Bytes)>,
+    /// Discards never end.
+    hangs: bool,
+    /// Commands of others for each one of ours.
+    foreign: u64,
+    log: Vec<(Instant, BlockCommand)>,
+}
+
+impl Toy {
+    fn new() -> Self {
+        let capabilities = Capabilities {
+            clock: Clock::Virtual,
+            medium: Medium::Device { capacity: Bytes::mib(64), logical_block: BlockSize::SECTOR },
+            discard: Support::Native,
+            discard_max: Bytes::mib(64),
+            discard_granularity: Bytes(512),
+            queue_depth: 32,
+            drain: DrainRule::IMMEDIATE,
+        };
+        Self {
+            capabilities,
+            queue: Vec::new(),
+            statistics: Statistics::default(),
+            shown: Ppm::ONE,
+            shown_after: Nanos::ZERO,
+            pending: Vec::new(),
+            hangs: false,
+            foreign: 0,
+            log: Vec::new(),
+        }
+    }
+}
+
+impl Model for Toy {
+    type Command = BlockCommand;
+
+    fn submit(&mut self, now: Instant, tag: Tag, what: BlockCommand) -> Result<(), Rejected> {
+        self.log.push((now, what));
+        let end = now + Nanos::from_micros(100);
+        match what {
+            BlockCommand::Discard(_) if self.hangs => return Ok(()),
+            BlockCommand::Discard(range) => {
+                let bytes = range.length().bytes(BlockSize::SECTOR);
+                self.pending.push((end + self.shown_after, Bytes(self.shown.of(bytes.0))));
+            }
+            _ => self.statistics.read.completed += 1 + self.foreign,
+        }
+        self.queue.push((end, tag));
+        Ok(())
+    }
+
+    fn next_event(&self) -> Instant {
+        let ends = self.queue.iter().map(|entry| entry.0);
+        ends.chain(self.pending.iter().map(|entry| entry.0)).min().unwrap_or(Instant::NEVER)
+    }
+
+    fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
+        for (_, bytes) in self.pending.extract_if(.., |entry| entry.0 <= now) {
+            self.statistics.discard.bytes += bytes;
+        }
+        let due = self.queue.extract_if(.., |entry| entry.0 <= now);
+        out.extend(due.map(|(at, tag)| Completion { tag, at, status: Status::Done }));
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+struct Silent;
+
+impl Monitor for Silent {
+    fn stage(&mut self, _: &Stage<'_>) {}
+
+    fn keep(&mut self, _: &Step) -> Result<(), KeepFailed> {
+        Ok(())
+    }
+}
+
+fn method() -> DeleteStall {
+    let set = [
+        ("sizes", "1MiB,2MiB,3MiB"),
+        ("span", "1MiB"),
+        ("window", "500ms"),
+        ("lead", "100ms"),
+        ("rest", "200ms"),
+        ("repetitions", "1"),
+        ("placebos", "2"),
+    ];
+    let set: BTreeMap<String, String> =
+        set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    DeleteStall::resolve(Preset::Quick, &set).unwrap()
+}
+
+fn session(toy: Toy, done: Vec<Step>) -> (Result<Found, MethodError>, Virtual<Toy>) {
+    let method = method();
+    let subject = DeviceSubject::new(&method, BlockSize::SECTOR, Bytes::mib(64));
+    let mut target = Virtual::new(toy);
+    let seed = (&Rng::new(1), &Interrupt::default());
+    let found = run(&method, (&mut target, subject), seed, &mut Silent, done);
+    (found, target)
+}
+
+fn found(toy: Toy) -> Found {
+    session(toy, Vec::new()).0.unwrap()
+}
+
+/// Ids of the steps with this caveat, or without any if `None`, sorted.
+fn with(found: &Found, caveat: Caveat) -> Vec<&str> {
+    let has = |step: &&Step| step.caveats.iter().any(|id| id == caveat.id());
+    let mut ids: Vec<&str> = found.steps.iter().filter(has).map(|step| step.id.as_str()).collect();
+    ids.sort_unstable();
+    ids
+}
+
+const DELETIONS: [&str; 3] = ["delete-1MiB-1", "delete-2MiB-1", "delete-3MiB-1"];
+
+#[test]
+fn a_deletion_whose_discards_do_not_all_come_is_invalid() {
+    let mut half = Toy { shown: Ppm(500_000), ..Toy::new() };
+    half.capabilities.drain.timeout = Nanos::from_secs(1);
+    let half = found(half);
+    assert_eq!(with(&half, Caveat::DiscardsIncomplete), DELETIONS);
+    let mut none = Toy { shown: Ppm(0), ..Toy::new() };
+    none.capabilities.drain.timeout = Nanos::from_secs(1);
+    assert_eq!(with(&found(none), Caveat::NoDiscard), DELETIONS);
+    let all = found(Toy::new());
+    assert!(all.steps.iter().all(|step| step.caveats.is_empty()));
+}
+
+#[test]
+fn discards_that_come_after_the_window_are_waited_for() {
+    let late = found(Toy { shown_after: Nanos::from_secs(5), ..Toy::new() });
+    assert_eq!(with(&late, Caveat::NoDiscard), DELETIONS);
+    for step in late.steps.iter().filter(|step| step.kind == "delete") {
+        let (total, size) = (step.metrics["discarded_bytes_total"], step.parameters["size_bytes"]);
+        assert!((total - size).abs() < 0.5, "{}: {total} of {size}", step.id);
+    }
+}
+
+#[test]
+fn the_window_holds_what_the_filesystem_may_take_to_begin() {
+    let mut slow = Toy::new();
+    let (quiet, latest_start) = (Nanos::from_secs(2), Nanos::from_secs(3));
+    let force = ForceDiscards::Sync;
+    slow.capabilities.drain = DrainRule { force, quiet, latest_start, ..DrainRule::IMMEDIATE };
+    for step in found(slow).steps {
+        assert!((step.parameters["window_s"] - 5.0).abs() < 1e-9);
+    }
+}
+
+/// When files were filled (in pieces of 1 MiB), discarded and made durable, in order.
+fn milestones(target: &Virtual<Toy>) -> Vec<(Instant, char)> {
+    let mark = |&(at, command): &(Instant, BlockCommand)| match command {
+        BlockCommand::Write(range) if range.length().0 == 2_048 => (at, 'w'),
+        BlockCommand::Discard(_) => (at, 'd'),
+        BlockCommand::Flush => (at, 'f'),
+        _ => (at, ' '),
+    };
+    target.model().log.iter().map(mark).collect()
+}
+
+#[test]
+fn the_load_begins_after_the_rest() {
+    let (result, target) = session(Toy::new(), Vec::new());
+    result.unwrap();
+    let log = milestones(&target);
+    let made = log.windows(3).filter(|three| (three[0].1, three[1].1) == ('w', 'f'));
+    let rests: Vec<Nanos> = made.map(|three| three[2].0 - three[1].0).collect();
+    assert!(rests.len() >= 3 && rests.iter().all(|&rest| rest >= Nanos::from_millis(200)));
+}
+
+#[test]
+fn the_next_file_is_made_after_the_quiet_that_the_drain_rule_asks_for() {
+    let mut late = Toy { shown_after: Nanos::from_secs(3), ..Toy::new() };
+    late.capabilities.drain.quiet = Nanos::from_secs(2);
+    let (result, target) = session(late, Vec::new());
+    result.unwrap();
+    let log = milestones(&target);
+    for (index, &(discarded, _)) in log.iter().enumerate().filter(|(_, entry)| entry.1 == 'd') {
+        // They show after 3 s, a second after the window has closed.
+        let spans = log[index..].iter().map(|entry| entry.0 - discarded);
+        let next = spans.filter(|&span| span >= Nanos::from_secs(3)).min();
+        assert!(next.is_none_or(|span| span >= Nanos::from_millis(4_900)), "{next:?}");
+    }
+}
+
+#[test]
+fn probe_and_load_do_not_meet() {
+    let (result, target) = session(Toy::new(), Vec::new());
+    result.unwrap();
+    let log = &target.model().log;
+    let reads = |entry: &&(Instant, BlockCommand)| matches!(entry.1, BlockCommand::Read(_));
+    let reads: Vec<Instant> = log.iter().filter(reads).map(|entry| entry.0).collect();
+    let meeting = reads.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    assert_eq!(meeting, 0, "half a step apart");
+}
+
+#[test]
+fn commands_of_others_on_a_real_device_are_noticed() {
+    let mut alone = Toy::new();
+    alone.capabilities.clock = Clock::Wall;
+    assert_eq!(with(&found(alone), Caveat::OtherLoad), [""; 0]);
+    let mut crowded = Toy { foreign: 1, ..Toy::new() };
+    crowded.capabilities.clock = Clock::Wall;
+    assert_eq!(with(&found(crowded), Caveat::OtherLoad).len(), 5);
+}
+
+#[test]
+fn a_resumed_session_measures_the_rest_and_keeps_the_order_of_the_plan() {
+    let whole = found(Toy::new());
+    let mut done: Vec<Step> = whole.steps[2..4].to_vec();
+    done.reverse();
+    for step in &mut done {
+        step.set("kept", 1.0);
+    }
+    let resumed = session(Toy::new(), done).0.unwrap();
+    let ids = |found: &Found| found.steps.iter().map(|step| step.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&resumed), ids(&whole));
+    let kept: Vec<bool> =
+        resumed.steps.iter().map(|step| step.parameters.contains_key("kept")).collect();
+    assert_eq!(kept, [false, false, true, true, false]);
+}
+
+#[test]
+fn a_device_that_hangs_is_given_up_after_half_an_hour() {
+    let (result, target) = session(Toy { hangs: true, ..Toy::new() }, Vec::new());
+    assert!(matches!(result, Err(MethodError::Run(RunError::Hung { outstanding: 1, .. }))));
+    assert!(target.now() < Instant::from_start(Nanos::from_secs(1_900)), "{}", target.now());
+}

@@ -1,0 +1,77 @@
+use trimbench_core::Ppm;
+
+use super::*;
+use crate::config::Geometry;
+use crate::ssd::tests::plain;
+
+/// Two dies, nine superblocks of 64 units in groups of 16; seven are full. The first holds 4 valid
+/// units in three of its groups, the second 20 in its first two.
+fn nearly_full() -> (Collector, Mapping, Nand) {
+    let geometry = Geometry { dies: 2, ..plain().geometry };
+    let config = SsdConfig { geometry, ..plain() };
+    let mut mapping = Mapping::new(448, 9, 64);
+    for superblock in 0..7 {
+        let first = mapping.open().unwrap();
+        (0..64).for_each(|unit| mapping.place(superblock * 64 + unit, first + unit));
+        mapping.close(first + 64);
+    }
+    for (first, end) in [(1, 16), (18, 48), (49, 64), (84, 128)] {
+        mapping.deallocate(first, end);
+    }
+    (Collector::new(&config), mapping, Nand::new(&config))
+}
+
+/// What is owed: `r`ead, `p`rogram or `e`rase, die, units.
+fn debt(collector: &Collector) -> Vec<(char, u32, u32)> {
+    let text = |owed: &Owed| match *owed {
+        Owed::Read { die, units } => ('r', die, units),
+        Owed::Program { die } => ('p', die, 0),
+        Owed::Erase { die } => ('e', die, 0),
+    };
+    collector.debt.iter().map(text).collect()
+}
+
+#[test]
+fn a_collection_owes_its_reads_its_full_programs_and_an_erase_of_every_die() {
+    let (mut collector, mut mapping, nand) = nearly_full();
+    let mut counters = Counters::default();
+    collector.make_room(&mut mapping, &nand, &mut counters);
+    assert_eq!(mapping.free_superblocks(), 3, "the reserve is whole");
+    let first = [('r', 0, 1), ('r', 1, 2), ('r', 1, 1), ('e', 0, 0), ('e', 1, 0)];
+    // Four units were there; twelve more fill the group.
+    let second = [('r', 0, 16), ('r', 1, 4), ('p', 0, 0), ('e', 0, 0), ('e', 1, 0)];
+    assert_eq!(debt(&collector), [first, second].concat());
+    assert_eq!((counters.moved_units, counters.erased_superblocks), (24, 2));
+    mapping.check(&[collector.written_end()]);
+}
+
+#[test]
+fn each_group_of_the_host_pays_its_share_and_the_last_one_the_rest() {
+    let (mut collector, mut mapping, mut nand) = nearly_full();
+    collector.make_room(&mut mapping, &nand, &mut Counters::default());
+    let left = [4, 3, 2, 1].map(|groups| {
+        collector.pay_share(groups, Instant::START, &mut nand);
+        collector.debt.len()
+    });
+    assert_eq!(left, [7, 4, 2, 0]);
+    // Die 0: two reads, a program behind its transfer, two erases of 2 ms (half a block a die).
+    assert!(nand.die_free_at(0) >= Instant::from_start(Nanos::from_micros(4_700)));
+}
+
+#[test]
+fn idle_time_leaves_full_victims_alone() {
+    let (collector, mut mapping, mut nand) = nearly_full();
+    let mut counters = Counters::default();
+    let spans = (Instant::START, Instant::from_start(Nanos::from_secs(1)));
+    let config = SsdConfig {
+        collector: crate::config::CollectorConfig {
+            idle_free_target: Ppm(900_000),
+            ..plain().collector
+        },
+        ..plain()
+    };
+    let mut collector = Collector { high: Collector::new(&config).high, ..collector };
+    collector.use_idle_time(spans, &mut mapping, &mut nand, &mut counters);
+    // Of the seven, two are at most half valid.
+    assert_eq!(counters.erased_superblocks, 2);
+}
