@@ -191,17 +191,6 @@ pub trait Workload {
     fn completed(&mut self, command: &Self::Command, at: Instant);
 }
 
-/// What a trim policy answers when it is asked how much may be trimmed now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grant {
-    /// Up to this many bytes now.
-    Bytes(Bytes),
-    /// Nothing until then.
-    Until(Instant),
-    /// Nothing to do.
-    Idle,
-}
-
 /// What makes a filesystem send the discards of freed extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForceDiscards {

@@ -20,7 +20,8 @@ pub struct FaultPlan {
 /// A model behind a layer of planted faults.
 ///
 /// A freeze stops the inner model's clock: `inner = outer - frozen time so far`, so that what was
-/// half done goes on afterwards where it stood.
+/// half done goes on afterwards where it stood. The statistics are the inner model's, whose times
+/// leave the freezes out.
 #[derive(Debug)]
 pub struct Faulty<M> {
     model: M,
@@ -50,11 +51,6 @@ impl<M: Model> Faulty<M> {
     /// The model below.
     pub fn inner(&self) -> &M {
         &self.model
-    }
-
-    /// The model below.
-    pub fn inner_mut(&mut self) -> &mut M {
-        &mut self.model
     }
 
     /// Outer to inner time.

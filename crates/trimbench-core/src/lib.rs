@@ -26,8 +26,8 @@ pub use command::{
     Status, Tag,
 };
 pub use contract::{
-    Capabilities, Clock, DrainRule, ForceDiscards, Grant, Interrupt, Medium, Model, Next,
-    Statistics, Support, Target, Workload,
+    Capabilities, Clock, DrainRule, ForceDiscards, Interrupt, Medium, Model, Next, Statistics,
+    Support, Target, Workload,
 };
 pub use units::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};
 pub use virtual_time::Virtual;

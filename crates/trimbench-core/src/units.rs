@@ -99,8 +99,6 @@ impl Blocks {
 impl BlockSize {
     /// 512 bytes.
     pub const SECTOR: Self = Self { shift: 9 };
-    /// 4096 bytes.
-    pub const FOUR_KIB: Self = Self { shift: 12 };
 
     /// From bytes; `None` unless a power of two in [512 B, 64 KiB].
     pub fn new(bytes: Bytes) -> Option<Self> {

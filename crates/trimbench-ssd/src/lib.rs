@@ -1,8 +1,9 @@
 //! The emulated SSD: a flash translation layer, NAND timing and TRIM behaviour, in virtual time.
 //!
 //! [`Ssd`] is a [`trimbench_core::Model`]: passive, told the time, and without any I/O. Time is
-//! kept by *reservation*: each resource (controller, host link, channel, die) keeps the instant at which
-//! it is next free; a write walks through them when it starts and knows its completion at once.
+//! kept by *reservation*: each resource (controller, host link, channel, die) keeps the instant at
+//! which it is next free; a write walks through them when it starts and knows its completion at
+//! once.
 //! A read is the exception: it waits for its die as an event and reserves its channel only when the
 //! die phase ends, because reserving both at once lets one busy die block the whole channel.
 //!

@@ -30,7 +30,15 @@ pub fn provision_directory(parent: &Path, seed: u64) -> Result<ProvisionedDirect
     let target = DirectoryTarget::open(parent, options)?;
     let cleaned = target.cleaned_leftovers().len();
     let caveats: Vec<Caveat> = target.caveats().to_vec();
-    let keep = ["filesystem", "mount-options", "device", "device-kind", "model", "serial"];
+    let keep = [
+        "filesystem",
+        "filesystem-bytes",
+        "mount-options",
+        "source-device",
+        "device-kind",
+        "model",
+        "serial",
+    ];
     let mut identity: BTreeMap<String, String> = keep
         .iter()
         .filter_map(|key| Some(((*key).to_owned(), environment.get(*key)?.clone())))

@@ -17,6 +17,8 @@ pub type Drive = Virtual<Faulty<Ssd>>;
 
 /// The settings that may follow a profile's name.
 const SETTINGS: [&str; 3] = ["capacity", "freeze-on-discard", "eio-from"];
+/// The longest planted freeze.
+const FREEZE_MAX: Nanos = Nanos::from_secs(24 * 3_600);
 /// Part of the available memory that the tables of a drive may take.
 const MEMORY_SHARE: u64 = 90;
 
@@ -69,6 +71,11 @@ impl EmulatedSpec {
             }
             "freeze-on-discard" => {
                 let span: Nanos = value.parse().map_err(|error| wrong(format!("{error}")))?;
+                if span > FREEZE_MAX {
+                    return Err(wrong(format!(
+                        "`{span}` is out of range; give at most {FREEZE_MAX}"
+                    )));
+                }
                 self.faults.freeze_on_discard = span;
             }
             "eio-from" => {

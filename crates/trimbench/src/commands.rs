@@ -106,7 +106,12 @@ fn judge(record: &RunRecord, limits: &[Limit]) -> bool {
             outcome.value.map_or_else(|| "not measured".to_owned(), |value| value.to_string());
         let verdict = if outcome.holds { "holds" } else { "FAILS" };
         let target = record.sessions.get(outcome.session).map_or("", |s| s.target.name.as_str());
-        error_line(&format!("limit {} {verdict} on {target}: {value}", outcome.limit));
+        let figures = record.sessions.get(outcome.session).map(|session| &session.figures);
+        let judged = figures.into_iter().flatten().find(|f| Some(&f.id) == outcome.figure.as_ref());
+        // A limit on a slope says nothing of a stall that is the same for every size.
+        let remark = judged.and_then(|figure| figure.verdict.as_ref());
+        let remark = remark.map_or_else(String::new, |remark| format!(" ({remark})"));
+        error_line(&format!("limit {} {verdict} on {target}: {value}{remark}", outcome.limit));
     }
     outcomes.iter().all(|outcome| outcome.holds)
 }

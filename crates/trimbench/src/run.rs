@@ -175,8 +175,15 @@ fn one_session(
             let capabilities = directory.target.capabilities().clone();
             let mut record = session_record(session, &directory.description, &capabilities);
             record.environment_before = directory.environment;
-            let done = keeper.record.sessions.get(keeper.index);
-            let done = done.map_or_else(Vec::new, |session| session.steps.clone());
+            let earlier = keeper.record.sessions.get(keeper.index);
+            if earlier.is_some_and(|session| session.target.identity != record.target.identity) {
+                let error = anyhow::anyhow!(
+                    "the directory is on another filesystem or device than when the run was begun"
+                );
+                return Err(Failure::usage(error)
+                    .with_hint("mount the same filesystem again, or begin anew"));
+            }
+            let done = earlier.map_or_else(Vec::new, |session| session.steps.clone());
             record.steps.clone_from(&done);
             keeper.place(record)?;
             let subject = DirectorySubject::new(method, capabilities.drain.force);

@@ -12,6 +12,9 @@ use crate::workload::Arrivals;
 /// Sizes are rounded down to this, so that they are whole pieces of any filesystem and drive.
 const SIZE_UNIT: u64 = 4096;
 
+/// The analysis grows with the cube of the deletions: with five sizes this takes some seconds.
+const REPETITIONS_MAX: u32 = 40;
+
 /// One row of the table below.
 const fn option(
     key: &'static str,
@@ -28,7 +31,7 @@ pub(super) const OPTIONS: &[OptionInfo] = &[
         ["128MiB,256MiB,512MiB,768MiB,1GiB", "512MiB,1GiB,2GiB,4GiB,8GiB", "1GB,2GB,4GB,8GB,16GB"],
         "sizes of the deleted files, separated by commas, 1MiB to 1TiB",
     ),
-    option("repetitions", ["3", "5", "3"], "deletions of each size, 1 to 1000"),
+    option("repetitions", ["3", "5", "3"], "deletions of each size, 1 to 40"),
     option("placebos", ["8", "15", "10"], "deletions of an empty file, 2 to 1000"),
     option("window", ["3s", "10s", "30s"], "what is measured after each deletion, 100ms to 1h"),
     option("lead", ["500ms", "2s", "5s"], "load before each deletion, not counted, 0 to 10min"),
@@ -141,7 +144,7 @@ impl DeleteStall {
         }
         Ok(Self {
             sizes,
-            repetitions: values.quantity("repetitions", 1, 1_000)?,
+            repetitions: values.quantity("repetitions", 1, REPETITIONS_MAX)?,
             placebos: values.quantity("placebos", 2, 1_000)?,
             window: values.span("window", Nanos::from_millis(100), hour)?,
             lead: values.span("lead", Nanos::ZERO, minutes)?,

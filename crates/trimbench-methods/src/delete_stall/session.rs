@@ -325,9 +325,10 @@ where
             // discards whatever was free before as well.
             let nothing = trial.size.0 == 0 && self.method.mode != Mode::Trim;
             let foreign = nothing && in_window > FOREIGN_DISCARDS_MAX;
-            let of_device = |s: Statistics| s.read.completed + s.write.completed;
-            let others = (of_device(closed) - of_device(before)).saturating_sub(window.accesses());
-            if foreign || others > window.accesses() / 2 {
+            let of_device = |s: Statistics| s.read.bytes + s.write.bytes;
+            let ours = Bytes(window.accesses() * self.method.access.0);
+            let others = (of_device(closed) - of_device(before)).saturating_sub(ours);
+            if foreign || others.0 > ours.0 / 2 {
                 step.caveat(Caveat::OtherLoad);
             }
         }

@@ -142,7 +142,11 @@ impl Subject for DirectorySubject {
     type Area = FileArea;
 
     fn set_up(&self) -> Groups<FileCommand> {
-        vec![vec![FileCommand::Create { file: LOAD }, FileCommand::Create { file: SCRATCH }]]
+        let create =
+            vec![FileCommand::Create { file: LOAD }, FileCommand::Create { file: SCRATCH }];
+        // Else the first deletion would be charged for everything that was free before.
+        let trim = (self.mode == Mode::Trim).then(|| vec![FileCommand::TrimFreeSpace]);
+        std::iter::once(create).chain(trim).collect()
     }
 
     fn load_area(&self) -> FileArea {

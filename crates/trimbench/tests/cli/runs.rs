@@ -130,6 +130,21 @@ fn limits_decide_the_exit_code() {
 }
 
 #[test]
+fn a_limit_on_the_slope_says_so_when_every_deletion_stalls_alike() {
+    let folder = tempdir().unwrap();
+    // One TRIM of 90 ms for each of these sizes.
+    let limit = ["--limit", "stutter=1ms/GB", "--output", "run"];
+    let arguments = small(&[&["--target", "sim:vendor2"], &limit[..]].concat());
+    let output = trimbench(folder.path(), &arguments);
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("(stalls, whatever the size)"), "{}", stderr(&output));
+    let limit = ["--limit", "stutter-per-deletion=50ms", "--output", "fixed"];
+    let arguments = small(&[&["--target", "sim:vendor2"], &limit[..]].concat());
+    let output = trimbench(folder.path(), &arguments);
+    assert_eq!(code(&output), Some(1), "{}", stderr(&output));
+}
+
+#[test]
 fn an_invalid_run_is_kept_marked_and_ends_with_code_4() {
     let folder = tempdir().unwrap();
     // vendor2 needs 90 ms a chunk: 16 of them outlast this window.

@@ -64,7 +64,7 @@ impl Model for Toy {
                 let bytes = range.length().bytes(BlockSize::SECTOR);
                 self.pending.push((end + self.shown_after, Bytes(self.shown.of(bytes.0))));
             }
-            _ => self.statistics.read.completed += 1 + self.foreign,
+            _ => self.statistics.read.bytes += Bytes(4_096 * (1 + self.foreign)),
         }
         self.queue.push((end, tag));
         Ok(())
@@ -130,7 +130,7 @@ fn found(toy: Toy) -> Found {
     session(toy, Vec::new()).0.unwrap()
 }
 
-/// Ids of the steps with this caveat, or without any if `None`, sorted.
+/// Ids of the steps with this caveat, sorted.
 fn with(found: &Found, caveat: Caveat) -> Vec<&str> {
     let has = |step: &&Step| step.caveats.iter().any(|id| id == caveat.id());
     let mut ids: Vec<&str> = found.steps.iter().filter(has).map(|step| step.id.as_str()).collect();
