@@ -38,6 +38,8 @@ pub struct Wish<'a> {
     pub name: Option<&'a str>,
     /// Parameters small enough for CI.
     pub small: bool,
+    /// Only the cases whose name holds this.
+    pub case: Option<&'a str>,
     /// How often each side of each case is measured, at least once; else 5 times, small ones 3.
     pub repetitions: Option<NonZero<usize>>,
     /// The lines of the history on standard output in place of the table.
@@ -51,6 +53,8 @@ pub struct Context<'a> {
     pub repository: &'a Repository,
     /// Whether parameters must be small enough for CI: at most half a minute a benchmark.
     pub small: bool,
+    /// Only the cases whose name holds this.
+    pub case: Option<&'a str>,
     /// How often each side of each case is measured.
     pub repetitions: usize,
     /// How long one measurement may take.
@@ -122,10 +126,10 @@ struct Line<'a> {
     command: &'a str,
 }
 
-/// Runs one benchmark or all, prints what was measured, and appends to `bench.ndjson` beside cargo's
-/// products. A benchmark that lacks its peer is skipped with a message, which is no failure.
+/// Runs one benchmark or all, prints what was measured, and appends it to `bench.ndjson` beside
+/// cargo's products. A benchmark that lacks its peer is skipped with a message: no failure.
 pub fn run(repository: &Repository, wish: &Wish<'_>) -> Result<bool> {
-    let Wish { name, small, json, .. } = *wish;
+    let Wish { name, small, case, json, .. } = *wish;
     let chosen: Vec<&Bench> =
         BENCHES.iter().filter(|bench| name.is_none_or(|name| name == bench.name)).collect();
     if chosen.is_empty() {
@@ -135,10 +139,13 @@ pub fn run(repository: &Repository, wish: &Wish<'_>) -> Result<bool> {
     let (repetitions, limit) =
         if small { (3, Duration::from_secs(60)) } else { (5, Duration::from_secs(600)) };
     let repetitions = wish.repetitions.map_or(repetitions, NonZero::get);
-    let context = Context { repository, small, repetitions, limit };
+    let context = Context { repository, small, case, repetitions, limit };
     let commit = repository.state()?.label();
     for bench in chosen {
         match timed(&format!("bench {}", bench.name), || (bench.run)(&context)).0? {
+            Measured::Cases(cases) if cases.is_empty() => {
+                bail!("`{}` has no case `{}`", bench.name, case.unwrap_or_default());
+            }
             Measured::Cases(cases) => {
                 let lines = lines(bench, &cases, &commit)?;
                 print!("{}", if json { lines.clone() } else { table(bench, &cases) });

@@ -43,6 +43,9 @@ enum Step {
         /// Parameters small enough for CI
         #[arg(long)]
         small: bool,
+        /// Only the cases whose name holds this
+        #[arg(long, value_name = "TEXT")]
+        case: Option<String>,
         /// How often each side of each case is measured
         #[arg(long, value_name = "N")]
         repetitions: Option<NonZero<usize>>,
@@ -91,8 +94,9 @@ fn run(step: Step) -> Result<bool> {
         Step::Ci => ci::run(&repository),
         Step::Tidy => tidy::run(&repository),
         Step::Docs { check } => docs::run(&repository, check),
-        Step::Bench { name, small, repetitions, json } => {
-            let wish = bench::Wish { name: name.as_deref(), small, repetitions, json };
+        Step::Bench { name, small, case, repetitions, json } => {
+            let (name, case) = (name.as_deref(), case.as_deref());
+            let wish = bench::Wish { name, small, case, repetitions, json };
             bench::run(&repository, &wish)
         }
         Step::Evidence { id, short, fresh } => {

@@ -3,7 +3,8 @@
 //! The peer is a page-mapped flash model without features (`ftl_limit.c`, a file outside of this
 //! repository): what it reaches is what the memory of the machine allows. Both sides write 4 KiB
 //! units uniformly at random in steady state; ours goes through the public contract, with the
-//! runner at queue depth 32 and a latency histogram. Unit: host writes a second of wall time, in millions.
+//! runner at queue depth 32 and a latency histogram. Unit: host writes a second of wall time, in
+//! millions.
 
 mod contract;
 
@@ -70,7 +71,8 @@ fn run(context: &Context<'_>) -> Result<Measured> {
     }
     let program = build(context, &source)?;
     let mut cases = Vec::new();
-    for parameters in parameters(context.small) {
+    let wanted = |it: &Parameters| context.case.is_none_or(|case| it.name().contains(case));
+    for parameters in parameters(context.small).into_iter().filter(wanted) {
         let mut drive = contract::Drive::warm(parameters)?;
         let (mut ours, mut peer) = (Side::default(), Side::default());
         for _ in 0..context.repetitions {

@@ -56,3 +56,14 @@ fn an_unknown_benchmark_is_named_with_those_there_are() {
     let error = run(&Repository::here().unwrap(), &wish).unwrap_err().to_string();
     assert!(error.contains("`sdd`") && error.contains("ssd"), "{error}");
 }
+
+#[test]
+fn an_unknown_case_is_an_error_and_measures_nothing() {
+    let repository = Repository::here().unwrap();
+    let wish = Wish { name: Some("ssd"), small: true, case: Some("OP 9 %"), ..Wish::default() };
+    match run(&repository, &wish) {
+        Err(error) => assert!(error.to_string().contains("no case `OP 9 %`"), "{error}"),
+        // Without the yardstick or a compiler no case is looked at.
+        Ok(good) => assert!(good),
+    }
+}

@@ -16,9 +16,9 @@ pub struct Claim {
     pub title: &'static str,
     /// When it holds, in words.
     pub bar: &'static str,
-    /// What `measure` may take in the short form, at most 5 minutes.
+    /// What `measure` may take in the short form: at most 5 minutes for all claims of a key.
     pub short: Duration,
-    /// What `measure` may take in the full form, at most 45 minutes.
+    /// What `measure` may take in the full form: at most 45 minutes for all claims of a key.
     pub full: Duration,
     /// Runs what is to be measured and keeps its raw output.
     pub measure: fn(&Context<'_>) -> Result<()>,

@@ -1,6 +1,6 @@
 //! A clean clone of the commit: nothing that is not committed comes along.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
@@ -32,7 +32,7 @@ impl Clone {
     }
 
     /// Where it is.
-    pub(super) fn root(&self) -> &PathBuf {
+    pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
