@@ -13,7 +13,7 @@ mod subject;
 mod tests;
 mod window;
 
-pub use analysis::{analyse, figure_ids};
+pub use analysis::{analyse, announced_figures};
 pub use options::{DeleteStall, Mode};
 pub use session::{Plan, Trial, run};
 pub use subject::{DeviceSubject, DirectorySubject, Groups, Subject};

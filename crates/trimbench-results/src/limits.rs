@@ -142,6 +142,11 @@ impl Limit {
         Ok(outcome)
     }
 
+    /// Whether a figure in `unit` can be compared with this limit. To be asked before the run.
+    pub fn check_unit(&self, id: &str, unit: &str) -> Result<(), LimitError> {
+        Figure::new(id, "", 0.0, unit).map_or(Ok(()), |figure| self.in_own_unit(&figure).map(drop))
+    }
+
     /// The figure's value in the limit's unit. A bare 0 is at home in every unit.
     fn in_own_unit(&self, figure: &Figure) -> Result<f64, LimitError> {
         if self.unit == figure.unit || (self.unit.is_empty() && self.value == 0.0) {

@@ -18,6 +18,11 @@ pub(crate) const RESERVE_SUPERBLOCKS: u64 = 3;
 /// The most units that 32-bit tables address (16 TiB), less the value that means "unmapped".
 const MAX_UNITS: u64 = u32::MAX as u64 - 1;
 
+/// More dies than any drive has.
+const DIES_MAX: u32 = 65_536;
+/// The longest duration of a single step: beyond it the clock of a long run would overflow.
+const STEP_MAX: Nanos = Nanos::from_secs(3_600);
+
 /// What the medium does with an overwrite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Media {
@@ -258,10 +263,10 @@ impl SsdConfig {
             self.geometry;
         require(channels > 0, "channels", channels, "at least 1")?;
         require(
-            dies > 0 && dies.is_multiple_of(channels),
+            dies > 0 && dies <= DIES_MAX && dies.is_multiple_of(channels),
             "dies",
             dies,
-            "a positive multiple of the channels",
+            "a positive multiple of the channels, at most 65536",
         )?;
         require(
             program_bytes.0 >= UNIT_BYTES && program_bytes.0.is_power_of_two(),
@@ -295,11 +300,13 @@ impl SsdConfig {
             "at least one program operation, at most 16GiB",
         )?;
         require(self.host.queue_depth > 0, "queue_depth", self.host.queue_depth, "at least 1")?;
-        for (field, rate) in
-            [("link_rate", self.host.link_rate), ("channel_rate", self.nand.channel_rate)]
-        {
+        for (field, rate) in [
+            ("host.link_bytes_per_second", self.host.link_rate),
+            ("nand.channel_bytes_per_second", self.nand.channel_rate),
+        ] {
             require(rate.0 >= 1_000_000, field, rate, "at least 1MB a second")?;
         }
+        self.check_steps()?;
         let trim = &self.trim;
         require(
             trim.range_max.0 >= UNIT_BYTES && trim.command_max >= trim.range_max,
@@ -328,5 +335,25 @@ impl SsdConfig {
             trim.background_slice,
             "at least 1us",
         )
+    }
+
+    fn check_steps(&self) -> Result<(), ConfigError> {
+        let (nand, host, trim) = (&self.nand, &self.host, &self.trim);
+        for (field, span) in [
+            ("nand.read", nand.read),
+            ("nand.program", nand.program),
+            ("nand.erase", nand.erase),
+            ("host.command", host.command),
+            ("host.latency", host.latency),
+            ("trim.command", trim.command),
+            ("trim.range", trim.range),
+            ("trim.per_gib_mapped", trim.per_gib_mapped),
+            ("trim.per_gib_unmapped", trim.per_gib_unmapped),
+            ("trim.background_slice", trim.background_slice),
+            ("collector.idle_after", self.collector.idle_after),
+        ] {
+            require(span <= STEP_MAX, field, span, "at most 1h")?;
+        }
+        Ok(())
     }
 }

@@ -16,7 +16,9 @@ use crate::spec::TargetError;
 pub type Drive = Virtual<Faulty<Ssd>>;
 
 /// The settings that may follow a profile's name.
-const SETTINGS: [&str; 3] = ["capacity", "freeze-on-discard", "eio-from"];
+const SETTINGS: [&str; 4] = ["capacity", "freeze-on-discard", "eio-from", "profile-hash"];
+/// A profile file is a few KiB.
+const PROFILE_MAX: u64 = 1 << 20;
 /// The longest planted freeze.
 const FREEZE_MAX: Nanos = Nanos::from_secs(24 * 3_600);
 /// Part of the available memory that the tables of a drive may take.
@@ -81,6 +83,11 @@ impl EmulatedSpec {
             "eio-from" => {
                 let span: Nanos = value.parse().map_err(|error| wrong(format!("{error}")))?;
                 self.faults.fail_from = Some(Instant::from_start(span));
+            }
+            "profile-hash" => {
+                if value != format!("{:016x}", self.profile_hash) {
+                    return Err(TargetError::ProfileChanged { name: self.name.clone() });
+                }
             }
             _ => {
                 let nearest = nearest(key, &SETTINGS);
@@ -186,6 +193,10 @@ impl fmt::Display for EmulatedSpec {
         if let Some(from) = self.faults.fail_from {
             write!(formatter, ",eio-from={}", from.since_start())?;
         }
+        // A built-in profile is told by the commit, a file by its content.
+        if is_file_name(&self.name) {
+            write!(formatter, ",profile-hash={:016x}", self.profile_hash)?;
+        }
         Ok(())
     }
 }
@@ -194,9 +205,8 @@ impl fmt::Display for EmulatedSpec {
 fn load(name: &str) -> Result<(String, Profile), TargetError> {
     let text = if let Some(built_in) = BUILT_IN.iter().find(|profile| profile.name == name) {
         built_in.text.to_owned()
-    } else if name.contains(['/', '.']) {
-        let path = PathBuf::from(name);
-        std::fs::read_to_string(&path).map_err(|error| TargetError::Unreadable { path, error })?
+    } else if is_file_name(name) {
+        read(PathBuf::from(name))?
     } else {
         let names = BUILT_IN.map(|profile| profile.name);
         let nearest = nearest(name, &names);
@@ -205,6 +215,23 @@ fn load(name: &str) -> Result<(String, Profile), TargetError> {
     let profile = Profile::parse(&text)
         .map_err(|error| TargetError::Profile { name: name.to_owned(), error })?;
     Ok((text, profile))
+}
+
+/// Whether a profile's name means a file.
+fn is_file_name(name: &str) -> bool {
+    name.contains(['/', '.'])
+}
+
+/// The text of a profile file, if it is a regular file of sensible size.
+fn read(path: PathBuf) -> Result<String, TargetError> {
+    let text = std::fs::metadata(&path).and_then(|metadata| {
+        if metadata.is_file() && metadata.len() <= PROFILE_MAX {
+            std::fs::read_to_string(&path)
+        } else {
+            Err(std::io::Error::other("it is no file of at most 1 MiB"))
+        }
+    });
+    text.map_err(|error| TargetError::Unreadable { path, error })
 }
 
 /// The known name that is near enough to be meant.

@@ -107,6 +107,20 @@ pub enum TargetError {
         /// The path.
         path: PathBuf,
     },
+    /// The path cannot be followed.
+    #[error("cannot reach `{}`: {error}", path.display())]
+    Unreachable {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The profile is not the one that the run was begun with.
+    #[error("profile `{name}` has changed since the run was begun")]
+    ProfileChanged {
+        /// Which.
+        name: String,
+    },
     /// The directory cannot be used.
     #[error(transparent)]
     Directory(#[from] trimbench_linux::DirectoryError),
@@ -127,6 +141,7 @@ impl TargetError {
                 | Self::Profile { .. }
                 | Self::Config { .. }
                 | Self::Memory { .. }
+                | Self::ProfileChanged { .. }
         )
     }
 
@@ -169,14 +184,20 @@ impl TargetSpec {
         }
         let path = PathBuf::from(text);
         match std::fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => Ok(Self::Directory(path)),
+            // The whole path, so that a run resumed elsewhere means the same place.
+            Ok(metadata) if metadata.is_dir() => {
+                Ok(Self::Directory(std::fs::canonicalize(&path).unwrap_or(path)))
+            }
             Ok(metadata) if is_device(&metadata) => Err(TargetError::BlockDevice { path }),
             Ok(_) => Err(TargetError::NotADirectory { path }),
             Err(_) if BUILT_IN.iter().any(|profile| profile.name == text) => {
                 let nearest = Some(format!("{EMULATED}{text}"));
                 Err(TargetError::UnknownProfile { name: text.to_owned(), nearest })
             }
-            Err(_) => Err(TargetError::Missing { path }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(TargetError::Missing { path })
+            }
+            Err(error) => Err(TargetError::Unreachable { path, error }),
         }
     }
 }

@@ -33,7 +33,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         }
         let directory = args.output.clone().unwrap_or_else(default_directory);
         let record = fresh_record(&plan);
-        (plan, record, Store::create(&directory)?)
+        let store = Store::create(&directory)?;
+        store.save(&record).map_err(Failure::target)?;
+        (plan, record, store)
     };
     error_line(&format!("seed {}, commit {}", record.seed, record.program.commit));
     let interrupt = interrupt()?;
@@ -63,11 +65,22 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
 
 /// The plan, record and place of an interrupted run.
 fn resumed(directory: &Path, args: &RunArgs) -> Result<(Plan, RunRecord, Store), Failure> {
-    let store = Store::open(directory);
+    let store = Store::open(directory).lock()?;
     let record = store.load()?;
     if record.program != program() {
-        let (then, now) = (&record.program.commit, program().commit);
-        let error = anyhow::anyhow!("the run was begun by commit {then}, and this is {now}");
+        let (then, now) = (&record.program, program());
+        let error = anyhow::anyhow!(
+            "the run was begun by {} {} (commit {}, model version {}), and this is {} {} (commit {}, \
+             model version {})",
+            then.name,
+            then.version,
+            then.commit,
+            then.model_version,
+            now.name,
+            now.version,
+            now.commit,
+            now.model_version
+        );
         let hint =
             "figures of different versions do not go together: build that commit, or begin anew";
         return Err(Failure::usage(error).with_hint(hint));
@@ -94,16 +107,14 @@ fn show(record: &RunRecord, format: OutputFormat) {
 /// Says how each limit fared.
 fn judge(record: &RunRecord, limits: &[Limit]) -> bool {
     // The names were checked before the run: what no session has by now was not measured.
-    let outcomes = match evaluate(record, limits) {
-        Ok(outcomes) => outcomes,
-        Err(error) => {
-            error_line(&format!("limit FAILS: {error}"));
-            return false;
-        }
+    let Ok(outcomes) = evaluate(record, limits) else {
+        error_line("limit FAILS: no session has a figure that it names");
+        return false;
     };
     for outcome in &outcomes {
-        let value =
-            outcome.value.map_or_else(|| "not measured".to_owned(), |value| value.to_string());
+        let unit = &outcome.limit.unit;
+        let value = outcome.value.map(|value| format!("{value} {unit}"));
+        let value = value.unwrap_or_else(|| "not measured".to_owned());
         let verdict = if outcome.holds { "holds" } else { "FAILS" };
         let target = record.sessions.get(outcome.session).map_or("", |s| s.target.name.as_str());
         let figures = record.sessions.get(outcome.session).map(|session| &session.figures);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use trimbench_core::exit;
+use trimbench_core::{Errno, exit};
 use trimbench_methods::runner::RunError;
 use trimbench_methods::{MethodError, OptionError};
 use trimbench_target::TargetError;
@@ -73,6 +73,12 @@ impl From<MethodError> for Failure {
             MethodError::Run(RunError::Interrupted) => exit::INTERRUPTED,
             _ => exit::TARGET,
         };
-        Self { code, error: error.into(), hint: None }
+        let denied = matches!(
+            &error,
+            MethodError::Run(RunError::Failed { errno: Errno(1 | 13), .. })
+                | MethodError::Broken { errno: Errno(1 | 13), .. }
+        );
+        let hint = denied.then(|| "fstrim (`mode=trim`) takes root; deletions do not".to_owned());
+        Self { code, error: error.into(), hint }
     }
 }

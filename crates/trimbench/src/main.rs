@@ -26,6 +26,9 @@ fn main() -> ExitCode {
         Command::Report { run, csv } => commands::report(run, csv.as_deref()),
     };
     match result {
+        Ok(trimbench_core::exit::DONE) if output::lost() => {
+            ExitCode::from(trimbench_core::exit::TARGET)
+        }
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             failure.print();

@@ -1,21 +1,34 @@
 //! The only place that prints.
 
-#![expect(clippy::print_stderr, reason = "printing is this module's task")]
-
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use trimbench_report::Style;
 
-/// Writes data to stdout. A reader that went away (`| head`) is no error.
+/// Whether data could not be written.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Writes data to stdout. A reader that went away (`| head`) is no error; anything else is said, and
+/// [`lost`] from then on.
 pub(crate) fn data(text: &str) {
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes());
-    let _ = stdout.flush();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+        && !LOST.swap(true, Ordering::Relaxed)
+    {
+        error_line(&format!("error: cannot write to stdout: {error}"));
+    }
 }
 
-/// Writes a line for the user to stderr.
+/// Whether data could not be written.
+pub(crate) fn lost() -> bool {
+    LOST.load(Ordering::Relaxed)
+}
+
+/// Writes a line for the user to stderr. Nobody may be there to read it: that is no error.
 pub(crate) fn error_line(text: &str) {
-    eprintln!("{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 /// How the terminal report is to look on this stdout.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::{Bytes, Nanos};
-use trimbench_methods::delete_stall::{self, DeleteStall};
+use trimbench_methods::delete_stall::{self, DeleteStall, Mode};
 use trimbench_methods::method::METHODS;
 use trimbench_methods::{MethodInfo, Preset};
 use trimbench_results::{Limit, PlannedSession};
@@ -109,6 +109,9 @@ impl Session {
         let PlannedSession { method, target, preset, .. } = &self.planned;
         let (clock, privileges) = match &self.target {
             TargetSpec::Emulated(_) => ("virtual", "none"),
+            TargetSpec::Directory(_) if self.method.mode == Mode::Trim => {
+                ("wall", "root, for fstrim")
+            }
             TargetSpec::Directory(_) => ("wall", "to write in the directory"),
         };
         let time = self.method.estimate(ASSUMED_WRITE_RATE);
@@ -123,6 +126,9 @@ impl Session {
         let _ = writeln!(text, "  time         about {} of {clock} time", rough(time));
         let _ = writeln!(text, "  destroys     nothing: works in what it makes itself");
         let _ = writeln!(text, "  privileges   {privileges}");
+        if let TargetSpec::Directory(_) = &self.target {
+            let _ = writeln!(text, "  not checked  room, permission and discards: when it starts");
+        }
     }
 
     /// Bytes that the load writes.
@@ -194,11 +200,14 @@ fn settings(
 }
 
 fn limits(texts: &[String]) -> Result<Vec<Limit>, Failure> {
-    let known = delete_stall::figure_ids();
+    let known = delete_stall::announced_figures();
     let mut limits = Vec::new();
     for text in texts {
         let limit: Limit = text.parse().map_err(Failure::usage)?;
-        limit.check(known.iter().map(String::as_str)).map_err(Failure::usage)?;
+        limit.check(known.iter().map(|(id, _)| id.as_str())).map_err(Failure::usage)?;
+        for (id, unit) in known.iter().filter(|(id, _)| limit.names(id)) {
+            limit.check_unit(id, unit).map_err(Failure::usage)?;
+        }
         limits.push(limit);
     }
     Ok(limits)

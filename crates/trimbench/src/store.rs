@@ -1,6 +1,7 @@
 //! The directory of a run: `run.json`, written whole after every step, and `host.json` beside it,
 //! which holds what differs between two runs of one seed.
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -21,6 +22,8 @@ pub(crate) struct Store {
     directory: PathBuf,
     /// The directories that this run made, the innermost first.
     made: Vec<PathBuf>,
+    /// Held while a run writes here, so that a second one does not.
+    lock: Option<File>,
 }
 
 /// What `host.json` holds.
@@ -50,12 +53,30 @@ impl Store {
             let hint = "name a new one, or go on with the run in it with `--resume DIR`";
             return Err(Failure::usage(anyhow::anyhow!(text)).with_hint(hint));
         }
-        Ok(Self { directory: directory.to_owned(), made })
+        Self { directory: directory.to_owned(), made, lock: None }.lock()
     }
 
-    /// The directory of an earlier run.
+    /// Takes the directory for this run alone, until the program ends.
+    pub(crate) fn lock(mut self) -> Result<Self, Failure> {
+        // A filesystem without locks, or a directory that is not there: what comes next will say.
+        let Ok(file) = File::open(&self.directory) else { return Ok(self) };
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            let text = format!("another run is at work in `{}`", self.directory.display());
+            let hint = "wait for it, or name another directory";
+            return Err(Failure::usage(anyhow::anyhow!(text)).with_hint(hint));
+        }
+        self.lock = Some(file);
+        Ok(self)
+    }
+
+    /// The directory of an earlier run; the `run.json` in it means the same.
     pub(crate) fn open(directory: &Path) -> Self {
-        Self { directory: directory.to_owned(), made: Vec::new() }
+        let record = directory.file_name().is_some_and(|name| name == RECORD);
+        let directory = match directory.parent() {
+            Some(parent) if record && directory.is_file() => parent,
+            _ => directory,
+        };
+        Self { directory: directory.to_owned(), made: Vec::new(), lock: None }
     }
 
     pub(crate) fn directory(&self) -> &Path {

@@ -72,6 +72,9 @@ pub fn analyse(
         .map(|step| sums(step, &baseline).0)
         .collect();
     figures.extend(stutter(&trials, &placebos));
+    if !figures.iter().any(|figure| figure.headline) {
+        caveats.push(Caveat::TooFewPoints);
+    }
     let differs = figures.first().is_some_and(|figure| figure.verdict.as_deref() == Some(DIFFERS));
     let largest = at_largest(&trials, rng);
     // The exponent of a delay that may be nothing says nothing.
@@ -91,31 +94,33 @@ pub fn analyse(
     (figures, caveats)
 }
 
-/// The ids of all figures that the method may find, for limits and documents.
-pub fn figure_ids() -> Vec<String> {
+/// The ids of all figures that the method may find, with their units, for limits and documents.
+pub fn announced_figures() -> Vec<(String, &'static str)> {
     let fixed = [
-        "stutter",
-        "stutter-per-deletion",
-        "overdue",
-        "stutter-intercept",
-        "stutter-curvature",
-        "delay-exponent",
-        "largest-stutter",
-        "largest-delay",
-        "largest-equivalent-stop",
-        "largest-overdue",
-        "largest-read-gap",
-        "largest-write-gap",
-        "largest-response-max",
-        "largest-drained",
+        ("stutter", "s/GB"),
+        ("stutter-per-deletion", "s"),
+        ("overdue", "s/GB"),
+        ("stutter-intercept", "s"),
+        ("stutter-curvature", "s/GB^2"),
+        ("delay-exponent", ""),
+        ("largest-stutter", "s"),
+        ("largest-delay", "request-s"),
+        ("largest-equivalent-stop", "s"),
+        ("largest-overdue", "s"),
+        ("largest-read-gap", "s"),
+        ("largest-write-gap", "s"),
+        ("largest-response-max", "s"),
+        ("largest-drained", "s"),
     ];
-    let mut ids: Vec<String> = fixed.iter().map(|id| (*id).to_owned()).collect();
+    let mut figures: Vec<(String, &str)> =
+        fixed.iter().map(|(id, unit)| ((*id).to_owned(), *unit)).collect();
     for suffix in ["", "-placebo"] {
         for quantile in Quantile::STANDARD {
-            ids.extend(["response", "weighted"].map(|view| format!("{view}-{quantile}{suffix}")));
+            let views = ["response", "weighted"];
+            figures.extend(views.map(|view| (format!("{view}-{quantile}{suffix}"), "ms")));
         }
     }
-    ids
+    figures
 }
 
 /// Verdicts of the headline.
@@ -192,14 +197,14 @@ fn stutter(trials: &[Trial], placebos: &[f64]) -> Vec<Figure> {
     headline.headline = true;
     headline.n = points.len() as u64;
     headline.interval = sen_interval(&points, LEVEL);
-    let stalls = each.as_ref().and_then(|figure| figure.interval).is_some_and(noticeable);
+    let stalls = each.as_ref().is_some_and(|figure| figure.value > 0.0 && noticeable(figure));
+    let small = headline.value.abs() <= NOTICEABLE;
+    let within = |slope: Interval| slope.low > -NOTICEABLE && slope.high < NOTICEABLE;
     headline.verdict = match headline.interval {
         None => None,
-        Some(slope) if noticeable(slope) => Some(DIFFERS.to_owned()),
+        Some(_) if noticeable(&headline) => Some(DIFFERS.to_owned()),
         Some(_) if stalls => Some(FIXED.to_owned()),
-        Some(slope) if slope.low > -NOTICEABLE && slope.high < NOTICEABLE => {
-            Some(NOTHING.to_owned())
-        }
+        Some(slope) if within(slope) || small && !slope.contains(0.0) => Some(NOTHING.to_owned()),
         Some(_) => Some(NOISE.to_owned()),
     };
     if headline.interval.is_none() {
@@ -212,9 +217,9 @@ fn stutter(trials: &[Trial], placebos: &[f64]) -> Vec<Figure> {
 }
 
 /// Whether an effect is surely there and not so small that it prints as nothing.
-fn noticeable(interval: Interval) -> bool {
-    let negligible = interval.low > -NOTICEABLE && interval.high < NOTICEABLE;
-    !interval.contains(0.0) && !negligible
+fn noticeable(figure: &Figure) -> bool {
+    let sure = figure.interval.is_some_and(|interval| !interval.contains(0.0));
+    sure && figure.value.abs() > NOTICEABLE
 }
 
 /// By how much the stutter of a deletion, whatever its size, exceeds that of a placebo: the median

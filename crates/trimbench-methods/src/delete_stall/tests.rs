@@ -180,6 +180,21 @@ fn a_stall_that_is_the_same_for_every_size_is_not_called_nothing() {
 }
 
 #[test]
+fn deletions_that_are_quicker_than_placebos_do_not_stall() {
+    let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, -0.002); 3]).collect();
+    let (figures, _) = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
+    assert!(figure(&figures, "stutter-per-deletion").interval.unwrap().high < 0.0);
+    assert_eq!(figure(&figures, "stutter").verdict.as_deref(), Some("nothing to notice"));
+}
+
+#[test]
+fn one_size_has_no_slope_and_says_so() {
+    let (figures, caveats) = analyse(&method(&[]), &mut steps(&[(1.0, 0.5); 3]), &mut Rng::new(1));
+    assert!(figures.iter().all(|figure| !figure.headline));
+    assert_eq!(caveats, [Caveat::TooFewPoints]);
+}
+
+#[test]
 fn placebos_that_other_load_spoiled_are_not_the_baseline() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
     let mut steps = steps(&points);
@@ -202,9 +217,10 @@ fn without_placebos_there_are_no_figures() {
 fn every_figure_found_is_among_the_announced_ids() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
     let (figures, _) = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
-    let ids = figure_ids();
+    let announced = announced_figures();
     for figure in figures {
-        assert!(ids.contains(&figure.id), "{}", figure.id);
+        let entry = announced.iter().find(|(id, _)| *id == figure.id);
+        assert_eq!(entry.map(|(_, unit)| *unit), Some(figure.unit.as_str()), "{}", figure.id);
     }
 }
 

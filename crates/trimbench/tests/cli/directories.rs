@@ -122,6 +122,27 @@ fn an_interrupted_run_cleans_up_and_a_killed_one_at_the_next_start() {
 }
 
 #[test]
+fn a_resume_on_another_filesystem_is_refused() {
+    let test = "directories::a_resume_on_another_filesystem_is_refused";
+    if !requires(test, &needs("mkfs.ext4", "ext4")) {
+        return;
+    }
+    let image = LoopFilesystem::new("ext4", 1_024, "discard");
+    let folder = tempdir().unwrap();
+    let mut child = start(folder.path(), image.path().to_str().unwrap());
+    super::interrupts::signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let kept = record(folder.path(), "run");
+    // The same place, on the filesystem below.
+    tests::run("umount", &[image.path().to_str().unwrap()]);
+    let output = trimbench(folder.path(), &["run", "--resume", "run"]);
+    assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("another filesystem"), "{}", stderr(&output));
+    assert_eq!(record(folder.path(), "run").sessions, kept.sessions, "nothing is lost");
+    assert_eq!(entries(image.path()), Vec::<String>::new());
+}
+
+#[test]
 fn filesystems_that_cannot_be_measured_are_refused_with_the_reason() {
     let test = "directories::filesystems_that_cannot_be_measured_are_refused_with_the_reason";
     if !requires(test, &needs("mkfs.ext4", "ext4")) {

@@ -93,6 +93,26 @@ fn a_record_that_is_no_record_is_refused_with_advice() {
 }
 
 #[test]
+fn nobody_reading_the_messages_ends_no_run() {
+    let folder = tempdir().unwrap();
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let arguments = small(&["--target", "sim:vendor2", "--output", "run"]);
+    let mut command = super::command(folder.path(), &arguments);
+    let status = command.stderr(full()).stdout(std::process::Stdio::null()).status().unwrap();
+    assert_eq!(status.code(), Some(0), "messages that cannot be written are no error");
+    let mut command = super::command(folder.path(), &["report", "run"]);
+    let output = command.stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "data that cannot be written is one");
+    assert!(stderr(&output).contains("cannot write to stdout"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_limit_in_another_unit_is_refused_before_the_run() {
+    check(&["run", "--limit", "stutter=1ms"], 2, &["`s/GB`", "`ms`"]);
+    check(&["run", "--limit", "largest-delay=300"], 2, &["request-s"]);
+}
+
+#[test]
 fn a_run_directory_with_something_in_it_is_not_touched() {
     let folder = tempdir().unwrap();
     std::fs::write(folder.path().join("precious"), "data").unwrap();

@@ -81,6 +81,36 @@ fn the_report_of_an_interrupted_run_shows_what_there_is() {
 }
 
 #[test]
+fn a_run_that_is_at_work_is_not_resumed_beside_itself() {
+    let folder = tempdir().unwrap();
+    let mut child = start(folder.path(), "run");
+    wait_for_steps(folder.path(), "run", 1, &mut child);
+    let output = trimbench(folder.path(), &["run", "--resume", "run"]);
+    assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("another run is at work"), "{}", stderr(&output));
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn a_resume_with_another_profile_is_refused() {
+    let folder = tempdir().unwrap();
+    let profiles = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/vendor2.toml");
+    let text = std::fs::read_to_string(profiles).unwrap();
+    let file = folder.path().join("drive.toml");
+    std::fs::write(&file, &text).unwrap();
+    let arguments = ["run", "--target", "sim:./drive.toml", "--preset", "published"];
+    let arguments = [&arguments[..], &["--output", "run"]].concat();
+    let output = trimbench(folder.path(), &arguments);
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    assert_eq!(code(&trimbench(folder.path(), &["run", "--resume", "run"])), Some(0));
+    std::fs::write(&file, text.replace("\"90ms\"", "\"9ms\"")).unwrap();
+    let output = trimbench(folder.path(), &["run", "--resume", "run"]);
+    assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("has changed since"), "{}", stderr(&output));
+}
+
+#[test]
 fn a_resume_by_another_version_is_refused() {
     let folder = tempdir().unwrap();
     let mut child = start(folder.path(), "run");
@@ -94,6 +124,6 @@ fn a_resume_by_another_version_is_refused() {
     std::fs::write(&path, &other).unwrap();
     let output = trimbench(folder.path(), &["run", "--resume", "run"]);
     assert_eq!(code(&output), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("begun by commit 0000"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("(commit 0000"), "{}", stderr(&output));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), other, "left as it was");
 }
