@@ -3,7 +3,7 @@
 //! Files of several sizes are deleted while two probes run: a serial one, whose added latency is
 //! the headline, and an open-loop load, whose response time counts from the intended start. Every
 //! deletion is compared with placebos, deletions of an empty file, in random order. The procedure,
-//! its parameters and what it cannot show are in `docs/methods/delete-stall.md`. Source: [S1].
+//! its parameters and what it cannot show are in `docs/methods/delete-stall.md`. Source: \[S1\].
 
 mod analysis;
 mod options;

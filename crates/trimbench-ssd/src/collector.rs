@@ -6,7 +6,7 @@
 //! space that it freed has been used up (write credits). Idle time pays it too, and then collects
 //! ahead up to a watermark, while the victims are worth it.
 //!
-//! Units: time in `Nanos`, space in mapping units. Source of the greedy bound: [DESN12]; the
+//! Units: time in `Nanos`, space in mapping units. Source of the greedy bound: \[DESN12\]; the
 //! formulas that it is tested against are in `docs/model/collector.md`.
 
 use std::collections::VecDeque;

@@ -70,8 +70,8 @@ fn resumed(directory: &Path, args: &RunArgs) -> Result<(Plan, RunRecord, Store),
     if record.program != program() {
         let (then, now) = (&record.program, program());
         let error = anyhow::anyhow!(
-            "the run was begun by {} {} (commit {}, model version {}), and this is {} {} (commit {}, \
-             model version {})",
+            "the run was begun by {} {} (commit {}, model version {}), and this is {} {} (commit \
+             {}, model version {})",
             then.name,
             then.version,
             then.commit,

@@ -8,8 +8,8 @@ use trimbench_report::Style;
 /// Whether data could not be written.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Writes data to stdout. A reader that went away (`| head`) is no error; anything else is said, and
-/// [`lost`] from then on.
+/// Writes data to stdout. A reader that went away (`| head`) is no error; anything else is said,
+/// and [`lost`] from then on.
 pub(crate) fn data(text: &str) {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());

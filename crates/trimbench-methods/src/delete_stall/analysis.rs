@@ -223,8 +223,8 @@ fn noticeable(figure: &Figure) -> bool {
 }
 
 /// By how much the stutter of a deletion, whatever its size, exceeds that of a placebo: the median
-/// of all differences, with the interval of the rank test [HODG63], which is Theil's and Sen's over
-/// two positions.
+/// of all differences, with the interval of the rank test \[HODG63\], which is Theil's and Sen's
+/// over two positions.
 fn per_deletion(points: &[(f64, f64)], placebos: &[f64]) -> Option<Figure> {
     let deleted = points.iter().map(|&(_, stutter)| (1.0, stutter));
     let both: Vec<(f64, f64)> =

@@ -23,7 +23,7 @@ pub(super) const CLAIM: Claim = Claim {
 /// The stop, s, and the rate of the load, 1/s.
 const STOP: f64 = 2.0;
 const RATE: f64 = 1000.0;
-/// What like-rc100 is calibrated to, s/GB: 4 GB deleted are 1 s of added latency [S1].
+/// What like-rc100 is calibrated to, s/GB: 4 GB deleted are 1 s of added latency (S1).
 const CALIBRATED: f64 = 0.25;
 
 fn measure(context: &Context<'_>) -> Result<()> {

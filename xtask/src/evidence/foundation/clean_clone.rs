@@ -24,7 +24,7 @@ pub(super) const CLAIM: Claim = Claim {
 
 /// The record of the first run.
 const RECORD: &str = "run.json";
-/// What prints as 0.000 s/GB [S1].
+/// What prints as 0.000 s/GB (S1).
 const PRINTS_AS_NOTHING: f64 = 0.000_5;
 
 /// Clones the commit, builds it with build products of its own, and runs it as its README says.
