@@ -101,9 +101,14 @@ pub fn run(repository: &Repository, wish: &Wish<'_>) -> Result<bool> {
         let store = Store::new(&repository.target().join("evidence"));
         let register = Register { repository, state, store, short: wish.short };
         let deadline = Deadline::after(if wish.short { SHORT } else { FULL });
+        // What a claim leaves of its time is for those after it.
+        let mut spare = Duration::ZERO;
         let mut outcomes = Vec::new();
         for claim in &claims {
-            let outcome = register.outcome(claim, wish.fresh, deadline);
+            let budget = if wish.short { claim.short } else { claim.full };
+            let until = deadline.min(Deadline::after(budget + spare));
+            let outcome = register.outcome(claim, wish.fresh, until);
+            spare = until.remaining();
             print!("{}", register.lines(&outcome)?);
             good &= outcome.holds();
             outcomes.push(outcome);
@@ -170,11 +175,9 @@ impl Register<'_> {
     }
 
     fn measure(&self, claim: &'static Claim, deadline: Deadline) -> Result<Kept> {
-        let budget = if self.short { claim.short } else { claim.full };
-        eprintln!("{}: {} (at most {})", claim.id, claim.title, seconds(budget));
+        eprintln!("{}: {} (at most {})", claim.id, claim.title, seconds(deadline.remaining()));
         let folder = self.store.begin(claim.id, &self.state, self.short)?;
-        let until = deadline.min(Deadline::after(budget));
-        let context = Context::new(self.repository, &folder, self.short, until);
+        let context = Context::new(self.repository, &folder, self.short, deadline);
         (claim.measure)(&context)?;
         Store::finish(folder, &self.state, self.short)
     }

@@ -17,6 +17,7 @@ pub struct Claim {
     /// When it holds, in words.
     pub bar: &'static str,
     /// What `measure` may take in the short form: at most 5 minutes for all claims of a key.
+    /// What it leaves goes to the claims after it.
     pub short: Duration,
     /// What `measure` may take in the full form: at most 45 minutes for all claims of a key.
     pub full: Duration,

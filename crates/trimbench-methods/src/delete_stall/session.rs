@@ -87,16 +87,20 @@ struct Session<'a, T, S: Subject> {
 #[derive(Debug)]
 struct Discards {
     bytes: Bytes,
+    /// What the filesystem still means to discard. On btrfs some is never discarded: each overwrite
+    /// of the load frees a piece that is too small. So it counts while it falls, not while it is.
+    pending: Option<Bytes>,
     last_change: Instant,
 }
 
 impl Discards {
     fn note(&mut self, statistics: Statistics, now: Instant) {
-        let pending = statistics.discard_pending.is_some_and(|pending| pending.0 > 0);
-        if pending || statistics.discard.bytes != self.bytes {
+        let falls = statistics.discard_pending < self.pending;
+        if falls || statistics.discard.bytes != self.bytes {
             self.bytes = statistics.discard.bytes;
             self.last_change = now;
         }
+        self.pending = statistics.discard_pending;
     }
 }
 
@@ -117,7 +121,8 @@ where
     let plan = Plan::new(method, rng);
     let drain = target.capabilities().drain;
     let window = method.window.max(drain.latest_start + drain.quiet);
-    let discards = Discards { bytes: target.statistics().discard.bytes, last_change: target.now() };
+    let Statistics { discard, discard_pending: pending, .. } = target.statistics();
+    let discards = Discards { bytes: discard.bytes, pending, last_change: target.now() };
     let mut session = Session {
         discards,
         method,
@@ -306,8 +311,7 @@ where
     ) {
         let in_window = discarded(before, closed);
         step.measure("discarded_bytes_window", in_window.0 as f64);
-        let pending = closed.discard_pending.is_some_and(|pending| pending.0 > 0);
-        if trial.size.0 > 0 && (in_window < trial.size || pending) {
+        if trial.size.0 > 0 && in_window < trial.size {
             step.caveat(if in_window.0 == 0 {
                 Caveat::NoDiscard
             } else {

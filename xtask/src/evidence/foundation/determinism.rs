@@ -16,7 +16,7 @@ pub(super) const CLAIM: Claim = Claim {
     title: "The same seed gives the same bytes, whatever happens in between",
     bar: "no byte of run.json differs between two runs of one seed, nor after SIGINT or SIGKILL \
           and `--resume`; another seed gives another trace hash in every session",
-    short: Duration::from_secs(35),
+    short: Duration::from_secs(25),
     full: Duration::from_secs(60),
     measure,
     read,

@@ -21,7 +21,7 @@ pub(super) const CLAIM: Claim = Claim {
     bar: "exit code 0, every deletion's discards seen within its window, a stutter with interval \
           and verdict, a picture, and no entry left behind: after the end, after SIGINT, and \
           after SIGKILL and the next start",
-    short: Duration::from_secs(55),
+    short: Duration::from_secs(45),
     full: Duration::from_secs(420),
     measure,
     read,

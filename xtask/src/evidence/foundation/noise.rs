@@ -19,7 +19,7 @@ pub(super) const CLAIM: Claim = Claim {
     bar: "the interval of at least 18 of 20 placebo-only runs on the real disk covers 0 (short \
           form: that of 1); on ext4, XFS and btrfs the discards within the window reach the freed \
           bytes",
-    short: Duration::from_secs(66),
+    short: Duration::from_secs(55),
     full: Duration::from_secs(1_160),
     measure,
     read,

@@ -13,7 +13,7 @@ pub(super) const CLAIM: Claim = Claim {
     bar: "4 KiB random writes in steady state on 256 GiB, through the contract with a histogram \
           at queue depth 32: at least 0.2 of the bare C model, at 7 and at 28 % \
           over-provisioning (short form: at 28 %, where it is slower by comparison)",
-    short: Duration::from_secs(22),
+    short: Duration::from_secs(25),
     full: Duration::from_secs(300),
     measure,
     read,

@@ -154,6 +154,17 @@ fn a_deletion_whose_discards_do_not_all_come_is_invalid() {
 }
 
 #[test]
+fn space_that_the_filesystem_never_discards_holds_nothing_up() {
+    let mut toy = Toy::new();
+    toy.statistics.discard_pending = Some(Bytes::mib(50));
+    toy.capabilities.drain.quiet = Nanos::from_secs(2);
+    toy.capabilities.drain.timeout = Nanos::from_secs(3_600);
+    let (result, target) = session(toy, Vec::new());
+    assert!(result.unwrap().steps.iter().all(|step| step.caveats.is_empty()));
+    assert!(target.now() < Instant::from_start(Nanos::from_secs(60)), "{}", target.now());
+}
+
+#[test]
 fn discards_that_come_after_the_window_are_waited_for() {
     let late = found(Toy { shown_after: Nanos::from_secs(5), ..Toy::new() });
     assert_eq!(with(&late, Caveat::NoDiscard), DELETIONS);
