@@ -9,6 +9,9 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+pub mod obstacles;
+pub mod superblocks;
+
 /// Something that not every machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -20,6 +23,10 @@ pub enum Need {
     Program(&'static str),
     /// A type of filesystem that the kernel can mount.
     Filesystem(&'static str),
+    /// Disks in memory (zram) that can be added: block devices that are no loop devices.
+    RamDisk,
+    /// A running system whose root directory lies on a block device.
+    RootDevice,
 }
 
 /// Whether the machine has all of `needs`; says what is missing.
@@ -59,6 +66,14 @@ impl Need {
                     .iter()
                     .any(|folder| Path::new(folder).join(name).exists());
                 (!there).then(|| format!("no {name}"))
+            }
+            Self::RamDisk => {
+                let there = Path::new("/sys/class/zram-control/hot_add").exists();
+                (!there).then(|| "no zram".to_owned())
+            }
+            Self::RootDevice => {
+                let there = obstacles::root_device().is_some();
+                (!there).then(|| "the root directory is not on a block device".to_owned())
             }
             Self::Filesystem(name) => {
                 let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
@@ -107,6 +122,63 @@ impl Drop for LoopFilesystem {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(&self.mount_point).output();
         let _ = Command::new("losetup").args(["--detach", &self.device]).output();
+    }
+}
+
+/// A loop device over a sparse image of its own. Detached and deleted when dropped.
+#[derive(Debug)]
+pub struct LoopDevice {
+    node: String,
+    image: PathBuf,
+    /// Goes with the device where it is the device's own.
+    folder: Option<TempDir>,
+}
+
+impl LoopDevice {
+    /// Over an image of `mebibytes` in `/var/tmp`.
+    ///
+    /// # Panics
+    /// If that fails: [`requires`] said that it works.
+    pub fn new(mebibytes: u64) -> Self {
+        let folder = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
+        let mut new = Self::over(&folder.path().join("image"), mebibytes);
+        new.folder = Some(folder);
+        new
+    }
+
+    /// Over an image of `mebibytes` that is made at this path.
+    ///
+    /// # Panics
+    /// If that fails: [`requires`] said that it works.
+    pub fn over(image: &Path, mebibytes: u64) -> Self {
+        let file = std::fs::File::create_new(image).expect("the folder is ours");
+        file.set_len(mebibytes << 20).expect("sparse files take no room");
+        let text = image.to_str().expect("temporary names are ASCII");
+        let node = run("losetup", &["--find", "--show", text]).trim().to_owned();
+        Self { node, image: image.to_owned(), folder: None }
+    }
+
+    /// `/dev/loop0`.
+    pub fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// The file below.
+    pub fn image(&self) -> &Path {
+        &self.image
+    }
+
+    /// An attribute of its queue in sysfs.
+    pub fn queue(&self, attribute: &str) -> PathBuf {
+        let name = self.node.trim_start_matches("/dev/");
+        Path::new("/sys/block").join(name).join("queue").join(attribute)
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.node]).output();
+        drop(self.folder.take());
     }
 }
 

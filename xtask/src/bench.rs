@@ -4,6 +4,7 @@
 //! of two programs that ran in turns can. So each case is measured on both sides, repetition by
 //! repetition, and the ratio of the medians is what is kept.
 
+pub mod block;
 mod ssd;
 
 use std::fs::{self, OpenOptions};
@@ -29,7 +30,7 @@ pub struct Bench {
 }
 
 /// Every benchmark.
-pub const BENCHES: [Bench; 1] = [ssd::BENCH];
+pub const BENCHES: [Bench; 2] = [ssd::BENCH, block::BENCH];
 
 /// What the user asks for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,12 +76,25 @@ pub enum Measured {
 pub struct Case {
     /// Its parameters.
     pub name: String,
-    /// Unit of the values; more is better.
+    /// Unit of the values.
     pub unit: &'static str,
     /// Our side, when it was measured.
     pub ours: Option<Side>,
     /// The peer's side, when it was measured.
     pub peer: Option<Side>,
+    /// The 95 % interval of the ratio, where it was estimated.
+    pub interval: Option<[f64; 2]>,
+    /// What the ratio is to be, where that is judged.
+    pub bar: Option<Bar>,
+}
+
+/// Limits of a ratio, both allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bar {
+    /// The smallest.
+    pub low: f64,
+    /// The largest.
+    pub high: f64,
 }
 
 /// One side of a case.
@@ -109,6 +123,21 @@ impl Case {
     pub fn ratio(&self) -> Option<f64> {
         Some(self.ours.as_ref()?.median()? / self.peer.as_ref()?.median()?)
     }
+
+    /// Whether the ratio is what it is to be; `None` where that is not judged.
+    pub fn holds(&self) -> Option<bool> {
+        let (ratio, bar) = (self.ratio()?, self.bar?);
+        Some(bar.low <= ratio && ratio <= bar.high)
+    }
+
+    /// Interval and bar, for the table.
+    fn remark(&self) -> String {
+        let interval = self.interval.map(|[low, high]| format!("95 % [{low:.3}, {high:.3}]"));
+        let bar = self.bar.zip(self.holds()).map(|(Bar { low, high }, holds)| {
+            format!("bar [{low}, {high}] {}", if holds { "holds" } else { "MISSED" })
+        });
+        interval.into_iter().chain(bar).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// A line of the history.
@@ -121,6 +150,12 @@ struct Line<'a> {
     values: &'a [f64],
     median: f64,
     ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<[f64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bar: Option<Bar>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holds: Option<bool>,
     check: &'a str,
     commit: &'a str,
     command: &'a str,
@@ -171,7 +206,10 @@ fn table(bench: &Bench, cases: &[Case]) -> String {
             };
             let ratio = case.ratio().filter(|_| side_name == "ours");
             let ratio = ratio.map_or_else(String::new, |ratio| format!("{ratio:.3}"));
-            let (name, unit, check) = (&case.name, case.unit, &side.check);
+            let (name, unit) = (&case.name, case.unit);
+            let remark = if side_name == "ours" { case.remark() } else { String::new() };
+            let check = [side.check.as_str(), remark.as_str()].join(" ");
+            let check = check.trim();
             let short = side_name.split(' ').next().unwrap_or(side_name);
             let cells =
                 format!("{name:<24} {short:<8} {median:>12.3} {unit:<12} {ratio:>6}  {check}\n");
@@ -196,6 +234,9 @@ fn lines(bench: &Bench, cases: &[Case], commit: &str) -> Result<String> {
                 values: &side.values,
                 median,
                 ratio: case.ratio(),
+                interval: case.interval,
+                bar: case.bar,
+                holds: case.holds(),
                 check: &side.check,
                 commit,
                 command: &side.command,

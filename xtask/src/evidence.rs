@@ -12,8 +12,11 @@
 
 pub mod capture;
 pub mod claim;
+pub mod device;
 pub mod foundation;
 mod page;
+#[cfg(test)]
+mod planted;
 mod store;
 
 use std::fs;
@@ -43,7 +46,7 @@ pub struct Key {
 }
 
 /// Every key.
-pub const KEYS: [Key; 1] = [foundation::KEY];
+pub const KEYS: [Key; 2] = [foundation::KEY, device::KEY];
 
 /// What all items of a key may take together: the short form, and the full one.
 const SHORT: Duration = Duration::from_secs(5 * 60);

@@ -53,6 +53,26 @@ enum Step {
         #[arg(long)]
         json: bool,
     },
+    /// What `bench block` starts as a process of its own; destroys what is on the loop device
+    #[command(hide = true)]
+    BenchBlockWork {
+        /// The loop device
+        node: String,
+        /// Commands outstanding
+        queue_depth: u32,
+        /// How long
+        seconds: u64,
+        /// Of offsets and data
+        seed: u64,
+    },
+    /// What `evidence device.6` starts: random series of rounds with the verdict on each, as JSON
+    #[command(hide = true)]
+    EvidenceSeries {
+        /// How many
+        count: u32,
+        /// Of their rounds
+        seed: u64,
+    },
     /// Measure the project's claims again: one JSON line for each figure, and docs/evidence
     Evidence {
         /// A key (`foundation`) or an item (`foundation.1`); all keys without
@@ -84,6 +104,13 @@ fn main() -> ExitCode {
 }
 
 fn run(step: Step) -> Result<bool> {
+    if let Step::BenchBlockWork { node, queue_depth, seconds, seed } = &step {
+        // Nothing else happens in this process.
+        return bench::block::work(node, *queue_depth, *seconds, *seed).map(|()| true);
+    }
+    if let Step::EvidenceSeries { count, seed } = &step {
+        return evidence::device::print_series(*count, *seed).map(|()| true);
+    }
     let repository = Repository::here()?;
     match step {
         Step::Setup { extra } => setup::run(extra).map(|()| true),
@@ -94,6 +121,9 @@ fn run(step: Step) -> Result<bool> {
         Step::Ci => ci::run(&repository),
         Step::Tidy => tidy::run(&repository),
         Step::Docs { check } => docs::run(&repository, check),
+        Step::BenchBlockWork { .. } | Step::EvidenceSeries { .. } => {
+            unreachable!("it was handled above")
+        }
         Step::Bench { name, small, case, repetitions, json } => {
             let (name, case) = (name.as_deref(), case.as_deref());
             let wish = bench::Wish { name, small, case, repetitions, json };

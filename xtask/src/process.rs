@@ -146,6 +146,13 @@ pub fn output(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("read the output of `{shown}`"))
 }
 
+/// Runs a program out of the way of Ctrl-C and without its output, to clean up; whether it ended
+/// well.
+pub fn quietly(command: &mut Command) -> bool {
+    let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.process_group(0).status().is_ok_and(|status| status.success())
+}
+
 /// The command line, quoted as a shell would need it. The environment is not shown.
 pub fn show(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());

@@ -14,7 +14,7 @@ use crate::process;
 /// What can be set up for beyond the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Extra {
-    /// The benchmarks: a C compiler for the yardsticks
+    /// The benchmarks: a C compiler and fio for the yardsticks
     Bench,
 }
 
@@ -35,8 +35,10 @@ const FOR_TESTS: [Tool; 7] = [
     Tool { program: "fstrim", package: "util-linux", purpose: "tests of FITRIM" },
     Tool { program: "blkid", package: "util-linux", purpose: "tests that look for signatures" },
 ];
-const FOR_BENCHES: [Tool; 1] =
-    [Tool { program: "gcc", package: "gcc", purpose: "the yardstick of the benchmark `ssd`" }];
+const FOR_BENCHES: [Tool; 2] = [
+    Tool { program: "gcc", package: "gcc", purpose: "the yardstick of the benchmark `ssd`" },
+    Tool { program: "fio", package: "fio", purpose: "the peer of the benchmark `block`" },
+];
 
 /// Administrators' programs are outside the search path of ordinary users in some distributions.
 const ALSO_IN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];

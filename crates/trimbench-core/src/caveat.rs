@@ -36,6 +36,18 @@ pub enum Caveat {
     PlaceboOnly,
     /// The drive was measured after a planted fault.
     PlantedFault,
+    /// The drive was purged by TRIM: what a trimmed drive is compared with is a trimmed drive.
+    PurgedByTrim,
+    /// The test ended before the drive was steady.
+    NoSteadyState,
+    /// The kernel merged commands: what the device completed is not what was issued.
+    CommandsMerged,
+    /// The data could be compressed, which flatters a drive that compresses.
+    CompressibleData,
+    /// The load ended before the wanted number of commands was outstanding.
+    QueueNotFull,
+    /// Only a part of the drive was used; the rest served as over-provisioning.
+    PartOfDrive,
 }
 
 /// Id, meaning and advice of one caveat.
@@ -56,7 +68,7 @@ const fn text(
     Text { caveat, id, meaning, advice }
 }
 
-const TABLE: [Text; 16] = [
+const TABLE: [Text; 22] = [
     text(Caveat::DebugBuild, "debug-build", "built without optimisation", "build with `--release`"),
     text(
         Caveat::Emulated,
@@ -122,7 +134,7 @@ const TABLE: [Text; 16] = [
         Caveat::TooFewPoints,
         "too-few-points",
         "too few points for an interval",
-        "use at least 3 sizes and 3 repetitions",
+        "use more sizes or repetitions; a drive that is emulated repeats itself exactly",
     ),
     text(
         Caveat::Fragmented,
@@ -147,6 +159,42 @@ const TABLE: [Text; 16] = [
         "planted-fault",
         "faults were planted on request: this run tests the method, not the drive",
         "leave out the faults in `--target` to measure the drive",
+    ),
+    text(
+        Caveat::PurgedByTrim,
+        "purged-by-trim",
+        "the drive was purged by TRIM, so that trimmed against fresh compares TRIM with itself",
+        "use a drive that can be purged by format, sanitize or secure erase",
+    ),
+    text(
+        Caveat::NoSteadyState,
+        "no-steady-state",
+        "the test ended before the drive was steady; its figures are those of a transition",
+        "use `--preset standard`",
+    ),
+    text(
+        Caveat::CommandsMerged,
+        "commands-merged",
+        "the device completed another number of commands than were issued",
+        "write 2 into `queue/nomerges` of the device, and stop other work on it",
+    ),
+    text(
+        Caveat::CompressibleData,
+        "compressible-data",
+        "the data could be compressed: a drive that compresses looks better than it is",
+        "leave out `--set data=...` to write incompressible data",
+    ),
+    text(
+        Caveat::QueueNotFull,
+        "queue-not-full",
+        "fewer commands were outstanding than asked for",
+        "give the machine less other work, or ask for a smaller queue depth",
+    ),
+    text(
+        Caveat::PartOfDrive,
+        "part-of-drive",
+        "only a part of the drive was used; the rest served as over-provisioning",
+        "use the whole drive: `--set span=all`",
     ),
 ];
 
@@ -180,7 +228,11 @@ impl Caveat {
     pub fn invalidates(self) -> bool {
         matches!(
             self,
-            Self::DiscardsIncomplete | Self::NoDiscard | Self::WindowTooShort | Self::LateSchedule
+            Self::DiscardsIncomplete
+                | Self::NoDiscard
+                | Self::WindowTooShort
+                | Self::LateSchedule
+                | Self::CommandsMerged
         )
     }
 }

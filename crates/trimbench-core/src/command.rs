@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::units::{Blocks, Bytes, Instant, LbaRange};
+use crate::units::{Blocks, Bytes, Instant, Lba, LbaRange};
 
 /// The caller's name for an outstanding command; unique among the outstanding ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,17 +12,64 @@ pub struct Tag(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileId(pub u32);
 
+/// What a write carries. A target makes the bytes itself: no command holds a buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Data {
+    /// Bytes that no controller can compress or find twice.
+    #[default]
+    Random,
+    /// Bytes of which a compressing controller stores this share, in percent from 0 to 100: 0 are
+    /// zeroes, 100 is as good as [`Self::Random`].
+    Compressible(u8),
+    /// Each logical block says where it belongs and to which generation, so that it is known again
+    /// when it is read ([`Content::Stamp`]).
+    Stamped(u32),
+}
+
+/// What a logical block was found to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// What [`Data::Stamped`] wrote, whole.
+    Stamp {
+        /// The block that it was written to.
+        lba: Lba,
+        /// The generation that it was written with.
+        generation: u32,
+    },
+    /// Zeroes only.
+    Zeroes,
+    /// Ones only.
+    Ones,
+    /// Anything else; equal bytes have equal hashes.
+    Other {
+        /// Hash of the bytes.
+        hash: u64,
+    },
+}
+
 /// A command to a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockCommand {
     /// Read the range.
     Read(LbaRange),
-    /// Write the range with incompressible data.
-    Write(LbaRange),
+    /// Write the range.
+    Write {
+        /// Where to.
+        range: LbaRange,
+        /// What.
+        data: Data,
+    },
     /// Tell the device that the range is no longer needed.
     Discard(LbaRange),
     /// Make all completed writes durable.
     Flush,
+}
+
+impl BlockCommand {
+    /// Write the range with incompressible data.
+    pub const fn write(range: LbaRange) -> Self {
+        Self::Write { range, data: Data::Random }
+    }
 }
 
 /// A command to a filesystem. Offsets and lengths are bytes.
@@ -126,7 +173,7 @@ impl Operation for BlockCommand {
     fn kind(&self) -> OperationKind {
         match self {
             Self::Read(_) => OperationKind::Read,
-            Self::Write(_) => OperationKind::Write,
+            Self::Write { .. } => OperationKind::Write,
             Self::Discard(_) => OperationKind::Discard,
             Self::Flush => OperationKind::Flush,
         }
@@ -246,5 +293,11 @@ pub enum Rejected {
     Kernel {
         /// Its reason.
         errno: Errno,
+    },
+    /// The target may not be written to, and takes no command any more.
+    #[error("the target is not touched: {reason}")]
+    Refused {
+        /// Why, and what to do.
+        reason: String,
     },
 }

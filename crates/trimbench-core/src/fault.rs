@@ -1,8 +1,9 @@
 //! Planted faults: a layer over any model whose effect is known exactly, to test what measures it.
 
-use crate::command::{Completion, Errno, Operation, OperationKind, Rejected, Status, Tag};
+use crate::command::{Completion, Content, Errno, Operation, OperationKind, Rejected, Status, Tag};
 use crate::contract::{Capabilities, Model, Statistics};
-use crate::units::{Instant, Nanos};
+use crate::drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
+use crate::units::{Bytes, Instant, LbaRange, Nanos};
 
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,9 @@ pub struct FaultPlan {
     pub freeze_on_discard: Nanos,
     /// From this instant on every command fails with EIO; `None` for never.
     pub fail_from: Option<Instant>,
+    /// From this instant on the device is gone: every command ends with ENODEV, whatever else is
+    /// planted; `None` for never.
+    pub vanish_from: Option<Instant>,
 }
 
 /// A model behind a layer of planted faults.
@@ -30,6 +34,8 @@ pub struct Faulty<M> {
     frozen_from: Instant,
     /// End of the current or last freeze, on the outer clock.
     frozen_until: Instant,
+    /// The latest instant that the layer was told.
+    now: Instant,
     /// All frozen time up to `frozen_from`: what the inner clock lags behind before this freeze.
     lag: Nanos,
     scratch: Vec<Completion>,
@@ -43,6 +49,7 @@ impl<M: Model> Faulty<M> {
             plan,
             frozen_from: Instant::START,
             frozen_until: Instant::START,
+            now: Instant::START,
             lag: Nanos::ZERO,
             scratch: Vec::new(),
         }
@@ -51,6 +58,11 @@ impl<M: Model> Faulty<M> {
     /// The model below.
     pub fn inner(&self) -> &M {
         &self.model
+    }
+
+    /// The model below, to put it into a stated condition.
+    pub fn inner_mut(&mut self) -> &mut M {
+        &mut self.model
     }
 
     /// Outer to inner time.
@@ -85,8 +97,22 @@ impl<M: Model> Faulty<M> {
         }
     }
 
-    fn broken(&self, now: Instant) -> bool {
-        self.plan.fail_from.is_some_and(|from| now >= from)
+    /// The error of what is not a command, if the device is broken.
+    fn check(&self, operation: &'static str) -> Result<(), DriveError> {
+        match self.broken(self.now) {
+            Some(errno) => Err(DriveError::Failed { operation, errno }),
+            None => Ok(()),
+        }
+    }
+
+    /// What every command fails with at `now`, if it does.
+    fn broken(&self, now: Instant) -> Option<Errno> {
+        let since = |from: Option<Instant>| from.is_some_and(|from| now >= from);
+        if since(self.plan.vanish_from) {
+            Some(Errno::ENODEV)
+        } else {
+            since(self.plan.fail_from).then_some(Errno::EIO)
+        }
     }
 }
 
@@ -97,6 +123,7 @@ where
     type Command = M::Command;
 
     fn submit(&mut self, now: Instant, tag: Tag, command: M::Command) -> Result<(), Rejected> {
+        self.now = now;
         let freezes = command.kind() == OperationKind::Discard && self.plan.freeze_on_discard.0 > 0;
         if freezes {
             self.freeze(now, self.plan.freeze_on_discard);
@@ -110,6 +137,7 @@ where
     }
 
     fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
+        self.now = now;
         if now > self.frozen_from && now < self.frozen_until {
             return;
         }
@@ -118,7 +146,7 @@ where
         self.model.advance(inner_now, &mut completions);
         let broken = self.broken(now);
         for completion in completions.drain(..) {
-            let status = if broken { Status::Failed(Errno::EIO) } else { completion.status };
+            let status = broken.map_or(completion.status, Status::Failed);
             out.push(Completion { at: self.outside(completion.at).min(now), status, ..completion });
         }
         self.scratch = completions;
@@ -130,5 +158,38 @@ where
 
     fn capabilities(&self) -> &Capabilities {
         self.model.capabilities()
+    }
+}
+
+impl<M: Model + Drive> Drive for Faulty<M> {
+    fn purge_means(&self) -> PurgeMeans {
+        self.model.purge_means()
+    }
+
+    fn purge(&mut self) -> Result<(), DriveError> {
+        self.check("purge")?;
+        self.model.purge()
+    }
+
+    fn examine(&mut self, range: LbaRange, out: &mut Vec<Content>) -> Result<(), DriveError> {
+        self.check("read")?;
+        self.model.examine(range, out)
+    }
+
+    fn power_cut(&mut self) -> Result<(), DriveError> {
+        self.check("power cut")?;
+        self.model.power_cut()
+    }
+
+    fn discard_alignment(&self) -> Bytes {
+        self.model.discard_alignment()
+    }
+
+    fn trim_promise(&self) -> TrimPromise {
+        self.model.trim_promise()
+    }
+
+    fn wear(&mut self) -> Option<Wear> {
+        self.model.wear()
     }
 }

@@ -12,22 +12,25 @@
 pub mod caveat;
 pub mod command;
 pub mod contract;
+pub mod drive;
 pub mod exit;
 pub mod fault;
 pub mod nearest;
 pub mod rng;
+pub mod stamp;
 pub mod trace_hash;
 pub mod units;
 pub mod virtual_time;
 
 pub use caveat::Caveat;
 pub use command::{
-    BlockCommand, Completion, Errno, FileCommand, FileId, Operation, OperationKind, Rejected,
-    Status, Tag,
+    BlockCommand, Completion, Content, Data, Errno, FileCommand, FileId, Operation, OperationKind,
+    Rejected, Status, Tag,
 };
 pub use contract::{
     Capabilities, Clock, DrainRule, ForceDiscards, Interrupt, Medium, Model, Next, Statistics,
     Support, Target, Workload,
 };
+pub use drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
 pub use units::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};
 pub use virtual_time::Virtual;

@@ -1,8 +1,9 @@
 //! Virtual time: a target made of any model.
 
-use crate::command::{Completion, Rejected, Tag};
+use crate::command::{Completion, Content, Rejected, Tag};
 use crate::contract::{Capabilities, Model, Statistics, Target};
-use crate::units::Instant;
+use crate::drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
+use crate::units::{Bytes, Instant, LbaRange};
 
 #[cfg(test)]
 mod tests;
@@ -66,5 +67,36 @@ impl<M: Model> Target for Virtual<M> {
 
     fn statistics(&self) -> Statistics {
         self.model.statistics()
+    }
+}
+
+/// Virtual time stands still meanwhile.
+impl<M: Model + Drive> Drive for Virtual<M> {
+    fn purge_means(&self) -> PurgeMeans {
+        self.model.purge_means()
+    }
+
+    fn purge(&mut self) -> Result<(), DriveError> {
+        self.model.purge()
+    }
+
+    fn examine(&mut self, range: LbaRange, out: &mut Vec<Content>) -> Result<(), DriveError> {
+        self.model.examine(range, out)
+    }
+
+    fn power_cut(&mut self) -> Result<(), DriveError> {
+        self.model.power_cut()
+    }
+
+    fn discard_alignment(&self) -> Bytes {
+        self.model.discard_alignment()
+    }
+
+    fn trim_promise(&self) -> TrimPromise {
+        self.model.trim_promise()
+    }
+
+    fn wear(&mut self) -> Option<Wear> {
+        self.model.wear()
     }
 }

@@ -32,11 +32,24 @@ pub enum AtomicWriteError {
     },
 }
 
-/// Replaces the content of `path` by `bytes`: after a crash at any point the file has its old or
-/// its new content. When this returns, the new content is durable.
+/// What [`atomic_write`] waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// That the new content is on the disk: it outlives a power cut.
+    Durable,
+    /// Nothing: it outlives the end of the program, however that comes. For what can be had again.
+    Later,
+}
+
+/// Replaces the content of `path` by `bytes`: whenever the program ends, the file has its old or
+/// its new content; if durable, also after a power cut at any point.
 ///
 /// One writer at a time: the temporary file beside it is `.NAME.partial`.
-pub fn atomic_write(path: &Path, bytes: &[u8]) -> Result<(), AtomicWriteError> {
+pub fn atomic_write(
+    path: &Path,
+    bytes: &[u8],
+    durability: Durability,
+) -> Result<(), AtomicWriteError> {
     let Some(name) = path.file_name() else {
         return Err(AtomicWriteError::NoFileName { path: path.to_owned() });
     };
@@ -55,7 +68,7 @@ pub fn atomic_write(path: &Path, bytes: &[u8]) -> Result<(), AtomicWriteError> {
             errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
         }
     };
-    let written = write_durably(&partial, bytes)
+    let written = write(&partial, bytes, durability)
         .map_err(failed("write a temporary file beside"))
         .and_then(|()| fs::rename(&partial, path).map_err(failed("rename the new content to")));
     if written.is_err() {
@@ -63,13 +76,16 @@ pub fn atomic_write(path: &Path, bytes: &[u8]) -> Result<(), AtomicWriteError> {
         let _ = fs::remove_file(&partial);
     }
     written?;
+    if durability == Durability::Later {
+        return Ok(());
+    }
     File::open(directory)
         .and_then(|opened| opened.sync_all())
         .map_err(failed("make the directory durable that holds"))
 }
 
-fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(bytes)?;
-    file.sync_all()
+    if durability == Durability::Durable { file.sync_all() } else { Ok(()) }
 }

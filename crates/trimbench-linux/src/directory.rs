@@ -21,9 +21,7 @@ mod metadata;
 mod ring;
 mod workspace;
 
-use std::cell::Cell;
 use std::collections::VecDeque;
-use std::num::NonZeroU64;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +33,7 @@ use trimbench_core::{
     Nanos, Rejected, Statistics, Status, Tag, Target,
 };
 
-use crate::clock::MonotonicClock;
+use crate::clock::{MonotonicClock, exact_timers};
 use crate::drain::drain_rule;
 use crate::inspect::{direct_io_alignment, physical_ssd};
 use crate::ioctl;
@@ -50,7 +48,8 @@ pub use error::{DirectoryError, Unsuitable};
 use files::{Files, file_of};
 use metadata::{Finished, Job, Workers, Workplace, file_name};
 use ring::Ring;
-use workspace::{PROBE, Workspace, clean_leftovers, random};
+pub(crate) use workspace::random;
+use workspace::{PROBE, Workspace, clean_leftovers};
 
 #[cfg(test)]
 mod tests;
@@ -375,17 +374,6 @@ fn may_block_caller(command: FileCommand, slack: Nanos, deadline: Instant) -> bo
             deadline == Instant::NEVER
         }
         _ => slack >= INLINE_SLACK,
-    }
-}
-
-/// Asks the kernel to wake this thread on time, not up to 50 us later as it may by default.
-fn exact_timers() {
-    thread_local! {
-        static ASKED: Cell<bool> = const { Cell::new(false) };
-    }
-    if !ASKED.replace(true) {
-        // A refusal costs 50 us of lateness, which is measured where it matters.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     }
 }
 

@@ -46,8 +46,8 @@ impl MountDiscard {
 /// - **btrfs, `discard=async`**: block groups that became empty wait 10 s, others 120 s
 ///   (`BTRFS_DISCARD_UNUSED_DELAY` and `BTRFS_DISCARD_DELAY` in fs/btrfs/discard.c). Measured: 10.2
 ///   s after the sync until the first discard, 0.3 s until the last; with live data in the group
-///   146 and 149 s. The end is when `discard_pending` is 0 *after* the sync; the times here are
-///   limits only. Free pieces below 32 KiB are never discarded.
+///   146 and 149 s. Free pieces below 32 KiB are never discarded, so that `discard_pending` may
+///   never reach 0: the end is when it no longer falls and no discard comes.
 /// - **btrfs, `discard`**: within the commit. Measured: all done when the sync returned.
 /// - Others: as ext4, but given 35 s to begin: the longest commit interval in use is 30 s.
 pub fn drain_rule(filesystem: &str, mount: MountDiscard) -> DrainRule {

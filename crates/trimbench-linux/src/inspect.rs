@@ -107,6 +107,28 @@ pub fn environment(path: &Path) -> Result<BTreeMap<String, String>, MountError> 
     Ok(found)
 }
 
+/// A snapshot of the machine and of one device, with the keys of [`environment`] and those that
+/// only a device of its own has: where a partition begins, and how discards align in it.
+pub(crate) fn device_environment(device: &BlockDevice) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    machine(&mut found);
+    device_facts(device, "", &mut found);
+    for (key, name) in [
+        ("partition-start-sectors", "start"),
+        ("alignment-offset-bytes", "alignment_offset"),
+        ("discard-alignment-bytes", "discard_alignment"),
+    ] {
+        if let Some(text) = device.own_attribute(name) {
+            found.insert(key.to_owned(), text);
+        }
+    }
+    if let Some(sectors) = device.own_attribute("size") {
+        // Of the partition, where it is one.
+        found.insert("device-sectors".to_owned(), sectors);
+    }
+    found
+}
+
 /// Whether the storage below this mount is a physical SSD, so far as the kernel can tell: each of
 /// its devices is an ATA, SAS or `NVMe` disk that does not turn and has no virtual model.
 ///
@@ -120,7 +142,8 @@ pub fn physical_ssd(mount: &Mount) -> Result<(), NotPhysical> {
     devices.iter().try_for_each(physical)
 }
 
-fn physical(device: &BlockDevice) -> Result<(), NotPhysical> {
+/// As [`physical_ssd`], of one device.
+pub(crate) fn physical(device: &BlockDevice) -> Result<(), NotPhysical> {
     let kind = kind_of(device);
     let name = device.disk_name().to_owned();
     match kind {
@@ -168,7 +191,8 @@ fn is_virtual_model(model: &str) -> bool {
     MARKS.iter().any(|mark| model.contains(mark))
 }
 
-fn kind_of(device: &BlockDevice) -> DeviceKind {
+/// Through what the kernel reaches it.
+pub(crate) fn kind_of(device: &BlockDevice) -> DeviceKind {
     let name = device.disk_name();
     let vendor = device.attribute("device/vendor").unwrap_or_default();
     match name {
@@ -188,13 +212,18 @@ fn driver_is_virtio(device: &BlockDevice) -> bool {
 }
 
 /// Vendor and model as the device says them.
-fn model_of(device: &BlockDevice) -> Option<String> {
+pub(crate) fn model_of(device: &BlockDevice) -> Option<String> {
     let model = device.attribute("device/model")?;
     let vendor = device.attribute("device/vendor").filter(|vendor| !vendor.starts_with("0x"));
     Some(vendor.map_or(model.clone(), |vendor| format!("{vendor} {model}")))
 }
 
-fn device_facts(device: &BlockDevice, suffix: &str, found: &mut BTreeMap<String, String>) {
+/// What sysfs says of a device and its disk; `suffix` closes each key.
+pub(crate) fn device_facts(
+    device: &BlockDevice,
+    suffix: &str,
+    found: &mut BTreeMap<String, String>,
+) {
     let mut add = |key: &str, text: Option<String>| {
         if let Some(text) = text {
             found.insert(format!("{key}{suffix}"), text);
@@ -218,6 +247,11 @@ fn device_facts(device: &BlockDevice, suffix: &str, found: &mut BTreeMap<String,
         ("discard-granularity-bytes", "queue/discard_granularity"),
         ("discard-max-bytes", "queue/discard_max_bytes"),
         ("discard-max-hw-bytes", "queue/discard_max_hw_bytes"),
+        ("discard-max-segments", "queue/max_discard_segments"),
+        ("write-zeroes-max-bytes", "queue/write_zeroes_max_bytes"),
+        ("fua", "queue/fua"),
+        ("zoned", "queue/zoned"),
+        ("max-sectors-kib", "queue/max_sectors_kb"),
         ("logical-block-bytes", "queue/logical_block_size"),
         ("physical-block-bytes", "queue/physical_block_size"),
         ("loop-backing-file", "loop/backing_file"),
@@ -239,7 +273,8 @@ fn nvme_link(device: &BlockDevice) -> Option<String> {
     Some(format!("{speed} x{width}"))
 }
 
-fn machine(found: &mut BTreeMap<String, String>) {
+/// Kernel, processors, memory and pressure.
+pub(crate) fn machine(found: &mut BTreeMap<String, String>) {
     let mut add = |key: &str, text: Option<String>| {
         if let Some(text) = text {
             found.insert(key.to_owned(), text);

@@ -1,4 +1,6 @@
-//! The ioctls that no crate wraps: FITRIM, FIEMAP and XFS's wait for deferred inactivation.
+//! The ioctls that no crate wraps: FITRIM, FIEMAP, XFS's wait for deferred inactivation, what the
+//! block layer does with a range, who a device is, and the passthrough of commands to drives
+//! ([`nvme_command`], [`scsi_command`]).
 //!
 //! Numbers and layouts are kernel ABI: `include/uapi/linux/fs.h`, `fiemap.h` and
 //! `fs/xfs/libxfs/xfs_fs.h`. Each structure is passed by pointer and written by the kernel within
@@ -8,6 +10,16 @@
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use trimbench_core::Errno;
+
+mod identity;
+mod passthrough;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use identity::{
+    LoopStatus, disk_sequence, is_open_elsewhere, is_read_only, lock_whole, loop_status,
+};
+pub(crate) use passthrough::{Data, ScsiOutcome, nvme_command, nvme_namespace, scsi_command};
 
 /// `_IOWR('X', 121, struct fstrim_range)`.
 const FITRIM: libc::c_ulong = 0xC018_5879;
@@ -86,9 +98,51 @@ fn last_errno() -> Errno {
 }
 
 fn call<T>(file: BorrowedFd<'_>, number: libc::c_ulong, argument: &mut T) -> Result<(), Errno> {
+    call_for_value(file, number, argument).map(drop)
+}
+
+/// As [`call`], with what the ioctl returned: never negative.
+fn call_for_value<T>(
+    file: BorrowedFd<'_>,
+    number: libc::c_ulong,
+    argument: &mut T,
+) -> Result<libc::c_int, Errno> {
     // SAFETY: the private callers pair each number with the structure whose size it encodes; the
     // kernel reads and writes only within it, and only during the call.
     let result =
         unsafe { libc::ioctl(file.as_raw_fd(), number as _, std::ptr::from_mut(argument)) };
-    if result < 0 { Err(last_errno()) } else { Ok(()) }
+    if result < 0 { Err(last_errno()) } else { Ok(result) }
+}
+
+/// `_IO(0x12, 119)`: what it names has two words, first byte and length.
+const BLKDISCARD: libc::c_ulong = 0x1277;
+/// `_IO(0x12, 125)`.
+const BLKSECDISCARD: libc::c_ulong = 0x127D;
+/// `_IO(0x12, 127)`.
+const BLKZEROOUT: libc::c_ulong = 0x127F;
+
+/// What the block layer does with a range of bytes; each waits until it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RangeOperation {
+    /// Tell the device that it is not needed.
+    Discard,
+    /// Have the device erase it for good, copies that it made included.
+    SecureDiscard,
+    /// Make it read as zeroes, by whatever means the device has, else by writing them.
+    ZeroOut,
+}
+
+/// Has a block device do something with a range. Offset and length are whole logical blocks.
+pub(crate) fn range_operation(
+    device: BorrowedFd<'_>,
+    operation: RangeOperation,
+    offset: u64,
+    length: u64,
+) -> Result<(), Errno> {
+    let number = match operation {
+        RangeOperation::Discard => BLKDISCARD,
+        RangeOperation::SecureDiscard => BLKSECDISCARD,
+        RangeOperation::ZeroOut => BLKZEROOUT,
+    };
+    call(device, number, &mut [offset, length])
 }

@@ -1,15 +1,19 @@
 //! The only crate that talks to Linux: `io_uring`, ioctls, sysfs, mounts, directories and
 //! inspection.
 //!
-//! Entry points: [`DirectoryTarget`] runs file commands in a directory of its own on a mounted
-//! filesystem; [`environment`] says what the machine and the storage stack look like;
-//! [`atomic_write`] keeps run records whole; [`wall_time_unix`] dates them.
+//! Entry points: [`Inspection`] and [`Claim`] are the only way to open a block device or an image
+//! file for writing; [`BlockTarget`] runs block commands on what was opened so; [`DirectoryTarget`]
+//! runs file commands in a directory of its own on a mounted filesystem; [`environment`] says what
+//! the machine and the storage stack look like; [`passthrough`] speaks to a drive past the block
+//! layer; [`atomic_write`] keeps run records whole; [`wall_time_unix`] dates them.
 //!
 //! Needs Linux 5.11 (`io_uring` waits with a timeout of their own). `unsafe` is lifted in
-//! `directory::ring` (memory shared with the kernel) and in `ioctl` (numbers that no crate wraps),
-//! nowhere else.
+//! `ring` and `directory::ring` (memory shared with the kernel) and in `ioctl` (calls that no crate
+//! wraps), nowhere else.
 
 mod atomic;
+mod block;
+mod claim;
 mod clock;
 mod directory;
 mod drain;
@@ -17,10 +21,16 @@ mod inspect;
 mod ioctl;
 mod memory;
 mod mounts;
+pub mod passthrough;
+mod ring;
 mod statistics;
 mod sysfs;
 
-pub use atomic::{AtomicWriteError, atomic_write};
+pub use atomic::{AtomicWriteError, Durability, atomic_write};
+pub use block::{BlockError, BlockMedium, BlockOptions, BlockTarget, FirstWrite, Purger};
+pub use claim::{
+    Claim, ClaimError, Consent, Denial, Guard, Inspection, ProbeError, ReadOnly, Signature, Use,
+};
 pub use clock::wall_time_unix;
 pub use directory::{
     DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle, DiscardPath, Unsuitable,

@@ -1,6 +1,8 @@
 //! Which mount a path lies on, from `/proc/self/mountinfo` (format: `proc_pid_mountinfo(5)`).
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, StatxFlags};
@@ -74,6 +76,70 @@ pub fn mount_of(path: &Path) -> Result<Mount, MountError> {
         .ok_or_else(|| MountError::Absent { path: path.to_owned() })
 }
 
+/// A mount, and in whose eyes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SeenMount {
+    /// The mount.
+    pub(crate) mount: Mount,
+    /// A process of the other mount namespace that has it; `None` if it is ours.
+    pub(crate) process: Option<u32>,
+}
+
+/// The mounts of every mount namespace that can be read, ours first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AllMounts {
+    /// In the order of namespaces.
+    pub(crate) mounts: Vec<SeenMount>,
+    /// Processes whose mounts may not be read. Namespaces without a process are not counted.
+    pub(crate) unreadable: usize,
+}
+
+/// Reads the mount table of every process whose namespace or root differs from those before it.
+pub(crate) fn all_mounts() -> Result<AllMounts, MountError> {
+    let table = |error: io::Error| MountError::Table {
+        errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
+    };
+    let own = fs::read_to_string("/proc/self/mountinfo").map_err(table)?;
+    let seen_by = |process| move |mount| SeenMount { mount, process };
+    let mut all = AllMounts {
+        mounts: parse_mountinfo(&own).into_iter().map(seen_by(None)).collect(),
+        unreadable: 0,
+    };
+    // A process sees only what is below its root directory.
+    let view = |folder: &Path| -> io::Result<_> {
+        Ok((fs::read_link(folder.join("ns/mnt"))?, fs::read_link(folder.join("root"))?))
+    };
+    let mut views: BTreeSet<(PathBuf, PathBuf)> =
+        view(Path::new("/proc/self")).into_iter().collect();
+    for process in processes() {
+        let folder = PathBuf::from(format!("/proc/{process}"));
+        let read = view(&folder).and_then(|view| {
+            let is_new = !views.contains(&view);
+            let table = is_new.then(|| fs::read_to_string(folder.join("mountinfo"))).transpose()?;
+            views.insert(view);
+            Ok(table)
+        });
+        match read {
+            Ok(Some(text)) => {
+                all.mounts.extend(parse_mountinfo(&text).into_iter().map(seen_by(Some(process))));
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => all.unreadable += 1,
+            // Known already, or ended meanwhile.
+            Ok(None) | Err(_) => {}
+        }
+    }
+    Ok(all)
+}
+
+/// The numbers of all processes that can be seen, in ascending order.
+pub(crate) fn processes() -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let number = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+    let mut numbers: Vec<u32> = entries.filter_map(number).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
 /// The kernel's error number in our type.
 pub(crate) fn errno_of(errno: rustix::io::Errno) -> Errno {
     Errno(errno.raw_os_error())
@@ -101,7 +167,7 @@ fn parse_line(line: &str) -> Option<Mount> {
 }
 
 /// Undoes the kernel's octal escapes: `\040` is a blank.
-fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
     let mut position = 0;

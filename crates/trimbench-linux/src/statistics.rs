@@ -1,4 +1,5 @@
-//! A filesystem's counters as its block devices keep them: `/sys/dev/block/MAJOR:MINOR/stat`.
+//! Counters as block devices keep them, of one or of all of a filesystem:
+//! `/sys/dev/block/MAJOR:MINOR/stat`.
 //!
 //! Fields: Documentation/block/stat.rst of Linux. Sectors are 512 bytes whatever the device's
 //! logical block is. Times have a resolution of 1 ms. Discards have been counted since Linux 4.18,
@@ -13,7 +14,7 @@ use trimbench_core::contract::ClassStatistics;
 use trimbench_core::{Bytes, Nanos, Statistics};
 
 use crate::mounts::Mount;
-use crate::sysfs::{attribute, btrfs_folder, devices_of};
+use crate::sysfs::{BlockDevice, attribute, btrfs_folder, devices_of};
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,7 @@ mod tests;
 /// Bytes of a sector of these counters.
 const SECTOR: u64 = 512;
 
-/// Reads the counters of all devices of one filesystem.
+/// Reads the counters of one device, or of all devices of one filesystem.
 #[derive(Debug)]
 pub(crate) struct StatisticsSource {
     /// One a device; kept open, so that a look is one system call (about 2 us).
@@ -44,6 +45,13 @@ impl StatisticsSource {
             .filter(|_| mount.has_option("discard=async"))
             .map(|folder| folder.join("discard/discardable_bytes"));
         Some(Self { files, pending })
+    }
+
+    /// For this device alone. `None` if it keeps no discard counters (Linux before 4.18).
+    pub(crate) fn of_device(device: &BlockDevice) -> Option<Self> {
+        let file = File::open(device.stat_path()).ok()?;
+        read(&file)?;
+        Some(Self { files: vec![file], pending: None })
     }
 
     /// The sums over the devices now; `outstanding` is left 0, for the kernel's number counts

@@ -3,6 +3,7 @@
 //! A partition has counters of its own, but its queue is its disk's.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, major, minor};
@@ -38,7 +39,7 @@ impl BlockDevice {
     }
 
     /// The device of this node (`/dev/vda`).
-    fn from_node(node: &str) -> Option<Self> {
+    pub(crate) fn from_node(node: &Path) -> Option<Self> {
         let status = rustix::fs::stat(node).ok()?;
         let is_block = FileType::from_raw_mode(status.st_mode) == FileType::BlockDevice;
         is_block.then(|| Self::from_numbers(major(status.st_rdev), minor(status.st_rdev)))?
@@ -59,6 +60,11 @@ impl BlockDevice {
         &self.disk
     }
 
+    /// Its own folder.
+    pub(crate) fn own(&self) -> &Path {
+        &self.own
+    }
+
     /// An attribute of the disk (`queue/scheduler`), trimmed; `None` if absent, unreadable or
     /// empty.
     pub(crate) fn attribute(&self, name: &str) -> Option<String> {
@@ -70,6 +76,63 @@ impl BlockDevice {
         self.attribute(name)?.parse().ok()
     }
 
+    /// An attribute of the device itself, which for a partition is not its disk's (`size`).
+    pub(crate) fn own_attribute(&self, name: &str) -> Option<String> {
+        attribute(&self.own.join(name))
+    }
+
+    /// The same as a number.
+    pub(crate) fn own_number(&self, name: &str) -> Option<u64> {
+        self.own_attribute(name)?.parse().ok()
+    }
+
+    /// Major and minor number; `None` if it is gone.
+    pub(crate) fn numbers(&self) -> Option<(u32, u32)> {
+        let text = self.own_attribute("dev")?;
+        let (major, minor) = text.split_once(':')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    }
+
+    /// Whether it is a part of a disk.
+    pub(crate) fn is_partition(&self) -> bool {
+        self.own != self.disk
+    }
+
+    /// The whole disk: itself unless this is a partition.
+    pub(crate) fn whole(&self) -> Self {
+        let name = self.disk_name().to_owned();
+        Self { name, own: self.disk.clone(), disk: self.disk.clone() }
+    }
+
+    /// The partitions that the kernel knows of a disk, sorted; empty for a partition.
+    pub(crate) fn partitions(&self) -> Vec<Self> {
+        if self.is_partition() {
+            return Vec::new();
+        }
+        let part = |name: String| {
+            let own = self.own.join(&name);
+            let is_part = own.join("partition").exists();
+            is_part.then(|| Self { name, own, disk: self.disk.clone() })
+        };
+        names_in(&self.own).into_iter().filter_map(part).collect()
+    }
+
+    /// Kernel names of the devices that stand on this one (dm, md, bcache), sorted.
+    pub(crate) fn holders(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.own.join("holders"))? {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Its node as the kernel names it.
+    pub(crate) fn node(&self) -> PathBuf {
+        // Slashes of kernel names are exclamation marks in sysfs: `cciss!c0d0`.
+        Path::new("/dev").join(self.name.replace('!', "/"))
+    }
+
     /// The devices that a stacked one (dm, md) stands on; empty for others.
     pub(crate) fn below(&self) -> Vec<Self> {
         names_in(&self.disk.join("slaves"))
@@ -77,6 +140,20 @@ impl BlockDevice {
             .filter_map(|name| Self::from_name(name))
             .collect()
     }
+}
+
+/// All disks, in the order of their names; partitions are not among them.
+pub(crate) fn disks() -> Vec<BlockDevice> {
+    let names = names_in(Path::new("/sys/block"));
+    names.iter().filter_map(|name| BlockDevice::from_name(name)).collect()
+}
+
+/// UUIDs of the btrfs filesystems in use that have `device` among theirs.
+pub(crate) fn btrfs_with(device: &str) -> Vec<String> {
+    let filesystems = Path::new("/sys/fs/btrfs");
+    let mut found = names_in(filesystems);
+    found.retain(|identity| filesystems.join(identity).join("devices").join(device).exists());
+    found
 }
 
 /// The content of a file of sysfs or procfs, trimmed; `None` if absent, unreadable or empty.
@@ -91,7 +168,7 @@ pub(crate) fn btrfs_folder(mount: &Mount) -> Option<PathBuf> {
     if mount.filesystem != "btrfs" {
         return None;
     }
-    let source = BlockDevice::from_node(&mount.source)?;
+    let source = BlockDevice::from_node(Path::new(&mount.source))?;
     let filesystems = Path::new("/sys/fs/btrfs");
     names_in(filesystems)
         .into_iter()
@@ -108,11 +185,11 @@ pub(crate) fn devices_of(mount: &Mount) -> Vec<BlockDevice> {
     }
     let (major, minor) = mount.device;
     let by_number = if major == 0 { None } else { BlockDevice::from_numbers(major, minor) };
-    by_number.or_else(|| BlockDevice::from_node(&mount.source)).into_iter().collect()
+    by_number.or_else(|| BlockDevice::from_node(Path::new(&mount.source))).into_iter().collect()
 }
 
 /// The names in a folder, sorted; none if it cannot be read.
-fn names_in(folder: &Path) -> Vec<String> {
+pub(crate) fn names_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();

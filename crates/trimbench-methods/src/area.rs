@@ -1,6 +1,6 @@
 //! Where data commands go: a part of a device, or a file.
 
-use trimbench_core::{BlockCommand, BlockSize, Bytes, FileCommand, FileId, LbaRange};
+use trimbench_core::{BlockCommand, BlockSize, Bytes, Data, FileCommand, FileId, LbaRange};
 
 /// A run of bytes that can be read and written.
 pub trait Area {
@@ -26,6 +26,8 @@ pub struct DeviceArea {
     pub length: Bytes,
     /// The device's unit of addresses.
     pub logical_block: BlockSize,
+    /// What writes carry.
+    pub data: Data,
 }
 
 impl DeviceArea {
@@ -54,7 +56,7 @@ impl Area for DeviceArea {
 
     #[inline]
     fn write(&self, offset: Bytes, length: Bytes) -> BlockCommand {
-        BlockCommand::Write(self.range(offset, length))
+        BlockCommand::Write { range: self.range(offset, length), data: self.data }
     }
 }
 

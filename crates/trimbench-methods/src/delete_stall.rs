@@ -18,15 +18,98 @@ pub use options::{DeleteStall, Mode};
 pub use session::{Plan, Trial, run};
 pub use subject::{DeviceSubject, DirectorySubject, Groups, Subject};
 
-use crate::method::MethodInfo;
+use std::collections::BTreeMap;
+
+use trimbench_core::{
+    BlockCommand, Bytes, Capabilities, Drive, FileCommand, Medium, Support, Target,
+};
+
+use crate::method::{Context, Demand, Found, MethodError, MethodInfo, Preset, Procedure};
+use crate::options::OptionError;
 
 /// Stable id.
 pub const ID: &str = "delete-stall";
 
-/// The method as the command line lists it.
-pub const INFO: MethodInfo = MethodInfo {
-    id: ID,
-    version: 1,
-    summary: "how long you notice a deletion: seconds of stutter per GB deleted",
-    options: options::OPTIONS,
-};
+/// What a target is assumed to write at in estimates, bytes a second.
+const ASSUMED_WRITE_RATE: u64 = 500_000_000;
+
+impl Procedure for DeleteStall {
+    const INFO: MethodInfo = MethodInfo {
+        id: ID,
+        version: 1,
+        summary: "how long you notice a deletion: seconds of stutter per GB deleted",
+        options: options::OPTIONS,
+    };
+
+    fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
+        Self::resolve(preset, set)
+    }
+
+    fn to_map(&self) -> BTreeMap<String, String> {
+        self.to_map()
+    }
+
+    fn announced_figures(&self) -> Vec<(String, &'static str)> {
+        announced_figures()
+    }
+
+    fn space(&self) -> Bytes {
+        self.needed()
+    }
+
+    fn demand(&self, _: Bytes) -> Demand {
+        Demand {
+            written: self.written() + self.load_written(),
+            time: self.estimate(ASSUMED_WRITE_RATE),
+        }
+    }
+
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+        let needed = self.needed();
+        let (available, advice) = match capabilities.medium {
+            Medium::Device { capacity, .. } => {
+                (capacity, "give a larger one (`--capacity` if it is emulated)")
+            }
+            Medium::Directory { available, .. } => {
+                (available, "free some space (a reserve of the filesystem is never used)")
+            }
+        };
+        if needed > available {
+            return Err(format!(
+                "it needs {needed} and there are {available}; {advice}, or use smaller `sizes` \
+                 and `span`"
+            ));
+        }
+        if capabilities.discard == Support::None && self.mode != Mode::Trim {
+            let reason = "deletions send no discards here: the filesystem is not mounted with \
+                          `discard`, or the device takes none; mount it with `-o discard`, or use \
+                          `--set mode=trim`";
+            return Err(reason.to_owned());
+        }
+        Ok(())
+    }
+
+    fn run_on_device<D>(&self, device: &mut D, context: Context<'_>) -> Result<Found, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        let Capabilities { medium, discard_max, .. } = *device.capabilities();
+        let Medium::Device { logical_block, .. } = medium else {
+            unreachable!("what takes block commands is a device");
+        };
+        let subject = DeviceSubject::new(self, logical_block, discard_max);
+        run(self, (device, subject), context)
+    }
+
+    fn run_in_directory<T>(
+        &self,
+        target: &mut T,
+        context: Context<'_>,
+    ) -> Result<Found, MethodError>
+    where
+        T: Target<Command = FileCommand>,
+    {
+        let subject = DirectorySubject::new(self, target.capabilities().drain.force);
+        run(self, (target, subject), context)
+    }
+}

@@ -6,13 +6,27 @@
 //! same figures from the same record.
 
 pub mod area;
+mod curve;
 pub mod delete_stall;
+pub mod idle_trim;
 pub mod method;
 pub mod options;
+mod phase;
+pub mod recovery;
+mod rig;
+mod rounds;
 pub mod runner;
+pub mod settings;
+pub mod steady;
+pub mod steady_state;
+pub mod trim_integrity;
+pub mod trim_sweep;
 pub mod workload;
 
 pub use area::{Area, DeviceArea, FileArea};
-pub use method::{Found, MethodError, MethodInfo, Monitor, Preset, Stage};
+pub use method::{
+    Context, Demand, Found, Method, MethodError, MethodInfo, Monitor, Preset, Procedure, Stage,
+};
 pub use options::{OptionError, OptionInfo};
+pub use rig::Shape;
 pub use runner::{Observer, RunError, Runner, Sample};

@@ -1,10 +1,22 @@
 //! What all methods have in common: presets, progress, errors, what they hand back.
 
-use trimbench_core::{Caveat, Errno, Instant, Nanos, Target};
+use std::collections::BTreeMap;
+
+use trimbench_core::rng::Rng;
+use trimbench_core::{
+    BlockCommand, Bytes, Capabilities, Caveat, Drive, DriveError, Errno, FileCommand, Instant,
+    Interrupt, Nanos, Target,
+};
 use trimbench_results::{Figure, Step};
 
+use crate::delete_stall::DeleteStall;
+use crate::idle_trim::IdleTrim;
 use crate::options::{OptionError, OptionInfo};
+use crate::recovery::Recovery;
 use crate::runner::RunError;
+use crate::steady_state::SteadyState;
+use crate::trim_integrity::TrimIntegrity;
+use crate::trim_sweep::TrimSweep;
 
 /// How thorough a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +62,215 @@ pub struct MethodInfo {
 }
 
 /// Every method, in the order of `trimbench list methods`.
-pub const METHODS: &[MethodInfo] = &[crate::delete_stall::INFO];
+pub const METHODS: &[MethodInfo] = &[
+    <DeleteStall as Procedure>::INFO,
+    <TrimSweep as Procedure>::INFO,
+    <IdleTrim as Procedure>::INFO,
+    <Recovery as Procedure>::INFO,
+    <SteadyState as Procedure>::INFO,
+    <TrimIntegrity as Procedure>::INFO,
+];
+
+/// A method with its parameters, as resolved from a preset and what the user set.
+pub trait Procedure: Sized {
+    /// The method as the command line lists it.
+    const INFO: MethodInfo;
+
+    /// Whether an interrupted session on a real target goes on with its next step. Not where the
+    /// steps depend on the state that the ones before left: it then begins anew.
+    const RESUMES: bool = true;
+
+    /// The parameters of a preset, with the user's settings on top.
+    fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError>;
+
+    /// All parameters as texts, for the record.
+    fn to_map(&self) -> BTreeMap<String, String>;
+
+    /// Ids and units of all figures that a run may find: what limits can be set on.
+    fn announced_figures(&self) -> Vec<(String, &'static str)>;
+
+    /// Limits that every run is judged by, beside the user's, as `FIGURE=VALUE`: where a figure
+    /// above them is a fault of the drive whoever asks.
+    fn built_in_limits(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The least capacity of a device, or room in a directory, that it needs.
+    fn space(&self) -> Bytes;
+
+    /// What a run on a device of this capacity takes.
+    fn demand(&self, capacity: Bytes) -> Demand;
+
+    /// Whether the target fits, from what it says of itself; the error says why not, and what
+    /// would.
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), String>;
+
+    /// Runs on a block device, whose content is lost.
+    fn run_on_device<D>(&self, device: &mut D, context: Context<'_>) -> Result<Found, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive;
+
+    /// Runs in a directory.
+    fn run_in_directory<T>(&self, _: &mut T, _: Context<'_>) -> Result<Found, MethodError>
+    where
+        T: Target<Command = FileCommand>,
+    {
+        let reason = NEEDS_A_DEVICE.to_owned();
+        Err(MethodError::Unfit { reason })
+    }
+}
+
+/// What a method that works on whole devices says of a directory.
+pub const NEEDS_A_DEVICE: &str = "it writes to a whole device: name an emulated drive \
+    (`sim:NAME`), a block device or an image file";
+
+/// What a run of a method takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// Bytes that are written, at the most where a criterion may end the run earlier.
+    pub written: Bytes,
+    /// How long it takes on the target's clock, roughly.
+    pub time: Nanos,
+}
+
+/// What a running method is given beside its target.
+#[expect(missing_debug_implementations, reason = "a monitor is the caller's, and has none")]
+pub struct Context<'a> {
+    /// Everything random comes from here.
+    pub rng: &'a Rng,
+    /// The user's wish to stop.
+    pub interrupt: &'a Interrupt,
+    /// Is shown progress, and keeps steps.
+    pub monitor: &'a mut dyn Monitor,
+    /// Steps of an earlier run of the same plan. None for an emulated target, whose state depends
+    /// on all that went before.
+    pub done: Vec<Step>,
+}
+
+/// Any of the methods, with its parameters.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Method {
+    /// How long you notice a deletion.
+    DeleteStall(DeleteStall),
+    /// The cost of one TRIM.
+    TrimSweep(TrimSweep),
+    /// Whole-device TRIM, empty and full.
+    IdleTrim(IdleTrim),
+    /// Does TRIM do what it says, and nothing else?
+    TrimIntegrity(TrimIntegrity),
+    /// Whether TRIM gives a fragmented drive its speed back.
+    Recovery(Recovery),
+    /// Sustained performance, and what trimmed space adds to it.
+    SteadyState(SteadyState),
+}
+
+/// Does the same with whichever method it is.
+macro_rules! each {
+    ($method:expr, $procedure:ident => $result:expr) => {
+        match $method {
+            Method::DeleteStall($procedure) => $result,
+            Method::TrimSweep($procedure) => $result,
+            Method::IdleTrim($procedure) => $result,
+            Method::TrimIntegrity($procedure) => $result,
+            Method::Recovery($procedure) => $result,
+            Method::SteadyState($procedure) => $result,
+        }
+    };
+}
+
+impl Method {
+    /// The parameters of a preset of the method `info`, with the user's settings on top; keys of
+    /// other methods are left out.
+    pub fn resolve(
+        info: &MethodInfo,
+        preset: Preset,
+        set: &BTreeMap<String, String>,
+    ) -> Result<Self, OptionError> {
+        let known = |key: &&String| info.options.iter().any(|option| option.key == **key);
+        let set = set.iter().filter(|(key, _)| known(key));
+        let set = &set.map(|(key, value)| (key.clone(), value.clone())).collect();
+        Ok(match info.id {
+            crate::delete_stall::ID => Self::DeleteStall(DeleteStall::resolve(preset, set)?),
+            crate::trim_sweep::ID => Self::TrimSweep(TrimSweep::resolve(preset, set)?),
+            crate::idle_trim::ID => Self::IdleTrim(IdleTrim::resolve(preset, set)?),
+            crate::trim_integrity::ID => Self::TrimIntegrity(TrimIntegrity::resolve(preset, set)?),
+            crate::recovery::ID => Self::Recovery(Recovery::resolve(preset, set)?),
+            crate::steady_state::ID => Self::SteadyState(SteadyState::resolve(preset, set)?),
+            other => unreachable!("`{other}` is in the list of methods and not here"),
+        })
+    }
+
+    /// The method as the command line lists it.
+    pub fn info(&self) -> &'static MethodInfo {
+        fn of<P: Procedure>(_: &P) -> &'static MethodInfo {
+            &P::INFO
+        }
+        each!(self, procedure => of(procedure))
+    }
+
+    /// See [`Procedure::RESUMES`].
+    pub fn resumes(&self) -> bool {
+        fn of<P: Procedure>(_: &P) -> bool {
+            P::RESUMES
+        }
+        each!(self, procedure => of(procedure))
+    }
+
+    /// See [`Procedure::to_map`].
+    pub fn to_map(&self) -> BTreeMap<String, String> {
+        each!(self, procedure => procedure.to_map())
+    }
+
+    /// See [`Procedure::announced_figures`].
+    pub fn announced_figures(&self) -> Vec<(String, &'static str)> {
+        each!(self, procedure => procedure.announced_figures())
+    }
+
+    /// See [`Procedure::built_in_limits`].
+    pub fn built_in_limits(&self) -> Vec<String> {
+        each!(self, procedure => procedure.built_in_limits())
+    }
+
+    /// See [`Procedure::space`].
+    pub fn space(&self) -> Bytes {
+        each!(self, procedure => procedure.space())
+    }
+
+    /// See [`Procedure::demand`].
+    pub fn demand(&self, capacity: Bytes) -> Demand {
+        each!(self, procedure => procedure.demand(capacity))
+    }
+
+    /// See [`Procedure::fits`].
+    pub fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+        each!(self, procedure => procedure.fits(capabilities))
+    }
+
+    /// See [`Procedure::run_on_device`].
+    pub fn run_on_device<D>(
+        &self,
+        device: &mut D,
+        context: Context<'_>,
+    ) -> Result<Found, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        each!(self, procedure => procedure.run_on_device(device, context))
+    }
+
+    /// See [`Procedure::run_in_directory`].
+    pub fn run_in_directory<T>(
+        &self,
+        target: &mut T,
+        context: Context<'_>,
+    ) -> Result<Found, MethodError>
+    where
+        T: Target<Command = FileCommand>,
+    {
+        each!(self, procedure => procedure.run_in_directory(target, context))
+    }
+}
 
 /// Where a method is, for a live display.
 #[derive(Clone, Debug)]
@@ -113,6 +333,9 @@ pub enum MethodError {
     /// The record could not be kept.
     #[error(transparent)]
     Keep(#[from] KeepFailed),
+    /// The drive could not be put into a stated condition, or asked what it holds.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
     /// The target fails its commands.
     #[error("{count} commands failed during `{step}`, the last with {errno}; the target is broken")]
     Broken {

@@ -88,22 +88,40 @@ impl Values {
         Ok(value)
     }
 
-    /// A list separated by commas, not empty, each in `[low, high]`.
+    /// A list of sizes; see [`Self::list`].
     pub fn sizes(
         &self,
         key: &'static str,
         low: Bytes,
         high: Bytes,
     ) -> Result<Vec<Bytes>, OptionError> {
-        let sizes: Vec<Bytes> =
+        self.list(key, low, high)
+    }
+
+    /// A list separated by commas, not empty, each in `[low, high]`.
+    pub fn list<T>(&self, key: &'static str, low: T, high: T) -> Result<Vec<T>, OptionError>
+    where
+        T: FromStr<Err: std::fmt::Display> + PartialOrd + std::fmt::Display + Copy,
+    {
+        let values: Vec<T> =
             self.texts[key].split(',').map(|text| parse(key, text)).collect::<Result<_, _>>()?;
-        match sizes.iter().find(|size| **size < low || **size > high) {
-            None => Ok(sizes),
-            Some(size) => {
-                let problem = format!("`{size}` is out of range; give {low} to {high}");
+        match values.iter().find(|value| **value < low || **value > high) {
+            None => Ok(values),
+            Some(value) => {
+                let problem = format!("`{value}` is out of range; give {low} to {high}");
                 Err(OptionError::Value { key, problem })
             }
         }
+    }
+
+    /// Whether the value is the word `word`, where a word may stand for a quantity (`all`, `auto`).
+    pub fn is_word(&self, key: &'static str, word: &str) -> bool {
+        self.text(key) == word
+    }
+
+    /// The text as it was set, for options with a grammar of their own.
+    pub fn text(&self, key: &'static str) -> &str {
+        self.texts[key].trim()
     }
 
     /// One of the named choices.

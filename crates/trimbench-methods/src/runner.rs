@@ -3,6 +3,8 @@
 //! It never asks the operating system the time; its hot path is monomorphised. Response time counts
 //! from the intended start, so that a stall cannot hide the requests that it held up.
 
+use std::cell::RefCell;
+
 use trimbench_core::trace_hash::TraceHash;
 use trimbench_core::units::narrow;
 use trimbench_core::{
@@ -118,6 +120,24 @@ impl<C> Streams for Several<'_, C> {
 
     fn completed(&mut self, stream: usize, command: &C, at: Instant) {
         self.0[stream].completed(command, at);
+    }
+}
+
+/// Streams that are done as soon as there is a failure.
+struct UntilFailure<'a, S> {
+    streams: &'a mut S,
+    failure: &'a RefCell<Option<RunError>>,
+}
+
+impl<S: Streams> Streams for UntilFailure<'_, S> {
+    type Command = S::Command;
+
+    fn next(&mut self, now: Instant) -> (usize, Next<S::Command>) {
+        if self.failure.borrow().is_some() { (0, Next::Done) } else { self.streams.next(now) }
+    }
+
+    fn completed(&mut self, stream: usize, command: &S::Command, at: Instant) {
+        self.streams.completed(stream, command, at);
     }
 }
 
@@ -299,20 +319,23 @@ impl<C: Operation> Runner<C> {
         Ok(())
     }
 
-    /// Runs to the end and stops at the first command that fails: for preparations.
+    /// Runs to the end, for preparations. After the first command that fails nothing more is
+    /// issued, what is outstanding ends, and the failure is the answer.
     pub fn prepare<T, S>(&mut self, target: &mut T, streams: &mut S) -> Result<(), RunError>
     where
         T: Target<Command = C>,
         S: Streams<Command = C>,
     {
-        let mut failure = None;
+        let failure = RefCell::new(None);
         let mut observer = |sample: &Sample<C>| {
-            if let (Status::Failed(errno), None) = (sample.status, &failure) {
-                failure = Some(RunError::Failed { operation: name_of(&sample.command), errno });
+            if let Status::Failed(errno) = sample.status {
+                let operation = name_of(&sample.command);
+                failure.borrow_mut().get_or_insert(RunError::Failed { operation, errno });
             }
         };
-        self.run_until(target, streams, &mut observer, Instant::NEVER)?;
-        failure.map_or(Ok(()), Err)
+        let mut streams = UntilFailure { streams, failure: &failure };
+        self.run_until(target, &mut streams, &mut observer, Instant::NEVER)?;
+        failure.into_inner().map_or(Ok(()), Err)
     }
 
     fn take_slot(&mut self, slot: Slot<C>) -> Tag {

@@ -46,18 +46,30 @@ impl<A: Area> RandomAccess<A> {
     }
 }
 
-/// A closed loop: `queue_depth` accesses outstanding, until `count` were issued.
+/// A closed loop: `queue_depth` accesses outstanding, until `count` were issued and a time has
+/// come.
 #[derive(Clone, Debug)]
 pub struct ClosedLoop<A> {
     access: RandomAccess<A>,
     vacant: u32,
     left: u64,
+    until: Instant,
 }
 
 impl<A: Area> ClosedLoop<A> {
     /// Keeps `queue_depth` accesses outstanding until `count` were issued.
     pub fn new(access: RandomAccess<A>, queue_depth: u32, count: u64) -> Self {
-        Self { access, vacant: queue_depth, left: count }
+        Self::lasting(access, queue_depth, (count, Instant::START))
+    }
+
+    /// Keeps `queue_depth` accesses outstanding until at least `count` were issued *and* it is
+    /// `until`.
+    pub fn lasting(
+        access: RandomAccess<A>,
+        queue_depth: u32,
+        (count, until): (u64, Instant),
+    ) -> Self {
+        Self { access, vacant: queue_depth, left: count, until }
     }
 }
 
@@ -66,13 +78,13 @@ impl<A: Area> Workload for ClosedLoop<A> {
 
     #[inline]
     fn next(&mut self, now: Instant) -> Next<A::Command> {
-        if self.left == 0 {
+        if self.left == 0 && now >= self.until {
             return Next::Done;
         }
         if self.vacant == 0 {
             return Next::Await;
         }
-        self.left -= 1;
+        self.left = self.left.saturating_sub(1);
         self.vacant -= 1;
         Next::Issue { intended: now, command: self.access.draw() }
     }
@@ -273,5 +285,75 @@ impl<A: Area> Workload for SequentialWrite<A> {
 
     fn completed(&mut self, _: &A::Command, _: Instant) {
         self.vacant += 1;
+    }
+}
+
+/// The commands of a list, in its order: as many outstanding as asked for, as fast as they end or
+/// at a pace.
+#[derive(Clone, Debug)]
+pub struct InOrder<C> {
+    commands: std::vec::IntoIter<C>,
+    vacant: u32,
+    outstanding: u32,
+    pace: Nanos,
+    due: Instant,
+    until: Instant,
+}
+
+impl<C> InOrder<C> {
+    /// Keeps `queue_depth` of the commands outstanding until all were issued.
+    pub fn new(commands: Vec<C>, queue_depth: u32) -> Self {
+        Self {
+            commands: commands.into_iter(),
+            vacant: queue_depth,
+            outstanding: 0,
+            pace: Nanos::ZERO,
+            due: Instant::START,
+            until: Instant::NEVER,
+        }
+    }
+
+    /// The same, starting at `start` and then at least `pace` after the start before; one that was
+    /// made late starts as soon as there is room, and later ones do not catch up.
+    #[must_use]
+    pub fn paced(self, start: Instant, pace: Nanos) -> Self {
+        Self { due: start, pace, ..self }
+    }
+
+    /// The same, issuing nothing from `until` on.
+    #[must_use]
+    pub fn until(self, until: Instant) -> Self {
+        Self { until, ..self }
+    }
+
+    /// Whether nothing will be issued at `now` or later and nothing is outstanding.
+    pub fn is_over(&self, now: Instant) -> bool {
+        self.outstanding == 0 && (self.commands.len() == 0 || now >= self.until)
+    }
+}
+
+impl<C> Workload for InOrder<C> {
+    type Command = C;
+
+    fn next(&mut self, now: Instant) -> Next<C> {
+        if self.commands.len() == 0 || now >= self.until {
+            return Next::Done;
+        }
+        if self.vacant == 0 {
+            return Next::Await;
+        }
+        if self.due > now {
+            return Next::NotBefore(self.due);
+        }
+        let Some(command) = self.commands.next() else { return Next::Done };
+        self.vacant -= 1;
+        self.outstanding += 1;
+        self.due = now + self.pace;
+        Next::Issue { intended: now, command }
+    }
+
+    fn completed(&mut self, _: &C, _: Instant) {
+        self.vacant += 1;
+        self.outstanding -= 1;
     }
 }

@@ -104,6 +104,55 @@ impl Strips {
     }
 }
 
+/// Which of several values a column shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extreme {
+    /// The smallest: a dip of a rate is seen however long the curve.
+    Smallest,
+    /// The largest: a stall is seen however long the curve.
+    Largest,
+}
+
+/// Curves on common axes, a line of `width` characters each, from 0 to the largest value of all.
+/// Also the ends of the x axis; `None` if no curve has a point.
+pub(crate) fn level_strips(
+    curves: &[&Series],
+    width: usize,
+    extreme: Extreme,
+    unicode: bool,
+) -> Option<(Vec<String>, [f64; 2])> {
+    let x = || curves.iter().flat_map(|series| &series.x).copied();
+    let ends = [x().min_by(f64::total_cmp)?, x().max_by(f64::total_cmp)?];
+    let y = curves.iter().flat_map(|series| series.y.iter().flatten());
+    let highest = y.copied().fold(0.0, f64::max);
+    let levels = if unicode { BLOCKS } else { LETTERS };
+    let line = |series: &&Series| {
+        let mut columns: Vec<Option<f64>> = vec![None; width];
+        for (x, y) in series.x.iter().zip(&series.y) {
+            let column = &mut columns[column(*x, ends, width)];
+            match (extreme, y) {
+                (Extreme::Largest, y) => raise(column, *y),
+                (Extreme::Smallest, Some(y)) => {
+                    *column = Some(column.map_or(*y, |smallest| smallest.min(*y)));
+                }
+                (Extreme::Smallest, None) => {}
+            }
+        }
+        if series.x.len() < width && series.y.iter().all(Option::is_some) {
+            // A point stands for what came since the one before it.
+            let ahead = columns.clone();
+            for (at, column) in columns.iter_mut().enumerate() {
+                *column = ahead[at..].iter().flatten().next().copied();
+            }
+        }
+        let symbol = |value: &Option<f64>| {
+            value.map_or(' ', |value| levels[level(value, 0.0, highest, levels.len() - 1)])
+        };
+        columns.iter().map(symbol).collect::<String>()
+    };
+    Some((curves.iter().map(line).collect(), ends))
+}
+
 /// The picture of a curve with one moment marked: `mark` is a position on x and its label. Empty
 /// if the curve is.
 pub(crate) fn picture(series: &Series, mark: Option<(f64, &str)>, style: Style) -> Vec<String> {
@@ -141,7 +190,7 @@ pub(crate) fn picture(series: &Series, mark: Option<(f64, &str)>, style: Style) 
 }
 
 /// The start and the end of the curve below its corners.
-fn time_axis([start, end]: [f64; 2], unit: &str, width: usize, indent: usize) -> String {
+pub(crate) fn time_axis([start, end]: [f64; 2], unit: &str, width: usize, indent: usize) -> String {
     let (left, right) = (quantity(start, unit), quantity(end, unit));
     let gap = width.saturating_sub(left.chars().count() + right.chars().count()).max(1);
     format!("{:indent$}{left}{:gap$}{right}", "", "")

@@ -49,6 +49,7 @@ pub(crate) fn session(name: &str, stutter: f64, [low, high]: [f64; 2]) -> Sessio
         caveats: vec![Caveat::Emulated.id().to_owned()],
         trace_hash: Some("0123456789abcdef".to_owned()),
         finished: true,
+        left_out: None,
     }
 }
 

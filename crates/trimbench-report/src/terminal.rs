@@ -13,6 +13,7 @@ use crate::chart::picture;
 use crate::number::quantity;
 use crate::style::{Emphasis, Style};
 
+mod curves;
 mod figures;
 mod headlines;
 mod names;
@@ -84,7 +85,8 @@ fn head(record: &RunRecord, detail: Detail, style: Style) -> Vec<String> {
         record.seed, commit, program.name, program.version, program.model_version
     );
     lines.extend(style.labelled("", 0, &identity));
-    let finished = record.sessions.iter().filter(|session| session.finished).count();
+    let left_out = record.sessions.iter().filter(|session| session.left_out.is_some()).count();
+    let finished = record.sessions.iter().filter(|session| session.finished).count() - left_out;
     let planned = record.plan.len().max(record.sessions.len());
     let outcome = match &record.outcome {
         Outcome::Running => "not ended: still running, or cut off by a crash".to_owned(),
@@ -92,7 +94,11 @@ fn head(record: &RunRecord, detail: Detail, style: Style) -> Vec<String> {
         Outcome::Interrupted => "interrupted".to_owned(),
         Outcome::Failed { message } => format!("failed: {message}"),
     };
-    let outcome = format!("{outcome}; {finished} of {planned} sessions finished");
+    let others = match left_out {
+        0 => String::new(),
+        count => format!(", {count} left out"),
+    };
+    let outcome = format!("{outcome}; {finished} of {planned} sessions finished{others}");
     let emphasis = match record.outcome {
         Outcome::Complete => None,
         _ => Some(Emphasis::Warning),
@@ -115,18 +121,19 @@ fn abbreviated(commit: &str) -> String {
     format!("{}{rest}", &hash[..digits.min(COMMIT)])
 }
 
-/// What was planned and has no main result, or only that of a part: not computed, not finished,
-/// not begun.
+/// What was planned and has no main result, or only that of a part: left out, not computed, not
+/// finished, not begun.
 fn unfinished(record: &RunRecord, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     let name = |method: &str, target: &str| format!("{method} on {target}");
     for session in &record.sessions {
-        let what = match (session.headline(), session.finished) {
-            (None, _) => "no headline",
-            (Some(_), false) => "not finished",
-            (Some(_), true) => continue,
-        };
         let text = name(&session.plan.method, &session.plan.target);
+        let (what, text) = match (&session.left_out, session.headline(), session.finished) {
+            (Some(reason), ..) => ("left out", format!("{text}: {reason}")),
+            (None, None, _) => ("no headline", text),
+            (None, Some(_), false) => ("not finished", text),
+            (None, Some(_), true) => continue,
+        };
         lines.extend(style.labelled(what, LABELS + 1, &text));
     }
     for plan in record.plan.iter().skip(record.sessions.len()) {
@@ -160,6 +167,10 @@ fn describe(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
     if !session.caveats.is_empty() {
         lines.extend(style.labelled("caveats", LABELS, &notes.marks(&session.caveats)));
     }
+    if let Some(reason) = &session.left_out {
+        lines.extend(style.labelled("left out", LABELS, reason));
+        return lines;
+    }
     if !session.finished {
         let text = "not finished: what follows is only as far as it got";
         let text = style.labelled("", 0, text);
@@ -171,7 +182,11 @@ fn describe(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
         lines.push(String::new());
         lines.extend(figures::figures(session, notes, style));
     }
-    lines.extend(deletion(session, style));
+    if largest_deletion(session).is_some() {
+        lines.extend(deletion(session, style));
+    } else {
+        lines.extend(curves::curves(session, style));
+    }
     lines
 }
 

@@ -200,11 +200,16 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Judges every session of the record by every limit, in the order of limits, then sessions.
+/// Judges by every limit the sessions that it `concerns` (whose method finds such a figure), in the
+/// order of limits, then sessions.
 ///
 /// A name that no session has is an error if it is none of the standard percentiles and the record
-/// has figures at all. Where some sessions have the figure, the others fail the limit.
-pub fn evaluate(record: &RunRecord, limits: &[Limit]) -> Result<Vec<LimitOutcome>, LimitError> {
+/// has figures at all. A session that a limit concerns and that has no such figure fails it.
+pub fn evaluate(
+    record: &RunRecord,
+    limits: &[Limit],
+    concerns: impl Fn(&Limit, &Session) -> bool,
+) -> Result<Vec<LimitOutcome>, LimitError> {
     let figures = record.sessions.iter().flat_map(|session| &session.figures);
     let mut known: Vec<&str> = figures.map(|figure| figure.id.as_str()).collect();
     known.sort_unstable();
@@ -217,7 +222,8 @@ pub fn evaluate(record: &RunRecord, limits: &[Limit]) -> Result<Vec<LimitOutcome
         if !known.is_empty() && !percentile {
             limit.check(known.iter().copied())?;
         }
-        for (index, session) in record.sessions.iter().enumerate() {
+        let sessions = record.sessions.iter().enumerate();
+        for (index, session) in sessions.filter(|(_, session)| concerns(limit, session)) {
             outcomes.push(limit.judge(index, session)?);
         }
     }

@@ -109,6 +109,10 @@ pub struct Session {
     pub trace_hash: Option<String>,
     /// Whether all steps were done.
     pub finished: bool,
+    /// Why the method was not run here, where it does not fit the target; it is then finished
+    /// without steps. Absent where it was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
 }
 
 /// What was measured.
@@ -116,7 +120,7 @@ pub struct Session {
 pub struct TargetRecord {
     /// The short name, `vendor2` or `/srv/data`.
     pub name: String,
-    /// `emulated`, `directory` or `device`.
+    /// `emulated`, `directory`, `device` or `image`.
     pub kind: String,
     /// `virtual` or `wall`.
     pub clock: String,

@@ -15,7 +15,7 @@ mod lines;
 mod tests;
 
 pub use bootstrap::{Bootstrap, bootstrap_interval, bootstrap_mean, bootstrap_ratio_of_medians};
-pub use lines::{Line, curvature, power_exponent, sen_interval, theil_sen};
+pub use lines::{Line, curvature, least_squares, power_exponent, sen_interval, theil_sen};
 
 /// The arithmetic mean; `None` if empty or not finite.
 pub fn mean(values: &[f64]) -> Option<f64> {

@@ -13,10 +13,13 @@ use std::collections::VecDeque;
 
 use trimbench_core::{Instant, Nanos};
 
-use crate::config::{RESERVE_SUPERBLOCKS, SsdConfig};
+use crate::config::{RESERVE_SUPERBLOCKS, SsdConfig, WHOLE};
 use crate::counters::{Counters, share_of};
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, Packing};
 use crate::nand::Nand;
+
+mod fold;
+mod packed;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +28,7 @@ mod tests;
 #[derive(Clone, Copy, Debug)]
 enum Owed {
     Read { die: u32, units: u32 },
+    CacheRead { die: u32, units: u32 },
     Program { die: u32 },
     Erase { die: u32 },
 }
@@ -32,7 +36,10 @@ enum Owed {
 impl Owed {
     fn die(self) -> u32 {
         match self {
-            Self::Read { die, .. } | Self::Program { die } | Self::Erase { die } => die,
+            Self::Read { die, .. }
+            | Self::CacheRead { die, .. }
+            | Self::Program { die }
+            | Self::Erase { die } => die,
         }
     }
 }
@@ -52,6 +59,8 @@ pub(crate) struct Collector {
     /// Valid units up to which a victim is worth idle time.
     idle_valid_max: u32,
     idle_after: Nanos,
+    /// Bits of a cell outside the SLC cache.
+    bits_per_cell: u32,
 }
 
 impl Collector {
@@ -68,6 +77,7 @@ impl Collector {
             high: share_of(config.superblocks(), config.collector.idle_free_target, low + 1),
             idle_valid_max: u32::try_from(valid_max).expect("checked geometry"),
             idle_after: config.collector.idle_after,
+            bits_per_cell: config.slc_cache.as_ref().map_or(1, |cache| cache.bits_per_cell),
         }
     }
 
@@ -76,9 +86,14 @@ impl Collector {
         self.idle_after
     }
 
-    /// End of what is written in the collector's open superblock.
-    pub(crate) fn written_end(&self) -> u32 {
-        self.next
+    /// What is written in the collector's open superblock, and its end; equal when there is none.
+    pub(crate) fn write_point(&self) -> (u32, u32) {
+        (self.next, self.end)
+    }
+
+    /// Whether there are free superblocks beyond the collector's own.
+    fn has_room(&self, mapping: &Mapping) -> bool {
+        mapping.free_superblocks() > self.low
     }
 
     /// Drops what is owed without charging it.
@@ -93,10 +108,11 @@ impl Collector {
         nand: &Nand,
         counters: &mut Counters,
     ) {
-        while mapping.free_superblocks() <= self.low {
-            let (victim, valid) = mapping.victim().expect("a full drive has closed superblocks");
+        while !self.has_room(mapping) {
+            let (victim, valid) = victim(mapping).expect("a full drive has closed superblocks");
+            let whole = mapping.packing.as_ref().map(Packing::capacity);
             assert!(
-                valid < mapping.superblock_units(),
+                valid < whole.unwrap_or_else(|| mapping.superblock_units()),
                 "over-provisioning leaves at least one superblock with invalid units"
             );
             self.collect(victim, mapping, nand, counters);
@@ -123,24 +139,30 @@ impl Collector {
         nand: &mut Nand,
         counters: &mut Counters,
     ) {
-        loop {
-            while let Some(&owed) = self.debt.front() {
-                if nand.die_free_at(owed.die()).max(from) >= until {
-                    return;
-                }
-                self.debt.pop_front();
-                perform(owed, from, nand);
-            }
+        let worth = self.idle_valid_max * mapping.packing.as_ref().map_or(1, |_| WHOLE);
+        while self.pay_within((from, until), nand) {
             if mapping.free_superblocks() >= self.high {
                 return;
             }
-            match mapping.victim() {
-                Some((victim, valid)) if valid <= self.idle_valid_max => {
+            match victim(mapping) {
+                Some((victim, valid)) if valid <= worth => {
                     self.collect(victim, mapping, nand, counters);
                 }
                 _ => return,
             }
         }
+    }
+
+    /// Pays debt in idle time, as long as it begins before `until`; whether all of it is paid.
+    fn pay_within(&mut self, (from, until): (Instant, Instant), nand: &mut Nand) -> bool {
+        while let Some(&owed) = self.debt.front() {
+            if nand.die_free_at(owed.die()).max(from) >= until {
+                return false;
+            }
+            self.debt.pop_front();
+            perform(owed, from, nand);
+        }
+        true
     }
 
     /// Moves the valid units of `victim` and frees it; the flash work becomes debt.
@@ -151,6 +173,12 @@ impl Collector {
         nand: &Nand,
         counters: &mut Counters,
     ) {
+        if mapping.packing.is_some() {
+            self.collect_packed(victim, mapping, nand, counters);
+            return;
+        }
+        let cached = mapping.is_cache(victim);
+        let mut moved = 0;
         let words = mapping.valid_words(victim).len();
         let base = victim * mapping.superblock_units();
         for word in 0..words {
@@ -159,27 +187,37 @@ impl Collector {
                 mapping.prefetch_relocation(base + unit_of(word + 1), ahead);
             }
             if bits != 0 {
-                self.owe_reads(base + unit_of(word), bits, nand);
+                self.owe_reads(base + unit_of(word), bits, cached, nand);
                 self.move_word(base + unit_of(word), bits, mapping, nand);
-                counters.moved_units += u64::from(bits.count_ones());
-                counters.programmed_units += u64::from(bits.count_ones());
+                moved += u64::from(bits.count_ones());
             }
         }
+        counters.programmed_units += moved;
+        *(if cached { &mut counters.folded_units } else { &mut counters.moved_units }) += moved;
+        // A fixed cache needs as many times the erase blocks for its units.
+        let erases = if mapping.is_own(victim) { self.bits_per_cell } else { 1 };
+        (0..erases).for_each(|_| self.owe_erase(nand));
         mapping.release(victim);
         counters.erased_superblocks += 1;
-        let dies = nand.die_count();
-        self.debt.extend((0..dies).map(|die| Owed::Erase { die }));
+    }
+
+    fn owe_erase(&mut self, nand: &Nand) {
+        self.debt.extend((0..nand.die_count()).map(|die| Owed::Erase { die }));
     }
 
     /// A read is owed for each program group of the word with something valid in it.
-    fn owe_reads(&mut self, first: u32, bits: u64, nand: &Nand) {
+    fn owe_reads(&mut self, first: u32, bits: u64, cached: bool, nand: &Nand) {
         let width = self.program_units.min(64);
         let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
         for part in 0..64 / width {
             let units = ((bits >> (part * width)) & mask).count_ones();
             if units > 0 {
                 let die = nand.die_of((first + part * width) / self.program_units);
-                self.debt.push_back(Owed::Read { die, units });
+                self.debt.push_back(if cached {
+                    Owed::CacheRead { die, units }
+                } else {
+                    Owed::Read { die, units }
+                });
             }
         }
     }
@@ -213,6 +251,20 @@ impl Collector {
     }
 }
 
+/// What is best collected, and how much of it is valid: units, or the space that they take in a
+/// drive that compresses. The oldest superblock of an SLC cache that shares its flash competes with
+/// the others: whatever it does not hold is gained.
+fn victim(mapping: &mut Mapping) -> Option<(u32, u32)> {
+    if mapping.packing.is_some() {
+        return mapping.victim_by_space();
+    }
+    let best = mapping.victim();
+    if !mapping.has_cache() {
+        return best;
+    }
+    [best, mapping.oldest_shared()].into_iter().flatten().min_by_key(|&(_, valid)| valid)
+}
+
 /// Unit offset of a word of 64 units.
 fn unit_of(word: usize) -> u32 {
     u32::try_from(word * 64).expect("within a superblock")
@@ -234,6 +286,7 @@ fn split_bits(bits: u64, count: u32) -> (u64, u64) {
 fn perform(owed: Owed, now: Instant, nand: &mut Nand) {
     match owed {
         Owed::Read { die, units } => nand.collect(die, units, now),
+        Owed::CacheRead { die, units } => nand.collect_cache(die, units, now),
         Owed::Program { die } => {
             nand.program(die, now);
         }

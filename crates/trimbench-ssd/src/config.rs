@@ -3,9 +3,16 @@
 //! Units: mapping units are 4 KiB; capacities are bytes; over-provisioning is
 //! (physical - exported) / exported and excludes the collector's reserve.
 
-use trimbench_core::{Bytes, Nanos, Ppm};
+use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise};
 
 use crate::ssd::Ssd;
+
+mod cache;
+mod compression;
+
+pub use cache::{SlcCacheConfig, SlcMode, WhenFull};
+pub use compression::CompressionConfig;
+pub(crate) use compression::WHOLE;
 
 #[cfg(test)]
 mod tests;
@@ -121,6 +128,10 @@ pub struct TrimConfig {
     pub range_max: Bytes,
     /// The largest discard that the drive takes in one command.
     pub command_max: Bytes,
+    /// The drive frees whole pieces of this size only. A multiple of 4 KiB.
+    pub granularity: Bytes,
+    /// Where on the drive the first such piece begins. A multiple of 4 KiB, below the granularity.
+    pub alignment: Bytes,
     /// `Background`: share of controller and dies that the work takes while the host is busy.
     pub background_share: Ppm,
     /// `Background`: period of the slices.
@@ -136,6 +147,34 @@ pub struct CollectorConfig {
     pub idle_free_target: Ppm,
     /// In idle time, leaves superblocks alone that hold more valid data than this share.
     pub idle_valid_max: Ppm,
+}
+
+/// What a read of a trimmed block gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrimmedReads {
+    /// Zeroes.
+    Zeroes,
+    /// What was there before, until the next write.
+    OldData,
+    /// Each time something else.
+    Unstable,
+}
+
+/// Reads after TRIM: what they give and what the drive says that they give, which is not the same
+/// on a drive that lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContentsConfig {
+    /// What they give, on flash and where the drive acts on TRIM; elsewhere it is what was written.
+    pub reads: TrimmedReads,
+    /// What the drive says.
+    pub promise: TrimPromise,
+}
+
+impl Default for ContentsConfig {
+    /// Reads zeroes and promises nothing.
+    fn default() -> Self {
+        Self { reads: TrimmedReads::Zeroes, promise: TrimPromise::Nothing }
+    }
 }
 
 /// All numbers of one emulated drive.
@@ -161,6 +200,12 @@ pub struct SsdConfig {
     pub trim: TrimConfig,
     /// Idle collection.
     pub collector: CollectorConfig,
+    /// Reads after TRIM.
+    pub contents: ContentsConfig,
+    /// The SLC cache, if there is one.
+    pub slc_cache: Option<SlcCacheConfig>,
+    /// Compression, if the controller compresses.
+    pub compression: Option<CompressionConfig>,
 }
 
 /// A drive that cannot be built.
@@ -215,11 +260,22 @@ impl SsdConfig {
         self.capacity.0 / UNIT_BYTES
     }
 
-    /// Superblocks in total, the collector's reserve included.
+    /// Superblocks that the collector works with, its reserve included: all but those of a fixed
+    /// SLC cache. Beside an SLC cache of either kind there is one more, for the host then has two
+    /// superblocks open.
     pub fn superblocks(&self) -> u64 {
         let exported = self.exported_units();
         let physical = exported + self.over_provisioning.of(exported);
-        physical.div_ceil(self.superblock_units()) + RESERVE_SUPERBLOCKS
+        let second = u64::from(self.slc_cache.is_some());
+        physical.div_ceil(self.superblock_units()) + RESERVE_SUPERBLOCKS + second
+    }
+
+    /// Superblocks of a fixed SLC cache, beyond the others.
+    pub fn cache_superblocks(&self) -> u64 {
+        match &self.slc_cache {
+            Some(cache) if cache.mode == SlcMode::Fixed => cache.superblocks_of(cache.size, self),
+            _ => 0,
+        }
     }
 
     /// Mapping units of a superblock.
@@ -232,9 +288,16 @@ impl SsdConfig {
         self.geometry.program_bytes.0 / UNIT_BYTES
     }
 
-    /// Memory that the drive's tables take: 8 bytes and a bit for each physical unit, at most.
+    /// Addresses of physical units.
+    fn slots(&self) -> u64 {
+        let superblocks = self.superblocks().saturating_add(self.cache_superblocks());
+        superblocks.saturating_mul(self.superblock_slots())
+    }
+
+    /// Memory that the drive's tables take: 8 bytes and a bit for each physical unit, at most. A
+    /// drive that compresses has as many units as the best compression gives it.
     pub fn memory(&self) -> Bytes {
-        let physical = self.superblocks().saturating_mul(self.superblock_units());
+        let physical = self.slots();
         match self.media {
             Media::InPlace => Bytes(0),
             Media::Flash => Bytes(physical.saturating_mul(8).saturating_add(physical / 8)),
@@ -245,14 +308,18 @@ impl SsdConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_geometry()?;
         self.check_timing()?;
+        if let Some(cache) = &self.slc_cache {
+            cache.check(self)?;
+        }
+        if let Some(compression) = &self.compression {
+            compression.check(self)?;
+        }
         let minimum = Bytes(self.geometry.superblock.0 * 8);
         let fits = self.capacity >= minimum && self.capacity.0.is_multiple_of(UNIT_BYTES);
         if !fits {
             return Err(ConfigError::CapacityTooSmall { capacity: self.capacity, minimum });
         }
-        if self.capacity.0 / UNIT_BYTES > MAX_UNITS
-            || self.superblocks().saturating_mul(self.superblock_units()) > MAX_UNITS
-        {
+        if self.capacity.0 / UNIT_BYTES > MAX_UNITS || self.slots() > MAX_UNITS {
             return Err(ConfigError::CapacityTooLarge { capacity: self.capacity });
         }
         Ok(())
@@ -314,7 +381,27 @@ impl SsdConfig {
             trim.command_max,
             "at least trim.range_max, and that at least 4KiB",
         )?;
+        require(
+            trim.granularity.0 >= UNIT_BYTES
+                && trim.granularity.0.is_multiple_of(UNIT_BYTES)
+                && trim.granularity <= trim.command_max.min(Bytes::gib(64)),
+            "trim.granularity",
+            trim.granularity,
+            "a positive multiple of 4KiB, at most trim.command_max and 64GiB",
+        )?;
+        require(
+            trim.alignment.0.is_multiple_of(UNIT_BYTES) && trim.alignment < trim.granularity,
+            "trim.alignment",
+            trim.alignment,
+            "a multiple of 4KiB below trim.granularity",
+        )?;
         let in_place_mode = matches!(trim.mode, TrimMode::None | TrimMode::Ignored);
+        require(
+            self.media == Media::Flash || (self.slc_cache.is_none() && self.compression.is_none()),
+            "drive.media",
+            "in-place",
+            "`flash` where there is an SLC cache or compression",
+        )?;
         require(
             self.media == Media::Flash || in_place_mode,
             "trim.mode",

@@ -9,11 +9,18 @@ pub struct Counters {
     pub host_written_units: u64,
     /// Units that the host read.
     pub host_read_units: u64,
-    /// Valid units that the collector moved.
+    /// Those of them that went into the SLC cache.
+    pub cached_units: u64,
+    /// Valid units that the collector moved, without those that it folded.
     pub moved_units: u64,
+    /// Valid units that were moved out of the SLC cache.
+    pub folded_units: u64,
     /// Units lost to flushes of a partly filled program operation.
     pub padding_units: u64,
-    /// Units programmed: always the sum of the three kinds above that program.
+    /// Units that compression did not need to program.
+    pub saved_units: u64,
+    /// Units programmed: always those written by the host, moved, folded and lost to padding, less
+    /// those saved.
     pub programmed_units: u64,
     /// Superblocks erased.
     pub erased_superblocks: u64,
@@ -21,6 +28,8 @@ pub struct Counters {
     pub discards: u64,
     /// Units that held data and were freed by a discard.
     pub discarded_mapped_units: u64,
+    /// Those of them that were in the SLC cache: they need not be folded any more.
+    pub discarded_cached_units: u64,
     /// Units that held none and were named in a discard.
     pub discarded_unmapped_units: u64,
     /// TRIM work done, foreground and background.
@@ -42,12 +51,17 @@ impl Counters {
         Self {
             host_written_units: self.host_written_units - earlier.host_written_units,
             host_read_units: self.host_read_units - earlier.host_read_units,
+            cached_units: self.cached_units - earlier.cached_units,
             moved_units: self.moved_units - earlier.moved_units,
+            folded_units: self.folded_units - earlier.folded_units,
             padding_units: self.padding_units - earlier.padding_units,
+            // Rounded down, and padding takes some of it back.
+            saved_units: self.saved_units.saturating_sub(earlier.saved_units),
             programmed_units: self.programmed_units - earlier.programmed_units,
             erased_superblocks: self.erased_superblocks - earlier.erased_superblocks,
             discards: self.discards - earlier.discards,
             discarded_mapped_units: self.discarded_mapped_units - earlier.discarded_mapped_units,
+            discarded_cached_units: self.discarded_cached_units - earlier.discarded_cached_units,
             discarded_unmapped_units: self.discarded_unmapped_units
                 - earlier.discarded_unmapped_units,
             trim_work_done: self.trim_work_done - earlier.trim_work_done,
@@ -57,7 +71,8 @@ impl Counters {
 
     /// The conservation law of programs.
     pub(crate) fn balanced(&self) -> bool {
-        self.programmed_units == self.host_written_units + self.moved_units + self.padding_units
+        self.programmed_units + self.saved_units
+            == self.host_written_units + self.moved_units + self.folded_units + self.padding_units
     }
 }
 

@@ -8,9 +8,15 @@ use trimbench_core::{Instant, Nanos};
 use crate::collector::Collector;
 use crate::config::SsdConfig;
 use crate::counters::Counters;
-use crate::mapping::{Deallocated, Mapping};
+use crate::mapping::{Deallocated, Mapping, Packing};
 use crate::nand::Nand;
 use crate::write_buffer::WriteBuffer;
+
+mod cache;
+mod packed;
+
+use cache::Cache;
+pub(crate) use packed::PackedUnit;
 
 /// The translation layer of a flash drive.
 #[derive(Debug)]
@@ -27,18 +33,30 @@ pub(crate) struct Flash {
     group_mask: u32,
     group_shift: u32,
     power_loss_protection: bool,
+    /// The SLC cache, if there is one.
+    cache: Option<Cache>,
+    /// Whether the write point lies in the cache.
+    caching: bool,
+    /// Whether the choice of the write point may have changed since it was made.
+    reconsider: bool,
 }
 
 impl Flash {
     pub(crate) fn new(config: &SsdConfig) -> Self {
         let groups = config.write_buffer.0 / config.geometry.program_bytes.0;
         let group_units = u32::try_from(config.program_units()).expect("checked geometry");
+        let superblocks = config.superblocks() + config.cache_superblocks();
+        let mut mapping =
+            Mapping::new(config.exported_units(), superblocks, config.superblock_slots());
+        if config.slc_cache.is_some() {
+            mapping = mapping.with_cache(config.cache_superblocks());
+        }
+        if config.compression.is_some() {
+            let (superblock, group) = (config.superblock_units(), config.program_units());
+            mapping = mapping.with_packing(Packing::new(superblocks, superblock, group));
+        }
         Self {
-            mapping: Mapping::new(
-                config.exported_units(),
-                config.superblocks(),
-                config.superblock_units(),
-            ),
+            mapping,
             buffer: WriteBuffer::new(trimbench_core::units::index(groups)),
             collector: Collector::new(config),
             next: 0,
@@ -47,6 +65,9 @@ impl Flash {
             group_mask: group_units - 1,
             group_shift: group_units.trailing_zeros(),
             power_loss_protection: config.power_loss_protection,
+            cache: config.slc_cache.map(|cache| Cache::new(cache, config)),
+            caching: false,
+            reconsider: false,
         }
     }
 
@@ -60,8 +81,8 @@ impl Flash {
         counters: &mut Counters,
     ) -> Instant {
         if self.next & self.group_mask == 0 {
-            if self.next == self.end {
-                self.open(nand, counters);
+            if self.next == self.end || self.reconsider {
+                self.begin(nand, counters);
             }
             self.room_at = self.buffer.room_at();
         }
@@ -69,6 +90,7 @@ impl Flash {
         self.mapping.place(lpn, self.next);
         self.next += 1;
         counters.host_written_units += 1;
+        counters.cached_units += u64::from(self.caching);
         counters.programmed_units += 1;
         if self.next & self.group_mask == 0 {
             self.program_group(at, nand);
@@ -80,9 +102,17 @@ impl Flash {
     /// (it holds nothing, or is still in the buffer).
     pub(crate) fn locate(&mut self, lpn: u32, now: Instant) -> Option<u32> {
         let ppn = self.mapping.lookup(lpn)?;
+        if self.mapping.packing.is_some() {
+            return self.locate_packed(ppn, now);
+        }
         let group = ppn >> self.group_shift;
         let filling = self.next & self.group_mask != 0 && group == self.next >> self.group_shift;
         (!filling && !self.buffer.holds(group, now)).then_some(group)
+    }
+
+    /// The logical unit whose data a read of `lpn` gives; see [`Mapping::holder`].
+    pub(crate) fn holder(&mut self, lpn: u32) -> Option<u32> {
+        self.mapping.holder(lpn)
     }
 
     /// Frees the logical units `[first, end)`.
@@ -94,7 +124,9 @@ impl Flash {
     ) -> Deallocated {
         let found = self.mapping.deallocate(first, end);
         counters.discarded_mapped_units += found.mapped;
+        counters.discarded_cached_units += found.cached;
         counters.discarded_unmapped_units += found.unmapped;
+        self.reconsider |= self.cache.is_some();
         found
     }
 
@@ -108,6 +140,9 @@ impl Flash {
         if self.power_loss_protection {
             return from;
         }
+        if self.mapping.packing.is_some() {
+            return self.flush_packed(from, nand, counters);
+        }
         if self.next & self.group_mask != 0 {
             while self.next & self.group_mask != 0 {
                 self.mapping.pad(self.next);
@@ -120,20 +155,27 @@ impl Flash {
         from.max(self.buffer.durable_at())
     }
 
-    /// Lets the collector use the idle time `[from, until)`.
+    /// Uses the time until `until`, in which the host was quiet from `quiet` on: folds the cache,
+    /// then lets the collector work ahead.
     pub(crate) fn use_idle_time(
         &mut self,
-        from: Instant,
+        quiet: Instant,
         until: Instant,
         nand: &mut Nand,
         counters: &mut Counters,
     ) {
-        self.collector.use_idle_time((from, until), &mut self.mapping, nand, counters);
+        self.fold_while_idle(quiet, until, nand, counters);
+        let from = quiet + self.collector.idle_after();
+        if from < until {
+            self.collector.use_idle_time((from, until), &mut self.mapping, nand, counters);
+        }
     }
 
-    /// How long the host must be quiet before idle time counts.
+    /// How long the host must be quiet before idle time counts for anything.
+    #[inline]
     pub(crate) fn idle_after(&self) -> Nanos {
-        self.collector.idle_after()
+        let collector = self.collector.idle_after();
+        self.cache.as_ref().map_or(collector, |cache| cache.fold_idle_after().min(collector))
     }
 
     /// Logical units that hold data.
@@ -142,7 +184,9 @@ impl Flash {
     }
 
     /// Comes to rest without charging what is owed: the end of a preconditioning.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn settle(&mut self, nand: &Nand, counters: &mut Counters) {
+        self.fold_all(nand, counters);
+        self.bypass_cache(false);
         self.collector.forgive_debt();
         self.buffer.settle();
         self.room_at = Instant::START;
@@ -160,12 +204,35 @@ impl Flash {
     /// If one does not hold.
     pub(crate) fn check(&mut self, counters: &Counters) {
         assert!(counters.balanced(), "programs are host's, collector's and padding: {counters:?}");
-        let written_ends = [self.next, self.collector.written_end()];
-        self.mapping.check(&written_ends);
+        let left = counters.cached_units - counters.folded_units - counters.discarded_cached_units;
+        assert!(self.mapping.cache_valid() <= left, "the cache holds what was written into it");
+        let parked = self.cache.as_ref().map_or((0, 0), Cache::parked);
+        let points = [(self.next, self.end), parked, self.collector.write_point()];
+        let open: Vec<_> = points.into_iter().filter(|(next, end)| next < end).collect();
+        self.mapping.check(&open);
+    }
+
+    /// A program group begins at the write point, which may have to be another one.
+    #[cold]
+    fn begin(&mut self, nand: &mut Nand, counters: &mut Counters) {
+        self.reconsider = false;
+        let caching = self.chooses_cache(nand, counters);
+        if caching != self.caching {
+            self.switch();
+        }
+        if self.next == self.end {
+            self.open(nand, counters);
+        }
     }
 
     /// Opens the host's next superblock, collecting first if there is no room.
     fn open(&mut self, nand: &mut Nand, counters: &mut Counters) {
+        if let (true, Some(cache)) = (self.caching, &self.cache) {
+            let usable = cache.usable_units();
+            self.next = self.mapping.open_cache(usable).expect("the cache was found to have room");
+            self.end = self.next + usable;
+            return;
+        }
         self.collector.make_room(&mut self.mapping, nand, counters);
         self.next = self.mapping.open().expect("the collector left room for the host");
         self.end = self.next + self.mapping.superblock_units();
@@ -176,10 +243,16 @@ impl Flash {
         let group = (self.next - 1) >> self.group_shift;
         let groups_left = (self.end - self.next) >> self.group_shift;
         self.collector.pay_share(groups_left + 1, from, nand);
-        let programmed_at = nand.program(nand.die_of(group), from);
+        let die = nand.die_of(group);
+        let programmed_at =
+            if self.caching { nand.program_cache(die, from) } else { nand.program(die, from) };
         self.buffer.programmed(group, programmed_at);
         if self.next == self.end {
-            self.mapping.close(self.end);
+            if self.caching {
+                self.mapping.close_cache(self.end);
+            } else {
+                self.mapping.close(self.end);
+            }
         }
     }
 }

@@ -11,6 +11,7 @@
 
 mod collector;
 mod config;
+mod contents;
 mod counters;
 mod events;
 mod flash;
@@ -24,13 +25,14 @@ mod trim;
 mod write_buffer;
 
 pub use config::{
-    CollectorConfig, ConfigError, Geometry, HostInterface, LinkDuplex, Media, NandTiming,
-    SsdConfig, TrimConfig, TrimMode,
+    CollectorConfig, CompressionConfig, ConfigError, ContentsConfig, Geometry, HostInterface,
+    LinkDuplex, Media, NandTiming, SlcCacheConfig, SlcMode, SsdConfig, TrimConfig, TrimMode,
+    TrimmedReads, WhenFull,
 };
 pub use counters::Counters;
 
 pub use profile::{BUILT_IN, Profile, ProfileError, ProfileText, Provenance};
-pub use ssd::Ssd;
+pub use ssd::{Overreach, Ssd};
 
 /// Raised whenever the simulated numbers change on purpose; part of every record.
-pub const MODEL_VERSION: u32 = 1;
+pub const MODEL_VERSION: u32 = 2;

@@ -12,13 +12,19 @@
 //! - a valid unit has exactly one L2P entry, and that entry points back at it;
 //! - the valid count of a superblock is the number of its bits, and the counts add up to the mapped
 //!   units;
-//! - free + open + closed superblocks = all.
+//! - free + open + closed + cached superblocks = all.
 
 use std::collections::VecDeque;
 
 use trimbench_core::units::index;
 
 use crate::memory::{large_table, prefetch};
+
+mod cache;
+mod packing;
+
+use cache::CacheSets;
+pub(crate) use packing::{Fill, Packing};
 
 #[cfg(test)]
 mod tests;
@@ -41,6 +47,10 @@ pub(crate) enum Stage {
     Open,
     /// Full, and a candidate for collection.
     Closed,
+    /// Being filled as part of the SLC cache.
+    Caching,
+    /// Full, and waits to be folded.
+    Cached,
 }
 
 /// A write whose mapping update waits.
@@ -59,7 +69,8 @@ pub(crate) struct Mapping {
     valid: Vec<u64>,
     /// Valid units a superblock, with [`NOT_CLOSED`] while it is not a candidate.
     counts: Vec<u32>,
-    /// The least of `counts` in each chunk of [`CHUNK`] superblocks, exactly.
+    /// The least of `counts` in each chunk of [`CHUNK`] superblocks, exactly where it is the count
+    /// of a candidate.
     chunk_least: Vec<u32>,
     stages: Vec<Stage>,
     /// In the order of release: the longest free is used first, which levels wear.
@@ -69,6 +80,9 @@ pub(crate) struct Mapping {
     mapped: u64,
     ring: [Deferred; RING],
     ring_length: usize,
+    cache: CacheSets,
+    /// In a drive that compresses.
+    pub(crate) packing: Option<Packing>,
 }
 
 /// What a deallocation found.
@@ -76,6 +90,8 @@ pub(crate) struct Mapping {
 pub(crate) struct Deallocated {
     /// Units that held data.
     pub(crate) mapped: u64,
+    /// Those of them that were in the SLC cache.
+    pub(crate) cached: u64,
     /// Units that held none.
     pub(crate) unmapped: u64,
 }
@@ -98,6 +114,8 @@ impl Mapping {
             mapped: 0,
             ring: [Deferred::default(); RING],
             ring_length: 0,
+            cache: CacheSets::default(),
+            packing: None,
         }
     }
 
@@ -116,6 +134,11 @@ impl Mapping {
     /// closed.
     pub(crate) fn open(&mut self) -> Option<u32> {
         let superblock = self.free.pop_front()?;
+        Some(self.start(superblock))
+    }
+
+    /// A free superblock becomes an open one; its first unit.
+    fn start(&mut self, superblock: u32) -> u32 {
         let first = superblock << self.shift;
         debug_assert_eq!(self.stages[superblock as usize], Stage::Free);
         self.stages[superblock as usize] = Stage::Open;
@@ -123,7 +146,20 @@ impl Mapping {
         let words = (first as usize / 64)..((first as usize + (1 << self.shift)) / 64);
         debug_assert!(self.valid[words.clone()].iter().all(|&word| word == 0));
         self.valid[words].fill(u64::MAX);
-        Some(first)
+        first
+    }
+
+    /// An open superblock that begins at `first` will hold nothing from `end` on.
+    pub(crate) fn truncate(&mut self, first: u32, end: u32) {
+        let last = first + self.superblock_units();
+        debug_assert!((first..=last).contains(&end));
+        let mut ppn = end;
+        while ppn < last {
+            let word = &mut self.valid[ppn as usize / 64];
+            *word &= !(u64::MAX << (ppn % 64));
+            ppn = (ppn / 64 + 1) * 64;
+        }
+        self.counts[(first >> self.shift) as usize] -= last - end;
     }
 
     /// Makes the full superblock that ends before `end` a candidate for collection.
@@ -185,10 +221,17 @@ impl Mapping {
         (ppn != UNMAPPED).then_some(ppn)
     }
 
+    /// The logical unit whose data a read of `lpn` finds, by what the flash unit itself says:
+    /// another than `lpn` if the two tables disagree. `None` if it holds no data.
+    pub(crate) fn holder(&mut self, lpn: u32) -> Option<u32> {
+        self.lookup(lpn).map(|ppn| self.p2l[ppn as usize])
+    }
+
     /// Frees the logical units `[first, end)`.
     pub(crate) fn deallocate(&mut self, first: u32, end: u32) -> Deallocated {
         self.drain();
         let before = self.mapped;
+        let mut cached = 0;
         for lpn in first as usize..end as usize {
             // The bitmap of a 256 GiB drive has 8 MiB: far enough ahead to come from memory.
             if let Some(&ahead) = self.l2p.get(lpn + 24)
@@ -199,11 +242,12 @@ impl Mapping {
             let old = std::mem::replace(&mut self.l2p[lpn], UNMAPPED);
             if old != UNMAPPED {
                 self.mapped -= 1;
+                cached += u64::from(self.in_cache(old));
                 self.invalidate(old);
             }
         }
         let mapped = before - self.mapped;
-        Deallocated { mapped, unmapped: u64::from(end - first) - mapped }
+        Deallocated { mapped, cached, unmapped: u64::from(end - first) - mapped }
     }
 
     /// The closed superblock with the fewest valid units, the first of equals, and that count.
@@ -259,11 +303,13 @@ impl Mapping {
     pub(crate) fn release(&mut self, superblock: u32) {
         let words = 1_usize << (self.shift - 6);
         let first = superblock as usize * words;
-        debug_assert_eq!(self.stages[superblock as usize], Stage::Closed);
+        debug_assert!(matches!(self.stages[superblock as usize], Stage::Closed | Stage::Cached));
         self.valid[first..first + words].fill(0);
         self.counts[superblock as usize] = NOT_CLOSED;
-        self.stages[superblock as usize] = Stage::Free;
-        self.free.push_back(superblock);
+        self.free_again(superblock);
+        if let Some(packing) = &mut self.packing {
+            packing.clear(superblock);
+        }
         let chunk = superblock as usize / CHUNK;
         let end = self.counts.len().min((chunk + 1) * CHUNK);
         let least = self.counts[chunk * CHUNK..end].iter().copied().min();
@@ -290,34 +336,35 @@ impl Mapping {
         }
     }
 
-    /// Checks all invariants; `written_end` are the ends of what is written in open superblocks.
-    /// Slow: it walks every table.
+    /// Checks all invariants; `points` are `(next, end)` of every open superblock: what is written,
+    /// and what it will hold. Slow: it walks every table.
     ///
     /// # Panics
     /// If one does not hold.
-    pub(crate) fn check(&mut self, written_ends: &[u32]) {
+    pub(crate) fn check(&mut self, points: &[(u32, u32)]) {
         self.drain();
         let mut valid_total = 0;
         for superblock in 0..self.stages.len() {
-            let first = superblock << self.shift;
             let bits: u32 = self
                 .valid_words(u32::try_from(superblock).expect("an index of a superblock"))
                 .iter()
                 .map(|word| word.count_ones())
                 .sum();
             let stage = self.stages[superblock];
-            let unwritten =
-                match (stage, written_ends.iter().find(|&&end| self.holds(superblock, end))) {
-                    (Stage::Open, Some(&end)) => (first + (1 << self.shift)) - end as usize,
-                    (Stage::Open, None) => {
-                        panic!("superblock {superblock} is open without a writer")
-                    }
-                    _ => 0,
-                };
+            let here = |&&(_, end): &&(u32, u32)| {
+                (end - 1) >> self.shift == u32::try_from(superblock).unwrap_or(u32::MAX)
+            };
+            let unwritten = match (stage, points.iter().find(here)) {
+                (Stage::Open | Stage::Caching, Some(&(next, end))) => end - next,
+                (Stage::Open | Stage::Caching, None) => {
+                    panic!("superblock {superblock} is open without a writer")
+                }
+                _ => 0,
+            };
             assert_eq!(self.counts[superblock] & !NOT_CLOSED, bits, "count of {superblock}");
             assert_eq!(self.counts[superblock] & NOT_CLOSED == 0, stage == Stage::Closed);
             assert!(stage != Stage::Free || bits == 0, "superblock {superblock} is free and valid");
-            valid_total += u64::from(bits) - unwritten as u64;
+            valid_total += u64::from(bits) - u64::from(unwritten);
         }
         assert_eq!(valid_total, self.mapped, "valid units and mapped units");
         let mut mapped = 0;
@@ -328,14 +375,15 @@ impl Mapping {
         }
         assert_eq!(mapped, self.mapped, "mapped units are counted right");
         let free = self.stages.iter().filter(|stage| **stage == Stage::Free).count();
-        assert_eq!(free, self.free.len(), "free superblocks are all in the list");
+        let listed = self.free.len() as u64 + self.cache_free();
+        assert_eq!(free as u64, listed, "free superblocks are all in the lists");
         for (chunk, counts) in self.counts.chunks(CHUNK).enumerate() {
-            assert_eq!(self.chunk_least[chunk], *counts.iter().min().expect("not empty"));
+            let candidates = counts.iter().filter(|count| **count & NOT_CLOSED == 0);
+            let least = self.chunk_least[chunk];
+            let known = (least & NOT_CLOSED == 0).then_some(least);
+            assert_eq!(known, candidates.min().copied(), "the least of chunk {chunk}");
         }
-    }
-
-    /// Whether `end` is the end of what is written in this superblock.
-    fn holds(&self, superblock: usize, end: u32) -> bool {
-        end > 0 && (end - 1) >> self.shift == u32::try_from(superblock).expect("an index")
+        self.check_cache();
+        self.check_packing();
     }
 }

@@ -62,6 +62,9 @@ pub(crate) struct Nand {
     channels: Vec<Resource>,
     read: Nanos,
     program: Nanos,
+    /// The same for one bit a cell.
+    cache_read: Nanos,
+    cache_program: Nanos,
     /// Of an emulated superblock's part on one die: the real erase, in proportion to its size.
     erase: Nanos,
     program_transfer: Nanos,
@@ -77,7 +80,10 @@ impl Nand {
         let programs = geometry.superblock.0 / geometry.program_bytes.0;
         let scaled = u128::from(config.nand.erase.0) * u128::from(programs)
             / (u128::from(geometry.dies) * u128::from(geometry.programs_per_erase));
+        let cache = config.slc_cache.as_ref();
         Self {
+            cache_read: cache.map_or(config.nand.read, |cache| cache.read),
+            cache_program: cache.map_or(config.nand.program, |cache| cache.program),
             dies: vec![Resource::default(); geometry.dies as usize],
             channels: vec![Resource::default(); geometry.channels as usize],
             read: config.nand.read,
@@ -102,7 +108,18 @@ impl Nand {
     /// Programs a group; when it is durable.
     #[inline]
     pub(crate) fn program(&mut self, die: u32, from: Instant) -> Instant {
-        let (transfer, span) = (self.program_transfer, self.program);
+        self.program_for(self.program, die, from)
+    }
+
+    /// Programs a group of the SLC cache; when it is durable.
+    #[inline]
+    pub(crate) fn program_cache(&mut self, die: u32, from: Instant) -> Instant {
+        self.program_for(self.cache_program, die, from)
+    }
+
+    #[inline]
+    fn program_for(&mut self, span: Nanos, die: u32, from: Instant) -> Instant {
+        let transfer = self.program_transfer;
         let transferred = self.channel(die).reserve(from, transfer);
         self.dies[die as usize].reserve(transferred, span)
     }
@@ -111,6 +128,13 @@ impl Nand {
     #[inline]
     pub(crate) fn sense(&mut self, die: u32, from: Instant) -> Instant {
         let span = self.read;
+        self.dies[die as usize].reserve(from, span)
+    }
+
+    /// The same for a group of the SLC cache.
+    #[inline]
+    pub(crate) fn sense_cache(&mut self, die: u32, from: Instant) -> Instant {
+        let span = self.cache_read;
         self.dies[die as usize].reserve(from, span)
     }
 
@@ -125,6 +149,13 @@ impl Nand {
     #[inline]
     pub(crate) fn collect(&mut self, die: u32, units: u32, from: Instant) {
         self.sense(die, from);
+        self.transfer(die, units, from);
+    }
+
+    /// The same from a group of the SLC cache.
+    #[inline]
+    pub(crate) fn collect_cache(&mut self, die: u32, units: u32, from: Instant) {
+        self.sense_cache(die, from);
         self.transfer(die, units, from);
     }
 

@@ -8,11 +8,12 @@
 use std::fmt;
 
 use serde::Deserialize;
-use trimbench_core::{Bytes, Nanos, Ppm};
+use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise};
 
 use crate::config::{
-    CollectorConfig, Geometry, HostInterface, LinkDuplex, Media, NandTiming, SsdConfig, TrimConfig,
-    TrimMode,
+    CollectorConfig, CompressionConfig, ContentsConfig, Geometry, HostInterface, LinkDuplex, Media,
+    NandTiming, SlcCacheConfig, SlcMode, SsdConfig, TrimConfig, TrimMode, TrimmedReads, UNIT_BYTES,
+    WhenFull,
 };
 
 #[cfg(test)]
@@ -38,8 +39,16 @@ macro_rules! built_in {
 
 /// The profiles that come with the program, in the order of `trimbench list profiles`. The first
 /// four are the default targets of `trimbench run`.
-pub const BUILT_IN: [ProfileText; 5] =
-    built_in!["generic-sata-tlc", "vendor2", "generic-nvme-tlc", "like-optane-900p", "like-rc100",];
+pub const BUILT_IN: [ProfileText; 8] = built_in![
+    "generic-sata-tlc",
+    "vendor2",
+    "generic-nvme-tlc",
+    "like-optane-900p",
+    "like-rc100",
+    "generic-nvme-qlc",
+    "generic-sata-compressing",
+    "like-m4-256",
+];
 
 /// Where the values of a profile come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -133,6 +142,8 @@ struct File {
     host: HostTable,
     trim: TrimTable,
     collector: CollectorTable,
+    slc_cache: Option<SlcCacheTable>,
+    compression: Option<CompressionTable>,
 }
 
 #[derive(Deserialize)]
@@ -198,8 +209,30 @@ struct TrimTable {
     per_gib_unmapped: Span,
     range_max: Size,
     command_max: Size,
+    granularity: Option<Size>,
+    alignment: Option<Size>,
     background_share: Option<Ratio>,
     background_slice: Option<Span>,
+    reads: Option<Entry<ReadsName>>,
+    promise: Option<Entry<PromiseName>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ReadsName {
+    Zeroes,
+    OldData,
+    Unstable,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum PromiseName {
+    Unknown,
+    Nothing,
+    Deterministic,
+    Zeroes,
+    Ones,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -219,6 +252,39 @@ struct CollectorTable {
     idle_after: Span,
     idle_free_target: Ratio,
     idle_valid_max: Ratio,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SlcCacheTable {
+    mode: Entry<SlcModeName>,
+    size: Ratio,
+    minimum: Option<Ratio>,
+    bits_per_cell: Entry<u32>,
+    program: Span,
+    read: Option<Span>,
+    when_full: Entry<WhenFullName>,
+    fold_idle_after: Span,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum SlcModeName {
+    Fixed,
+    Dynamic,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum WhenFullName {
+    Direct,
+    Fold,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CompressionTable {
+    floor: Ratio,
 }
 
 impl Profile {
@@ -309,6 +375,33 @@ impl File {
                 idle_free_target: self.collector.idle_free_target.value.0,
                 idle_valid_max: self.collector.idle_valid_max.value.0,
             },
+            contents: self.trim.contents(),
+            slc_cache: self.slc_cache.as_ref().map(|cache| cache.config(&self.nand)),
+            compression: self
+                .compression
+                .as_ref()
+                .map(|table| CompressionConfig { floor: table.floor.value.0 }),
+        }
+    }
+}
+
+impl SlcCacheTable {
+    fn config(&self, nand: &NandTable) -> SlcCacheConfig {
+        SlcCacheConfig {
+            mode: match self.mode.value {
+                SlcModeName::Fixed => SlcMode::Fixed,
+                SlcModeName::Dynamic => SlcMode::Dynamic,
+            },
+            size: self.size.value.0,
+            minimum: self.minimum.as_ref().map_or(Ppm(0), |ratio| ratio.value.0),
+            bits_per_cell: self.bits_per_cell.value,
+            program: self.program.value.0,
+            read: self.read.as_ref().unwrap_or(&nand.read).value.0,
+            when_full: match self.when_full.value {
+                WhenFullName::Direct => WhenFull::Direct,
+                WhenFullName::Fold => WhenFull::Fold,
+            },
+            fold_idle_after: self.fold_idle_after.value.0,
         }
     }
 }
@@ -344,11 +437,31 @@ impl TrimTable {
             per_gib_unmapped: self.per_gib_unmapped.value.0,
             range_max: self.range_max.value.0,
             command_max: self.command_max.value.0,
+            granularity: self.granularity.as_ref().map_or(Bytes(UNIT_BYTES), |size| size.value.0),
+            alignment: self.alignment.as_ref().map_or(Bytes(0), |size| size.value.0),
             background_share: self.background_share.as_ref().map_or(Ppm(0), |ratio| ratio.value.0),
             background_slice: self
                 .background_slice
                 .as_ref()
                 .map_or(Nanos::ZERO, |span| span.value.0),
+        }
+    }
+
+    fn contents(&self) -> ContentsConfig {
+        let default = ContentsConfig::default();
+        ContentsConfig {
+            reads: self.reads.as_ref().map_or(default.reads, |entry| match entry.value {
+                ReadsName::Zeroes => TrimmedReads::Zeroes,
+                ReadsName::OldData => TrimmedReads::OldData,
+                ReadsName::Unstable => TrimmedReads::Unstable,
+            }),
+            promise: self.promise.as_ref().map_or(default.promise, |entry| match entry.value {
+                PromiseName::Unknown => TrimPromise::Unknown,
+                PromiseName::Nothing => TrimPromise::Nothing,
+                PromiseName::Deterministic => TrimPromise::Deterministic,
+                PromiseName::Zeroes => TrimPromise::Zeroes,
+                PromiseName::Ones => TrimPromise::Ones,
+            }),
         }
     }
 }

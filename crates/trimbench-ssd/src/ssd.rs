@@ -12,24 +12,25 @@ use std::collections::VecDeque;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Completion, DrainRule, Instant, LbaRange,
-    Medium, Model, Nanos, Operation, Rejected, Statistics, Status, Support, Tag,
+    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Completion, Data, DrainRule, Instant,
+    LbaRange, Medium, Model, Nanos, Operation, Rejected, Statistics, Status, Support, Tag,
 };
 
 use crate::config::{LinkDuplex, Media, SsdConfig, TrimMode, UNIT_BYTES};
+use crate::contents::{Contents, UNIT_BLOCKS};
 use crate::counters::Counters;
 use crate::events::{Action, Events, InFlight};
-use crate::flash::Flash;
+use crate::flash::{Flash, PackedUnit};
 use crate::nand::{Nand, Rate, Resource};
-use crate::trim::{Backlog, work};
+use crate::trim::{Backlog, Granules, work};
 
+mod drive;
 #[cfg(test)]
 pub(crate) mod tests;
 
 /// Logical block of all emulated drives.
 const LOGICAL_BLOCK: BlockSize = BlockSize::SECTOR;
-/// Logical blocks of a mapping unit.
-const UNIT_BLOCKS: u64 = UNIT_BYTES / LOGICAL_BLOCK.bytes().0;
+const _: () = assert!(UNIT_BLOCKS == UNIT_BYTES / LOGICAL_BLOCK.bytes().0);
 
 /// An emulated SSD. Made by [`SsdConfig::build`]; fresh out of the box, at rest.
 #[derive(Debug)]
@@ -45,6 +46,7 @@ pub struct Ssd {
     link_out: Resource,
     link_rate: Rate,
     backlog: Backlog,
+    granules: Granules,
     events: Events,
     reads: Reads,
     waiting: VecDeque<(InFlight, BlockCommand)>,
@@ -54,6 +56,18 @@ pub struct Ssd {
     last_activity: Instant,
     counters: Counters,
     statistics: Statistics,
+    /// `None` before the first stamped write.
+    contents: Option<Box<Contents>>,
+    overreach: Overreach,
+}
+
+/// A planted fault: what a TRIM frees beyond what it was told to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overreach {
+    /// Before the first whole unit; a multiple of 4 KiB.
+    pub before: Bytes,
+    /// Behind the last whole unit; a multiple of 4 KiB.
+    pub behind: Bytes,
 }
 
 /// Reads whose parts are on different dies.
@@ -130,7 +144,7 @@ impl Ssd {
             medium: Medium::Device { capacity: config.capacity, logical_block: LOGICAL_BLOCK },
             discard: Support::Native,
             discard_max: config.trim.command_max,
-            discard_granularity: Bytes(UNIT_BYTES),
+            discard_granularity: config.trim.granularity,
             queue_depth: config.host.queue_depth,
             drain: DrainRule::IMMEDIATE,
         };
@@ -142,6 +156,7 @@ impl Ssd {
             link_out: Resource::default(),
             link_rate: Rate::new(config.host.link_rate.0),
             backlog: Backlog::new(&config.trim),
+            granules: Granules::new(&config.trim),
             events: Events::default(),
             reads: Reads::default(),
             waiting: VecDeque::new(),
@@ -150,6 +165,8 @@ impl Ssd {
             last_activity: Instant::START,
             counters: Counters::default(),
             statistics: Statistics::default(),
+            contents: None,
+            overreach: Overreach::default(),
             capabilities,
             config,
         }
@@ -171,6 +188,12 @@ impl Ssd {
         self.flash.as_mut().map_or(self.config.capacity.0 / UNIT_BYTES, Flash::mapped_units)
     }
 
+    /// Plants a fault: from now on TRIMs free more than they say. The drive cannot be told from one
+    /// with such a bug.
+    pub fn plant_overreach(&mut self, overreach: Overreach) {
+        self.overreach = overreach;
+    }
+
     /// Secure erase or format: as fresh out of the box. The drive must be idle.
     ///
     /// # Panics
@@ -182,6 +205,7 @@ impl Ssd {
         }
         self.nand = Nand::new(&self.config);
         self.backlog.clear();
+        self.contents = None;
         self.events.clear();
         self.counters = Counters::default();
     }
@@ -195,23 +219,40 @@ impl Ssd {
         assert!(start.0 + length.0 <= self.config.capacity.0, "preconditioning beyond the drive");
         let first = narrow(start.0 / UNIT_BYTES);
         let end = narrow((start.0 + length.0) / UNIT_BYTES);
-        self.precondition(first..end);
+        self.precondition(first..end, Data::Random);
     }
 
     /// Preconditioning: writes `count` units at uniformly random addresses, in no time. The drive
     /// must be idle; it is at rest afterwards.
     pub fn precondition_random(&mut self, count: u64, rng: &mut Rng) {
         let units = self.config.exported_units();
-        self.precondition((0..count).map(|_| narrow(rng.below(units))));
+        self.precondition((0..count).map(|_| narrow(rng.below(units))), Data::Random);
     }
 
-    fn precondition(&mut self, units: impl Iterator<Item = u32>) {
+    fn precondition(&mut self, units: impl Iterator<Item = u32>, data: Data) {
+        self.contents = None;
+        self.fill(units, data);
+    }
+
+    /// Writes the units in no time and without a trace in the contents; the drive is at rest
+    /// afterwards.
+    fn fill(&mut self, units: impl Iterator<Item = u32>, data: Data) {
         let Some(flash) = &mut self.flash else { return };
         let mut resting = Nand::new(&self.config);
-        for lpn in units {
-            flash.write(lpn, Instant::START, &mut resting, &mut self.counters);
+        flash.bypass_cache(true);
+        let start = Instant::START;
+        let compression = self.config.compression.as_ref();
+        if let Some(percent) = compression.map(|compression| compression.stored_percent(data)) {
+            for lpn in units {
+                let unit = PackedUnit { lpn, percent };
+                flash.write_packed(unit, start, &mut resting, &mut self.counters);
+            }
+        } else {
+            for lpn in units {
+                flash.write(lpn, start, &mut resting, &mut self.counters);
+            }
         }
-        flash.settle();
+        flash.settle(&resting, &mut self.counters);
         self.nand = Nand::new(&self.config);
     }
 
@@ -229,10 +270,18 @@ impl Ssd {
     fn start(&mut self, at: Instant, command: InFlight, what: BlockCommand) {
         self.in_flight += 1;
         match what {
-            BlockCommand::Write(range) => self.start_write(at, command, range),
+            BlockCommand::Write { range, data } => {
+                if self.contents.is_some() || matches!(data, Data::Stamped(_)) {
+                    self.keep(range, data);
+                }
+                self.start_write(at, command, range, data);
+            }
             BlockCommand::Read(range) => self.start_read(at, command, range),
             BlockCommand::Discard(range) => self.start_discard(at, command, range),
             BlockCommand::Flush => {
+                if let Some(contents) = &mut self.contents {
+                    contents.flushed();
+                }
                 let accepted = self.controller.reserve(at, self.config.host.command);
                 let flash = self.flash.as_mut();
                 let durable = flash.map_or(accepted, |flash| {
@@ -244,7 +293,7 @@ impl Ssd {
     }
 
     #[inline]
-    fn start_write(&mut self, at: Instant, command: InFlight, range: LbaRange) {
+    fn start_write(&mut self, at: Instant, command: InFlight, range: LbaRange, data: Data) {
         let accepted = self.controller.reserve(at, self.config.host.command);
         let transfer = self.link_rate.span(command.bytes.0);
         let mut done = self.link_in.reserve(accepted, transfer);
@@ -253,12 +302,20 @@ impl Ssd {
             for lpn in span.partial() {
                 if let Some(group) = flash.locate(lpn, done) {
                     let die = self.nand.die_of(group);
-                    let sensed = self.nand.sense(die, done);
-                    done = self.nand.transfer(die, 1, sensed);
+                    let sensed = flash.sense(group, done, &mut self.nand);
+                    done = self.nand.transfer(die, flash.transferred(group, 1), sensed);
                 }
             }
-            for lpn in span.first..span.end {
-                done = flash.write(lpn, done, &mut self.nand, &mut self.counters);
+            if let Some(compression) = &self.config.compression {
+                let percent = compression.stored_percent(data);
+                for lpn in span.first..span.end {
+                    let unit = PackedUnit { lpn, percent };
+                    done = flash.write_packed(unit, done, &mut self.nand, &mut self.counters);
+                }
+            } else {
+                for lpn in span.first..span.end {
+                    done = flash.write(lpn, done, &mut self.nand, &mut self.counters);
+                }
             }
         } else {
             done = self.write_in_place(span, done);
@@ -314,7 +371,12 @@ impl Ssd {
     fn sense(&mut self, read: u32, part: Option<(u32, u32)>, from: Instant) {
         let Some((group, units)) = part else { return };
         let die = self.nand.die_of(group);
-        let sensed = self.nand.sense(die, from);
+        let (sensed, units) = match &self.flash {
+            Some(flash) => {
+                (flash.sense(group, from, &mut self.nand), flash.transferred(group, units))
+            }
+            None => (self.nand.sense(die, from), units),
+        };
         self.reads.entries[read as usize].parts_left += 1;
         self.events.add(sensed, Action::Sensed { read, die, units });
     }
@@ -341,8 +403,11 @@ impl Ssd {
 
     fn start_discard(&mut self, at: Instant, command: InFlight, range: LbaRange) {
         let trim = self.config.trim;
-        let (first, end) = UnitSpan::of(range).whole();
+        let (first, end) = self.reach(self.granules.within(UnitSpan::of(range).whole()));
         let acts = !matches!(trim.mode, TrimMode::None | TrimMode::Ignored);
+        if acts && self.contents.is_some() {
+            self.journal(first, end);
+        }
         let cost = match &mut self.flash {
             Some(flash) if acts => {
                 work(&trim, command.bytes, flash.deallocate(first, end, &mut self.counters))
@@ -361,6 +426,14 @@ impl Ssd {
         self.alone = trim.mode == TrimMode::Blocking;
         let done = self.controller.reserve(at, now);
         self.finish(done, command);
+    }
+
+    /// The units that a TRIM of `[first, end)` frees: others only with a planted fault.
+    fn reach(&self, (first, end): (u32, u32)) -> (u32, u32) {
+        let units = |length: Bytes| narrow(length.0 / UNIT_BYTES);
+        let beyond = end.saturating_add(units(self.overreach.behind));
+        let last = narrow(self.config.exported_units());
+        (first.saturating_sub(units(self.overreach.before)), beyond.min(last))
     }
 
     #[inline]
@@ -410,9 +483,9 @@ impl Ssd {
             return;
         }
         if let Some(flash) = &mut self.flash {
-            let from = self.last_activity + flash.idle_after();
-            if from < now {
-                flash.use_idle_time(from, now, &mut self.nand, &mut self.counters);
+            let quiet = self.last_activity;
+            if quiet + flash.idle_after() < now {
+                flash.use_idle_time(quiet, now, &mut self.nand, &mut self.counters);
             }
         }
     }
@@ -440,7 +513,7 @@ impl Ssd {
     fn validate(&self, command: BlockCommand) -> Result<Bytes, Rejected> {
         use BlockCommand::{Discard, Flush, Read, Write};
         let range = match command {
-            Read(range) | Write(range) | Discard(range) => range,
+            Read(range) | Write { range, .. } | Discard(range) => range,
             Flush => return Ok(Bytes(0)),
         };
         let capacity = self.config.capacity.blocks_floor(LOGICAL_BLOCK);

@@ -7,6 +7,7 @@
 //! share of the controller and of all dies while the host is busy, and all of the time while it is
 //! not (then it delays nobody).
 
+use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Instant, Nanos, Ppm};
 
 use crate::config::{TrimConfig, UNIT_BYTES};
@@ -28,6 +29,39 @@ pub(crate) fn work(config: &TrimConfig, bytes: Bytes, units: Deallocated) -> Nan
     ranges
         + share(units.mapped, config.per_gib_mapped)
         + share(units.unmapped, config.per_gib_unmapped)
+}
+
+/// The pieces that a drive frees as a whole, in mapping units.
+///
+/// ```text
+/// alignment        granularity
+///    |<-------------------->|                      |                      |
+///  --+----------------------+----------------------+----------------------+--
+///            [ ............. a discard ................... ]
+///                           [ what is freed        ]
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Granules {
+    size: u32,
+    offset: u32,
+}
+
+impl Granules {
+    pub(crate) fn new(config: &TrimConfig) -> Self {
+        let units = |bytes: Bytes| narrow(bytes.0 / UNIT_BYTES);
+        Self { size: units(config.granularity), offset: units(config.alignment) }
+    }
+
+    /// The units of `[first, end)` that make whole pieces; empty if there are none.
+    pub(crate) fn within(self, (first, end): (u32, u32)) -> (u32, u32) {
+        if self.size == 1 {
+            return (first, end);
+        }
+        let (size, offset) = (u64::from(self.size), u64::from(self.offset));
+        let begin = u64::from(first).saturating_sub(offset).div_ceil(size) * size + offset;
+        let stop = u64::from(end).saturating_sub(offset) / size * size + offset;
+        if begin < stop { (narrow(begin), narrow(stop)) } else { (first, first) }
+    }
 }
 
 /// TRIM work that was put off.

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::trace_hash::TraceHash;
-use trimbench_core::{Bytes, Caveat, Instant, Nanos, Virtual};
-use trimbench_ssd::{BUILT_IN, MODEL_VERSION, Profile, Ssd, SsdConfig};
+use trimbench_core::{Bytes, Caveat, Instant, Nanos, TrimPromise, Virtual};
+use trimbench_ssd::{
+    BUILT_IN, ContentsConfig, MODEL_VERSION, Overreach, Profile, Ssd, SsdConfig, TrimmedReads,
+};
 
 use crate::Description;
 use crate::spec::TargetError;
@@ -16,7 +19,35 @@ use crate::spec::TargetError;
 pub type Drive = Virtual<Faulty<Ssd>>;
 
 /// The settings that may follow a profile's name.
-const SETTINGS: [&str; 4] = ["capacity", "freeze-on-discard", "eio-from", "profile-hash"];
+const SETTINGS: [&str; 9] = [
+    "capacity",
+    "trim-reads",
+    "trim-promise",
+    "freeze-on-discard",
+    "eio-from",
+    "vanish-from",
+    "trim-eats-neighbour",
+    "trim-eats-before",
+    "profile-hash",
+];
+/// What `trim-reads` may be.
+const READS: [(&str, TrimmedReads); 3] = [
+    ("zeroes", TrimmedReads::Zeroes),
+    ("old-data", TrimmedReads::OldData),
+    ("unstable", TrimmedReads::Unstable),
+];
+/// What `trim-promise` may be, by [`TrimPromise::id`].
+const PROMISES: [TrimPromise; 5] = [
+    TrimPromise::Unknown,
+    TrimPromise::Nothing,
+    TrimPromise::Deterministic,
+    TrimPromise::Zeroes,
+    TrimPromise::Ones,
+];
+/// Mapping unit of all emulated drives: what a planted fault frees comes in whole ones.
+const UNIT: Bytes = Bytes(4_096);
+/// The most that a planted fault frees beside a TRIM.
+const EATEN_MAX: Bytes = Bytes::gib(1);
 /// A profile file is a few KiB.
 const PROFILE_MAX: u64 = 1 << 20;
 /// The longest planted freeze.
@@ -33,7 +64,12 @@ pub struct EmulatedSpec {
     profile_hash: u64,
     /// As asked for; `None` leaves it to the profile and the method.
     capacity: Option<Bytes>,
+    /// Instead of the profile's.
+    reads: Option<TrimmedReads>,
+    /// Instead of the profile's.
+    promise: Option<TrimPromise>,
     faults: FaultPlan,
+    overreach: Overreach,
 }
 
 /// A drive in a stated condition.
@@ -54,8 +90,16 @@ impl EmulatedSpec {
         let mut hash = TraceHash::default();
         hash.text(&text);
         let profile_hash = hash.value();
-        let faults = FaultPlan::default();
-        let mut spec = Self { name, profile, profile_hash, capacity, faults };
+        let mut spec = Self {
+            name,
+            profile,
+            profile_hash,
+            capacity,
+            reads: None,
+            promise: None,
+            faults: FaultPlan::default(),
+            overreach: Overreach::default(),
+        };
         for part in parts {
             spec.set(part)?;
         }
@@ -67,12 +111,14 @@ impl EmulatedSpec {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         let wrong = |problem: String| TargetError::Setting { key: key.to_owned(), problem };
         match key {
-            "capacity" => {
-                let capacity: Bytes = value.parse().map_err(|error| wrong(format!("{error}")))?;
-                self.capacity = Some(capacity);
+            "capacity" => self.capacity = Some(quantity(value).map_err(wrong)?),
+            "trim-reads" => self.reads = Some(one_of(value, &READS).map_err(wrong)?),
+            "trim-promise" => {
+                let promises = PROMISES.map(|promise| (promise.id(), promise));
+                self.promise = Some(one_of(value, &promises).map_err(wrong)?);
             }
             "freeze-on-discard" => {
-                let span: Nanos = value.parse().map_err(|error| wrong(format!("{error}")))?;
+                let span = quantity(value).map_err(wrong)?;
                 if span > FREEZE_MAX {
                     return Err(wrong(format!(
                         "`{span}` is out of range; give at most {FREEZE_MAX}"
@@ -80,10 +126,10 @@ impl EmulatedSpec {
                 }
                 self.faults.freeze_on_discard = span;
             }
-            "eio-from" => {
-                let span: Nanos = value.parse().map_err(|error| wrong(format!("{error}")))?;
-                self.faults.fail_from = Some(Instant::from_start(span));
-            }
+            "eio-from" => self.faults.fail_from = Some(instant(value).map_err(wrong)?),
+            "vanish-from" => self.faults.vanish_from = Some(instant(value).map_err(wrong)?),
+            "trim-eats-neighbour" => self.overreach.behind = eaten(value).map_err(wrong)?,
+            "trim-eats-before" => self.overreach.before = eaten(value).map_err(wrong)?,
             "profile-hash" => {
                 if value != format!("{:016x}", self.profile_hash) {
                     return Err(TargetError::ProfileChanged { name: self.name.clone() });
@@ -99,7 +145,12 @@ impl EmulatedSpec {
 
     /// Checks the numbers, and that the tables fit into memory, without making the drive.
     fn check(&self, capacity: Bytes) -> Result<SsdConfig, TargetError> {
-        let config = SsdConfig { capacity, ..self.profile.config.clone() };
+        let own = self.profile.config.clone();
+        let contents = ContentsConfig {
+            reads: self.reads.unwrap_or(own.contents.reads),
+            promise: self.promise.unwrap_or(own.contents.promise),
+        };
+        let config = SsdConfig { capacity, contents, ..own };
         let name = || self.name.clone();
         config.check().map_err(|error| TargetError::Config { name: name(), error })?;
         let needed = config.memory();
@@ -114,6 +165,11 @@ impl EmulatedSpec {
     /// The profile.
     pub fn profile(&self) -> &Profile {
         &self.profile
+    }
+
+    /// Bytes that the drive exports: as asked for, else the profile's.
+    pub fn capacity(&self) -> Bytes {
+        self.capacity.unwrap_or(self.profile.config.capacity)
     }
 
     /// The hash of the profile's text: what tells two versions of a profile apart.
@@ -148,18 +204,21 @@ impl EmulatedSpec {
         let mut ssd =
             config.build().map_err(|error| TargetError::Config { name: name(), error })?;
         ssd.precondition_sequential(Bytes(0), capacity);
+        ssd.plant_overreach(self.overreach);
         let mut caveats = vec![Caveat::Emulated];
         if self.profile.provenance.fitted > 0 {
             caveats.push(Caveat::Calibrated);
         }
-        if self.faults != FaultPlan::default() {
+        if self.faults != FaultPlan::default() || self.overreach != Overreach::default() {
             caveats.push(Caveat::PlantedFault);
         }
         let description = Description {
             name: self.profile.name.clone(),
             kind: "emulated",
             identity,
-            state: "purged, then every 4 KiB unit written once in order, then at rest".to_owned(),
+            state: "as handed to the method: purged, then every 4 KiB unit written once in order, \
+                    then at rest"
+                .to_owned(),
             provenance: Some(self.profile.provenance),
             caveats,
         };
@@ -176,6 +235,8 @@ impl EmulatedSpec {
             ("capacity".to_owned(), config.capacity.to_string()),
             ("over-provisioning".to_owned(), config.over_provisioning.to_string()),
             ("trim-mode".to_owned(), mode),
+            ("trim-reads".to_owned(), reads_name(config.contents.reads).to_owned()),
+            ("trim-promise".to_owned(), config.contents.promise.id().to_owned()),
             ("model-version".to_owned(), MODEL_VERSION.to_string()),
         ])
     }
@@ -187,11 +248,26 @@ impl fmt::Display for EmulatedSpec {
         if let Some(capacity) = self.capacity {
             write!(formatter, ",capacity={capacity}")?;
         }
+        if let Some(reads) = self.reads {
+            write!(formatter, ",trim-reads={}", reads_name(reads))?;
+        }
+        if let Some(promise) = self.promise {
+            write!(formatter, ",trim-promise={}", promise.id())?;
+        }
         if self.faults.freeze_on_discard > Nanos::ZERO {
             write!(formatter, ",freeze-on-discard={}", self.faults.freeze_on_discard)?;
         }
         if let Some(from) = self.faults.fail_from {
             write!(formatter, ",eio-from={}", from.since_start())?;
+        }
+        if let Some(from) = self.faults.vanish_from {
+            write!(formatter, ",vanish-from={}", from.since_start())?;
+        }
+        let Overreach { before, behind } = self.overreach;
+        for (key, eaten) in [("trim-eats-neighbour", behind), ("trim-eats-before", before)] {
+            if eaten > Bytes(0) {
+                write!(formatter, ",{key}={eaten}")?;
+            }
         }
         // A built-in profile is told by the commit, a file by its content.
         if is_file_name(&self.name) {
@@ -199,6 +275,40 @@ impl fmt::Display for EmulatedSpec {
         }
         Ok(())
     }
+}
+
+/// A value of a setting, with its unit.
+fn quantity<T: FromStr<Err: fmt::Display>>(value: &str) -> Result<T, String> {
+    value.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// A point on the drive's clock.
+fn instant(value: &str) -> Result<Instant, String> {
+    quantity(value).map(Instant::from_start)
+}
+
+/// What a planted fault frees beside a TRIM.
+fn eaten(value: &str) -> Result<Bytes, String> {
+    let eaten: Bytes = quantity(value)?;
+    if eaten > EATEN_MAX || !eaten.0.is_multiple_of(UNIT.0) {
+        return Err(format!("`{eaten}` is not a multiple of {UNIT} of at most {EATEN_MAX}"));
+    }
+    Ok(eaten)
+}
+
+/// One of the named values.
+fn one_of<T: Copy>(value: &str, known: &[(&str, T)]) -> Result<T, String> {
+    let found = known.iter().find(|(name, _)| *name == value).map(|(_, found)| *found);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        format!("`{value}` is not one of {}", names.join(", "))
+    })
+}
+
+/// The name of what reads after TRIM give.
+fn reads_name(reads: TrimmedReads) -> &'static str {
+    let found = READS.iter().find(|(_, known)| *known == reads);
+    found.expect("the table has them all: tested").0
 }
 
 /// The text and the profile of a built-in name or of a file (a name with a `/` or a `.`).

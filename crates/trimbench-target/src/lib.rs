@@ -3,13 +3,17 @@
 //! A [`TargetSpec`] is what the text means; it opens nothing. `provision` makes the target and says
 //! how its condition was established. Methods remain ignorant of what they run on.
 
+mod device;
 mod directory;
 mod emulated;
 mod spec;
 
+pub use device::{DeviceOutlook, ProvisionedDevice, inspect_device, provision_device};
 pub use directory::{ProvisionedDirectory, provision_directory};
 pub use emulated::{Drive, EmulatedSpec, ProvisionedDrive};
 pub use spec::{TargetError, TargetSpec};
+pub use trimbench_linux::Consent;
+pub use trimbench_linux::passthrough::PurgeChoice;
 
 use std::collections::BTreeMap;
 
@@ -21,7 +25,7 @@ use trimbench_ssd::Provenance;
 pub struct Description {
     /// Short name.
     pub name: String,
-    /// `emulated` or `directory`.
+    /// `emulated`, `directory`, `device` or `image`.
     pub kind: &'static str,
     /// What tells it from others.
     pub identity: BTreeMap<String, String>,

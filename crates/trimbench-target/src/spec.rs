@@ -1,7 +1,8 @@
 //! What the text of `--target` means.
 //!
 //! `sim:NAME` or `sim:FILE.toml`, with settings behind commas (`sim:vendor2,capacity=32GiB`), is an
-//! emulated drive; anything else is a path.
+//! emulated drive; anything else is a path: a directory is measured in, a block device or a regular
+//! file (an image) is overwritten, if that was allowed.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -25,6 +26,8 @@ pub enum TargetSpec {
     Emulated(Box<EmulatedSpec>),
     /// A directory on a mounted filesystem.
     Directory(PathBuf),
+    /// A block device or an image file, by the name that the user gave it.
+    Device(PathBuf),
 }
 
 /// A target that cannot be had.
@@ -89,15 +92,28 @@ pub enum TargetError {
         /// The machine's.
         available: Bytes,
     },
-    /// A block device, which this version does not measure.
-    #[error("`{}` is a block device, which this version does not measure", path.display())]
-    BlockDevice {
-        /// The device.
+    /// The device or image file may not be overwritten.
+    #[error(transparent)]
+    Claim(#[from] trimbench_linux::ClaimError),
+    /// The device or image file cannot be driven.
+    #[error("`{}`: {error}", path.display())]
+    Block {
+        /// As given.
         path: PathBuf,
+        /// Why.
+        error: trimbench_linux::BlockError,
     },
-    /// A file where a directory is needed.
-    #[error("`{}` is not a directory", path.display())]
-    NotADirectory {
+    /// The drive cannot be purged as asked for.
+    #[error("cannot purge by `{means}`: {reason}")]
+    Purge {
+        /// As asked for.
+        means: &'static str,
+        /// Why not.
+        reason: String,
+    },
+    /// A character device, a socket, a pipe.
+    #[error("`{}` is neither a directory nor a block device nor an image file", path.display())]
+    NotATarget {
         /// The path.
         path: PathBuf,
     },
@@ -163,11 +179,14 @@ impl TargetError {
             Self::Config { error: ConfigError::CapacityTooSmall { .. }, .. } => {
                 "give a larger `--capacity`"
             }
-            Self::BlockDevice { .. } => {
-                "mount a filesystem on it and name a directory there (nothing was written)"
+            Self::Claim(error) => return Some(error.hint()),
+            Self::Purge { .. } => "use `--purge auto`, or `--purge trim`",
+            Self::Block { error: trimbench_linux::BlockError::NotDirect, .. } => {
+                "put the image on a filesystem with direct I/O (ext4, XFS, btrfs)"
             }
-            Self::NotADirectory { .. } | Self::Missing { .. } => {
-                "name an existing directory, or an emulated drive as `sim:NAME`"
+            Self::NotATarget { .. } | Self::Missing { .. } => {
+                "name a directory, a block device or an image file that exists, or an emulated \
+                 drive as `sim:NAME`"
             }
             _ => return None,
         };
@@ -188,8 +207,12 @@ impl TargetSpec {
             Ok(metadata) if metadata.is_dir() => {
                 Ok(Self::Directory(std::fs::canonicalize(&path).unwrap_or(path)))
             }
-            Ok(metadata) if is_device(&metadata) => Err(TargetError::BlockDevice { path }),
-            Ok(_) => Err(TargetError::NotADirectory { path }),
+            // Not the canonical path: a link by id says more than what it leads to, and what it
+            // leads to may change.
+            Ok(metadata) if metadata.is_file() || is_device(&metadata) => {
+                Ok(Self::Device(std::path::absolute(&path).unwrap_or(path)))
+            }
+            Ok(_) => Err(TargetError::NotATarget { path }),
             Err(_) if BUILT_IN.iter().any(|profile| profile.name == text) => {
                 let nearest = Some(format!("{EMULATED}{text}"));
                 Err(TargetError::UnknownProfile { name: text.to_owned(), nearest })
@@ -207,7 +230,7 @@ impl fmt::Display for TargetSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Emulated(spec) => write!(formatter, "{EMULATED}{spec}"),
-            Self::Directory(path) => write!(formatter, "{}", path.display()),
+            Self::Directory(path) | Self::Device(path) => write!(formatter, "{}", path.display()),
         }
     }
 }

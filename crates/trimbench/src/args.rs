@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use trimbench_core::Bytes;
+use trimbench_target::PurgeChoice;
 
-/// Measures what TRIM does: on emulated drives, and in a directory of your own.
+/// Measures what TRIM does: on emulated drives, in a directory of your own, and on block devices
+/// that you name to be overwritten.
 #[derive(Debug, Parser)]
 #[command(name = "trimbench", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -66,9 +68,22 @@ pub(crate) struct RunArgs {
     /// Which methods; all if none is named (see `list methods`).
     #[arg(value_name = "METHOD")]
     pub(crate) methods: Vec<String>,
-    /// What to measure: `sim:PROFILE[,setting=value]` or a directory; may be given several times.
+    /// What to measure: `sim:PROFILE[,setting=value]`, a directory, a block device
+    /// (`/dev/disk/by-id/...`) or an image file; may be given several times.
     #[arg(long = "target", value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
+    /// Allow that everything on this device or in this image file is lost: the very by-id path of
+    /// the target, for a loop device its backing file; may be given several times.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) destroy: Vec<PathBuf>,
+    /// Allow, too, that a signature of this type on it is lost (`ext4`, `gpt`, `LVM2_member`, ...);
+    /// may be given several times.
+    #[arg(long, value_name = "TYPE", requires = "destroy")]
+    pub(crate) overwrite_signature: Vec<String>,
+    /// How a block device is purged: `auto` (by the drive's own means, else by TRIM), `trim`, or
+    /// one of the drive's means by name (see `docs/reference/passthrough.md`).
+    #[arg(long, value_name = "MEANS", default_value_t)]
+    pub(crate) purge: PurgeChoice,
     /// How thorough: `quick`, `standard` or `published` (the source's own parameters).
     #[arg(long, default_value = "quick")]
     pub(crate) preset: String,
@@ -84,7 +99,8 @@ pub(crate) struct RunArgs {
     /// Directory of the run's record; new or empty [default: trimbench-runs/TIME].
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
-    /// Go on with an interrupted run; everything else is taken from its record.
+    /// Go on with an interrupted run. Plan and seed come from its record; what may be destroyed,
+    /// how to purge and limits must be given again.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "methods", "targets", "preset", "set", "capacity", "seed", "output", "dry_run",
     ])]
@@ -92,8 +108,8 @@ pub(crate) struct RunArgs {
     /// Print what would be done, and do nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Fail (exit code 1) if a figure is larger, as `p99.9=5ms` or `stutter=0.1s/GB`; may be given
-    /// several times.
+    /// Fail (exit code 1) if a figure is larger, as `p99.9=5ms` or `stutter=0.1s/GB`; `hlk` stands
+    /// for the limits of Microsoft's hardware lab kit on TRIM; may be given several times.
     #[arg(long = "limit", value_name = "FIGURE=VALUE")]
     pub(crate) limits: Vec<String>,
     /// What is printed on stdout.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use trimbench_core::{Interrupt, exit};
 use trimbench_methods::method::METHODS;
 use trimbench_report::Detail;
-use trimbench_results::limits::evaluate;
-use trimbench_results::{Limit, RunRecord};
+use trimbench_results::limits::{LimitOutcome, evaluate};
+use trimbench_results::{Limit, RunRecord, Session as SessionRecord};
 use trimbench_ssd::{BUILT_IN, Profile};
 
 use crate::args::{Listing, OutputFormat, RunArgs};
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     } else {
         let plan = Plan::new(args)?;
         if args.dry_run {
-            data(&plan.describe());
+            data(&crate::dry_run::describe(&plan));
             return Ok(exit::DONE);
         }
         let directory = args.output.clone().unwrap_or_else(default_directory);
@@ -50,9 +50,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     }
     show(&record, args.output_format);
     error_line(&format!("kept in {}", store.directory().display()));
-    let limits_hold = judge(&record, &plan.limits);
+    let limits_hold = judge(&record, &plan);
     if let Err(failure) = result {
-        let resume = format!("go on with `trimbench run --resume {}`", store.directory().display());
+        let mut resume =
+            format!("go on with `trimbench run --resume {}", store.directory().display());
+        for path in &plan.consent.destroy {
+            let _ = write!(resume, " --destroy {}", path.display());
+        }
+        for signature in &plan.consent.signatures {
+            let _ = write!(resume, " --overwrite-signature {signature}");
+        }
+        resume.push('`');
         let hint = failure.hint.clone().unwrap_or(resume);
         return Err(failure.with_hint(hint));
     }
@@ -85,7 +93,7 @@ fn resumed(directory: &Path, args: &RunArgs) -> Result<(Plan, RunRecord, Store),
             "figures of different versions do not go together: build that commit, or begin anew";
         return Err(Failure::usage(error).with_hint(hint));
     }
-    let plan = Plan::recorded(record.seed, &record.plan, &args.limits)?;
+    let plan = Plan::recorded(record.seed, &record.plan, args)?;
     Ok((plan, record, store))
 }
 
@@ -104,27 +112,48 @@ fn show(record: &RunRecord, format: OutputFormat) {
     }
 }
 
-/// Says how each limit fared.
-fn judge(record: &RunRecord, limits: &[Limit]) -> bool {
+/// Says how each limit fared, and which demand of a method failed. Whether all hold.
+fn judge(record: &RunRecord, plan: &Plan) -> bool {
+    let concerns = |limit: &Limit, session: &SessionRecord| {
+        let planned = plan.sessions.iter().find(|planned| planned.planned == session.plan);
+        let announced = planned.map(|planned| planned.method.announced_figures());
+        let named = announced.into_iter().flatten().any(|(id, _)| limit.names(&id));
+        named && session.left_out.is_none()
+    };
     // The names were checked before the run: what no session has by now was not measured.
-    let Ok(outcomes) = evaluate(record, limits) else {
+    let Ok(outcomes) = evaluate(record, &plan.limits, concerns) else {
         error_line("limit FAILS: no session has a figure that it names");
         return false;
     };
-    for outcome in &outcomes {
-        let unit = &outcome.limit.unit;
-        let value = outcome.value.map(|value| format!("{value} {unit}"));
-        let value = value.unwrap_or_else(|| "not measured".to_owned());
-        let verdict = if outcome.holds { "holds" } else { "FAILS" };
-        let target = record.sessions.get(outcome.session).map_or("", |s| s.target.name.as_str());
-        let figures = record.sessions.get(outcome.session).map(|session| &session.figures);
-        let judged = figures.into_iter().flatten().find(|f| Some(&f.id) == outcome.figure.as_ref());
-        // A limit on a slope says nothing of a stall that is the same for every size.
-        let remark = judged.and_then(|figure| figure.verdict.as_ref());
-        let remark = remark.map_or_else(String::new, |remark| format!(" ({remark})"));
-        error_line(&format!("limit {} {verdict} on {target}: {value}{remark}", outcome.limit));
+    let finished =
+        |limit: &Limit, session: &SessionRecord| session.finished && concerns(limit, session);
+    let demanded = evaluate(record, &plan.demands, finished).unwrap_or_default();
+    let failed = demanded.iter().filter(|outcome| !outcome.holds);
+    for outcome in outcomes.iter().chain(failed) {
+        say(record, outcome);
     }
-    outcomes.iter().all(|outcome| outcome.holds)
+    outcomes.iter().chain(&demanded).all(|outcome| outcome.holds)
+}
+
+/// How one limit fared on one target.
+fn say(record: &RunRecord, outcome: &LimitOutcome) {
+    let unit = &outcome.limit.unit;
+    // Six digits, as nobody's limit has more.
+    let value = outcome.value.map(|value| {
+        let digits = format!("{value:.6}");
+        let digits = digits.trim_end_matches('0').trim_end_matches('.');
+        format!("{digits} {unit}").trim_end().to_owned()
+    });
+    let value = value.unwrap_or_else(|| "not measured".to_owned());
+    let verdict = if outcome.holds { "holds" } else { "FAILS" };
+    let session = record.sessions.get(outcome.session);
+    let target = session.map_or("", |session| session.target.name.as_str());
+    let figures = session.into_iter().flat_map(|session| &session.figures);
+    let judged = figures.into_iter().find(|figure| Some(&figure.id) == outcome.figure.as_ref());
+    // A limit on a slope says nothing of a stall that is the same for every size.
+    let remark = judged.and_then(|figure| figure.verdict.as_ref());
+    let remark = remark.map_or_else(String::new, |remark| format!(" ({remark})"));
+    error_line(&format!("limit {} {verdict} on {target}: {value}{remark}", outcome.limit));
 }
 
 /// A flag that Ctrl-C sets; a second Ctrl-C ends the program at once.

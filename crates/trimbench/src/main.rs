@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod dry_run;
 mod failure;
 mod output;
 mod plan;

@@ -1,31 +1,26 @@
 //! From arguments to a plan: everything that decides what is done, resolved, checked and printable.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use trimbench_core::nearest::{did_you_mean, nearest};
-use trimbench_core::{Bytes, Nanos};
-use trimbench_methods::delete_stall::{self, DeleteStall, Mode};
 use trimbench_methods::method::METHODS;
-use trimbench_methods::{MethodInfo, Preset};
+use trimbench_methods::{Method, MethodInfo, Preset};
 use trimbench_results::{Limit, PlannedSession};
 use trimbench_ssd::BUILT_IN;
-use trimbench_target::TargetSpec;
+use trimbench_target::{Consent, PurgeChoice, TargetSpec};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
 
 /// Emulated drives of a run without `--target`: the first of the built-in profiles.
 const DEFAULT_DRIVES: usize = 4;
-/// What a real target is assumed to write at in estimates, bytes a second.
-const ASSUMED_WRITE_RATE: u64 = 500_000_000;
 
 /// One method on one target, resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     pub(crate) planned: PlannedSession,
     pub(crate) target: TargetSpec,
-    pub(crate) method: DeleteStall,
+    pub(crate) method: Method,
 }
 
 /// All that will be done.
@@ -34,6 +29,15 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) sessions: Vec<Session>,
     pub(crate) limits: Vec<Limit>,
+    /// What the methods themselves demand of a drive; nothing is said of those that hold.
+    pub(crate) demands: Vec<Limit>,
+    /// What may be destroyed. Never in the record: a resumed run is told again.
+    pub(crate) consent: Consent,
+    /// How block devices are purged.
+    pub(crate) purge: PurgeChoice,
+    /// The methods were named: one that does not fit its target is an error then, and left out
+    /// otherwise.
+    pub(crate) named: bool,
 }
 
 impl Plan {
@@ -47,106 +51,82 @@ impl Plan {
         } else {
             args.targets.clone()
         };
-        let mut sessions = Vec::new();
-        for text in &texts {
+        let mut sessions: Vec<Session> = Vec::new();
+        let mut destroys = false;
+        for (index, text) in texts.iter().enumerate() {
+            if texts[..index].contains(text) {
+                return Err(Failure::usage(anyhow::anyhow!("`--target {text}` is given twice")));
+            }
             let target = TargetSpec::parse(text, args.capacity)?;
-            for _ in &methods {
-                sessions.push(Session::new(target.clone(), preset, &set)?);
+            destroys |= !matches!(target, TargetSpec::Emulated(_));
+            for method in &methods {
+                sessions.push(Session::new(target.clone(), method, preset, &set)?);
             }
         }
-        let limits = limits(&args.limits)?;
-        Ok(Self { seed: args.seed, sessions, limits })
+        if let (Some(path), false) = (args.destroy.first(), destroys) {
+            let error = anyhow::anyhow!(
+                "`--destroy {}`, and no `--target` is a block device or an image file",
+                path.display()
+            );
+            return Err(Failure::usage(error).with_hint("name it with `--target` as well"));
+        }
+        let (limits, demands) = limits(&args.limits, &sessions)?;
+        Ok(Self {
+            seed: args.seed,
+            sessions,
+            limits,
+            demands,
+            consent: consent(args),
+            purge: args.purge,
+            named: !args.methods.is_empty(),
+        })
     }
 
     /// The plan of a recorded run, from its record.
     pub(crate) fn recorded(
         seed: u64,
         planned: &[PlannedSession],
-        limits: &[String],
+        args: &RunArgs,
     ) -> Result<Self, Failure> {
         let mut sessions = Vec::new();
         for session in planned {
-            methods(std::slice::from_ref(&session.method))?;
+            let method = methods(std::slice::from_ref(&session.method))?[0];
             let target = TargetSpec::parse(&session.target, None)?;
-            sessions.push(Session::new(target, preset(&session.preset)?, &session.options)?);
+            let preset = preset(&session.preset)?;
+            sessions.push(Session::new(target, method, preset, &session.options)?);
         }
-        Ok(Self { seed, sessions, limits: self::limits(limits)? })
-    }
-
-    /// What `--dry-run` prints.
-    pub(crate) fn describe(&self) -> String {
-        let mut text = format!("seed {}\n", self.seed);
-        for session in &self.sessions {
-            session.describe(&mut text);
-        }
-        text
+        let (limits, demands) = limits(&args.limits, &sessions)?;
+        let (consent, purge) = (consent(args), args.purge);
+        Ok(Self { seed, sessions, limits, demands, consent, purge, named: false })
     }
 }
 
 impl Session {
     fn new(
         target: TargetSpec,
+        method: &MethodInfo,
         preset: Preset,
         set: &BTreeMap<String, String>,
     ) -> Result<Self, Failure> {
-        let method = DeleteStall::resolve(preset, set)?;
+        let method = Method::resolve(method, preset, set)?;
         let target = match target {
             TargetSpec::Emulated(spec) => {
-                TargetSpec::Emulated(Box::new(spec.settled(method.needed())))
+                TargetSpec::Emulated(Box::new(spec.settled(method.space())))
             }
-            directory @ TargetSpec::Directory(_) => directory,
+            real @ (TargetSpec::Directory(_) | TargetSpec::Device(_)) => real,
         };
         let planned = PlannedSession {
-            method: delete_stall::ID.to_owned(),
+            method: method.info().id.to_owned(),
             target: target.to_string(),
             preset: preset.id().to_owned(),
             options: method.to_map(),
         };
         Ok(Self { planned, target, method })
     }
-
-    fn describe(&self, text: &mut String) {
-        let PlannedSession { method, target, preset, .. } = &self.planned;
-        let (clock, privileges) = match &self.target {
-            TargetSpec::Emulated(_) => ("virtual", "none"),
-            TargetSpec::Directory(_) if self.method.mode == Mode::Trim => {
-                ("wall", "root, for fstrim")
-            }
-            TargetSpec::Directory(_) => ("wall", "to write in the directory"),
-        };
-        let time = self.method.estimate(ASSUMED_WRITE_RATE);
-        let _ = writeln!(text, "\n{method} ({preset}) on {target}");
-        if let TargetSpec::Emulated(spec) = &self.target {
-            let _ = writeln!(text, "  profile      {}", spec.profile().summary);
-            let _ = writeln!(text, "  provenance   {}", spec.profile().provenance);
-        }
-        let _ = writeln!(text, "  space        {} needed", self.method.needed());
-        let _ = writeln!(text, "  files        {} written before the load", self.method.written());
-        let _ = writeln!(text, "  load         about {} more", self.load_bytes());
-        let _ = writeln!(text, "  time         about {} of {clock} time", rough(time));
-        let _ = writeln!(text, "  destroys     nothing: works in what it makes itself");
-        let _ = writeln!(text, "  privileges   {privileges}");
-        if let TargetSpec::Directory(_) = &self.target {
-            let _ = writeln!(text, "  not checked  room, permission and discards: when it starts");
-        }
-    }
-
-    /// Bytes that the load writes.
-    fn load_bytes(&self) -> Bytes {
-        let method = &self.method;
-        let trials =
-            method.sizes.len() as u64 * u64::from(method.repetitions) + u64::from(method.placebos);
-        let loaded = (method.lead + method.window).times(trials);
-        let accesses = loaded.0 / method.gap.0;
-        let writes = accesses - method.read_share.of(accesses);
-        Bytes(writes * method.access.0 / (1 << 20) * (1 << 20))
-    }
 }
 
-/// A span to the second or the minute.
-fn rough(span: Nanos) -> String {
-    let seconds = span.0.div_ceil(1_000_000_000);
-    if seconds < 120 { format!("{seconds} s") } else { format!("{} min", seconds.div_ceil(60)) }
+fn consent(args: &RunArgs) -> Consent {
+    Consent { destroy: args.destroy.clone(), signatures: args.overwrite_signature.clone() }
 }
 
 fn preset(id: &str) -> Result<Preset, Failure> {
@@ -199,16 +179,39 @@ fn settings(
     Ok(set)
 }
 
-fn limits(texts: &[String]) -> Result<Vec<Limit>, Failure> {
-    let known = delete_stall::announced_figures();
-    let mut limits = Vec::new();
-    for text in texts {
+/// Limits that have a name, each for several.
+const NAMED_LIMITS: [(&str, &[&str]); 1] = [("hlk", trimbench_methods::trim_sweep::HLK)];
+
+/// `--limit`, each naming a figure that one of the sessions finds; and what the methods themselves
+/// demand.
+fn limits(texts: &[String], sessions: &[Session]) -> Result<(Vec<Limit>, Vec<Limit>), Failure> {
+    let known: Vec<(String, &str)> =
+        sessions.iter().flat_map(|session| session.method.announced_figures()).collect();
+    let read = |text: &str| -> Result<Limit, Failure> {
         let limit: Limit = text.parse().map_err(Failure::usage)?;
         limit.check(known.iter().map(|(id, _)| id.as_str())).map_err(Failure::usage)?;
         for (id, unit) in known.iter().filter(|(id, _)| limit.names(id)) {
             limit.check_unit(id, unit).map_err(Failure::usage)?;
         }
-        limits.push(limit);
+        Ok(limit)
+    };
+    let mut limits = Vec::new();
+    for text in texts {
+        match NAMED_LIMITS.iter().find(|(name, _)| name == text) {
+            Some((_, members)) => {
+                for member in *members {
+                    limits.push(read(member)?);
+                }
+            }
+            None => limits.push(read(text)?),
+        }
     }
-    Ok(limits)
+    let mut demands: Vec<Limit> = Vec::new();
+    for text in sessions.iter().flat_map(|session| session.method.built_in_limits()) {
+        let demand = read(&text)?;
+        if !demands.contains(&demand) {
+            demands.push(demand);
+        }
+    }
+    Ok((limits, demands))
 }

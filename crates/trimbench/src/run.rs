@@ -1,17 +1,20 @@
 //! Runs a plan: provisions each target, drives the method, keeps every step.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{Capabilities, Clock, Interrupt, Medium, Target, exit};
-use trimbench_methods::delete_stall::{self, DeviceSubject, DirectorySubject};
 use trimbench_methods::method::KeepFailed;
-use trimbench_methods::{Found, MethodError, Monitor, Stage};
+use trimbench_methods::{Context, Found, Method, MethodError, Monitor, Stage};
 use trimbench_results::{
     Outcome, Program, Provenance, RunRecord, SCHEMA, Session as SessionRecord, Step, TargetRecord,
 };
 use trimbench_ssd::MODEL_VERSION;
-use trimbench_target::{Description, TargetSpec, provision_directory};
+use trimbench_target::{
+    Description, EmulatedSpec, TargetSpec, provision_device, provision_directory,
+};
 
 use crate::args::OutputFormat;
 use crate::failure::Failure;
@@ -19,6 +22,12 @@ use crate::output::{data, error_line};
 use crate::plan::{Plan, Session};
 use crate::progress::Progress;
 use crate::store::Store;
+
+#[cfg(test)]
+mod tests;
+
+/// What a target is, as records have it.
+type Identity = BTreeMap<String, String>;
 
 /// What this program is, for the record.
 pub(crate) fn program() -> Program {
@@ -50,6 +59,7 @@ pub(crate) fn run(
     (store, format): (&Store, OutputFormat),
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
+    let before = record.clone();
     record.outcome = Outcome::Running;
     let mut result = Ok(());
     for (index, session) in plan.sessions.iter().enumerate() {
@@ -66,13 +76,61 @@ pub(crate) fn run(
             break;
         }
     }
+    if result.is_ok() && record.sessions.iter().all(|session| session.left_out.is_some()) {
+        let error = anyhow::anyhow!("no method fits: nothing was measured");
+        result = Err(Failure::target(error).with_hint("see above what each of them needs"));
+    }
     record.outcome = match &result {
         Ok(()) => Outcome::Complete,
         Err(failure) if failure.code == exit::INTERRUPTED => Outcome::Interrupted,
         Err(failure) => Outcome::Failed { message: failure.message() },
     };
+    if result.is_err() && record.sessions == before.sessions && !before.sessions.is_empty() {
+        // Nothing was begun: what the record says of its end is still so.
+        record.outcome = before.outcome;
+    }
     let saved = store.save(record).map_err(Failure::target);
     result.and(saved)
+}
+
+/// What follows a whole device wherever it is attached; a partition has them of its disk.
+const LASTING: [&str; 5] = ["serial", "wwid", "eui", "nguid", "uuid"];
+/// What the kernel may name anew at the next start.
+const GIVEN_NAMES: [&str; 4] = ["path", "device-name", "device-number", "by-id"];
+/// How the drive is purged, which is no part of what it is.
+const PURGED_BY: &str = "purged-by";
+
+/// Refuses a target that is not the one on which the session was begun, or is purged otherwise.
+///
+/// A device that has something lasting may have got other names from the kernel meanwhile.
+fn check_same(then: &Identity, now: &Identity) -> Result<(), Failure> {
+    let differs = |key: &str| then.get(key) != now.get(key);
+    let lasting = LASTING.iter().any(|key| then.contains_key(*key));
+    // A directory has the serial number of the disk that it is on.
+    let is_disk = then.contains_key("device-number") && !then.contains_key("partition-of");
+    let renamed = lasting && is_disk;
+    let is_free = |key: &str| renamed && GIVEN_NAMES.contains(&key);
+    let keys: BTreeSet<&str> = then.keys().chain(now.keys()).map(String::as_str).collect();
+    let mut changed: Vec<&str> =
+        keys.into_iter().filter(|key| differs(key) && !is_free(key)).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    if changed == [PURGED_BY] {
+        let means = |identity: &Identity| identity.get(PURGED_BY).cloned().unwrap_or_default();
+        let error = anyhow::anyhow!(
+            "the drive was purged by {} when the run was begun, and would be by {}",
+            means(then),
+            means(now)
+        );
+        return Err(Failure::usage(error).with_hint("give `--purge` as then, or begin anew"));
+    }
+    changed.retain(|key| *key != PURGED_BY);
+    let error = anyhow::anyhow!(
+        "the target is another one, or on another one, than when the run was begun: {} differs",
+        changed.join(", ")
+    );
+    Err(Failure::usage(error).with_hint("attach or mount the same one again, or begin anew"))
 }
 
 /// Keeps the steps of one session in the record.
@@ -92,6 +150,24 @@ impl Keeper<'_> {
         self.store.save(self.record).map_err(Failure::target)
     }
 
+    /// The same for a real target, whose earlier session is gone on with: the steps that are not
+    /// measured again.
+    fn place_real(
+        &mut self,
+        mut record: SessionRecord,
+        method: &Method,
+    ) -> Result<Vec<Step>, Failure> {
+        let earlier = self.record.sessions.get(self.index);
+        if let Some(session) = earlier {
+            check_same(&session.target.identity, &record.target.identity)?;
+        }
+        let done = earlier.map_or_else(Vec::new, |session| session.steps.clone());
+        let done = if method.resumes() { done } else { Vec::new() };
+        record.steps.clone_from(&done);
+        self.place(record)?;
+        Ok(done)
+    }
+
     fn session(&mut self) -> &mut SessionRecord {
         &mut self.record.sessions[self.index]
     }
@@ -101,6 +177,26 @@ impl Keeper<'_> {
             let event = serde_json::json!({ "event": kind, "session": self.index, kind: content });
             data(&format!("{event}\n"));
         }
+    }
+
+    /// Whether the method does not fit the target; the session is then ended with the reason. Where
+    /// the methods were named, that is an error instead.
+    fn leave_out(
+        &mut self,
+        plan: &Plan,
+        method: &Method,
+        capabilities: &Capabilities,
+    ) -> Result<bool, Failure> {
+        let Err(reason) = method.fits(capabilities) else { return Ok(false) };
+        if plan.named {
+            return Err(MethodError::Unfit { reason }.into());
+        }
+        error_line(&format!("{} is left out: {reason}", self.session().plan.method));
+        let session = self.session();
+        session.left_out = Some(reason);
+        session.finished = true;
+        self.store.save(self.record).map_err(Failure::target)?;
+        Ok(true)
     }
 
     /// Ends the session with what was found.
@@ -132,7 +228,11 @@ impl Monitor for Keeper<'_> {
     fn keep(&mut self, step: &Step) -> Result<(), KeepFailed> {
         self.session().steps.push(step.clone());
         self.event("step", step);
-        self.store.save(self.record).map_err(|error| KeepFailed(error.into()))
+        // An emulated session is run again from its start whatever was kept of it.
+        let emulated = self.session().target.clock == clock_name(Clock::Virtual);
+        let saved =
+            if emulated { self.store.save_soon(self.record) } else { self.store.save(self.record) };
+        saved.map_err(|error| KeepFailed(error.into()))
     }
 }
 
@@ -146,63 +246,106 @@ fn one_session(
         return Err(error.into());
     }
     let rng = Rng::new(plan.seed).split(&session.planned.method);
-    let title = format!("{} on {}", session.planned.method, session.planned.target);
-    let count = plan.sessions.len();
-    let index = keeper.index + 1;
-    let method = &session.method;
+    let mut title = format!("{} on {}", session.planned.method, session.planned.target);
+    if let TargetSpec::Emulated(spec) = &session.target {
+        let _ = write!(title, ", profile {:016x}", spec.profile_hash());
+    }
+    let clock = match &session.target {
+        TargetSpec::Emulated(_) => Clock::Virtual,
+        TargetSpec::Directory(_) | TargetSpec::Device(_) => Clock::Wall,
+    };
+    let place = (keeper.index + 1, plan.sessions.len());
+    keeper.progress = Some(Progress::begin(&title, place, clock));
     match &session.target {
-        TargetSpec::Emulated(spec) => {
-            let title = format!("{title}, profile {:016x}", spec.profile_hash());
-            keeper.progress = Some(Progress::begin(&title, (index, count), Clock::Virtual));
-            let mut drive = spec.provision(method.needed())?;
-            let capabilities = drive.target.capabilities().clone();
-            let record = session_record(session, &drive.description, &capabilities);
-            keeper.place(record)?;
-            let Medium::Device { logical_block, .. } = capabilities.medium else {
-                unreachable!("an emulated drive is a device");
-            };
-            let subject = DeviceSubject::new(method, logical_block, capabilities.discard_max);
-            let target = (&mut drive.target, subject);
-            let found = delete_stall::run(method, target, (&rng, interrupt), keeper, Vec::new())?;
-            keeper.finish(found, true)
-        }
+        TargetSpec::Emulated(spec) => on_emulated((plan, session, spec), keeper, (&rng, interrupt)),
         TargetSpec::Directory(path) => {
-            keeper.progress = Some(Progress::begin(&title, (index, count), Clock::Wall));
-            let mut directory = provision_directory(path, plan.seed)?;
-            if directory.cleaned > 0 {
-                error_line(&format!("removed what {} crashed run(s) had left", directory.cleaned));
-            }
-            let capabilities = directory.target.capabilities().clone();
-            let mut record = session_record(session, &directory.description, &capabilities);
-            record.environment_before = directory.environment;
-            let earlier = keeper.record.sessions.get(keeper.index);
-            if earlier.is_some_and(|session| session.target.identity != record.target.identity) {
-                let error = anyhow::anyhow!(
-                    "the directory is on another filesystem or device than when the run was begun"
-                );
-                return Err(Failure::usage(error)
-                    .with_hint("mount the same filesystem again, or begin anew"));
-            }
-            let done = earlier.map_or_else(Vec::new, |session| session.steps.clone());
-            record.steps.clone_from(&done);
-            keeper.place(record)?;
-            let subject = DirectorySubject::new(method, capabilities.drain.force);
-            let target = (&mut directory.target, subject);
-            let found = delete_stall::run(method, target, (&rng, interrupt), keeper, done);
-            // Closing cleans up, so it comes before any error is looked at.
-            let closed = directory.target.close().map_err(Failure::target);
-            let after = trimbench_linux::environment(path).unwrap_or_default();
-            keeper.session().environment_after = after;
-            match (found, closed) {
-                (Ok(found), closed) => keeper.finish(found, false).and(closed),
-                (Err(error), closed) => {
-                    if let Err(failure) = closed {
-                        failure.print();
-                    }
-                    Err(error.into())
-                }
-            }
+            in_directory((plan, session, path), keeper, (&rng, interrupt))
         }
+        TargetSpec::Device(path) => on_device((plan, session, path), keeper, (&rng, interrupt)),
+    }
+}
+
+fn on_emulated(
+    (plan, session, spec): (&Plan, &Session, &EmulatedSpec),
+    keeper: &mut Keeper<'_>,
+    (rng, interrupt): (&Rng, &Interrupt),
+) -> Result<(), Failure> {
+    let method = &session.method;
+    let mut drive = spec.provision(method.space())?;
+    let capabilities = drive.target.capabilities().clone();
+    keeper.place(session_record(session, &drive.description, &capabilities))?;
+    if keeper.leave_out(plan, method, &capabilities)? {
+        return Ok(());
+    }
+    let context = Context { rng, interrupt, monitor: keeper, done: Vec::new() };
+    let found = method.run_on_device(&mut drive.target, context)?;
+    keeper.finish(found, true)
+}
+
+fn in_directory(
+    (plan, session, path): (&Plan, &Session, &Path),
+    keeper: &mut Keeper<'_>,
+    (rng, interrupt): (&Rng, &Interrupt),
+) -> Result<(), Failure> {
+    let mut directory = provision_directory(path, plan.seed)?;
+    if directory.cleaned > 0 {
+        error_line(&format!("removed what {} crashed run(s) had left", directory.cleaned));
+    }
+    let capabilities = directory.target.capabilities().clone();
+    let mut record = session_record(session, &directory.description, &capabilities);
+    record.environment_before = directory.environment;
+    let done = keeper.place_real(record, &session.method)?;
+    let found = match keeper.leave_out(plan, &session.method, &capabilities) {
+        Ok(true) => return directory.target.close().map_err(Failure::target),
+        Err(failure) => Err(failure),
+        Ok(false) => {
+            let context = Context { rng, interrupt, monitor: keeper, done };
+            session.method.run_in_directory(&mut directory.target, context).map_err(Failure::from)
+        }
+    };
+    // Closing cleans up, so it comes before any error is looked at.
+    let closed = directory.target.close().map_err(Failure::target);
+    keeper.session().environment_after = trimbench_linux::environment(path).unwrap_or_default();
+    match (found, closed) {
+        (Ok(found), closed) => keeper.finish(found, false).and(closed),
+        (Err(error), closed) => {
+            if let Err(failure) = closed {
+                failure.print();
+            }
+            Err(error)
+        }
+    }
+}
+
+fn on_device(
+    (plan, session, path): (&Plan, &Session, &Path),
+    keeper: &mut Keeper<'_>,
+    (rng, interrupt): (&Rng, &Interrupt),
+) -> Result<(), Failure> {
+    let mut device = provision_device(path, &plan.consent, plan.purge, plan.seed)?;
+    let capabilities = device.target.capabilities().clone();
+    let mut record = session_record(session, &device.description, &capabilities);
+    record.environment_before.clone_from(&device.environment);
+    let done = keeper.place_real(record, &session.method)?;
+    if keeper.leave_out(plan, &session.method, &capabilities)? {
+        return Ok(());
+    }
+    let context = Context { rng, interrupt, monitor: keeper, done };
+    let found = session.method.run_on_device(&mut device.target, context);
+    keeper.session().environment_after = device.environment_now();
+    let found = found?;
+    // A file that was cut off or a disk that was exchanged may have taken every command.
+    device.still_same().map_err(|error| {
+        Failure::from(error).context("it changed while it was measured: do not use the steps")
+    })?;
+    keeper.finish(found, false)
+}
+
+/// A clock's name in records.
+fn clock_name(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Virtual => "virtual",
+        Clock::Wall => "wall",
     }
 }
 
@@ -212,15 +355,12 @@ fn session_record(
     capabilities: &Capabilities,
 ) -> SessionRecord {
     let caveats = description.caveats.iter().map(|caveat| caveat.id().to_owned());
-    let clock = match capabilities.clock {
-        Clock::Virtual => "virtual",
-        Clock::Wall => "wall",
-    };
+    let clock = clock_name(capabilities.clock);
     let debug = (cfg!(debug_assertions) && capabilities.clock == Clock::Wall)
         .then(|| trimbench_core::Caveat::DebugBuild.id().to_owned());
     SessionRecord {
         plan: session.planned.clone(),
-        method_version: delete_stall::INFO.version,
+        method_version: session.method.info().version,
         target: TargetRecord {
             name: description.name.clone(),
             kind: description.kind.to_owned(),
@@ -241,6 +381,7 @@ fn session_record(
         caveats: caveats.chain(debug).collect(),
         trace_hash: None,
         finished: false,
+        left_out: None,
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::Serialize;
 use trimbench_core::exit;
+use trimbench_linux::{Durability, atomic_write};
 use trimbench_results::{RecordError, RunRecord};
 
 use crate::failure::Failure;
@@ -108,10 +109,19 @@ impl Store {
         })
     }
 
-    /// Writes the record, whole or not at all.
+    /// Writes the record, whole or not at all, and on the disk when this returns.
     pub(crate) fn save(&self, record: &RunRecord) -> anyhow::Result<()> {
+        self.write(record, Durability::Durable)
+    }
+
+    /// The same without waiting for the disk: for steps that take less to measure again.
+    pub(crate) fn save_soon(&self, record: &RunRecord) -> anyhow::Result<()> {
+        self.write(record, Durability::Later)
+    }
+
+    fn write(&self, record: &RunRecord, durability: Durability) -> anyhow::Result<()> {
         let path = self.directory.join(RECORD);
-        trimbench_linux::atomic_write(&path, &record.to_json()).context("cannot keep the record")
+        atomic_write(&path, &record.to_json(), durability).context("cannot keep the record")
     }
 
     /// Writes what is true of this machine and this time.
@@ -119,6 +129,6 @@ impl Store {
         let path = self.directory.join(HOST);
         let mut bytes = serde_json::to_vec_pretty(host)?;
         bytes.push(b'\n');
-        trimbench_linux::atomic_write(&path, &bytes).context("cannot write the host's part")
+        atomic_write(&path, &bytes, Durability::Durable).context("cannot write the host's part")
     }
 }

@@ -80,7 +80,8 @@ fn run(context: &Context<'_>) -> Result<Measured> {
             measure(context, &program, parameters, &mut peer)?;
         }
         let (ours, peer) = (Some(ours), Some(peer));
-        cases.push(Case { name: parameters.name(), unit: "Mwrites/s", ours, peer });
+        let (name, unit) = (parameters.name(), "Mwrites/s");
+        cases.push(Case { name, unit, ours, peer, ..Case::default() });
     }
     Ok(Measured::Cases(cases))
 }

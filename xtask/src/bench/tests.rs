@@ -1,4 +1,4 @@
-use super::{BENCHES, Case, Side, Wish, append, lines, run, table};
+use super::{BENCHES, Bar, Case, Side, Wish, append, lines, run, table};
 use crate::Repository;
 
 fn side(values: &[f64]) -> Side {
@@ -6,7 +6,7 @@ fn side(values: &[f64]) -> Side {
 }
 
 fn case(ours: Option<Side>, peer: Option<Side>) -> Case {
-    Case { name: "4 GiB".to_owned(), unit: "Mwrites/s", ours, peer }
+    Case { name: "4 GiB".to_owned(), unit: "Mwrites/s", ours, peer, ..Case::default() }
 }
 
 #[test]
@@ -39,6 +39,19 @@ fn each_measured_side_is_a_row_and_a_line() {
     assert_eq!(lines.lines().count(), 3);
     assert_eq!((&first["median"], &first["ratio"]), (&2.0.into(), &0.25.into()));
     assert_eq!((&first["commit"], &first["command"]), (&"abc".into(), &"x 1".into()));
+}
+
+#[test]
+fn a_ratio_is_judged_by_its_bar_and_by_nothing_without() {
+    let mut judged = case(Some(side(&[2.0])), Some(side(&[2.0])));
+    assert_eq!(judged.holds(), None);
+    for (low, high, holds) in [(0.9, 1.1, true), (1.0, 1.0, true), (1.1, 1.2, false)] {
+        judged.bar = Some(Bar { low, high });
+        assert_eq!(judged.holds(), Some(holds), "{low} to {high}");
+    }
+    judged.interval = Some([0.5, 1.5]);
+    let table = table(&BENCHES[0], &[judged]);
+    assert!(table.contains("WA 2.5 95 % [0.500, 1.500], bar [1.1, 1.2] MISSED"), "{table}");
 }
 
 #[test]

@@ -70,6 +70,3 @@ fn discarded_share(step: &Step) -> Result<f64> {
     };
     Ok(of(&step.metrics, "discarded_bytes_window")? / of(&step.parameters, "size_bytes")?)
 }
-
-#[cfg(test)]
-mod planted;

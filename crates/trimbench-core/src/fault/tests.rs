@@ -67,7 +67,7 @@ fn completion_times(target: &mut Virtual<Faulty<Constant>>, count: usize) -> Vec
 }
 
 fn frozen(freeze: Nanos) -> Virtual<Faulty<Constant>> {
-    let plan = FaultPlan { freeze_on_discard: freeze, fail_from: None };
+    let plan = FaultPlan { freeze_on_discard: freeze, ..FaultPlan::default() };
     Virtual::new(Faulty::new(Constant::new(Nanos(100)), plan))
 }
 
@@ -133,4 +133,22 @@ fn a_device_breaks_at_its_instant_and_not_after_it() {
     let mut out = Vec::new();
     target.reap(Instant::NEVER, &mut out);
     assert_eq!(out[0].status, Status::Failed(Errno::EIO));
+}
+
+#[test]
+fn a_device_that_vanishes_says_so_whatever_it_said_before() {
+    let at = |nanos| Some(Instant::from_start(Nanos(nanos)));
+    let plan = FaultPlan { fail_from: at(150), vanish_from: at(250), ..FaultPlan::default() };
+    let mut target = Virtual::new(Faulty::new(Constant::new(Nanos(100)), plan));
+    let mut out = Vec::new();
+    for tag in 0..4 {
+        target.submit(Tag(tag), BlockCommand::Read(range())).unwrap();
+        target.reap(Instant::NEVER, &mut out);
+    }
+    let statuses: Vec<Status> = out.iter().map(|completion| completion.status).collect();
+    let failed = Status::Failed;
+    assert_eq!(
+        statuses,
+        [Status::Done, failed(Errno::EIO), failed(Errno::ENODEV), failed(Errno::ENODEV)]
+    );
 }

@@ -210,7 +210,7 @@ fn is_file_name(name: &str) -> bool {
 }
 
 /// 64 bits that no other process has.
-pub(super) fn random() -> Result<u64, Errno> {
+pub(crate) fn random() -> Result<u64, Errno> {
     let mut bytes = [0; 8];
     std::fs::File::open("/dev/urandom")
         .and_then(|mut file| file.read_exact(&mut bytes))

@@ -47,3 +47,12 @@ fn the_mount_of_proc_is_procfs_and_a_missing_path_is_an_error() {
     let error = mount_of(Path::new("/nowhere/at/all")).unwrap_err();
     assert!(error.to_string().contains("ENOENT"), "{error}");
 }
+
+#[test]
+fn all_mounts_begin_with_ours() {
+    let all = all_mounts().unwrap();
+    assert_eq!(all.mounts[0].process, None);
+    let own = mount_of(Path::new("/proc/self")).unwrap();
+    assert!(all.mounts.iter().any(|seen| seen.mount == own && seen.process.is_none()));
+    assert!(processes().contains(&std::process::id()));
+}

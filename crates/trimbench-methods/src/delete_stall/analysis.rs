@@ -64,7 +64,7 @@ pub fn analyse(
         step.measure("delay_request_s", delay);
         step.measure("equivalent_stop_s", (2.0 * delay.max(0.0) / rate).sqrt());
     }
-    let trials: Vec<Trial> = steps.iter().filter_map(|step| Trial::of(step, &baseline)).collect();
+    let trials: Vec<Trial> = steps.iter().filter_map(Trial::of).collect();
     let mut figures = Vec::new();
     let placebos: Vec<f64> = steps
         .iter()
@@ -132,11 +132,12 @@ const FIXED: &str = "stalls, whatever the size";
 const NOTICEABLE: f64 = 0.000_5;
 
 impl<'a> Trial<'a> {
-    fn of(step: &'a Step, baseline: &Baseline) -> Option<Self> {
+    /// What a deletion came to; `None` for a placebo.
+    fn of(step: &'a Step) -> Option<Self> {
         if step.kind == "placebo" {
             return None;
         }
-        let (stutter, delay) = sums(step, baseline);
+        let (stutter, delay) = (metric(step, "stutter_s"), metric(step, "delay_request_s"));
         Some(Self { step, gigabytes: step.parameters.get("label_bytes")? / 1e9, stutter, delay })
     }
 }

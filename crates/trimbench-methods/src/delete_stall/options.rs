@@ -196,6 +196,15 @@ impl DeleteStall {
         Bytes(self.span.0 + files * times)
     }
 
+    /// Bytes that the load writes.
+    pub fn load_written(&self) -> Bytes {
+        let trials =
+            self.sizes.len() as u64 * u64::from(self.repetitions) + u64::from(self.placebos);
+        let accesses = (self.lead + self.window).times(trials).0 / self.gap.0;
+        let writes = accesses - self.read_share.of(accesses);
+        Bytes(writes * self.access.0)
+    }
+
     /// How long a run takes on the target's clock, writing at `bytes_per_second`.
     pub fn estimate(&self, bytes_per_second: u64) -> Nanos {
         let trials =

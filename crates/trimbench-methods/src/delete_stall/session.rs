@@ -2,16 +2,14 @@
 //! and wait until its discards are over.
 
 use trimbench_core::rng::Rng;
-use trimbench_core::{
-    Bytes, Caveat, Instant, Interrupt, Medium, Nanos, Ppm, Statistics, Support, Target,
-};
+use trimbench_core::{Bytes, Caveat, Instant, Nanos, Ppm, Statistics, Target};
 use trimbench_results::Step;
 
 use super::options::{DeleteStall, Mode};
 use super::subject::{Groups, Subject};
 use super::window::Window;
 use crate::area::Area;
-use crate::method::{Found, MethodError, Monitor, Stage, is_virtual};
+use crate::method::{Context, Found, MethodError, Procedure, Stage, is_virtual};
 use crate::runner::{RunError, Runner, Several, Single};
 use crate::workload::{OpenLoop, RandomAccess, Script, SequentialWrite, SerialProbe};
 
@@ -104,20 +102,18 @@ impl Discards {
     }
 }
 
-/// Runs the method. `done` are the steps of an earlier run of the same plan that are not measured
-/// again; pass none for an emulated target, whose state depends on all that went before.
+/// Runs the method on a target and what it deletes there.
 pub fn run<T, S>(
     method: &DeleteStall,
     (target, subject): (&mut T, S),
-    (rng, interrupt): (&Rng, &Interrupt),
-    monitor: &mut dyn Monitor,
-    done: Vec<Step>,
+    context: Context<'_>,
 ) -> Result<Found, MethodError>
 where
     S: Subject,
     T: Target<Command = S::Command>,
 {
-    check_room(method, target)?;
+    let Context { rng, interrupt, monitor, done } = context;
+    method.fits(target.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
     let plan = Plan::new(method, rng);
     let drain = target.capabilities().drain;
     let window = method.window.max(drain.latest_start + drain.quiet);
@@ -169,30 +165,6 @@ where
     steps.sort_by_key(place);
     let (figures, caveats) = super::analyse(method, &mut steps, &mut rng.split("bootstrap"));
     Ok(Found { steps, figures, caveats, trace_hash })
-}
-
-fn check_room<T: Target>(method: &DeleteStall, target: &T) -> Result<(), MethodError> {
-    let needed = method.needed();
-    let (available, advice) = match target.capabilities().medium {
-        Medium::Device { capacity, .. } => (capacity, "give a larger `--capacity`"),
-        Medium::Directory { available, .. } => {
-            (available, "free some space (a reserve of the filesystem is never used)")
-        }
-    };
-    if needed > available {
-        let reason = format!(
-            "it needs {needed} and there are {available}; {advice}, or use smaller `sizes` and \
-             `span`"
-        );
-        return Err(MethodError::Unfit { reason });
-    }
-    if target.capabilities().discard == Support::None && method.mode != Mode::Trim {
-        let reason = "deletions send no discards here: the filesystem is not mounted with \
-                      `discard`, or the device takes none; mount it with `-o discard`, or use \
-                      `--set mode=trim`";
-        return Err(MethodError::Unfit { reason: reason.to_owned() });
-    }
-    Ok(())
 }
 
 impl<T, S> Session<'_, T, S>

@@ -1,7 +1,7 @@
 //! What is deleted: an extent of a device, or a file in a directory.
 
 use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, FileCommand, FileId, ForceDiscards, Operation,
+    BlockCommand, BlockSize, Bytes, Data, FileCommand, FileId, ForceDiscards, Operation,
 };
 
 use super::options::{DeleteStall, Mode};
@@ -72,7 +72,12 @@ impl Subject for DeviceSubject {
     }
 
     fn load_area(&self) -> DeviceArea {
-        DeviceArea { start: Bytes(0), length: self.span, logical_block: self.logical_block }
+        DeviceArea {
+            start: Bytes(0),
+            length: self.span,
+            logical_block: self.logical_block,
+            data: Data::Random,
+        }
     }
 
     fn make(&self, _: u32) -> Groups<BlockCommand> {
@@ -80,7 +85,12 @@ impl Subject for DeviceSubject {
     }
 
     fn victim_area(&self, _: u32, size: Bytes) -> DeviceArea {
-        DeviceArea { start: self.span, length: size, logical_block: self.logical_block }
+        DeviceArea {
+            start: self.span,
+            length: size,
+            logical_block: self.logical_block,
+            data: Data::Random,
+        }
     }
 
     fn settle(&self, _: u32) -> Groups<BlockCommand> {

@@ -41,3 +41,11 @@ fn values_out_of_range_or_without_unit_are_errors() {
         values.sizes("sizes", Bytes::mib(1), Bytes::gib(1)).unwrap_err();
     }
 }
+
+#[test]
+fn lists_hold_any_quantity_and_texts_are_as_set() {
+    let values = resolve(0, &[("sizes", "0,25%"), ("window", " until-then ")]).unwrap();
+    assert_eq!(values.list("sizes", Ppm(0), Ppm::ONE), Ok(vec![Ppm(0), Ppm(250_000)]));
+    values.list("sizes", Ppm(0), Ppm(200_000)).unwrap_err();
+    assert_eq!(values.text("window"), "until-then");
+}

@@ -1,7 +1,7 @@
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockCommand, BlockSize, Blocks, Bytes, Capabilities, Clock, DrainRule, Lba, LbaRange, Medium,
-    Model, Ppm, Statistics, Support, Virtual,
+    BlockCommand, BlockSize, Blocks, Bytes, Capabilities, Clock, Data, DrainRule, Lba, LbaRange,
+    Medium, Model, Ppm, Statistics, Support, Virtual,
 };
 
 use super::*;
@@ -40,7 +40,9 @@ impl Model for Toy {
         let end = now + self.read;
         match command {
             BlockCommand::Read(_) => self.queue.push((end, tag, Status::Done)),
-            BlockCommand::Write(_) => self.queue.push((end, tag, Status::Failed(Errno::ENOSPC))),
+            BlockCommand::Write { .. } => {
+                self.queue.push((end, tag, Status::Failed(Errno::ENOSPC)));
+            }
             BlockCommand::Discard(_) => self.queue.push((Instant::NEVER, tag, Status::Done)),
             BlockCommand::Flush => return Err(Rejected::Unsupported { operation: "flush" }),
         }
@@ -122,9 +124,20 @@ fn a_hanging_device_is_left_at_the_deadline() {
 fn a_preparation_fails_with_the_command_and_its_error() {
     let mut target = Toy::target();
     let mut runner = Runner::new(Interrupt::default());
-    let error = runner.prepare(&mut target, &mut script(vec![BlockCommand::Write(range())]));
+    let error = runner.prepare(&mut target, &mut script(vec![BlockCommand::write(range())]));
     let message = error.unwrap_err().to_string();
     assert_eq!(message, "write failed: ENOSPC (no space left on device)");
+}
+
+#[test]
+fn a_preparation_issues_nothing_after_a_failure() {
+    let mut target = Toy::target();
+    let mut runner = Runner::new(Interrupt::default());
+    let writes: Vec<Vec<BlockCommand>> =
+        (0..1_000).map(|_| vec![BlockCommand::write(range())]).collect();
+    let mut script = Single(Script::new(Instant::START, writes));
+    assert!(runner.prepare(&mut target, &mut script).is_err());
+    assert_eq!((target.now(), runner.outstanding()), (at(10), 0));
 }
 
 #[test]
@@ -168,6 +181,7 @@ fn response_time_counts_from_the_intended_start() {
         start: Bytes(0),
         length: Bytes::mib(1),
         logical_block: BlockSize::SECTOR,
+        data: Data::Random,
     };
     let access = RandomAccess::new(area, Bytes(4_096), Ppm::ONE, Rng::new(1));
     let gap = Nanos::from_micros(20);

@@ -1,10 +1,15 @@
-use trimbench_core::{BlockCommand, BlockSize};
+use trimbench_core::{BlockCommand, BlockSize, Data};
 
 use super::*;
 use crate::area::DeviceArea;
 
 fn area() -> DeviceArea {
-    DeviceArea { start: Bytes::mib(1), length: Bytes::mib(1), logical_block: BlockSize::SECTOR }
+    DeviceArea {
+        start: Bytes::mib(1),
+        length: Bytes::mib(1),
+        logical_block: BlockSize::SECTOR,
+        data: Data::Random,
+    }
 }
 
 fn access(read_share: Ppm) -> RandomAccess<DeviceArea> {
@@ -29,7 +34,7 @@ fn random_accesses_stay_within_the_area_and_keep_the_read_share() {
     for _ in 0..4_000 {
         let (range, read) = match access.draw() {
             BlockCommand::Read(range) => (range, true),
-            BlockCommand::Write(range) => (range, false),
+            BlockCommand::Write { range, .. } => (range, false),
             other => panic!("{other:?} is no access"),
         };
         assert!(range.start().0 >= 2_048 && range.end().0 <= 4_096 && range.start().0 % 8 == 0);
@@ -116,7 +121,7 @@ fn a_sequential_write_covers_the_area_once_with_a_shorter_last_piece() {
     let area = DeviceArea { length, ..area() };
     let mut fill = SequentialWrite::new(area, Bytes(4 * 4_096), 8);
     let mut covered = Vec::new();
-    while let Next::Issue { command: BlockCommand::Write(range), .. } = fill.next(at(0)) {
+    while let Next::Issue { command: BlockCommand::Write { range, .. }, .. } = fill.next(at(0)) {
         covered.push((range.start().0 - 2_048, range.length().0));
     }
     assert_eq!(covered, [(0, 32), (32, 32), (64, 16)]);
@@ -142,4 +147,71 @@ fn the_first_poisson_arrival_is_as_random_as_the_others() {
     let gap = Nanos::from_micros(10);
     let mut load = OpenLoop::new(access(Ppm::ONE), Arrivals::Poisson, gap, times);
     assert!(matches!(load.next(at(0)), Next::NotBefore(first) if first > at(0)));
+}
+
+#[test]
+fn a_lasting_loop_ends_when_both_its_count_and_its_time_are_over() {
+    let read = BlockCommand::Read(area().range(Bytes(0), Bytes(4_096)));
+    let issued = |count, until, step| {
+        let mut load = ClosedLoop::lasting(access(Ppm::ONE), 1, (count, at(until)));
+        let mut now = 0;
+        let mut issued = 0;
+        while let Next::Issue { .. } = load.next(at(now)) {
+            assert_eq!(intended(load.next(at(now))), None, "one is outstanding");
+            issued += 1;
+            now += step;
+            load.completed(&read, at(now));
+        }
+        (issued, now)
+    };
+    assert_eq!(issued(3, 100, 10), (10, 100), "the time is the longer");
+    assert_eq!(issued(30, 100, 10), (30, 300), "the count is the longer");
+    assert_eq!(issued(0, 100, 30), (4, 120), "started before the time");
+}
+
+/// Issues what is due at `now`.
+fn due(list: &mut InOrder<u32>, now: Instant) -> Vec<u32> {
+    let mut issued = Vec::new();
+    while let Next::Issue { intended, command } = list.next(now) {
+        assert_eq!(intended, now);
+        issued.push(command);
+    }
+    issued
+}
+
+#[test]
+fn a_list_is_issued_in_order_as_deep_as_asked_for() {
+    let mut list = InOrder::new(vec![1, 2, 3], 2);
+    assert_eq!(due(&mut list, at(0)), [1, 2]);
+    assert_eq!(list.next(at(5)), Next::Await);
+    list.completed(&1, at(7));
+    assert_eq!(due(&mut list, at(7)), [3]);
+    assert_eq!(list.next(at(7)), Next::Done);
+    assert!(!list.is_over(at(7)), "two are outstanding");
+    list.completed(&2, at(9));
+    list.completed(&3, at(9));
+    assert!(list.is_over(at(9)));
+}
+
+#[test]
+fn a_paced_list_keeps_its_distance_and_does_not_catch_up() {
+    let mut list = InOrder::new(vec![1, 2, 3, 4], 1).paced(at(10), Nanos::from_micros(100));
+    assert_eq!(list.next(at(0)), Next::NotBefore(at(10)));
+    assert_eq!(due(&mut list, at(10)), [1]);
+    list.completed(&1, at(20));
+    assert_eq!(list.next(at(20)), Next::NotBefore(at(110)));
+    assert_eq!(due(&mut list, at(110)), [2]);
+    list.completed(&2, at(500));
+    assert_eq!(due(&mut list, at(500)), [3], "late, and at once");
+    list.completed(&3, at(510));
+    assert_eq!(list.next(at(510)), Next::NotBefore(at(600)));
+}
+
+#[test]
+fn a_list_issues_nothing_from_its_end_on() {
+    let mut list = InOrder::new(vec![1, 2], 1).until(at(50));
+    assert_eq!(due(&mut list, at(49)), [1]);
+    list.completed(&1, at(50));
+    assert_eq!(list.next(at(50)), Next::Done);
+    assert!(list.is_over(at(50)) && !list.is_over(at(49)));
 }

@@ -55,11 +55,20 @@ pub(super) fn pictures(record: &RunRecord, group: &Group, style: Style) -> Vec<S
 
 /// One line for each target, and the state once if all were in the same.
 pub(super) fn targets(record: &RunRecord, style: Style) -> Vec<String> {
-    let sessions = &record.sessions;
+    let mut sessions: Vec<&Session> = Vec::new();
+    for session in &record.sessions {
+        let same = |known: &&Session| {
+            known.plan.target == session.plan.target
+                && label(record, known) == label(record, session)
+        };
+        if !sessions.iter().any(same) {
+            sessions.push(session);
+        }
+    }
     let [first, ..] = sessions.as_slice() else { return Vec::new() };
     let common = sessions.iter().all(|session| session.state == first.state);
     let name = |session: &Session| style.cut_middle(&label(record, session), style.columns() / 3);
-    let names: Vec<String> = sessions.iter().map(name).collect();
+    let names: Vec<String> = sessions.iter().copied().map(name).collect();
     let indent = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) + GAP;
     let mut lines = vec![String::new(), style.heading("Targets")];
     for (session, name) in sessions.iter().zip(&names) {

@@ -126,6 +126,24 @@ fn a_summary_tells_sessions_on_one_target_apart() {
 }
 
 #[test]
+fn a_method_that_was_left_out_is_named_with_the_reason_and_its_target_is_listed_once() {
+    let mut record = four_drives();
+    let mut left_out = record.sessions[0].clone();
+    left_out.plan.method = "recovery".to_owned();
+    left_out.figures.clear();
+    left_out.left_out = Some("the device takes no discards".to_owned());
+    record.plan.push(left_out.plan.clone());
+    record.sessions.push(left_out);
+    let line = "left out     recovery on sim:";
+    for text in [summary(&record, PLAIN), full(&record, PLAIN)] {
+        assert!(text.contains(line) && text.contains("takes no discards"), "{text}");
+    }
+    let text = summary(&record, PLAIN);
+    let targets = &text[position(&text, "Targets")..position(&text, "Caveats")];
+    assert_eq!(targets.matches("emulated, ").count(), 4, "{targets}");
+}
+
+#[test]
 fn a_summary_cuts_what_is_long_and_keeps_both_ends_of_names() {
     let mut record = four_drives();
     for (session, disk) in record.sessions.iter_mut().zip(["first", "second"]) {

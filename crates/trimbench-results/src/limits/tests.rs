@@ -32,6 +32,7 @@ fn session(figures: Vec<Figure>) -> Session {
         caveats: Vec::new(),
         trace_hash: None,
         finished: true,
+        left_out: None,
     }
 }
 
@@ -54,7 +55,7 @@ fn record(sessions: Vec<Session>) -> RunRecord {
 /// Judges one figure by one limit.
 fn holds(limit: &str, value: f64, unit: &str) -> Result<bool, LimitError> {
     let record = record(vec![session(vec![figure("response-p99.9", value, unit)])]);
-    Ok(evaluate(&record, &[limit.parse()?])?[0].holds)
+    Ok(evaluate(&record, &[limit.parse()?], |_, _| true)?[0].holds)
 }
 
 #[test]
@@ -131,15 +132,15 @@ fn a_missing_figure_fails_its_limit() {
     let with = session(vec![figure("stutter", 0.1, "s/GB")]);
     let record_with_gap = record(vec![with, session(Vec::new())]);
     let limit: Limit = "stutter=1s/GB".parse().unwrap();
-    let outcomes = evaluate(&record_with_gap, std::slice::from_ref(&limit)).unwrap();
+    let outcomes = evaluate(&record_with_gap, std::slice::from_ref(&limit), |_, _| true).unwrap();
     assert_eq!(outcomes.len(), 2);
     assert!(outcomes[0].holds && !outcomes[1].holds);
     assert_eq!((outcomes[1].session, outcomes[1].value), (1, None));
 
     // A percentile from too few samples is missing, not misspelt; so is all of an empty run.
     let percentile: Limit = "p99.99=1s".parse().unwrap();
-    assert!(!evaluate(&record_with_gap, &[percentile]).unwrap()[0].holds);
-    assert!(!evaluate(&record(vec![session(Vec::new())]), &[limit]).unwrap()[0].holds);
+    assert!(!evaluate(&record_with_gap, &[percentile], |_, _| true).unwrap()[0].holds);
+    assert!(!evaluate(&record(vec![session(Vec::new())]), &[limit], |_, _| true).unwrap()[0].holds);
 }
 
 #[test]
@@ -147,7 +148,7 @@ fn a_value_that_is_no_number_does_not_hold() {
     let mut figure = figure("stutter", 0.0, "s/GB");
     figure.value = f64::NAN;
     let record = record(vec![session(vec![figure])]);
-    let outcomes = evaluate(&record, &["stutter=1s/GB".parse().unwrap()]).unwrap();
+    let outcomes = evaluate(&record, &["stutter=1s/GB".parse().unwrap()], |_, _| true).unwrap();
     assert!(!outcomes[0].holds);
 }
 
@@ -156,12 +157,12 @@ fn an_invalid_figure_or_session_fails_its_limit() {
     let limits = ["stutter=1s/GB".parse().unwrap()];
     let mut session = session(vec![figure("stutter", 0.1, "s/GB")]);
     session.caveats.push(Caveat::Emulated.id().to_owned());
-    assert!(evaluate(&record(vec![session.clone()]), &limits).unwrap()[0].holds);
+    assert!(evaluate(&record(vec![session.clone()]), &limits, |_, _| true).unwrap()[0].holds);
     let mut spoiled = session.clone();
     spoiled.figures[0].caveat(Caveat::DiscardsIncomplete);
-    assert!(!evaluate(&record(vec![spoiled]), &limits).unwrap()[0].holds);
+    assert!(!evaluate(&record(vec![spoiled]), &limits, |_, _| true).unwrap()[0].holds);
     session.caveats.push(Caveat::WindowTooShort.id().to_owned());
-    assert!(!evaluate(&record(vec![session]), &limits).unwrap()[0].holds);
+    assert!(!evaluate(&record(vec![session]), &limits, |_, _| true).unwrap()[0].holds);
 }
 
 #[test]
@@ -173,7 +174,8 @@ fn the_worst_of_the_named_figures_decides() {
         figure("probe-p99.9", 99.0, "ms"),
     ];
     let outcomes =
-        evaluate(&record(vec![session(figures)]), &["p99=5ms".parse().unwrap()]).unwrap();
+        evaluate(&record(vec![session(figures)]), &["p99=5ms".parse().unwrap()], |_, _| true)
+            .unwrap();
     assert_eq!(outcomes[0].figure.as_deref(), Some("load-p99"));
     assert_eq!(outcomes[0].value, Some(9.0));
     assert!(!outcomes[0].holds);
@@ -183,7 +185,9 @@ fn the_worst_of_the_named_figures_decides() {
 fn an_unknown_figure_comes_with_the_nearest_known_one() {
     let record =
         record(vec![session(vec![figure("stutter", 0.1, "s/GB"), figure("overdue", 0.1, "s/GB")])]);
-    let unknown = |text: &str| evaluate(&record, &[text.parse().unwrap()]).unwrap_err().to_string();
+    let unknown = |text: &str| {
+        evaluate(&record, &[text.parse().unwrap()], |_, _| true).unwrap_err().to_string()
+    };
     assert_eq!(unknown("stuter=1s/GB"), "no figure is called `stuter`; did you mean `stutter`?");
     assert_eq!(unknown("zzz=1s/GB"), "no figure is called `zzz`");
     // Part of a word is no name.

@@ -20,7 +20,7 @@ enum Quantity {
     Waiting,
 }
 
-const UNITS: [(&str, Quantity, f64); 26] = [
+const UNITS: [(&str, Quantity, f64); 27] = [
     ("", Quantity::Number, 1.0),
     ("1", Quantity::Number, 1.0),
     ("%", Quantity::Number, 1e-2),
@@ -37,6 +37,7 @@ const UNITS: [(&str, Quantity, f64); 26] = [
     ("commands", Quantity::Number, 1.0),
     ("extents", Quantity::Number, 1.0),
     ("discards", Quantity::Number, 1.0),
+    ("blocks", Quantity::Number, 1.0),
     ("B", Quantity::Size, 1.0),
     ("KB", Quantity::Size, 1e3),
     ("MB", Quantity::Size, 1e6),

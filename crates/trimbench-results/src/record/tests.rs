@@ -41,6 +41,7 @@ fn record() -> RunRecord {
         caveats: vec![text("emulated")],
         trace_hash: Some(text("00ff")),
         finished: true,
+        left_out: None,
     };
     RunRecord {
         schema: SCHEMA,

@@ -196,3 +196,13 @@ fn too_few_points_have_no_line() {
     assert_eq!(theil_sen(&[(1.0, 2.0)]), None);
     assert_eq!(theil_sen(&[(1.0, 2.0), (1.0, 3.0)]), None);
 }
+
+#[test]
+fn the_line_of_least_squares_is_the_textbook_one() {
+    // Residuals 1, -2, 1 of y = 3 x + 5 at x = 10, 11, 12 are at right angles to 1 and x.
+    let line = least_squares(&[(10.0, 36.0), (11.0, 36.0), (12.0, 42.0)]).unwrap();
+    assert!((line.slope - 3.0).abs() < 1e-12 && (line.intercept - 5.0).abs() < 1e-9);
+    assert_eq!(least_squares(&[]), None);
+    assert_eq!(least_squares(&[(1.0, 2.0), (1.0, 3.0)]), None, "one x");
+    assert_eq!(least_squares(&[(1.0, f64::NAN), (2.0, 3.0)]), None);
+}

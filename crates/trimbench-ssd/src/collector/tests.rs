@@ -25,6 +25,7 @@ fn nearly_full() -> (Collector, Mapping, Nand) {
 fn debt(collector: &Collector) -> Vec<(char, u32, u32)> {
     let text = |owed: &Owed| match *owed {
         Owed::Read { die, units } => ('r', die, units),
+        Owed::CacheRead { die, units } => ('c', die, units),
         Owed::Program { die } => ('p', die, 0),
         Owed::Erase { die } => ('e', die, 0),
     };
@@ -42,7 +43,7 @@ fn a_collection_owes_its_reads_its_full_programs_and_an_erase_of_every_die() {
     let second = [('r', 0, 16), ('r', 1, 4), ('p', 0, 0), ('e', 0, 0), ('e', 1, 0)];
     assert_eq!(debt(&collector), [first, second].concat());
     assert_eq!((counters.moved_units, counters.erased_superblocks), (24, 2));
-    mapping.check(&[collector.written_end()]);
+    mapping.check(&[collector.write_point()]);
 }
 
 #[test]

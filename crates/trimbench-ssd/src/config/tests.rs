@@ -1,4 +1,5 @@
 use super::*;
+use crate::ssd::tests::slc_cache::cache;
 use crate::ssd::tests::{plain, trim};
 
 fn refused(config: &SsdConfig) -> String {
@@ -33,6 +34,65 @@ fn every_value_out_of_range_is_named() {
         assert!(error.contains(name), "no `{name}` in: {error}");
     }
     plain().check().unwrap();
+}
+
+#[test]
+fn values_of_the_cache_of_compression_and_of_the_granularity_are_named_too() {
+    let fixed = cache(SlcMode::Fixed, WhenFull::Direct);
+    let dynamic = cache(SlcMode::Dynamic, WhenFull::Direct);
+    let cached = |slc_cache| SsdConfig { slc_cache: Some(slc_cache), ..plain() };
+    let floor =
+        |floor| SsdConfig { compression: Some(CompressionConfig { floor: Ppm(floor) }), ..plain() };
+    let trimmed = |granularity, alignment| SsdConfig {
+        trim: TrimConfig {
+            granularity: Bytes(granularity),
+            alignment: Bytes(alignment),
+            ..trim(TrimMode::Queued)
+        },
+        ..plain()
+    };
+    let in_place = SsdConfig { media: Media::InPlace, trim: trim(TrimMode::None), ..cached(fixed) };
+    for (wrong, name) in [
+        (cached(SlcCacheConfig { bits_per_cell: 1, ..fixed }), "slc_cache.bits_per_cell"),
+        (cached(SlcCacheConfig { bits_per_cell: 5, ..dynamic }), "geometry.superblock"),
+        (cached(SlcCacheConfig { size: Ppm(0), ..fixed }), "slc_cache.size"),
+        (cached(SlcCacheConfig { size: Ppm(250_001), ..dynamic }), "slc_cache.size"),
+        (cached(SlcCacheConfig { minimum: Ppm(25_001), ..dynamic }), "slc_cache.minimum"),
+        (cached(SlcCacheConfig { minimum: Ppm(1), ..fixed }), "slc_cache.minimum"),
+        (
+            cached(SlcCacheConfig { fold_idle_after: Nanos::from_secs(3_601), ..fixed }),
+            "slc_cache.fold_idle_after",
+        ),
+        (floor(145_000), "compression.floor"),
+        (floor(90_000), "compression.floor"),
+        (SsdConfig { slc_cache: Some(fixed), ..floor(140_000) }, "compression"),
+        (in_place, "drive.media"),
+        (trimmed(0, 0), "trim.granularity"),
+        (trimmed(6_144, 0), "trim.granularity"),
+        (trimmed(64 << 20, 0), "trim.granularity"),
+        (trimmed(65_536, 65_536), "trim.alignment"),
+        (trimmed(65_536, 512), "trim.alignment"),
+    ] {
+        let error = refused(&wrong);
+        assert!(error.contains(name), "no `{name}` in: {error}");
+    }
+    for right in [cached(fixed), cached(dynamic), floor(140_000), trimmed(65_536, 61_440)] {
+        right.check().unwrap();
+    }
+}
+
+#[test]
+fn a_cache_is_so_many_superblocks() {
+    let sizes = |slc_cache: SlcCacheConfig| {
+        let config = SsdConfig { slc_cache: Some(slc_cache), ..plain() };
+        (config.superblocks(), config.cache_superblocks(), slc_cache.bytes(&config))
+    };
+    // 16,384 units: 10 % are 26 superblocks of 64, beside one more for the second open one.
+    let fixed = SlcCacheConfig { size: Ppm(100_000), ..cache(SlcMode::Fixed, WhenFull::Direct) };
+    assert_eq!(sizes(fixed), (286, 26, Bytes(26 * 262_144)));
+    // Or 103 with one of four program operations, taken from what there is.
+    let dynamic = SlcCacheConfig { mode: SlcMode::Dynamic, ..fixed };
+    assert_eq!(sizes(dynamic), (286, 0, Bytes(103 * 65_536)));
 }
 
 #[test]

@@ -37,3 +37,62 @@ fn a_value_says_exactly_once_where_it_comes_from() {
     let twice = good.replacen("assumed = ", "fitted = \"x\", assumed = ", 1);
     assert!(matches!(Profile::parse(&twice), Err(ProfileError::Source { .. })));
 }
+
+#[test]
+fn reads_after_trim_are_as_the_profile_says_and_may_be_left_out() {
+    use trimbench_core::TrimPromise;
+
+    let good = BUILT_IN[0].text;
+    let contents = |text: &str| Profile::parse(text).unwrap().config.contents;
+    let own = ContentsConfig { reads: TrimmedReads::Zeroes, promise: TrimPromise::Zeroes };
+    assert_eq!(contents(good), own);
+    for (name, promise) in [
+        ("unknown", TrimPromise::Unknown),
+        ("nothing", TrimPromise::Nothing),
+        ("deterministic", TrimPromise::Deterministic),
+        ("ones", TrimPromise::Ones),
+    ] {
+        let text = good
+            .replace("promise = { value = \"zeroes\"", &format!("promise = {{ value = \"{name}\""));
+        assert_eq!(contents(&text), ContentsConfig { promise, ..own });
+    }
+    for (name, reads) in [("old-data", TrimmedReads::OldData), ("unstable", TrimmedReads::Unstable)]
+    {
+        let text =
+            good.replace("reads = { value = \"zeroes\"", &format!("reads = {{ value = \"{name}\""));
+        assert_eq!(contents(&text), ContentsConfig { reads, ..own });
+    }
+    let without: String = good
+        .lines()
+        .filter(|line| !line.starts_with("reads =") && !line.starts_with("promise ="))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    assert_eq!(contents(&without), ContentsConfig::default());
+}
+
+#[test]
+fn tables_that_may_be_left_out_are_off_or_what_they_say() {
+    let plain = Profile::parse(BUILT_IN[0].text).unwrap().config;
+    assert_eq!((plain.slc_cache, plain.compression), (None, None));
+    assert_eq!((plain.trim.granularity, plain.trim.alignment), (Bytes(4_096), Bytes(0)));
+    let qlc = Profile::built_in("generic-nvme-qlc").unwrap().config;
+    let cache = qlc.slc_cache.unwrap();
+    assert_eq!((cache.mode, cache.when_full), (SlcMode::Dynamic, WhenFull::Direct));
+    assert_eq!((cache.size, cache.minimum, cache.bits_per_cell), (Ppm(140_000), Ppm(12_000), 4));
+    assert_eq!((cache.program, cache.read), (Nanos::from_micros(250), Nanos::from_micros(30)));
+    let compressing = Profile::built_in("generic-sata-compressing").unwrap().config;
+    assert_eq!(compressing.compression, Some(CompressionConfig { floor: Ppm(140_000) }));
+    // Without a time of its own, the cache is read as the rest.
+    let text = Profile::built_in("generic-nvme-qlc").map(|_| BUILT_IN[5].text).unwrap();
+    let without = text.replacen("read = { value = \"30us\"", "# read = { value = \"30us\"", 1);
+    let cache = Profile::parse(&without).unwrap().config.slc_cache.unwrap();
+    assert_eq!(cache.read, qlc.nand.read);
+    let granular = BUILT_IN[0].text.replacen(
+        "[collector]",
+        "granularity = { value = \"64KiB\", assumed = \"x\" }\n\
+         alignment = { value = \"8KiB\", assumed = \"x\" }\n\n[collector]",
+        1,
+    );
+    let trim = Profile::parse(&granular).unwrap().config.trim;
+    assert_eq!((trim.granularity, trim.alignment), (Bytes(65_536), Bytes(8_192)));
+}

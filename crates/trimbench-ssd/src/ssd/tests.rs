@@ -1,10 +1,15 @@
 use trimbench_core::{Blocks, Lba, Ppm, Target, Virtual};
 
 use super::*;
-use crate::config::{CollectorConfig, Geometry, HostInterface, NandTiming, TrimConfig};
+use crate::config::{
+    CollectorConfig, ContentsConfig, Geometry, HostInterface, NandTiming, TrimConfig,
+};
 
+mod compression;
 mod physics;
+mod profiles;
 mod properties;
+pub(crate) mod slc_cache;
 
 /// A small drive whose numbers are easy to add up: one channel, one die, 64 KiB programs.
 pub(crate) fn plain() -> SsdConfig {
@@ -40,6 +45,9 @@ pub(crate) fn plain() -> SsdConfig {
             idle_free_target: Ppm(20_000),
             idle_valid_max: Ppm(500_000),
         },
+        contents: ContentsConfig::default(),
+        slc_cache: None,
+        compression: None,
     }
 }
 
@@ -52,6 +60,8 @@ pub(crate) fn trim(mode: TrimMode) -> TrimConfig {
         per_gib_unmapped: Nanos::ZERO,
         range_max: Bytes::mib(1),
         command_max: Bytes::mib(32),
+        granularity: Bytes(UNIT_BYTES),
+        alignment: Bytes(0),
         background_share: Ppm(250_000),
         background_slice: Nanos::from_millis(1),
     }
@@ -87,6 +97,14 @@ fn drive(config: SsdConfig) -> Virtual<Ssd> {
 }
 
 #[test]
+fn what_a_flush_pads_was_programmed_and_wears_the_drive() {
+    let mut target = drive(plain());
+    times(&mut target, &[BlockCommand::write(units(0, 1)), BlockCommand::Flush]);
+    let wear = trimbench_core::Drive::wear(target.model_mut()).unwrap();
+    assert_eq!((wear.host_written, wear.media_written), (Bytes(4_096), Bytes(65_536)));
+}
+
+#[test]
 fn a_read_pays_controller_die_channel_link_and_latency() {
     let mut target = drive(plain());
     target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
@@ -104,14 +122,14 @@ fn a_read_of_nothing_needs_no_flash() {
 #[test]
 fn a_read_finds_its_data_in_the_write_buffer() {
     let mut target = drive(plain());
-    times(&mut target, &[BlockCommand::Write(units(5, 1))]);
+    times(&mut target, &[BlockCommand::write(units(5, 1))]);
     assert_eq!(times(&mut target, &[BlockCommand::Read(units(5, 1))]), [38]);
 }
 
 #[test]
 fn a_write_is_acknowledged_by_the_buffer_and_durable_after_a_flush() {
     let mut target = drive(plain());
-    assert_eq!(times(&mut target, &[BlockCommand::Write(units(0, 1))]), [38]);
+    assert_eq!(times(&mut target, &[BlockCommand::write(units(0, 1))]), [38]);
     // 10 command + 65.536 channel + 600 program + 20 latency, the group padded to 16 units.
     assert_eq!(times(&mut target, &[BlockCommand::Flush]), [695]);
     let counters = target.model().counters();
@@ -121,7 +139,7 @@ fn a_write_is_acknowledged_by_the_buffer_and_durable_after_a_flush() {
 #[test]
 fn a_flush_is_free_with_power_loss_protection() {
     let mut target = drive(SsdConfig { power_loss_protection: true, ..plain() });
-    times(&mut target, &[BlockCommand::Write(units(0, 1))]);
+    times(&mut target, &[BlockCommand::write(units(0, 1))]);
     assert_eq!(times(&mut target, &[BlockCommand::Flush]), [30]);
 }
 
@@ -132,7 +150,7 @@ fn writes_wait_when_the_buffer_is_full() {
     // The second group waits for the program of the first: 10 + 131.072 + 65.536 + 600 = 806.6.
     let taken = times(
         &mut target,
-        &[BlockCommand::Write(units(0, 16)), BlockCommand::Write(units(16, 16))],
+        &[BlockCommand::write(units(0, 16)), BlockCommand::write(units(16, 16))],
     );
     assert_eq!(taken, [161, 826]);
 }
@@ -162,6 +180,33 @@ fn only_whole_units_are_freed() {
     let within = LbaRange::new(Lba(801), Blocks(6)).unwrap();
     times(&mut target, &[BlockCommand::Discard(within)]);
     assert_eq!(target.model().counters().discarded_mapped_units, 3);
+}
+
+#[test]
+fn only_whole_pieces_of_the_granularity_are_freed() {
+    let trim = TrimConfig {
+        granularity: Bytes(65_536),
+        alignment: Bytes(8_192),
+        ..trim(TrimMode::Queued)
+    };
+    let mut target = drive(SsdConfig { trim, ..plain() });
+    assert_eq!(target.capabilities().discard_granularity, Bytes(65_536));
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    let mut freed = |first, count| {
+        let before = target.model().counters();
+        let taken = times(&mut target, &[BlockCommand::Discard(units(first, count))])[0];
+        (target.model().counters().since(&before).discarded_mapped_units, taken)
+    };
+    // Pieces of 16 units begin at 2, 18, 34 and so on; 16 mapped units cost 16 us, one range 7.
+    assert_eq!(freed(0, 17), (0, 137));
+    assert_eq!(freed(2, 15), (0, 137));
+    assert_eq!(freed(1, 18), (16, 152));
+    assert_eq!(freed(33, 34), (32, 168));
+    // The last piece of the drive is cut off by its end.
+    assert_eq!(freed(16_384 - 30, 30), (16, 152));
+    for (unit, held) in [(1, true), (2, false), (17, false), (18, true), (33, true), (34, false)] {
+        assert_eq!(target.model_mut().flash.as_mut().unwrap().holds_data(unit), held, "{unit}");
+    }
 }
 
 #[test]
@@ -280,7 +325,7 @@ fn a_write_of_part_of_a_unit_reads_the_rest_of_it_first() {
     let mut target = drive(plain());
     target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
     let part =
-        |start, length| BlockCommand::Write(LbaRange::new(Lba(start), Blocks(length)).unwrap());
+        |start, length| BlockCommand::write(LbaRange::new(Lba(start), Blocks(length)).unwrap());
     // 10 command + 1.024 link + 50 die + 4.096 channel + 20 latency.
     assert_eq!(times(&mut target, &[part(801, 1)]), [85]);
     // Head and tail of two units, one after the other: 4.096 link and twice the die and channel.
@@ -321,7 +366,7 @@ fn a_slice_of_background_work_occupies_the_controller() {
 
 #[test]
 fn both_directions_of_a_full_duplex_link_work_at_once() {
-    let both = [BlockCommand::Write(units(0, 16)), BlockCommand::Read(units(1_000, 16))];
+    let both = [BlockCommand::write(units(0, 16)), BlockCommand::Read(units(1_000, 16))];
     assert_eq!(times(&mut drive(plain()), &both), [161, 292]);
     let host = HostInterface { duplex: LinkDuplex::Full, ..plain().host };
     assert_eq!(times(&mut drive(SsdConfig { host, ..plain() }), &both), [161, 171]);
@@ -331,7 +376,7 @@ fn both_directions_of_a_full_duplex_link_work_at_once() {
 fn a_medium_without_translation_writes_through() {
     let config = SsdConfig { media: Media::InPlace, trim: trim(TrimMode::None), ..plain() };
     // 10 command + 8.192 link + 65.536 channel + 600 program + 20 latency.
-    assert_eq!(times(&mut drive(config), &[BlockCommand::Write(units(0, 1))]), [703]);
+    assert_eq!(times(&mut drive(config), &[BlockCommand::write(units(0, 1))]), [703]);
 }
 
 #[test]
@@ -346,7 +391,7 @@ fn statistics_add_up_the_time_in_the_drive() {
 #[test]
 fn data_is_in_the_buffer_until_its_program_ends() {
     let mut target = drive(plain());
-    times(&mut target, &[BlockCommand::Write(units(0, 16))]);
+    times(&mut target, &[BlockCommand::write(units(0, 16))]);
     assert_eq!(times(&mut target, &[BlockCommand::Read(units(5, 1))]), [38]);
     target.reap(target.now() + Nanos::from_millis(2), &mut Vec::new());
     assert_eq!(times(&mut target, &[BlockCommand::Read(units(5, 1))]), [92]);
@@ -357,7 +402,7 @@ fn a_preconditioned_drive_is_at_rest() {
     let mut target = drive(SsdConfig { write_buffer: Bytes(65_536), ..plain() });
     target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
     target.model_mut().precondition_random(50_000, &mut Rng::new(1));
-    let writes: Vec<_> = (0..16).map(|unit| BlockCommand::Write(units(unit, 1))).collect();
+    let writes: Vec<_> = (0..16).map(|unit| BlockCommand::write(units(unit, 1))).collect();
     assert!(times(&mut target, &writes).into_iter().all(|taken| taken < 200));
 }
 
@@ -382,7 +427,7 @@ fn sustained_writes_take_the_time_of_all_programs_reads_and_erases() {
     let mut rng = Rng::new(2);
     for _ in 0..500 {
         let writes: Vec<_> =
-            (0..32).map(|_| BlockCommand::Write(units(rng.below(16_384), 1))).collect();
+            (0..32).map(|_| BlockCommand::write(units(rng.below(16_384), 1))).collect();
         times(&mut target, &writes);
     }
     let spent = target.model().counters().since(&before);
@@ -396,7 +441,7 @@ fn sustained_writes_take_the_time_of_all_programs_reads_and_erases() {
 #[test]
 fn every_unit_of_a_group_waits_for_the_place_of_its_group() {
     let mut target = drive(SsdConfig { write_buffer: Bytes(65_536), ..plain() });
-    let writes: Vec<_> = (0..32).map(|unit| BlockCommand::Write(units(unit, 1))).collect();
+    let writes: Vec<_> = (0..32).map(|unit| BlockCommand::write(units(unit, 1))).collect();
     let taken = times(&mut target, &writes);
     // The first group arrives every 10 us and leaves at 168: 65.536 channel + 600 program.
     assert!(taken[..16].iter().all(|&taken| taken <= 188), "{taken:?}");
@@ -419,11 +464,11 @@ fn small_discards_one_after_the_other_steal_no_more_than_the_share() {
 
 #[test]
 fn a_purged_and_a_preconditioned_drive_have_nothing_left_to_do() {
-    let writes: Vec<_> = (0..10).map(|group| BlockCommand::Write(units(group * 16, 16))).collect();
+    let writes: Vec<_> = (0..10).map(|group| BlockCommand::write(units(group * 16, 16))).collect();
     let mut target = drive(plain());
     times(&mut target, &writes);
     target.model_mut().purge();
-    times(&mut target, &[BlockCommand::Write(units(0, 1))]);
+    times(&mut target, &[BlockCommand::write(units(0, 1))]);
     assert_eq!(times(&mut target, &[BlockCommand::Flush]), [695]);
     times(&mut target, &writes);
     target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));

@@ -11,11 +11,11 @@ fn the_cost_is_that_of_ranges_and_units() {
         range_max: Bytes(1_000),
         ..config(TrimMode::Queued)
     };
-    let units = Deallocated { mapped: 3, unmapped: 2 };
+    let units = Deallocated { mapped: 3, cached: 0, unmapped: 2 };
     assert_eq!(work(&config, Bytes(2_001), units), Nanos(3 * 5 + 3 * 1_000 + 2));
     // A GiB at 100 s a GiB does not overflow.
     let slow = TrimConfig { per_gib_mapped: Nanos::from_secs(100), ..config };
-    let drive = Deallocated { mapped: u64::from(u32::MAX), unmapped: 0 };
+    let drive = Deallocated { mapped: u64::from(u32::MAX), cached: 0, unmapped: 0 };
     assert!(work(&slow, Bytes(1), drive) > Nanos::from_secs(1_000_000));
 }
 
@@ -37,4 +37,36 @@ fn the_backlog_is_worked_off_in_slices_and_ends() {
     assert_eq!((backlog.next_slice(), backlog.run_slice(false)), (at(2_010), Nanos(250)));
     assert_eq!((backlog.next_slice(), backlog.run_slice(false)), (at(3_010), Nanos(200)));
     assert_eq!((backlog.pending(), backlog.next_slice()), (Nanos::ZERO, Instant::NEVER));
+}
+
+#[test]
+fn a_discard_frees_the_pieces_that_it_covers_whole() {
+    let granules = |granularity: u64, alignment: u64| {
+        Granules::new(&TrimConfig {
+            granularity: Bytes(granularity * UNIT_BYTES),
+            alignment: Bytes(alignment * UNIT_BYTES),
+            ..config(TrimMode::Queued)
+        })
+    };
+    // Granularity and alignment, what is discarded, what is freed; `None` is nothing.
+    for (pieces, discarded, freed) in [
+        ((1, 0), (5, 6), Some((5, 6))),
+        ((16, 0), (0, 16), Some((0, 16))),
+        ((16, 0), (1, 32), Some((16, 32))),
+        ((16, 0), (16, 47), Some((16, 32))),
+        ((16, 0), (1, 31), None),
+        ((16, 0), (3, 9), None),
+        ((16, 2), (0, 18), Some((2, 18))),
+        ((16, 2), (0, 2), None),
+        ((16, 2), (0, 1), None),
+        ((16, 2), (3, 50), Some((18, 50))),
+        ((16, 15), (0, 100), Some((15, 95))),
+        ((3, 1), (2, 12), Some((4, 10))),
+        ((256, 0), (u32::MAX - 300, u32::MAX - 1), None),
+        ((256, 0), (u32::MAX - 600, u32::MAX - 1), Some((u32::MAX - 511, u32::MAX - 255))),
+    ] {
+        let (first, end) = granules(pieces.0, pieces.1).within(discarded);
+        let found = (first < end).then_some((first, end));
+        assert_eq!(found, freed, "{pieces:?} {discarded:?}");
+    }
 }

@@ -1,3 +1,5 @@
+use trimbench_core::{Caveat, Drive};
+
 use super::*;
 
 fn refused(text: &str) -> TargetError {
@@ -14,6 +16,16 @@ fn a_drive_prints_as_the_text_that_means_it() {
             "sim:vendor2,freeze-on-discard=2s,capacity=8GiB,eio-from=5s",
             None,
             "sim:vendor2,capacity=8GiB,freeze-on-discard=2s,eio-from=5s",
+        ),
+        (
+            "sim:vendor2,trim-eats-before=8KiB,vanish-from=1s,trim-promise=zeroes",
+            None,
+            "sim:vendor2,trim-promise=zeroes,vanish-from=1s,trim-eats-before=8KiB",
+        ),
+        (
+            "sim:vendor2,trim-eats-neighbour=4KiB,trim-reads=unstable",
+            None,
+            "sim:vendor2,trim-reads=unstable,trim-eats-neighbour=4KiB",
         ),
     ] {
         assert_eq!(TargetSpec::parse(text, capacity).unwrap().to_string(), printed);
@@ -40,8 +52,63 @@ fn absurd_capacities_are_refused() {
 }
 
 #[test]
-fn paths_that_are_no_directory_are_refused() {
+fn paths_that_are_no_target_are_refused() {
     assert!(matches!(refused("/nowhere/at/all"), TargetError::Missing { .. }));
-    assert!(matches!(refused("/proc/self/exe"), TargetError::NotADirectory { .. }));
+    assert!(matches!(refused("/dev/null"), TargetError::NotATarget { .. }));
     assert!(matches!(refused("sim:./nowhere.toml"), TargetError::Unreadable { .. }));
+}
+
+fn provisioned(text: &str) -> crate::ProvisionedDrive {
+    let TargetSpec::Emulated(spec) = TargetSpec::parse(text, None).unwrap() else {
+        panic!("{text} is an emulated drive")
+    };
+    spec.provision(Bytes(0)).unwrap()
+}
+
+#[test]
+fn every_kind_of_read_and_promise_reaches_the_drive_and_its_identity() {
+    let text = "sim:generic-sata-tlc,capacity=1GiB";
+    for reads in ["zeroes", "old-data", "unstable"] {
+        for promise in ["unknown", "nothing", "deterministic", "zeroes", "ones"] {
+            let full = format!("{text},trim-reads={reads},trim-promise={promise}");
+            assert_eq!(TargetSpec::parse(&full, None).unwrap().to_string(), full);
+            let drive = provisioned(&full);
+            assert_eq!(drive.target.trim_promise().id(), promise);
+            assert_eq!(drive.description.identity["trim-reads"], reads);
+            assert_eq!(drive.description.identity["trim-promise"], promise);
+            assert!(!drive.description.caveats.contains(&Caveat::PlantedFault));
+        }
+    }
+    assert_eq!(provisioned(text).target.trim_promise().id(), "zeroes", "the profile's own");
+}
+
+#[test]
+fn every_planted_fault_is_said() {
+    for fault in [
+        "freeze-on-discard=1s",
+        "eio-from=1s",
+        "vanish-from=1s",
+        "trim-eats-neighbour=4KiB",
+        "trim-eats-before=4KiB",
+    ] {
+        let drive = provisioned(&format!("sim:generic-sata-tlc,capacity=1GiB,{fault}"));
+        assert!(drive.description.caveats.contains(&Caveat::PlantedFault), "{fault}");
+    }
+}
+
+#[test]
+fn settings_out_of_range_are_refused_with_what_would_be_right() {
+    for (setting, part) in [
+        ("trim-reads=ones", "`ones` is not one of zeroes, old-data, unstable"),
+        ("trim-promise=", "`` is not one of unknown, nothing"),
+        ("trim-eats-neighbour=512B", "multiple of 4KiB"),
+        ("trim-eats-before=2GiB", "at most 1GiB"),
+        ("trim-eats-before=4096", "unit"),
+        ("vanish-from=soon", "soon"),
+        ("freeze-on-discard=25h", "out of range"),
+        ("trim-eats-neighbor=4KiB", "did you mean `trim-eats-neighbour`?"),
+    ] {
+        let error = refused(&format!("sim:vendor2,{setting}"));
+        assert!(error.is_usage() && error.to_string().contains(part), "{error}");
+    }
 }

@@ -52,9 +52,9 @@ fn absurd_capacities_are_refused_before_anything_is_made() {
 #[test]
 fn unsuitable_targets_are_refused_with_code_3() {
     check(&["run", "--target", "/nowhere/at/all"], 3, &["`/nowhere/at/all` does not exist"]);
-    check(&["run", "--target", "/proc/self/exe"], 3, &["is not a directory"]);
+    check(&["run", "--target", "/dev/null"], 3, &["neither a directory nor a block device"]);
     check(
-        &["run", "--target", "sim:vendor2,capacity=1GiB", "--set", "sizes=4GiB"],
+        &["run", "delete-stall", "--target", "sim:vendor2,capacity=1GiB", "--set", "sizes=4GiB"],
         3,
         &["it needs 5GiB and there are 1GiB"],
     );

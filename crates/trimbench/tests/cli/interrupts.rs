@@ -9,7 +9,7 @@ use trimbench_results::Outcome;
 use super::{code, command, record, stderr, trimbench};
 
 /// A run of about three seconds.
-const LONG: [&str; 4] = ["run", "--preset", "published", "--output"];
+const LONG: [&str; 5] = ["run", "delete-stall", "--preset", "published", "--output"];
 
 /// Starts the long run into `run`.
 fn start(folder: &Path, run: &str) -> Child {
@@ -19,7 +19,7 @@ fn start(folder: &Path, run: &str) -> Child {
 }
 
 /// Waits until the record in `run` holds at least `sessions` sessions with a step in the last.
-fn wait_for_steps(folder: &Path, run: &str, sessions: usize, child: &mut Child) {
+pub(crate) fn wait_for_steps(folder: &Path, run: &str, sessions: usize, child: &mut Child) {
     loop {
         let json = std::fs::read(folder.join(run).join("run.json")).unwrap_or_default();
         if let Ok(record) = trimbench_results::RunRecord::from_json(&json)

@@ -1,12 +1,14 @@
 //! The command line as a user meets it: what it prints, what it keeps, how it ends.
 //!
-//! These tests need neither root nor a device: they run emulated drives, and directories of their
-//! own where the file system below allows it.
+//! These tests need neither root nor a device: they run emulated drives, image files that they
+//! made, and directories of their own where the file system below allows it.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod devices;
 mod directories;
 mod errors;
+mod images;
 mod interrupts;
 mod runs;
 

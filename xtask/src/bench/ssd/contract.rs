@@ -5,7 +5,7 @@ use std::time::Instant as WallClock;
 use anyhow::Result;
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Instant, Interrupt, Nanos, Ppm, Target, Virtual,
+    BlockCommand, BlockSize, Bytes, Data, Instant, Interrupt, Nanos, Ppm, Target, Virtual,
 };
 use trimbench_methods::runner::Single;
 use trimbench_methods::workload::{ClosedLoop, RandomAccess};
@@ -46,6 +46,7 @@ impl Drive {
             start: Bytes(0),
             length: self.target.model().config().capacity,
             logical_block: BlockSize::SECTOR,
+            data: Data::Random,
         };
         let rng = self.rng.split(&format!("measure {}", side.values.len()));
         let access = RandomAccess::new(area, Bytes(4_096), Ppm(0), rng);

@@ -1,9 +1,8 @@
 //! Filesystems of our own on loop devices, gone again whatever happens.
 
 use std::fs::File;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use tempfile::TempDir;
 
 use crate::evidence::Context;
+use crate::process;
 
 /// Size of an image: sparse, so that it takes no more than what is written.
 const IMAGE_BYTES: u64 = 2 << 30;
@@ -80,23 +80,17 @@ impl Drop for LoopFilesystem {
             if attempt > 0 {
                 thread::sleep(UNMOUNT_PAUSE);
             }
-            self.mounted = !quietly(Command::new("umount").arg(&self.mount_point));
+            self.mounted = !process::quietly(Command::new("umount").arg(&self.mount_point));
         }
         if self.mounted {
             eprintln!("error: cannot unmount {}", self.mount_point.display());
         }
         if let Some(device) = &self.device
-            && !quietly(Command::new("losetup").args(["--detach", device]))
+            && !process::quietly(Command::new("losetup").args(["--detach", device]))
         {
             eprintln!("error: cannot detach {device}");
         }
     }
-}
-
-/// Runs a program out of the way of Ctrl-C; whether it ended well.
-fn quietly(command: &mut Command) -> bool {
-    let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.process_group(0).status().is_ok_and(|status| status.success())
 }
 
 #[cfg(test)]

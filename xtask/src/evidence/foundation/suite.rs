@@ -36,8 +36,8 @@ const BUGS: [Bug; 2] = [
         name: "collector",
         package: "trimbench-ssd",
         file: "crates/trimbench-ssd/src/collector.rs",
-        right: "counters.programmed_units += u64::from(bits.count_ones());",
-        wrong: "counters.programmed_units += u64::from(bits.count_ones() - 1);",
+        right: "moved += u64::from(bits.count_ones());",
+        wrong: "moved += u64::from(bits.count_ones() - 1);",
     },
     // The slope between two points is rise times run.
     Bug {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use trimbench_core::{
-    BlockCommand, BlockSize, Capabilities, Clock, Completion, DrainRule, ForceDiscards, Model,
-    Rejected, Status, Tag, Virtual,
+    BlockCommand, BlockSize, Capabilities, Clock, Completion, DrainRule, ForceDiscards, Interrupt,
+    Medium, Model, Rejected, Status, Support, Tag, Virtual,
 };
 
 use super::*;
 use crate::delete_stall::DeviceSubject;
-use crate::method::{KeepFailed, Preset};
+use crate::method::{KeepFailed, Monitor, Preset};
 
 /// Every command takes 100 us.
 struct Toy {
@@ -121,8 +121,9 @@ fn session(toy: Toy, done: Vec<Step>) -> (Result<Found, MethodError>, Virtual<To
     let method = method();
     let subject = DeviceSubject::new(&method, BlockSize::SECTOR, Bytes::mib(64));
     let mut target = Virtual::new(toy);
-    let seed = (&Rng::new(1), &Interrupt::default());
-    let found = run(&method, (&mut target, subject), seed, &mut Silent, done);
+    let (rng, interrupt) = (&Rng::new(1), &Interrupt::default());
+    let context = Context { rng, interrupt, monitor: &mut Silent, done };
+    let found = run(&method, (&mut target, subject), context);
     (found, target)
 }
 
@@ -188,7 +189,7 @@ fn the_window_holds_what_the_filesystem_may_take_to_begin() {
 /// When files were filled (in pieces of 1 MiB), discarded and made durable, in order.
 fn milestones(target: &Virtual<Toy>) -> Vec<(Instant, char)> {
     let mark = |&(at, command): &(Instant, BlockCommand)| match command {
-        BlockCommand::Write(range) if range.length().0 == 2_048 => (at, 'w'),
+        BlockCommand::Write { range, .. } if range.length().0 == 2_048 => (at, 'w'),
         BlockCommand::Discard(_) => (at, 'd'),
         BlockCommand::Flush => (at, 'f'),
         _ => (at, ' '),

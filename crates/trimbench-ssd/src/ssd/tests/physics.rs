@@ -7,7 +7,7 @@ use super::*;
 /// Write amplification of greedy collection under uniform random writes, superblocks of `units`
 /// mapping units, `alpha` = physical / exported without the reserve. Source: [DESN12], mean field,
 /// solved for the valid units `v` of a victim: `alpha (1 - v / n) = H_n - H(v)`.
-fn greedy_waf(alpha: f64, units: u32) -> f64 {
+pub(super) fn greedy_waf(alpha: f64, units: u32) -> f64 {
     let n = f64::from(units);
     let harmonic = |v: f64| {
         let whole: f64 =
@@ -58,7 +58,8 @@ fn trimmed_space_is_over_provisioning() {
         times(&mut target, &[BlockCommand::Discard(super::units(first, 8192))]);
     }
     let write = |ssd: &mut Ssd, count: u64, rng: &mut Rng| {
-        ssd.precondition((0..count).map(|_| narrow(quarter + rng.below(units - quarter))));
+        let units = (0..count).map(|_| narrow(quarter + rng.below(units - quarter)));
+        ssd.precondition(units, Data::Random);
     };
     write(target.model_mut(), units * 8, &mut rng);
     let before = target.model().counters();
@@ -82,7 +83,7 @@ fn bandwidth_is_that_of_the_narrowest_part() {
     // Program-bound: 64 KiB in 600 us on one die = 109.2 MB/s. Its channel and link are faster.
     let mut target = Virtual::new(plain().build().unwrap());
     let commands: Vec<_> =
-        (0..500).map(|i| BlockCommand::Write(super::units(i * 16, 16))).collect();
+        (0..500).map(|i| BlockCommand::write(super::units(i * 16, 16))).collect();
     times(&mut target, &commands);
     let taken = times(&mut target, &commands).into_iter().max().unwrap();
     let rate = 500.0 * 65_536.0 / taken as f64;

@@ -6,11 +6,12 @@ use proptest::prelude::*;
 use trimbench_core::{Target, Virtual};
 
 use super::*;
+use crate::config::{SlcCacheConfig, SlcMode, WhenFull};
 use trimbench_core::rng::Rng;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Write(u64, u64),
+    Write(u64, u64, u8),
     Discard(u64, u64),
     Read(u64, u64),
     Flush,
@@ -22,11 +23,36 @@ const UNITS: u64 = 16_384;
 fn step() -> impl Strategy<Value = Step> {
     let span = (0..UNITS - 300, 1..300_u64);
     prop_oneof![
-        5 => span.clone().prop_map(|(first, count)| Step::Write(first, count)),
+        5 => (span.clone(), 0..=100_u8)
+            .prop_map(|((first, count), percent)| Step::Write(first, count, percent)),
         2 => span.clone().prop_map(|(first, count)| Step::Discard(first, count)),
         2 => span.prop_map(|(first, count)| Step::Read(first, count)),
         1 => Just(Step::Flush),
         1 => (1..400_u64).prop_map(Step::Wait),
+    ]
+}
+
+/// No cache, either kind of cache with either way of being full, or compression.
+fn kind() -> impl Strategy<Value = SsdConfig> {
+    let modes = prop_oneof![Just(SlcMode::Fixed), Just(SlcMode::Dynamic)];
+    let fulls = prop_oneof![Just(WhenFull::Direct), Just(WhenFull::Fold)];
+    let size = 10_000..250_000_u32;
+    let caches = (modes, fulls, size, 2..=4_u32, 0..300_u64, any::<bool>());
+    let cached = caches.prop_map(|(mode, when_full, size, bits_per_cell, idle, keeps)| {
+        let minimum = if keeps && mode == SlcMode::Dynamic { 10_000 } else { 0 };
+        let slc_cache = SlcCacheConfig {
+            size: Ppm(size),
+            minimum: Ppm(minimum),
+            bits_per_cell,
+            fold_idle_after: Nanos::from_millis(idle),
+            ..super::slc_cache::cache(mode, when_full)
+        };
+        SsdConfig { slc_cache: Some(slc_cache), ..plain() }
+    });
+    prop_oneof![
+        1 => Just(plain()),
+        3 => cached,
+        1 => Just(super::compression::compressing()),
     ]
 }
 
@@ -40,9 +66,10 @@ fn run(target: &mut Virtual<Ssd>, steps: &[Step], held: &mut BTreeSet<u64>) -> V
     let mut submitted = 0_usize;
     for step in steps {
         let command = match *step {
-            Step::Write(first, count) => {
+            Step::Write(first, count, percent) => {
                 held.extend(first..first + count);
-                BlockCommand::Write(units(first, count))
+                let data = Data::Compressible(percent);
+                BlockCommand::Write { range: units(first, count), data }
             }
             Step::Discard(first, count) => {
                 held.retain(|unit| !(first..first + count).contains(unit));
@@ -71,22 +98,26 @@ fn run(target: &mut Virtual<Ssd>, steps: &[Step], held: &mut BTreeSet<u64>) -> V
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
     #[test]
     fn every_invariant_holds_and_the_oracle_agrees(
         steps in prop::collection::vec(step(), 50..400),
         mode in mode(),
+        kind in kind(),
+        full in any::<bool>(),
         seed in any::<u64>(),
     ) {
-        let config = SsdConfig { trim: trim(mode), ..plain() };
+        let config = SsdConfig { trim: trim(mode), ..kind };
         let fresh = || {
             let mut target = Virtual::new(config.clone().build().unwrap());
-            target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
-            target.model_mut().precondition_random(20_000, &mut Rng::new(seed));
+            if full {
+                target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+                target.model_mut().precondition_random(20_000, &mut Rng::new(seed));
+            }
             target
         };
         let mut target = fresh();
-        let mut held: BTreeSet<u64> = (0..UNITS).collect();
+        let mut held: BTreeSet<u64> = if full { (0..UNITS).collect() } else { BTreeSet::new() };
         let times = run(&mut target, &steps, &mut held);
         target.model_mut().check();
         prop_assert_eq!(target.model_mut().mapped_units(), held.len() as u64);

@@ -1,7 +1,7 @@
 use trimbench_results::Step;
 
 use super::read;
-use crate::evidence::foundation::planted::{Planted, failing, record, session};
+use crate::evidence::planted::{Planted, failing, record, session};
 
 const STOP: [(&str, f64); 5] = [
     ("largest-stutter", 2.004),

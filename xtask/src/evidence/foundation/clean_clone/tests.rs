@@ -1,6 +1,6 @@
 use super::read;
 use crate::evidence::Finding;
-use crate::evidence::foundation::planted::{Planted, failing, record, session};
+use crate::evidence::planted::{Planted, failing, record, session};
 
 const DRIVES: [(&str, f64); 4] = [
     ("generic-sata-tlc", 0.015),

@@ -1,7 +1,7 @@
 use trimbench_results::{Outcome, RunRecord};
 
 use super::{Compared, read};
-use crate::evidence::foundation::planted::{Planted, failing, record, session};
+use crate::evidence::planted::{Planted, failing, record, session};
 
 /// A record of four sessions of which `finished` are done.
 fn partly(finished: usize, outcome: Outcome) -> RunRecord {

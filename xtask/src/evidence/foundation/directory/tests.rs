@@ -1,5 +1,5 @@
 use super::read;
-use crate::evidence::foundation::planted::{Planted, deletion, failing, record, with_interval};
+use crate::evidence::planted::{Planted, deletion, failing, record, with_interval};
 
 const PICTURE: &str =
     "here  ▁▁▁▁▁▁▁▁▁▁▇▇▇▇▇▇▇▇▇▇▆▆▆▅▁▁▁▁▁▁▁▁   1.20 s\n       ▲ 4GiB deleted at 1 s\n";

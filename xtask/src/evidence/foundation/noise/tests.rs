@@ -1,5 +1,5 @@
 use super::read;
-use crate::evidence::foundation::planted::{Planted, deletion, failing, record, with_interval};
+use crate::evidence::planted::{Planted, deletion, failing, record, with_interval};
 
 /// `runs` placebo-only runs of which `missing` intervals lie above 0, and the filesystems with the
 /// share that each discarded.

@@ -1,5 +1,5 @@
 use super::{CASES, read};
-use crate::evidence::foundation::planted::{Planted, failing};
+use crate::evidence::planted::{Planted, failing};
 
 /// What the benchmark prints in the full form, with our speed and write amplification in each case.
 fn printed(ours: [(f64, f64); 2]) -> String {

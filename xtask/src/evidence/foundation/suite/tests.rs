@@ -1,6 +1,6 @@
 use super::{BUGS, plant, read};
 use crate::Repository;
-use crate::evidence::foundation::planted::{Planted, failing};
+use crate::evidence::planted::{Planted, failing};
 
 const GREEN: &str = "== cargo test\nskipped: no_root: not root\n305 passed, 0 failed, 1 skipped\n";
 const RED: &str = "running 2 tests\ntest a ... ok\ntest b ... FAILED\n\

@@ -12,25 +12,30 @@ use trimbench_results::{
 use crate::evidence::{Capture, Finding, Raw};
 
 /// A folder of raw output.
-pub(super) struct Planted {
+pub(in crate::evidence) struct Planted {
     folder: TempDir,
 }
 
 impl Planted {
-    pub(super) fn new() -> Self {
+    pub(in crate::evidence) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    pub(super) fn raw(&self) -> Raw {
+    pub(in crate::evidence) fn raw(&self) -> Raw {
         Raw::new(self.folder.path())
     }
 
     /// A program that ended with `status` after a second and printed `output`.
-    pub(super) fn capture(&self, name: &str, status: impl Into<Option<i32>>, output: &str) {
+    pub(in crate::evidence) fn capture(
+        &self,
+        name: &str,
+        status: impl Into<Option<i32>>,
+        output: &str,
+    ) {
         self.timed_capture((name, 1.0), status, output);
     }
 
-    pub(super) fn timed_capture(
+    pub(in crate::evidence) fn timed_capture(
         &self,
         (name, elapsed_seconds): (&str, f64),
         status: impl Into<Option<i32>>,
@@ -41,7 +46,7 @@ impl Planted {
     }
 
     /// A program with its command line.
-    pub(super) fn capture_of(
+    pub(in crate::evidence) fn capture_of(
         &self,
         (name, command, elapsed_seconds): (&str, &str, f64),
         status: impl Into<Option<i32>>,
@@ -64,19 +69,19 @@ impl Planted {
     }
 
     /// A file, in a folder of its own if its name says so.
-    pub(super) fn file(&self, name: &str, content: &[u8]) {
+    pub(in crate::evidence) fn file(&self, name: &str, content: &[u8]) {
         let path = self.folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
 
-    pub(super) fn record(&self, name: &str, record: &RunRecord) {
+    pub(in crate::evidence) fn record(&self, name: &str, record: &RunRecord) {
         self.file(name, &record.to_json());
     }
 }
 
 /// A complete record with these sessions and as many planned.
-pub(super) fn record(sessions: Vec<Session>) -> RunRecord {
+pub(in crate::evidence) fn record(sessions: Vec<Session>) -> RunRecord {
     let version = "0.0.0".to_owned();
     RunRecord {
         schema: SCHEMA,
@@ -94,7 +99,7 @@ pub(super) fn record(sessions: Vec<Session>) -> RunRecord {
 }
 
 /// A finished session on a target of this name, with these figures.
-pub(super) fn session(target: &str, figures: &[(&str, f64)]) -> Session {
+pub(in crate::evidence) fn session(target: &str, figures: &[(&str, f64)]) -> Session {
     let figures = figures.iter().map(|(id, value)| Figure::new(id, id, *value, "s").unwrap());
     Session {
         plan: PlannedSession {
@@ -120,11 +125,16 @@ pub(super) fn session(target: &str, figures: &[(&str, f64)]) -> Session {
         caveats: Vec::new(),
         trace_hash: Some("00".to_owned()),
         finished: true,
+        left_out: None,
     }
 }
 
 /// A session whose stutter has this interval and verdict.
-pub(super) fn with_interval((low, high): (f64, f64), n: u64, steps: Vec<Step>) -> Session {
+pub(in crate::evidence) fn with_interval(
+    (low, high): (f64, f64),
+    n: u64,
+    steps: Vec<Step>,
+) -> Session {
     let mut session = session("here", &[("stutter", f64::midpoint(low, high))]);
     session.figures[0].interval = Interval::new(low, high, 0.95);
     session.figures[0].verdict = Some("noise".to_owned());
@@ -134,7 +144,7 @@ pub(super) fn with_interval((low, high): (f64, f64), n: u64, steps: Vec<Step>) -
 }
 
 /// A deletion of a GB of which a share was discarded within the window.
-pub(super) fn deletion(id: &str, share: f64) -> Step {
+pub(in crate::evidence) fn deletion(id: &str, share: f64) -> Step {
     let mut step = Step::new(id, "delete");
     step.set("size_bytes", 1e9);
     step.measure("discarded_bytes_window", share * 1e9);
@@ -142,6 +152,6 @@ pub(super) fn deletion(id: &str, share: f64) -> Step {
 }
 
 /// Which findings hold, by what they are about.
-pub(super) fn failing(findings: &[Finding]) -> Vec<&str> {
+pub(in crate::evidence) fn failing(findings: &[Finding]) -> Vec<&str> {
     findings.iter().filter(|finding| !finding.holds()).map(|it| it.what.as_str()).collect()
 }

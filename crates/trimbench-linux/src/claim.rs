@@ -1,0 +1,456 @@
+//! The gate to destruction: through it alone a block device or an image file is opened for writing.
+//!
+//! [`Inspection::of`] looks without touching; [`Inspection::claim`] refuses, or opens. The order:
+//! what it is, what uses it, whether it was named, then opening it exclusively, all of that once
+//! more on what was opened, and last what it carries. [`Guard::check`] repeats all but the last
+//! immediately before the first write.
+//!
+//! Two things are never relied on: that a name means the same twice (identity is device number and
+//! disk sequence, or device and inode of a file), and that this process sees every user of a target
+//! (the kernel is asked for exclusive use: `O_EXCL`, or a lease). What is read from `/proc` and
+//! `/sys` explains; the kernel decides. A fact that cannot be read is a refusal.
+//!
+//! `docs/reference/safety.md` has the rules as a table, and what cannot be noticed.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, major, minor};
+use trimbench_core::Errno;
+
+use crate::ioctl::{disk_sequence, is_open_elsewhere, is_read_only, lock_whole, loop_status};
+use crate::mounts::errno_of;
+
+mod denial;
+mod inspection;
+mod loops;
+mod naming;
+mod openers;
+mod refusal;
+mod signatures;
+mod uses;
+
+pub use denial::Denial;
+pub use inspection::Inspection;
+pub use refusal::{ClaimError, ReadOnly};
+pub use signatures::{ProbeError, Signature};
+pub use uses::Use;
+
+use inspection::{Device, Image, Subject};
+use signatures::{probe, probe_partitions};
+
+/// How often a busy target is tried again, and after what pause: for half a second.
+const BUSY_TRIES: u32 = 10;
+const BUSY_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// What the user agreed to lose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Consent {
+    /// The paths given with `--destroy`, as they were given. Those of other targets may be among
+    /// them.
+    pub destroy: Vec<PathBuf>,
+    /// The types given with `--overwrite-signature`, as `wipefs` calls them.
+    pub signatures: Vec<String>,
+}
+
+/// A target that may be destroyed, open for that and kept from others.
+#[derive(Debug)]
+pub struct Claim {
+    file: OwnedFd,
+    guard: Guard,
+}
+
+/// Keeps the target for us, and can tell whether it is still what was claimed. Keep it for as long
+/// as the target is written.
+#[derive(Debug)]
+pub struct Guard {
+    /// The same opening as the claim's: its `O_EXCL` and its locks hold while either is open.
+    file: OwnedFd,
+    /// The file below a loop device, locked as well.
+    backing: Option<OwnedFd>,
+    is_direct: bool,
+    inspection: Inspection,
+    consent: Consent,
+}
+
+impl Inspection {
+    /// Why it may not be destroyed, so far as that can be told without opening it for writing;
+    /// `Ok` if [`claim`](Self::claim) will probably be granted. For dry runs.
+    pub fn refusal(&self, consent: &Consent) -> Result<(), ClaimError> {
+        self.refuse(consent)?;
+        match &self.signatures {
+            Ok(signatures) => self.refuse_signatures(signatures, consent),
+            Err(error) => Err(ClaimError::Probe { path: self.path.clone(), error: error.clone() }),
+        }
+    }
+
+    /// Opens the target for writing, for us alone, or says why not. Nothing is written.
+    ///
+    /// The descriptor is open with `O_RDWR`, `O_CLOEXEC`, on devices `O_EXCL`, and `O_DIRECT`
+    /// wherever the filesystem has it ([`Claim::is_direct`]). Do all I/O through it: another
+    /// opening of an image file would be taken for someone else's.
+    #[expect(clippy::disallowed_methods, reason = "no target is there yet whose time could pass")]
+    pub fn claim(&self, consent: &Consent) -> Result<Claim, ClaimError> {
+        let mut claim = self.claim_once(consent);
+        // The kernel lets go of files some time after the program that had them was killed.
+        for _ in 0..BUSY_TRIES {
+            use ClaimError::{Busy, InUse, Locked};
+            if !matches!(claim, Err(Busy { .. } | InUse { .. } | Locked { .. })) {
+                break;
+            }
+            std::thread::sleep(BUSY_PAUSE);
+            claim = self.claim_once(consent);
+        }
+        claim
+    }
+
+    fn claim_once(&self, consent: &Consent) -> Result<Claim, ClaimError> {
+        self.look_again(consent)?;
+        let (file, is_direct) = self.open()?;
+        let guard = Guard {
+            file: duplicate(&file, &self.path)?,
+            backing: self.lock(&file)?,
+            is_direct,
+            inspection: self.clone(),
+            consent: consent.clone(),
+        };
+        guard.check()?;
+        let carried = self.signatures_of(file.as_fd());
+        let carried =
+            carried.map_err(|error| ClaimError::Probe { path: self.path.clone(), error })?;
+        self.refuse_signatures(&carried, consent)?;
+        Ok(Claim { file, guard })
+    }
+
+    /// Refuses what is no longer what was inspected, and what has come in the way since.
+    fn look_again(&self, consent: &Consent) -> Result<(), ClaimError> {
+        let fresh = Self::without_signatures(&self.given)?;
+        if fresh.path != self.path {
+            let (was, is) = (self.path.display(), fresh.path.display());
+            return Err(self.changed(format!("it led to `{was}` and leads to `{is}`")));
+        }
+        match (&self.subject, &fresh.subject) {
+            (Subject::Device(was), Subject::Device(is)) => self.compare(was, is)?,
+            (Subject::Image(was), Subject::Image(is)) if was.file == is.file => {}
+            _ => return Err(self.changed("another file has taken its place".to_owned())),
+        }
+        if fresh.size != self.size {
+            return Err(self.changed(format!("it had {} and has {}", self.size, fresh.size)));
+        }
+        fresh.refuse(consent)
+    }
+
+    fn compare(&self, was: &Device, is: &Device) -> Result<(), ClaimError> {
+        // One after the other, so that the message can say what it is.
+        if was.sequence != is.sequence {
+            return Err(self.changed("the disk was exchanged (disk sequence)".to_owned()));
+        }
+        let stable = |device: &Device| {
+            (device.numbers, device.start, device.serial.clone(), device.wwid.clone())
+        };
+        if stable(was) != stable(is) {
+            return Err(self.changed("number, serial or position differ".to_owned()));
+        }
+        let file = |device: &Device| device.backing.as_ref().map(|backing| backing.file);
+        if file(was) != file(is) {
+            return Err(self.changed("another file is attached".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn changed(&self, change: String) -> ClaimError {
+        ClaimError::Changed { path: self.given.clone(), change }
+    }
+
+    fn gone(&self, errno: Errno) -> ClaimError {
+        ClaimError::Gone { path: self.path.clone(), errno }
+    }
+
+    /// Everything that forbids it but for what it carries.
+    fn refuse(&self, consent: &Consent) -> Result<(), ClaimError> {
+        let path = || self.path.clone();
+        if let Subject::Image(image) = &self.subject
+            && !stores_files(&image.mount.filesystem)
+        {
+            let filesystem = image.mount.filesystem.clone();
+            return Err(ClaimError::NotStored { path: path(), filesystem });
+        }
+        if self.size.0 == 0 {
+            let why = match self.device() {
+                None => "an empty file",
+                Some(device) if device.block.name.starts_with("loop") => "nothing is attached",
+                Some(_) => "there is no medium, or it is not set up",
+            };
+            return Err(ClaimError::Empty { path: path(), why });
+        }
+        if let Some(device) = self.device()
+            && let Some(model) = device.block.attribute("queue/zoned")
+            && model != "none"
+        {
+            return Err(ClaimError::Zoned { path: path(), model });
+        }
+        if let Some(one) = self.uses().iter().find(|one| one.forbids()) {
+            return Err(one.refusal(&self.path));
+        }
+        if let Some(why) = self.read_only {
+            return Err(ClaimError::ReadOnly { path: path(), why });
+        }
+        let meaning = self.meaning()?;
+        naming::confirm(&self.path, &meaning, &consent.destroy)?;
+        self.refuse_hard_links()
+    }
+
+    fn refuse_hard_links(&self) -> Result<(), ClaimError> {
+        use std::os::unix::fs::MetadataExt as _;
+        let (path, links) = match &self.subject {
+            Subject::Image(image) => (&self.path, image.names),
+            Subject::Device(device) => {
+                let Some(backing) = &device.backing else { return Ok(()) };
+                // A name that leads nowhere was refused before.
+                let data = std::fs::metadata(&backing.path);
+                (&backing.path, data.map_or(0, |data| data.nlink()))
+            }
+        };
+        if links > 1 {
+            return Err(ClaimError::HardLinked { path: path.clone(), links });
+        }
+        Ok(())
+    }
+
+    fn refuse_signatures(
+        &self,
+        carried: &[Signature],
+        consent: &Consent,
+    ) -> Result<(), ClaimError> {
+        let unconfirmed = carried.iter().find(|one| !consent.signatures.contains(&one.kind));
+        unconfirmed.map_or(Ok(()), |one| {
+            Err(ClaimError::Signature {
+                path: self.path.clone(),
+                device: one.device.clone(),
+                kind: one.kind.clone(),
+                offset: one.offset.clone(),
+                label: one.label.clone(),
+            })
+        })
+    }
+
+    fn signatures_of(&self, file: BorrowedFd<'_>) -> Result<Vec<Signature>, ProbeError> {
+        let mut carried = probe(file, &self.label())?;
+        if let Some(device) = self.device() {
+            carried.extend(probe_partitions(&device.block)?);
+        }
+        Ok(carried)
+    }
+
+    /// Opens it for us alone; says whether I/O is direct.
+    fn open(&self) -> Result<(OwnedFd, bool), ClaimError> {
+        let mut flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        if !self.is_image() {
+            // Without O_CREAT this is defined for block devices only: the kernel's own exclusion,
+            // which mounts, swap, dm, md and loop go by.
+            flags |= OFlags::EXCL;
+        }
+        let open = |flags| rustix::fs::open(&self.path, flags, Mode::empty());
+        match open(flags | OFlags::DIRECT) {
+            Ok(file) => Ok((file, true)),
+            // tmpfs before Linux 6.6 has no direct I/O.
+            Err(rustix::io::Errno::INVAL) if self.is_image() => {
+                open(flags).map(|file| (file, false)).map_err(|errno| self.open_error(errno))
+            }
+            Err(errno) => Err(self.open_error(errno)),
+        }
+    }
+
+    fn open_error(&self, errno: rustix::io::Errno) -> ClaimError {
+        use rustix::io::Errno as E;
+        let path = self.path.clone();
+        let code = errno_of(errno);
+        match errno {
+            E::BUSY => ClaimError::Busy { path },
+            // A file that is swapped on or executed.
+            E::TXTBSY => ClaimError::InUse { path },
+            E::ROFS => ClaimError::ReadOnly { path, why: ReadOnly::Mount },
+            E::NOENT | E::NODEV | E::NXIO | E::NOMEDIUM => ClaimError::Gone { path, errno: code },
+            E::LOOP => {
+                let change = "it has become a symbolic link".to_owned();
+                ClaimError::Changed { path, change }
+            }
+            E::PERM | E::ACCESS => {
+                let denial = Denial::of(&path);
+                ClaimError::Denied { path, errno: code, denial }
+            }
+            _ => ClaimError::NotOpened { path, errno: code },
+        }
+    }
+
+    /// Locks an image, or the file below a loop device, which is returned. Locks are advisory, but
+    /// other runs and qemu go by them.
+    fn lock(&self, file: &OwnedFd) -> Result<Option<OwnedFd>, ClaimError> {
+        if self.is_image() {
+            lock(file.as_fd(), &self.path)?;
+            let whole = lock_whole(file.as_fd());
+            return match whole {
+                Err(Errno(libc::EAGAIN | libc::EACCES)) => {
+                    Err(ClaimError::Locked { path: self.path.clone() })
+                }
+                // Filesystems without such locks: the lease has the last word.
+                _ => Ok(None),
+            };
+        }
+        let Some(backing) = self.device().and_then(|device| device.backing.as_ref()) else {
+            return Ok(None);
+        };
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let below = rustix::fs::open(&backing.path, flags, Mode::empty()).map_err(|errno| {
+            let denial = Denial::of(&backing.path);
+            ClaimError::Denied { path: backing.path.clone(), errno: errno_of(errno), denial }
+        })?;
+        lock(below.as_fd(), &backing.path)?;
+        Ok(Some(below))
+    }
+}
+
+impl Claim {
+    /// Looks again whether the target is what was claimed, and ours. Cheap beside any measurement;
+    /// call it immediately before the first write.
+    pub fn check(&self) -> Result<(), ClaimError> {
+        self.guard.check()
+    }
+
+    /// The open target.
+    pub fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Whether the descriptor bypasses the page cache. Always so for devices; not for images on
+    /// filesystems without direct I/O.
+    pub fn is_direct(&self) -> bool {
+        self.guard.is_direct
+    }
+
+    /// What was claimed.
+    pub fn inspection(&self) -> &Inspection {
+        &self.guard.inspection
+    }
+
+    /// The descriptor, and what keeps the target for it.
+    pub fn into_parts(self) -> (OwnedFd, Guard) {
+        (self.file, self.guard)
+    }
+}
+
+impl Guard {
+    /// As [`Claim::check`].
+    pub fn check(&self) -> Result<(), ClaimError> {
+        self.inspection.look_again(&self.consent)?;
+        match &self.inspection.subject {
+            Subject::Device(device) => self.check_device(device),
+            Subject::Image(image) => self.check_image(image),
+        }
+    }
+
+    /// What was claimed.
+    pub fn inspection(&self) -> &Inspection {
+        &self.inspection
+    }
+
+    /// That the descriptor is the device that was inspected.
+    fn check_device(&self, device: &Device) -> Result<(), ClaimError> {
+        let seen = &self.inspection;
+        let status = fstat(&self.file).map_err(|errno| seen.gone(errno_of(errno)))?;
+        let numbers = (major(status.st_rdev), minor(status.st_rdev));
+        let is_device = FileType::from_raw_mode(status.st_mode) == FileType::BlockDevice;
+        if !is_device || numbers != device.numbers {
+            return Err(seen.changed("something else was opened".to_owned()));
+        }
+        // ENOTTY before Linux 5.15, which then has no sequence in sysfs either.
+        if let (Ok(sequence), Some(expected)) = (disk_sequence(self.file.as_fd()), device.sequence)
+            && sequence != expected
+        {
+            return Err(seen.changed("another generation of the disk was opened".to_owned()));
+        }
+        if is_read_only(self.file.as_fd()).map_err(|errno| seen.gone(errno))? {
+            let path = seen.path.clone();
+            return Err(ClaimError::ReadOnly { path, why: ReadOnly::Device });
+        }
+        self.check_backing(device)
+    }
+
+    /// A loop device must show the very file that was named and is locked.
+    fn check_backing(&self, device: &Device) -> Result<(), ClaimError> {
+        let seen = &self.inspection;
+        let Some(backing) = &device.backing else { return Ok(()) };
+        let locked = self.backing.as_ref().map(fstat).transpose();
+        let locked = locked.map_err(|errno| seen.gone(errno_of(errno)))?;
+        let locked = locked.map(|status| (status.st_dev, status.st_ino));
+        if locked.is_none() || locked != backing.file {
+            return Err(seen.changed("another file bears the name of the image".to_owned()));
+        }
+        let status = loop_status(self.file.as_fd()).map_err(|errno| seen.gone(errno))?;
+        if Some(status.file) != backing.file {
+            return Err(seen.changed("another file is attached".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// That the descriptor is the file that was inspected, and the only one.
+    fn check_image(&self, image: &Image) -> Result<(), ClaimError> {
+        let seen = &self.inspection;
+        let status = fstat(&self.file).map_err(|errno| seen.gone(errno_of(errno)))?;
+        if (status.st_dev, status.st_ino) != image.file {
+            return Err(seen.changed("another file was opened".to_owned()));
+        }
+        match is_open_elsewhere(self.file.as_fd()) {
+            Ok(true) => Err(ClaimError::InUse { path: seen.path.clone() }),
+            // No leases here, or the file is another user's: what `/proc` shows must do.
+            Ok(false) | Err(_) => Ok(()),
+        }
+    }
+}
+
+fn lock(file: BorrowedFd<'_>, path: &Path) -> Result<(), ClaimError> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(ClaimError::Locked { path: path.to_owned() }),
+        // Filesystems without locks.
+        _ => Ok(()),
+    }
+}
+
+fn duplicate(file: &OwnedFd, path: &Path) -> Result<OwnedFd, ClaimError> {
+    file.try_clone().map_err(|error| ClaimError::NotOpened {
+        path: path.to_owned(),
+        errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
+    })
+}
+
+/// Whether files of this type of filesystem hold what was written to them. Others are made up by
+/// the kernel, and some of them keep firmware variables or the kernel's own memory.
+fn stores_files(filesystem: &str) -> bool {
+    !matches!(
+        filesystem,
+        "proc"
+            | "sysfs"
+            | "devtmpfs"
+            | "debugfs"
+            | "tracefs"
+            | "securityfs"
+            | "selinuxfs"
+            | "configfs"
+            | "cgroup"
+            | "cgroup2"
+            | "cpuset"
+            | "efivarfs"
+            | "pstore"
+            | "bpf"
+            | "binfmt_misc"
+            | "fusectl"
+            | "mqueue"
+            | "nsfs"
+            | "resctrl"
+            | "smackfs"
+            | "functionfs"
+            | "devpts"
+            | "sockfs"
+            | "pipefs"
+    )
+}

@@ -1,0 +1,456 @@
+//! Why a target may not be destroyed: each reason names the thing, and says what to do.
+
+use std::path::PathBuf;
+
+use trimbench_core::{Errno, exit};
+
+use super::denial::Denial;
+use super::signatures::ProbeError;
+use crate::mounts::MountError;
+
+/// Why a target was refused. Nothing was written to it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClaimError {
+    /// Nothing is there.
+    #[error("`{}` does not exist", path.display())]
+    Missing {
+        /// As given.
+        path: PathBuf,
+    },
+    /// The path cannot be followed or examined.
+    #[error("cannot reach `{}`: {errno}", path.display())]
+    Unreachable {
+        /// As given.
+        path: PathBuf,
+        /// The reason.
+        errno: Errno,
+    },
+    /// It is neither a block device nor a regular file.
+    #[error("`{}` is a {what}, which is neither a block device nor an image file", path.display())]
+    WrongType {
+        /// As given.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// A regular file of a filesystem that stores none (`/proc`, `/sys`).
+    #[error("`{}` is a file of `{filesystem}`, which the kernel makes up", path.display())]
+    NotStored {
+        /// The file.
+        path: PathBuf,
+        /// The type of its filesystem.
+        filesystem: String,
+    },
+    /// It has no bytes: a detached loop device, a slot without a medium, an empty file.
+    #[error("`{}` has a size of 0: {why}", path.display())]
+    Empty {
+        /// The target.
+        path: PathBuf,
+        /// What such a thing is.
+        why: &'static str,
+    },
+    /// It was there and is no longer.
+    #[error("`{}` is gone: {errno}", path.display())]
+    Gone {
+        /// The target.
+        path: PathBuf,
+        /// The reason.
+        errno: Errno,
+    },
+    /// It cannot or shall not be written.
+    #[error("`{}` is read-only: {why}", path.display())]
+    ReadOnly {
+        /// The target.
+        path: PathBuf,
+        /// What says so.
+        why: ReadOnly,
+    },
+    /// A zoned device, which is not written like a disk.
+    #[error("`{}` is a zoned device ({model})", path.display())]
+    Zoned {
+        /// The target.
+        path: PathBuf,
+        /// As the kernel calls it.
+        model: String,
+    },
+    /// The file has other names, which nobody gave for destruction.
+    #[error("`{}` has {links} names (hard links), and all of them would be destroyed",
+        path.display())]
+    HardLinked {
+        /// The file.
+        path: PathBuf,
+        /// How many names it has.
+        links: u64,
+    },
+    /// It, a part of it or something that stands on it is mounted.
+    #[error("`{}` is in use: `{device}` is mounted at `{}`{}{}", path.display(), at.display(),
+        note_of_root(at, *process), elsewhere(*process))]
+    Mounted {
+        /// The target.
+        path: PathBuf,
+        /// Kernel name of what is mounted.
+        device: String,
+        /// Where.
+        at: PathBuf,
+        /// A process of the mount namespace that has it; `None` if it is ours.
+        process: Option<u32>,
+    },
+    /// It is one of the devices of a btrfs filesystem in use.
+    #[error("`{}` is in use: `{device}` belongs to the btrfs filesystem {filesystem}, which is \
+        mounted somewhere", path.display())]
+    Member {
+        /// The target.
+        path: PathBuf,
+        /// Kernel name of the device.
+        device: String,
+        /// The filesystem's UUID.
+        filesystem: String,
+    },
+    /// The machine swaps on it.
+    #[error("`{}` is in use: the machine swaps on `{}`", path.display(), swap.display())]
+    Swap {
+        /// The target.
+        path: PathBuf,
+        /// The device or file.
+        swap: PathBuf,
+    },
+    /// Another device stands on it: LVM, RAID, encryption, multipath, a cache.
+    #[error("`{}` is in use: `{holder}` stands on `{device}`", path.display())]
+    Held {
+        /// The target.
+        path: PathBuf,
+        /// Kernel name of what is held.
+        device: String,
+        /// Kernel name of what stands on it.
+        holder: String,
+    },
+    /// A loop device shows the same data under another name.
+    #[error("`{}` is in use: `{device}` is attached to the loop device `{by}`", path.display())]
+    Attached {
+        /// The target.
+        path: PathBuf,
+        /// The image file or device below the loop device.
+        device: String,
+        /// The loop device.
+        by: String,
+    },
+    /// A process has it open.
+    #[error("`{}` is in use: process {process} (`{command}`) has `{}` open{}", path.display(),
+        open.display(), if *writes { " for writing" } else { "" })]
+    Open {
+        /// The target.
+        path: PathBuf,
+        /// What is open.
+        open: PathBuf,
+        /// The process.
+        process: u32,
+        /// Its name.
+        command: String,
+        /// Whether it may write.
+        writes: bool,
+    },
+    /// The kernel says that another has it for itself, and nothing that can be seen explains it.
+    #[error("`{}` is in use: something has it open exclusively (EBUSY)", path.display())]
+    Busy {
+        /// The target.
+        path: PathBuf,
+    },
+    /// Another holds a lock on the file: a virtual machine, another run.
+    #[error("`{}` is in use: something holds a lock on it", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The kernel says that another has the file open, and no process can be seen that has.
+    #[error("`{}` is in use: the kernel counts another opening of it, by itself or by a process \
+        that cannot be seen from here", path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A loop device over a block device: another name for something that has one.
+    #[error("`{}` is a loop device over the block device `{}`", path.display(), below.display())]
+    LoopOverDevice {
+        /// The target.
+        path: PathBuf,
+        /// What is below.
+        below: PathBuf,
+    },
+    /// The backing file of the loop device has no name any more, or another file bears it.
+    #[error("`{}` is a loop device whose backing file `{}` was removed or replaced",
+        path.display(), backing.display())]
+    BackingGone {
+        /// The target.
+        path: PathBuf,
+        /// The name that the kernel remembers.
+        backing: PathBuf,
+    },
+    /// Nothing was named for destruction.
+    #[error("`{}` would be destroyed, and `--destroy` does not name it", path.display())]
+    NotNamed {
+        /// The target.
+        path: PathBuf,
+        /// The names that count.
+        names: Vec<PathBuf>,
+    },
+    /// It was named, but by a name that may mean another device tomorrow.
+    #[error("`--destroy {}` reaches the target `{}`, but by a name that may mean something else \
+        tomorrow", given.display(), path.display())]
+    WeakName {
+        /// The target.
+        path: PathBuf,
+        /// As given.
+        given: PathBuf,
+        /// The names that count.
+        names: Vec<PathBuf>,
+    },
+    /// What was named is something else.
+    #[error("`--destroy {}` names `{}`, which is not the target `{}`", given.display(),
+        leads_to.display(), path.display())]
+    WrongName {
+        /// The target.
+        path: PathBuf,
+        /// As given.
+        given: PathBuf,
+        /// Where that leads.
+        leads_to: PathBuf,
+        /// The names that count.
+        names: Vec<PathBuf>,
+    },
+    /// What was named does not exist.
+    #[error("`--destroy {}` names nothing: {errno}; the target is `{}`", given.display(),
+        path.display())]
+    NoSuchName {
+        /// The target.
+        path: PathBuf,
+        /// As given.
+        given: PathBuf,
+        /// The reason.
+        errno: Errno,
+        /// The names that count.
+        names: Vec<PathBuf>,
+    },
+    /// It carries data that announce themselves.
+    #[error("`{}` carries a signature of `{kind}` at {offset} of `{device}`{}", path.display(),
+        label.as_deref().map(|label| format!(", label `{label}`")).unwrap_or_default())]
+    Signature {
+        /// The target.
+        path: PathBuf,
+        /// The target or a partition of it.
+        device: String,
+        /// As `wipefs` calls it: `ext4`, `LVM2_member`, `gpt`.
+        kind: String,
+        /// Where, as `wipefs` prints it: `0x438`.
+        offset: String,
+        /// The label of a filesystem.
+        label: Option<String>,
+    },
+    /// It could not be found out what it carries.
+    #[error("cannot find out what `{}` carries: {error}", path.display())]
+    Probe {
+        /// The target.
+        path: PathBuf,
+        /// Why.
+        error: ProbeError,
+    },
+    /// It is not what was inspected.
+    #[error("`{}` has changed since it was inspected: {change}", path.display())]
+    Changed {
+        /// As given.
+        path: PathBuf,
+        /// What was, and what is.
+        change: String,
+    },
+    /// The kernel forbids it.
+    #[error("cannot open `{}` for writing: {errno}; {denial}", path.display())]
+    Denied {
+        /// The target.
+        path: PathBuf,
+        /// EPERM or EACCES.
+        errno: Errno,
+        /// What is known of the reason.
+        denial: Denial,
+    },
+    /// Opening failed in another way.
+    #[error("cannot open `{}` for writing: {errno}", path.display())]
+    NotOpened {
+        /// The target.
+        path: PathBuf,
+        /// The reason.
+        errno: Errno,
+    },
+    /// A fact that the decision needs cannot be read.
+    #[error("cannot make sure that `{}` is unused: `{}` cannot be read: {errno}", path.display(),
+        source_file.display())]
+    Unknown {
+        /// The target.
+        path: PathBuf,
+        /// What cannot be read.
+        source_file: PathBuf,
+        /// The reason.
+        errno: Errno,
+    },
+    /// The mounts cannot be found out.
+    #[error(transparent)]
+    Mount(#[from] MountError),
+}
+
+/// What makes a target read-only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReadOnly {
+    /// The kernel's flag of the device (`blockdev --getro`) or of its disk.
+    Device,
+    /// No one may write the file by its mode; root could, and is not meant to.
+    Mode,
+    /// Its filesystem is mounted so.
+    Mount,
+}
+
+impl std::fmt::Display for ReadOnly {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Device => "the kernel's flag of the device is set",
+            Self::Mode => "its mode lets no one write",
+            Self::Mount => "its filesystem is mounted read-only",
+        })
+    }
+}
+
+impl ClaimError {
+    /// What the program answers to the shell.
+    pub const EXIT_CODE: u8 = exit::TARGET;
+
+    /// A stable name in kebab-case, by which `docs/reference/safety.md` explains it.
+    pub const fn id(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "missing",
+            Self::Unreachable { .. } => "unreachable",
+            Self::WrongType { .. } => "wrong-type",
+            Self::NotStored { .. } => "not-stored",
+            Self::Empty { .. } => "empty",
+            Self::Gone { .. } => "gone",
+            Self::ReadOnly { .. } => "read-only",
+            Self::Zoned { .. } => "zoned",
+            Self::HardLinked { .. } => "hard-linked",
+            Self::Mounted { .. } => "mounted",
+            Self::Member { .. } => "member",
+            Self::Swap { .. } => "swap",
+            Self::Held { .. } => "held",
+            Self::Attached { .. } => "attached",
+            Self::Open { .. } => "open",
+            Self::Busy { .. } => "busy",
+            Self::Locked { .. } => "locked",
+            Self::InUse { .. } => "in-use",
+            Self::LoopOverDevice { .. } => "loop-over-device",
+            Self::BackingGone { .. } => "backing-gone",
+            Self::NotNamed { .. } => "not-named",
+            Self::WeakName { .. } => "weak-name",
+            Self::WrongName { .. } => "wrong-name",
+            Self::NoSuchName { .. } => "no-such-name",
+            Self::Signature { .. } => "signature",
+            Self::Probe { .. } => "probe",
+            Self::Changed { .. } => "changed",
+            Self::Denied { .. } => "denied",
+            Self::NotOpened { .. } => "not-opened",
+            Self::Unknown { .. } | Self::Mount(_) => "unknown",
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NotNamed { names, .. }
+            | Self::WeakName { names, .. }
+            | Self::WrongName { names, .. }
+            | Self::NoSuchName { names, .. } => naming_hint(names),
+            Self::Mounted { at, process: Some(process), .. } => format!(
+                "if its content may go: `nsenter --target {process} --mount umount {}`",
+                at.display()
+            ),
+            Self::Mounted { at, .. } if at.as_os_str() == "/" => {
+                "choose another device: this one holds the running system".to_owned()
+            }
+            Self::Mounted { at, .. } => {
+                format!("if its content may go: `umount {}`", at.display())
+            }
+            Self::Member { .. } => "unmount the filesystem; `btrfs filesystem show` lists its \
+                devices"
+                .to_owned(),
+            Self::Swap { swap, .. } => format!("if it may go: `swapoff {}`", swap.display()),
+            Self::Held { holder, .. } => {
+                format!("see `lsblk -s /dev/{holder}`, and take that down first")
+            }
+            Self::Attached { by, .. } => {
+                format!("if that may go: `losetup --detach /dev/{by}`")
+            }
+            Self::Open { process, .. } => format!("end process {process} first"),
+            Self::Signature { kind, .. } => {
+                format!("if that may go, say so: `--overwrite-signature {kind}`")
+            }
+            Self::LoopOverDevice { below, .. } => {
+                format!("name `{}` itself, and detach the loop device", below.display())
+            }
+            _ => self.plain_hint().to_owned(),
+        }
+    }
+
+    const fn plain_hint(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "`ls -l /dev/disk/by-id` lists the disks",
+            Self::WrongType { .. } | Self::NotStored { .. } => {
+                "name a block device, an image file, or a directory for methods that destroy \
+                 nothing"
+            }
+            Self::Empty { .. } => {
+                "attach an image (`losetup --find --show IMAGE`), insert the \
+                medium, or give the file a size (`truncate --size 8G IMAGE`)"
+            }
+            Self::ReadOnly { why, .. } => match why {
+                ReadOnly::Device => "`blockdev --setrw DEVICE` if that was not on purpose",
+                ReadOnly::Mode => "`chmod u+w IMAGE` if that was not on purpose",
+                ReadOnly::Mount => "remount it with `-o rw`, or choose another place",
+            },
+            Self::Zoned { .. } => "trimbench measures devices that may be written anywhere",
+            Self::HardLinked { .. } => "work on a copy: `cp --sparse=always IMAGE COPY`",
+            Self::Busy { .. } => {
+                "look at `lsblk`, `dmsetup ls`, `/proc/mdstat`, `zpool status`, \
+                and at containers and virtual machines"
+            }
+            Self::Locked { .. } | Self::InUse { .. } => {
+                "look at `lslocks`, `lsof`, `losetup \
+                --list`, and at containers and virtual machines"
+            }
+            Self::BackingGone { .. } => "detach it, and attach an image that has a name",
+            Self::Probe { .. } => {
+                "install util-linux (`wipefs`), or see the reason above; what \
+                cannot be examined is not overwritten"
+            }
+            Self::Changed { .. } | Self::Gone { .. } => "look at the device, then start again",
+            Self::Denied { .. } | Self::Unreachable { .. } | Self::NotOpened { .. } => {
+                "see the \
+                reason above; destructive methods need write access to the device"
+            }
+            _ => "run as root, with /proc and /sys mounted",
+        }
+    }
+}
+
+fn note_of_root(at: &std::path::Path, process: Option<u32>) -> &'static str {
+    if process.is_none() && at.as_os_str() == "/" { ", the running system's root" } else { "" }
+}
+
+fn elsewhere(process: Option<u32>) -> String {
+    process
+        .map_or_else(String::new, |process| format!(" in the mount namespace of process {process}"))
+}
+
+fn naming_hint(names: &[PathBuf]) -> String {
+    match names {
+        [] => "it has no name that could be confirmed".to_owned(),
+        [name, ..] => {
+            format!("if everything on it may go, say so: `--destroy {}`", name.display())
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What a device or image carries that announces itself: filesystems, partition tables, members of
+//! LVM, RAID, LUKS, ZFS, bcache, swap.
+//!
+//! The judge is `wipefs` of util-linux: its library is what udev and `mount` go by, and knows about
+//! a hundred formats. Data without a signature (a database on the bare device, an encrypted volume
+//! without a header) is not noticed by anyone.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::{Command, Stdio};
+
+use rustix::fs::{Mode, OFlags};
+use trimbench_core::Errno;
+
+use crate::mounts::errno_of;
+use crate::sysfs::BlockDevice;
+
+#[cfg(test)]
+mod tests;
+
+/// One signature.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Signature {
+    /// Kernel name of the target or of a partition of it; the file's name for an image.
+    pub device: String,
+    /// As `wipefs` calls it: `ext4`, `LVM2_member`, `gpt`, `PMBR`.
+    pub kind: String,
+    /// Where, as `wipefs` prints it: `0x438`.
+    pub offset: String,
+    /// The label of a filesystem.
+    pub label: Option<String>,
+}
+
+/// Why signatures are not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProbeError {
+    /// The program is not installed.
+    #[error("there is no `wipefs`")]
+    NoProgram,
+    /// It could not be started.
+    #[error("cannot start `wipefs`: {errno}")]
+    NotStarted {
+        /// The reason.
+        errno: Errno,
+    },
+    /// It failed.
+    #[error("`wipefs` failed: {message}")]
+    Failed {
+        /// What it said.
+        message: String,
+    },
+    /// Its output is not what its documentation says.
+    #[error("`wipefs` printed something unexpected: {problem}")]
+    Output {
+        /// What is wrong.
+        problem: String,
+    },
+    /// The device cannot be opened for reading.
+    #[error("cannot open `{device}` for reading: {errno}")]
+    NotReadable {
+        /// The device.
+        device: String,
+        /// The reason.
+        errno: Errno,
+    },
+}
+
+/// The signatures of what is open as `file`: of that, and not of what a name means by now.
+pub(super) fn probe(file: BorrowedFd<'_>, device: &str) -> Result<Vec<Signature>, ProbeError> {
+    parse(&run_wipefs(file)?, device)
+}
+
+/// The signatures of the partitions that the kernel knows of `disk`.
+pub(super) fn probe_partitions(disk: &BlockDevice) -> Result<Vec<Signature>, ProbeError> {
+    let mut found = Vec::new();
+    for partition in disk.partitions() {
+        let unreadable = |errno| ProbeError::NotReadable { device: partition.name.clone(), errno };
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = rustix::fs::open(partition.node(), flags, Mode::empty())
+            .map_err(|errno| unreadable(errno_of(errno)))?;
+        let status = rustix::fs::fstat(&file).map_err(|errno| unreadable(errno_of(errno)))?;
+        let numbers = (rustix::fs::major(status.st_rdev), rustix::fs::minor(status.st_rdev));
+        if partition.numbers() != Some(numbers) {
+            return Err(unreadable(Errno::ENODEV));
+        }
+        found.extend(probe(file.as_fd(), &partition.name)?);
+    }
+    Ok(found)
+}
+
+fn run_wipefs(file: BorrowedFd<'_>) -> Result<Vec<u8>, ProbeError> {
+    let start = |program: &str| {
+        let input = Stdio::from(file.try_clone_to_owned()?);
+        // Its own standard input is the open file: no name is resolved again.
+        Command::new(program)
+            .args(["--no-act", "--json", "--output", "OFFSET,TYPE,LABEL", "/proc/self/fd/0"])
+            .stdin(input)
+            .output()
+    };
+    let missing = |result: &io::Result<_>| {
+        result.as_ref().is_err_and(|error: &io::Error| error.kind() == io::ErrorKind::NotFound)
+    };
+    // The search path of users often lacks the folders of the system's programs.
+    let mut result = start("wipefs");
+    for program in ["/usr/sbin/wipefs", "/sbin/wipefs"] {
+        if missing(&result) {
+            result = start(program);
+        }
+    }
+    if missing(&result) {
+        return Err(ProbeError::NoProgram);
+    }
+    let output = result.map_err(|error| ProbeError::NotStarted {
+        errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
+    })?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let message = if message.is_empty() { output.status.to_string() } else { message };
+        return Err(ProbeError::Failed { message });
+    }
+    Ok(output.stdout)
+}
+
+/// Reads `{"signatures": [{"offset": "0x438", "type": "ext4", "label": null}]}`. Versions differ in
+/// what they print when there is nothing: an empty list, or no text at all.
+fn parse(json: &[u8], device: &str) -> Result<Vec<Signature>, ProbeError> {
+    if json.trim_ascii().is_empty() {
+        return Ok(Vec::new());
+    }
+    let unexpected = |problem: &str| ProbeError::Output { problem: problem.to_owned() };
+    let value: serde_json::Value =
+        serde_json::from_slice(json).map_err(|error| unexpected(&error.to_string()))?;
+    let list = value.get("signatures").and_then(serde_json::Value::as_array);
+    let list = list.ok_or_else(|| unexpected("no list of signatures"))?;
+    let text = |entry: &serde_json::Value, key: &str| entry.get(key)?.as_str().map(str::to_owned);
+    let signature = |entry: &serde_json::Value| {
+        Some(Signature {
+            device: device.to_owned(),
+            kind: text(entry, "type")?,
+            offset: text(entry, "offset")?,
+            label: text(entry, "label").filter(|label| !label.is_empty()),
+        })
+    };
+    list.iter()
+        .map(|entry| signature(entry).ok_or_else(|| unexpected("a signature without type")))
+        .collect()
+}

@@ -1,0 +1,301 @@
+//! What uses a device or image, directly or through what stands on it.
+//!
+//! For a device, all that shows the same bytes is looked at: its partitions (or the disk that it is
+//! a partition of), what stands on them (dm, md, loop), and other paths to the same disk (equal
+//! WWID). Who asks for more than one can see (other pid namespaces, the kernel's own references)
+//! gets the last word from the kernel when the target is opened: `O_EXCL`, or a lease.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use trimbench_core::Errno;
+
+use super::loops::{AttachedLoop, FileId, attached_loops};
+use super::openers::{Opener, Wanted, openers};
+use super::refusal::ClaimError;
+use crate::mounts::{AllMounts, all_mounts, unescape};
+use crate::sysfs::{BlockDevice, btrfs_with, disks};
+
+/// One use, of the target or of what shows the same bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Use {
+    /// A mounted filesystem.
+    Mounted {
+        /// Kernel name of the device.
+        device: String,
+        /// Where.
+        at: PathBuf,
+        /// Its type.
+        filesystem: String,
+        /// A process of the other mount namespace that has it; `None` if it is ours.
+        process: Option<u32>,
+    },
+    /// A device of a btrfs filesystem that is mounted, wherever.
+    Member {
+        /// Kernel name of the device.
+        device: String,
+        /// The filesystem's UUID.
+        filesystem: String,
+    },
+    /// A device or file that the machine swaps on.
+    Swap {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A device that another stands on.
+    Held {
+        /// Kernel name.
+        device: String,
+        /// What stands on it.
+        holder: String,
+    },
+    /// A file or device that a loop device shows.
+    Attached {
+        /// Kernel name of the device, or the file's path.
+        device: String,
+        /// The loop device.
+        by: String,
+    },
+    /// A file or device that a process has open.
+    Open {
+        /// What is open.
+        path: PathBuf,
+        /// The process.
+        process: u32,
+        /// Its name.
+        command: String,
+        /// Whether it may write.
+        writes: bool,
+        /// Whether it is a regular file.
+        is_file: bool,
+    },
+}
+
+/// All uses that can be seen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Uses {
+    /// In the order of how much they explain.
+    pub(super) list: Vec<Use>,
+    /// Processes whose mounts may not be read.
+    pub(super) unreadable: usize,
+}
+
+impl Use {
+    /// Whether it forbids to write. Programs that merely read a block device (udev, multipathd,
+    /// smartd) are left alone; an image is expected to be closed.
+    pub fn forbids(&self) -> bool {
+        !matches!(self, Self::Open { writes: false, is_file: false, .. })
+    }
+
+    /// The refusal that it causes for the target `path`.
+    pub(super) fn refusal(&self, path: &Path) -> ClaimError {
+        let path = path.to_owned();
+        match self.clone() {
+            Self::Mounted { device, at, process, .. } => {
+                ClaimError::Mounted { path, device, at, process }
+            }
+            Self::Member { device, filesystem } => ClaimError::Member { path, device, filesystem },
+            Self::Swap { path: swap } => ClaimError::Swap { path, swap },
+            Self::Held { device, holder } => ClaimError::Held { path, device, holder },
+            Self::Attached { device, by } => ClaimError::Attached { path, device, by },
+            Self::Open { path: open, process, command, writes, .. } => {
+                ClaimError::Open { path, open, process, command, writes }
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Use {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Mounted { device, at, filesystem, process } => {
+                write!(formatter, "`{device}` is mounted at `{}` ({filesystem})", at.display())?;
+                process.map_or(Ok(()), |process| {
+                    write!(formatter, " in the mount namespace of process {process}")
+                })
+            }
+            Self::Member { device, filesystem } => {
+                write!(formatter, "`{device}` belongs to the mounted btrfs {filesystem}")
+            }
+            Self::Swap { path } => write!(formatter, "swap on `{}`", path.display()),
+            Self::Held { device, holder } => {
+                write!(formatter, "`{holder}` stands on `{device}`")
+            }
+            Self::Attached { device, by } => {
+                write!(formatter, "`{device}` is attached to `{by}`")
+            }
+            Self::Open { path, process, command, writes, .. } => {
+                let how = if *writes { "for writing" } else { "for reading" };
+                let path = path.display();
+                write!(formatter, "`{path}` is open {how} by process {process} (`{command}`)")
+            }
+        }
+    }
+}
+
+/// What uses the block device `target`, whose backing file, if it is a loop device, is `backing`.
+pub(super) fn of_device(
+    target: &BlockDevice,
+    backing: Option<&AttachedLoop>,
+) -> Result<Uses, ClaimError> {
+    let loops = attached_loops();
+    let mut list = Vec::new();
+    let related = related(target, &loops, &mut list)?;
+    let file = backing.and_then(|backing| backing.file);
+    let others = loops.iter().filter(|other| other.name != target.disk_name());
+    list.extend(file.into_iter().flat_map(|file| attached_to(file, others.clone())));
+    collect(list, &related, file)
+}
+
+/// What uses the regular file `file`.
+pub(super) fn of_file(file: FileId) -> Result<Uses, ClaimError> {
+    let loops = attached_loops();
+    collect(attached_to(file, loops.iter()), &[], Some(file))
+}
+
+fn attached_to<'a>(file: FileId, loops: impl Iterator<Item = &'a AttachedLoop>) -> Vec<Use> {
+    let same = loops.filter(|other| other.file == Some(file));
+    let attached = |other: &AttachedLoop| Use::Attached {
+        device: other.path.display().to_string(),
+        by: other.name.clone(),
+    };
+    same.map(attached).collect()
+}
+
+/// Everything that shows bytes of `target`; what stands on something is also noted as a use.
+fn related(
+    target: &BlockDevice,
+    loops: &[AttachedLoop],
+    uses: &mut Vec<Use>,
+) -> Result<Vec<BlockDevice>, ClaimError> {
+    let mut related = Vec::new();
+    let mut waiting = same_bytes(target);
+    while let Some(device) = waiting.pop() {
+        if related.contains(&device) {
+            continue;
+        }
+        let holders = device.holders().map_err(|error| ClaimError::Unknown {
+            path: target.node(),
+            source_file: PathBuf::from(format!("/sys/class/block/{}/holders", device.name)),
+            errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
+        })?;
+        for holder in holders {
+            waiting.extend(
+                BlockDevice::from_name(&holder)
+                    .map(|above| with_partitions(&above))
+                    .into_iter()
+                    .flatten(),
+            );
+            uses.push(Use::Held { device: device.name.clone(), holder });
+        }
+        for above in loops.iter().filter(|above| above.below.as_ref() == Some(&device)) {
+            let by = above.name.clone();
+            waiting.extend(
+                BlockDevice::from_name(&by).into_iter().flat_map(|device| with_partitions(&device)),
+            );
+            uses.push(Use::Attached { device: device.name.clone(), by });
+        }
+        related.push(device);
+    }
+    Ok(related)
+}
+
+/// The device itself, its partitions or its disk, and other paths to the same disk.
+fn same_bytes(target: &BlockDevice) -> Vec<BlockDevice> {
+    let disk = target.whole();
+    let identity = wwid(&disk);
+    let is_twin =
+        |other: &BlockDevice| *other != disk && identity.is_some() && wwid(other) == identity;
+    let mut found = Vec::new();
+    for path in std::iter::once(disk.clone()).chain(disks().into_iter().filter(is_twin)) {
+        if target.is_partition() {
+            let number = target.own_attribute("partition");
+            let same = |part: &BlockDevice| part.own_attribute("partition") == number;
+            found.extend(path.partitions().into_iter().filter(same));
+            found.push(path);
+        } else {
+            found.extend(with_partitions(&path));
+        }
+    }
+    found
+}
+
+fn with_partitions(device: &BlockDevice) -> Vec<BlockDevice> {
+    let mut all = device.partitions();
+    all.push(device.clone());
+    all
+}
+
+/// The world-wide identifier of a disk; `None` where it has none.
+pub(super) fn wwid(disk: &BlockDevice) -> Option<String> {
+    disk.attribute("wwid").or_else(|| disk.attribute("device/wwid"))
+}
+
+/// Adds mounts, swap and processes to what is known already, and puts the most telling first.
+fn collect(
+    known: Vec<Use>,
+    related: &[BlockDevice],
+    file: Option<FileId>,
+) -> Result<Uses, ClaimError> {
+    let all = all_mounts()?;
+    let unreadable = all.unreadable;
+    let mut list = mounted(&all, related);
+    list.extend(swapped(related, file));
+    list.extend(known);
+    let devices = related.iter().filter_map(BlockDevice::numbers).collect();
+    let wanted = Wanted { devices, files: file.into_iter().collect() };
+    list.extend(openers(&wanted).into_iter().map(opened));
+    list.dedup();
+    Ok(Uses { list, unreadable })
+}
+
+fn opened(opener: Opener) -> Use {
+    let Opener { process, command, path, writes, is_file } = opener;
+    Use::Open { path, process, command, writes, is_file }
+}
+
+fn mounted(all: &AllMounts, related: &[BlockDevice]) -> Vec<Use> {
+    let mut found = Vec::new();
+    for seen in &all.mounts {
+        let mount = &seen.mount;
+        // Filesystems over several devices have no device number; their source names one of them.
+        let by_name =
+            || BlockDevice::from_node(Path::new(&mount.source)).and_then(|it| it.numbers());
+        let numbers = if mount.device.0 == 0 { by_name() } else { Some(mount.device) };
+        let Some(numbers) = numbers else { continue };
+        let device = related.iter().find(|device| device.numbers() == Some(numbers));
+        found.extend(device.map(|device| Use::Mounted {
+            device: device.name.clone(),
+            at: mount.mount_point.clone(),
+            filesystem: mount.filesystem.clone(),
+            process: seen.process,
+        }));
+    }
+    for device in related {
+        let names = |other: &Use| match other {
+            Use::Mounted { device: mounted, .. } => *mounted == device.name,
+            _ => false,
+        };
+        if !found.iter().any(names) {
+            let member = |filesystem| Use::Member { device: device.name.clone(), filesystem };
+            found.extend(btrfs_with(&device.name).into_iter().map(member));
+        }
+    }
+    found
+}
+
+/// From `/proc/swaps`, which is absent where the kernel cannot swap.
+fn swapped(related: &[BlockDevice], file: Option<FileId>) -> Vec<Use> {
+    let table = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    let paths = table.lines().skip(1).filter_map(|line| line.split([' ', '\t']).next());
+    let paths = paths.map(|path| PathBuf::from(unescape(path)));
+    let is_ours = |path: &PathBuf| match BlockDevice::from_node(path) {
+        Some(device) => related.contains(&device),
+        None => {
+            fs::metadata(path).ok().map(|data| (data.dev(), data.ino())) == file && file.is_some()
+        }
+    };
+    paths.filter(is_ours).map(|path| Use::Swap { path }).collect()
+}

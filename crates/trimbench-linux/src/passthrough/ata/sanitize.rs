@@ -1,0 +1,100 @@
+//! The course of an ATA sanitize operation (\[ATA\] ACS-4, 4.19 and 7.41).
+//!
+//! Operations go on over resets and loss of power. Unlike `NVMe`, the drive does not tell which
+//! operation is under way: one that is found so is waited for, and then the wanted one is run.
+
+use trimbench_core::{Nanos, Ppm};
+
+use super::command::{self, Sanitize};
+use super::drive::AtaDrive;
+use crate::ioctl::Data;
+use crate::passthrough::error::{PassthroughError, PurgeError};
+use crate::passthrough::purge::{self, Patience};
+use crate::passthrough::scsi::AtaRegisters;
+use crate::passthrough::transport::Transport;
+
+/// What SANITIZE STATUS EXT says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "bits of the drive, each on its own")]
+pub(super) struct SanitizeStatus {
+    /// The last operation ended without error.
+    pub(super) completed: bool,
+    pub(super) in_progress: bool,
+    /// Frozen until the drive loses power.
+    pub(super) frozen: bool,
+    /// The last operation failed: the drive refuses all but sanitizing.
+    pub(super) failed: bool,
+    /// Share done, while in progress.
+    pub(super) progress: Ppm,
+}
+
+impl SanitizeStatus {
+    /// Count bits 15 to 13 are the state, the address's lower 16 bits the progress.
+    fn decode(registers: AtaRegisters) -> Option<Self> {
+        let count = registers.count?;
+        let [low, high, ..] = registers.lba_low.to_le_bytes();
+        Some(Self {
+            completed: count & 1 << 15 != 0,
+            in_progress: count & 1 << 14 != 0,
+            frozen: count & 1 << 13 != 0,
+            failed: false,
+            progress: purge::progress(u16::from_le_bytes([low, high])),
+        })
+    }
+}
+
+impl<T: Transport> AtaDrive<T> {
+    pub(super) fn sanitize_status(&mut self) -> Result<SanitizeStatus, PassthroughError> {
+        let status = command::sanitize(Sanitize::Status);
+        match self.send(&status, Data::None) {
+            Ok(registers) => registers
+                .and_then(SanitizeStatus::decode)
+                .ok_or(PassthroughError::NoRegisters { command: status.name }),
+            // In the failed state the drive aborts the question.
+            Err(error) if error.is_refusal() => {
+                Ok(SanitizeStatus { failed: true, ..SanitizeStatus::default() })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn sanitize(
+        &mut self,
+        what: Sanitize,
+        estimate: Option<Nanos>,
+        progress: &mut dyn FnMut(Ppm),
+    ) -> Result<(), PurgeError> {
+        let patience = Patience::from_estimate(estimate);
+        if self.sanitize_status()?.in_progress {
+            self.wait_for_sanitize(patience, progress)?;
+        }
+        self.send(&command::sanitize(what), Data::None)?;
+        let end = self.wait_for_sanitize(patience, progress)?;
+        if end.completed && !end.failed {
+            return Ok(());
+        }
+        let clear = command::sanitize(Sanitize::ClearFailure);
+        let usable = self.send(&clear, Data::None).is_ok();
+        Err(PurgeError::SanitizeFailed { usable })
+    }
+
+    fn wait_for_sanitize(
+        &mut self,
+        patience: Patience,
+        progress: &mut dyn FnMut(Ppm),
+    ) -> Result<SanitizeStatus, PurgeError> {
+        let mut waited = Nanos::ZERO;
+        loop {
+            let status = self.sanitize_status()?;
+            if !status.in_progress {
+                return Ok(status);
+            }
+            progress(status.progress);
+            if waited >= patience.limit {
+                return Err(PurgeError::SanitizeOverdue { waited });
+            }
+            self.transport.pause(patience.interval);
+            waited += patience.interval;
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The ATA security erase (\[ATA\] ACS-4, 4.18; commands 7.44 to 7.49).
+//!
+//! ```text
+//!  no password ── set password ──> password, unlocked ── prepare, erase ──> no password
+//!                                    │   ^                                    (verified)
+//!                     loss of power  v   │ unlock
+//!                                  password, locked
+//! ```
+//!
+//! A drive must have a user password to be erased, and forgets it by being erased. Whatever goes
+//! wrong in between, the password is taken off again; if even that fails, the error names it.
+
+use trimbench_core::Nanos;
+
+use super::command::{self, BLOCK, Security};
+use super::drive::AtaDrive;
+use crate::ioctl::Data;
+use crate::passthrough::error::{PassthroughError, PurgeError, PurgeObstacle};
+use crate::passthrough::purge::timeout_of;
+use crate::passthrough::transport::Transport;
+
+/// The user password while an erase is under way. Known on purpose: it protects nothing, and who
+/// finds a locked drive must be able to open it.
+pub(in crate::passthrough) const PASSWORD: &str = "trimbench";
+
+impl<T: Transport> AtaDrive<T> {
+    pub(super) fn security_erase(
+        &mut self,
+        enhanced: bool,
+        estimate: Option<Nanos>,
+    ) -> Result<(), PurgeError> {
+        let set = command::security(Security::SetPassword, None);
+        let erased = self
+            .send(&set, Data::Out(&payload(false)))
+            .and_then(|_| self.erase_unit(enhanced, estimate));
+        let state = self.look().map(|drive| drive.security);
+        match (erased, state) {
+            (Ok(()), Ok(state)) if !state.enabled => Ok(()),
+            // It failed, but the drive has no password.
+            (Err(error), Ok(state)) if !state.enabled => Err(error.into()),
+            (erased, _) => {
+                let reason = erased.err().unwrap_or(PassthroughError::Malformed {
+                    command: "SECURITY ERASE UNIT",
+                    why: "it succeeded, but the password is still set",
+                });
+                match self.take_password_off() {
+                    Ok(()) => Err(reason.into()),
+                    Err(_) => Err(PurgeError::PasswordLeft {
+                        password: PASSWORD,
+                        reason: Box::new(reason),
+                    }),
+                }
+            }
+        }
+    }
+
+    /// Takes our password off a drive on which an interrupted erase left it.
+    pub(in crate::passthrough) fn release_password(&mut self) -> Result<(), PurgeError> {
+        self.check_same_drive()?;
+        let state = self.look()?.security;
+        if !state.enabled {
+            return Ok(());
+        }
+        if state.frozen {
+            return Err(PurgeObstacle::SecurityFrozen.into());
+        }
+        if state.count_expired {
+            return Err(PurgeObstacle::SecurityCountExpired.into());
+        }
+        Ok(self.take_password_off()?)
+    }
+
+    fn erase_unit(
+        &mut self,
+        enhanced: bool,
+        estimate: Option<Nanos>,
+    ) -> Result<(), PassthroughError> {
+        self.send(&command::security(Security::ErasePrepare, None), Data::None)?;
+        let erase = command::security(Security::EraseUnit, Some(timeout_of(estimate)));
+        self.send(&erase, Data::Out(&payload(enhanced)))?;
+        Ok(())
+    }
+
+    /// A reset of the drive may have locked it. Each wrong try counts, and there are five, so each
+    /// is made only once.
+    fn take_password_off(&mut self) -> Result<(), PassthroughError> {
+        if self.look()?.security.locked {
+            let unlock = command::security(Security::Unlock, None);
+            self.send(&unlock, Data::Out(&payload(false)))?;
+        }
+        let disable = command::security(Security::DisablePassword, None);
+        self.send(&disable, Data::Out(&payload(false)))?;
+        if self.look()?.security.enabled {
+            let why = "it succeeded, but the password is still set";
+            return Err(PassthroughError::Malformed { command: disable.name, why });
+        }
+        Ok(())
+    }
+}
+
+/// The data of all these commands: word 0 selects the user password (bit 0 clear), level high (bit
+/// 8 clear) and, for an erase, the enhanced mode (bit 1); words 1 to 16 are the password.
+fn payload(enhanced: bool) -> [u8; BLOCK] {
+    let mut data = [0; BLOCK];
+    data[0] = u8::from(enhanced) << 1;
+    data[2..2 + PASSWORD.len()].copy_from_slice(PASSWORD.as_bytes());
+    data
+}

@@ -1,0 +1,16 @@
+//! `NVMe` drives: commands and their answers. Sources: \[NVME\], \[OCP\].
+
+mod command;
+mod drive;
+mod dsm;
+mod identify;
+mod logs;
+mod purge;
+mod sanitize;
+mod status;
+
+pub(super) use drive::{NvmeDrive, active_namespaces};
+pub use status::NvmeStatus;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! An `NVMe` namespace and its controller: identity, counters, deallocation.
+
+use trimbench_core::LbaRange;
+
+use super::command::Identify;
+use super::dsm;
+use super::identify::{self, Controller, DeallocateLimits, Namespace};
+use super::logs;
+use super::status::NvmeStatus;
+use crate::ioctl::Data;
+use crate::passthrough::counters::{Counter, DriveCounters};
+use crate::passthrough::error::{DeallocateError, PassthroughError};
+use crate::passthrough::identity::{DriveIdentity, DriveProtocol, TrimPromise};
+use crate::passthrough::transport::{NvmeCommand, Transport};
+use crate::passthrough::{check_ranges, refused_by_kernel};
+
+/// A namespace, spoken to through `T`.
+#[derive(Debug)]
+pub(in crate::passthrough) struct NvmeDrive<T> {
+    pub(super) transport: T,
+    pub(super) nsid: u32,
+    pub(super) controller: Controller,
+    pub(super) namespace: Namespace,
+    identity: DriveIdentity,
+    promise: TrimPromise,
+}
+
+/// What Identify says at one time.
+pub(super) struct Look {
+    pub(super) controller: Controller,
+    pub(super) namespace: Namespace,
+    pub(super) identity: DriveIdentity,
+}
+
+impl<T: Transport> NvmeDrive<T> {
+    /// Identifies the namespace.
+    pub(in crate::passthrough) fn open(
+        mut transport: T,
+        nsid: u32,
+    ) -> Result<Self, PassthroughError> {
+        let Look { controller, namespace, identity } = look(&mut transport, nsid)?;
+        let limits = deallocate_limits(&mut transport, &controller)?;
+        let promise = namespace.promise(&controller, limits);
+        Ok(Self { transport, nsid, controller, namespace, identity, promise })
+    }
+
+    pub(in crate::passthrough) fn identity(&self) -> &DriveIdentity {
+        &self.identity
+    }
+
+    pub(in crate::passthrough) fn promise(&self) -> &TrimPromise {
+        &self.promise
+    }
+
+    pub(in crate::passthrough) fn counters(&mut self) -> Result<DriveCounters, PassthroughError> {
+        let log = self.log("Get Log Page (SMART)", logs::SMART, 0)?;
+        let mut counters = logs::smart(&log, &self.controller);
+        let uuid_index = self.ocp_uuid_index()?;
+        match self.log("Get Log Page (OCP C0h)", logs::OCP_SMART, uuid_index) {
+            Ok(log) => logs::add_ocp(&log, &mut counters),
+            // That there is no such log is in the counters already.
+            Err(error) if error.is_refusal() => {}
+            Err(PassthroughError::Nvme { .. }) => {
+                let why = "the drive has log C0h but failed to read it";
+                counters.media_written = Counter::NotAvailable { why };
+                counters.throttle_events = Counter::NotAvailable { why };
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(counters)
+    }
+
+    /// One command.
+    pub(in crate::passthrough) fn deallocate(
+        &mut self,
+        ranges: &[LbaRange],
+    ) -> Result<(), DeallocateError> {
+        let pieces = check_ranges(ranges, &self.promise, self.identity.capacity)?;
+        let list = dsm::encode(&pieces);
+        let command = NvmeCommand::deallocate(self.nsid, pieces.len());
+        send(&mut self.transport, "Dataset Management", &command, Data::Out(&list))?;
+        Ok(())
+    }
+
+    /// The first 512 bytes of a log.
+    pub(super) fn log(
+        &mut self,
+        name: &'static str,
+        log: u8,
+        uuid_index: u8,
+    ) -> Result<[u8; logs::BYTES], PassthroughError> {
+        let mut bytes = [0; logs::BYTES];
+        let command = NvmeCommand::get_log(log, 512, uuid_index);
+        send(&mut self.transport, name, &command, Data::In(&mut bytes))?;
+        Ok(bytes)
+    }
+
+    /// Under which index OCP's logs are; 0, which takes the vendor's choice, without a list.
+    fn ocp_uuid_index(&mut self) -> Result<u8, PassthroughError> {
+        if !self.controller.has_uuid_list {
+            return Ok(0);
+        }
+        match identify(&mut self.transport, "Identify (UUID list)", Identify::UuidList) {
+            Ok(image) => Ok(identify::ocp_uuid_index(&image).unwrap_or(0)),
+            Err(error) if error.is_refusal() => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Sends a command that must succeed.
+pub(super) fn send(
+    transport: &mut impl Transport,
+    name: &'static str,
+    command: &NvmeCommand,
+    data: Data<'_>,
+) -> Result<(), PassthroughError> {
+    let status = transport
+        .nvme(command, data)
+        .map_err(|errno| refused_by_kernel(name, errno, "CAP_SYS_ADMIN"))?;
+    let status = NvmeStatus(status);
+    let failed = PassthroughError::Nvme { command: name, status };
+    if status.is_success() { Ok(()) } else { Err(failed) }
+}
+
+/// One of the structures of Identify.
+pub(super) fn identify(
+    transport: &mut impl Transport,
+    name: &'static str,
+    what: Identify,
+) -> Result<[u8; identify::BYTES], PassthroughError> {
+    let mut image = [0; identify::BYTES];
+    send(transport, name, &NvmeCommand::identify(what), Data::In(&mut image))?;
+    Ok(image)
+}
+
+/// Controller and namespace as they are at this moment.
+pub(super) fn look(transport: &mut impl Transport, nsid: u32) -> Result<Look, PassthroughError> {
+    let image = identify(transport, "Identify (controller)", Identify::Controller)?;
+    let controller = Controller::decode(&image);
+    let name = "Identify (namespace)";
+    let namespace = Namespace::decode(&identify(transport, name, Identify::Namespace(nsid))?);
+    if namespace.size.0 == 0 {
+        // An inactive namespace answers with zeroes.
+        return Err(PassthroughError::Malformed { command: name, why: "the namespace has size 0" });
+    }
+    let logical_block = namespace.logical_block().ok_or(PassthroughError::Malformed {
+        command: name,
+        why: "its block size is no power of two from 512 B to 64 KiB",
+    })?;
+    let identity = DriveIdentity {
+        protocol: DriveProtocol::Nvme,
+        model: controller.model.clone(),
+        serial: controller.serial.clone(),
+        firmware: controller.firmware.clone(),
+        capacity: namespace.size,
+        logical_block,
+        formats: namespace.formats.clone(),
+        format_index: Some(namespace.format_index),
+        namespace: Some(nsid),
+        nqn: controller.nqn.clone(),
+        eui64: namespace.eui64,
+        nguid: namespace.nguid,
+        wwn: None,
+    };
+    Ok(Look { controller, namespace, identity })
+}
+
+/// The namespaces that are active for the controller.
+pub(in crate::passthrough) fn active_namespaces(
+    transport: &mut impl Transport,
+) -> Result<Vec<u32>, PassthroughError> {
+    let name = "Identify (active namespaces)";
+    Ok(identify::namespaces(&identify(transport, name, Identify::ActiveNamespaces)?))
+}
+
+/// The limits that \[NVME\] 2.0 brought; a controller that refuses to tell them is older.
+fn deallocate_limits(
+    transport: &mut impl Transport,
+    controller: &Controller,
+) -> Result<DeallocateLimits, PassthroughError> {
+    if !controller.has_deallocate {
+        return Ok(DeallocateLimits::default());
+    }
+    match identify(transport, "Identify (NVM command set)", Identify::NvmController) {
+        Ok(image) => Ok(DeallocateLimits::decode(&image)),
+        Err(error) if error.is_refusal() => Ok(DeallocateLimits::default()),
+        Err(error) => Err(error),
+    }
+}

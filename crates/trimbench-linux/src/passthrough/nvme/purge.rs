@@ -1,0 +1,140 @@
+//! Purging an `NVMe` drive: which means it has, and Format NVM.
+
+use trimbench_core::{Nanos, Ppm};
+
+use super::command::{Identify, SanitizeAction};
+use super::drive::{NvmeDrive, active_namespaces, identify, look, send};
+use super::identify::namespaces;
+use super::logs::{self, SanitizeStatus};
+use crate::ioctl::Data;
+use crate::passthrough::error::{PassthroughError, PurgeError, PurgeObstacle};
+use crate::passthrough::purge::{PurgeMeans, PurgeOption, timeout_of};
+use crate::passthrough::transport::{NvmeCommand, Transport};
+
+/// Secure erase settings (SES) of Format NVM.
+const USER_DATA_ERASE: u32 = 1;
+const CRYPTO_ERASE: u32 = 2;
+
+impl<T: Transport> NvmeDrive<T> {
+    /// What the drive has, strongest first.
+    pub(in crate::passthrough) fn purge_means(
+        &mut self,
+    ) -> Result<Vec<PurgeOption>, PassthroughError> {
+        let controller = self.controller.clone();
+        let sanitizes = controller.sanitize_block
+            || controller.sanitize_crypto
+            || controller.sanitize_overwrite;
+        let status = if sanitizes { Some(self.sanitize_status()?) } else { None };
+        let others = if sanitizes || (controller.has_format && controller.format_hits_all) {
+            self.other_namespaces()?
+        } else {
+            None
+        };
+        let estimate = |pick: fn(&SanitizeStatus) -> Option<Nanos>| status.as_ref().and_then(pick);
+        let block = estimate(|status| status.block_erase);
+        let crypto = estimate(|status| status.crypto_erase);
+        let format_obstacle = if controller.format_hits_all { others.clone() } else { None };
+        let format_crypto = controller.has_format && controller.format_crypto;
+        let all = [
+            (controller.sanitize_block, PurgeMeans::NvmeSanitizeBlockErase, block, &others),
+            (controller.sanitize_crypto, PurgeMeans::NvmeSanitizeCryptoErase, crypto, &others),
+            (
+                controller.sanitize_overwrite,
+                PurgeMeans::NvmeSanitizeOverwrite,
+                estimate(|status| status.overwrite),
+                &others,
+            ),
+            // Format has no estimate of its own; sanitizing does the same work.
+            (controller.has_format, PurgeMeans::NvmeFormatUserDataErase, block, &format_obstacle),
+            (format_crypto, PurgeMeans::NvmeFormatCryptoErase, crypto, &format_obstacle),
+        ];
+        Ok(all
+            .into_iter()
+            .filter(|(has, ..)| *has)
+            .map(|(_, means, estimate, obstacle)| PurgeOption {
+                means,
+                estimate,
+                obstacle: obstacle.clone(),
+            })
+            .collect())
+    }
+
+    /// Erases the drive (sanitize) or the namespace (format).
+    pub(in crate::passthrough) fn purge(
+        &mut self,
+        means: PurgeMeans,
+        progress: &mut dyn FnMut(Ppm),
+    ) -> Result<(), PurgeError> {
+        let seen = look(&mut self.transport, self.nsid)?;
+        if !seen.identity.is_same_drive(self.identity()) {
+            return Err(PurgeError::AnotherDrive {
+                opened: self.identity().serial.clone(),
+                now: seen.identity.serial,
+            });
+        }
+        (self.controller, self.namespace) = (seen.controller, seen.namespace);
+        let offered = self.purge_means()?.into_iter().find(|option| option.means == means);
+        let option = offered.ok_or(PurgeError::NotOffered { means })?;
+        if let Some(obstacle) = option.obstacle {
+            return Err(obstacle.into());
+        }
+        progress(Ppm(0));
+        match means {
+            PurgeMeans::NvmeSanitizeBlockErase => {
+                self.sanitize(SanitizeAction::BlockErase, option.estimate, progress)?;
+            }
+            PurgeMeans::NvmeSanitizeCryptoErase => {
+                self.sanitize(SanitizeAction::CryptoErase, option.estimate, progress)?;
+            }
+            PurgeMeans::NvmeSanitizeOverwrite => {
+                self.sanitize(SanitizeAction::Overwrite, option.estimate, progress)?;
+            }
+            PurgeMeans::NvmeFormatUserDataErase => self.format(USER_DATA_ERASE, option.estimate)?,
+            PurgeMeans::NvmeFormatCryptoErase => self.format(CRYPTO_ERASE, option.estimate)?,
+            _ => return Err(PurgeError::NotOffered { means }),
+        }
+        progress(Ppm::ONE);
+        Ok(())
+    }
+
+    /// The state of the last sanitize operation, with estimates.
+    pub(super) fn sanitize_status(&mut self) -> Result<SanitizeStatus, PassthroughError> {
+        let log = self.log("Get Log Page (sanitize status)", logs::SANITIZE, 0)?;
+        Ok(SanitizeStatus::decode(&log))
+    }
+
+    /// Formats the namespace with the format that it has.
+    fn format(&mut self, secure_erase: u32, estimate: Option<Nanos>) -> Result<(), PurgeError> {
+        let before = self.namespace.clone();
+        let command = NvmeCommand::format(
+            self.nsid,
+            before.format_dword(),
+            secure_erase,
+            timeout_of(estimate),
+        );
+        send(&mut self.transport, "Format NVM", &command, Data::None)?;
+        let after = look(&mut self.transport, self.nsid)?.namespace;
+        let kept = (after.size, after.format_dword()) == (before.size, before.format_dword());
+        if kept { Ok(()) } else { Err(PurgeError::FormatChanged) }
+    }
+
+    /// Why what erases the whole subsystem would erase more than this namespace.
+    fn other_namespaces(&mut self) -> Result<Option<PurgeObstacle>, PassthroughError> {
+        let seen = if self.controller.manages_namespaces {
+            let name = "Identify (allocated namespaces)";
+            let what = Identify::AllocatedNamespaces;
+            namespaces(&identify(&mut self.transport, name, what)?)
+        } else {
+            active_namespaces(&mut self.transport)?
+        };
+        let others = seen.iter().filter(|&&nsid| nsid != self.nsid).count();
+        if others > 0 {
+            return Ok(Some(PurgeObstacle::OtherNamespaces { count: others + 1 }));
+        }
+        // Without namespace management only this controller's namespaces are listed.
+        let hidden = self.controller.shares_subsystem
+            && !self.controller.manages_namespaces
+            && self.controller.namespaces_max > 1;
+        Ok(hidden.then_some(PurgeObstacle::UnseenNamespaces))
+    }
+}

@@ -1,0 +1,186 @@
+//! A drive spoken to directly as what purges a block target and reads its counters.
+
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::str::FromStr;
+
+use trimbench_core::{DriveError, Errno, Wear};
+
+use super::{Drive, NoPassthrough, PurgeMeans, PurgeOption, TrimmedReads};
+use crate::block::Purger;
+
+#[cfg(test)]
+mod tests;
+
+/// The means that are chosen by themselves, the first that the drive has and lets us use. What
+/// takes seconds to minutes comes before what may take hours; overwriting is never chosen: it
+/// leaves a drive full, not fresh.
+const PREFERRED: [PurgeMeans; 8] = [
+    PurgeMeans::NvmeFormatUserDataErase,
+    PurgeMeans::AtaSecurityErase,
+    PurgeMeans::AtaSecurityEraseEnhanced,
+    PurgeMeans::NvmeSanitizeBlockErase,
+    PurgeMeans::AtaSanitizeBlockErase,
+    PurgeMeans::NvmeFormatCryptoErase,
+    PurgeMeans::NvmeSanitizeCryptoErase,
+    PurgeMeans::AtaSanitizeCryptoScramble,
+];
+
+/// By what means a drive is to be purged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PurgeChoice {
+    /// The drive's own means, else TRIM.
+    #[default]
+    Auto,
+    /// TRIM, whatever the drive has.
+    Trim,
+    /// This one and no other.
+    Means(PurgeMeans),
+}
+
+/// A name that is no [`PurgeChoice`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` is no way to purge; give `auto`, `trim` or one of {}", known().join(", "))]
+pub struct UnknownPurge {
+    given: String,
+}
+
+/// The ids of all means.
+fn known() -> Vec<&'static str> {
+    PurgeMeans::ALL.iter().map(|means| means.id()).collect()
+}
+
+impl FromStr for PurgeChoice {
+    type Err = UnknownPurge;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPurge> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "trim" => Ok(Self::Trim),
+            id => {
+                let means = PurgeMeans::ALL.into_iter().find(|means| means.id() == id);
+                means.map(Self::Means).ok_or_else(|| UnknownPurge { given: id.to_owned() })
+            }
+        }
+    }
+}
+
+impl fmt::Display for PurgeChoice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Auto => "auto",
+            Self::Trim => "trim",
+            Self::Means(means) => means.id(),
+        })
+    }
+}
+
+/// A drive's own purge and counters, for a [`crate::BlockTarget`].
+#[derive(Debug)]
+pub struct DrivePurger {
+    file: OwnedFd,
+    /// `None`: TRIM.
+    means: Option<PurgeMeans>,
+    promise: trimbench_core::TrimPromise,
+}
+
+impl DrivePurger {
+    /// Asks the drive behind an open device what it has. Nothing is purged yet.
+    ///
+    /// # Errors
+    /// The drive cannot be spoken to, or the chosen means is missing or stood against.
+    pub fn new(file: BorrowedFd<'_>, choice: PurgeChoice) -> Result<Self, NoPurge> {
+        let mut drive = Drive::open(file)?;
+        let means = match choice {
+            PurgeChoice::Trim => None,
+            PurgeChoice::Auto => {
+                // A drive that does not answer this has no means; it is still asked for counters.
+                let options = drive.purge_means().unwrap_or_default();
+                PREFERRED.into_iter().find(|means| usable(&options, *means).is_ok())
+            }
+            PurgeChoice::Means(means) => {
+                let options = drive.purge_means().map_err(|error| refused(&error))?;
+                usable(&options, means)?;
+                Some(means)
+            }
+        };
+        let promise = drive.trim_promise();
+        let promise = match (promise.supported, promise.reads, promise.deterministic) {
+            (true, TrimmedReads::Zeroes, _) => trimbench_core::TrimPromise::Zeroes,
+            (true, TrimmedReads::Ones, _) => trimbench_core::TrimPromise::Ones,
+            (true, _, Some(true)) => trimbench_core::TrimPromise::Deterministic,
+            (true, _, Some(false)) => trimbench_core::TrimPromise::Nothing,
+            (false, ..) | (true, _, None) => trimbench_core::TrimPromise::Unknown,
+        };
+        let file = file.try_clone_to_owned();
+        let file = file.map_err(|error| refused(&error))?;
+        Ok(Self { file, means, promise })
+    }
+
+    /// The very command that purges; `None` for TRIM.
+    pub fn own_means(&self) -> Option<PurgeMeans> {
+        self.means
+    }
+}
+
+/// Why a drive is not purged by its own means.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoPurge {
+    /// No command can be sent.
+    #[error(transparent)]
+    NoPassthrough(#[from] NoPassthrough),
+    /// The means that was asked for cannot be used.
+    #[error("{reason}")]
+    Refused {
+        /// Why, and what to do.
+        reason: String,
+    },
+}
+
+fn refused(reason: &dyn fmt::Display) -> NoPurge {
+    NoPurge::Refused { reason: reason.to_string() }
+}
+
+fn usable(options: &[PurgeOption], means: PurgeMeans) -> Result<(), NoPurge> {
+    let Some(option) = options.iter().find(|option| option.means == means) else {
+        let has: Vec<&str> = options.iter().map(|option| option.means.id()).collect();
+        let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
+        return Err(refused(&format!("the drive has no `{}`; it has: {has}", means.id())));
+    };
+    option.obstacle.as_ref().map_or(Ok(()), |obstacle| Err(refused(obstacle)))
+}
+
+impl Purger for DrivePurger {
+    fn means(&self) -> trimbench_core::PurgeMeans {
+        self.means.map_or(trimbench_core::PurgeMeans::Trim, PurgeMeans::class)
+    }
+
+    fn purge(&mut self) -> Result<(), DriveError> {
+        const OPERATION: &str = "purge";
+        let Some(means) = self.means else {
+            let reason = "the drive is to be purged by TRIM".to_owned();
+            return Err(DriveError::Refused { operation: OPERATION, reason });
+        };
+        let refused = |reason: String| DriveError::Refused { operation: OPERATION, reason };
+        let mut drive =
+            Drive::open(self.file.as_fd()).map_err(|error| refused(error.to_string()))?;
+        drive.purge(means, &mut |_| {}).map_err(|error| refused(error.to_string()))?;
+        // The kernel may still show what the drive held before.
+        rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed).map_err(|errno| {
+            DriveError::Failed { operation: OPERATION, errno: Errno(errno.raw_os_error()) }
+        })
+    }
+
+    fn wear(&mut self) -> Option<Wear> {
+        let counters = Drive::open(self.file.as_fd()).ok()?.drive_counters().ok()?;
+        Some(Wear {
+            host_written: counters.host_written.known()?,
+            media_written: counters.media_written.known()?,
+        })
+    }
+
+    fn promise(&self) -> trimbench_core::TrimPromise {
+        self.promise
+    }
+}

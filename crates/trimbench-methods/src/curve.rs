@@ -1,0 +1,171 @@
+//! Curves of a load while it runs: throughput against address, IOPS against time.
+//!
+//! Every command counts in one point; a point is a mean over what it stands for, never a sample.
+
+use trimbench_core::units::index;
+use trimbench_core::{BlockCommand, BlockSize, Bytes, Instant};
+use trimbench_results::{Series, Step};
+
+use crate::runner::{Observer, Sample};
+
+#[cfg(test)]
+mod tests;
+
+/// Points of a curve over addresses.
+const POINTS: u64 = 400;
+/// Parts of a point, of which the slowest is kept beside the mean.
+const PARTS: u64 = 8;
+/// A curve over time has this many points or more, up to twice as many.
+const SLICES: usize = 16;
+
+/// Throughput of a sequential pass against the address.
+///
+/// Sources show it as the rate at which each part of the span was written, so a part's time is that
+/// from the end of the part before to its own end, by the last completion of each.
+#[derive(Debug)]
+pub(crate) struct PassCurve {
+    begun: Instant,
+    logical_block: BlockSize,
+    /// Bytes of a part; the last may be shorter.
+    part: u64,
+    /// Bytes that ended in each part, and when the last of them did.
+    parts: Vec<(u64, Instant)>,
+}
+
+impl PassCurve {
+    /// A pass over `[0, span)` in pieces of `piece` bytes, from `begun` on.
+    pub(crate) fn new(span: Bytes, piece: Bytes, logical_block: BlockSize, begun: Instant) -> Self {
+        let pieces = span.pieces(piece);
+        let part = pieces.div_ceil(POINTS * PARTS) * piece.0;
+        let parts = vec![(0, begun); index(span.0.div_ceil(part))];
+        Self { begun, logical_block, part, parts }
+    }
+
+    /// Notes the curve of the means and that of the slowest parts.
+    pub(crate) fn store(&self, step: &mut Step) {
+        let parts = self.rates();
+        let per_point = index(PARTS);
+        let (mut x, mut means, mut slowest) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, point) in parts.chunks(per_point).enumerate() {
+            let bytes: f64 = point.iter().map(|part| part.0).sum();
+            let seconds: f64 = point.iter().map(|part| part.1).sum();
+            let middle = (number as f64 + 0.5) * self.part as f64 * per_point as f64;
+            x.push(middle / 1e9);
+            means.push((seconds > 0.0).then(|| bytes / 1e6 / seconds));
+            let rates = point.iter().filter(|part| part.1 > 0.0).map(|part| part.0 / 1e6 / part.1);
+            slowest.push(rates.reduce(f64::min));
+        }
+        if let Some(worst) = slowest.iter().flatten().copied().reduce(f64::min) {
+            step.measure("throughput_mb_per_s_min", worst);
+        }
+        let curves = [("throughput-address", means), ("throughput-address-min", slowest)];
+        for (key, y) in curves {
+            let series = Series::new("GB", "MB/s", x.clone(), y);
+            step.series.extend(series.map(|series| (key.to_owned(), series)));
+        }
+    }
+
+    /// Bytes and seconds of each part. A part that ended no later than the one before has taken no
+    /// time of its own; its bytes count in the next.
+    fn rates(&self) -> Vec<(f64, f64)> {
+        let (mut before, mut carried) = (self.begun, 0);
+        let mut rates = Vec::with_capacity(self.parts.len());
+        for &(bytes, ended) in &self.parts {
+            carried += bytes;
+            if ended > before {
+                rates.push((carried as f64, ended.since(before).seconds()));
+                (before, carried) = (ended, 0);
+            } else {
+                rates.push((0.0, 0.0));
+            }
+        }
+        if let (Some(last), true) = (rates.iter_mut().rev().find(|part| part.1 > 0.0), carried > 0)
+        {
+            last.0 += carried as f64;
+        }
+        rates
+    }
+}
+
+impl Observer<BlockCommand> for PassCurve {
+    #[inline]
+    fn observe(&mut self, sample: &Sample<BlockCommand>) {
+        if let BlockCommand::Write { range, .. } = sample.command {
+            let start = range.start().0 * self.logical_block.bytes().0;
+            let part = &mut self.parts[index(start / self.part)];
+            part.0 += range.length().bytes(self.logical_block).0;
+            part.1 = part.1.max(sample.completed);
+        }
+    }
+}
+
+/// IOPS of a load against time, in slices of equal numbers of commands.
+#[derive(Debug)]
+pub(crate) struct RateCurve {
+    begun: Instant,
+    /// Commands of a slice; doubles when there are too many slices.
+    slice: u64,
+    in_slice: u64,
+    last: Instant,
+    /// When each slice ended.
+    ends: Vec<Instant>,
+}
+
+impl RateCurve {
+    /// A load from `begun` on, of `expected` commands or more.
+    pub(crate) fn new(expected: u64, begun: Instant) -> Self {
+        let slice = (expected / SLICES as u64).max(1);
+        Self { begun, slice, in_slice: 0, last: begun, ends: Vec::new() }
+    }
+
+    /// Notes IOPS against time and against what was accessed, by commands of `access` bytes; the
+    /// axes begin at `seconds` and `gigabytes`.
+    pub(crate) fn store(&self, step: &mut Step, (seconds, gigabytes): (f64, f64), access: Bytes) {
+        let slices = self.slices();
+        let y: Vec<Option<f64>> = slices.iter().map(|slice| Some(slice.2)).collect();
+        let time = slices.iter().map(|slice| seconds + slice.1.since(self.begun).seconds());
+        let bytes = slices.iter().map(|slice| gigabytes + slice.0 * access.0 as f64 / 1e9);
+        for (key, unit, x) in
+            [("iops-time", "s", time.collect()), ("iops-accessed", "GB", bytes.collect())]
+        {
+            let series = Series::new(unit, "IOPS", x, y.clone());
+            step.series.extend(series.map(|series| (key.to_owned(), series)));
+        }
+    }
+
+    /// The middle (in commands since the beginning), the end and the IOPS of each slice; a rest
+    /// that fills no slice is one of its own.
+    fn slices(&self) -> Vec<(f64, Instant, f64)> {
+        let rest = (self.in_slice > 0).then_some((self.last, self.in_slice));
+        let whole = self.ends.iter().map(|end| (*end, self.slice));
+        let (mut before, mut commands) = (self.begun, 0);
+        let mut slices = Vec::new();
+        for (end, count) in whole.chain(rest) {
+            let seconds = end.since(before).seconds();
+            if seconds > 0.0 {
+                let middle = commands as f64 + count as f64 / 2.0;
+                slices.push((middle, end, count as f64 / seconds));
+                before = end;
+            }
+            commands += count;
+        }
+        slices
+    }
+}
+
+impl Observer<BlockCommand> for RateCurve {
+    #[inline]
+    fn observe(&mut self, sample: &Sample<BlockCommand>) {
+        self.last = self.last.max(sample.completed);
+        self.in_slice += 1;
+        if self.in_slice == self.slice {
+            self.in_slice = 0;
+            self.ends.push(self.last);
+            if self.ends.len() == 2 * SLICES {
+                // Every other end stays: two slices become one.
+                self.ends = self.ends.iter().skip(1).step_by(2).copied().collect();
+                self.slice *= 2;
+            }
+        }
+    }
+}

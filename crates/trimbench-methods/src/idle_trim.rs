@@ -1,0 +1,92 @@
+//! `idle-trim`: whole-device TRIM on an empty and on a full drive, nothing else running.
+//!
+//! Each repetition empties the drive, times a TRIM of all of it, fills it, and times the same TRIM
+//! again; the difference over the capacity is what a GB costs. The procedure, its parameters and
+//! what it cannot show are in `docs/methods/idle-trim.md`. Source: \[S1\].
+
+mod analysis;
+mod options;
+mod session;
+#[cfg(test)]
+mod tests;
+
+pub use analysis::{analyse, announced_figures};
+pub use options::IdleTrim;
+pub use session::{Plan, Round, Way};
+
+use std::collections::BTreeMap;
+
+use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Support, Target};
+
+use crate::method::{
+    Context, Demand, Found, MethodError, MethodInfo, NEEDS_A_DEVICE, Preset, Procedure,
+};
+use crate::options::OptionError;
+use crate::rig::Shape;
+
+/// Stable id.
+pub const ID: &str = "idle-trim";
+
+/// What a target is assumed to write and to discard at in estimates, bytes a second.
+const ASSUMED_WRITE_RATE: f64 = 500e6;
+const ASSUMED_TRIM_RATE: f64 = 20e9;
+/// Less than this is no drive.
+const CAPACITY_MIN: Bytes = Bytes::mib(1);
+
+impl Procedure for IdleTrim {
+    const INFO: MethodInfo = MethodInfo {
+        id: ID,
+        version: 1,
+        summary: "TRIM of the whole device, empty and full: seconds per GB",
+        options: options::OPTIONS,
+    };
+
+    fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
+        Self::resolve(preset, set)
+    }
+
+    fn to_map(&self) -> BTreeMap<String, String> {
+        self.to_map()
+    }
+
+    fn announced_figures(&self) -> Vec<(String, &'static str)> {
+        announced_figures()
+    }
+
+    fn space(&self) -> Bytes {
+        CAPACITY_MIN
+    }
+
+    fn demand(&self, capacity: Bytes) -> Demand {
+        let span = self.span.map_or(capacity, |span| span.min(capacity));
+        let rounds = self.rounds();
+        let written = Bytes(span.0.saturating_mul(rounds));
+        // Emptied, timed, filled and timed again.
+        let trims = 3.0 * span.0 as f64 / ASSUMED_TRIM_RATE;
+        let round = trims + span.0 as f64 / ASSUMED_WRITE_RATE;
+        let time = Nanos::from_seconds(round).times(rounds) + self.rest.times(2 * rounds);
+        Demand { written, time }
+    }
+
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+        let Some(shape) = Shape::of(capabilities, Bytes(0)) else {
+            return Err(NEEDS_A_DEVICE.to_owned());
+        };
+        if capabilities.discard == Support::None || shape.discard_max.0 == 0 {
+            let reason = "it takes no discards, so that there is nothing to measure: use a drive \
+                          that does, or look in `queue/discard_max_bytes` of each layer below it";
+            return Err(reason.to_owned());
+        }
+        if shape.capacity < CAPACITY_MIN {
+            return Err(format!("it needs {CAPACITY_MIN} and there are {}", shape.capacity));
+        }
+        Ok(())
+    }
+
+    fn run_on_device<D>(&self, device: &mut D, context: Context<'_>) -> Result<Found, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        session::run(self, device, context)
+    }
+}

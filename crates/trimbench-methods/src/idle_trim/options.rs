@@ -1,0 +1,94 @@
+//! The method's parameters.
+
+use std::collections::BTreeMap;
+
+use trimbench_core::{Bytes, Nanos};
+
+use super::ID;
+use crate::method::Preset;
+use crate::options::{OptionError, OptionInfo, Values};
+
+/// One row of the table below.
+const fn option(
+    key: &'static str,
+    presets: [&'static str; 3],
+    meaning: &'static str,
+) -> OptionInfo {
+    OptionInfo { key, meaning, presets }
+}
+
+/// All options with their values in the presets quick, standard, published.
+pub(super) const OPTIONS: &[OptionInfo] = &[
+    option(
+        "span",
+        ["16GiB", "all", "all"],
+        "bytes from the start of the device that are filled and discarded, 1MiB to 1024TiB, at \
+         most the device; `all`: the device",
+    ),
+    option("repetitions", ["2", "5", "3"], "how often in one go, 1 to 100"),
+    option(
+        "chunk",
+        ["64MiB", "64MiB", "none"],
+        "size of the chunks, 4KiB to 4TiB; `none`: no chunks",
+    ),
+    option("chunk-repetitions", ["1", "5", "1"], "how often in chunks, 1 to 100"),
+    option("queue-depth", ["1", "1", "1"], "outstanding discards, 1 to 1024"),
+    option("rest", ["1s", "30s", "60s"], "idle time before each timed TRIM, 0 to 1h"),
+];
+
+/// The method with its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleTrim {
+    /// What is filled and discarded; `None`: the device.
+    pub span: Option<Bytes>,
+    /// How often in one go.
+    pub repetitions: u32,
+    /// Size of the chunks, a multiple of 4 KiB; `None`: no chunks.
+    pub chunk: Option<Bytes>,
+    /// How often in chunks.
+    pub chunk_repetitions: u32,
+    /// Outstanding discards.
+    pub queue_depth: u32,
+    /// Idle time before each timed TRIM.
+    pub rest: Nanos,
+    values: Values,
+}
+
+impl IdleTrim {
+    /// The parameters of a preset, with the user's settings on top.
+    pub fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
+        let values = Values::resolve(ID, OPTIONS, preset as usize, set)?;
+        let tib = |count: u64| Bytes::gib(count << 10);
+        let whole = |size: Bytes| Bytes(size.0 / 4_096 * 4_096);
+        let span = if values.is_word("span", "all") {
+            None
+        } else {
+            Some(whole(values.quantity("span", Bytes::mib(1), tib(1_024))?))
+        };
+        let chunk = if values.is_word("chunk", "none") {
+            None
+        } else {
+            Some(whole(values.quantity("chunk", Bytes(4_096), tib(4))?))
+        };
+        Ok(Self {
+            span,
+            repetitions: values.quantity("repetitions", 1, 100)?,
+            chunk,
+            chunk_repetitions: values.quantity("chunk-repetitions", 1, 100)?,
+            queue_depth: values.quantity("queue-depth", 1, 1_024)?,
+            rest: values.span("rest", Nanos::ZERO, Nanos::from_secs(3_600))?,
+            values,
+        })
+    }
+
+    /// All parameters as texts, for the record.
+    pub fn to_map(&self) -> BTreeMap<String, String> {
+        self.values.to_map()
+    }
+
+    /// How often the span is filled.
+    pub fn rounds(&self) -> u64 {
+        let chunks = self.chunk.map_or(0, |_| self.chunk_repetitions);
+        u64::from(self.repetitions) + u64::from(chunks)
+    }
+}

@@ -1,0 +1,281 @@
+//! The procedure: purge, then round by round empty, time, fill, time.
+
+use trimbench_core::contract::ClassStatistics;
+use trimbench_core::rng::Rng;
+use trimbench_core::{
+    BlockCommand, Bytes, Caveat, Drive, Instant, Nanos, PurgeMeans, Statistics, Target,
+};
+use trimbench_results::{Series, Step};
+
+use super::options::IdleTrim;
+use crate::method::{Context, Found, MethodError, Monitor, Procedure, Stage, is_virtual};
+use crate::rig::{Rig, Shape};
+use crate::runner::{Sample, Single};
+use crate::workload::InOrder;
+
+/// Points of a curve, at most.
+const POINTS: usize = 200;
+/// What another's reads and writes may come to beside a timed TRIM.
+const FOREIGN_MAX: Bytes = Bytes::mib(1);
+/// The step that says how the drive was purged, and times the first TRIM after it.
+pub(super) const PURGE: &str = "purge";
+
+/// In which pieces the span is discarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// In pieces as large as the device takes.
+    OneGo,
+    /// In chunks.
+    Chunks,
+}
+
+impl Way {
+    /// The name in records.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::OneGo => "one-go",
+            Self::Chunks => "chunks",
+        }
+    }
+}
+
+/// One repetition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// Unique in the session.
+    pub id: String,
+    /// In which pieces.
+    pub way: Way,
+    /// Bytes of a piece.
+    pub piece: Bytes,
+}
+
+/// All rounds of a session, in their random order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The rounds.
+    pub rounds: Vec<Round>,
+    /// What is filled and discarded, from the start of the device.
+    pub span: Bytes,
+}
+
+impl Plan {
+    /// The rounds of `method` on a device of this shape.
+    pub fn new(method: &IdleTrim, shape: Shape, rng: &Rng) -> Self {
+        let whole = |bytes: Bytes| Bytes(bytes.0 / shape.granularity.0 * shape.granularity.0);
+        let span = method.span.map_or(shape.capacity, |span| whole(span.min(shape.capacity)));
+        let mut rounds = Vec::new();
+        let mut add = |way: Way, piece: Bytes, repetitions: u32| {
+            for repetition in 1..=repetitions {
+                let id = format!("{}-{repetition}", way.id());
+                rounds.push(Round { id, way, piece });
+            }
+        };
+        add(Way::OneGo, shape.discard_max, method.repetitions);
+        if let Some(chunk) = method.chunk {
+            let chunk = whole(chunk).max(shape.granularity).min(shape.discard_max);
+            add(Way::Chunks, chunk, method.chunk_repetitions);
+        }
+        rng.split("order").shuffle(&mut rounds);
+        Self { rounds, span }
+    }
+}
+
+/// One timed TRIM of the span.
+#[derive(Debug, Default)]
+struct Timed {
+    issued: ClassStatistics,
+    began: Instant,
+    ended: Instant,
+    longest: Nanos,
+    /// Bytes discarded when a command ended.
+    curve: Vec<(Instant, Bytes)>,
+}
+
+/// What a session has at hand.
+struct Session<'a, D> {
+    method: &'a IdleTrim,
+    plan: Plan,
+    rig: Rig<'a, D>,
+}
+
+/// Runs the method.
+pub(super) fn run<D>(
+    method: &IdleTrim,
+    device: &mut D,
+    context: Context<'_>,
+) -> Result<Found, MethodError>
+where
+    D: Target<Command = BlockCommand> + Drive,
+{
+    let Context { rng, interrupt, monitor, done } = context;
+    method.fits(device.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
+    let rig = Rig::new(device, interrupt);
+    let plan = Plan::new(method, rig.shape, rng);
+    let mut session = Session { method, plan, rig };
+    let mut steps = done;
+    session.establish(monitor, &mut steps)?;
+    session.rounds(monitor, &mut steps)?;
+    let rounds = &session.plan.rounds;
+    let place = |step: &Step| {
+        rounds.iter().position(|round| round.id == step.id).map_or(0, |round| round + 1)
+    };
+    steps.sort_by_key(place);
+    let (figures, mut caveats) = super::analyse(&steps, &mut rng.split("bootstrap"));
+    if session.plan.span < session.rig.shape.capacity {
+        caveats.push(Caveat::PartOfDrive);
+    }
+    Ok(Found { steps, figures, caveats, trace_hash: session.rig.trace_hash() })
+}
+
+impl<D: Target<Command = BlockCommand> + Drive> Session<'_, D> {
+    /// Purges the drive, says how, and times the TRIM of what was never written.
+    fn establish(
+        &mut self,
+        monitor: &mut dyn Monitor,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), MethodError> {
+        if steps.iter().any(|step| step.id == PURGE) {
+            return Ok(());
+        }
+        let total = self.plan.rounds.len();
+        let (now, left) = (self.rig.now(), self.method.demand(self.plan.span).time);
+        monitor.stage(&Stage { done: 0, total, text: "purging", now, left });
+        let means = self.rig.device.purge_means();
+        self.rig.device.purge()?;
+        let mut step = Step::new(PURGE, format!("purge-by-{}", means.id()));
+        step.set("span_bytes", self.plan.span.0 as f64);
+        if means == PurgeMeans::Trim {
+            // What was never written cannot be told from what was trimmed.
+            step.caveat(Caveat::PurgedByTrim);
+        } else {
+            self.rig.rest(self.method.rest)?;
+            self.timed(self.rig.shape.discard_max, "never_written", &mut step)?;
+        }
+        monitor.keep(&step)?;
+        steps.push(step);
+        Ok(())
+    }
+
+    /// Measures all rounds that are not done.
+    fn rounds(
+        &mut self,
+        monitor: &mut dyn Monitor,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), MethodError> {
+        let rounds = self.plan.rounds.clone();
+        let total = rounds.len();
+        let is_done = |steps: &[Step], round: &Round| steps.iter().any(|step| step.id == round.id);
+        let already = rounds.iter().filter(|round| is_done(steps, round)).count();
+        let begin = self.rig.now();
+        let mut done = already;
+        for round in &rounds {
+            if is_done(steps, round) {
+                continue;
+            }
+            let now = self.rig.now();
+            let open = (total - done) as u64;
+            let left = match (done - already) as u64 {
+                0 => {
+                    let all = self.method.demand(self.plan.span).time;
+                    Nanos(all.0 / self.method.rounds().max(1) * open)
+                }
+                measured => Nanos(now.since(begin).0 / measured * open),
+            };
+            monitor.stage(&Stage { done, total, text: &round.id, now, left });
+            let step = self.round(round)?;
+            monitor.keep(&step)?;
+            steps.push(step);
+            done += 1;
+        }
+        Ok(())
+    }
+
+    /// One repetition. It begins with a TRIM that is not timed, so that it does not matter what
+    /// was before it.
+    fn round(&mut self, round: &Round) -> Result<Step, MethodError> {
+        let (shape, span) = (self.rig.shape, self.plan.span);
+        let mut step = Step::new(round.id.clone(), round.way.id());
+        step.set("span_bytes", span.0 as f64);
+        step.set("piece_bytes", round.piece.0 as f64);
+        step.set("queue_depth", f64::from(self.method.queue_depth));
+        self.rig.all(&round.id, shape.discards(Bytes(0), span, shape.discard_max), 1)?;
+        self.rig.rest(self.method.rest)?;
+        self.timed(round.piece, "empty", &mut step)?;
+        let from = self.rig.now();
+        self.rig.fill(&round.id, shape.area(Bytes(0), span))?;
+        step.measure("fill_s", self.rig.now().since(from).seconds());
+        self.rig.rest(self.method.rest)?;
+        self.timed(round.piece, "full", &mut step)?;
+        Ok(step)
+    }
+
+    /// Discards the span in pieces, and notes what it took under `name`.
+    fn timed(&mut self, piece: Bytes, name: &str, step: &mut Step) -> Result<(), MethodError> {
+        let (shape, span) = (self.rig.shape, self.plan.span);
+        let pieces = shape.discards(Bytes(0), span, piece);
+        let before = self.rig.device.statistics();
+        let mut timed = Timed { began: self.rig.now(), ..Timed::default() };
+        let mut observer = |sample: &Sample<BlockCommand>| {
+            if let BlockCommand::Discard(range) = sample.command {
+                timed.issued.completed += 1;
+                timed.issued.bytes += range.length().bytes(shape.logical_block);
+                timed.ended = timed.ended.max(sample.completed);
+                timed.longest = timed.longest.max(sample.latency());
+                timed.curve.push((sample.completed, timed.issued.bytes));
+            }
+        };
+        let mut discards = Single(InOrder::new(pieces, self.method.queue_depth));
+        self.rig.run(&step.id, &mut discards, &mut observer)?;
+        timed.store(name, step);
+        self.judge(&timed, before, name, step)
+    }
+
+    /// Notes what the counters say, and what invalidates or limits the TRIM.
+    fn judge(
+        &mut self,
+        timed: &Timed,
+        before: Statistics,
+        name: &str,
+        step: &mut Step,
+    ) -> Result<(), MethodError> {
+        let counted = self.rig.discards_since(before, timed.issued)?;
+        let issued = timed.issued;
+        step.measure(&format!("{name}_commands_issued"), issued.completed as f64);
+        step.measure(&format!("{name}_commands_completed"), counted.completed as f64);
+        step.measure(&format!("{name}_bytes_completed"), counted.bytes.0 as f64);
+        if (counted.completed, counted.bytes) != (issued.completed, issued.bytes) {
+            step.caveat(Caveat::CommandsMerged);
+        }
+        if !is_virtual(self.rig.device) {
+            let after = self.rig.device.statistics();
+            let of_device = |s: Statistics| s.read.bytes + s.write.bytes;
+            if of_device(after).saturating_sub(of_device(before)) > FOREIGN_MAX {
+                step.caveat(Caveat::OtherLoad);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Timed {
+    fn store(&self, name: &str, step: &mut Step) {
+        let span = self.ended.since(self.began);
+        step.measure(&format!("{name}_s"), span.seconds());
+        step.measure(&format!("{name}_command_s_max"), self.longest.seconds());
+        // The first and the last point, and as many between as fit.
+        let every = self.curve.len().div_ceil(POINTS).max(1);
+        let chosen = self
+            .curve
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| (index + 1) % every == 0 || index + 1 == self.curve.len());
+        let points = chosen
+            .map(|(_, (at, bytes))| (at.since(self.began).seconds(), Some(bytes.gigabytes())));
+        let start = (0.0, Some(0.0));
+        let (x, y) = std::iter::once(start).chain(points).unzip();
+        if let Some(series) = Series::new("s", "GB", x, y) {
+            step.series.insert(format!("trimmed-{}", name.replace('_', "-")), series);
+        }
+    }
+}

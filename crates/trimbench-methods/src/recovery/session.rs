@@ -1,0 +1,170 @@
+//! The procedure: passes over a fresh, a fragmented, a healed and a trimmed drive.
+
+use trimbench_core::{BlockCommand, Bytes, Caveat, Data, Drive, Nanos, PurgeMeans, Target};
+use trimbench_results::Step;
+
+use super::options::{Recovery, Torture};
+use crate::curve::{PassCurve, RateCurve};
+use crate::method::{Context, Found, MethodError, Procedure};
+use crate::phase::{Bench, Planned, medium};
+use crate::rounds::Rounds;
+use crate::runner::Sample;
+
+/// Steps of the plan without rounds: 2 purges, 2 fills, 2 tortures, a TRIM and 4 passes.
+const STEPS: usize = 11;
+
+/// A session on one device.
+struct Session<'a, 'b, D> {
+    method: &'a Recovery,
+    bench: Bench<'b, D>,
+    span: Bytes,
+    /// Bytes that the first torture wrote, which the later ones repeat.
+    tortured: Option<Bytes>,
+}
+
+/// Runs the method on a device.
+pub(super) fn run<D>(
+    method: &Recovery,
+    device: &mut D,
+    context: Context<'_>,
+) -> Result<Found, MethodError>
+where
+    D: Target<Command = BlockCommand> + Drive,
+{
+    method.fits(device.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
+    let (capacity, logical_block) = medium(device.capabilities());
+    let span = method.span.on(capacity, logical_block);
+    let means = device.purge_means();
+    let steps = STEPS + if method.compare_data.is_some() { 5 } else { 0 };
+    let planned = Planned { steps, bytes: method.written(span) };
+    let bench = Bench::new(device, context, planned);
+    let mut session = Session { method, bench, span, tortured: None };
+    session.fragment_and_heal()?;
+    session.fragment_and_trim()?;
+    if let Some(data) = method.compare_data {
+        session.compare(data)?;
+    }
+    let trace_hash = session.bench.trace_hash();
+    let steps = session.bench.steps;
+    let (figures, mut caveats) = super::analyse(&steps);
+    if means == PurgeMeans::Trim {
+        caveats.push(Caveat::PurgedByTrim);
+    }
+    caveats.extend(method.span.caveat(capacity));
+    if method.data != Data::Random {
+        caveats.push(Caveat::CompressibleData);
+    }
+    Ok(Found { steps, figures, caveats, trace_hash })
+}
+
+impl<D> Session<'_, '_, D>
+where
+    D: Target<Command = BlockCommand> + Drive,
+{
+    fn fragment_and_heal(&mut self) -> Result<(), MethodError> {
+        self.purge(1)?;
+        self.pass("fresh", self.method.data)?;
+        self.torture(1)?;
+        self.pass("fragmented", self.method.data)?;
+        self.pass("self-healed", self.method.data)
+    }
+
+    fn fragment_and_trim(&mut self) -> Result<(), MethodError> {
+        self.purge(2)?;
+        self.torture(2)?;
+        self.bench.trim("trim", (Bytes(0), self.span))?;
+        self.bench.rest(self.method.rest)?;
+        self.pass("trimmed", self.method.data)
+    }
+
+    /// The same drive, tortured alike, as passes with other data see it.
+    fn compare(&mut self, data: Data) -> Result<(), MethodError> {
+        self.purge(3)?;
+        self.pass("fresh-compared", data)?;
+        self.torture(3)?;
+        self.pass("fragmented-compared", data)
+    }
+
+    fn purge(&mut self, number: u32) -> Result<(), MethodError> {
+        self.bench.purge(&format!("purge-{number}"))?;
+        self.bench.rest(self.method.rest)
+    }
+
+    /// Writes the span in order and notes the curve; then the drive rests.
+    fn pass(&mut self, id: &str, data: Data) -> Result<(), MethodError> {
+        let (_, logical_block) = medium(self.bench.device().capabilities());
+        let (size, depth) = (self.method.pass_size, self.method.pass_depth);
+        let area = self.bench.area(self.span, data);
+        let begun = self.bench.device().now();
+        let mut curve = PassCurve::new(self.span, size, logical_block, begun);
+        let phase = self.bench.write(id, area, (size, depth), &mut curve)?;
+        let mut step = Step::new(id, "pass");
+        phase.store(&mut step);
+        curve.store(&mut step);
+        self.bench.keep(step)?;
+        self.settle(id)
+    }
+
+    /// Fills every block in order, then fragments the drive by random writes.
+    fn torture(&mut self, number: u32) -> Result<(), MethodError> {
+        let fill = format!("fill-{number}");
+        let (size, depth) = (self.method.pass_size, self.method.pass_depth);
+        let area = self.bench.area(self.span, self.method.data);
+        let ignore = &mut |_: &Sample<BlockCommand>| {};
+        let phase = self.bench.write(&fill, area, (size, depth), ignore)?;
+        let mut step = Step::new(fill, "fill");
+        phase.store(&mut step);
+        self.bench.keep(step)?;
+        let id = format!("torture-{number}");
+        match (self.tortured, self.method.torture) {
+            (Some(bytes), _) => self.random_writes(&id, (bytes, Nanos::ZERO))?,
+            (None, Torture::Share(share)) => {
+                let bytes = Bytes(share.of(self.span.0));
+                self.random_writes(&id, (bytes, Nanos::ZERO))?;
+            }
+            (None, Torture::Time(time)) => self.random_writes(&id, (Bytes(0), time))?,
+            (None, Torture::Steady) => self.until_steady(&id)?,
+        }
+        self.settle(&id)
+    }
+
+    fn random_writes(&mut self, id: &str, limits: (Bytes, Nanos)) -> Result<(), MethodError> {
+        let load = self.method.load(self.span);
+        let begun = self.bench.device().now();
+        let mut curve = RateCurve::new(limits.0.pieces(load.access), begun);
+        let phase = load.once(&mut self.bench, id, limits, &mut curve)?;
+        let mut step = Step::new(id, "torture");
+        phase.store(&mut step);
+        curve.store(&mut step, (0.0, 0.0), load.access);
+        self.bench.keep(step)?;
+        self.note_tortured(phase.written);
+        Ok(())
+    }
+
+    fn until_steady(&mut self, id: &str) -> Result<(), MethodError> {
+        let before = self.bench.steps.len();
+        let load = (&self.method.load(self.span), Recovery::rounds(self.span));
+        Rounds::new().until_steady(&mut self.bench, (id, "torture"), load, |_| {})?;
+        let rounds = self.bench.steps[before..].iter();
+        let written: f64 = rounds.filter_map(|step| step.metrics.get("written_bytes")).sum();
+        self.note_tortured(Bytes(trimbench_core::units::rounded(written)));
+        Ok(())
+    }
+
+    /// The later tortures write as much as the first: what differs between two passes is then what
+    /// was done in between.
+    fn note_tortured(&mut self, bytes: Bytes) {
+        if self.tortured.is_none() {
+            let to_come = if self.method.compare_data.is_some() { 3 } else { 2 };
+            let spared = self.method.torture_assumed(self.span).saturating_sub(bytes.0);
+            self.bench.forgo(0, spared * to_come);
+            self.tortured = Some(bytes);
+        }
+    }
+
+    /// What was written is on the medium, and the drive rests.
+    fn settle(&mut self, id: &str) -> Result<(), MethodError> {
+        self.bench.flush(id)?;
+        self.bench.rest(self.method.rest)
+    }
+}

@@ -1,0 +1,320 @@
+use trimbench_core::fault::FaultPlan;
+use trimbench_core::{Caveat, Data, Errno, Instant, Interrupt, Nanos, Ppm, PurgeMeans, Virtual};
+use trimbench_results::{Figure, Step};
+
+use super::*;
+use crate::method::Method;
+use crate::phase::tests::{Seen, Toy, emulated, faulty, profile, run, settings, small_tlc};
+use crate::runner::RunError;
+
+fn method(set: &[(&str, &str)]) -> Recovery {
+    Recovery::resolve(Preset::Quick, &settings(set)).unwrap()
+}
+
+fn figure<'a>(figures: &'a [Figure], id: &str) -> &'a Figure {
+    figures.iter().find(|figure| figure.id == id).unwrap_or_else(|| panic!("{id} is found"))
+}
+
+fn verdict<'a>(figures: &'a [Figure], id: &str) -> &'a str {
+    figure(figures, id).verdict.as_deref().unwrap()
+}
+
+#[test]
+fn a_tlc_drive_is_fragmented_by_random_writes_and_back_to_new_after_trim() {
+    let mut drive = emulated(profile("generic-nvme-tlc", Bytes::gib(1)));
+    let found = run(&method(&[]), &mut drive, &mut Seen::default()).unwrap();
+    let value = |id| figure(&found.figures, id).value;
+    assert!(value("trimmed-of-fresh") >= 0.98, "{}", value("trimmed-of-fresh"));
+    assert!(value("fragmented-of-fresh") < 0.5, "{}", value("fragmented-of-fresh"));
+    assert!(value("self-healed-of-fresh") > value("fragmented-of-fresh") + 0.3);
+    assert!(figure(&found.figures, "trimmed-of-fresh").headline);
+    assert_eq!(verdict(&found.figures, "trimmed-of-fresh"), "back to new");
+    assert_eq!(verdict(&found.figures, "fragmented-of-fresh"), "slower than fresh");
+    assert!((value("write-amplification-fresh") - 1.0).abs() < 1e-9);
+    assert!(value("write-amplification-fragmented") > 2.0);
+    assert_eq!(found.caveats, []);
+    // The picture of S2: the fragmented pass begins slow and heals what it passes over.
+    let fragmented = found.steps.iter().find(|step| step.id == "fragmented").unwrap();
+    let curve = &fragmented.series["throughput-address"];
+    let mean = |points: &[Option<f64>]| {
+        points.iter().flatten().sum::<f64>() / points.iter().flatten().count() as f64
+    };
+    let tenth = curve.y.len() / 10;
+    let (first, last) = (mean(&curve.y[..tenth]), mean(&curve.y[9 * tenth..]));
+    assert!(curve.y.len() >= 200 && last > 2.0 * first, "{first} to {last} MB/s");
+}
+
+#[test]
+fn a_drive_that_overwrites_in_place_has_nothing_to_recover_from() {
+    let mut drive = emulated(profile("like-optane-900p", Bytes::mib(256)));
+    let found = run(&method(&[]), &mut drive, &mut Seen::default()).unwrap();
+    assert_eq!(verdict(&found.figures, "trimmed-of-fresh"), "nothing to recover from");
+    assert_eq!(verdict(&found.figures, "fragmented-of-fresh"), "random writes leave no trace");
+    assert_eq!(verdict(&found.figures, "self-healed-of-fresh"), "nothing to heal");
+}
+
+#[test]
+fn with_trim_as_the_only_purge_the_ratio_is_not_measurable() {
+    let found = run(&method(&[]), &mut Virtual::new(Toy::new()), &mut Seen::default()).unwrap();
+    assert_eq!(found.caveats, [Caveat::PurgedByTrim]);
+    assert!(found.figures.iter().all(|figure| figure.id != "trimmed-of-fresh"));
+    let trimmed = figure(&found.figures, "trimmed");
+    assert!(trimmed.headline);
+    let words = trimmed.verdict.as_deref().unwrap();
+    assert_eq!(words, "not measurable against fresh: purged by TRIM");
+    for id in ["fresh", "trimmed"] {
+        assert_eq!(figure(&found.figures, id).caveats, [Caveat::PurgedByTrim.id()]);
+    }
+    assert_eq!(found.steps[0].id, "purge-1-by-trim");
+    assert!(found.figures.iter().any(|figure| figure.id == "fragmented-of-fresh"));
+}
+
+/// What the toy was asked for, in order: sequential writes, random writes and discards, by bytes.
+fn phases(toy: &Toy) -> Vec<(char, u64)> {
+    let mut phases: Vec<(char, u64)> = Vec::new();
+    let mut ended = Instant::START;
+    for (at, command) in &toy.log {
+        let (kind, range) = match command {
+            BlockCommand::Write { range, .. } if range.length().0 == 8 => ('r', range),
+            BlockCommand::Write { range, .. } => ('s', range),
+            BlockCommand::Discard(range) => ('d', range),
+            other => panic!("{other:?}"),
+        };
+        let bytes = range.length().0 * 512;
+        let rested = at.since(ended) >= Nanos::from_millis(900);
+        match phases.last_mut() {
+            Some(last) if last.0 == kind && !rested => last.1 += bytes,
+            _ => phases.push((kind, bytes)),
+        }
+        ended = *at;
+    }
+    phases
+}
+
+const WHOLE: u64 = 16 << 20;
+
+#[test]
+fn the_drive_is_tortured_again_after_a_second_purge_and_trimmed_whole() {
+    let mut toy = Virtual::new(Toy::new());
+    let mut seen = Seen::default();
+    run(&method(&[("torture", "50%")]), &mut toy, &mut seen).unwrap();
+    assert_eq!(toy.model().purges, 2);
+    let (sequential, random) = (('s', WHOLE), ('r', WHOLE / 2));
+    let first = [sequential, sequential, random, sequential, sequential];
+    let second = [sequential, random, ('d', WHOLE), sequential];
+    assert_eq!(phases(toy.model()), [&first[..], &second[..]].concat());
+    assert_eq!(
+        seen.kept,
+        [
+            "purge-1-by-trim",
+            "fresh",
+            "fill-1",
+            "torture-1",
+            "fragmented",
+            "self-healed",
+            "purge-2-by-trim",
+            "fill-2",
+            "torture-2",
+            "trim",
+            "trimmed"
+        ]
+    );
+}
+
+#[test]
+fn a_torture_by_time_is_repeated_by_bytes() {
+    // 200 us a command after the first purge, 300 us after the second.
+    let slower_by_purge = Nanos::from_micros(100);
+    let mut toy = Virtual::new(Toy { slower_by_purge, ..Toy::new() });
+    let found = run(&method(&[("torture", "20ms")]), &mut toy, &mut Seen::default()).unwrap();
+    let metric =
+        |id: &str, key: &str| found.steps.iter().find(|step| step.id == id).unwrap().metrics[key];
+    let written = 32.0 * 100.0 * 4_096.0;
+    for (id, seconds) in [("torture-1", 0.02), ("torture-2", 0.03)] {
+        assert!((metric(id, "written_bytes") - written).abs() < 0.5, "{id}");
+        assert!((metric(id, "elapsed_s") - seconds).abs() < 1e-9, "{id}");
+    }
+}
+
+#[test]
+fn a_torture_until_steady_keeps_its_rounds_and_says_when_it_was_not() {
+    let mut drive = emulated(small_tlc(Bytes::mib(16), Ppm(125_000)));
+    let set = method(&[("torture", "steady")]);
+    let found = run(&set, &mut drive, &mut Seen::default()).unwrap();
+    let rounds: Vec<&Step> =
+        found.steps.iter().filter(|step| step.id.starts_with("torture-1-")).collect();
+    assert!((5..=25).contains(&rounds.len()));
+    assert!(rounds.iter().all(|step| step.metrics["elapsed_s"] >= 60.0), "a minute each");
+    assert!(rounds.last().unwrap().metrics["window_steady"] > 0.5);
+    assert_eq!(found.caveats, []);
+    let mut steps = found.steps.clone();
+    for step in steps.iter_mut().filter(|step| step.kind == "torture") {
+        step.metrics.remove("window_steady");
+    }
+    assert_eq!(analyse(&steps).1, [Caveat::NoSteadyState]);
+}
+
+#[test]
+fn other_data_are_compared_on_the_same_torture() {
+    let mut toy = Virtual::new(Toy::new());
+    let set = method(&[("compare-data", "compressible-10%"), ("torture", "50%")]);
+    let mut seen = Seen::default();
+    let found = run(&set, &mut toy, &mut seen).unwrap();
+    assert_eq!(toy.model().purges, 3);
+    let compressible = |command: &BlockCommand| {
+        matches!(command, BlockCommand::Write { data: Data::Compressible(10), .. })
+    };
+    let log = &toy.model().log;
+    let written = log.iter().filter(|entry| compressible(&entry.1)).count() as u64;
+    assert_eq!(written * 131_072, 2 * WHOLE, "two passes, no torture");
+    assert_eq!(
+        seen.kept[11..],
+        ["purge-3-by-trim", "fresh-compared", "fill-3", "torture-3", "fragmented-compared"]
+    );
+    assert_eq!(verdict(&found.figures, "flattered-by"), "the data make no difference");
+}
+
+/// Recorded passes with these throughputs, MB/s.
+fn passes(rates: &[(&str, f64)]) -> Vec<Step> {
+    let pass = |(id, rate): &(&str, f64)| {
+        let mut step = Step::new(*id, "pass");
+        step.measure("throughput_mb_per_s", *rate);
+        step
+    };
+    rates.iter().map(pass).collect()
+}
+
+#[test]
+fn verdicts_follow_from_the_passes() {
+    let verdicts = |fragmented, healed, trimmed| {
+        let rates = [
+            ("fresh", 250.0),
+            ("fragmented", fragmented),
+            ("self-healed", healed),
+            ("trimmed", trimmed),
+        ];
+        let (figures, caveats) = analyse(&passes(&rates));
+        assert_eq!(caveats, []);
+        let of = |id| verdict(&figures, id).to_owned();
+        (of("trimmed-of-fresh"), of("self-healed-of-fresh"))
+    };
+    let pair = |trimmed: &str, healed: &str| (trimmed.to_owned(), healed.to_owned());
+    assert_eq!(verdicts(50.0, 200.0, 248.0), pair("back to new", "partly healed"));
+    assert_eq!(verdicts(50.0, 247.0, 200.0), pair("partly recovered", "healed"));
+    assert_eq!(verdicts(50.0, 52.0, 54.0), pair("not recovered", "not healed"));
+    assert_eq!(verdicts(249.0, 249.0, 249.0), pair("nothing to recover from", "nothing to heal"));
+    // TRIM that makes a drive slower is not hidden behind a drive that lost nothing.
+    assert_eq!(verdicts(249.0, 249.0, 100.0).0, "not recovered");
+}
+
+#[test]
+fn data_that_flatter_are_said_to() {
+    let rates = [
+        ("fresh", 250.0),
+        ("fragmented", 50.0),
+        ("fresh-compared", 260.0),
+        ("fragmented-compared", 208.0),
+    ];
+    let (figures, _) = analyse(&passes(&rates));
+    let flattered = figure(&figures, "flattered-by");
+    assert!((flattered.value - 4.16).abs() < 1e-9);
+    let words = "compressible data make the drive look better than it is";
+    assert_eq!(flattered.verdict.as_deref(), Some(words));
+    assert_eq!(flattered.caveats, [Caveat::CompressibleData.id()]);
+    assert!((figure(&figures, "fragmented-of-fresh-compared").value - 0.8).abs() < 1e-9);
+    assert!((figure(&figures, "fragmented-of-fresh").value - 0.2).abs() < 1e-9);
+    assert_eq!(figure(&figures, "fragmented-of-fresh").caveats, [""; 0]);
+}
+
+#[test]
+fn every_figure_found_is_among_the_announced_ids() {
+    let set = method(&[("compare-data", "compressible-10%")]);
+    let mut drive = emulated(small_tlc(Bytes::mib(16), Ppm(125_000)));
+    let found = run(&set, &mut drive, &mut Seen::default()).unwrap();
+    let announced = announced_figures(&set);
+    assert_eq!(found.figures.len(), announced.len());
+    for figure in &found.figures {
+        let entry = announced.iter().find(|(id, _)| *id == figure.id);
+        assert_eq!(entry.map(|(_, unit)| *unit), Some(figure.unit.as_str()), "{}", figure.id);
+    }
+    // What compresses is said on what it touches, and not on the whole session.
+    assert_eq!(found.caveats, []);
+}
+
+#[test]
+fn tortures_are_shares_times_or_until_steady() {
+    assert_eq!(method(&[("torture", "150%")]).torture, Torture::Share(Ppm(1_500_000)));
+    assert_eq!(method(&[("torture", "20min")]).torture, Torture::Time(Nanos::from_secs(1_200)));
+    assert_eq!(method(&[("torture", "steady")]).torture, Torture::Steady);
+    for wrong in ["0%", "3000%", "0s", "forever", "12"] {
+        Recovery::resolve(Preset::Quick, &settings(&[("torture", wrong)])).unwrap_err();
+    }
+    for preset in Preset::ALL {
+        Recovery::resolve(preset, &settings(&[])).unwrap();
+    }
+}
+
+#[test]
+fn a_device_without_trim_does_not_fit() {
+    let mut capabilities = Toy::new().capabilities;
+    assert_eq!(method(&[]).fits(&capabilities), Ok(()));
+    capabilities.discard = Support::None;
+    assert!(method(&[]).fits(&capabilities).unwrap_err().contains("takes no TRIM"));
+}
+
+#[test]
+fn what_is_demanded_is_what_is_written() {
+    for set in [vec![], vec![("compare-data", "compressible-10%")]] {
+        let method = method(&set);
+        let mut toy = Virtual::new(Toy::new());
+        run(&method, &mut toy, &mut Seen::default()).unwrap();
+        let writes = phases(toy.model()).into_iter().filter(|phase| phase.0 != 'd');
+        let written: u64 = writes.map(|phase| phase.1).sum();
+        assert_eq!(method.demand(Bytes(WHOLE)).written, Bytes(written));
+    }
+}
+
+#[test]
+fn a_part_of_the_drive_and_data_that_compress_are_caveats() {
+    let set = [("span", "8MiB"), ("data", "compressible-50%")];
+    let mut toy = Toy::new();
+    toy.means = PurgeMeans::Format;
+    let found = run(&method(&set), &mut Virtual::new(toy), &mut Seen::default()).unwrap();
+    assert_eq!(found.caveats, [Caveat::PartOfDrive, Caveat::CompressibleData]);
+    assert_eq!(found.steps[0].id, "purge-1-by-format");
+}
+
+#[test]
+fn a_wish_to_stop_is_heard_and_what_was_kept_stays() {
+    let mut drive = emulated(small_tlc(Bytes::mib(32), Ppm(125_000)));
+    let stop_after = Some(("torture-1".to_owned(), Interrupt::default()));
+    let mut seen = Seen { stop_after, ..Seen::default() };
+    let error = run(&method(&[]), &mut drive, &mut seen).unwrap_err();
+    assert!(matches!(error, MethodError::Run(RunError::Interrupted)), "{error}");
+    assert_eq!(seen.kept, ["purge-1-by-model", "fresh", "fill-1", "torture-1"]);
+}
+
+#[test]
+fn a_drive_that_fails_breaks_the_pass_that_it_was_in() {
+    let config = small_tlc(Bytes::mib(32), Ppm(125_000));
+    let mut drive = emulated(config.clone());
+    let found = run(&method(&[]), &mut drive, &mut Seen::default()).unwrap();
+    let taken = |step: &Step| step.metrics.get("elapsed_s").copied().unwrap_or(0.0);
+    let before: f64 = found.steps.iter().take(4).map(taken).sum();
+    // Purge, fresh pass and torture are each followed by a second of rest.
+    let at = before + 3.0 + 0.5 * taken(&found.steps[4]);
+    let fail_from = Some(Instant::from_start(Nanos::from_seconds(at)));
+    let mut drive = faulty(config, FaultPlan { fail_from, ..FaultPlan::default() });
+    let mut seen = Seen::default();
+    let error = run(&method(&[]), &mut drive, &mut seen).unwrap_err();
+    let MethodError::Broken { step, errno, .. } = error else { panic!("{error}") };
+    assert_eq!((step.as_str(), errno), ("fragmented", Errno::EIO));
+    assert_eq!(seen.kept.len(), 4);
+}
+
+#[test]
+fn it_is_behind_the_one_door() {
+    let info = &<Recovery as Procedure>::INFO;
+    let method = Method::resolve(info, Preset::Published, &settings(&[])).unwrap();
+    assert_eq!((method.info().id, method.to_map()["torture"].as_str()), (ID, "20min"));
+}

@@ -1,0 +1,234 @@
+//! What methods on whole devices do alike: run commands to their end, write, rest, and read the
+//! device's counters once they have caught up.
+
+use trimbench_core::{
+    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Data, Drive, Errno, Instant, Interrupt,
+    LbaRange, Medium, Nanos, Statistics, Status, Target,
+};
+
+use trimbench_core::contract::ClassStatistics;
+
+use crate::area::{Area, DeviceArea};
+use crate::method::MethodError;
+use crate::runner::{Observer, RunError, Runner, Sample, Single, Streams};
+use crate::workload::{InOrder, SequentialWrite};
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+/// Bytes of one write when something is filled, and how many of them are outstanding.
+const FILL_PIECE: Bytes = Bytes::mib(1);
+const FILL_DEPTH: u32 = 8;
+/// How often failures and a device that hangs are looked for.
+const LOOK_EVERY: Nanos = Nanos::from_millis(50);
+/// How long nothing may end before the device counts as hung.
+const HUNG_AFTER: Nanos = Nanos::from_secs(1_800);
+/// How long the device's counters may lag behind the completions, and how often they are read.
+const COUNTERS_LAG: Nanos = Nanos::from_secs(1);
+const COUNTERS_EVERY: Nanos = Nanos::from_millis(10);
+
+/// A request of Linux counts its bytes in 32 bits: more is never one command.
+const KERNEL_MAX: Bytes = Bytes(u32::MAX as u64);
+
+/// What plans need to know of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Where addresses are counted from: the first byte at which a unit of the granularity begins,
+    /// less than one from the start of the device.
+    pub origin: Bytes,
+    /// Bytes from there on, whole multiples of `granularity`.
+    pub capacity: Bytes,
+    /// Its unit of addresses.
+    pub logical_block: BlockSize,
+    /// Discards are acted on in multiples of this; a multiple of the logical block.
+    pub granularity: Bytes,
+    /// The largest discard that reaches the device as one command, a multiple of `granularity`, at
+    /// most the capacity.
+    pub discard_max: Bytes,
+}
+
+impl Shape {
+    /// Of a device whose first unit of the granularity begins at `alignment`
+    /// ([`Drive::discard_alignment`]); `None` for a directory.
+    pub fn of(capabilities: &Capabilities, alignment: Bytes) -> Option<Self> {
+        let Medium::Device { capacity, logical_block } = capabilities.medium else { return None };
+        let unit = logical_block.bytes();
+        let granularity = Bytes(capabilities.discard_granularity.0.max(1).next_multiple_of(unit.0));
+        let whole = |bytes: Bytes| Bytes(bytes.0 / granularity.0 * granularity.0);
+        // Where units begin within a logical block, none can be met: then from the start.
+        let origin = Bytes(alignment.0 % granularity.0);
+        let origin = if origin.0.is_multiple_of(unit.0) { origin } else { Bytes(0) };
+        let capacity = whole(capacity.saturating_sub(origin));
+        let single = match capabilities.clock {
+            Clock::Wall => capabilities.discard_max.min(KERNEL_MAX),
+            Clock::Virtual => capabilities.discard_max,
+        };
+        let discard_max = whole(single).min(capacity);
+        Some(Self { origin, capacity, logical_block, granularity, discard_max })
+    }
+
+    /// The logical blocks of `[start, start + length)`.
+    pub(crate) fn range(&self, start: Bytes, length: Bytes) -> LbaRange {
+        LbaRange::from_bytes(self.origin + start, length, self.logical_block)
+            .expect("plans are made of whole logical blocks")
+    }
+
+    /// The discards that cover `[start, start + length)` in pieces of `piece`; the last may be
+    /// shorter.
+    pub(crate) fn discards(&self, start: Bytes, length: Bytes, piece: Bytes) -> Vec<BlockCommand> {
+        let pieces = (0..length.pieces(piece)).map(|index| {
+            let offset = Bytes(index * piece.0);
+            BlockCommand::Discard(self.range(start + offset, piece.min(length - offset)))
+        });
+        pieces.collect()
+    }
+
+    /// A part of the device whose writes cannot be compressed.
+    pub(crate) fn area(&self, start: Bytes, length: Bytes) -> DeviceArea {
+        let start = self.origin + start;
+        DeviceArea { start, length, logical_block: self.logical_block, data: Data::Random }
+    }
+}
+
+/// A device that commands are run on.
+pub(crate) struct Rig<'a, D> {
+    pub(crate) device: &'a mut D,
+    pub(crate) shape: Shape,
+    runner: Runner<BlockCommand>,
+}
+
+/// Commands that failed, and completions at all.
+#[derive(Debug, Default)]
+struct Tally {
+    ended: u64,
+    failed: u64,
+    errno: Option<Errno>,
+}
+
+impl<'a, D: Target<Command = BlockCommand> + Drive> Rig<'a, D> {
+    pub(crate) fn new(device: &'a mut D, interrupt: &Interrupt) -> Self {
+        let shape = Shape::of(device.capabilities(), device.discard_alignment())
+            .expect("what takes block commands is a device");
+        Self { device, shape, runner: Runner::new(interrupt.clone()) }
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.device.now()
+    }
+
+    pub(crate) fn trace_hash(&self) -> u64 {
+        self.runner.trace_hash()
+    }
+
+    /// Runs to the end, for the step called `step`. Ends early with the first failures, or when
+    /// nothing ends for very long.
+    pub(crate) fn run<S, O>(
+        &mut self,
+        step: &str,
+        streams: &mut S,
+        observer: &mut O,
+    ) -> Result<(), MethodError>
+    where
+        S: Streams<Command = BlockCommand>,
+        O: Observer<BlockCommand>,
+    {
+        let mut tally = Tally::default();
+        let mut last_end = self.now();
+        loop {
+            let before = tally.ended;
+            let mut both = |sample: &Sample<BlockCommand>| {
+                tally.note(sample.status);
+                observer.observe(sample);
+            };
+            let until = self.now() + LOOK_EVERY;
+            let over = self.runner.run_until(self.device, streams, &mut both, until)?;
+            if let Some(errno) = tally.errno {
+                let step = step.to_owned();
+                return Err(MethodError::Broken { step, count: tally.failed, errno });
+            }
+            if over {
+                return Ok(());
+            }
+            let (now, outstanding) = (self.now(), self.runner.outstanding());
+            if tally.ended > before || outstanding == 0 {
+                last_end = now;
+            } else if now.since(last_end) >= HUNG_AFTER {
+                return Err(RunError::Hung { outstanding, limit: HUNG_AFTER }.into());
+            }
+        }
+    }
+
+    /// Runs the commands of a preparation, in their order.
+    pub(crate) fn all(
+        &mut self,
+        step: &str,
+        commands: Vec<BlockCommand>,
+        queue_depth: u32,
+    ) -> Result<(), MethodError> {
+        self.run(step, &mut Single(InOrder::new(commands, queue_depth)), &mut unobserved)
+    }
+
+    /// Writes an area once, in order, and makes it durable.
+    pub(crate) fn fill(&mut self, step: &str, area: DeviceArea) -> Result<(), MethodError> {
+        let write = SequentialWrite::new(area, FILL_PIECE, FILL_DEPTH);
+        self.run(step, &mut Single(write), &mut unobserved)?;
+        self.all(step, vec![BlockCommand::Flush], 1)
+    }
+
+    /// Writes areas one after the other, and makes them durable.
+    pub(crate) fn fill_all(
+        &mut self,
+        step: &str,
+        areas: impl Iterator<Item = DeviceArea>,
+    ) -> Result<(), MethodError> {
+        let writes = areas.flat_map(|area| {
+            (0..area.length.pieces(FILL_PIECE)).map(move |index| {
+                let offset = Bytes(index * FILL_PIECE.0);
+                area.write(offset, FILL_PIECE.min(area.length - offset))
+            })
+        });
+        self.all(step, writes.collect(), FILL_DEPTH)?;
+        self.all(step, vec![BlockCommand::Flush], 1)
+    }
+
+    /// Lets time pass.
+    pub(crate) fn rest(&mut self, span: Nanos) -> Result<(), MethodError> {
+        let until = self.now() + span;
+        Ok(self.runner.idle_until(self.device, until)?)
+    }
+
+    /// What the device's counters say of the discards since `before`, once they show at least what
+    /// was issued, or have had their time: they may be read before the last completion is in them.
+    pub(crate) fn discards_since(
+        &mut self,
+        before: Statistics,
+        issued: ClassStatistics,
+    ) -> Result<ClassStatistics, MethodError> {
+        let give_up = self.now() + COUNTERS_LAG;
+        loop {
+            let after = self.device.statistics().discard;
+            let counted = ClassStatistics {
+                completed: after.completed.saturating_sub(before.discard.completed),
+                bytes: after.bytes.saturating_sub(before.discard.bytes),
+                time: after.time.saturating_sub(before.discard.time),
+            };
+            let all = counted.completed >= issued.completed && counted.bytes >= issued.bytes;
+            if all || self.now() >= give_up {
+                return Ok(counted);
+            }
+            self.rest(COUNTERS_EVERY)?;
+        }
+    }
+}
+
+impl Tally {
+    fn note(&mut self, status: Status) {
+        self.ended += 1;
+        if let Status::Failed(errno) = status {
+            self.failed += 1;
+            self.errno = Some(errno);
+        }
+    }
+}
+
+fn unobserved(_: &Sample<BlockCommand>) {}

@@ -1,0 +1,133 @@
+//! Rounds of random accesses, until they are steady: what `steady-state` measures and `recovery`
+//! tortures with.
+//!
+//! A round lasts until both its time and its bytes are over; its throughput is what all its
+//! commands took, the last of them included. Source of the rounds and of their number: \[PTS\].
+
+use trimbench_core::{BlockCommand, Bytes, Data, Drive, Nanos, Ppm, Target};
+use trimbench_results::Step;
+
+use crate::curve::RateCurve;
+use crate::method::MethodError;
+use crate::phase::{Bench, Phase};
+use crate::runner::Single;
+use crate::steady::Criterion;
+use crate::workload::{ClosedLoop, RandomAccess};
+
+/// What each round does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    /// The area: the first bytes of the device.
+    pub(crate) span: Bytes,
+    /// Bytes of an access.
+    pub(crate) access: Bytes,
+    pub(crate) queue_depth: u32,
+    pub(crate) read_share: Ppm,
+    pub(crate) data: Data,
+}
+
+/// How long a round is, and how many there are at the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RoundLength {
+    /// A round lasts at least this long.
+    pub(crate) time: Nanos,
+    /// At least so many bytes are accessed.
+    pub(crate) bytes: Bytes,
+    /// When to give up.
+    pub(crate) rounds_max: u32,
+}
+
+/// A series of rounds, of which several may follow each other.
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    /// Time and bytes of all rounds so far, the axes of their curves.
+    elapsed: Nanos,
+    accessed: u64,
+}
+
+impl Load {
+    /// One load without rounds: until so many bytes were accessed and so much time has passed.
+    pub(crate) fn once<D>(
+        &self,
+        bench: &mut Bench<'_, D>,
+        id: &str,
+        (bytes, time): (Bytes, Nanos),
+        curve: &mut RateCurve,
+    ) -> Result<Phase, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        let area = bench.area(self.span, self.data);
+        let access = RandomAccess::new(area, self.access, self.read_share, bench.rng(id));
+        let limits = (bytes.pieces(self.access), bench.device().now() + time);
+        let mut load = Single(ClosedLoop::lasting(access, self.queue_depth, limits));
+        bench.run(id, &mut load, curve)
+    }
+}
+
+impl Rounds {
+    pub(crate) fn new() -> Self {
+        Self { elapsed: Nanos::ZERO, accessed: 0 }
+    }
+
+    /// Runs rounds until the criterion holds, or there are too many. Each is kept as a step
+    /// `PREFIX-N` of `kind`, after `mark` has noted on it what it belongs to. Returns the rounds
+    /// that it took.
+    pub(crate) fn until_steady<D>(
+        &mut self,
+        bench: &mut Bench<'_, D>,
+        (prefix, kind): (&str, &str),
+        (load, length): (&Load, RoundLength),
+        mark: impl Fn(&mut Step),
+    ) -> Result<u32, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        let mut iops = Vec::new();
+        for number in 1..=length.rounds_max {
+            let mut step = Step::new(format!("{prefix}-{number}"), kind);
+            step.set("round", f64::from(number));
+            mark(&mut step);
+            iops.extend(self.round(bench, &mut step, load, length)?);
+            let verdict = Criterion::PTS.judge_last(&iops);
+            if let Some(verdict) = verdict {
+                step.measure("window_iops_mean", verdict.mean);
+                step.measure("window_excursion_ratio", verdict.excursion);
+                step.measure("window_rise_ratio", verdict.rise);
+                step.measure("window_steady", f64::from(u8::from(verdict.steady)));
+            }
+            bench.keep(step)?;
+            if verdict.is_some_and(|verdict| verdict.steady) {
+                return Ok(number);
+            }
+        }
+        Ok(length.rounds_max)
+    }
+
+    /// Runs one round and notes it; its IOPS.
+    pub(crate) fn round<D>(
+        &mut self,
+        bench: &mut Bench<'_, D>,
+        step: &mut Step,
+        load: &Load,
+        length: RoundLength,
+    ) -> Result<Option<f64>, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        let begun = bench.device().now();
+        let mut curve = RateCurve::new(length.bytes.pieces(load.access), begun);
+        let phase = load.once(bench, &step.id, (length.bytes, length.time), &mut curve)?;
+        phase.store(step);
+        if let Some(iops) = phase.rate() {
+            step.measure("iops", iops);
+        }
+        step.set("began_s", self.elapsed.seconds());
+        step.set("began_gb", self.accessed as f64 / 1e9);
+        let begin = (self.elapsed.seconds(), self.accessed as f64 / 1e9);
+        curve.store(step, begin, load.access);
+        self.elapsed += phase.ended.since(phase.begun);
+        self.accessed += (phase.read + phase.written).0;
+        Ok(phase.rate())
+    }
+}

@@ -1,0 +1,97 @@
+//! `trim-integrity`: does TRIM do what it says, and nothing else?
+//!
+//! A region with guards around it is filled with blocks that say where they belong; parts of it are
+//! trimmed; then everything is read, several times, and rewritten. What was not trimmed must hold
+//! its data, what was trimmed must read as the drive promises, and what is written to it later must
+//! stay. The procedure, its parameters and what it cannot show are in
+//! `docs/methods/trim-integrity.md`. Source of the preset `published`: \[CROS\].
+
+mod analysis;
+mod cases;
+mod layout;
+mod options;
+mod session;
+mod survey;
+#[cfg(test)]
+mod tests;
+
+pub use analysis::analyse;
+pub use options::{Cases, TrimIntegrity};
+
+use std::collections::BTreeMap;
+
+use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Target};
+
+use crate::method::{Context, Demand, Found, MethodError, MethodInfo, Preset, Procedure};
+use crate::options::OptionError;
+
+/// Stable id.
+pub const ID: &str = "trim-integrity";
+
+/// What a target is assumed to read and write at in estimates, bytes a second.
+const ASSUMED_RATE: u64 = 500_000_000;
+
+impl TrimIntegrity {
+    /// Region and guards, before they are rounded.
+    fn span(&self) -> Bytes {
+        Bytes(self.region.0 + 2 * self.guard.0)
+    }
+
+    /// How long so many cases take: each writes all and up to all again, and reads all three times
+    /// beside the reads that are counted.
+    fn estimate(&self, cases: u64) -> Nanos {
+        let times = 5 + u64::from(self.reads);
+        let bytes = self.span().0.saturating_mul(times).saturating_mul(cases);
+        Nanos::from_seconds(bytes as f64 / ASSUMED_RATE as f64)
+    }
+
+    fn case_count(&self) -> u64 {
+        cases::plan(self).len() as u64
+    }
+}
+
+impl Procedure for TrimIntegrity {
+    const INFO: MethodInfo = MethodInfo {
+        id: ID,
+        version: 1,
+        summary: "does TRIM do what it says, and nothing else: neighbours intact, promises kept",
+        options: options::OPTIONS,
+    };
+
+    fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
+        Self::resolve(preset, set)
+    }
+
+    fn to_map(&self) -> BTreeMap<String, String> {
+        self.to_map()
+    }
+
+    fn announced_figures(&self) -> Vec<(String, &'static str)> {
+        analysis::FIGURES.iter().map(|&(id, unit)| (id.to_owned(), unit)).collect()
+    }
+
+    fn built_in_limits(&self) -> Vec<String> {
+        analysis::LIMITED.iter().map(|id| format!("{id}=0")).collect()
+    }
+
+    fn space(&self) -> Bytes {
+        self.span()
+    }
+
+    fn demand(&self, _: Bytes) -> Demand {
+        let cases = self.case_count();
+        let written = Bytes(self.span().0.saturating_mul(2 * cases));
+        Demand { written, time: self.estimate(cases) }
+    }
+
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+        layout::Layout::new(self, capabilities, Bytes(0)).map(drop)
+    }
+
+    fn run_on_device<D>(&self, device: &mut D, context: Context<'_>) -> Result<Found, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        session::run(self, device, context)
+    }
+}

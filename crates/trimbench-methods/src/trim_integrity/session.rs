@@ -1,0 +1,241 @@
+//! The procedure: for each case write everything, read it, trim, read again and again, rewrite.
+
+use std::collections::VecDeque;
+
+use trimbench_core::rng::Rng;
+use trimbench_core::units::narrow;
+use trimbench_core::{
+    BlockCommand, Bytes, Content, Data, Drive, DriveError, Instant, Interrupt, Nanos, Next, Target,
+    Workload,
+};
+use trimbench_results::Step;
+
+use super::cases::{Case, Cut, plan};
+use super::layout::{Layout, range};
+use super::options::TrimIntegrity;
+use super::survey::{Counts, FirstRead, Generations, Survey};
+use crate::method::{Context, Found, MethodError, Stage};
+use crate::runner::{RunError, Runner, Single};
+
+/// Bytes of one write, and of one piece of reading.
+const PIECE: Bytes = Bytes::mib(1);
+
+/// What a session has at hand.
+struct Session<'a, D> {
+    method: &'a TrimIntegrity,
+    layout: Layout,
+    device: &'a mut D,
+    runner: Runner<BlockCommand>,
+    interrupt: &'a Interrupt,
+    contents: Vec<Content>,
+}
+
+/// Runs the method on a device, whose start is overwritten.
+pub(super) fn run<D>(
+    method: &TrimIntegrity,
+    device: &mut D,
+    context: Context<'_>,
+) -> Result<Found, MethodError>
+where
+    D: Target<Command = BlockCommand> + Drive,
+{
+    let Context { rng, interrupt, monitor, done } = context;
+    let layout = Layout::new(method, device.capabilities(), device.discard_alignment())
+        .map_err(|reason| MethodError::Unfit { reason })?;
+    let mut cases = plan(method);
+    // Nothing is lost by a cut here; a target that cannot be cut says so before anything is done.
+    match device.power_cut() {
+        Ok(()) => {}
+        Err(DriveError::Refused { .. }) => cases.retain(|case| case.cut.is_none()),
+        Err(error) => return Err(broken(error.into(), "power-cut")),
+    }
+    let mut session = Session {
+        method,
+        layout,
+        device,
+        runner: Runner::new(interrupt.clone()),
+        interrupt,
+        contents: Vec::new(),
+    };
+    let mut steps = done;
+    let (begin, already) = (session.device.now(), steps.len());
+    for (place, case) in cases.iter().enumerate() {
+        if steps.iter().any(|step| step.id == case.id) {
+            continue;
+        }
+        let now = session.device.now();
+        let measured = (steps.len() - already) as u64;
+        let remaining = (cases.len() - steps.len()) as u64;
+        let left = match measured {
+            0 => method.estimate(remaining),
+            _ => Nanos((now - begin).0 / measured * remaining),
+        };
+        let stage = Stage { done: steps.len(), total: cases.len(), text: &case.id, now, left };
+        monitor.stage(&stage);
+        let first = 3 * narrow(place as u64) + 1;
+        let generations = Generations { old: first, neighbour: first + 1, new: first + 2 };
+        let rng = rng.split(&case.id);
+        let step = session.case(case, generations, rng).map_err(|error| broken(error, &case.id))?;
+        monitor.keep(&step)?;
+        steps.push(step);
+    }
+    let trace_hash = session.runner.trace_hash();
+    steps.sort_by_key(|step| cases.iter().position(|case| case.id == step.id));
+    let figures = super::analyse(&steps);
+    Ok(Found { steps, figures, caveats: Vec::new(), trace_hash })
+}
+
+/// A target that fails its commands is broken, and the step says where.
+fn broken(error: MethodError, step: &str) -> MethodError {
+    match error {
+        MethodError::Run(RunError::Failed { errno, .. })
+        | MethodError::Drive(DriveError::Failed { errno, .. }) => {
+            MethodError::Broken { step: step.to_owned(), count: 1, errno }
+        }
+        other => other,
+    }
+}
+
+impl<D> Session<'_, D>
+where
+    D: Target<Command = BlockCommand> + Drive,
+{
+    fn case(
+        &mut self,
+        case: &Case,
+        generations: Generations,
+        mut rng: Rng,
+    ) -> Result<Step, MethodError> {
+        let layout = self.layout;
+        let discards = case.discards(&layout, &mut rng);
+        let promise = self.device.trim_promise();
+        let held = case.cut != Some(Cut::BeforeFlush);
+        let mut survey = Survey::new(&layout, (&discards, held), promise, generations);
+        let mut step = Step::new(case.id.clone(), "trim");
+        step.set("promise_code", super::analysis::code(promise));
+        step.set("granularity_bytes", layout.bytes(layout.granule).0 as f64);
+        step.set("discards", discards.len() as f64);
+        let trimmed: u64 = discards.iter().map(|discard| discard.length().0).sum();
+        step.set("discarded_bytes", layout.bytes(trimmed).0 as f64);
+
+        self.write(&[(0, layout.span)], generations.old)?;
+        self.read(|block, content| survey.before(block, content))?;
+        let before = self.device.statistics().discard.bytes;
+        self.issue(discards.into_iter().map(BlockCommand::Discard).collect())?;
+        if held {
+            self.issue(VecDeque::from([BlockCommand::Flush]))?;
+        }
+        if case.cut.is_some() {
+            self.device.power_cut()?;
+        }
+        let after = self.device.statistics().discard.bytes;
+        step.measure("discarded_bytes_device", after.saturating_sub(before).0 as f64);
+        for pass in 0..self.method.reads {
+            self.read(|block, content| survey.after(block, content, pass == 0))?;
+        }
+        let neighbours = survey.rewrite_neighbours();
+        self.write(&neighbours, generations.neighbour)?;
+        self.read(|block, content| survey.after(block, content, false))?;
+        self.write(&survey.trimmed(), generations.new)?;
+        self.read(|block, content| survey.rewritten(block, content))?;
+        store(&survey, held, &mut step);
+        Ok(step)
+    }
+
+    /// Stamps the blocks of these runs, and makes them durable.
+    fn write(&mut self, runs: &[(u64, u64)], generation: u32) -> Result<(), MethodError> {
+        let piece = PIECE.blocks_floor(self.layout.logical_block).0;
+        let pieces = runs.iter().flat_map(|&(start, end)| {
+            let starts = (start..end).step_by(trimbench_core::units::index(piece));
+            starts.filter_map(move |from| range(from, end.min(from + piece)))
+        });
+        let data = Data::Stamped(generation);
+        self.issue(pieces.map(|range| BlockCommand::Write { range, data }).collect())?;
+        self.issue(VecDeque::from([BlockCommand::Flush]))
+    }
+
+    /// Issues the commands in their order, as many outstanding as the method says.
+    fn issue(&mut self, commands: VecDeque<BlockCommand>) -> Result<(), MethodError> {
+        let mut queue = Single(Queue { commands, vacant: self.method.queue_depth });
+        Ok(self.runner.prepare(self.device, &mut queue)?)
+    }
+
+    /// Reads the whole span once.
+    fn read(&mut self, mut observe: impl FnMut(u64, Content)) -> Result<(), MethodError> {
+        let piece = PIECE.blocks_floor(self.layout.logical_block).0;
+        let mut next = 0;
+        while let Some(range) = range(next, self.layout.span.min(next + piece)) {
+            if self.interrupt.requested() {
+                return Err(RunError::Interrupted.into());
+            }
+            self.contents.clear();
+            self.device.examine(range, &mut self.contents)?;
+            assert_eq!(self.contents.len() as u64, range.length().0, "one content for each block");
+            for (block, &content) in (next..).zip(&self.contents) {
+                observe(block, content);
+            }
+            next = range.end().0;
+        }
+        Ok(())
+    }
+}
+
+/// Puts what was found into the step; TRIMs that are not `held` may have been undone.
+fn store(survey: &Survey, held: bool, step: &mut Step) {
+    let counts = survey.counts();
+    let Counts { kept, inner, edge, unwritten, lost, unstable, broken, foreign, lost_at } = counts;
+    let FirstRead { zeroes, ones, old, stale, other, edge_kept } = survey.first_read;
+    for (key, count) in [
+        ("neighbour_blocks", kept),
+        ("neighbour_blocks_lost", lost),
+        ("unwritten_blocks", unwritten),
+        ("trimmed_blocks", inner + edge),
+        ("whole_blocks", inner),
+        ("whole_blocks_zeroes", zeroes),
+        ("whole_blocks_ones", ones),
+        ("whole_blocks_old_data", old),
+        ("whole_blocks_stale_data", stale),
+        ("whole_blocks_other", other),
+        (if held { "edge_blocks" } else { "unflushed_blocks" }, edge),
+        (if held { "edge_blocks_old_data" } else { "unflushed_blocks_undone" }, edge_kept),
+        ("trimmed_blocks_unstable", unstable),
+        ("trimmed_blocks_foreign", foreign),
+        ("trimmed_blocks_against_promise", broken),
+        ("rewritten_blocks_lost", survey.rewritten_lost),
+    ] {
+        step.measure(key, count as f64);
+    }
+    if let Some(block) = lost_at {
+        step.measure("lost_lba_first", block as f64);
+    }
+}
+
+/// Commands one after the other, a number of them outstanding.
+struct Queue {
+    commands: VecDeque<BlockCommand>,
+    vacant: u32,
+}
+
+impl Workload for Queue {
+    type Command = BlockCommand;
+
+    fn next(&mut self, now: Instant) -> Next<BlockCommand> {
+        if self.commands.is_empty() {
+            return Next::Done;
+        }
+        if self.vacant == 0 {
+            return Next::Await;
+        }
+        match self.commands.pop_front() {
+            Some(command) => {
+                self.vacant -= 1;
+                Next::Issue { intended: now, command }
+            }
+            None => Next::Done,
+        }
+    }
+
+    fn completed(&mut self, _: &BlockCommand, _: Instant) {
+        self.vacant += 1;
+    }
+}

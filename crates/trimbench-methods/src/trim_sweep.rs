@@ -1,0 +1,112 @@
+//! `trim-sweep`: the cost of one TRIM.
+//!
+//! Latency and throughput of discards against size, queue depth, content and alignment, on an idle
+//! device and beside a light load; a line through them, and the chunk size that keeps a stated
+//! latency. The procedure, its parameters and what it cannot show are in
+//! `docs/methods/trim-sweep.md`. Source of the limits: \[HLK\].
+
+mod analysis;
+mod options;
+mod plan;
+mod row;
+mod session;
+#[cfg(test)]
+mod tests;
+
+pub use analysis::{analyse, announced_figures};
+pub use options::TrimSweep;
+pub use plan::{Kind, Plan, Row};
+
+use std::collections::BTreeMap;
+
+use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Support, Target};
+
+use crate::method::{
+    Context, Demand, Found, MethodError, MethodInfo, NEEDS_A_DEVICE, Preset, Procedure,
+};
+use crate::options::OptionError;
+use crate::rig::Shape;
+
+/// Stable id.
+pub const ID: &str = "trim-sweep";
+
+/// The only published limits \[HLK\]: every TRIM within 500 ms and, while TRIMs run, every read and
+/// write within 500 ms and 98.5 % of them within 100 ms.
+pub const HLK: &[&str] = &["trim-max=500ms", "loaded-max=500ms", "loaded-p98.5=100ms"];
+
+/// What a target is assumed to write at, bytes a second, and to take for a TRIM, in estimates.
+const ASSUMED_WRITE_RATE: f64 = 500e6;
+const ASSUMED_TRIM: Nanos = Nanos::from_millis(1);
+
+impl Procedure for TrimSweep {
+    const INFO: MethodInfo = MethodInfo {
+        id: ID,
+        version: 1,
+        summary: "the cost of one TRIM: latency against size, queue depth and content",
+        options: options::OPTIONS,
+    };
+
+    fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
+        Self::resolve(preset, set)
+    }
+
+    fn to_map(&self) -> BTreeMap<String, String> {
+        self.to_map()
+    }
+
+    fn announced_figures(&self) -> Vec<(String, &'static str)> {
+        announced_figures()
+    }
+
+    fn space(&self) -> Bytes {
+        self.needed()
+    }
+
+    /// For a device of small granularity and without a limit on discards, which is the most.
+    fn demand(&self, capacity: Bytes) -> Demand {
+        let granularity = Bytes(4_096);
+        let capacity = Bytes(capacity.0 / granularity.0 * granularity.0);
+        let logical_block = trimbench_core::BlockSize::SECTOR;
+        let origin = Bytes(0);
+        let shape = Shape { origin, capacity, logical_block, granularity, discard_max: capacity };
+        if capacity < self.needed() {
+            return Demand { written: Bytes(0), time: Nanos::ZERO };
+        }
+        let plan = Plan::new(self, shape, true, &trimbench_core::rng::Rng::new(0));
+        let writing = plan.written(self).0 as f64 / ASSUMED_WRITE_RATE;
+        let rows = plan.rows.iter().map(|row| {
+            let trims = ASSUMED_TRIM.times(row.count).min(self.row_time_max);
+            let measured = if row.kind.is_loaded() { self.load_time.max(trims) } else { trims };
+            measured + self.rest
+        });
+        let measuring = rows.fold(Nanos::ZERO, |sum, row| sum + row);
+        let written = Bytes(plan.written(self).0 + plan.written_by_load(self).0);
+        Demand { written, time: measuring + Nanos::from_seconds(writing) }
+    }
+
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+        let Some(shape) = Shape::of(capabilities, Bytes(0)) else {
+            return Err(NEEDS_A_DEVICE.to_owned());
+        };
+        if capabilities.discard == Support::None || shape.discard_max.0 == 0 {
+            let reason = "it takes no discards, so that there is nothing to measure: use a drive \
+                          that does, or look in `queue/discard_max_bytes` of each layer below it";
+            return Err(reason.to_owned());
+        }
+        let (needed, capacity) = (self.needed(), shape.capacity);
+        if capacity < needed {
+            return Err(format!(
+                "it needs {needed} and there are {capacity}; give a larger one (`--capacity` if it \
+                 is emulated), or use a smaller `load-span` and `reference`"
+            ));
+        }
+        Ok(())
+    }
+
+    fn run_on_device<D>(&self, device: &mut D, context: Context<'_>) -> Result<Found, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        session::run(self, device, context)
+    }
+}

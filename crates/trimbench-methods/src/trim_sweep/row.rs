@@ -1,0 +1,229 @@
+//! One row while it runs: the discards, the load beside them, and what both came to.
+
+use trimbench_core::rng::Rng;
+use trimbench_core::{
+    BlockCommand, Bytes, Instant, LbaRange, Nanos, Next, Operation, OperationKind, Workload,
+};
+use trimbench_results::{LatencyHistogram, Quantile, Step};
+
+use super::options::TrimSweep;
+use crate::area::DeviceArea;
+use crate::runner::{Observer, Sample, Streams};
+use crate::workload::{Arrivals, InOrder, OpenLoop, RandomAccess};
+
+/// Bytes of an access of the load.
+pub(super) const ACCESS: Bytes = Bytes(4_096);
+/// What the limits of \[HLK\] ask for.
+const P98_5: u32 = 985_000;
+/// The streams of [`Side`].
+const DISCARDS: usize = 0;
+const LOAD: usize = 1;
+/// The level of the interval of a median.
+const LEVEL: f64 = 0.95;
+/// Standard deviations that hold the middle 95 % of a normal distribution.
+const MIDDLE: f64 = 1.959_964;
+
+/// Discards, and accesses beside them for as long as the discards go on.
+pub(super) struct Side {
+    discards: InOrder<BlockCommand>,
+    load: Option<OpenLoop<DeviceArea>>,
+}
+
+impl Side {
+    /// The discards of a row that begins at `now`, and its load on `area`.
+    ///
+    /// Beside a load the discards are spread over `load_time`, so that there are accesses enough to
+    /// speak of; a drive that is slower is given one after the other. The load's gaps are random:
+    /// else the discards would meet always the same part of them.
+    pub(super) fn new(
+        method: &TrimSweep,
+        (discards, queue_depth): (Vec<LbaRange>, u32),
+        load: Option<(DeviceArea, Nanos, Rng)>,
+        now: Instant,
+    ) -> Self {
+        let count = discards.len() as u64;
+        let commands = discards.into_iter().map(BlockCommand::Discard).collect();
+        let discards = InOrder::new(commands, queue_depth);
+        let Some((area, gap, rng)) = load else {
+            let discards = discards.until(now + method.row_time_max);
+            return Self { discards, load: None };
+        };
+        let pace = Nanos(method.load_time.0 / count.max(1));
+        let longest = method.row_time_max.max(method.load_time);
+        let access = RandomAccess::new(area, ACCESS, method.read_share, rng);
+        let load = OpenLoop::new(access, Arrivals::Poisson, gap, (now, Instant::NEVER));
+        Self { discards: discards.paced(now, pace).until(now + longest), load: Some(load) }
+    }
+}
+
+impl Streams for Side {
+    type Command = BlockCommand;
+
+    fn next(&mut self, now: Instant) -> (usize, Next<BlockCommand>) {
+        let discards = match self.discards.next(now) {
+            issue @ Next::Issue { .. } => return (DISCARDS, issue),
+            other => other,
+        };
+        let Some(load) = &mut self.load else { return (DISCARDS, discards) };
+        if self.discards.is_over(now) {
+            return (LOAD, Next::Done);
+        }
+        match (discards, load.next(now)) {
+            (Next::NotBefore(first), Next::NotBefore(second)) => {
+                (LOAD, Next::NotBefore(first.min(second)))
+            }
+            (_, next) => (LOAD, next),
+        }
+    }
+
+    fn completed(&mut self, stream: usize, command: &BlockCommand, at: Instant) {
+        if stream == DISCARDS {
+            self.discards.completed(command, at);
+        }
+    }
+}
+
+/// What was seen of a row.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Latencies of the discards.
+    latencies: Vec<Nanos>,
+    discarded: u64,
+    first_issued: Option<Instant>,
+    last_completed: Instant,
+    response: LatencyHistogram,
+    response_max: Nanos,
+    read_max: Nanos,
+    write_max: Nanos,
+    accesses: u64,
+}
+
+impl Observer<BlockCommand> for Seen {
+    fn observe(&mut self, sample: &Sample<BlockCommand>) {
+        if let BlockCommand::Discard(range) = sample.command {
+            self.latencies.push(sample.latency());
+            self.discarded += range.length().0;
+            self.first_issued =
+                Some(self.first_issued.map_or(sample.issued, |at| at.min(sample.issued)));
+            self.last_completed = self.last_completed.max(sample.completed);
+            return;
+        }
+        let response = sample.response_time();
+        self.accesses += 1;
+        self.response.record(response);
+        self.response_max = self.response_max.max(response);
+        let of_kind = match sample.command.kind() {
+            OperationKind::Read => &mut self.read_max,
+            _ => &mut self.write_max,
+        };
+        *of_kind = (*of_kind).max(response);
+    }
+}
+
+impl Seen {
+    /// Discards that ended.
+    pub(super) fn commands(&self) -> u64 {
+        self.latencies.len() as u64
+    }
+
+    /// Their logical blocks.
+    pub(super) fn blocks(&self) -> u64 {
+        self.discarded
+    }
+
+    /// Bytes that the load read and wrote.
+    pub(super) fn accessed(&self) -> Bytes {
+        Bytes(self.accesses * ACCESS.0)
+    }
+
+    /// Mean number of discards outstanding from the first one's start to the last one's end.
+    pub(super) fn outstanding(&self) -> f64 {
+        let time: f64 = self.latencies.iter().map(|latency| latency.seconds()).sum();
+        time / self.span().seconds()
+    }
+
+    fn span(&self) -> Nanos {
+        self.first_issued.map_or(Nanos::ZERO, |first| self.last_completed.since(first))
+    }
+
+    /// Writes everything into the row's step. `bytes` were discarded.
+    pub(super) fn store(mut self, step: &mut Step, bytes: Bytes) {
+        let span = self.span().seconds();
+        step.measure("duration_s", span);
+        step.measure("outstanding_mean", self.outstanding());
+        if self.accesses == 0 {
+            // Paced discards say nothing of what the drive could do.
+            step.measure("commands_per_s", self.commands() as f64 / span);
+            step.measure("discarded_bytes_per_s", bytes.0 as f64 / span);
+        }
+        self.store_latencies(step);
+        if self.accesses > 0 {
+            self.store_load(step);
+        }
+    }
+
+    fn store_latencies(&mut self, step: &mut Step) {
+        self.latencies.sort_unstable();
+        let mut histogram = LatencyHistogram::new();
+        for latency in &self.latencies {
+            histogram.record(*latency);
+        }
+        let seconds: Vec<f64> = self.latencies.iter().map(|latency| latency.seconds()).collect();
+        if let Some(mean) = trimbench_results::statistics::mean(&seconds) {
+            step.measure("latency_s_mean", mean);
+        }
+        if let (Some(least), Some(most)) = (seconds.first(), seconds.last()) {
+            step.measure("latency_s_min", *least);
+            step.measure("latency_s_max", *most);
+        }
+        for quantile in Quantile::STANDARD {
+            if let Some(latency) = histogram.percentile(quantile) {
+                step.measure(&key("latency_s", quantile), latency.seconds());
+            }
+        }
+        // The median to the nanosecond: a line through many sizes would show the histogram's steps.
+        if histogram.percentile(Quantile::P50).is_some() {
+            if let Some(median) = trimbench_results::statistics::median(&seconds) {
+                step.measure("latency_s_p50", median);
+            }
+            let (low, high) = median_interval(seconds.len());
+            step.measure("latency_s_p50_low", seconds[low]);
+            step.measure("latency_s_p50_high", seconds[high]);
+        }
+        step.histograms.insert("latency".to_owned(), histogram.to_text());
+    }
+
+    fn store_load(&self, step: &mut Step) {
+        step.measure("accesses", self.accesses as f64);
+        step.measure("response_s_max", self.response_max.seconds());
+        step.measure("read_response_s_max", self.read_max.seconds());
+        step.measure("write_response_s_max", self.write_max.seconds());
+        let asked = Quantile::from_millionths(P98_5);
+        for quantile in Quantile::STANDARD.into_iter().chain(asked) {
+            if let Some(response) = self.response.percentile(quantile) {
+                step.measure(&key("response_s", quantile), response.seconds());
+            }
+        }
+        step.histograms.insert("response-time".to_owned(), self.response.to_text());
+    }
+}
+
+/// `latency_s_p99_9`.
+pub(super) fn key(what: &str, quantile: Quantile) -> String {
+    format!("{what}_{}", quantile.to_string().replace('.', "_"))
+}
+
+/// The positions, among `count` of at least 20 ascending values, of the ends of the 95 % interval
+/// of their median: that of the sign test, by its normal approximation, rounded outwards.
+pub(super) fn median_interval(count: usize) -> (usize, usize) {
+    debug_assert!(count >= 20, "few values have no median here");
+    let half = count as f64 / 2.0;
+    let low = (half - MIDDLE * (count as f64).sqrt() / 2.0).floor().max(1.0);
+    let low = trimbench_core::units::index(trimbench_core::units::rounded(low)) - 1;
+    (low, count - 1 - low)
+}
+
+/// The level of [`median_interval`].
+pub(super) const fn median_level() -> f64 {
+    LEVEL
+}

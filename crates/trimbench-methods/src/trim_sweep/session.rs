@@ -1,0 +1,243 @@
+//! The procedure: purge, then row by row prepare, rest and measure.
+
+use trimbench_core::contract::ClassStatistics;
+use trimbench_core::rng::Rng;
+use trimbench_core::{
+    BlockCommand, Bytes, Caveat, Drive, LbaRange, Nanos, PurgeMeans, Statistics, Target,
+};
+use trimbench_results::Step;
+
+use super::options::TrimSweep;
+use super::plan::{Kind, Plan, Row, Slot, filled};
+use super::row::{Seen, Side};
+use crate::method::{Context, Found, MethodError, Monitor, Procedure, Stage, is_virtual};
+use crate::rig::Rig;
+
+/// Discards outstanding while content is discarded to prepare.
+const PREPARE_DEPTH: u32 = 8;
+/// With fewer outstanding on average, as a share of what was asked for, the queue was not full.
+const QUEUE_FULL: f64 = 0.8;
+/// What another's reads and writes may come to beside a row.
+const FOREIGN_MAX: Bytes = Bytes::mib(1);
+
+/// What a session has at hand.
+struct Session<'a, D> {
+    method: &'a TrimSweep,
+    plan: Plan,
+    rig: Rig<'a, D>,
+    rng: Rng,
+    /// What lies before was discarded since the purge.
+    cursor: Bytes,
+}
+
+/// Runs the method.
+pub(super) fn run<D>(
+    method: &TrimSweep,
+    device: &mut D,
+    context: Context<'_>,
+) -> Result<Found, MethodError>
+where
+    D: Target<Command = BlockCommand> + Drive,
+{
+    let Context { rng, interrupt, monitor, done } = context;
+    method.fits(device.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
+    let rig = Rig::new(device, interrupt);
+    let means = rig.device.purge_means();
+    let never = means != PurgeMeans::Trim;
+    let plan = Plan::new(method, rig.shape, never, rng);
+    let rng = rng.clone();
+    let mut session = Session { method, plan, rig, rng, cursor: Bytes(0) };
+    let mut steps = done;
+    session.establish(means, monitor, &mut steps)?;
+    session.rows(monitor, &mut steps)?;
+    let place = |step: &Step| {
+        let row = session.plan.rows.iter().position(|row| row.id == step.id);
+        row.map_or(0, |row| row + 1)
+    };
+    steps.sort_by_key(place);
+    let (figures, caveats) = super::analyse(method, &steps);
+    Ok(Found { steps, figures, caveats, trace_hash: session.rig.trace_hash() })
+}
+
+impl<D: Target<Command = BlockCommand> + Drive> Session<'_, D> {
+    /// Purges the drive, and says how. Rows that are done need it no more.
+    fn establish(
+        &mut self,
+        means: PurgeMeans,
+        monitor: &mut dyn Monitor,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), MethodError> {
+        if self.plan.rows.iter().all(|row| steps.iter().any(|step| step.id == row.id)) {
+            return Ok(());
+        }
+        let total = self.plan.rows.len();
+        let (now, left) = (self.rig.now(), self.method.demand(self.rig.shape.capacity).time);
+        monitor.stage(&Stage { done: 0, total, text: "purging", now, left });
+        self.rig.device.purge()?;
+        if steps.iter().any(|step| step.id == "purge") {
+            return Ok(());
+        }
+        let mut step = Step::new("purge", format!("purge-by-{}", means.id()));
+        step.set("rows", total as f64);
+        if means == PurgeMeans::Trim {
+            // What was never written cannot be told from what was trimmed.
+            step.set("never_written_rows", 0.0);
+            step.caveat(Caveat::PurgedByTrim);
+        }
+        monitor.keep(&step)?;
+        steps.insert(0, step);
+        Ok(())
+    }
+
+    /// Measures all rows that are not done.
+    fn rows(
+        &mut self,
+        monitor: &mut dyn Monitor,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), MethodError> {
+        let rows = self.plan.rows.clone();
+        let is_done = |steps: &[Step], row: &Row| steps.iter().any(|step| step.id == row.id);
+        let total = rows.len();
+        let already = rows.iter().filter(|row| is_done(steps, row)).count();
+        let begin = self.rig.now();
+        let mut done = already;
+        let mut is_filled = false;
+        for row in &rows {
+            if is_done(steps, row) {
+                continue;
+            }
+            let now = self.rig.now();
+            let left = match (done - already) as u64 {
+                0 => self.method.demand(self.rig.shape.capacity).time,
+                measured => Nanos(now.since(begin).0 / measured * (total - done) as u64),
+            };
+            monitor.stage(&Stage { done, total, text: &row.id, now, left });
+            if row.kind != Kind::NeverWritten && !is_filled {
+                self.fill()?;
+                is_filled = true;
+            }
+            let step = self.row(row)?;
+            monitor.keep(&step)?;
+            steps.push(step);
+            done += 1;
+        }
+        Ok(())
+    }
+
+    /// Writes what the load accesses, and what else is to be full.
+    fn fill(&mut self) -> Result<(), MethodError> {
+        let length = filled(self.method, &self.rig.shape);
+        if length.0 == 0 {
+            return Ok(());
+        }
+        let area = self.rig.shape.area(Bytes(0), length);
+        self.rig.fill("fill", area)
+    }
+
+    /// One row: prepares, rests, measures.
+    fn row(&mut self, row: &Row) -> Result<Step, MethodError> {
+        let slots = self.slots(row)?;
+        self.prepare(row, &slots)?;
+        self.rig.rest(self.method.rest)?;
+        let ranges = self.plan.discards(row, &slots);
+        let mut step = Step::new(row.id.clone(), row.kind.id());
+        step.set("size_bytes", row.size.0 as f64);
+        step.set("queue_depth", f64::from(row.queue_depth));
+        step.set("commands_planned", ranges.len() as f64);
+        step.set("alignment_bytes", self.alignment(row).0 as f64);
+        let before = self.rig.device.statistics();
+        let seen = self.measure(row, ranges)?;
+        self.judge(row, &seen, before, &mut step)?;
+        let bytes = Bytes(seen.blocks() * self.rig.shape.logical_block.bytes().0);
+        seen.store(&mut step, bytes);
+        Ok(step)
+    }
+
+    /// Where the row discards; purges again when all of the device has been used up.
+    fn slots(&mut self, row: &Row) -> Result<Vec<Slot>, MethodError> {
+        let slots = if let Some(slots) = self.plan.slots(self.method, row, self.cursor) {
+            slots
+        } else {
+            self.rig.device.purge()?;
+            self.plan
+                .slots(self.method, row, Bytes(0))
+                .expect("each row by itself fits the device: the plan counts its slots")
+        };
+        if let (Kind::NeverWritten, Some(last)) = (row.kind, slots.last()) {
+            self.cursor = last.start + last.length + self.rig.shape.granularity;
+        }
+        Ok(slots)
+    }
+
+    fn prepare(&mut self, row: &Row, slots: &[Slot]) -> Result<(), MethodError> {
+        let shape = self.rig.shape;
+        if row.kind == Kind::NeverWritten {
+            return Ok(());
+        }
+        if row.kind.is_mapped() {
+            let areas = slots.iter().map(|slot| shape.area(slot.start, slot.length));
+            return self.rig.fill_all(&row.id, areas);
+        }
+        let depth = if row.kind.is_whole() { 1 } else { PREPARE_DEPTH };
+        let discards = slots.iter();
+        let discards =
+            discards.flat_map(|slot| shape.discards(slot.start, slot.length, shape.discard_max));
+        self.rig.all(&row.id, discards.collect(), depth)?;
+        self.rig.all(&row.id, vec![BlockCommand::Flush], 1)
+    }
+
+    fn measure(&mut self, row: &Row, ranges: Vec<LbaRange>) -> Result<Seen, MethodError> {
+        let shape = self.rig.shape;
+        let gap = self.method.load_gap.filter(|_| row.kind.is_loaded());
+        let load = gap.map(|gap| {
+            let area = shape.area(Bytes(0), self.method.load_span);
+            (area, gap, self.rng.split(&row.id))
+        });
+        let now = self.rig.now();
+        let mut side = Side::new(self.method, (ranges, row.queue_depth), load, now);
+        let mut seen = Seen::default();
+        self.rig.run(&row.id, &mut side, &mut seen)?;
+        Ok(seen)
+    }
+
+    /// Notes what the counters say, and what invalidates or limits the row.
+    fn judge(
+        &mut self,
+        row: &Row,
+        seen: &Seen,
+        before: Statistics,
+        step: &mut Step,
+    ) -> Result<(), MethodError> {
+        let bytes = Bytes(seen.blocks() * self.rig.shape.logical_block.bytes().0);
+        let issued =
+            ClassStatistics { completed: seen.commands(), bytes, ..ClassStatistics::default() };
+        let counted = self.rig.discards_since(before, issued)?;
+        step.measure("commands_issued", issued.completed as f64);
+        step.measure("commands_completed", counted.completed as f64);
+        step.measure("discarded_bytes_issued", issued.bytes.0 as f64);
+        step.measure("discarded_bytes_completed", counted.bytes.0 as f64);
+        if (counted.completed, counted.bytes) != (issued.completed, issued.bytes) {
+            step.caveat(Caveat::CommandsMerged);
+        }
+        if !row.kind.is_loaded() && seen.outstanding() < QUEUE_FULL * f64::from(row.queue_depth) {
+            step.caveat(Caveat::QueueNotFull);
+        }
+        if !is_virtual(self.rig.device) {
+            let after = self.rig.device.statistics();
+            let of_device = |s: Statistics| s.read.bytes + s.write.bytes;
+            let moved = of_device(after).saturating_sub(of_device(before));
+            let ours = seen.accessed();
+            let others = moved.saturating_sub(ours);
+            if others > Bytes(ours.0 / 2).max(FOREIGN_MAX) {
+                step.caveat(Caveat::OtherLoad);
+            }
+        }
+        Ok(())
+    }
+
+    /// The largest power of two that all discards of the row begin and end at.
+    fn alignment(&self, row: &Row) -> Bytes {
+        let shape = &self.rig.shape;
+        if row.kind.is_unaligned() { shape.logical_block.bytes() } else { shape.granularity }
+    }
+}

@@ -1,0 +1,118 @@
+//! The SLC cache of a drive: its numbers, and how many superblocks they are.
+
+use trimbench_core::{Bytes, Nanos, Ppm};
+
+use super::{ConfigError, STEP_MAX, SsdConfig, require};
+
+/// Where the cache has its flash from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlcMode {
+    /// Flash of its own, beyond the exported capacity and the over-provisioning.
+    Fixed,
+    /// Free superblocks, of which each then holds one unit where it would hold as many as a cell
+    /// has bits; the cache shrinks as the drive fills.
+    Dynamic,
+}
+
+/// What a write finds when the cache is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// It goes past the cache, at the speed of the other cells.
+    Direct,
+    /// The oldest superblock of the cache is folded first, and the write pays for it.
+    Fold,
+}
+
+/// A cache of cells that hold one bit: the host writes into it quickly, and the drive *folds* what
+/// is still valid into its other cells later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlcCacheConfig {
+    /// Where its flash comes from.
+    pub mode: SlcMode,
+    /// The most data that it holds, as a share of the exported capacity; rounded up to whole
+    /// superblocks.
+    pub size: Ppm,
+    /// `Dynamic`: what it may still hold on a full drive, as a share of the exported capacity. It
+    /// is taken from the over-provisioning.
+    pub minimum: Ppm,
+    /// Bits of a cell outside the cache, 2 to 5.
+    pub bits_per_cell: u32,
+    /// Program of a page of one bit a cell, on all planes.
+    pub program: Nanos,
+    /// Read of such a page.
+    pub read: Nanos,
+    /// What happens when it is full.
+    pub when_full: WhenFull,
+    /// The host must have been quiet for this long before the cache is folded.
+    pub fold_idle_after: Nanos,
+}
+
+impl SlcCacheConfig {
+    pub(super) fn check(&self, config: &SsdConfig) -> Result<(), ConfigError> {
+        require(
+            (2..=5).contains(&self.bits_per_cell),
+            "slc_cache.bits_per_cell",
+            self.bits_per_cell,
+            "between 2 and 5",
+        )?;
+        let groups = config.superblock_units() / config.program_units();
+        require(
+            self.mode == SlcMode::Fixed || groups >= u64::from(self.bits_per_cell),
+            "geometry.superblock",
+            config.geometry.superblock,
+            "at least as many program operations as a cell has bits, for a dynamic SLC cache",
+        )?;
+        let most = match self.mode {
+            SlcMode::Fixed => Ppm::ONE,
+            SlcMode::Dynamic => Ppm(1_000_000 / self.bits_per_cell.max(1)),
+        };
+        require(
+            self.size.0 > 0 && self.size <= most,
+            "slc_cache.size",
+            self.size,
+            "above 0% and, fixed, at most 100%; dynamic, at most 100% over the bits of a cell",
+        )?;
+        let taken = u64::from(self.minimum.0) * u64::from(self.bits_per_cell);
+        require(
+            self.minimum <= self.size && taken <= u64::from(config.over_provisioning.0),
+            "slc_cache.minimum",
+            self.minimum,
+            "at most the size, and times the bits of a cell at most the over-provisioning",
+        )?;
+        require(
+            self.minimum.0 == 0 || self.mode == SlcMode::Dynamic,
+            "slc_cache.minimum",
+            self.minimum,
+            "left out where the cache is fixed",
+        )?;
+        for (field, span) in [
+            ("slc_cache.program", self.program),
+            ("slc_cache.read", self.read),
+            ("slc_cache.fold_idle_after", self.fold_idle_after),
+        ] {
+            require(span <= STEP_MAX, field, span, "at most 1h")?;
+        }
+        Ok(())
+    }
+
+    /// Mapping units that a superblock of the cache holds: all of them on flash of its own, else
+    /// the program operations that remain with one bit a cell.
+    pub(crate) fn usable_units(&self, config: &SsdConfig) -> u64 {
+        let groups = config.superblock_units() / config.program_units();
+        match self.mode {
+            SlcMode::Fixed => config.superblock_units(),
+            SlcMode::Dynamic => groups / u64::from(self.bits_per_cell) * config.program_units(),
+        }
+    }
+
+    /// The superblocks that hold this share of the exported capacity, as a cache.
+    pub(crate) fn superblocks_of(&self, share: Ppm, config: &SsdConfig) -> u64 {
+        share.of(config.exported_units()).div_ceil(self.usable_units(config))
+    }
+
+    /// The most bytes that the cache of this drive holds.
+    pub fn bytes(&self, config: &SsdConfig) -> Bytes {
+        let units = self.superblocks_of(self.size, config) * self.usable_units(config);
+        Bytes(units * super::UNIT_BYTES)
+    }
+}

@@ -1,0 +1,59 @@
+//! The compression of a drive that stores less than it is given.
+
+use trimbench_core::{Data, Ppm};
+
+use super::{ConfigError, SsdConfig, UNIT_BYTES, require};
+
+/// A unit takes this much of the flash when nothing of it compresses: percent.
+pub(crate) const WHOLE: u32 = 100;
+
+/// A controller that compresses what it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompressionConfig {
+    /// What the best of all data still takes: metadata, and the limit of the method. Whole
+    /// percents, 10 to 100.
+    pub floor: Ppm,
+}
+
+impl CompressionConfig {
+    pub(super) fn check(self, config: &SsdConfig) -> Result<(), ConfigError> {
+        require(
+            self.floor.0.is_multiple_of(10_000) && (100_000..=1_000_000).contains(&self.floor.0),
+            "compression.floor",
+            self.floor,
+            "whole percents between 10% and 100%",
+        )?;
+        require(
+            config.slc_cache.is_none(),
+            "compression",
+            "on",
+            "without an SLC cache: the two together are not modelled",
+        )
+    }
+
+    /// Percent of its size that data takes on the flash.
+    #[inline]
+    pub(crate) fn stored_percent(self, data: Data) -> u32 {
+        match data {
+            Data::Compressible(percent) => u32::from(percent).clamp(self.floor_percent(), WHOLE),
+            Data::Random | Data::Stamped(_) => WHOLE,
+        }
+    }
+
+    /// How many mapping units a unit of flash holds at most, rounded up to a power of two.
+    pub(crate) fn slots(self) -> u64 {
+        u64::from(WHOLE.div_ceil(self.floor_percent())).next_power_of_two()
+    }
+
+    fn floor_percent(self) -> u32 {
+        self.floor.0 / 10_000
+    }
+}
+
+impl SsdConfig {
+    /// Addresses of units in a superblock: as many as the best compression may put there.
+    pub(crate) fn superblock_slots(&self) -> u64 {
+        let slots = self.compression.map_or(1, CompressionConfig::slots);
+        self.geometry.superblock.0 / UNIT_BYTES * slots
+    }
+}

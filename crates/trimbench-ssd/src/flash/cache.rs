@@ -1,0 +1,145 @@
+//! The host's write point and the SLC cache.
+//!
+//! There are two write points, in the cache and beside it, of which one is in use and the other is
+//! parked. They change places between two program groups only, so that no group is left half full.
+
+use trimbench_core::{Instant, Nanos};
+
+use super::Flash;
+use crate::config::{SlcCacheConfig, SlcMode, SsdConfig, WhenFull};
+use crate::counters::Counters;
+use crate::nand::Nand;
+
+/// The cache as the write point sees it. Which superblocks are in it is known to the mapping.
+#[derive(Debug)]
+pub(super) struct Cache {
+    config: SlcCacheConfig,
+    /// Units of one of its superblocks.
+    usable_units: u32,
+    /// Superblocks at most, and what a full drive leaves it.
+    most: u64,
+    least: u64,
+    exported_units: u64,
+    /// The write point that is not in use: its next unit and its end.
+    parked: (u32, u32),
+    /// Host data goes past the cache.
+    bypassed: bool,
+}
+
+impl Cache {
+    pub(super) fn new(cache: SlcCacheConfig, config: &SsdConfig) -> Self {
+        Self {
+            usable_units: u32::try_from(cache.usable_units(config)).expect("checked geometry"),
+            most: cache.superblocks_of(cache.size, config),
+            least: cache.superblocks_of(cache.minimum, config),
+            exported_units: config.exported_units(),
+            parked: (0, 0),
+            bypassed: false,
+            config: cache,
+        }
+    }
+
+    pub(super) fn usable_units(&self) -> u32 {
+        self.usable_units
+    }
+
+    pub(super) fn fold_idle_after(&self) -> Nanos {
+        self.config.fold_idle_after
+    }
+
+    pub(super) fn parked(&self) -> (u32, u32) {
+        self.parked
+    }
+}
+
+impl Flash {
+    /// Lets host data go past the cache, or no longer.
+    pub(crate) fn bypass_cache(&mut self, bypassed: bool) {
+        if let Some(cache) = &mut self.cache {
+            cache.bypassed = bypassed;
+            self.reconsider = true;
+        }
+    }
+
+    /// The die phase of a host read of a group.
+    #[inline]
+    pub(crate) fn sense(&self, group: u32, from: Instant, nand: &mut Nand) -> Instant {
+        let die = nand.die_of(group);
+        if self.mapping.in_cache(group << self.group_shift) {
+            nand.sense_cache(die, from)
+        } else {
+            nand.sense(die, from)
+        }
+    }
+
+    /// Folds in the idle time until `until`, if the host was quiet from `quiet` on for long enough.
+    pub(super) fn fold_while_idle(
+        &mut self,
+        quiet: Instant,
+        until: Instant,
+        nand: &mut Nand,
+        counters: &mut Counters,
+    ) {
+        let Some(cache) = &self.cache else { return };
+        let from = quiet + cache.fold_idle_after();
+        if from < until {
+            self.collector.fold_while_idle((from, until), &mut self.mapping, nand, counters);
+            self.reconsider = true;
+        }
+    }
+
+    /// Folds all full superblocks of the cache.
+    pub(super) fn fold_all(&mut self, nand: &Nand, counters: &mut Counters) {
+        while self.collector.fold_oldest(&mut self.mapping, nand, counters) {}
+    }
+
+    /// Whether the next program group goes into the cache; folds for it if the drive works so.
+    pub(super) fn chooses_cache(&mut self, nand: &Nand, counters: &mut Counters) -> bool {
+        let Some(cache) = &self.cache else { return false };
+        if cache.bypassed {
+            return false;
+        }
+        let (next, end) = if self.caching { (self.next, self.end) } else { cache.parked };
+        if next < end {
+            return true;
+        }
+        let folds = cache.config.when_full == WhenFull::Fold;
+        loop {
+            if self.cache_has_room(nand, counters) {
+                return true;
+            }
+            if !folds || !self.collector.fold_oldest(&mut self.mapping, nand, counters) {
+                return false;
+            }
+        }
+    }
+
+    /// The parked write point and the one in use change places.
+    pub(super) fn switch(&mut self) {
+        if let Some(cache) = &mut self.cache {
+            let in_use = std::mem::replace(&mut cache.parked, (self.next, self.end));
+            (self.next, self.end) = in_use;
+            self.caching = !self.caching;
+        }
+    }
+
+    /// Whether the cache may have another superblock: one of its own, or one without valid units
+    /// that neither the collector needs nor the data on the drive.
+    fn cache_has_room(&mut self, nand: &Nand, counters: &mut Counters) -> bool {
+        let Some(cache) = &self.cache else { return false };
+        if cache.config.mode == SlcMode::Fixed {
+            return self.mapping.cache_free() > 0;
+        }
+        let in_use = self.mapping.cache_in_use();
+        if in_use >= cache.most
+            || !self.collector.has_room_without_moves(&mut self.mapping, nand, counters)
+        {
+            return false;
+        }
+        // What is in the cache takes no room beside it yet.
+        let elsewhere = self.mapping.mapped_units() - self.mapping.cache_valid();
+        let unused = cache.exported_units - elsewhere;
+        let spare = unused / u64::from(self.mapping.superblock_units());
+        in_use < spare.min(cache.most).max(cache.least)
+    }
+}

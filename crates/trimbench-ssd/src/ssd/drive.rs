@@ -1,0 +1,136 @@
+//! What the drive can do beside commands: be examined, lose its power, be purged.
+
+use trimbench_core::{
+    Bytes, Content, Data, Drive, DriveError, LbaRange, PurgeMeans, TrimPromise, Wear,
+};
+
+use super::{LOGICAL_BLOCK, Ssd, UnitSpan};
+use crate::config::UNIT_BYTES;
+use crate::contents::{self, Contents};
+
+impl Ssd {
+    /// Keeps what a write carries.
+    #[cold]
+    pub(super) fn keep(&mut self, range: LbaRange, data: Data) {
+        let config = self.config.contents;
+        let contents = self.contents.get_or_insert_with(|| Box::new(Contents::new(config)));
+        if let Some(flash) = &mut self.flash {
+            let span = UnitSpan::of(range);
+            if !self.config.power_loss_protection {
+                for lpn in span.first..span.end {
+                    contents.journal(lpn, flash.holder(lpn).is_some());
+                }
+            }
+            for lpn in span.partial() {
+                if flash.holder(lpn).is_none() {
+                    contents.revive(lpn);
+                }
+            }
+        }
+        contents.write(range, data);
+    }
+
+    /// Cuts the power and brings it back: what the buffer held and no flush made durable is lost,
+    /// and so are all TRIMs since the last flush. The drive must be idle; it is at rest afterwards,
+    /// and no time has passed. Where contents are not kept, nothing but the rest can be seen of it.
+    ///
+    /// A unit goes back to what it held at the last flush even if a later write of it had reached
+    /// the flash before the last one. A unit whose TRIM is undone is written again.
+    ///
+    /// # Panics
+    /// If commands are outstanding.
+    pub fn cut_power(&mut self) {
+        assert!(self.in_flight == 0 && self.waiting.is_empty(), "a power cut needs an idle drive");
+        let mut undone = Vec::new();
+        if let (Some(contents), Some(flash)) = (&mut self.contents, &mut self.flash) {
+            for lpn in contents.unflushed() {
+                let mapped = flash.holder(lpn).is_some();
+                // Found on flash: its program has ended.
+                if mapped && flash.locate(lpn, self.last_activity).is_some() {
+                    continue;
+                }
+                match (mapped, contents.revert(lpn)) {
+                    (true, false) => drop(flash.deallocate(lpn, lpn + 1, &mut self.counters)),
+                    (false, true) => undone.push(lpn),
+                    // Where it lies on the flash is not modelled.
+                    (true, true) | (false, false) => {}
+                }
+            }
+            contents.flushed();
+        }
+        self.fill(undone.into_iter(), Data::Random);
+        self.backlog.clear();
+    }
+
+    /// Keeps what units held that a TRIM is about to free, for a power cut.
+    #[cold]
+    pub(super) fn journal(&mut self, first: u32, end: u32) {
+        if let (Some(contents), Some(flash)) = (&mut self.contents, &mut self.flash)
+            && !self.config.power_loss_protection
+        {
+            for lpn in first..end {
+                contents.journal(lpn, flash.holder(lpn).is_some());
+            }
+        }
+    }
+}
+
+impl Drive for Ssd {
+    fn purge_means(&self) -> PurgeMeans {
+        PurgeMeans::Model
+    }
+
+    fn purge(&mut self) -> Result<(), DriveError> {
+        self.purge();
+        Ok(())
+    }
+
+    /// From the first stamped write on. What a block held before it is [`Content::Other`].
+    fn examine(&mut self, range: LbaRange, out: &mut Vec<Content>) -> Result<(), DriveError> {
+        let capacity = self.config.capacity.blocks_floor(LOGICAL_BLOCK);
+        if range.end().0 > capacity.0 {
+            let reason = format!("{range:?} ends beyond the device of {capacity:?}");
+            return Err(DriveError::Refused { operation: "examine", reason });
+        }
+        let Some(contents) = &mut self.contents else {
+            let reason = "the emulated drive keeps contents from the first stamped write on";
+            return Err(DriveError::Refused { operation: "examine", reason: reason.to_owned() });
+        };
+        let span = UnitSpan::of(range);
+        for lpn in span.first..span.end {
+            let holder = match &mut self.flash {
+                Some(flash) => flash.holder(lpn),
+                None => Some(lpn),
+            };
+            let blocks = contents::blocks_of(lpn);
+            let first = holder.map(|holder| contents::blocks_of(holder).start);
+            let from = blocks.start.max(range.start().0);
+            for lba in from..blocks.end.min(range.end().0) {
+                let holder = first.map(|first| first + (lba - blocks.start));
+                out.push(contents.read(lba, holder));
+            }
+        }
+        Ok(())
+    }
+
+    fn power_cut(&mut self) -> Result<(), DriveError> {
+        self.cut_power();
+        Ok(())
+    }
+
+    fn discard_alignment(&self) -> Bytes {
+        self.config.trim.alignment
+    }
+
+    fn trim_promise(&self) -> TrimPromise {
+        self.config.contents.promise
+    }
+
+    fn wear(&mut self) -> Option<Wear> {
+        let counters = self.counters();
+        Some(Wear {
+            host_written: Bytes(counters.host_written_units * UNIT_BYTES),
+            media_written: Bytes(counters.programmed_units * UNIT_BYTES),
+        })
+    }
+}

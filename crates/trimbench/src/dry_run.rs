@@ -1,0 +1,140 @@
+//! What `--dry-run` prints: what would be done, what it takes, and what it needs.
+
+use std::fmt::Write;
+
+use trimbench_core::{BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Nanos, Support};
+use trimbench_methods::Demand;
+use trimbench_results::PlannedSession;
+use trimbench_target::{DeviceOutlook, PurgeChoice, TargetSpec, inspect_device};
+
+use crate::plan::{Plan, Session};
+
+/// Full writes that a drive is assumed to be rated for: 0.3 a day for five years, as many client
+/// drives.
+const RATED_DRIVE_WRITES: f64 = 550.0;
+
+/// The whole plan.
+pub(crate) fn describe(plan: &Plan) -> String {
+    let mut text = format!("seed {}\n", plan.seed);
+    for session in &plan.sessions {
+        session.describe(&mut text, plan);
+    }
+    text
+}
+
+impl Session {
+    fn describe(&self, text: &mut String, plan: &Plan) {
+        let PlannedSession { method, target, preset, .. } = &self.planned;
+        let _ = writeln!(text, "\n{method} ({preset}) on {target}");
+        match &self.target {
+            TargetSpec::Emulated(spec) => {
+                let capacity = spec.capacity();
+                if let Err(reason) = self.method.fits(&ideal_device(capacity)) {
+                    fact(text, "left out", &reason);
+                    return;
+                }
+                fact(text, "profile", &spec.profile().summary);
+                fact(text, "provenance", &spec.profile().provenance.to_string());
+                self.describe_demand(text, Some(capacity), "virtual");
+                fact(text, "destroys", "nothing: the drive is emulated");
+                fact(text, "privileges", "none");
+            }
+            TargetSpec::Directory(_) => {
+                if let Err(reason) = self.method.fits(&ideal_directory()) {
+                    fact(text, "left out", &reason);
+                    return;
+                }
+                self.describe_demand(text, None, "wall");
+                fact(text, "destroys", "nothing: works in what it makes itself");
+                fact(text, "privileges", "to write in the directory; root for `mode=trim`");
+                fact(text, "not checked", "room, permission and discards: when it starts");
+            }
+            TargetSpec::Device(path) => match inspect_device(path, &plan.consent) {
+                Err(error) => fact(text, "refused", &error.to_string()),
+                Ok(device) => self.describe_device(text, &device, plan.purge),
+            },
+        }
+    }
+
+    fn describe_device(&self, text: &mut String, device: &DeviceOutlook, purge: PurgeChoice) {
+        for line in device.stack.lines() {
+            let _ = writeln!(text, "  {line}");
+        }
+        if let Err(reason) = self.method.fits(&ideal_device(device.capacity)) {
+            fact(text, "left out", &reason);
+            return;
+        }
+        let written = self.describe_demand(text, Some(device.capacity), "wall");
+        let share = written.0 as f64 / device.capacity.0 as f64 / RATED_DRIVE_WRITES * 100.0;
+        let rated = format!(
+            "about {share:.2} % of what a drive rated for {RATED_DRIVE_WRITES} full writes endures \
+             (assumed: see the drive's data sheet)"
+        );
+        fact(text, "endurance", &rated);
+        fact(text, "destroys", "everything on it");
+        fact(text, "purge", &format!("{purge} (`--purge`)"));
+        fact(text, "privileges", "to open it for writing: for a device root, or its group");
+        match &device.refusal {
+            Some((refusal, hint)) => {
+                fact(text, "refused", refusal);
+                fact(text, "hint", hint);
+            }
+            None => fact(text, "not checked", "whether someone opens it before the run does"),
+        }
+    }
+
+    /// What the method takes; the bytes that it writes.
+    fn describe_demand(&self, text: &mut String, capacity: Option<Bytes>, clock: &str) -> Bytes {
+        let Demand { written, time } = self.method.demand(capacity.unwrap_or(Bytes(0)));
+        fact(text, "space", &format!("{} needed", self.method.space()));
+        let fills = capacity.filter(|capacity| capacity.0 > 0).map(|capacity| {
+            format!(", {:.1} times the drive", written.0 as f64 / capacity.0 as f64)
+        });
+        let rough = rough_bytes(written);
+        fact(text, "writes", &format!("at most about {rough}{}", fills.unwrap_or_default()));
+        fact(text, "time", &format!("about {} of {clock} time", rough_span(time)));
+        written
+    }
+}
+
+/// One line.
+fn fact(text: &mut String, label: &str, value: &str) {
+    let _ = writeln!(text, "  {label:12} {value}");
+}
+
+/// A directory that lacks nothing: what does not fit it fits none.
+fn ideal_directory() -> Capabilities {
+    Capabilities {
+        clock: Clock::Wall,
+        medium: Medium::Directory { available: Bytes(u64::MAX), fs_block: Bytes(4_096) },
+        discard: Support::Native,
+        discard_max: Bytes(u64::MAX),
+        discard_granularity: Bytes(4_096),
+        queue_depth: 32,
+        drain: DrainRule::IMMEDIATE,
+    }
+}
+
+/// A device of this capacity that lacks nothing.
+fn ideal_device(capacity: Bytes) -> Capabilities {
+    let medium = Medium::Device { capacity, logical_block: BlockSize::SECTOR };
+    Capabilities { medium, ..ideal_directory() }
+}
+
+/// To three digits, in decimal units as drives are sold.
+fn rough_bytes(bytes: Bytes) -> String {
+    let value = bytes.0 as f64;
+    let (unit, size) = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6)]
+        .into_iter()
+        .find(|(_, size)| value >= *size)
+        .unwrap_or(("kB", 1e3));
+    let scaled = value / size;
+    let digits = if scaled < 10.0 { 2 } else { usize::from(scaled < 100.0) };
+    format!("{scaled:.digits$} {unit}")
+}
+
+/// A span to the second or the minute.
+fn rough_span(span: Nanos) -> String {
+    let seconds = span.0.div_ceil(1_000_000_000);
+    if seconds < 120 { format!("{seconds} s") } else { format!("{} min", seconds.div_ceil(60)) }
+}
