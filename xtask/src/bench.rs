@@ -16,6 +16,7 @@ use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 
 use crate::Repository;
+use crate::evidence::Bar;
 use crate::steps::timed;
 
 /// A benchmark.
@@ -88,15 +89,6 @@ pub struct Case {
     pub bar: Option<Bar>,
 }
 
-/// Limits of a ratio, both allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Bar {
-    /// The smallest.
-    pub low: f64,
-    /// The largest.
-    pub high: f64,
-}
-
 /// One side of a case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Side {
@@ -127,15 +119,16 @@ impl Case {
     /// Whether the ratio is what it is to be; `None` where that is not judged.
     pub fn holds(&self) -> Option<bool> {
         let (ratio, bar) = (self.ratio()?, self.bar?);
-        Some(bar.low <= ratio && ratio <= bar.high)
+        Some(bar.holds(ratio))
     }
 
     /// Interval and bar, for the table.
     fn remark(&self) -> String {
         let interval = self.interval.map(|[low, high]| format!("95 % [{low:.3}, {high:.3}]"));
-        let bar = self.bar.zip(self.holds()).map(|(Bar { low, high }, holds)| {
-            format!("bar [{low}, {high}] {}", if holds { "holds" } else { "MISSED" })
-        });
+        let bar = self
+            .bar
+            .zip(self.holds())
+            .map(|(bar, holds)| format!("bar {bar} {}", if holds { "holds" } else { "MISSED" }));
         interval.into_iter().chain(bar).collect::<Vec<_>>().join(", ")
     }
 }
@@ -153,7 +146,7 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     interval: Option<[f64; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    bar: Option<Bar>,
+    bar: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     holds: Option<bool>,
     check: &'a str,
@@ -235,7 +228,7 @@ fn lines(bench: &Bench, cases: &[Case], commit: &str) -> Result<String> {
                 median,
                 ratio: case.ratio(),
                 interval: case.interval,
-                bar: case.bar,
+                bar: case.bar.map(|bar| bar.to_string()),
                 holds: case.holds(),
                 check: &side.check,
                 commit,

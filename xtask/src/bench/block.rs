@@ -16,6 +16,9 @@
 //!   time. Ours: `CLOCK_PROCESS_CPUTIME_ID` of a child that does nothing else, over the same part.
 //!   The set-up is in neither, nor are the kernel's own threads: the loop device's worker.
 //!
+//! Program, worker of the loop device and all share one processor, see [`processor`]; the image is
+//! in memory, so that no disk and no write-back is in the figures.
+//!
 //! Both run in a session of their own, for where the kernel shares the processors among sessions
 //! (autogroups) a side without one gets less beside other work.
 //!
@@ -27,6 +30,7 @@ mod compare;
 mod device;
 mod fio;
 mod ours;
+mod processor;
 
 use std::time::Duration;
 
@@ -104,6 +108,7 @@ fn run(context: &Context<'_>) -> Result<Measured> {
         ("losetup", setup::is_there("losetup")),
         ("root, for a loop device", rustix::process::geteuid().is_root()),
         ("a loop device", std::path::Path::new("/dev/loop-control").exists()),
+        (processor::WORKERS, std::path::Path::new(processor::WORKERS).exists()),
     ] {
         if !is_there {
             return Ok(Measured::Skipped(format!("it needs {wanted}")));
@@ -120,6 +125,7 @@ fn run(context: &Context<'_>) -> Result<Measured> {
         (context.repetitions.max(FEWEST), LENGTH)
     };
     let device = device::LoopDevice::new()?;
+    let processor = processor::OneProcessor::take()?;
     let mut rng = Rng::new(1).split("bench-block");
     let mut all = Vec::new();
     for queue_depth in depths {
@@ -135,7 +141,8 @@ fn run(context: &Context<'_>) -> Result<Measured> {
                 }
                 if repetition > 0 {
                     runs.runs[who as usize].push(run);
-                    runs.commands[who as usize] = command;
+                    let number = processor.number();
+                    runs.commands[who as usize] = format!("taskset -c {number} {command}");
                 }
             }
         }

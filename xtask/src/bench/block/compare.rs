@@ -4,7 +4,8 @@ use trimbench_core::rng::Rng;
 use trimbench_results::statistics::{Bootstrap, bootstrap_ratio_of_medians};
 
 use super::{Run, Runs, Who};
-use crate::bench::{Bar, Case, Side};
+use crate::bench::{Case, Side};
+use crate::evidence::Bar;
 
 /// A figure that is compared.
 struct Figure {
@@ -15,30 +16,10 @@ struct Figure {
 }
 
 const FIGURES: [Figure; 4] = [
-    Figure {
-        name: "IOPS",
-        unit: "1000/s",
-        of: |run| run.iops / 1e3,
-        bar: Bar { low: 0.95, high: 1.05 },
-    },
-    Figure {
-        name: "p50",
-        unit: "us",
-        of: |run| run.latency_ns_p50 / 1e3,
-        bar: Bar { low: 0.9, high: 1.1 },
-    },
-    Figure {
-        name: "p99",
-        unit: "us",
-        of: |run| run.latency_ns_p99 / 1e3,
-        bar: Bar { low: 0.9, high: 1.1 },
-    },
-    Figure {
-        name: "CPU",
-        unit: "us/command",
-        of: |run| run.cpu_ns / 1e3,
-        bar: Bar { low: 0.0, high: 1.05 },
-    },
+    Figure { name: "IOPS", unit: "1000/s", of: |run| run.iops / 1e3, bar: Bar::AtLeast(0.95) },
+    Figure { name: "p50", unit: "us", of: |run| run.latency_ns_p50 / 1e3, bar: Bar::AtMost(1.1) },
+    Figure { name: "p99", unit: "us", of: |run| run.latency_ns_p99 / 1e3, bar: Bar::AtMost(1.1) },
+    Figure { name: "CPU", unit: "us/command", of: |run| run.cpu_ns / 1e3, bar: Bar::AtMost(1.05) },
 ];
 
 /// A case for each figure of ours against fio, of fio against fio, and of ours against plain fio.

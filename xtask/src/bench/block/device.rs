@@ -1,17 +1,18 @@
-//! A loop device over an image of its own, gone whatever happens.
+//! A loop device over an image in memory, gone whatever happens.
 
 use std::fs::File;
+use std::os::fd::AsRawFd as _;
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
-use rustix::fs::FallocateFlags;
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
 use crate::process;
 
 /// Bytes of the image.
 pub(super) const SIZE: u64 = 1 << 30;
 
-/// A loop device. The image has no name any more and the device is told to go with its last user,
+/// A loop device. The image has no name and the device is told to go with its last user,
 /// which is this: both end with this process, also when it is killed.
 pub(super) struct LoopDevice {
     node: String,
@@ -19,15 +20,12 @@ pub(super) struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Makes an image in `/var/tmp`, all of it allocated and written, and attaches it as `losetup`
-    /// does by default.
+    /// Makes an image in memory, all of it written, and attaches it as `losetup` does by default.
     pub(super) fn new() -> Result<Self> {
-        let image = tempfile::NamedTempFile::new_in("/var/tmp").context("make an image")?;
-        let size = SIZE;
-        rustix::fs::fallocate(image.as_file(), FallocateFlags::empty(), 0, size)
-            .context("allocate the image")?;
-        let path = image.path().to_str().context("temporary names are text")?;
-        let printed = process::output(Command::new("losetup").args(["--find", "--show", path]))?;
+        let image = memfd_create("bench-block", MemfdFlags::CLOEXEC).context("make an image")?;
+        ftruncate(&image, SIZE).context("give the image its size")?;
+        let path = format!("/proc/{}/fd/{}", std::process::id(), image.as_raw_fd());
+        let printed = process::output(Command::new("losetup").args(["--find", "--show", &path]))?;
         let node = printed.trim().to_owned();
         let user = File::open(&node).with_context(|| format!("open {node}"));
         // In use, so this only says that it goes with its last user.
@@ -43,7 +41,7 @@ impl LoopDevice {
         &self.node
     }
 
-    /// Blocks that were only allocated take longer the first time.
+    /// Pages that were never written take longer the first time.
     fn write_once(&self) -> Result<()> {
         use std::io::Write as _;
         let mut file = File::options().write(true).open(&self.node);
