@@ -20,6 +20,15 @@ pub struct OptionInfo {
     pub presets: [&'static str; 3],
 }
 
+/// A row of a method's table: the key, its values in the presets, and what it sets.
+pub(crate) const fn option(
+    key: &'static str,
+    presets: [&'static str; 3],
+    meaning: &'static str,
+) -> OptionInfo {
+    OptionInfo { key, meaning, presets }
+}
+
 /// An option that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

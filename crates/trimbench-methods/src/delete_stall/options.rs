@@ -6,7 +6,7 @@ use trimbench_core::{Bytes, Nanos, Ppm};
 
 use super::ID;
 use crate::method::Preset;
-use crate::options::{OptionError, OptionInfo, Values};
+use crate::options::{OptionError, OptionInfo, Values, option};
 use crate::workload::Arrivals;
 
 /// Sizes are rounded down to this, so that they are whole pieces of any filesystem and drive.
@@ -14,15 +14,6 @@ const SIZE_UNIT: u64 = 4096;
 
 /// The analysis grows with the cube of the deletions: with five sizes this takes some seconds.
 const REPETITIONS_MAX: u32 = 40;
-
-/// One row of the table below.
-const fn option(
-    key: &'static str,
-    presets: [&'static str; 3],
-    meaning: &'static str,
-) -> OptionInfo {
-    OptionInfo { key, meaning, presets }
-}
 
 /// All options with their values in the presets quick, standard, published.
 pub(super) const OPTIONS: &[OptionInfo] = &[

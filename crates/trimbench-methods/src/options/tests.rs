@@ -1,8 +1,8 @@
 use super::*;
 
 const INFOS: &[OptionInfo] = &[
-    OptionInfo { key: "window", meaning: "a span", presets: ["1s", "2s", "3s"] },
-    OptionInfo { key: "sizes", meaning: "sizes", presets: ["1MiB", "1MiB,2MiB", "4MiB"] },
+    option("window", ["1s", "2s", "3s"], "a span"),
+    option("sizes", ["1MiB", "1MiB,2MiB", "4MiB"], "sizes"),
 ];
 
 fn resolve(preset: usize, set: &[(&str, &str)]) -> Result<Values, OptionError> {

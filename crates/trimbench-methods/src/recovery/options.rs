@@ -6,7 +6,7 @@ use trimbench_core::{BlockSize, Bytes, Data, Nanos, Ppm};
 
 use super::ID;
 use crate::method::{Demand, Preset};
-use crate::options::{OptionError, OptionInfo, Values};
+use crate::options::{OptionError, OptionInfo, Values, option};
 use crate::phase::ASSUMED_RATE;
 use crate::rounds::{Load, RoundLength};
 use crate::settings::{self, Span};
@@ -15,15 +15,6 @@ use crate::settings::{self, Span};
 const ROUND_TIME: Nanos = Nanos::from_secs(60);
 const ROUND_SHARE: Ppm = Ppm(100_000);
 const ROUNDS_MAX: u32 = 25;
-
-/// One row of the table below.
-const fn option(
-    key: &'static str,
-    presets: [&'static str; 3],
-    meaning: &'static str,
-) -> OptionInfo {
-    OptionInfo { key, meaning, presets }
-}
 
 /// All options with their values in the presets quick, standard, published.
 pub(super) const OPTIONS: &[OptionInfo] = &[

@@ -1,12 +1,12 @@
 use trimbench_core::{Clock, DrainRule, Support};
 
 use super::*;
-use crate::options::OptionInfo;
+use crate::options::{OptionInfo, option};
 
 const INFOS: &[OptionInfo] = &[
-    OptionInfo { key: "span", meaning: "a span", presets: ["16GiB", "all", "all"] },
-    OptionInfo { key: "data", meaning: "data", presets: ["random", "random", "random"] },
-    OptionInfo { key: "access", meaning: "a size", presets: ["4KiB", "4KiB", "4KiB"] },
+    option("span", ["16GiB", "all", "all"], "a span"),
+    option("data", ["random", "random", "random"], "data"),
+    option("access", ["4KiB", "4KiB", "4KiB"], "a size"),
 ];
 
 fn values(key: &str, value: &str) -> Values {

@@ -6,22 +6,13 @@ use trimbench_core::{BlockSize, Bytes, Data, Nanos, Ppm};
 
 use super::ID;
 use crate::method::{Demand, Preset};
-use crate::options::{OptionError, OptionInfo, Values};
+use crate::options::{OptionError, OptionInfo, Values, option};
 use crate::phase::ASSUMED_RATE;
 use crate::rounds::{Load, RoundLength};
 use crate::settings::{self, Span};
 
 /// Bytes and queue depth of preconditioning writes. Source: \[PTS\], 128 KiB.
 pub(super) const SEQUENTIAL: (Bytes, u32) = (Bytes(128 << 10), 32);
-
-/// One row of the table below.
-const fn option(
-    key: &'static str,
-    presets: [&'static str; 3],
-    meaning: &'static str,
-) -> OptionInfo {
-    OptionInfo { key, meaning, presets }
-}
 
 /// All options with their values in the presets quick, standard, published.
 pub(super) const OPTIONS: &[OptionInfo] = &[

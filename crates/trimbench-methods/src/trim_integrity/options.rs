@@ -6,16 +6,7 @@ use trimbench_core::{Bytes, Ppm};
 
 use super::ID;
 use crate::method::Preset;
-use crate::options::{OptionError, OptionInfo, Values};
-
-/// One row of the table below.
-const fn option(
-    key: &'static str,
-    presets: [&'static str; 3],
-    meaning: &'static str,
-) -> OptionInfo {
-    OptionInfo { key, meaning, presets }
-}
+use crate::options::{OptionError, OptionInfo, Values, option};
 
 /// All options with their values in the presets quick, standard, published.
 pub(super) const OPTIONS: &[OptionInfo] = &[

@@ -6,19 +6,10 @@ use trimbench_core::{Bytes, Nanos, Ppm};
 
 use super::ID;
 use crate::method::Preset;
-use crate::options::{OptionError, OptionInfo, Values};
+use crate::options::{OptionError, OptionInfo, Values, option};
 
 /// Sizes are rounded down to this, so that they are whole pieces of any drive.
 const SIZE_UNIT: u64 = 4096;
-
-/// One row of the table below.
-const fn option(
-    key: &'static str,
-    presets: [&'static str; 3],
-    meaning: &'static str,
-) -> OptionInfo {
-    OptionInfo { key, meaning, presets }
-}
 
 /// All options with their values in the presets quick, standard, published.
 pub(super) const OPTIONS: &[OptionInfo] = &[
