@@ -1,28 +1,26 @@
 //! What methods on whole devices do alike: run commands to their end, write, rest, and read the
 //! device's counters once they have caught up.
 
-use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Data, Drive, Errno, Instant, Interrupt,
-    LbaRange, Medium, Nanos, Statistics, Status, Target,
-};
+use std::cell::Cell;
 
 use trimbench_core::contract::ClassStatistics;
+use trimbench_core::{
+    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Data, Drive, Errno, Instant, Interrupt,
+    LbaRange, Medium, Nanos, Rejected, Statistics, Status, Target,
+};
 
 use crate::area::{Area, DeviceArea};
 use crate::method::MethodError;
-use crate::runner::{Observer, RunError, Runner, Sample, Single, Streams};
-use crate::workload::{InOrder, SequentialWrite};
+use crate::runner::{
+    HUNG_AFTER, LOOK_EVERY, Observer, RunError, Runner, Sample, Single, Streams, UntilFailure,
+};
+use crate::workload::{FILL_DEPTH, FILL_PIECE, InOrder, SequentialWrite};
 
 #[cfg(test)]
 pub(crate) mod tests;
 
-/// Bytes of one write when something is filled, and how many of them are outstanding.
-const FILL_PIECE: Bytes = Bytes::mib(1);
-const FILL_DEPTH: u32 = 8;
-/// How often failures and a device that hangs are looked for.
-const LOOK_EVERY: Nanos = Nanos::from_millis(50);
-/// How long nothing may end before the device counts as hung.
-const HUNG_AFTER: Nanos = Nanos::from_secs(1_800);
+/// How long commands that are outstanding when one fails are waited for.
+const DRAIN_FAILED: Nanos = Nanos::from_secs(5);
 /// How long the device's counters may lag behind the completions, and how often they are read.
 const COUNTERS_LAG: Nanos = Nanos::from_secs(1);
 const COUNTERS_EVERY: Nanos = Nanos::from_millis(10);
@@ -33,6 +31,8 @@ const KERNEL_MAX: Bytes = Bytes(u32::MAX as u64);
 /// What plans need to know of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
+    /// Bytes of the whole device.
+    pub size: Bytes,
     /// Where addresses are counted from: the first byte at which a unit of the granularity begins,
     /// less than one from the start of the device.
     pub origin: Bytes,
@@ -51,20 +51,22 @@ impl Shape {
     /// Of a device whose first unit of the granularity begins at `alignment`
     /// ([`Drive::discard_alignment`]); `None` for a directory.
     pub fn of(capabilities: &Capabilities, alignment: Bytes) -> Option<Self> {
-        let Medium::Device { capacity, logical_block } = capabilities.medium else { return None };
+        let Medium::Device { capacity: size, logical_block } = capabilities.medium else {
+            return None;
+        };
         let unit = logical_block.bytes();
         let granularity = Bytes(capabilities.discard_granularity.0.max(1).next_multiple_of(unit.0));
         let whole = |bytes: Bytes| Bytes(bytes.0 / granularity.0 * granularity.0);
         // Where units begin within a logical block, none can be met: then from the start.
         let origin = Bytes(alignment.0 % granularity.0);
         let origin = if origin.0.is_multiple_of(unit.0) { origin } else { Bytes(0) };
-        let capacity = whole(capacity.saturating_sub(origin));
+        let capacity = whole(size.saturating_sub(origin));
         let single = match capabilities.clock {
             Clock::Wall => capabilities.discard_max.min(KERNEL_MAX),
             Clock::Virtual => capabilities.discard_max,
         };
         let discard_max = whole(single).min(capacity);
-        Some(Self { origin, capacity, logical_block, granularity, discard_max })
+        Some(Self { size, origin, capacity, logical_block, granularity, discard_max })
     }
 
     /// The logical blocks of `[start, start + length)`.
@@ -88,6 +90,34 @@ impl Shape {
         let start = self.origin + start;
         DeviceArea { start, length, logical_block: self.logical_block, data: Data::Random }
     }
+
+    /// The first bytes of the device, whether or not a unit of the granularity begins there.
+    pub(crate) fn first(&self, length: Bytes, data: Data) -> DeviceArea {
+        DeviceArea { start: Bytes(0), length, logical_block: self.logical_block, data }
+    }
+}
+
+/// Cuts `[start, end)` into pieces of at most `most`. Pieces end where units of `unit` do, of which
+/// the first begins at `origin`: a unit that is cut in two is freed by neither half.
+pub(crate) fn cut_at_units(
+    (start, end): (u64, u64),
+    most: u64,
+    (origin, unit): (u64, u64),
+) -> impl Iterator<Item = (u64, u64)> {
+    let mut next = start;
+    std::iter::from_fn(move || {
+        let from = next;
+        let reach = from.saturating_add(most);
+        let whole = reach.saturating_sub(origin) / unit * unit + origin;
+        next = if reach >= end {
+            end
+        } else if whole > from {
+            whole
+        } else {
+            reach
+        };
+        (from < next).then_some((from, next))
+    })
 }
 
 /// A device that commands are run on.
@@ -97,12 +127,12 @@ pub(crate) struct Rig<'a, D> {
     runner: Runner<BlockCommand>,
 }
 
-/// Commands that failed, and completions at all.
-#[derive(Debug, Default)]
+/// What became of the commands of a run.
 struct Tally {
-    ended: u64,
-    failed: u64,
-    errno: Option<Errno>,
+    /// When the last one ended, or since when none is outstanding.
+    ended: Instant,
+    /// How many failed, and the last error.
+    failures: Option<(u64, Errno)>,
 }
 
 impl<'a, D: Target<Command = BlockCommand> + Drive> Rig<'a, D> {
@@ -120,8 +150,9 @@ impl<'a, D: Target<Command = BlockCommand> + Drive> Rig<'a, D> {
         self.runner.trace_hash()
     }
 
-    /// Runs to the end, for the step called `step`. Ends early with the first failures, or when
-    /// nothing ends for very long.
+    /// Runs to the end, for the step called `step`; the observer is shown what succeeds. Ends early
+    /// when nothing ends for very long, or when something fails: then nothing more is issued, and
+    /// what is outstanding is waited for.
     pub(crate) fn run<S, O>(
         &mut self,
         step: &str,
@@ -132,27 +163,53 @@ impl<'a, D: Target<Command = BlockCommand> + Drive> Rig<'a, D> {
         S: Streams<Command = BlockCommand>,
         O: Observer<BlockCommand>,
     {
-        let mut tally = Tally::default();
-        let mut last_end = self.now();
+        self.run_watched(step, streams, observer, |_, _| {})
+    }
+
+    /// The same; `look` is shown the observer and the time at the start, and again and again.
+    pub(crate) fn run_watched<S, O>(
+        &mut self,
+        step: &str,
+        streams: &mut S,
+        observer: &mut O,
+        mut look: impl FnMut(&O, Instant),
+    ) -> Result<(), MethodError>
+    where
+        S: Streams<Command = BlockCommand>,
+        O: Observer<BlockCommand>,
+    {
+        let failed = Cell::new(false);
+        let mut streams = UntilFailure { streams, failed: &failed };
+        let mut tally = Tally { ended: self.now(), failures: None };
         loop {
-            let before = tally.ended;
+            let now = self.now();
+            look(observer, now);
             let mut both = |sample: &Sample<BlockCommand>| {
-                tally.note(sample.status);
-                observer.observe(sample);
+                failed.set(tally.note(sample));
+                if !failed.get() {
+                    observer.observe(sample);
+                }
             };
-            let until = self.now() + LOOK_EVERY;
-            let over = self.runner.run_until(self.device, streams, &mut both, until)?;
-            if let Some(errno) = tally.errno {
-                let step = step.to_owned();
-                return Err(MethodError::Broken { step, count: tally.failed, errno });
+            let until = now + LOOK_EVERY;
+            let over = self.runner.run_until(self.device, &mut streams, &mut both, until);
+            if let Some(failures) = tally.failures.or(refusal(&over)) {
+                // What else fails on the way out changes nothing.
+                failed.set(true);
+                let until = self.now() + DRAIN_FAILED;
+                let mut rest = |sample: &Sample<BlockCommand>| {
+                    tally.note(sample);
+                };
+                let _ = self.runner.run_until(self.device, &mut streams, &mut rest, until);
+                let (count, errno) = tally.failures.unwrap_or(failures);
+                return Err(MethodError::Broken { step: step.to_owned(), count, errno });
             }
-            if over {
+            if over? {
                 return Ok(());
             }
             let (now, outstanding) = (self.now(), self.runner.outstanding());
-            if tally.ended > before || outstanding == 0 {
-                last_end = now;
-            } else if now.since(last_end) >= HUNG_AFTER {
+            if outstanding == 0 {
+                tally.ended = now;
+            } else if now.since(tally.ended) >= HUNG_AFTER {
                 return Err(RunError::Hung { outstanding, limit: HUNG_AFTER }.into());
             }
         }
@@ -172,7 +229,7 @@ impl<'a, D: Target<Command = BlockCommand> + Drive> Rig<'a, D> {
     pub(crate) fn fill(&mut self, step: &str, area: DeviceArea) -> Result<(), MethodError> {
         let write = SequentialWrite::new(area, FILL_PIECE, FILL_DEPTH);
         self.run(step, &mut Single(write), &mut unobserved)?;
-        self.all(step, vec![BlockCommand::Flush], 1)
+        self.flush(step)
     }
 
     /// Writes areas one after the other, and makes them durable.
@@ -188,7 +245,15 @@ impl<'a, D: Target<Command = BlockCommand> + Drive> Rig<'a, D> {
             })
         });
         self.all(step, writes.collect(), FILL_DEPTH)?;
-        self.all(step, vec![BlockCommand::Flush], 1)
+        self.flush(step)
+    }
+
+    /// Makes everything durable, where the device knows how to.
+    pub(crate) fn flush(&mut self, step: &str) -> Result<(), MethodError> {
+        match self.all(step, vec![BlockCommand::Flush], 1) {
+            Err(MethodError::Run(RunError::Rejected(Rejected::Unsupported { .. }))) => Ok(()),
+            result => result,
+        }
     }
 
     /// Lets time pass.
@@ -222,13 +287,25 @@ impl<'a, D: Target<Command = BlockCommand> + Drive> Rig<'a, D> {
 }
 
 impl Tally {
-    fn note(&mut self, status: Status) {
-        self.ended += 1;
-        if let Status::Failed(errno) = status {
-            self.failed += 1;
-            self.errno = Some(errno);
+    /// Whether there was a failure, this one or earlier.
+    #[inline]
+    fn note(&mut self, sample: &Sample<BlockCommand>) -> bool {
+        self.ended = self.ended.max(sample.completed);
+        if let Status::Failed(errno) = sample.status {
+            let count = self.failures.map_or(0, |(count, _)| count);
+            self.failures = Some((count + 1, errno));
         }
+        self.failures.is_some()
     }
 }
 
-fn unobserved(_: &Sample<BlockCommand>) {}
+/// The operating system's refusal of a submission, as a failure of the device.
+fn refusal(over: &Result<bool, RunError>) -> Option<(u64, Errno)> {
+    match over {
+        Err(RunError::Rejected(Rejected::Kernel { errno })) => Some((1, *errno)),
+        _ => None,
+    }
+}
+
+/// Looks at nothing.
+pub(crate) fn unobserved(_: &Sample<BlockCommand>) {}

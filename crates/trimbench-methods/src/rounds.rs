@@ -57,9 +57,9 @@ impl Load {
     where
         D: Target<Command = BlockCommand> + Drive,
     {
-        let area = bench.area(self.span, self.data);
+        let area = bench.rig.shape.first(self.span, self.data);
         let access = RandomAccess::new(area, self.access, self.read_share, bench.rng(id));
-        let limits = (bytes.pieces(self.access), bench.device().now() + time);
+        let limits = (bytes.pieces(self.access), bench.rig.now() + time);
         let mut load = Single(ClosedLoop::lasting(access, self.queue_depth, limits));
         bench.run(id, &mut load, curve)
     }
@@ -115,7 +115,7 @@ impl Rounds {
     where
         D: Target<Command = BlockCommand> + Drive,
     {
-        let begun = bench.device().now();
+        let begun = bench.rig.now();
         let mut curve = RateCurve::new(length.bytes.pieces(load.access), begun);
         let phase = load.once(bench, &step.id, (length.bytes, length.time), &mut curve)?;
         phase.store(step);

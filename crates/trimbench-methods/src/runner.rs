@@ -3,7 +3,7 @@
 //! It never asks the operating system the time; its hot path is monomorphised. Response time counts
 //! from the intended start, so that a stall cannot hide the requests that it held up.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 
 use trimbench_core::trace_hash::TraceHash;
 use trimbench_core::units::narrow;
@@ -14,6 +14,11 @@ use trimbench_core::{
 
 #[cfg(test)]
 mod tests;
+
+/// How often a request to stop, failures and a device that hangs are looked for.
+pub(crate) const LOOK_EVERY: Nanos = Nanos::from_millis(50);
+/// How long nothing may end before the device counts as hung.
+pub(crate) const HUNG_AFTER: Nanos = Nanos::from_secs(1_800);
 
 /// One command that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,19 +128,21 @@ impl<C> Streams for Several<'_, C> {
     }
 }
 
-/// Streams that are done as soon as there is a failure.
-struct UntilFailure<'a, S> {
-    streams: &'a mut S,
-    failure: &'a RefCell<Option<RunError>>,
+/// Streams that are done as soon as something failed.
+pub(crate) struct UntilFailure<'a, S> {
+    pub(crate) streams: &'a mut S,
+    pub(crate) failed: &'a Cell<bool>,
 }
 
 impl<S: Streams> Streams for UntilFailure<'_, S> {
     type Command = S::Command;
 
+    #[inline]
     fn next(&mut self, now: Instant) -> (usize, Next<S::Command>) {
-        if self.failure.borrow().is_some() { (0, Next::Done) } else { self.streams.next(now) }
+        if self.failed.get() { (0, Next::Done) } else { self.streams.next(now) }
     }
 
+    #[inline]
     fn completed(&mut self, stream: usize, command: &S::Command, at: Instant) {
         self.streams.completed(stream, command, at);
     }
@@ -307,13 +314,11 @@ impl<C: Operation> Runner<C> {
     where
         T: Target<Command = C>,
     {
-        // In steps, so that a request to stop is heard.
-        const STEP: Nanos = Nanos::from_millis(50);
         while target.now() < deadline {
             if self.interrupt.requested() {
                 return Err(RunError::Interrupted);
             }
-            let wake = deadline.min(target.now() + STEP);
+            let wake = deadline.min(target.now() + LOOK_EVERY);
             target.reap(wake, &mut self.completions);
         }
         Ok(())
@@ -326,16 +331,17 @@ impl<C: Operation> Runner<C> {
         T: Target<Command = C>,
         S: Streams<Command = C>,
     {
-        let failure = RefCell::new(None);
+        let (failed, mut failure) = (Cell::new(false), None);
         let mut observer = |sample: &Sample<C>| {
             if let Status::Failed(errno) = sample.status {
                 let operation = name_of(&sample.command);
-                failure.borrow_mut().get_or_insert(RunError::Failed { operation, errno });
+                failure.get_or_insert(RunError::Failed { operation, errno });
+                failed.set(true);
             }
         };
-        let mut streams = UntilFailure { streams, failure: &failure };
+        let mut streams = UntilFailure { streams, failed: &failed };
         self.run_until(target, &mut streams, &mut observer, Instant::NEVER)?;
-        failure.into_inner().map_or(Ok(()), Err)
+        failure.map_or(Ok(()), Err)
     }
 
     fn take_slot(&mut self, slot: Slot<C>) -> Tag {

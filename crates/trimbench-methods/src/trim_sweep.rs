@@ -68,7 +68,8 @@ impl Procedure for TrimSweep {
         let capacity = Bytes(capacity.0 / granularity.0 * granularity.0);
         let logical_block = trimbench_core::BlockSize::SECTOR;
         let origin = Bytes(0);
-        let shape = Shape { origin, capacity, logical_block, granularity, discard_max: capacity };
+        let (size, discard_max) = (capacity, capacity);
+        let shape = Shape { size, origin, capacity, logical_block, granularity, discard_max };
         if capacity < self.needed() {
             return Demand { written: Bytes(0), time: Nanos::ZERO };
         }

@@ -11,6 +11,10 @@ use crate::area::Area;
 #[cfg(test)]
 mod tests;
 
+/// Bytes of one write when something is filled, and how many of them are outstanding.
+pub(crate) const FILL_PIECE: Bytes = Bytes::mib(1);
+pub(crate) const FILL_DEPTH: u32 = 8;
+
 /// Random accesses of one size in an area.
 #[derive(Clone, Debug)]
 pub struct RandomAccess<A> {

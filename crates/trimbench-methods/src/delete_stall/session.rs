@@ -10,19 +10,16 @@ use super::subject::{Groups, Subject};
 use super::window::Window;
 use crate::area::Area;
 use crate::method::{Context, Found, MethodError, Procedure, Stage, is_virtual};
-use crate::runner::{RunError, Runner, Several, Single};
-use crate::workload::{OpenLoop, RandomAccess, Script, SequentialWrite, SerialProbe};
+use crate::runner::{HUNG_AFTER, RunError, Runner, Several, Single};
+use crate::workload::{
+    FILL_DEPTH, FILL_PIECE, OpenLoop, RandomAccess, Script, SequentialWrite, SerialProbe,
+};
 
 #[cfg(test)]
 mod tests;
 
-/// Bytes of one write when files are filled, and how many of them are outstanding.
-const FILL_PIECE: Bytes = Bytes::mib(1);
-const FILL_DEPTH: u32 = 8;
 /// How often the device's counters are read within a window.
 const SAMPLE_EVERY: Nanos = Nanos::from_millis(50);
-/// How long a command may take before the device counts as hung.
-const HUNG_AFTER: Nanos = Nanos::from_secs(1_800);
 /// Discards beside a placebo that the filesystem's own metadata may explain.
 const FOREIGN_DISCARDS_MAX: Bytes = Bytes::mib(1);
 /// Beyond this the schedule was not kept.

@@ -2,13 +2,15 @@ use std::collections::BTreeMap;
 
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::{
-    Clock, Completion, Content, DrainRule, DriveError, Interrupt, Model, Ppm, PurgeMeans,
-    Statistics, Support, Tag, TrimPromise, Virtual,
+    Capabilities, Clock, Completion, Content, Data, DrainRule, DriveError, Errno, Interrupt,
+    Medium, Model, Ppm, PurgeMeans, Rejected, Statistics, Status, Support, Tag, TrimPromise,
+    Virtual,
 };
 use trimbench_ssd::{BUILT_IN, Profile, Ssd, SsdConfig};
 
 use super::*;
 use crate::method::{Found, KeepFailed, Procedure};
+use crate::runner::RunError;
 
 /// An emulated drive as the methods get it.
 pub(crate) type Emulated = Virtual<Faulty<Ssd>>;
@@ -207,11 +209,10 @@ fn bench<R>(
 ) -> R {
     let (rng, interrupt) = (&Rng::new(1), &Interrupt::default());
     let context = Context { rng, interrupt, monitor: seen, done: Vec::new() };
-    let mut bench = Bench::new(toy, context, Planned { steps: 4, bytes: 64 << 20 });
+    let rig = Rig::new(toy, context.interrupt);
+    let mut bench = Bench::new(rig, context, Planned { steps: 4, bytes: 64 << 20 });
     use_bench(&mut bench)
 }
-
-fn ignore(_: &Sample<BlockCommand>) {}
 
 const MIB: (Bytes, u32) = (Bytes::mib(1), 2);
 
@@ -219,8 +220,15 @@ const MIB: (Bytes, u32) = (Bytes::mib(1), 2);
 fn a_phase_lasts_from_its_first_command_to_the_end_of_its_last() {
     let (mut toy, mut seen) = (Virtual::new(Toy::new()), Seen::default());
     let phase = bench(&mut toy, &mut seen, |bench| {
-        bench.rest(Nanos::from_millis(7)).unwrap();
-        bench.write("fill", bench.area(Bytes::mib(16), Data::Random), MIB, &mut ignore).unwrap()
+        bench.rig.rest(Nanos::from_millis(7)).unwrap();
+        bench
+            .write(
+                "fill",
+                bench.rig.shape.first(Bytes::mib(16), Data::Random),
+                MIB,
+                &mut unobserved,
+            )
+            .unwrap()
     });
     let mut step = Step::new("fill", "fill");
     phase.store(&mut step);
@@ -270,8 +278,8 @@ fn a_device_that_is_gone_breaks_the_step_that_it_was_in() {
     let gone_from = Instant::from_start(Nanos::from_micros(350));
     let mut toy = Virtual::new(Toy { gone_from, ..Toy::new() });
     let error = bench(&mut toy, &mut Seen::default(), |bench| {
-        let area = bench.area(Bytes::mib(16), Data::Random);
-        bench.write("fill", area, MIB, &mut ignore).map(|phase| phase.commands)
+        let area = bench.rig.shape.first(Bytes::mib(16), Data::Random);
+        bench.write("fill", area, MIB, &mut unobserved).map(|phase| phase.commands)
     });
     let Err(MethodError::Broken { step, errno, .. }) = error else { panic!("{error:?}") };
     assert_eq!((step.as_str(), errno), ("fill", Errno::EIO));
@@ -282,8 +290,8 @@ fn a_device_that_hangs_is_given_up() {
     let hangs_from = Instant::from_start(Nanos::from_micros(350));
     let mut toy = Virtual::new(Toy { hangs_from, ..Toy::new() });
     let error = bench(&mut toy, &mut Seen::default(), |bench| {
-        let area = bench.area(Bytes::mib(16), Data::Random);
-        bench.write("fill", area, MIB, &mut ignore).map(|phase| phase.commands)
+        let area = bench.rig.shape.first(Bytes::mib(16), Data::Random);
+        bench.write("fill", area, MIB, &mut unobserved).map(|phase| phase.commands)
     });
     let hung = matches!(error, Err(MethodError::Run(RunError::Hung { outstanding: 2, .. })));
     assert!(hung, "{error:?}");
@@ -293,7 +301,7 @@ fn a_device_that_hangs_is_given_up() {
 #[test]
 fn a_device_that_knows_no_flush_is_durable_without() {
     let mut toy = Virtual::new(Toy::new());
-    bench(&mut toy, &mut Seen::default(), |bench| bench.flush("fill")).unwrap();
+    bench(&mut toy, &mut Seen::default(), |bench| bench.rig.flush("fill")).unwrap();
 }
 
 #[test]
@@ -302,9 +310,9 @@ fn others_on_a_real_device_are_noticed() {
         let mut toy = Toy { foreign, ..Toy::new() };
         toy.capabilities.clock = clock;
         bench(&mut Virtual::new(toy), &mut Seen::default(), |bench| {
-            let area = bench.area(Bytes::mib(16), Data::Random);
+            let area = bench.rig.shape.first(Bytes::mib(16), Data::Random);
             let mut step = Step::new("fill", "fill");
-            bench.write("fill", area, MIB, &mut ignore).unwrap().store(&mut step);
+            bench.write("fill", area, MIB, &mut unobserved).unwrap().store(&mut step);
             step.caveats == [Caveat::OtherLoad.id()]
         })
     };
@@ -317,9 +325,16 @@ fn others_on_a_real_device_are_noticed() {
 fn progress_is_shown_with_what_is_left_at_the_measured_rate() {
     let (mut toy, mut seen) = (Virtual::new(Toy::new()), Seen::default());
     bench(&mut toy, &mut seen, |bench| {
-        bench.rest(Nanos::from_secs(2)).unwrap();
+        bench.rig.rest(Nanos::from_secs(2)).unwrap();
         for id in ["fill-1", "fill-2"] {
-            bench.write(id, bench.area(Bytes::mib(16), Data::Random), MIB, &mut ignore).unwrap();
+            bench
+                .write(
+                    id,
+                    bench.rig.shape.first(Bytes::mib(16), Data::Random),
+                    MIB,
+                    &mut unobserved,
+                )
+                .unwrap();
         }
     });
     let (text, done, total, left) = seen.stages.last().unwrap();

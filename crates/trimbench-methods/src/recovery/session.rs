@@ -6,9 +6,9 @@ use trimbench_results::Step;
 use super::options::{Recovery, Torture};
 use crate::curve::{PassCurve, RateCurve};
 use crate::method::{Context, Found, MethodError, Procedure};
-use crate::phase::{Bench, Planned, medium};
+use crate::phase::{Bench, Planned};
+use crate::rig::{Rig, unobserved};
 use crate::rounds::Rounds;
-use crate::runner::Sample;
 
 /// Steps of the plan without rounds: 2 purges, 2 fills, 2 tortures, a TRIM and 4 passes.
 const STEPS: usize = 11;
@@ -32,25 +32,26 @@ where
     D: Target<Command = BlockCommand> + Drive,
 {
     method.fits(device.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
-    let (capacity, logical_block) = medium(device.capabilities());
-    let span = method.span.on(capacity, logical_block);
-    let means = device.purge_means();
+    let rig = Rig::new(device, context.interrupt);
+    let size = rig.shape.size;
+    let span = method.span.on(size, rig.shape.logical_block);
+    let means = rig.device.purge_means();
     let steps = STEPS + if method.compare_data.is_some() { 5 } else { 0 };
     let planned = Planned { steps, bytes: method.written(span) };
-    let bench = Bench::new(device, context, planned);
+    let bench = Bench::new(rig, context, planned);
     let mut session = Session { method, bench, span, tortured: None };
     session.fragment_and_heal()?;
     session.fragment_and_trim()?;
     if let Some(data) = method.compare_data {
         session.compare(data)?;
     }
-    let trace_hash = session.bench.trace_hash();
+    let trace_hash = session.bench.rig.trace_hash();
     let steps = session.bench.steps;
     let (figures, mut caveats) = super::analyse(&steps);
     if means == PurgeMeans::Trim {
         caveats.push(Caveat::PurgedByTrim);
     }
-    caveats.extend(method.span.caveat(capacity));
+    caveats.extend(method.span.caveat(size));
     if method.data != Data::Random {
         caveats.push(Caveat::CompressibleData);
     }
@@ -73,7 +74,7 @@ where
         self.purge(2)?;
         self.torture(2)?;
         self.bench.trim("trim", (Bytes(0), self.span))?;
-        self.bench.rest(self.method.rest)?;
+        self.bench.rig.rest(self.method.rest)?;
         self.pass("trimmed", self.method.data)
     }
 
@@ -87,16 +88,16 @@ where
 
     fn purge(&mut self, number: u32) -> Result<(), MethodError> {
         self.bench.purge(&format!("purge-{number}"))?;
-        self.bench.rest(self.method.rest)
+        self.bench.rig.rest(self.method.rest)
     }
 
     /// Writes the span in order and notes the curve; then the drive rests.
     fn pass(&mut self, id: &str, data: Data) -> Result<(), MethodError> {
-        let (_, logical_block) = medium(self.bench.device().capabilities());
+        let shape = self.bench.rig.shape;
         let (size, depth) = (self.method.pass_size, self.method.pass_depth);
-        let area = self.bench.area(self.span, data);
-        let begun = self.bench.device().now();
-        let mut curve = PassCurve::new(self.span, size, logical_block, begun);
+        let area = shape.first(self.span, data);
+        let begun = self.bench.rig.now();
+        let mut curve = PassCurve::new(self.span, size, shape.logical_block, begun);
         let phase = self.bench.write(id, area, (size, depth), &mut curve)?;
         let mut step = Step::new(id, "pass");
         phase.store(&mut step);
@@ -109,9 +110,8 @@ where
     fn torture(&mut self, number: u32) -> Result<(), MethodError> {
         let fill = format!("fill-{number}");
         let (size, depth) = (self.method.pass_size, self.method.pass_depth);
-        let area = self.bench.area(self.span, self.method.data);
-        let ignore = &mut |_: &Sample<BlockCommand>| {};
-        let phase = self.bench.write(&fill, area, (size, depth), ignore)?;
+        let area = self.bench.rig.shape.first(self.span, self.method.data);
+        let phase = self.bench.write(&fill, area, (size, depth), &mut unobserved)?;
         let mut step = Step::new(fill, "fill");
         phase.store(&mut step);
         self.bench.keep(step)?;
@@ -130,7 +130,7 @@ where
 
     fn random_writes(&mut self, id: &str, limits: (Bytes, Nanos)) -> Result<(), MethodError> {
         let load = self.method.load(self.span);
-        let begun = self.bench.device().now();
+        let begun = self.bench.rig.now();
         let mut curve = RateCurve::new(limits.0.pieces(load.access), begun);
         let phase = load.once(&mut self.bench, id, limits, &mut curve)?;
         let mut step = Step::new(id, "torture");
@@ -164,7 +164,7 @@ where
 
     /// What was written is on the medium, and the drive rests.
     fn settle(&mut self, id: &str) -> Result<(), MethodError> {
-        self.bench.flush(id)?;
-        self.bench.rest(self.method.rest)
+        self.bench.rig.flush(id)?;
+        self.bench.rig.rest(self.method.rest)
     }
 }

@@ -304,3 +304,19 @@ fn the_first_failure_ends_a_preparation_and_names_the_step() {
         other => panic!("{other}"),
     }
 }
+
+#[test]
+fn after_a_failure_nothing_is_issued_and_nothing_stays_outstanding() {
+    // When the first command fails, 7 are on their way, and 8 were not issued.
+    let interrupt = Interrupt::default();
+    let plan = FaultPlan { fail_from: Some(Instant::START), ..FaultPlan::default() };
+    let mut slow = drive(TrimMode::Queued);
+    slow.trim.per_gib_mapped = Nanos::from_secs(10);
+    slow.trim.per_gib_unmapped = Nanos::from_secs(10);
+    let mut target = Virtual::new(Lying::broken(slow, plan));
+    let mut rig = Rig::new(&mut target, &interrupt);
+    let discards = rig.shape.discards(Bytes(0), Bytes::mib(512), Bytes::mib(32));
+    let error = rig.all("step-7", discards, 8).unwrap_err();
+    assert!(matches!(error, MethodError::Broken { count: 8, .. }), "{error}");
+    assert_eq!(rig.runner.outstanding(), 0);
+}

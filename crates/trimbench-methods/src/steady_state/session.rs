@@ -5,9 +5,9 @@ use trimbench_results::Step;
 
 use super::options::{SEQUENTIAL, SteadyState};
 use crate::method::{Context, Found, MethodError, Procedure};
-use crate::phase::{Bench, Planned, medium};
+use crate::phase::{Bench, Planned};
+use crate::rig::{Rig, Shape, unobserved};
 use crate::rounds::Rounds;
-use crate::runner::Sample;
 use crate::settings::{UNIT, whole, whole_percent};
 
 /// Runs the method on a device.
@@ -20,30 +20,29 @@ where
     D: Target<Command = BlockCommand> + Drive,
 {
     method.fits(device.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
-    let (capacity, logical_block) = medium(device.capabilities());
-    let span = method.span.on(capacity, logical_block);
-    let device_unit = device.capabilities().discard_granularity.max(logical_block.bytes());
-    let device_units = (device.discard_alignment(), device_unit);
+    let rig = Rig::new(device, context.interrupt);
+    let shape = rig.shape;
+    let span = method.span.on(shape.size, shape.logical_block);
     let rounds = method.rounds_total();
     let rounded = method.round_assumed(span).saturating_mul(rounds);
     let bytes = method.precondition.of(span.0).saturating_add(rounded);
     let steps = trimbench_core::units::index(rounds) + method.trimmed_shares.len() + 1;
-    let mut bench = Bench::new(device, context, Planned { steps, bytes });
+    let mut bench = Bench::new(rig, context, Planned { steps, bytes });
     // Without discards there may be no purge; preconditioning alone then makes the state.
     if bench.can_purge() {
         bench.purge("purge")?;
     }
     precondition(method, &mut bench, span)?;
-    bench.rest(method.rest)?;
+    bench.rig.rest(method.rest)?;
     let mut rounds = Rounds::new();
     // What is left alone grows from the end of the span.
     let mut used = span;
     for share in &method.trimmed_shares {
         let percent = whole_percent(*share).expect("checked when it was read");
-        let rest = kept_of(span, *share, device_units).min(used);
+        let rest = kept_of(span, *share, &shape).min(used);
         if rest < used {
             bench.trim(&format!("trim-{percent}"), (rest, used))?;
-            bench.rest(method.rest)?;
+            bench.rig.rest(method.rest)?;
         }
         used = rest;
         let (load, length) = (method.load(used), method.round(used));
@@ -63,10 +62,10 @@ where
             bench.keep(step)?;
         }
     }
-    let trace_hash = bench.trace_hash();
+    let trace_hash = bench.rig.trace_hash();
     let mut steps = bench.steps;
     let (figures, mut caveats) = super::analyse(method, &mut steps);
-    caveats.extend(method.span.caveat(capacity));
+    caveats.extend(method.span.caveat(shape.size));
     if method.data != Data::Random {
         caveats.push(Caveat::CompressibleData);
     }
@@ -76,12 +75,11 @@ where
 /// What is left of the span when a share is trimmed: up to a whole unit of the device's TRIM, so
 /// that all that is named in it is freed.
 ///
-/// Units begin at `origin`. Where they do not begin at multiples of 4 KiB, as all accesses must,
-/// the first of those that are trimmed is cut.
-pub(super) fn kept_of(span: Bytes, share: Ppm, (origin, unit): (Bytes, Bytes)) -> Bytes {
-    let (kept, unit) = (span.0 - share.of(span.0), unit.0.max(1));
-    let origin = origin.0 % unit;
-    let whole = kept.saturating_sub(origin).next_multiple_of(unit) + origin;
+/// Where units do not begin at multiples of 4 KiB, as all accesses must, the first of those that
+/// are trimmed is cut.
+pub(super) fn kept_of(span: Bytes, share: Ppm, shape: &Shape) -> Bytes {
+    let (kept, origin) = (span.0 - share.of(span.0), shape.origin.0);
+    let whole = kept.saturating_sub(origin).next_multiple_of(shape.granularity.0) + origin;
     Bytes(whole.next_multiple_of(UNIT)).min(span)
 }
 
@@ -94,18 +92,18 @@ fn precondition<D>(
 where
     D: Target<Command = BlockCommand> + Drive,
 {
-    let (_, logical_block) = medium(bench.device().capabilities());
-    let mut left = whole(Bytes(method.precondition.of(span.0)), logical_block);
+    let shape = bench.rig.shape;
+    let mut left = whole(Bytes(method.precondition.of(span.0)), shape.logical_block);
     let mut number = 0;
     while left.0 > 0 {
         number += 1;
         let id = format!("precondition-{number}");
-        let area = bench.area(span.min(left), method.data);
-        let phase = bench.write(&id, area, SEQUENTIAL, &mut |_: &Sample<BlockCommand>| {})?;
+        let area = shape.first(span.min(left), method.data);
+        let phase = bench.write(&id, area, SEQUENTIAL, &mut unobserved)?;
         left = left.saturating_sub(span);
         let mut step = Step::new(id, "precondition");
         phase.store(&mut step);
         bench.keep(step)?;
     }
-    bench.flush("flush")
+    bench.rig.flush("flush")
 }

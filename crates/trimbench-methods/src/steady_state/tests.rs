@@ -5,6 +5,8 @@ use trimbench_results::{Figure, LatencyHistogram, Step};
 use super::*;
 use crate::method::Method;
 use crate::phase::tests::{Seen, Toy, emulated, faulty, profile, run, settings, small_tlc};
+use crate::rig::Shape;
+use crate::rig::tests::says;
 use crate::runner::RunError;
 use crate::steady::Criterion;
 
@@ -386,7 +388,8 @@ fn it_is_behind_the_one_door() {
 fn what_is_kept_ends_where_a_unit_of_the_granularity_does() {
     let kib = |count: u64| Bytes(count << 10);
     let kept = |share, origin, unit| {
-        super::session::kept_of(kib(1_000), Ppm(share), (kib(origin), kib(unit)))
+        let shape = Shape::of(&says(kib(1_000), kib(unit), kib(1_000)), kib(origin)).unwrap();
+        super::session::kept_of(kib(1_000), Ppm(share), &shape)
     };
     assert_eq!(kept(250_000, 0, 4), kib(752));
     assert_eq!(kept(250_000, 0, 64), kib(768));

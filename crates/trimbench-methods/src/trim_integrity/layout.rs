@@ -3,6 +3,7 @@
 use trimbench_core::{BlockSize, Blocks, Bytes, Capabilities, Lba, LbaRange, Medium, Support};
 
 use super::options::TrimIntegrity;
+use crate::rig::cut_at_units;
 
 /// The region is a whole number of so many granules: shapes are cut from it evenly.
 pub(super) const GRANULES_MIN: u64 = 64;
@@ -70,21 +71,8 @@ impl Layout {
 
     /// The discards of `[start, end)`, none longer than the device takes, cut at granules.
     pub(super) fn split(&self, start: u64, end: u64) -> impl Iterator<Item = LbaRange> + use<> {
-        let (granule, offset, most) = (self.granule, self.offset, self.discard_max);
-        let mut next = start;
-        std::iter::from_fn(move || {
-            let from = next;
-            let reach = from.saturating_add(most);
-            let aligned = reach.saturating_sub(offset) / granule * granule + offset;
-            next = if reach >= end {
-                end
-            } else if aligned > from {
-                aligned
-            } else {
-                reach
-            };
-            range(from, next)
-        })
+        let pieces = cut_at_units((start, end), self.discard_max, (self.offset, self.granule));
+        pieces.filter_map(|(from, to)| range(from, to))
     }
 
     /// The whole granules within a discard, as `[start, end)`; empty if there is none.

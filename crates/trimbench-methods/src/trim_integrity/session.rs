@@ -1,12 +1,9 @@
 //! The procedure: for each case write everything, read it, trim, read again and again, rewrite.
 
-use std::collections::VecDeque;
-
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{
-    BlockCommand, Bytes, Content, Data, Drive, DriveError, Instant, Interrupt, Nanos, Next, Target,
-    Workload,
+    BlockCommand, Bytes, Content, Data, Drive, DriveError, Interrupt, Nanos, Target,
 };
 use trimbench_results::Step;
 
@@ -15,7 +12,8 @@ use super::layout::{Layout, range};
 use super::options::TrimIntegrity;
 use super::survey::{Counts, FirstRead, Generations, Survey};
 use crate::method::{Context, Found, MethodError, Stage};
-use crate::runner::{RunError, Runner, Single};
+use crate::rig::Rig;
+use crate::runner::RunError;
 
 /// Bytes of one write, and of one piece of reading.
 const PIECE: Bytes = Bytes::mib(1);
@@ -24,8 +22,7 @@ const PIECE: Bytes = Bytes::mib(1);
 struct Session<'a, D> {
     method: &'a TrimIntegrity,
     layout: Layout,
-    device: &'a mut D,
-    runner: Runner<BlockCommand>,
+    rig: Rig<'a, D>,
     interrupt: &'a Interrupt,
     contents: Vec<Content>,
 }
@@ -49,21 +46,15 @@ where
         Err(DriveError::Refused { .. }) => cases.retain(|case| case.cut.is_none()),
         Err(error) => return Err(broken(error.into(), "power-cut")),
     }
-    let mut session = Session {
-        method,
-        layout,
-        device,
-        runner: Runner::new(interrupt.clone()),
-        interrupt,
-        contents: Vec::new(),
-    };
+    let rig = Rig::new(device, interrupt);
+    let mut session = Session { method, layout, rig, interrupt, contents: Vec::new() };
     let mut steps = done;
-    let (begin, already) = (session.device.now(), steps.len());
+    let (begin, already) = (session.rig.now(), steps.len());
     for (place, case) in cases.iter().enumerate() {
         if steps.iter().any(|step| step.id == case.id) {
             continue;
         }
-        let now = session.device.now();
+        let now = session.rig.now();
         let measured = (steps.len() - already) as u64;
         let remaining = (cases.len() - steps.len()) as u64;
         let left = match measured {
@@ -79,7 +70,7 @@ where
         monitor.keep(&step)?;
         steps.push(step);
     }
-    let trace_hash = session.runner.trace_hash();
+    let trace_hash = session.rig.trace_hash();
     steps.sort_by_key(|step| cases.iter().position(|case| case.id == step.id));
     let figures = super::analyse(&steps);
     Ok(Found { steps, figures, caveats: Vec::new(), trace_hash })
@@ -88,8 +79,7 @@ where
 /// A target that fails its commands is broken, and the step says where.
 fn broken(error: MethodError, step: &str) -> MethodError {
     match error {
-        MethodError::Run(RunError::Failed { errno, .. })
-        | MethodError::Drive(DriveError::Failed { errno, .. }) => {
+        MethodError::Drive(DriveError::Failed { errno, .. }) => {
             MethodError::Broken { step: step.to_owned(), count: 1, errno }
         }
         other => other,
@@ -108,7 +98,7 @@ where
     ) -> Result<Step, MethodError> {
         let layout = self.layout;
         let discards = case.discards(&layout, &mut rng);
-        let promise = self.device.trim_promise();
+        let promise = self.rig.device.trim_promise();
         let held = case.cut != Some(Cut::BeforeFlush);
         let mut survey = Survey::new(&layout, (&discards, held), promise, generations);
         let mut step = Step::new(case.id.clone(), "trim");
@@ -118,46 +108,42 @@ where
         let trimmed: u64 = discards.iter().map(|discard| discard.length().0).sum();
         step.set("discarded_bytes", layout.bytes(trimmed).0 as f64);
 
-        self.write(&[(0, layout.span)], generations.old)?;
+        self.write(&case.id, &[(0, layout.span)], generations.old)?;
         self.read(|block, content| survey.before(block, content))?;
-        let before = self.device.statistics().discard.bytes;
-        self.issue(discards.into_iter().map(BlockCommand::Discard).collect())?;
+        let before = self.rig.device.statistics().discard.bytes;
+        let discards = discards.into_iter().map(BlockCommand::Discard).collect();
+        self.rig.all(&case.id, discards, self.method.queue_depth)?;
         if held {
-            self.issue(VecDeque::from([BlockCommand::Flush]))?;
+            self.rig.flush(&case.id)?;
         }
         if case.cut.is_some() {
-            self.device.power_cut()?;
+            self.rig.device.power_cut()?;
         }
-        let after = self.device.statistics().discard.bytes;
+        let after = self.rig.device.statistics().discard.bytes;
         step.measure("discarded_bytes_device", after.saturating_sub(before).0 as f64);
         for pass in 0..self.method.reads {
             self.read(|block, content| survey.after(block, content, pass == 0))?;
         }
         let neighbours = survey.rewrite_neighbours();
-        self.write(&neighbours, generations.neighbour)?;
+        self.write(&case.id, &neighbours, generations.neighbour)?;
         self.read(|block, content| survey.after(block, content, false))?;
-        self.write(&survey.trimmed(), generations.new)?;
+        self.write(&case.id, &survey.trimmed(), generations.new)?;
         self.read(|block, content| survey.rewritten(block, content))?;
         store(&survey, held, &mut step);
         Ok(step)
     }
 
     /// Stamps the blocks of these runs, and makes them durable.
-    fn write(&mut self, runs: &[(u64, u64)], generation: u32) -> Result<(), MethodError> {
+    fn write(&mut self, id: &str, runs: &[(u64, u64)], generation: u32) -> Result<(), MethodError> {
         let piece = PIECE.blocks_floor(self.layout.logical_block).0;
         let pieces = runs.iter().flat_map(|&(start, end)| {
             let starts = (start..end).step_by(trimbench_core::units::index(piece));
             starts.filter_map(move |from| range(from, end.min(from + piece)))
         });
         let data = Data::Stamped(generation);
-        self.issue(pieces.map(|range| BlockCommand::Write { range, data }).collect())?;
-        self.issue(VecDeque::from([BlockCommand::Flush]))
-    }
-
-    /// Issues the commands in their order, as many outstanding as the method says.
-    fn issue(&mut self, commands: VecDeque<BlockCommand>) -> Result<(), MethodError> {
-        let mut queue = Single(Queue { commands, vacant: self.method.queue_depth });
-        Ok(self.runner.prepare(self.device, &mut queue)?)
+        let writes = pieces.map(|range| BlockCommand::Write { range, data }).collect();
+        self.rig.all(id, writes, self.method.queue_depth)?;
+        self.rig.flush(id)
     }
 
     /// Reads the whole span once.
@@ -169,7 +155,7 @@ where
                 return Err(RunError::Interrupted.into());
             }
             self.contents.clear();
-            self.device.examine(range, &mut self.contents)?;
+            self.rig.device.examine(range, &mut self.contents)?;
             assert_eq!(self.contents.len() as u64, range.length().0, "one content for each block");
             for (block, &content) in (next..).zip(&self.contents) {
                 observe(block, content);
@@ -207,35 +193,5 @@ fn store(survey: &Survey, held: bool, step: &mut Step) {
     }
     if let Some(block) = lost_at {
         step.measure("lost_lba_first", block as f64);
-    }
-}
-
-/// Commands one after the other, a number of them outstanding.
-struct Queue {
-    commands: VecDeque<BlockCommand>,
-    vacant: u32,
-}
-
-impl Workload for Queue {
-    type Command = BlockCommand;
-
-    fn next(&mut self, now: Instant) -> Next<BlockCommand> {
-        if self.commands.is_empty() {
-            return Next::Done;
-        }
-        if self.vacant == 0 {
-            return Next::Await;
-        }
-        match self.commands.pop_front() {
-            Some(command) => {
-                self.vacant -= 1;
-                Next::Issue { intended: now, command }
-            }
-            None => Next::Done,
-        }
-    }
-
-    fn completed(&mut self, _: &BlockCommand, _: Instant) {
-        self.vacant += 1;
     }
 }

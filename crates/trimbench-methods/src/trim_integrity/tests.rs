@@ -279,7 +279,9 @@ fn a_device_that_breaks_or_vanishes_ends_the_run_and_keeps_what_was_done() {
             let Err(MethodError::Broken { step, errno, count }) = ended else {
                 panic!("the device broke: {ended:?}")
             };
-            assert_eq!((errno, count), (expected, 1));
+            assert_eq!(errno, expected);
+            // Those that were outstanding, or the one that is no command.
+            assert!((1..=u64::from(method.queue_depth)).contains(&count), "{count}");
             assert_eq!(kept[..], whole.steps[..kept.len()], "those before are as without");
             assert_eq!(step, whole.steps[kept.len()].id, "the next one failed");
             assert!(share < 50 || kept.len() > 5, "{share} %: {}", kept.len());

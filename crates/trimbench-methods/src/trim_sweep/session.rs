@@ -183,7 +183,7 @@ impl<D: Target<Command = BlockCommand> + Drive> Session<'_, D> {
         let discards =
             discards.flat_map(|slot| shape.discards(slot.start, slot.length, shape.discard_max));
         self.rig.all(&row.id, discards.collect(), depth)?;
-        self.rig.all(&row.id, vec![BlockCommand::Flush], 1)
+        self.rig.flush(&row.id)
     }
 
     fn measure(&mut self, row: &Row, ranges: Vec<LbaRange>) -> Result<Seen, MethodError> {
