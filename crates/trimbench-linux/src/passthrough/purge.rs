@@ -2,7 +2,8 @@
 
 use trimbench_core::{Nanos, Ppm};
 
-use super::error::PurgeObstacle;
+use super::error::{PurgeError, PurgeObstacle};
+use super::identity::DriveIdentity;
 
 /// A way to erase a drive as a whole. All are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,6 +91,42 @@ impl PurgeMeans {
             Self::AtaSecurityErase => "ata-security-erase",
         }
     }
+}
+
+impl PurgeOption {
+    /// The options of a drive, from rows of all that its kind can have: whether it has it, the
+    /// means, how long that takes, and what stands against it.
+    pub(super) fn offered<const N: usize>(
+        all: [(bool, PurgeMeans, Option<Nanos>, &Option<PurgeObstacle>); N],
+    ) -> Vec<Self> {
+        let had = all.into_iter().filter(|(has, ..)| *has);
+        had.map(|(_, means, estimate, obstacle)| {
+            let obstacle = obstacle.clone();
+            Self { means, estimate, obstacle }
+        })
+        .collect()
+    }
+
+    /// How long this means takes, if it is one of the options and nothing stands against it.
+    pub(super) fn estimate_of(
+        options: Vec<Self>,
+        means: PurgeMeans,
+    ) -> Result<Option<Nanos>, PurgeError> {
+        let option = options.into_iter().find(|option| option.means == means);
+        let option = option.ok_or(PurgeError::NotOffered { means })?;
+        option.obstacle.map_or(Ok(option.estimate), |obstacle| Err(obstacle.into()))
+    }
+}
+
+/// Just before something final: that nobody exchanged the drive.
+pub(super) fn check_same_drive(
+    opened: &DriveIdentity,
+    seen: DriveIdentity,
+) -> Result<(), PurgeError> {
+    if seen.is_same_drive(opened) {
+        return Ok(());
+    }
+    Err(PurgeError::AnotherDrive { opened: opened.serial.clone(), now: seen.serial })
 }
 
 /// How long to wait for an operation in the background, and how often to look.

@@ -6,7 +6,7 @@ use super::command::Sanitize;
 use super::drive::AtaDrive;
 use super::security::PASSWORD;
 use crate::passthrough::error::{PassthroughError, PurgeError, PurgeObstacle};
-use crate::passthrough::purge::{PurgeMeans, PurgeOption};
+use crate::passthrough::purge::{PurgeMeans, PurgeOption, check_same_drive};
 use crate::passthrough::transport::Transport;
 
 impl<T: Transport> AtaDrive<T> {
@@ -38,22 +38,13 @@ impl<T: Transport> AtaDrive<T> {
         let enhanced = security.supported && security.enhanced;
         // Sanitizing has no estimate of its own; the security erase does the same work.
         let (normal_time, enhanced_time) = (security.erase, security.enhanced_erase);
-        let all = [
+        Ok(PurgeOption::offered([
             (drive.sanitize_block, PurgeMeans::AtaSanitizeBlockErase, normal_time, &sanitize),
             (drive.sanitize_crypto, PurgeMeans::AtaSanitizeCryptoScramble, None, &sanitize),
             (drive.sanitize_overwrite, PurgeMeans::AtaSanitizeOverwrite, None, &sanitize),
             (enhanced, PurgeMeans::AtaSecurityEraseEnhanced, enhanced_time, &erase),
             (security.supported, PurgeMeans::AtaSecurityErase, normal_time, &erase),
-        ];
-        Ok(all
-            .into_iter()
-            .filter(|(has, ..)| *has)
-            .map(|(_, means, estimate, obstacle)| PurgeOption {
-                means,
-                estimate,
-                obstacle: obstacle.clone(),
-            })
-            .collect())
+        ]))
     }
 
     /// Erases the drive.
@@ -63,13 +54,8 @@ impl<T: Transport> AtaDrive<T> {
         progress: &mut dyn FnMut(Ppm),
     ) -> Result<(), PurgeError> {
         self.check_same_drive()?;
-        let offered = self.purge_means()?.into_iter().find(|option| option.means == means);
-        let option = offered.ok_or(PurgeError::NotOffered { means })?;
-        if let Some(obstacle) = option.obstacle {
-            return Err(obstacle.into());
-        }
+        let estimate = PurgeOption::estimate_of(self.purge_means()?, means)?;
         progress(Ppm(0));
-        let estimate = option.estimate;
         match means {
             PurgeMeans::AtaSanitizeBlockErase => {
                 self.sanitize(Sanitize::BlockErase, estimate, progress)?;
@@ -91,9 +77,6 @@ impl<T: Transport> AtaDrive<T> {
     /// Just before something final: that nobody exchanged the drive.
     pub(super) fn check_same_drive(&mut self) -> Result<(), PurgeError> {
         let seen = self.look()?.identity;
-        if seen.is_same_drive(self.identity()) {
-            return Ok(());
-        }
-        Err(PurgeError::AnotherDrive { opened: self.identity().serial.clone(), now: seen.serial })
+        check_same_drive(self.identity(), seen)
     }
 }

@@ -8,7 +8,7 @@ use super::identify::namespaces;
 use super::logs::{self, SanitizeStatus};
 use crate::ioctl::Data;
 use crate::passthrough::error::{PassthroughError, PurgeError, PurgeObstacle};
-use crate::passthrough::purge::{PurgeMeans, PurgeOption, timeout_of};
+use crate::passthrough::purge::{PurgeMeans, PurgeOption, check_same_drive, timeout_of};
 use crate::passthrough::transport::{NvmeCommand, Transport};
 
 /// Secure erase settings (SES) of Format NVM.
@@ -35,7 +35,7 @@ impl<T: Transport> NvmeDrive<T> {
         let crypto = estimate(|status| status.crypto_erase);
         let format_obstacle = if controller.format_hits_all { others.clone() } else { None };
         let format_crypto = controller.has_format && controller.format_crypto;
-        let all = [
+        Ok(PurgeOption::offered([
             (controller.sanitize_block, PurgeMeans::NvmeSanitizeBlockErase, block, &others),
             (controller.sanitize_crypto, PurgeMeans::NvmeSanitizeCryptoErase, crypto, &others),
             (
@@ -47,16 +47,7 @@ impl<T: Transport> NvmeDrive<T> {
             // Format has no estimate of its own; sanitizing does the same work.
             (controller.has_format, PurgeMeans::NvmeFormatUserDataErase, block, &format_obstacle),
             (format_crypto, PurgeMeans::NvmeFormatCryptoErase, crypto, &format_obstacle),
-        ];
-        Ok(all
-            .into_iter()
-            .filter(|(has, ..)| *has)
-            .map(|(_, means, estimate, obstacle)| PurgeOption {
-                means,
-                estimate,
-                obstacle: obstacle.clone(),
-            })
-            .collect())
+        ]))
     }
 
     /// Erases the drive (sanitize) or the namespace (format).
@@ -66,31 +57,22 @@ impl<T: Transport> NvmeDrive<T> {
         progress: &mut dyn FnMut(Ppm),
     ) -> Result<(), PurgeError> {
         let seen = look(&mut self.transport, self.nsid)?;
-        if !seen.identity.is_same_drive(self.identity()) {
-            return Err(PurgeError::AnotherDrive {
-                opened: self.identity().serial.clone(),
-                now: seen.identity.serial,
-            });
-        }
+        check_same_drive(self.identity(), seen.identity)?;
         (self.controller, self.namespace) = (seen.controller, seen.namespace);
-        let offered = self.purge_means()?.into_iter().find(|option| option.means == means);
-        let option = offered.ok_or(PurgeError::NotOffered { means })?;
-        if let Some(obstacle) = option.obstacle {
-            return Err(obstacle.into());
-        }
+        let estimate = PurgeOption::estimate_of(self.purge_means()?, means)?;
         progress(Ppm(0));
         match means {
             PurgeMeans::NvmeSanitizeBlockErase => {
-                self.sanitize(SanitizeAction::BlockErase, option.estimate, progress)?;
+                self.sanitize(SanitizeAction::BlockErase, estimate, progress)?;
             }
             PurgeMeans::NvmeSanitizeCryptoErase => {
-                self.sanitize(SanitizeAction::CryptoErase, option.estimate, progress)?;
+                self.sanitize(SanitizeAction::CryptoErase, estimate, progress)?;
             }
             PurgeMeans::NvmeSanitizeOverwrite => {
-                self.sanitize(SanitizeAction::Overwrite, option.estimate, progress)?;
+                self.sanitize(SanitizeAction::Overwrite, estimate, progress)?;
             }
-            PurgeMeans::NvmeFormatUserDataErase => self.format(USER_DATA_ERASE, option.estimate)?,
-            PurgeMeans::NvmeFormatCryptoErase => self.format(CRYPTO_ERASE, option.estimate)?,
+            PurgeMeans::NvmeFormatUserDataErase => self.format(USER_DATA_ERASE, estimate)?,
+            PurgeMeans::NvmeFormatCryptoErase => self.format(CRYPTO_ERASE, estimate)?,
             _ => return Err(PurgeError::NotOffered { means }),
         }
         progress(Ppm::ONE);
