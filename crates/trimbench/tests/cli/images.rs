@@ -1,15 +1,20 @@
 //! Image files as targets: refused unless named, overwritten where the method says, gone on with.
+//! Loop devices and the whole table of refusals are in `tests/`.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
-use tempfile::TempDir;
+use tempfile::{TempDir, tempdir_in};
 use trimbench_core::Bytes;
+use trimbench_results::Outcome;
 
-use super::interrupts::signal;
-use super::{code, command, record, stderr, trimbench};
+use super::devices::QUICK;
+use super::interrupts::{signal, wait_for_steps};
+use super::{code, command, record, stderr, stdout, trimbench};
 
-/// Of an image: larger than what [`METHOD`] touches.
+/// Of an image with a pattern: larger than what [`METHOD`] touches.
 const SIZE: u64 = 16 << 20;
 /// Guard, region and guard, which is all that the method touches.
 const TOUCHED: usize = 5 << 20;
@@ -17,12 +22,24 @@ const TOUCHED: usize = 5 << 20;
 const METHOD: [&str; 7] =
     ["run", "trim-integrity", "--set", "region=4MiB", "--set", "guard=512KiB", "--output"];
 
-/// A folder on a filesystem with direct I/O, and an image in it, full of a pattern.
+/// A folder on a filesystem with direct I/O and holes, and an image in it, full of a pattern.
 fn image() -> (TempDir, PathBuf) {
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let image = fs::canonicalize(folder.path()).unwrap().join("disk.img");
+    let (folder, image) = hollow_image();
     fs::write(&image, pattern()).unwrap();
     (folder, image)
+}
+
+/// The same with an image of 64 MiB that takes no room.
+fn hollow_image() -> (TempDir, PathBuf) {
+    let folder = tempdir_in("/var/tmp").unwrap();
+    let image = fs::canonicalize(folder.path()).unwrap().join("disk.img");
+    fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    (folder, image)
+}
+
+/// Bytes that the file takes on its filesystem.
+fn allocated(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().blocks() * 512
 }
 
 fn pattern() -> Vec<u8> {
@@ -47,6 +64,7 @@ fn an_image_that_was_not_named_is_refused_and_stays_as_it_is() {
         assert!(!folder.path().join("run").exists(), "nothing was measured");
     }
     assert!(fs::read(&image).unwrap() == pattern());
+    assert_eq!(fs::read(&other).unwrap(), b"else");
 }
 
 #[test]
@@ -70,6 +88,24 @@ fn a_signature_is_refused_unless_it_was_named_too() {
 }
 
 #[test]
+fn a_dry_run_looks_and_says_what_would_be_refused() {
+    let (folder, path) = hollow_image();
+    let target = path.to_str().unwrap();
+    let arguments = ["run", "idle-trim", "--dry-run", "--target", target];
+    let refused = trimbench(folder.path(), &arguments);
+    assert_eq!(code(&refused), Some(0), "{}", stderr(&refused));
+    let text = stdout(&refused);
+    for part in ["refused", "times the drive", "endurance", "everything on it", target] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let small = trimbench(folder.path(), &["run", "--dry-run", "--target", target]);
+    assert!(stdout(&small).contains("left out     it needs"), "{}", stdout(&small));
+    let allowed = trimbench(folder.path(), &[&arguments[..], &["--destroy", target]].concat());
+    assert!(!stdout(&allowed).contains("refused"), "{}", stdout(&allowed));
+    assert_eq!(allocated(&path), 0, "nothing was written");
+}
+
+#[test]
 fn an_image_that_was_named_is_measured_and_touched_where_the_method_says() {
     let (folder, image) = image();
     let named = ["--destroy", image.to_str().unwrap()];
@@ -88,37 +124,59 @@ fn an_image_that_was_named_is_measured_and_touched_where_the_method_says() {
 }
 
 #[test]
-fn a_resumed_run_asks_again_and_measures_the_rest() {
-    let (folder, image) = image();
-    let named = ["--destroy", image.to_str().unwrap()];
-    let mut child = command(folder.path(), &arguments("run", &image, &named)).spawn().unwrap();
-    loop {
-        let json = fs::read(folder.path().join("run/run.json")).unwrap_or_default();
-        let steps = trimbench_results::RunRecord::from_json(&json)
-            .ok()
-            .and_then(|record| record.sessions.first().map(|session| session.steps.len()));
-        if steps.is_some_and(|steps| steps >= 2) {
-            break;
+fn every_method_that_works_on_devices_completes_on_an_image() {
+    for (method, set) in QUICK {
+        let (folder, path) = hollow_image();
+        let set: Vec<&str> = set.iter().flat_map(|setting| ["--set", setting]).collect();
+        let target = path.to_str().unwrap();
+        let named = ["run", method, "--target", target, "--destroy", target, "--output", "run"];
+        let output = trimbench(folder.path(), &[&named[..], &set].concat());
+        assert_eq!(code(&output), Some(0), "{method}: {}", stderr(&output));
+        let record = record(folder.path(), "run");
+        let session = &record.sessions[0];
+        assert!(session.finished && session.headline().is_some(), "{method}");
+        assert_eq!(session.target.kind, "image");
+        assert!(session.trace_hash.is_none() && session.target.clock == "wall");
+        assert!(!session.environment_before.is_empty(), "{method}");
+        if method == "idle-trim" {
+            assert!(allocated(&path) < 1 << 20, "its discards arrived");
         }
-        assert!(child.try_wait().unwrap().is_none(), "the run ended before it was interrupted");
-        std::thread::yield_now();
     }
-    signal(&child, "-INT");
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    let kept = record(folder.path(), "run").sessions[0].steps.clone();
-    let before = fs::read(&image).unwrap();
+}
 
-    let unnamed = trimbench(folder.path(), &["run", "--resume", "run"]);
-    assert_eq!(code(&unnamed), Some(3), "{}", stderr(&unnamed));
-    assert!(fs::read(&image).unwrap() == before, "consent is never taken from a record");
-    assert_eq!(record(folder.path(), "run").sessions[0].steps, kept, "what was measured is kept");
+#[test]
+fn an_interrupted_session_goes_on_only_where_it_may_destroy() {
+    let (folder, image) = hollow_image();
+    let target = image.to_str().unwrap();
+    let named = ["--destroy", target];
+    let arguments = ["run", "trim-integrity", "--target", target, "--output", "run"];
+    let arguments = [&arguments[..], &named, &["--set", "region=16MiB"]].concat();
+    for kind in ["-INT", "-KILL"] {
+        let mut command = command(folder.path(), &arguments);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_for_steps(folder.path(), "run", 1, &mut child);
+        signal(&child, kind);
+        let status = child.wait().unwrap();
+        let kept = record(folder.path(), "run");
+        assert_eq!(status.code(), (kind == "-INT").then_some(130));
+        assert_eq!(kept.outcome == Outcome::Interrupted, kind == "-INT");
+        let steps = &kept.sessions[0].steps;
+        let before = fs::read(&image).unwrap();
 
-    let resumed = trimbench(folder.path(), &[&["run", "--resume", "run"], &named[..]].concat());
-    assert!(matches!(code(&resumed), Some(0 | 4)), "{}", stderr(&resumed));
-    let steps = &record(folder.path(), "run").sessions[0].steps;
-    assert!(steps.len() > kept.len());
-    for step in &kept {
-        assert!(steps.contains(step), "`{}` was measured again", step.id);
+        let unnamed = trimbench(folder.path(), &["run", "--resume", "run"]);
+        assert_eq!(code(&unnamed), Some(3), "{}", stderr(&unnamed));
+        assert!(fs::read(&image).unwrap() == before, "consent is never taken from a record");
+        let still = record(folder.path(), "run");
+        assert_eq!((&still.sessions[0].steps, &still.outcome), (steps, &kept.outcome));
+
+        let resumed = trimbench(folder.path(), &[&["run", "--resume", "run"], &named[..]].concat());
+        assert_eq!(code(&resumed), Some(0), "{}", stderr(&resumed));
+        let whole = &record(folder.path(), "run").sessions[0];
+        assert!(whole.finished && whole.steps.len() > steps.len());
+        for step in steps {
+            assert!(whole.steps.contains(step), "`{}` was measured again", step.id);
+        }
+        fs::remove_dir_all(folder.path().join("run")).unwrap();
     }
 }
 
@@ -140,4 +198,38 @@ fn a_resume_on_another_image_of_that_name_is_refused() {
     assert_eq!(code(&resumed), Some(2), "{errors}");
     assert!(errors.contains("the target is another one") && errors.contains("inode"), "{errors}");
     assert!(fs::read(&image).unwrap() == pattern());
+}
+
+#[test]
+fn an_image_that_is_cut_off_midway_is_no_result() {
+    let (folder, path) = hollow_image();
+    let target = path.to_str().unwrap();
+    let arguments =
+        ["run", "idle-trim", "--target", target, "--destroy", target, "--output", "run"];
+    let slow = ["--set", "repetitions=2", "--set", "rest=1s"];
+    let mut command = command(folder.path(), &[&arguments[..], &slow].concat());
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    while allocated(&path) < 32 << 20 {
+        std::thread::yield_now();
+    }
+    fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), Some(3), "{}", stderr(&output));
+    assert!(!record(folder.path(), "run").sessions[0].finished);
+}
+
+#[test]
+fn what_was_named_for_nothing_or_twice_is_a_mistake() {
+    let (folder, path) = hollow_image();
+    let image = path.to_str().unwrap();
+    let twice = ["run", "idle-trim", "--target", "sim:vendor2", "--target", "sim:vendor2"];
+    for (arguments, says) in [
+        (&["run", "idle-trim", "--destroy", image][..], "no `--target` is a block device"),
+        (&twice[..], "is given twice"),
+    ] {
+        let output = trimbench(folder.path(), arguments);
+        assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    }
+    assert_eq!(allocated(&path), 0);
 }
