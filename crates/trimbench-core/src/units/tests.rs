@@ -12,6 +12,8 @@ fn sizes_need_a_unit_and_are_exact() {
         ("0.5 KB", 500),
         ("0", 0),
         ("512B", 512),
+        ("2PiB", 1 << 51),
+        ("0.5PB", 500_000_000_000_000),
     ] {
         assert_eq!(text.parse::<Bytes>(), Ok(Bytes(bytes)), "{text}");
     }
@@ -29,6 +31,9 @@ fn printed_sizes_are_never_rounded() {
         (4_000_000_000, "4GB"),
         (1 << 30, "1GiB"),
         ((1 << 30) + 1, "1073741825B"),
+        (1 << 50, "1PiB"),
+        (1_000_000_000_000, "1TB"),
+        (3_000_000_000_000_000, "3PB"),
     ] {
         assert_eq!(Bytes(bytes).to_string(), text);
     }

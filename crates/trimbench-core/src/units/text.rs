@@ -41,16 +41,18 @@ pub enum UnitError {
     },
 }
 
-const BYTE_UNITS: [(&str, u64); 9] = [
+const BYTE_UNITS: [(&str, u64); 11] = [
     ("B", 1),
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
     ("GiB", 1 << 30),
     ("TiB", 1 << 40),
+    ("PiB", 1 << 50),
     ("KB", 1_000),
     ("MB", 1_000_000),
     ("GB", 1_000_000_000),
     ("TB", 1_000_000_000_000),
+    ("PB", 1_000_000_000_000_000),
 ];
 const TIME_UNITS: [(&str, u64); 6] = [
     ("ns", 1),
@@ -71,7 +73,7 @@ struct Grammar {
 
 const BYTES: Grammar = Grammar {
     units: &BYTE_UNITS,
-    known: "B, KiB, MiB, GiB, TiB (1024) or KB, MB, GB, TB (1000)",
+    known: "B, KiB, MiB, GiB, TiB, PiB (1024) or KB, MB, GB, TB, PB (1000)",
     example: "128KiB",
 };
 const TIME: Grammar =
@@ -152,7 +154,7 @@ impl fmt::Display for Bytes {
     /// Binary units only when exact, then decimal ones only when exact: no printed size is rounded.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimal_only = self.0.is_multiple_of(1_000_000) && !self.0.is_multiple_of(1 << 20);
-        let units = if decimal_only { &BYTE_UNITS[5..] } else { &BYTE_UNITS[..5] };
+        let units = if decimal_only { &BYTE_UNITS[6..] } else { &BYTE_UNITS[..6] };
         print_exact(self.0, units, formatter)
     }
 }

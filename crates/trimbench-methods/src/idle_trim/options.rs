@@ -13,7 +13,7 @@ pub(super) const OPTIONS: &[OptionInfo] = &[
     option(
         "span",
         ["16GiB", "all", "all"],
-        "bytes from the start of the device that are filled and discarded, 1MiB to 1024TiB, at \
+        "bytes from the start of the device that are filled and discarded, 1MiB to 1PiB, at \
          most the device; `all`: the device",
     ),
     option("repetitions", ["2", "5", "3"], "how often in one go, 1 to 100"),

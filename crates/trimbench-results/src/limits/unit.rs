@@ -20,7 +20,7 @@ enum Quantity {
     Waiting,
 }
 
-const UNITS: [(&str, Quantity, f64); 27] = [
+const UNITS: [(&str, Quantity, f64); 29] = [
     ("", Quantity::Number, 1.0),
     ("1", Quantity::Number, 1.0),
     ("%", Quantity::Number, 1e-2),
@@ -43,11 +43,13 @@ const UNITS: [(&str, Quantity, f64); 27] = [
     ("MB", Quantity::Size, 1e6),
     ("GB", Quantity::Size, 1e9),
     ("TB", Quantity::Size, 1e12),
+    ("PB", Quantity::Size, 1e15),
     ("GB^2", Quantity::SizeSquared, 1e18),
     ("KiB", Quantity::Size, 1_024.0),
     ("MiB", Quantity::Size, 1_048_576.0),
     ("GiB", Quantity::Size, 1_073_741_824.0),
     ("TiB", Quantity::Size, 1_099_511_627_776.0),
+    ("PiB", Quantity::Size, 1_125_899_906_842_624.0),
 ];
 
 impl Unit {
