@@ -8,15 +8,23 @@ const SIMILARITY_MIN: f64 = 0.75;
 
 /// The name of `known` that is nearest to `given`, if any is near enough to be meant.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .into_iter()
-        .map(|name| (name, strsim::jaro_winkler(given, name)))
-        .filter(|(_, similarity)| *similarity > SIMILARITY_MIN)
-        .max_by(|a, b| a.1.total_cmp(&b.1))
-        .map(|(name, _)| name)
+    let first = by_likeness(given, known).into_iter().next();
+    first.filter(|name| likeness(given, name) > SIMILARITY_MIN)
+}
+
+/// The names, those most like `given` first.
+pub fn by_likeness<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = known.into_iter().collect();
+    names.sort_by(|a, b| likeness(given, b).total_cmp(&likeness(given, a)));
+    names
 }
 
 /// The end of a message about an unknown name: `; did you mean ...?`, or nothing.
 pub fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
+}
+
+/// How alike two names are. In [0, 1].
+fn likeness(given: &str, name: &str) -> f64 {
+    strsim::jaro_winkler(given, name)
 }

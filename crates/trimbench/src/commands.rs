@@ -147,13 +147,15 @@ fn say(record: &RunRecord, outcome: &LimitOutcome) {
     let value = value.unwrap_or_else(|| "not measured".to_owned());
     let verdict = if outcome.holds { "holds" } else { "FAILS" };
     let session = record.sessions.get(outcome.session);
-    let target = session.map_or("", |session| session.target.name.as_str());
+    let place = session.map_or_else(String::new, |session| {
+        format!("{} on {}", session.plan.method, session.target.name)
+    });
     let figures = session.into_iter().flat_map(|session| &session.figures);
     let judged = figures.into_iter().find(|figure| Some(&figure.id) == outcome.figure.as_ref());
     // A limit on a slope says nothing of a stall that is the same for every size.
     let remark = judged.and_then(|figure| figure.verdict.as_ref());
     let remark = remark.map_or_else(String::new, |remark| format!(" ({remark})"));
-    error_line(&format!("limit {} {verdict} on {target}: {value}{remark}", outcome.limit));
+    error_line(&format!("limit {} {verdict} in {place}: {value}{remark}", outcome.limit));
 }
 
 /// A flag that Ctrl-C sets; a second Ctrl-C ends the program at once.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use trimbench_core::nearest::{did_you_mean, nearest};
+use trimbench_core::nearest::{by_likeness, did_you_mean, nearest};
 use trimbench_methods::method::METHODS;
-use trimbench_methods::{Method, MethodInfo, Preset};
+use trimbench_methods::{Method, MethodInfo, Preset, trim_sweep};
 use trimbench_results::{Limit, PlannedSession};
 use trimbench_ssd::BUILT_IN;
 use trimbench_target::{Consent, PurgeChoice, TargetSpec};
@@ -167,10 +167,8 @@ fn settings(
             let error = anyhow::anyhow!("`--set {text}` is not `KEY=VALUE`");
             return Err(Failure::usage(error).with_hint("write for example `--set window=10s`"));
         };
-        let known: Vec<&str> =
-            methods.iter().flat_map(|method| method.options).map(|option| option.key).collect();
-        if !known.contains(&key) {
-            return Err(unknown("option", key, &known));
+        if !methods.iter().flat_map(|method| keys(method)).any(|known| known == key) {
+            return Err(unknown_option(key, methods));
         }
         if set.insert(key.to_owned(), value.to_owned()).is_some() {
             return Err(Failure::usage(anyhow::anyhow!("`--set {key}` is given twice")));
@@ -179,8 +177,32 @@ fn settings(
     Ok(set)
 }
 
-/// Limits that have a name, each for several.
-const NAMED_LIMITS: [(&str, &[&str]); 1] = [("hlk", trimbench_methods::trim_sweep::HLK)];
+fn keys(method: &MethodInfo) -> impl Iterator<Item = &'static str> + use<> {
+    method.options.iter().map(|option| option.key)
+}
+
+/// An option that none of the methods has, with those of the method that it was probably meant for.
+fn unknown_option(key: &str, methods: &[&'static MethodInfo]) -> Failure {
+    let meant = nearest(key, methods.iter().flat_map(|method| keys(method)));
+    let concerned = match (meant, methods) {
+        (None, [only]) => Some(only),
+        (None, _) => None,
+        (Some(meant), _) => methods.iter().find(|method| keys(method).any(|key| key == meant)),
+    };
+    let hint = concerned.map_or_else(
+        || "`trimbench list methods --explain METHOD` lists the options of a method".to_owned(),
+        |method| {
+            let keys = by_likeness(key, keys(method)).join(", ");
+            format!("options of `{}`, the nearest first: {keys}", method.id)
+        },
+    );
+    Failure::usage(anyhow::anyhow!("there is no option `{key}`{}", did_you_mean(meant)))
+        .with_hint(hint)
+}
+
+/// Limits that have a name, each for several: the name, the method that finds their figures, and
+/// they.
+const NAMED_LIMITS: [(&str, &str, &[&str]); 1] = [("hlk", trim_sweep::ID, trim_sweep::HLK)];
 
 /// `--limit`, each naming a figure that one of the sessions finds; and what the methods themselves
 /// demand.
@@ -197,13 +219,18 @@ fn limits(texts: &[String], sessions: &[Session]) -> Result<(Vec<Limit>, Vec<Lim
     };
     let mut limits = Vec::new();
     for text in texts {
-        match NAMED_LIMITS.iter().find(|(name, _)| name == text) {
-            Some((_, members)) => {
-                for member in *members {
-                    limits.push(read(member)?);
-                }
-            }
-            None => limits.push(read(text)?),
+        let Some((_, method, members)) = NAMED_LIMITS.iter().find(|(name, ..)| name == text) else {
+            limits.push(read(text)?);
+            continue;
+        };
+        if !sessions.iter().any(|session| session.planned.method == *method) {
+            let error = anyhow::anyhow!(
+                "`--limit {text}` limits figures of `{method}`, which is not in this run"
+            );
+            return Err(Failure::usage(error).with_hint(format!("run `{method}` as well")));
+        }
+        for member in *members {
+            limits.push(read(member)?);
         }
     }
     let mut demands: Vec<Limit> = Vec::new();

@@ -7,3 +7,10 @@ fn typing_errors_find_their_name_and_other_words_do_not() {
     assert_eq!(nearest("repetition", known), Some("repetitions"));
     assert_eq!(nearest("colour", known), None);
 }
+
+#[test]
+fn names_are_sorted_by_likeness_and_none_is_left_out() {
+    let known = ["sizes", "window", "repetitions", "window-share"];
+    assert_eq!(by_likeness("windw", known), ["window", "window-share", "sizes", "repetitions"]);
+    assert_eq!(by_likeness("qqq", ["b", "a"]), ["b", "a"], "else in their order");
+}

@@ -30,6 +30,25 @@ fn wrong_names_are_named_with_the_nearest_right_one() {
 }
 
 #[test]
+fn an_unknown_option_is_told_those_of_its_method_the_nearest_first() {
+    let near = "options of `trim-sweep`, the nearest first: row-time-max, row-bytes-max, ";
+    check(&["run", "--set", "row-time-mx=1s"], 2, &["did you mean `row-time-max`?", near]);
+    let only = "options of `idle-trim`, the nearest first: ";
+    check(&["run", "idle-trim", "--set", "colour=1s"], 2, &["no option `colour`\n", only]);
+    let folder = tempdir().unwrap();
+    for set in ["row-time-mx=1s", "colour=1s"] {
+        let errors = stderr(&trimbench(folder.path(), &["run", "--set", set]));
+        assert!(!errors.contains("overdue-after"), "an option of `delete-stall`: {errors}");
+    }
+}
+
+#[test]
+fn a_named_limit_names_the_method_that_it_takes() {
+    let limited = ["run", "delete-stall", "--limit", "hlk"];
+    check(&limited, 2, &["`--limit hlk`", "`trim-sweep`, which is not in this run", "hint: run"]);
+}
+
+#[test]
 fn wrong_values_say_what_would_be_right() {
     check(&["run", "--set", "window"], 2, &["is not `KEY=VALUE`", "window=10s"]);
     check(&["run", "--set", "window=10"], 2, &["option `window`", "no unit"]);
@@ -44,6 +63,7 @@ fn wrong_values_say_what_would_be_right() {
 #[test]
 fn absurd_capacities_are_refused_before_anything_is_made() {
     check(&["run", "--capacity", "0"], 2, &["capacity 0B is too small", "larger `--capacity`"]);
+    check(&["run", "--capacity", "1PiB"], 2, &["16TiB", "smaller `--capacity`"]);
     check(&["run", "--capacity", "1000TiB"], 2, &["16TiB", "smaller `--capacity`"]);
     check(&["run", "--capacity", "16TiB"], 2, &["smaller `--capacity`"]);
     check(&["run", "--capacity", "16G"], 2, &["GiB"]);
