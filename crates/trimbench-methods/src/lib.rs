@@ -19,6 +19,8 @@ pub mod runner;
 pub mod settings;
 pub mod steady;
 pub mod steady_state;
+#[cfg(test)]
+mod testing;
 pub mod trim_integrity;
 pub mod trim_sweep;
 pub mod workload;

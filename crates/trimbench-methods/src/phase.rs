@@ -20,7 +20,7 @@ use crate::runner::{Observer, Sample, Single, Streams};
 use crate::workload::{InOrder, SequentialWrite};
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 /// How often progress is shown, on the target's clock.
 const SHOW_EVERY: Nanos = Nanos::from_secs(1);

@@ -17,7 +17,7 @@ use crate::runner::{
 use crate::workload::{FILL_DEPTH, FILL_PIECE, InOrder, SequentialWrite};
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 /// How long commands that are outstanding when one fails are waited for.
 const DRAIN_FAILED: Nanos = Nanos::from_secs(5);

@@ -1,41 +1,22 @@
 //! Whole-device TRIMs of a drive of which every number is known.
 
-use std::collections::BTreeMap;
-
 use trimbench_core::fault::FaultPlan;
 use trimbench_core::rng::Rng;
-use trimbench_core::{
-    Bytes, Caveat, Errno, Instant, Interrupt, Medium, Nanos, PurgeMeans, Virtual,
-};
+use trimbench_core::{Bytes, Caveat, Errno, Instant, Medium, Nanos, PurgeMeans, Virtual};
 use trimbench_results::Step;
 use trimbench_ssd::TrimMode;
 
 use super::*;
-use crate::rig::tests::{Keeper, Lying, close, drive, figure, says};
 use crate::runner::RunError;
+use crate::testing::{Keeper, Lying, close, drive, figure, resume, run, says, settings};
 
 fn method(set: &[(&str, &str)]) -> IdleTrim {
-    let set: BTreeMap<String, String> =
-        set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    IdleTrim::resolve(Preset::Quick, &set).unwrap()
-}
-
-fn run(
-    method: &IdleTrim,
-    device: &mut Virtual<Lying>,
-    keeper: &mut Keeper,
-    done: Vec<Step>,
-) -> Result<Found, MethodError> {
-    let interrupt =
-        keeper.stop_after.as_ref().map_or_else(Interrupt::default, |stop| stop.1.clone());
-    let rng = Rng::new(7);
-    let context = Context { rng: &rng, interrupt: &interrupt, monitor: keeper, done };
-    method.run_on_device(device, context)
+    IdleTrim::resolve(Preset::Quick, &settings(set)).unwrap()
 }
 
 fn of(mode: TrimMode, set: &[(&str, &str)]) -> Found {
     let mut device = Virtual::new(Lying::new(drive(mode)));
-    run(&method(set), &mut device, &mut Keeper::default(), Vec::new()).unwrap()
+    run(&method(set), &mut device, &mut Keeper::default()).unwrap()
 }
 
 /// A GiB in GB.
@@ -112,7 +93,7 @@ fn repetitions_that_differ_have_a_spread_and_an_interval() {
 fn each_round_begins_with_a_trim_and_the_drive_rests_before_each_timed_one() {
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
     let method = method(&[("rest", "100s"), ("repetitions", "2"), ("chunk", "none")]);
-    run(&method, &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    run(&method, &mut device, &mut Keeper::default()).unwrap();
     // One after the purge; in each round one that is not timed and two that are, of 32 pieces.
     assert_eq!(device.model().discards.len(), 32 * (1 + 2 * 3));
     let rests = trimbench_core::Target::now(&device).since(Instant::START).seconds() / 100.0;
@@ -123,7 +104,7 @@ fn each_round_begins_with_a_trim_and_the_drive_rests_before_each_timed_one() {
 fn a_part_of_the_drive_says_so_and_touches_nothing_else() {
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
     let method = method(&[("span", "100MiB")]);
-    let found = run(&method, &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    let found = run(&method, &mut device, &mut Keeper::default()).unwrap();
     assert_eq!(found.caveats, [Caveat::PartOfDrive]);
     close(figure(&found.figures, "idle-trim").value, (0.262_144 - 0.026_214_4) / GIB);
     let end = device.model().discards.iter().map(|range| range.end().0 * 512).max();
@@ -150,7 +131,7 @@ fn a_drive_purged_by_trim_has_no_first_time() {
     let mut lying = Lying::new(drive(TrimMode::Queued));
     lying.means = PurgeMeans::Trim;
     let mut device = Virtual::new(lying);
-    let found = run(&method(&[]), &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    let found = run(&method(&[]), &mut device, &mut Keeper::default()).unwrap();
     assert!(!found.figures.iter().any(|figure| figure.id == "never-written"));
     assert_eq!(found.steps[0].kind, "purge-by-trim");
     assert_eq!(found.steps[0].caveats, [Caveat::PurgedByTrim.id()]);
@@ -162,7 +143,7 @@ fn merged_commands_invalidate_the_round() {
     let mut lying = Lying::new(drive(TrimMode::Queued));
     lying.merged = 2;
     let mut device = Virtual::new(lying);
-    let found = run(&method(&[]), &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    let found = run(&method(&[]), &mut device, &mut Keeper::default()).unwrap();
     assert!(
         figure(&found.figures, "idle-trim")
             .caveats
@@ -176,7 +157,7 @@ fn other_load_on_a_real_device_is_noticed() {
         let mut lying = Lying::real(drive(TrimMode::Queued));
         lying.foreign = Bytes(foreign);
         let mut device = Virtual::new(lying);
-        let found = run(&method(&[]), &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+        let found = run(&method(&[]), &mut device, &mut Keeper::default()).unwrap();
         let id = Caveat::OtherLoad.id().to_owned();
         let headline = figure(&found.figures, "idle-trim");
         assert_eq!(headline.caveats.contains(&id), expected);
@@ -200,14 +181,13 @@ fn the_page_has_every_option_as_it_is() {
 fn a_resumed_run_equals_one_without_a_break() {
     let method = method(&[]);
     let new = || Virtual::new(Lying::new(drive(TrimMode::Queued)));
-    let whole = run(&method, &mut new(), &mut Keeper::default(), Vec::new()).unwrap();
+    let whole = run(&method, &mut new(), &mut Keeper::default()).unwrap();
     assert_eq!(whole.steps.len(), 4, "the purge and three rounds");
-    let interrupt = Interrupt::default();
-    let mut keeper = Keeper { stop_after: Some((2, interrupt.clone())), ..Keeper::default() };
-    let error = run(&method, &mut new(), &mut keeper, Vec::new()).unwrap_err();
+    let mut keeper = Keeper::stopping_after(2);
+    let error = run(&method, &mut new(), &mut keeper).unwrap_err();
     assert!(matches!(error, MethodError::Run(RunError::Interrupted)), "{error}");
     let mut rest = Keeper::default();
-    let resumed = run(&method, &mut new(), &mut rest, keeper.steps).unwrap();
+    let resumed = resume(&method, &mut new(), &mut rest, keeper.steps).unwrap();
     assert_eq!(rest.steps.len(), 2, "nothing is measured twice");
     assert_eq!(resumed.figures, whole.figures);
     // Filling depends on what the drive has been through; the TRIMs do not.
@@ -226,7 +206,7 @@ fn a_drive_that_fails_ends_the_run_and_what_was_measured_stays() {
     let plan = FaultPlan { fail_from: Some(at), ..FaultPlan::default() };
     let mut device = Virtual::new(Lying::broken(drive(TrimMode::Queued), plan));
     let mut keeper = Keeper::default();
-    let error = run(&method(&[]), &mut device, &mut keeper, Vec::new()).unwrap_err();
+    let error = run(&method(&[]), &mut device, &mut keeper).unwrap_err();
     let MethodError::Broken { step, errno, .. } = error else { panic!("{error}") };
     assert_eq!(errno, Errno::EIO);
     assert!(!keeper.steps.is_empty() && keeper.steps.iter().all(|kept| kept.id != step), "{step}");

@@ -1,18 +1,14 @@
 use trimbench_core::fault::FaultPlan;
-use trimbench_core::{Caveat, Data, Errno, Instant, Interrupt, Nanos, Ppm, PurgeMeans, Virtual};
+use trimbench_core::{Caveat, Data, Errno, Instant, Nanos, Ppm, PurgeMeans, Virtual};
 use trimbench_results::{Figure, Step};
 
 use super::*;
 use crate::method::Method;
-use crate::phase::tests::{Seen, Toy, emulated, faulty, profile, run, settings, small_tlc};
 use crate::runner::RunError;
+use crate::testing::{Keeper, Toy, emulated, faulty, figure, profile, run, settings, small_tlc};
 
 fn method(set: &[(&str, &str)]) -> Recovery {
     Recovery::resolve(Preset::Quick, &settings(set)).unwrap()
-}
-
-fn figure<'a>(figures: &'a [Figure], id: &str) -> &'a Figure {
-    figures.iter().find(|figure| figure.id == id).unwrap_or_else(|| panic!("{id} is found"))
 }
 
 fn verdict<'a>(figures: &'a [Figure], id: &str) -> &'a str {
@@ -22,7 +18,7 @@ fn verdict<'a>(figures: &'a [Figure], id: &str) -> &'a str {
 #[test]
 fn a_tlc_drive_is_fragmented_by_random_writes_and_back_to_new_after_trim() {
     let mut drive = emulated(profile("generic-nvme-tlc", Bytes::gib(1)));
-    let found = run(&method(&[]), &mut drive, &mut Seen::default()).unwrap();
+    let found = run(&method(&[]), &mut drive, &mut Keeper::default()).unwrap();
     let value = |id| figure(&found.figures, id).value;
     assert!(value("trimmed-of-fresh") >= 0.98, "{}", value("trimmed-of-fresh"));
     assert!(value("fragmented-of-fresh") < 0.5, "{}", value("fragmented-of-fresh"));
@@ -47,7 +43,7 @@ fn a_tlc_drive_is_fragmented_by_random_writes_and_back_to_new_after_trim() {
 #[test]
 fn a_drive_that_overwrites_in_place_has_nothing_to_recover_from() {
     let mut drive = emulated(profile("like-optane-900p", Bytes::mib(256)));
-    let found = run(&method(&[]), &mut drive, &mut Seen::default()).unwrap();
+    let found = run(&method(&[]), &mut drive, &mut Keeper::default()).unwrap();
     assert_eq!(verdict(&found.figures, "trimmed-of-fresh"), "nothing to recover from");
     assert_eq!(verdict(&found.figures, "fragmented-of-fresh"), "random writes leave no trace");
     assert_eq!(verdict(&found.figures, "self-healed-of-fresh"), "nothing to heal");
@@ -55,7 +51,7 @@ fn a_drive_that_overwrites_in_place_has_nothing_to_recover_from() {
 
 #[test]
 fn with_trim_as_the_only_purge_the_ratio_is_not_measurable() {
-    let found = run(&method(&[]), &mut Virtual::new(Toy::new()), &mut Seen::default()).unwrap();
+    let found = run(&method(&[]), &mut Virtual::new(Toy::new()), &mut Keeper::default()).unwrap();
     assert_eq!(found.caveats, [Caveat::PurgedByTrim]);
     assert!(found.figures.iter().all(|figure| figure.id != "trimmed-of-fresh"));
     let trimmed = figure(&found.figures, "trimmed");
@@ -96,15 +92,15 @@ const WHOLE: u64 = 16 << 20;
 #[test]
 fn the_drive_is_tortured_again_after_a_second_purge_and_trimmed_whole() {
     let mut toy = Virtual::new(Toy::new());
-    let mut seen = Seen::default();
-    run(&method(&[("torture", "50%")]), &mut toy, &mut seen).unwrap();
+    let mut keeper = Keeper::default();
+    run(&method(&[("torture", "50%")]), &mut toy, &mut keeper).unwrap();
     assert_eq!(toy.model().purges, 2);
     let (sequential, random) = (('s', WHOLE), ('r', WHOLE / 2));
     let first = [sequential, sequential, random, sequential, sequential];
     let second = [sequential, random, ('d', WHOLE), sequential];
     assert_eq!(phases(toy.model()), [&first[..], &second[..]].concat());
     assert_eq!(
-        seen.kept,
+        keeper.kept(),
         [
             "purge-1-by-trim",
             "fresh",
@@ -126,7 +122,7 @@ fn a_torture_by_time_is_repeated_by_bytes() {
     // 200 us a command after the first purge, 300 us after the second.
     let slower_by_purge = Nanos::from_micros(100);
     let mut toy = Virtual::new(Toy { slower_by_purge, ..Toy::new() });
-    let found = run(&method(&[("torture", "20ms")]), &mut toy, &mut Seen::default()).unwrap();
+    let found = run(&method(&[("torture", "20ms")]), &mut toy, &mut Keeper::default()).unwrap();
     let metric =
         |id: &str, key: &str| found.steps.iter().find(|step| step.id == id).unwrap().metrics[key];
     let written = 32.0 * 100.0 * 4_096.0;
@@ -140,7 +136,7 @@ fn a_torture_by_time_is_repeated_by_bytes() {
 fn a_torture_until_steady_keeps_its_rounds_and_says_when_it_was_not() {
     let mut drive = emulated(small_tlc(Bytes::mib(16), Ppm(125_000)));
     let set = method(&[("torture", "steady")]);
-    let found = run(&set, &mut drive, &mut Seen::default()).unwrap();
+    let found = run(&set, &mut drive, &mut Keeper::default()).unwrap();
     let rounds: Vec<&Step> =
         found.steps.iter().filter(|step| step.id.starts_with("torture-1-")).collect();
     assert!((5..=25).contains(&rounds.len()));
@@ -158,8 +154,8 @@ fn a_torture_until_steady_keeps_its_rounds_and_says_when_it_was_not() {
 fn other_data_are_compared_on_the_same_torture() {
     let mut toy = Virtual::new(Toy::new());
     let set = method(&[("compare-data", "compressible-10%"), ("torture", "50%")]);
-    let mut seen = Seen::default();
-    let found = run(&set, &mut toy, &mut seen).unwrap();
+    let mut keeper = Keeper::default();
+    let found = run(&set, &mut toy, &mut keeper).unwrap();
     assert_eq!(toy.model().purges, 3);
     let compressible = |command: &BlockCommand| {
         matches!(command, BlockCommand::Write { data: Data::Compressible(10), .. })
@@ -168,7 +164,7 @@ fn other_data_are_compared_on_the_same_torture() {
     let written = log.iter().filter(|entry| compressible(&entry.1)).count() as u64;
     assert_eq!(written * 131_072, 2 * WHOLE, "two passes, no torture");
     assert_eq!(
-        seen.kept[11..],
+        keeper.kept()[11..],
         ["purge-3-by-trim", "fresh-compared", "fill-3", "torture-3", "fragmented-compared"]
     );
     assert_eq!(verdict(&found.figures, "flattered-by"), "the data make no difference");
@@ -230,7 +226,7 @@ fn data_that_flatter_are_said_to() {
 fn every_figure_found_is_among_the_announced_ids() {
     let set = method(&[("compare-data", "compressible-10%")]);
     let mut drive = emulated(small_tlc(Bytes::mib(16), Ppm(125_000)));
-    let found = run(&set, &mut drive, &mut Seen::default()).unwrap();
+    let found = run(&set, &mut drive, &mut Keeper::default()).unwrap();
     let announced = announced_figures(&set);
     assert_eq!(found.figures.len(), announced.len());
     for figure in &found.figures {
@@ -267,7 +263,7 @@ fn what_is_demanded_is_what_is_written() {
     for set in [vec![], vec![("compare-data", "compressible-10%")]] {
         let method = method(&set);
         let mut toy = Virtual::new(Toy::new());
-        run(&method, &mut toy, &mut Seen::default()).unwrap();
+        run(&method, &mut toy, &mut Keeper::default()).unwrap();
         let writes = phases(toy.model()).into_iter().filter(|phase| phase.0 != 'd');
         let written: u64 = writes.map(|phase| phase.1).sum();
         assert_eq!(method.demand(Bytes(WHOLE)).written, Bytes(written));
@@ -279,7 +275,7 @@ fn a_part_of_the_drive_and_data_that_compress_are_caveats() {
     let set = [("span", "8MiB"), ("data", "compressible-50%")];
     let mut toy = Toy::new();
     toy.means = PurgeMeans::Format;
-    let found = run(&method(&set), &mut Virtual::new(toy), &mut Seen::default()).unwrap();
+    let found = run(&method(&set), &mut Virtual::new(toy), &mut Keeper::default()).unwrap();
     assert_eq!(found.caveats, [Caveat::PartOfDrive, Caveat::CompressibleData]);
     assert_eq!(found.steps[0].id, "purge-1-by-format");
 }
@@ -287,29 +283,28 @@ fn a_part_of_the_drive_and_data_that_compress_are_caveats() {
 #[test]
 fn a_wish_to_stop_is_heard_and_what_was_kept_stays() {
     let mut drive = emulated(small_tlc(Bytes::mib(32), Ppm(125_000)));
-    let stop_after = Some(("torture-1".to_owned(), Interrupt::default()));
-    let mut seen = Seen { stop_after, ..Seen::default() };
-    let error = run(&method(&[]), &mut drive, &mut seen).unwrap_err();
+    let mut keeper = Keeper::stopping_after(4);
+    let error = run(&method(&[]), &mut drive, &mut keeper).unwrap_err();
     assert!(matches!(error, MethodError::Run(RunError::Interrupted)), "{error}");
-    assert_eq!(seen.kept, ["purge-1-by-model", "fresh", "fill-1", "torture-1"]);
+    assert_eq!(keeper.kept(), ["purge-1-by-model", "fresh", "fill-1", "torture-1"]);
 }
 
 #[test]
 fn a_drive_that_fails_breaks_the_pass_that_it_was_in() {
     let config = small_tlc(Bytes::mib(32), Ppm(125_000));
     let mut drive = emulated(config.clone());
-    let found = run(&method(&[]), &mut drive, &mut Seen::default()).unwrap();
+    let found = run(&method(&[]), &mut drive, &mut Keeper::default()).unwrap();
     let taken = |step: &Step| step.metrics.get("elapsed_s").copied().unwrap_or(0.0);
     let before: f64 = found.steps.iter().take(4).map(taken).sum();
     // Purge, fresh pass and torture are each followed by a second of rest.
     let at = before + 3.0 + 0.5 * taken(&found.steps[4]);
     let fail_from = Some(Instant::from_start(Nanos::from_seconds(at)));
     let mut drive = faulty(config, FaultPlan { fail_from, ..FaultPlan::default() });
-    let mut seen = Seen::default();
-    let error = run(&method(&[]), &mut drive, &mut seen).unwrap_err();
+    let mut keeper = Keeper::default();
+    let error = run(&method(&[]), &mut drive, &mut keeper).unwrap_err();
     let MethodError::Broken { step, errno, .. } = error else { panic!("{error}") };
     assert_eq!((step.as_str(), errno), ("fragmented", Errno::EIO));
-    assert_eq!(seen.kept.len(), 4);
+    assert_eq!(keeper.steps.len(), 4);
 }
 
 #[test]

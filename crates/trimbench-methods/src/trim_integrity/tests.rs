@@ -6,9 +6,10 @@ mod plan;
 use trimbench_core::{Content, Errno, Instant, Lba, Nanos, TrimPromise};
 use trimbench_ssd::{ContentsConfig, Overreach, SsdConfig, TrimMode, TrimmedReads};
 
-use self::drive::{Kept, Spoilt, config, device, faulty, method, run, run_with};
+use self::drive::{Spoilt, config, device, faulty, method, run, run_with};
 use super::*;
 use crate::method::Found;
+use crate::testing::{self, Keeper};
 
 fn value(found: &Found, id: &str) -> f64 {
     let figure = found.figures.iter().find(|figure| figure.id == id);
@@ -321,11 +322,10 @@ fn discards_are_cut_to_what_the_device_takes() {
 
 #[test]
 fn a_request_to_stop_is_heard() {
-    let mut kept = Kept::default();
-    kept.stop_after = Some(3);
-    let ended = kept.run(&mut device(config()), &method(&[]), Vec::new());
+    let mut keeper = Keeper::stopping_after(3);
+    let ended = testing::run(&method(&[]), &mut device(config()), &mut keeper);
     assert!(matches!(ended, Err(MethodError::Run(crate::runner::RunError::Interrupted))));
-    assert_eq!(kept.steps.len(), 3);
+    assert_eq!(keeper.steps.len(), 3);
 }
 
 #[test]

@@ -1,20 +1,16 @@
 //! Sweeps of a drive of which every number is known.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use trimbench_core::fault::FaultPlan;
 use trimbench_core::rng::Rng;
-use trimbench_core::{
-    Bytes, Caveat, Errno, Instant, Interrupt, Medium, Nanos, PurgeMeans, Virtual,
-};
+use trimbench_core::{Bytes, Caveat, Errno, Instant, Medium, Nanos, PurgeMeans, Virtual};
 use trimbench_results::{LatencyHistogram, Limit, Step};
 use trimbench_ssd::TrimMode;
 
 use super::row::median_interval;
 use super::*;
-use crate::rig::tests::{Keeper, Lying, close, drive, figure, says};
 use crate::runner::RunError;
+use crate::testing::{Keeper, Lying, close, drive, figure, resume, run, says, settings};
 
 const SMALL: [(&str, &str); 7] = [
     ("commands", "40"),
@@ -27,30 +23,12 @@ const SMALL: [(&str, &str); 7] = [
 ];
 
 fn method(set: &[(&str, &str)]) -> TrimSweep {
-    let set: BTreeMap<String, String> = SMALL
-        .iter()
-        .chain(set)
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-        .collect();
-    TrimSweep::resolve(Preset::Quick, &set).unwrap()
-}
-
-fn run(
-    method: &TrimSweep,
-    device: &mut Virtual<Lying>,
-    keeper: &mut Keeper,
-    done: Vec<Step>,
-) -> Result<Found, MethodError> {
-    let interrupt =
-        keeper.stop_after.as_ref().map_or_else(Interrupt::default, |stop| stop.1.clone());
-    let rng = Rng::new(7);
-    let context = Context { rng: &rng, interrupt: &interrupt, monitor: keeper, done };
-    method.run_on_device(device, context)
+    TrimSweep::resolve(Preset::Quick, &settings(&[&SMALL, set].concat())).unwrap()
 }
 
 fn sweep(mode: TrimMode, set: &[(&str, &str)]) -> Found {
     let mut device = Virtual::new(Lying::new(drive(mode)));
-    run(&method(set), &mut device, &mut Keeper::default(), Vec::new()).unwrap()
+    run(&method(set), &mut device, &mut Keeper::default()).unwrap()
 }
 
 fn step<'a>(steps: &'a [Step], id: &str) -> &'a Step {
@@ -157,7 +135,7 @@ fn merged_commands_invalidate_their_rows_and_all_that_rests_on_them() {
     lying.merged = 2;
     let mut device = Virtual::new(lying);
     let method = method(&[("load-rate", "0")]);
-    let found = run(&method, &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    let found = run(&method, &mut device, &mut Keeper::default()).unwrap();
     let row = step(&found.steps, "mapped-4MiB-qd1");
     assert_eq!(row.caveats, [Caveat::CommandsMerged.id()]);
     close(row.metrics["commands_issued"], 20.0);
@@ -171,7 +149,7 @@ fn discards_that_arrive_shorter_invalidate_their_rows() {
     lying.short = Bytes(512);
     let mut device = Virtual::new(lying);
     let method = method(&[("load-rate", "0")]);
-    let found = run(&method, &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    let found = run(&method, &mut device, &mut Keeper::default()).unwrap();
     let invalid = Caveat::CommandsMerged.id();
     assert!(figure(&found.figures, "trim-p50").caveats.iter().any(|id| id == invalid));
 }
@@ -229,7 +207,7 @@ fn units_that_begin_elsewhere_are_met_there() {
     lying.alignment = Bytes(1_536);
     let mut device = Virtual::new(lying);
     let method = method(&[("load-rate", "0"), ("unaligned", "no"), ("sizes", "4KiB,1MiB")]);
-    run(&method, &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    run(&method, &mut device, &mut Keeper::default()).unwrap();
     let discards = &device.model().discards;
     assert!(!discards.is_empty() && discards.iter().all(|range| range.start().0 % 8 == 3));
 }
@@ -240,7 +218,7 @@ fn a_drive_purged_by_trim_has_no_never_written_rows() {
     lying.means = PurgeMeans::Trim;
     let mut device = Virtual::new(lying);
     let method = method(&[("load-rate", "0")]);
-    let found = run(&method, &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    let found = run(&method, &mut device, &mut Keeper::default()).unwrap();
     assert!(found.steps.iter().all(|step| step.kind != "never-written"));
     let purge = step(&found.steps, "purge");
     assert_eq!(purge.kind, "purge-by-trim");
@@ -254,7 +232,7 @@ fn what_was_never_written_is_used_up_and_then_purged_again() {
     // 40 x 16 MiB + 40 x 4 MiB are more than the drive holds.
     let set = [("load-rate", "0"), ("row-bytes-max", "640MiB"), ("sizes", "4MiB,16MiB,12MiB")];
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
-    let found = run(&method(&set), &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    let found = run(&method(&set), &mut device, &mut Keeper::default()).unwrap();
     assert_eq!(device.model().purges, 4, "5 rows of 160, 480 and 640 MiB, at depth 1 and 8");
     for size in ["4MiB", "12MiB", "16MiB"] {
         let id = format!("never-written-{size}-qd1");
@@ -269,7 +247,7 @@ fn the_load_meets_the_trims_and_its_worst_is_found() {
     config.trim.command = Nanos::from_millis(200);
     let mut device = Virtual::new(Lying::new(config));
     let set = [("sizes", "4MiB"), ("queue-depths", "1"), ("unaligned", "no")];
-    let found = run(&method(&set), &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    let found = run(&method(&set), &mut device, &mut Keeper::default()).unwrap();
     let row = step(&found.steps, "mapped-loaded-4MiB-qd1");
     // 20 TRIMs of 201 ms one after the other, 1000 accesses a second meanwhile.
     close(row.metrics["commands_issued"], 20.0);
@@ -305,7 +283,7 @@ fn a_row_stops_when_its_time_is_up() {
     config.trim.command = Nanos::from_millis(100);
     let mut device = Virtual::new(Lying::new(config));
     let set = [("row-time-max", "1s"), ("load-rate", "0"), ("sizes", "4KiB")];
-    let found = run(&method(&set), &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    let found = run(&method(&set), &mut device, &mut Keeper::default()).unwrap();
     let row = step(&found.steps, "mapped-4KiB-qd1");
     close(row.metrics["commands_issued"], 10.0);
     close(row.parameters["commands_planned"], 40.0);
@@ -319,7 +297,7 @@ fn a_queue_that_was_never_full_says_so() {
     let mut device = Virtual::new(Lying::new(config));
     // Eight begin at once; when the first ends, the time is up.
     let set = [("row-time-max", "100ms"), ("load-rate", "0"), ("sizes", "4KiB")];
-    let found = run(&method(&set), &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    let found = run(&method(&set), &mut device, &mut Keeper::default()).unwrap();
     let row = step(&found.steps, "mapped-4KiB-qd8");
     close(row.metrics["commands_issued"], 8.0);
     assert!((row.metrics["outstanding_mean"] - 4.5).abs() < 0.01);
@@ -333,7 +311,7 @@ fn other_load_on_a_real_device_is_noticed_and_our_own_is_not() {
         let mut lying = Lying::real(drive(TrimMode::Queued));
         lying.foreign = Bytes(foreign);
         let mut device = Virtual::new(lying);
-        let found = run(&method, &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+        let found = run(&method, &mut device, &mut Keeper::default()).unwrap();
         let id = Caveat::OtherLoad.id().to_owned();
         let quiet = found.steps.iter().filter(|step| !step.kind.ends_with("loaded"));
         let noticed = quiet.filter(|step| step.caveats.contains(&id)).count();
@@ -362,7 +340,7 @@ fn the_page_has_every_option_as_it_is() {
 fn the_whole_device_is_discarded_in_the_largest_pieces() {
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
     let set = [("whole", "yes"), ("load-rate", "0"), ("sizes", "4KiB")];
-    let found = run(&method(&set), &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    let found = run(&method(&set), &mut device, &mut Keeper::default()).unwrap();
     let mapped = step(&found.steps, "mapped-whole-32MiB-qd1");
     close(mapped.metrics["commands_issued"], 32.0);
     // Of each: 130 us and 8192 units.
@@ -376,21 +354,20 @@ fn the_whole_device_is_discarded_in_the_largest_pieces() {
 fn a_resumed_run_equals_one_without_a_break() {
     let method = method(&[("load-rate", "0"), ("sizes", "4KiB,256KiB,4MiB")]);
     let new = || Virtual::new(Lying::new(drive(TrimMode::Blocking)));
-    let whole = run(&method, &mut new(), &mut Keeper::default(), Vec::new()).unwrap();
-    let interrupt = Interrupt::default();
-    let mut keeper = Keeper { stop_after: Some((7, interrupt.clone())), ..Keeper::default() };
-    let error = run(&method, &mut new(), &mut keeper, Vec::new()).unwrap_err();
+    let whole = run(&method, &mut new(), &mut Keeper::default()).unwrap();
+    let mut keeper = Keeper::stopping_after(7);
+    let error = run(&method, &mut new(), &mut keeper).unwrap_err();
     assert!(matches!(error, MethodError::Run(RunError::Interrupted)), "{error}");
     assert_eq!(keeper.steps.len(), 7);
     let mut rest = Keeper::default();
     let mut after = new();
-    let resumed = run(&method, &mut after, &mut rest, keeper.steps).unwrap();
+    let resumed = resume(&method, &mut after, &mut rest, keeper.steps).unwrap();
     assert_eq!(after.model().purges, 1, "nobody knows what was on the drive meanwhile");
     assert_eq!(rest.steps.len(), whole.steps.len() - 7, "nothing is measured twice");
     assert_eq!(resumed.steps, whole.steps);
     assert_eq!(resumed.figures, whole.figures);
     let mut again = new();
-    run(&method, &mut again, &mut Keeper::default(), resumed.steps).unwrap();
+    resume(&method, &mut again, &mut Keeper::default(), resumed.steps).unwrap();
     assert_eq!(again.model().purges, 0, "a run that is done leaves the drive alone");
 }
 
@@ -406,7 +383,7 @@ fn a_drive_that_fails_ends_the_run_and_what_was_measured_stays() {
     let plan = FaultPlan { fail_from: Some(at), ..FaultPlan::default() };
     let mut device = Virtual::new(Lying::broken(drive(TrimMode::Queued), plan));
     let mut keeper = Keeper::default();
-    let error = run(&method(&[]), &mut device, &mut keeper, Vec::new()).unwrap_err();
+    let error = run(&method(&[]), &mut device, &mut keeper).unwrap_err();
     let MethodError::Broken { step, errno, .. } = error else { panic!("{error}") };
     assert_eq!(errno, Errno::EIO);
     assert!(keeper.steps.len() > 2 && keeper.steps.iter().all(|kept| kept.id != step), "{step}");
@@ -416,12 +393,12 @@ fn a_drive_that_fails_ends_the_run_and_what_was_measured_stays() {
 fn progress_counts_all_rows_and_what_is_left_falls() {
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
     let mut keeper = Keeper::default();
-    let found = run(&method(&[]), &mut device, &mut keeper, Vec::new()).unwrap();
+    let found = run(&method(&[]), &mut device, &mut keeper).unwrap();
     let rows = found.steps.len() - 1;
-    assert!(keeper.stages.iter().all(|&(done, total, _)| total == rows && done < rows));
+    assert!(keeper.stages.iter().all(|&(_, done, total, _)| total == rows && done < rows));
     let last = keeper.stages.last().unwrap();
-    assert_eq!(last.0, rows - 1);
-    assert!(last.2 < keeper.stages[1].2);
+    assert_eq!(last.1, rows - 1);
+    assert!(last.3 < keeper.stages[1].3);
 }
 
 #[test]
@@ -464,7 +441,7 @@ fn every_figure_found_is_among_the_announced_ids() {
 fn figures_are_a_function_of_the_record() {
     let method = method(&[]);
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
-    let found = run(&method, &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    let found = run(&method, &mut device, &mut Keeper::default()).unwrap();
     let mut shuffled = found.steps.clone();
     shuffled.reverse();
     assert_eq!(analyse(&method, &found.steps).0, found.figures);
@@ -475,7 +452,7 @@ fn figures_are_a_function_of_the_record() {
 fn what_the_plan_writes_is_what_the_device_is_written() {
     let method = method(&[("load-rate", "0"), ("fill", "50%")]);
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
-    run(&method, &mut device, &mut Keeper::default(), Vec::new()).unwrap();
+    run(&method, &mut device, &mut Keeper::default()).unwrap();
     let written = trimbench_core::Target::statistics(&device).write.bytes;
     let shape = Shape::of(trimbench_core::Target::capabilities(&device), Bytes(0)).unwrap();
     let plan = Plan::new(&method, shape, true, &Rng::new(7));

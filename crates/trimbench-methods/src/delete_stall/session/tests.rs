@@ -1,7 +1,5 @@
 //! Sessions on a device of which every number is known.
 
-use std::collections::BTreeMap;
-
 use trimbench_core::{
     BlockCommand, BlockSize, Capabilities, Clock, Completion, DrainRule, ForceDiscards, Interrupt,
     Medium, Model, Rejected, Status, Support, Tag, Virtual,
@@ -9,7 +7,8 @@ use trimbench_core::{
 
 use super::*;
 use crate::delete_stall::DeviceSubject;
-use crate::method::{KeepFailed, Monitor, Preset};
+use crate::method::Preset;
+use crate::testing::{Keeper, settings};
 
 /// Every command takes 100 us.
 struct Toy {
@@ -92,16 +91,6 @@ impl Model for Toy {
     }
 }
 
-struct Silent;
-
-impl Monitor for Silent {
-    fn stage(&mut self, _: &Stage<'_>) {}
-
-    fn keep(&mut self, _: &Step) -> Result<(), KeepFailed> {
-        Ok(())
-    }
-}
-
 fn method() -> DeleteStall {
     let set = [
         ("sizes", "1MiB,2MiB,3MiB"),
@@ -112,9 +101,7 @@ fn method() -> DeleteStall {
         ("repetitions", "1"),
         ("placebos", "2"),
     ];
-    let set: BTreeMap<String, String> =
-        set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    DeleteStall::resolve(Preset::Quick, &set).unwrap()
+    DeleteStall::resolve(Preset::Quick, &settings(&set)).unwrap()
 }
 
 fn session(toy: Toy, done: Vec<Step>) -> (Result<Found, MethodError>, Virtual<Toy>) {
@@ -122,7 +109,7 @@ fn session(toy: Toy, done: Vec<Step>) -> (Result<Found, MethodError>, Virtual<To
     let subject = DeviceSubject::new(&method, BlockSize::SECTOR, Bytes::mib(64));
     let mut target = Virtual::new(toy);
     let (rng, interrupt) = (&Rng::new(1), &Interrupt::default());
-    let context = Context { rng, interrupt, monitor: &mut Silent, done };
+    let context = Context { rng, interrupt, monitor: &mut Keeper::default(), done };
     let found = run(&method, (&mut target, subject), context);
     (found, target)
 }

@@ -1,21 +1,16 @@
 //! Emulated drives, and ones whose answers are spoilt.
 
-use std::collections::BTreeMap;
-
 use trimbench_core::fault::{FaultPlan, Faulty};
-use trimbench_core::rng::Rng;
 use trimbench_core::{
     BlockCommand, Blocks, Bytes, Capabilities, Completion, Content, Drive, DriveError, Instant,
-    Interrupt, Lba, LbaRange, PurgeMeans, Rejected, Statistics, Tag, Target, TrimPromise, Virtual,
-    Wear,
+    Lba, LbaRange, PurgeMeans, Rejected, Statistics, Tag, Target, TrimPromise, Virtual, Wear,
 };
 use trimbench_results::Step;
-use trimbench_ssd::{Profile, Ssd, SsdConfig};
+use trimbench_ssd::{Profile, SsdConfig};
 
-use crate::method::{Context, Found, KeepFailed, MethodError, Monitor, Preset, Procedure, Stage};
+use crate::method::{Found, MethodError, Preset};
+use crate::testing::{Emulated, Keeper, resume, settings};
 use crate::trim_integrity::TrimIntegrity;
-
-pub(super) type Device = Virtual<Faulty<Ssd>>;
 
 /// A small SATA drive that promises zeroes and reads them.
 pub(super) fn config() -> SsdConfig {
@@ -23,7 +18,7 @@ pub(super) fn config() -> SsdConfig {
     profile.with_capacity(Bytes::mib(256)).config
 }
 
-pub(super) fn device(config: SsdConfig) -> Device {
+pub(super) fn device(config: SsdConfig) -> Emulated {
     faulty(config, None, None)
 }
 
@@ -31,7 +26,7 @@ pub(super) fn faulty(
     config: SsdConfig,
     fail_from: Option<Instant>,
     vanish_from: Option<Instant>,
-) -> Device {
+) -> Emulated {
     let mut ssd = config.build().unwrap();
     let capacity = ssd.config().capacity;
     ssd.precondition_sequential(Bytes(0), capacity);
@@ -41,8 +36,7 @@ pub(super) fn faulty(
 
 /// The quick preset on 16 MiB.
 pub(super) fn method(set: &[(&str, &str)]) -> TrimIntegrity {
-    let mut all = BTreeMap::from([("region".to_owned(), "16MiB".to_owned())]);
-    all.extend(set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
+    let all = settings(&[&[("region", "16MiB")], set].concat());
     TrimIntegrity::resolve(Preset::Quick, &all).unwrap()
 }
 
@@ -62,54 +56,16 @@ pub(super) fn run_with<D>(
 where
     D: Target<Command = BlockCommand> + Drive,
 {
-    let mut kept = Kept::default();
-    let ended = kept.run(device, method, done);
-    (ended, kept.steps)
-}
-
-/// Keeps steps.
-#[derive(Default)]
-pub(super) struct Kept {
-    pub(super) steps: Vec<Step>,
-    /// Asks for the end after so many.
-    pub(super) stop_after: Option<usize>,
-    interrupt: Interrupt,
-}
-
-impl Kept {
-    pub(super) fn run<D>(
-        &mut self,
-        device: &mut D,
-        method: &TrimIntegrity,
-        done: Vec<Step>,
-    ) -> Result<Found, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
-        let interrupt = self.interrupt.clone();
-        let context = Context { rng: &Rng::new(1), interrupt: &interrupt, monitor: self, done };
-        method.run_on_device(device, context)
-    }
-}
-
-impl Monitor for Kept {
-    fn stage(&mut self, stage: &Stage<'_>) {
-        assert!(stage.done < stage.total);
-    }
-
-    fn keep(&mut self, step: &Step) -> Result<(), KeepFailed> {
-        self.steps.push(step.clone());
-        if self.stop_after == Some(self.steps.len()) {
-            self.interrupt.request();
-        }
-        Ok(())
-    }
+    let mut keeper = Keeper::default();
+    let ended = resume(method, device, &mut keeper, done);
+    assert!(keeper.stages.iter().all(|&(_, done, total, _)| done < total));
+    (ended, keeper.steps)
 }
 
 /// A drive whose reads go through a function of the number of the read of LBA 0, the address and
 /// what the drive holds.
 pub(super) struct Spoilt<F> {
-    device: Device,
+    device: Emulated,
     pub(super) capabilities: Capabilities,
     /// Flushes are acknowledged and not done.
     pub(super) ignores_flushes: bool,
@@ -123,7 +79,7 @@ impl<F> Spoilt<F>
 where
     F: FnMut(u64, Lba, Content) -> Content,
 {
-    pub(super) fn new(device: Device, spoil: F) -> Self {
+    pub(super) fn new(device: Emulated, spoil: F) -> Self {
         let capabilities = device.capabilities().clone();
         Self { capabilities, device, ignores_flushes: false, never_cut: false, spoil, reads: 0 }
     }

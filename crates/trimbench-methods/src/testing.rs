@@ -1,0 +1,108 @@
+//! What the tests of methods share: devices, a monitor that keeps steps, runs.
+
+mod drives;
+mod toy;
+
+use std::collections::BTreeMap;
+
+use trimbench_core::rng::Rng;
+use trimbench_core::{
+    BlockCommand, BlockSize, Bytes, Capabilities, Clock, DrainRule, Drive, Interrupt, Medium,
+    Nanos, Support, Target,
+};
+use trimbench_results::{Figure, Step};
+
+use crate::method::{Context, Found, KeepFailed, MethodError, Monitor, Procedure, Stage};
+
+pub(crate) use drives::{Emulated, Lying, drive, emulated, faulty, profile, small_tlc};
+pub(crate) use toy::Toy;
+
+/// Keeps what a session showed and measured; asks for the end after some steps.
+#[derive(Default)]
+pub(crate) struct Keeper {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) stages: Vec<(String, usize, usize, Nanos)>,
+    stop_after: Option<usize>,
+    interrupt: Interrupt,
+}
+
+impl Keeper {
+    /// Asks for the end after so many steps.
+    pub(crate) fn stopping_after(count: usize) -> Self {
+        Self { stop_after: Some(count), ..Self::default() }
+    }
+
+    /// Ids of the steps.
+    pub(crate) fn kept(&self) -> Vec<&str> {
+        self.steps.iter().map(|step| step.id.as_str()).collect()
+    }
+}
+
+impl Monitor for Keeper {
+    fn stage(&mut self, stage: &Stage<'_>) {
+        self.stages.push((stage.text.to_owned(), stage.done, stage.total, stage.left));
+    }
+
+    fn keep(&mut self, step: &Step) -> Result<(), KeepFailed> {
+        self.steps.push(step.clone());
+        if self.stop_after == Some(self.steps.len()) {
+            self.interrupt.request();
+        }
+        Ok(())
+    }
+}
+
+/// Runs a method on a device.
+pub(crate) fn run<P, D>(
+    method: &P,
+    device: &mut D,
+    keeper: &mut Keeper,
+) -> Result<Found, MethodError>
+where
+    P: Procedure,
+    D: Target<Command = BlockCommand> + Drive,
+{
+    resume(method, device, keeper, Vec::new())
+}
+
+/// The same after steps that are done.
+pub(crate) fn resume<P, D>(
+    method: &P,
+    device: &mut D,
+    keeper: &mut Keeper,
+    done: Vec<Step>,
+) -> Result<Found, MethodError>
+where
+    P: Procedure,
+    D: Target<Command = BlockCommand> + Drive,
+{
+    let interrupt = keeper.interrupt.clone();
+    let context = Context { rng: &Rng::new(7), interrupt: &interrupt, monitor: keeper, done };
+    method.run_on_device(device, context)
+}
+
+pub(crate) fn settings(set: &[(&str, &str)]) -> BTreeMap<String, String> {
+    set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+pub(crate) fn figure<'a>(figures: &'a [Figure], id: &str) -> &'a Figure {
+    figures.iter().find(|figure| figure.id == id).unwrap_or_else(|| panic!("{id} is found"))
+}
+
+pub(crate) fn close(value: f64, expected: f64) {
+    let off = (value - expected).abs();
+    assert!(off <= 1e-6 * expected.abs() + 1e-12, "{value} instead of {expected}");
+}
+
+/// What a device says that takes discards of up to `discard_max`.
+pub(crate) fn says(capacity: Bytes, granularity: Bytes, discard_max: Bytes) -> Capabilities {
+    Capabilities {
+        clock: Clock::Virtual,
+        medium: Medium::Device { capacity, logical_block: BlockSize::SECTOR },
+        discard: Support::Native,
+        discard_max,
+        discard_granularity: granularity,
+        queue_depth: 32,
+        drain: DrainRule::IMMEDIATE,
+    }
+}
