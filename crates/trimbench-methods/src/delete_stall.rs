@@ -18,36 +18,23 @@ pub use options::{DeleteStall, Mode};
 pub use session::{Plan, Trial, run};
 pub use subject::{DeviceSubject, DirectorySubject, Groups, Subject};
 
-use std::collections::BTreeMap;
-
 use trimbench_core::{
     BlockCommand, Bytes, Capabilities, Drive, FileCommand, Medium, Support, Target,
 };
 
-use crate::method::{Context, Demand, Found, MethodError, MethodInfo, Preset, Procedure};
-use crate::options::OptionError;
+use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
+use crate::options::Parameters;
 
 /// Stable id.
 pub const ID: &str = "delete-stall";
 
-/// What a target is assumed to write at in estimates, bytes a second.
-const ASSUMED_WRITE_RATE: u64 = 500_000_000;
-
 impl Procedure for DeleteStall {
     const INFO: MethodInfo = MethodInfo {
-        id: ID,
+        id: Self::ID,
         version: 1,
         summary: "how long you notice a deletion: seconds of stutter per GB deleted",
-        options: options::OPTIONS,
+        options: Self::OPTIONS,
     };
-
-    fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
-        Self::resolve(preset, set)
-    }
-
-    fn to_map(&self) -> BTreeMap<String, String> {
-        self.to_map()
-    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         announced_figures()
@@ -58,10 +45,7 @@ impl Procedure for DeleteStall {
     }
 
     fn demand(&self, _: Bytes) -> Demand {
-        Demand {
-            written: self.written() + self.load_written(),
-            time: self.estimate(ASSUMED_WRITE_RATE),
-        }
+        Demand { written: self.written() + self.load_written(), time: self.estimate(ASSUMED_RATE) }
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {

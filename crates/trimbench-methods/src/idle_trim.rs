@@ -14,40 +14,29 @@ pub use analysis::{analyse, announced_figures};
 pub use options::IdleTrim;
 pub use session::{Plan, Round, Way};
 
-use std::collections::BTreeMap;
-
 use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Support, Target};
 
 use crate::method::{
-    Context, Demand, Found, MethodError, MethodInfo, NEEDS_A_DEVICE, Preset, Procedure,
+    ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, NEEDS_A_DEVICE, Procedure,
 };
-use crate::options::OptionError;
+use crate::options::Parameters;
 use crate::rig::Shape;
 
 /// Stable id.
 pub const ID: &str = "idle-trim";
 
-/// What a target is assumed to write and to discard at in estimates, bytes a second.
-const ASSUMED_WRITE_RATE: f64 = 500e6;
+/// What a target is assumed to discard in estimates, bytes a second.
 const ASSUMED_TRIM_RATE: f64 = 20e9;
 /// Less than this is no drive.
 const CAPACITY_MIN: Bytes = Bytes::mib(1);
 
 impl Procedure for IdleTrim {
     const INFO: MethodInfo = MethodInfo {
-        id: ID,
+        id: Self::ID,
         version: 1,
         summary: "TRIM of the whole device, empty and full: seconds per GB",
-        options: options::OPTIONS,
+        options: Self::OPTIONS,
     };
-
-    fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
-        Self::resolve(preset, set)
-    }
-
-    fn to_map(&self) -> BTreeMap<String, String> {
-        self.to_map()
-    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         announced_figures()
@@ -58,12 +47,12 @@ impl Procedure for IdleTrim {
     }
 
     fn demand(&self, capacity: Bytes) -> Demand {
-        let span = self.span.map_or(capacity, |span| span.min(capacity));
+        let span = self.span.of(capacity);
         let rounds = self.rounds();
         let written = Bytes(span.0.saturating_mul(rounds));
         // Emptied, timed, filled and timed again.
         let trims = 3.0 * span.0 as f64 / ASSUMED_TRIM_RATE;
-        let round = trims + span.0 as f64 / ASSUMED_WRITE_RATE;
+        let round = trims + span.0 as f64 / ASSUMED_RATE as f64;
         let time = Nanos::from_seconds(round).times(rounds) + self.rest.times(2 * rounds);
         Demand { written, time }
     }

@@ -29,6 +29,6 @@ pub use area::{Area, DeviceArea, FileArea};
 pub use method::{
     Context, Demand, Found, Method, MethodError, MethodInfo, Monitor, Preset, Procedure, Stage,
 };
-pub use options::{OptionError, OptionInfo};
+pub use options::{OptionError, OptionInfo, Parameters};
 pub use rig::Shape;
 pub use runner::{Observer, RunError, Runner, Sample};

@@ -11,7 +11,7 @@ use trimbench_results::{Figure, Step};
 
 use crate::delete_stall::DeleteStall;
 use crate::idle_trim::IdleTrim;
-use crate::options::{OptionError, OptionInfo};
+use crate::options::{OptionError, OptionInfo, Parameters};
 use crate::recovery::Recovery;
 use crate::runner::RunError;
 use crate::steady_state::SteadyState;
@@ -72,19 +72,13 @@ pub const METHODS: &[MethodInfo] = &[
 ];
 
 /// A method with its parameters, as resolved from a preset and what the user set.
-pub trait Procedure: Sized {
+pub trait Procedure: Parameters {
     /// The method as the command line lists it.
     const INFO: MethodInfo;
 
     /// Whether an interrupted session on a real target goes on with its next step. Not where the
     /// steps depend on the state that the ones before left: it then begins anew.
     const RESUMES: bool = true;
-
-    /// The parameters of a preset, with the user's settings on top.
-    fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError>;
-
-    /// All parameters as texts, for the record.
-    fn to_map(&self) -> BTreeMap<String, String>;
 
     /// Ids and units of all figures that a run may find: what limits can be set on.
     fn announced_figures(&self) -> Vec<(String, &'static str)>;
@@ -123,6 +117,9 @@ pub trait Procedure: Sized {
 /// What a method that works on whole devices says of a directory.
 pub const NEEDS_A_DEVICE: &str = "it writes to a whole device: name an emulated drive \
     (`sim:NAME`), a block device or an image file";
+
+/// What targets are assumed to read and write in estimates, bytes a second.
+pub(crate) const ASSUMED_RATE: u64 = 500_000_000;
 
 /// What a run of a method takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,7 +214,7 @@ impl Method {
         each!(self, procedure => of(procedure))
     }
 
-    /// See [`Procedure::to_map`].
+    /// See [`Parameters::to_map`].
     pub fn to_map(&self) -> BTreeMap<String, String> {
         each!(self, procedure => procedure.to_map())
     }

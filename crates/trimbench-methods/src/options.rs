@@ -6,6 +6,8 @@ use std::str::FromStr;
 use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::{Bytes, Nanos, Ppm};
 
+use crate::method::Preset;
+
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +20,31 @@ pub struct OptionInfo {
     pub meaning: &'static str,
     /// Its values in the presets quick, standard and published.
     pub presets: [&'static str; 3],
+}
+
+/// The parameters of a method: a value for each row of its table.
+pub trait Parameters: Sized {
+    /// Stable id of the method.
+    const ID: &'static str;
+
+    /// Its table.
+    const OPTIONS: &'static [OptionInfo];
+
+    /// The parameters that these values are.
+    fn read(values: Values) -> Result<Self, OptionError>;
+
+    /// The values that they were read from.
+    fn values(&self) -> &Values;
+
+    /// The parameters of a preset, with the user's settings on top.
+    fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
+        Self::read(Values::resolve(Self::ID, Self::OPTIONS, preset as usize, set)?)
+    }
+
+    /// All parameters as texts, for the record.
+    fn to_map(&self) -> BTreeMap<String, String> {
+        self.values().to_map()
+    }
 }
 
 /// A row of a method's table: the key, its values in the presets, and what it sets.

@@ -14,7 +14,7 @@ use trimbench_core::{
 use trimbench_results::{LatencyHistogram, Step};
 
 use crate::area::{Area, DeviceArea};
-use crate::method::{Context, MethodError, Monitor, Stage, is_virtual};
+use crate::method::{ASSUMED_RATE, Context, MethodError, Monitor, Stage, is_virtual};
 use crate::rig::{Rig, cut_at_units, unobserved};
 use crate::runner::{Observer, Sample, Single, Streams};
 use crate::workload::{InOrder, SequentialWrite};
@@ -28,8 +28,6 @@ const SHOW_EVERY: Nanos = Nanos::from_secs(1);
 const TRIM_PIECE_MAX: Bytes = Bytes::gib(1);
 /// Bytes of others on a real device, over ours, that count as other load.
 const FOREIGN_SHARE: u64 = 10;
-/// What devices are assumed to write in estimates, bytes a second.
-pub(crate) const ASSUMED_RATE: u64 = 500_000_000;
 
 /// What all phases to come will take, for the estimate of what is left.
 #[derive(Clone, Copy, Debug)]

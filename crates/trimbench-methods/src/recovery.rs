@@ -13,12 +13,10 @@ mod tests;
 pub use analysis::{analyse, announced_figures};
 pub use options::{Recovery, Torture};
 
-use std::collections::BTreeMap;
+use trimbench_core::{BlockCommand, BlockSize, Bytes, Capabilities, Drive, Nanos, Support, Target};
 
-use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Support, Target};
-
-use crate::method::{Context, Demand, Found, MethodError, MethodInfo, Preset, Procedure};
-use crate::options::OptionError;
+use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
+use crate::options::Parameters;
 use crate::settings;
 
 /// Stable id.
@@ -29,21 +27,13 @@ const SPACE: Bytes = Bytes::mib(16);
 
 impl Procedure for Recovery {
     const INFO: MethodInfo = MethodInfo {
-        id: ID,
+        id: Self::ID,
         version: 1,
         summary: "sequential writes when fresh, fragmented, healed by a second pass, and trimmed",
-        options: options::OPTIONS,
+        options: Self::OPTIONS,
     };
 
     const RESUMES: bool = false;
-
-    fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
-        Self::resolve(preset, set)
-    }
-
-    fn to_map(&self) -> BTreeMap<String, String> {
-        self.to_map()
-    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         announced_figures(self)
@@ -53,8 +43,14 @@ impl Procedure for Recovery {
         SPACE
     }
 
+    /// What a run on a device of this capacity takes at the most; a torture that lasts by time is
+    /// assumed to write 500 MB a second.
     fn demand(&self, capacity: Bytes) -> Demand {
-        self.demand(capacity)
+        let span = self.span.on(capacity, BlockSize::SECTOR);
+        let written = self.written(span);
+        let rests = self.rest.times(self.writes().0 + 3);
+        let time = Nanos::from_seconds(written as f64 / ASSUMED_RATE as f64) + rests;
+        Demand { written: Bytes(written), time }
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {

@@ -31,14 +31,17 @@ impl Span {
         values.quantity("span", Bytes::mib(1), Bytes::gib(1 << 20)).map(Self::First)
     }
 
-    /// Bytes of it on a device: whole units of 4 KiB, or of its logical blocks where they are
-    /// larger.
-    pub fn on(self, capacity: Bytes, logical_block: BlockSize) -> Bytes {
-        let bytes = match self {
+    /// Bytes of it on a device of this capacity.
+    pub(crate) fn of(self, capacity: Bytes) -> Bytes {
+        match self {
             Self::All => capacity,
             Self::First(bytes) => bytes.min(capacity),
-        };
-        whole(bytes, logical_block)
+        }
+    }
+
+    /// The same in whole units: of 4 KiB, or of the device's logical blocks where they are larger.
+    pub fn on(self, capacity: Bytes, logical_block: BlockSize) -> Bytes {
+        whole(self.of(capacity), logical_block)
     }
 
     /// The caveat of leaving a part of the device out.

@@ -15,12 +15,10 @@ mod tests;
 pub use analysis::{analyse, announced_figures};
 pub use options::SteadyState;
 
-use std::collections::BTreeMap;
+use trimbench_core::{BlockCommand, BlockSize, Bytes, Capabilities, Drive, Nanos, Support, Target};
 
-use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Support, Target};
-
-use crate::method::{Context, Demand, Found, MethodError, MethodInfo, Preset, Procedure};
-use crate::options::OptionError;
+use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
+use crate::options::Parameters;
 use crate::settings;
 
 /// Stable id.
@@ -31,21 +29,13 @@ const SPACE: Bytes = Bytes::mib(16);
 
 impl Procedure for SteadyState {
     const INFO: MethodInfo = MethodInfo {
-        id: ID,
+        id: Self::ID,
         version: 1,
         summary: "sustained random writes, and what trimmed space adds to them",
-        options: options::OPTIONS,
+        options: Self::OPTIONS,
     };
 
     const RESUMES: bool = false;
-
-    fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
-        Self::resolve(preset, set)
-    }
-
-    fn to_map(&self) -> BTreeMap<String, String> {
-        self.to_map()
-    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         announced_figures(self)
@@ -55,8 +45,19 @@ impl Procedure for SteadyState {
         SPACE
     }
 
+    /// What a run on a device of this capacity takes at the most; a round that lasts by its time is
+    /// assumed to access 500 MB a second.
     fn demand(&self, capacity: Bytes) -> Demand {
-        self.demand(capacity)
+        let span = self.span.on(capacity, BlockSize::SECTOR);
+        let first = self.precondition.of(span.0);
+        let rounds = self.round_assumed(span).saturating_mul(self.rounds_total());
+        let written = rounds - self.read_share.of(rounds);
+        let rest = self.rest.times(self.trimmed_shares.len() as u64);
+        let seconds = first.saturating_add(rounds) as f64 / ASSUMED_RATE as f64;
+        Demand {
+            written: Bytes(first.saturating_add(written)),
+            time: Nanos::from_seconds(seconds) + rest,
+        }
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {

@@ -18,18 +18,13 @@ mod tests;
 pub use analysis::analyse;
 pub use options::{Cases, TrimIntegrity};
 
-use std::collections::BTreeMap;
-
 use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Target};
 
-use crate::method::{Context, Demand, Found, MethodError, MethodInfo, Preset, Procedure};
-use crate::options::OptionError;
+use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
+use crate::options::Parameters;
 
 /// Stable id.
 pub const ID: &str = "trim-integrity";
-
-/// What a target is assumed to read and write at in estimates, bytes a second.
-const ASSUMED_RATE: u64 = 500_000_000;
 
 impl TrimIntegrity {
     /// Region and guards, before they are rounded.
@@ -52,19 +47,11 @@ impl TrimIntegrity {
 
 impl Procedure for TrimIntegrity {
     const INFO: MethodInfo = MethodInfo {
-        id: ID,
+        id: Self::ID,
         version: 1,
         summary: "does TRIM do what it says, and nothing else: neighbours intact, promises kept",
-        options: options::OPTIONS,
+        options: Self::OPTIONS,
     };
-
-    fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
-        Self::resolve(preset, set)
-    }
-
-    fn to_map(&self) -> BTreeMap<String, String> {
-        self.to_map()
-    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         analysis::FIGURES.iter().map(|&(id, unit)| (id.to_owned(), unit)).collect()

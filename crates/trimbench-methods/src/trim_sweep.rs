@@ -17,14 +17,12 @@ pub use analysis::{analyse, announced_figures};
 pub use options::TrimSweep;
 pub use plan::{Kind, Plan, Row};
 
-use std::collections::BTreeMap;
-
 use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Support, Target};
 
 use crate::method::{
-    Context, Demand, Found, MethodError, MethodInfo, NEEDS_A_DEVICE, Preset, Procedure,
+    ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, NEEDS_A_DEVICE, Procedure,
 };
-use crate::options::OptionError;
+use crate::options::Parameters;
 use crate::rig::Shape;
 
 /// Stable id.
@@ -34,25 +32,16 @@ pub const ID: &str = "trim-sweep";
 /// write within 500 ms and 98.5 % of them within 100 ms.
 pub const HLK: &[&str] = &["trim-max=500ms", "loaded-max=500ms", "loaded-p98.5=100ms"];
 
-/// What a target is assumed to write at, bytes a second, and to take for a TRIM, in estimates.
-const ASSUMED_WRITE_RATE: f64 = 500e6;
+/// What a target is assumed to take for a TRIM in estimates.
 const ASSUMED_TRIM: Nanos = Nanos::from_millis(1);
 
 impl Procedure for TrimSweep {
     const INFO: MethodInfo = MethodInfo {
-        id: ID,
+        id: Self::ID,
         version: 1,
         summary: "the cost of one TRIM: latency against size, queue depth and content",
-        options: options::OPTIONS,
+        options: Self::OPTIONS,
     };
-
-    fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
-        Self::resolve(preset, set)
-    }
-
-    fn to_map(&self) -> BTreeMap<String, String> {
-        self.to_map()
-    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         announced_figures()
@@ -74,7 +63,7 @@ impl Procedure for TrimSweep {
             return Demand { written: Bytes(0), time: Nanos::ZERO };
         }
         let plan = Plan::new(self, shape, true, &trimbench_core::rng::Rng::new(0));
-        let writing = plan.written(self).0 as f64 / ASSUMED_WRITE_RATE;
+        let writing = plan.written(self).0 as f64 / ASSUMED_RATE as f64;
         let rows = plan.rows.iter().map(|row| {
             let trims = ASSUMED_TRIM.times(row.count).min(self.row_time_max);
             let measured = if row.kind.is_loaded() { self.load_time.max(trims) } else { trims };

@@ -1,12 +1,9 @@
 //! The method's parameters.
 
-use std::collections::BTreeMap;
-
 use trimbench_core::{Bytes, Nanos, Ppm};
 
 use super::ID;
-use crate::method::Preset;
-use crate::options::{OptionError, OptionInfo, Values, option};
+use crate::options::{OptionError, OptionInfo, Parameters, Values, option};
 use crate::workload::Arrivals;
 
 /// Sizes are rounded down to this, so that they are whole pieces of any filesystem and drive.
@@ -16,7 +13,7 @@ const SIZE_UNIT: u64 = 4096;
 const REPETITIONS_MAX: u32 = 40;
 
 /// All options with their values in the presets quick, standard, published.
-pub(super) const OPTIONS: &[OptionInfo] = &[
+const OPTIONS: &[OptionInfo] = &[
     option(
         "sizes",
         ["128MiB,256MiB,512MiB,768MiB,1GiB", "512MiB,1GiB,2GiB,4GiB,8GiB", "1GB,2GB,4GB,8GB,16GB"],
@@ -115,10 +112,11 @@ fn whole(size: Bytes) -> Bytes {
     Bytes(size.0 / SIZE_UNIT * SIZE_UNIT)
 }
 
-impl DeleteStall {
-    /// The parameters of a preset, with the user's settings on top.
-    pub fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
-        let values = Values::resolve(ID, OPTIONS, preset as usize, set)?;
+impl Parameters for DeleteStall {
+    const ID: &'static str = ID;
+    const OPTIONS: &'static [OptionInfo] = OPTIONS;
+
+    fn read(values: Values) -> Result<Self, OptionError> {
         let mut sizes = values.sizes("sizes", Bytes::mib(1), Bytes::gib(1 << 10))?;
         for size in &mut sizes {
             *size = whole(*size);
@@ -169,11 +167,12 @@ impl DeleteStall {
         })
     }
 
-    /// All parameters as texts, for the record.
-    pub fn to_map(&self) -> BTreeMap<String, String> {
-        self.values.to_map()
+    fn values(&self) -> &Values {
+        &self.values
     }
+}
 
+impl DeleteStall {
     /// Bytes that the target must hold: the load's area and the largest file.
     pub fn needed(&self) -> Bytes {
         let largest = if self.placebo_only { None } else { self.sizes.last() };

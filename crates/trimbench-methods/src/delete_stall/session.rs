@@ -9,7 +9,7 @@ use super::options::{DeleteStall, Mode};
 use super::subject::{Groups, Subject};
 use super::window::Window;
 use crate::area::Area;
-use crate::method::{Context, Found, MethodError, Procedure, Stage, is_virtual};
+use crate::method::{ASSUMED_RATE, Context, Found, MethodError, Procedure, Stage, is_virtual};
 use crate::runner::{HUNG_AFTER, RunError, Runner, Several, Single};
 use crate::workload::{
     FILL_DEPTH, FILL_PIECE, OpenLoop, RandomAccess, Script, SequentialWrite, SerialProbe,
@@ -131,7 +131,7 @@ where
         total: plan.trials.len(),
         text: "preparing",
         now: begin,
-        left: method.estimate(500_000_000),
+        left: method.estimate(ASSUMED_RATE),
     });
     session.set_up()?;
     let mut steps = done;
@@ -145,7 +145,7 @@ where
         let measured = (steps.len() - already) as u64;
         let remaining = (plan.trials.len() - steps.len()) as u64;
         let left = match measured {
-            0 => method.estimate(500_000_000),
+            0 => method.estimate(ASSUMED_RATE),
             _ => Nanos((now - measured_from).0 / measured * remaining),
         };
         let stage =

@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use trimbench_core::rng::Rng;
 use trimbench_core::{
     BlockCommand, Blocks, Bytes, Caveat, Errno, FileCommand, ForceDiscards, Instant, Lba, LbaRange,
@@ -11,11 +9,10 @@ use super::window::{LOAD, PROBE, SCRIPT, Window};
 use super::*;
 use crate::method::Preset;
 use crate::runner::{Observer, Sample};
+use crate::testing::settings;
 
 fn method(set: &[(&str, &str)]) -> DeleteStall {
-    let set: BTreeMap<String, String> =
-        set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    DeleteStall::resolve(Preset::Quick, &set).unwrap()
+    DeleteStall::resolve(Preset::Quick, &settings(set)).unwrap()
 }
 
 fn at(millis: u64) -> Instant {

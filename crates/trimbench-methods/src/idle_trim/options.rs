@@ -1,15 +1,13 @@
 //! The method's parameters.
 
-use std::collections::BTreeMap;
-
 use trimbench_core::{Bytes, Nanos};
 
 use super::ID;
-use crate::method::Preset;
-use crate::options::{OptionError, OptionInfo, Values, option};
+use crate::options::{OptionError, OptionInfo, Parameters, Values, option};
+use crate::settings::Span;
 
 /// All options with their values in the presets quick, standard, published.
-pub(super) const OPTIONS: &[OptionInfo] = &[
+const OPTIONS: &[OptionInfo] = &[
     option(
         "span",
         ["16GiB", "all", "all"],
@@ -30,8 +28,8 @@ pub(super) const OPTIONS: &[OptionInfo] = &[
 /// The method with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleTrim {
-    /// What is filled and discarded; `None`: the device.
-    pub span: Option<Bytes>,
+    /// What is filled and discarded.
+    pub span: Span,
     /// How often in one go.
     pub repetitions: u32,
     /// Size of the chunks, a multiple of 4 KiB; `None`: no chunks.
@@ -45,24 +43,19 @@ pub struct IdleTrim {
     values: Values,
 }
 
-impl IdleTrim {
-    /// The parameters of a preset, with the user's settings on top.
-    pub fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
-        let values = Values::resolve(ID, OPTIONS, preset as usize, set)?;
-        let tib = |count: u64| Bytes::gib(count << 10);
+impl Parameters for IdleTrim {
+    const ID: &'static str = ID;
+    const OPTIONS: &'static [OptionInfo] = OPTIONS;
+
+    fn read(values: Values) -> Result<Self, OptionError> {
         let whole = |size: Bytes| Bytes(size.0 / 4_096 * 4_096);
-        let span = if values.is_word("span", "all") {
-            None
-        } else {
-            Some(whole(values.quantity("span", Bytes::mib(1), tib(1_024))?))
-        };
         let chunk = if values.is_word("chunk", "none") {
             None
         } else {
-            Some(whole(values.quantity("chunk", Bytes(4_096), tib(4))?))
+            Some(whole(values.quantity("chunk", Bytes(4_096), Bytes::gib(4 << 10))?))
         };
         Ok(Self {
-            span,
+            span: Span::read(&values)?,
             repetitions: values.quantity("repetitions", 1, 100)?,
             chunk,
             chunk_repetitions: values.quantity("chunk-repetitions", 1, 100)?,
@@ -72,11 +65,12 @@ impl IdleTrim {
         })
     }
 
-    /// All parameters as texts, for the record.
-    pub fn to_map(&self) -> BTreeMap<String, String> {
-        self.values.to_map()
+    fn values(&self) -> &Values {
+        &self.values
     }
+}
 
+impl IdleTrim {
     /// How often the span is filled.
     pub fn rounds(&self) -> u64 {
         let chunks = self.chunk.map_or(0, |_| self.chunk_repetitions);

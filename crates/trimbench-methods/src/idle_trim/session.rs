@@ -63,7 +63,7 @@ impl Plan {
     /// The rounds of `method` on a device of this shape.
     pub fn new(method: &IdleTrim, shape: Shape, rng: &Rng) -> Self {
         let whole = |bytes: Bytes| Bytes(bytes.0 / shape.granularity.0 * shape.granularity.0);
-        let span = method.span.map_or(shape.capacity, |span| whole(span.min(shape.capacity)));
+        let span = whole(method.span.of(shape.capacity));
         let mut rounds = Vec::new();
         let mut add = |way: Way, piece: Bytes, repetitions: u32| {
             for repetition in 1..=repetitions {

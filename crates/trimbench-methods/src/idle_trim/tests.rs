@@ -7,7 +7,9 @@ use trimbench_results::Step;
 use trimbench_ssd::TrimMode;
 
 use super::*;
+use crate::method::Preset;
 use crate::runner::RunError;
+use crate::settings::Span;
 use crate::testing::{Keeper, Lying, close, drive, figure, resume, run, says, settings};
 
 fn method(set: &[(&str, &str)]) -> IdleTrim {
@@ -236,7 +238,7 @@ fn a_directory_and_a_device_without_discards_do_not_fit() {
 #[test]
 fn words_stand_for_all_and_none() {
     let plain = method(&[("span", "all"), ("chunk", "none")]);
-    assert_eq!((plain.span, plain.chunk, plain.rounds()), (None, None, 2));
-    let set = BTreeMap::from([("span".to_owned(), "everything".to_owned())]);
+    assert_eq!((plain.span, plain.chunk, plain.rounds()), (Span::All, None, 2));
+    let set = settings(&[("span", "everything")]);
     assert!(IdleTrim::resolve(Preset::Quick, &set).is_err());
 }

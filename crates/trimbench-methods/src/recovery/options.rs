@@ -1,13 +1,10 @@
 //! The method's parameters.
 
-use std::collections::BTreeMap;
-
-use trimbench_core::{BlockSize, Bytes, Data, Nanos, Ppm};
+use trimbench_core::{Bytes, Data, Nanos, Ppm};
 
 use super::ID;
-use crate::method::{Demand, Preset};
-use crate::options::{OptionError, OptionInfo, Values, option};
-use crate::phase::ASSUMED_RATE;
+use crate::method::ASSUMED_RATE;
+use crate::options::{OptionError, OptionInfo, Parameters, Values, option};
 use crate::rounds::{Load, RoundLength};
 use crate::settings::{self, Span};
 
@@ -17,7 +14,7 @@ const ROUND_SHARE: Ppm = Ppm(100_000);
 const ROUNDS_MAX: u32 = 25;
 
 /// All options with their values in the presets quick, standard, published.
-pub(super) const OPTIONS: &[OptionInfo] = &[
+const OPTIONS: &[OptionInfo] = &[
     option("span", ["16GiB", "all", "all"], "the first bytes of the device, or `all`"),
     option(
         "torture",
@@ -84,10 +81,11 @@ pub struct Recovery {
     values: Values,
 }
 
-impl Recovery {
-    /// The parameters of a preset, with the user's settings on top.
-    pub fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
-        let values = Values::resolve(ID, OPTIONS, preset as usize, set)?;
+impl Parameters for Recovery {
+    const ID: &'static str = ID;
+    const OPTIONS: &'static [OptionInfo] = OPTIONS;
+
+    fn read(values: Values) -> Result<Self, OptionError> {
         let compare_data = match values.text("compare-data") {
             "none" => None,
             _ => Some(settings::data(&values, "compare-data")?),
@@ -106,11 +104,12 @@ impl Recovery {
         })
     }
 
-    /// All parameters as texts, for the record.
-    pub fn to_map(&self) -> BTreeMap<String, String> {
-        self.values.to_map()
+    fn values(&self) -> &Values {
+        &self.values
     }
+}
 
+impl Recovery {
     /// The torture's load on the first `span` bytes.
     pub(super) fn load(&self, span: Bytes) -> Load {
         let Self { access, queue_depth, data, .. } = *self;
@@ -137,7 +136,7 @@ impl Recovery {
     }
 
     /// Times that the span is written in order, and that it is tortured.
-    fn writes(&self) -> (u64, u64) {
+    pub(super) fn writes(&self) -> (u64, u64) {
         if self.compare_data.is_some() { (9, 3) } else { (6, 2) }
     }
 
@@ -146,16 +145,6 @@ impl Recovery {
         let (sequential, random) = self.writes();
         let random = self.torture_assumed(span).saturating_mul(random);
         span.0.saturating_mul(sequential).saturating_add(random)
-    }
-
-    /// What a run on a device of this capacity takes at the most; a torture that lasts by time is
-    /// assumed to write 500 MB a second.
-    pub(super) fn demand(&self, capacity: Bytes) -> Demand {
-        let span = self.span.on(capacity, BlockSize::SECTOR);
-        let written = self.written(span);
-        let rests = self.rest.times(self.writes().0 + 3);
-        let time = Nanos::from_seconds(written as f64 / ASSUMED_RATE as f64) + rests;
-        Demand { written: Bytes(written), time }
     }
 }
 

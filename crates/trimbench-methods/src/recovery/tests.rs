@@ -3,7 +3,7 @@ use trimbench_core::{Caveat, Data, Errno, Instant, Nanos, Ppm, PurgeMeans, Virtu
 use trimbench_results::{Figure, Step};
 
 use super::*;
-use crate::method::Method;
+use crate::method::{Method, Preset};
 use crate::runner::RunError;
 use crate::testing::{Keeper, Toy, emulated, faulty, figure, profile, run, settings, small_tlc};
 

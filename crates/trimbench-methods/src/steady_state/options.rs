@@ -1,13 +1,10 @@
 //! The method's parameters.
 
-use std::collections::BTreeMap;
-
-use trimbench_core::{BlockSize, Bytes, Data, Nanos, Ppm};
+use trimbench_core::{Bytes, Data, Nanos, Ppm};
 
 use super::ID;
-use crate::method::{Demand, Preset};
-use crate::options::{OptionError, OptionInfo, Values, option};
-use crate::phase::ASSUMED_RATE;
+use crate::method::ASSUMED_RATE;
+use crate::options::{OptionError, OptionInfo, Parameters, Values, option};
 use crate::rounds::{Load, RoundLength};
 use crate::settings::{self, Span};
 
@@ -15,7 +12,7 @@ use crate::settings::{self, Span};
 pub(super) const SEQUENTIAL: (Bytes, u32) = (Bytes(128 << 10), 32);
 
 /// All options with their values in the presets quick, standard, published.
-pub(super) const OPTIONS: &[OptionInfo] = &[
+const OPTIONS: &[OptionInfo] = &[
     option("span", ["16GiB", "all", "all"], "the first bytes of the device, or `all`"),
     option(
         "precondition",
@@ -84,10 +81,11 @@ pub struct SteadyState {
     values: Values,
 }
 
-impl SteadyState {
-    /// The parameters of a preset, with the user's settings on top.
-    pub fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
-        let values = Values::resolve(ID, OPTIONS, preset as usize, set)?;
+impl Parameters for SteadyState {
+    const ID: &'static str = ID;
+    const OPTIONS: &'static [OptionInfo] = OPTIONS;
+
+    fn read(values: Values) -> Result<Self, OptionError> {
         let day = Nanos::from_secs(24 * 3_600);
         let tenfold = Ppm(10_000_000);
         let (round_time, round_share) = (
@@ -115,11 +113,12 @@ impl SteadyState {
         })
     }
 
-    /// All parameters as texts, for the record.
-    pub fn to_map(&self) -> BTreeMap<String, String> {
-        self.values.to_map()
+    fn values(&self) -> &Values {
+        &self.values
     }
+}
 
+impl SteadyState {
     /// The load on the first `span` bytes.
     pub(super) fn load(&self, span: Bytes) -> Load {
         let Self { access, queue_depth, read_share, data, .. } = *self;
@@ -142,21 +141,6 @@ impl SteadyState {
     pub(super) fn rounds_total(&self) -> u64 {
         u64::from(self.rounds_max) * self.trimmed_shares.len() as u64
             + u64::from(self.ageing_rounds)
-    }
-
-    /// What a run on a device of this capacity takes at the most; a round that lasts by its time is
-    /// assumed to access 500 MB a second.
-    pub(super) fn demand(&self, capacity: Bytes) -> Demand {
-        let span = self.span.on(capacity, BlockSize::SECTOR);
-        let first = self.precondition.of(span.0);
-        let rounds = self.round_assumed(span).saturating_mul(self.rounds_total());
-        let written = rounds - self.read_share.of(rounds);
-        let rest = self.rest.times(self.trimmed_shares.len() as u64);
-        let seconds = first.saturating_add(rounds) as f64 / ASSUMED_RATE as f64;
-        Demand {
-            written: Bytes(first.saturating_add(written)),
-            time: Nanos::from_seconds(seconds) + rest,
-        }
     }
 }
 

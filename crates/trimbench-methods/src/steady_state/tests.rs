@@ -3,7 +3,7 @@ use trimbench_core::{Caveat, Errno, Instant, Nanos, Ppm, Virtual};
 use trimbench_results::{LatencyHistogram, Step};
 
 use super::*;
-use crate::method::Method;
+use crate::method::{Method, Preset};
 use crate::rig::Shape;
 use crate::runner::RunError;
 use crate::steady::Criterion;

@@ -1,15 +1,12 @@
 //! The method's parameters.
 
-use std::collections::BTreeMap;
-
 use trimbench_core::{Bytes, Ppm};
 
 use super::ID;
-use crate::method::Preset;
-use crate::options::{OptionError, OptionInfo, Values, option};
+use crate::options::{OptionError, OptionInfo, Parameters, Values, option};
 
 /// All options with their values in the presets quick, standard, published.
-pub(super) const OPTIONS: &[OptionInfo] = &[
+const OPTIONS: &[OptionInfo] = &[
     option(
         "region",
         ["64MiB", "1GiB", "1GiB"],
@@ -66,10 +63,11 @@ pub struct TrimIntegrity {
     values: Values,
 }
 
-impl TrimIntegrity {
-    /// The parameters of a preset, with the user's settings on top.
-    pub fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
-        let values = Values::resolve(ID, OPTIONS, preset as usize, set)?;
+impl Parameters for TrimIntegrity {
+    const ID: &'static str = ID;
+    const OPTIONS: &'static [OptionInfo] = OPTIONS;
+
+    fn read(values: Values) -> Result<Self, OptionError> {
         let mut shares = values.list("shares", Ppm(0), Ppm::ONE)?;
         shares.sort_unstable();
         shares.dedup();
@@ -86,8 +84,7 @@ impl TrimIntegrity {
         })
     }
 
-    /// All parameters as texts, for the record.
-    pub fn to_map(&self) -> BTreeMap<String, String> {
-        self.values.to_map()
+    fn values(&self) -> &Values {
+        &self.values
     }
 }

@@ -1,18 +1,15 @@
 //! The method's parameters.
 
-use std::collections::BTreeMap;
-
 use trimbench_core::{Bytes, Nanos, Ppm};
 
 use super::ID;
-use crate::method::Preset;
-use crate::options::{OptionError, OptionInfo, Values, option};
+use crate::options::{OptionError, OptionInfo, Parameters, Values, option};
 
 /// Sizes are rounded down to this, so that they are whole pieces of any drive.
 const SIZE_UNIT: u64 = 4096;
 
 /// All options with their values in the presets quick, standard, published.
-pub(super) const OPTIONS: &[OptionInfo] = &[
+const OPTIONS: &[OptionInfo] = &[
     option(
         "sizes",
         ["auto", "auto", "auto"],
@@ -93,10 +90,11 @@ pub struct TrimSweep {
 
 const YES_NO: [(&str, bool); 2] = [("no", false), ("yes", true)];
 
-impl TrimSweep {
-    /// The parameters of a preset, with the user's settings on top.
-    pub fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
-        let values = Values::resolve(ID, OPTIONS, preset as usize, set)?;
+impl Parameters for TrimSweep {
+    const ID: &'static str = ID;
+    const OPTIONS: &'static [OptionInfo] = OPTIONS;
+
+    fn read(values: Values) -> Result<Self, OptionError> {
         let hour = Nanos::from_secs(3_600);
         let tib = |count: u64| Bytes::gib(count << 10);
         let sizes = if values.is_word("sizes", "auto") {
@@ -131,11 +129,12 @@ impl TrimSweep {
         })
     }
 
-    /// All parameters as texts, for the record.
-    pub fn to_map(&self) -> BTreeMap<String, String> {
-        self.values.to_map()
+    fn values(&self) -> &Values {
+        &self.values
     }
+}
 
+impl TrimSweep {
     /// What the load works on, and room for three discards of the reference.
     pub fn needed(&self) -> Bytes {
         self.load_span + Bytes(4 * self.reference.0)

@@ -9,6 +9,7 @@ use trimbench_ssd::TrimMode;
 
 use super::row::median_interval;
 use super::*;
+use crate::method::Preset;
 use crate::runner::RunError;
 use crate::testing::{Keeper, Lying, close, drive, figure, resume, run, says, settings};
 

@@ -8,6 +8,7 @@ use trimbench_core::{
 use super::*;
 use crate::delete_stall::DeviceSubject;
 use crate::method::Preset;
+use crate::options::Parameters;
 use crate::testing::{Keeper, settings};
 
 /// Every command takes 100 us.

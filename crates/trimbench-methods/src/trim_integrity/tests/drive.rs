@@ -9,6 +9,7 @@ use trimbench_results::Step;
 use trimbench_ssd::{Profile, SsdConfig};
 
 use crate::method::{Found, MethodError, Preset};
+use crate::options::Parameters;
 use crate::testing::{Emulated, Keeper, resume, settings};
 use crate::trim_integrity::TrimIntegrity;
 

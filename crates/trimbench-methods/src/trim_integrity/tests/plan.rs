@@ -7,6 +7,7 @@ use trimbench_core::{BlockSize, Bytes, Capabilities, Clock, DrainRule, LbaRange,
 
 use super::drive::method;
 use crate::method::{METHODS, Method, Preset, Procedure};
+use crate::options::Parameters;
 use crate::trim_integrity::cases::plan;
 use crate::trim_integrity::layout::Layout;
 use crate::trim_integrity::{Cases, ID, TrimIntegrity};
