@@ -33,6 +33,9 @@ mod tests;
 pub(crate) const UNMAPPED: u32 = u32::MAX;
 /// Deferred writes. 64 misses in flight saturate the memory of the machines this was tried on.
 const RING: usize = 64;
+/// Of these, writes of which the L2P table knows already. The bitmap is in the processor's caches,
+/// so that fewer suffice.
+const REPLACED: usize = 16;
 /// Superblocks a chunk of the victim index: its two levels are both short for any drive.
 const CHUNK: usize = 64;
 /// Marks the valid count of a superblock that may not be collected (free or open).
@@ -60,6 +63,32 @@ struct Deferred {
     ppn: u32,
 }
 
+/// Writes whose mapping update waits, in two stages, so that neither waits for memory: for the entry
+/// of the L2P table, then for the bits of what that entry held. The counts are of writes since the
+/// drive was made, `replaced <= mapped <= placed`.
+#[derive(Debug)]
+struct Ring {
+    entries: [Deferred; RING],
+    /// What the writes between `replaced` and `mapped` replaced.
+    old: [u32; REPLACED],
+    placed: usize,
+    mapped: usize,
+    replaced: usize,
+}
+
+impl Default for Ring {
+    fn default() -> Self {
+        let (entries, old) = ([Deferred::default(); RING], [UNMAPPED; REPLACED]);
+        Self { entries, old, placed: 0, mapped: 0, replaced: 0 }
+    }
+}
+
+impl Ring {
+    fn is_empty(&self) -> bool {
+        self.replaced == self.placed
+    }
+}
+
 /// The two tables and what is known of each superblock.
 #[derive(Debug)]
 pub(crate) struct Mapping {
@@ -78,8 +107,7 @@ pub(crate) struct Mapping {
     /// log2 of the units of a superblock.
     shift: u32,
     mapped: u64,
-    ring: [Deferred; RING],
-    ring_length: usize,
+    ring: Ring,
     cache: CacheSets,
     /// In a drive that compresses.
     pub(crate) packing: Option<Packing>,
@@ -112,8 +140,7 @@ impl Mapping {
             free: (0..count).collect(),
             shift: superblock_units.trailing_zeros(),
             mapped: 0,
-            ring: [Deferred::default(); RING],
-            ring_length: 0,
+            ring: Ring::default(),
             cache: CacheSets::default(),
             packing: None,
         }
@@ -175,13 +202,13 @@ impl Mapping {
     /// Records that `ppn` of an open superblock now holds `lpn`. The rest waits in the ring.
     #[inline]
     pub(crate) fn place(&mut self, lpn: u32, ppn: u32) {
-        if self.ring_length == RING {
-            self.drain();
+        if self.ring.placed - self.ring.mapped == RING {
+            self.map_oldest();
         }
         prefetch(&self.l2p, lpn as usize);
         self.p2l[ppn as usize] = lpn;
-        self.ring[self.ring_length] = Deferred { lpn, ppn };
-        self.ring_length += 1;
+        self.ring.entries[self.ring.placed % RING] = Deferred { lpn, ppn };
+        self.ring.placed += 1;
     }
 
     /// Gives up `ppn` of an open superblock unwritten.
@@ -193,28 +220,45 @@ impl Mapping {
 
     /// Applies the deferred updates.
     pub(crate) fn drain(&mut self) {
-        let mut replaced = [UNMAPPED; RING];
-        let length = std::mem::take(&mut self.ring_length);
-        let ring = self.ring;
-        for (entry, old) in ring[..length].iter().zip(&mut replaced) {
-            *old = std::mem::replace(&mut self.l2p[entry.lpn as usize], entry.ppn);
-            if *old != UNMAPPED {
-                prefetch(&self.valid, *old as usize / 64);
-            }
+        while self.ring.mapped < self.ring.placed {
+            self.map_oldest();
         }
-        for &old in &replaced[..length] {
-            if old == UNMAPPED {
-                self.mapped += 1;
-            } else {
-                self.invalidate(old);
-            }
+        while self.ring.replaced < self.ring.mapped {
+            self.replace_oldest();
+        }
+    }
+
+    /// First half of the oldest update: L2P, and a prefetch for the second half.
+    #[inline]
+    fn map_oldest(&mut self) {
+        if self.ring.mapped - self.ring.replaced == REPLACED {
+            self.replace_oldest();
+        }
+        let Deferred { lpn, ppn } = self.ring.entries[self.ring.mapped % RING];
+        let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
+        if old != UNMAPPED {
+            prefetch(&self.valid, old as usize / 64);
+        }
+        self.ring.old[self.ring.mapped % REPLACED] = old;
+        self.ring.mapped += 1;
+    }
+
+    /// Second half of the oldest update: what was replaced becomes invalid.
+    #[inline]
+    fn replace_oldest(&mut self) {
+        let old = self.ring.old[self.ring.replaced % REPLACED];
+        self.ring.replaced += 1;
+        if old == UNMAPPED {
+            self.mapped += 1;
+        } else {
+            self.invalidate(old);
         }
     }
 
     /// Where `lpn` is; `None` if it holds no data.
     #[inline]
     pub(crate) fn lookup(&mut self, lpn: u32) -> Option<u32> {
-        if self.ring_length > 0 {
+        if !self.ring.is_empty() {
             self.drain();
         }
         let ppn = self.l2p[lpn as usize];
@@ -276,7 +320,7 @@ impl Mapping {
     /// consecutive units from `to` on; the caller has room for all of them.
     #[inline]
     pub(crate) fn relocate(&mut self, first_ppn: u32, bits: u64, to: u32) {
-        debug_assert_eq!(self.ring_length, 0, "the ring is drained before a collection");
+        debug_assert!(self.ring.is_empty(), "the ring is drained before a collection");
         let (mut left, mut to) = (bits, to as usize);
         while left != 0 {
             let from = first_ppn as usize + left.trailing_zeros() as usize;

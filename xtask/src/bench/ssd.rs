@@ -2,9 +2,11 @@
 //!
 //! The peer is a page-mapped flash model without features (`ftl_limit.c`, a file outside of this
 //! repository): what it reaches is what the memory of the machine allows. Both sides write 4 KiB
-//! units uniformly at random in steady state; ours goes through the public contract, with the
-//! runner at queue depth 32 and a latency histogram. Unit: host writes a second of wall time, in
-//! millions.
+//! units uniformly at random in steady state at queue depth 32; ours through the public contract,
+//! with the runner and a latency histogram, and once more as a model alone, as the peer is. Unit:
+//! host writes a second of wall time, in millions. Beside them: the drive's memory, and the wall
+//! time of a TRIM of all of it. Ours is built for any processor of its kind (plain x86-64), the
+//! peer for this one (`-march=native`).
 
 mod contract;
 
@@ -74,14 +76,21 @@ fn run(context: &Context<'_>) -> Result<Measured> {
     let wanted = |it: &Parameters| context.case.is_none_or(|case| it.name().contains(case));
     for parameters in parameters(context.small).into_iter().filter(wanted) {
         let mut drive = contract::Drive::warm(parameters)?;
-        let (mut ours, mut peer) = (Side::default(), Side::default());
+        let memory = drive.memory();
+        let (mut ours, mut alone, mut peer) = (Side::default(), Side::default(), Side::default());
         for _ in 0..context.repetitions {
             drive.measure(&mut ours)?;
             measure(context, &program, parameters, &mut peer)?;
+            drive.measure_alone(&mut alone)?;
         }
-        let (ours, peer) = (Some(ours), Some(peer));
-        let (name, unit) = (parameters.name(), "Mwrites/s");
-        cases.push(Case { name, unit, ours, peer, ..Case::default() });
+        let case = |suffix: &str, unit, ours, peer| {
+            let name = format!("{}{suffix}", parameters.name());
+            Case { name, unit, ours: Some(ours), peer, ..Case::default() }
+        };
+        cases.push(case("", "Mwrites/s", ours, Some(peer.clone())));
+        cases.push(case(", model alone", "Mwrites/s", alone, Some(peer)));
+        cases.push(case(", memory", "B/unit", memory, None));
+        cases.push(case(", TRIM of all", "s", drive.trim_all()?, None));
     }
     Ok(Measured::Cases(cases))
 }

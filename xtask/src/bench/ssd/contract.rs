@@ -1,11 +1,14 @@
-//! Our side: the emulated SSD as the methods drive it, through `Virtual`, `Runner` and a histogram.
+//! Our side: the emulated SSD as the methods drive it, through `Virtual`, `Runner` and a histogram;
+//! and the model alone, as the yardstick drives itself.
 
 use std::time::Instant as WallClock;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, ensure};
 use trimbench_core::rng::Rng;
+use trimbench_core::units::narrow;
 use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Data, Instant, Interrupt, Nanos, Ppm, Target, Virtual,
+    BlockCommand, BlockSize, Bytes, Data, Instant, Interrupt, LbaRange, Nanos, Ppm, Tag, Target,
+    Virtual,
 };
 use trimbench_methods::runner::Single;
 use trimbench_methods::workload::{ClosedLoop, RandomAccess};
@@ -17,6 +20,8 @@ use super::{Parameters, Side};
 
 /// Commands outstanding, as in the yardstick.
 const QUEUE_DEPTH: u32 = 32;
+/// Bytes of a mapping unit, and of each write.
+const UNIT: u64 = 4_096;
 /// Writes of one measurement: at least a second's worth.
 const WRITES: u64 = 20_000_000;
 
@@ -25,6 +30,8 @@ pub(super) struct Drive {
     target: Virtual<Ssd>,
     parameters: Parameters,
     rng: Rng,
+    /// What this process has grown by since before the drive was made.
+    memory: Bytes,
 }
 
 impl Drive {
@@ -33,10 +40,84 @@ impl Drive {
         let config = config(parameters);
         let (capacity, units) = (config.capacity, config.exported_units());
         let rng = Rng::new(1);
+        let before = resident()?;
         let mut ssd = config.build()?;
         ssd.precondition_sequential(Bytes(0), capacity);
         ssd.precondition_random(units * u64::from(parameters.fills), &mut rng.split("warm"));
-        Ok(Self { target: Virtual::new(ssd), parameters, rng })
+        let memory = Bytes(resident()?.0.saturating_sub(before.0));
+        Ok(Self { target: Virtual::new(ssd), parameters, rng, memory })
+    }
+
+    /// Memory of the drive in steady state, in bytes a unit that the host addresses.
+    pub(super) fn memory(&self) -> Side {
+        let units = self.target.model().config().exported_units();
+        Side {
+            values: vec![self.memory.0 as f64 / units as f64],
+            command: format!("growth of VmRSS by the drive, {}", self.parameters.name()),
+            check: format!("{} for {units} units", self.memory),
+        }
+    }
+
+    /// The same as [`Self::measure`] with nothing but the model and its clock: no runner, no
+    /// workload, no histogram.
+    #[expect(clippy::disallowed_types, reason = "wall time is what is measured")]
+    pub(super) fn measure_alone(&mut self, side: &mut Side) -> Result<()> {
+        let mut rng = self.rng.split(&format!("alone {}", side.values.len()));
+        let units = self.target.model().config().exported_units();
+        let counters = self.target.model().counters();
+        let (mut out, mut under_way) = (Vec::new(), 0);
+        let started = WallClock::now();
+        for number in 0..WRITES {
+            while under_way == QUEUE_DEPTH as usize {
+                self.target.reap(Instant::NEVER, &mut out);
+                under_way -= out.len();
+                out.clear();
+            }
+            let range = unit_range(rng.below(units), 1)?;
+            let write = BlockCommand::Write { range, data: Data::Random };
+            self.target.submit(Tag(narrow(number)), write)?;
+            under_way += 1;
+        }
+        let elapsed = started.elapsed().as_secs_f64();
+        while under_way > 0 {
+            self.target.reap(Instant::NEVER, &mut out);
+            under_way -= out.len();
+            out.clear();
+        }
+        let amplification = self.target.model().counters().since(&counters).waf();
+        side.values.push(WRITES as f64 / elapsed / 1e6);
+        if side.check.is_empty() {
+            side.check = format!("WA {:.4}", amplification.unwrap_or(0.0));
+        }
+        side.command = format!("the model alone, {}", self.parameters.name());
+        Ok(())
+    }
+
+    /// Trims the whole drive, all of which holds data, in the largest commands that it takes; in
+    /// seconds of wall time. Nothing is left to measure writes on.
+    #[expect(clippy::disallowed_types, reason = "wall time is what is measured")]
+    pub(super) fn trim_all(mut self) -> Result<Side> {
+        let units = self.target.model().config().exported_units();
+        let longest = self.target.capabilities().discard_max.0 / UNIT;
+        let mapped = self.target.model_mut().mapped_units();
+        ensure!(mapped == units, "{mapped} of {units} units hold data before the TRIM");
+        let started = WallClock::now();
+        let (mut first, mut out) = (0, Vec::new());
+        while first < units {
+            let count = longest.min(units - first);
+            self.target.submit(Tag(0), BlockCommand::Discard(unit_range(first, count)?))?;
+            self.target.reap(Instant::NEVER, &mut out);
+            first += count;
+        }
+        let elapsed = started.elapsed().as_secs_f64();
+        let left = self.target.model_mut().mapped_units();
+        ensure!(left == 0, "{left} units hold data after the TRIM");
+        let commands = out.len();
+        Ok(Side {
+            values: vec![elapsed],
+            command: format!("TRIM of {}", self.parameters.name()),
+            check: format!("{mapped} units, {commands} commands"),
+        })
     }
 
     /// Writes at random for a while and notes the speed.
@@ -49,7 +130,7 @@ impl Drive {
             data: Data::Random,
         };
         let rng = self.rng.split(&format!("measure {}", side.values.len()));
-        let access = RandomAccess::new(area, Bytes(4_096), Ppm(0), rng);
+        let access = RandomAccess::new(area, Bytes(UNIT), Ppm(0), rng);
         let mut writes = Single(ClosedLoop::new(access, QUEUE_DEPTH, WRITES));
         let mut latencies = LatencyHistogram::new();
         let mut observer = |sample: &Sample<BlockCommand>| latencies.record(sample.latency());
@@ -76,10 +157,24 @@ impl Drive {
     }
 }
 
+/// Memory of this process that is in use.
+fn resident() -> Result<Bytes> {
+    let status = std::fs::read_to_string("/proc/self/status").context("read /proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    let number = line.trim().strip_suffix(" kB").context("VmRSS is not in kB")?;
+    Ok(Bytes(number.parse::<u64>().context("VmRSS is no number")? << 10))
+}
+
+/// So many mapping units.
+fn unit_range(first: u64, count: u64) -> Result<LbaRange> {
+    let range = LbaRange::from_bytes(Bytes(first * UNIT), Bytes(count * UNIT), BlockSize::SECTOR);
+    range.context("a range of whole blocks")
+}
+
 /// The yardstick's numbers.
 fn config(parameters: Parameters) -> SsdConfig {
     let base = Profile::built_in("generic-nvme-tlc").expect("a built-in profile").config;
-    let superblock = Bytes(u64::from(parameters.superblock) * 4_096);
+    let superblock = Bytes(u64::from(parameters.superblock) * UNIT);
     let programs = superblock.0 / 65_536;
     SsdConfig {
         capacity: Bytes::gib(parameters.capacity.into()),

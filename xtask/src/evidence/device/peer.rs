@@ -5,7 +5,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use crate::evidence::{Bar, Capture, Claim, Context, Finding, Raw};
+use crate::evidence::bench::Printed;
+use crate::evidence::{Bar, Claim, Context, Finding, Raw};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "device.3",
@@ -44,27 +45,19 @@ fn measure(context: &Context<'_>) -> Result<()> {
 }
 
 fn read(raw: &Raw) -> Result<Vec<Finding>> {
-    let capture = raw.capture("bench")?;
-    capture.expect_status(0)?;
-    let printed = raw.text(&capture.output)?;
-    if let Some(reason) = printed.lines().find(|line| line.contains(": skipped: ")) {
-        anyhow::bail!("{reason}");
-    }
-    // Between them stand the lines that name the step.
-    let lines = printed.lines().filter(|line| line.starts_with('{')).map(serde_json::from_str);
-    let lines: Vec<Value> =
-        lines.collect::<Result<_, _>>().context("read the benchmark's lines")?;
+    let bench = Printed::of(raw)?;
+    let capture = &bench.capture;
     // Only the short form says so in its command line.
     let pairs_min = if capture.command.contains("--small") { 3 } else { PAIRS };
     let mut findings = Vec::new();
     for depth in QUEUE_DEPTHS {
         for (figure, bar) in FIGURES {
-            findings.push(judge((&lines, &format!("QD {depth} {figure}")), bar, &capture)?);
+            findings.push(judge((&bench, &format!("QD {depth} {figure}")), bar)?);
         }
-        let compared = Compared::of(&lines, &format!("QD {depth} IOPS"))?;
+        let compared = Compared::of(&bench, &format!("QD {depth} IOPS"))?;
         let what = format!("interleaved pairs at queue depth {depth}");
         let bar = Bar::AtLeast(pairs_min as f64);
-        findings.push(Finding::new(&what, (compared.pairs as f64, ""), bar, &capture));
+        findings.push(Finding::new(&what, (compared.pairs as f64, ""), bar, capture));
     }
     Ok(findings)
 }
@@ -78,9 +71,9 @@ struct Compared {
     unit: String,
 }
 
-fn judge((lines, case): (&[Value], &str), bar: Bar, capture: &Capture) -> Result<Finding> {
-    let compared = Compared::of(lines, case)?;
-    let control = Compared::of(lines, &format!("{case}{CONTROL}"))?;
+fn judge((bench, case): (&Printed, &str), bar: Bar) -> Result<Finding> {
+    let compared = Compared::of(bench, case)?;
+    let control = Compared::of(bench, &format!("{case}{CONTROL}"))?;
     let note = format!(
         "95 % interval {:.3} to {:.3}, medians {:.3} and {:.3} {}; fio against fio {:.3}, {:.3} to \
          {:.3}",
@@ -94,16 +87,12 @@ fn judge((lines, case): (&[Value], &str), bar: Bar, capture: &Capture) -> Result
         control.interval.1
     );
     let what = format!("ours over fio's, {case}");
-    Ok(Finding::new(&what, (compared.ratio, ""), bar, capture).with_note(&note))
+    Ok(Finding::new(&what, (compared.ratio, ""), bar, &bench.capture).with_note(&note))
 }
 
 impl Compared {
-    fn of(lines: &[Value], case: &str) -> Result<Self> {
-        let of_case: Vec<&Value> = lines.iter().filter(|line| line["case"] == case).collect();
-        ensure!(of_case.len() == 2, "{} sides of `{case}`, not 2", of_case.len());
-        let is_ours = |line: &&&Value| line["side"] == "ours";
-        let ours = of_case.iter().find(is_ours).context("our side was not measured")?;
-        let peer = of_case.iter().find(|line| !is_ours(line)).context("no peer was measured")?;
+    fn of(bench: &Printed, case: &str) -> Result<Self> {
+        let (ours, peer) = bench.pair(case)?;
         let (values, peers) = (values(ours)?, values(peer)?);
         ensure!(values.len() == peers.len(), "`{case}` has {} pairs", values.len());
         let end = |index: usize| {
