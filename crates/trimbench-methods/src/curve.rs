@@ -133,14 +133,22 @@ impl RateCurve {
         }
     }
 
-    /// The middle (in commands since the beginning), the end and the IOPS of each slice; a rest
-    /// that fills no slice is one of its own.
+    /// The middle (in commands since the beginning), the end and the IOPS of each slice. A rest that
+    /// fills half a slice is one of its own; less counts in the slice before, for the last commands
+    /// alone are no load, and a point of them would look like a fall.
     fn slices(&self) -> Vec<(f64, Instant, f64)> {
-        let rest = (self.in_slice > 0).then_some((self.last, self.in_slice));
-        let whole = self.ends.iter().map(|end| (*end, self.slice));
+        let mut ended: Vec<(Instant, u64)> =
+            self.ends.iter().map(|end| (*end, self.slice)).collect();
+        match ended.last_mut() {
+            Some((end, count)) if 2 * self.in_slice < self.slice => {
+                (*end, *count) = (self.last, *count + self.in_slice);
+            }
+            _ if self.in_slice > 0 => ended.push((self.last, self.in_slice)),
+            _ => {}
+        }
         let (mut before, mut commands) = (self.begun, 0);
         let mut slices = Vec::new();
-        for (end, count) in whole.chain(rest) {
+        for (end, count) in ended {
             let seconds = end.since(before).seconds();
             if seconds > 0.0 {
                 let middle = commands as f64 + count as f64 / 2.0;

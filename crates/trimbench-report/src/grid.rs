@@ -12,7 +12,7 @@ const TEXT_MIN: usize = 12;
 
 /// One column.
 #[derive(Clone, Debug)]
-pub(crate) struct Column {
+pub struct Column {
     title: String,
     /// Whether it stands to the right.
     right: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Column {
 
 /// A table in the making.
 #[derive(Clone, Debug)]
-pub(crate) struct Grid {
+pub struct Grid {
     columns: Vec<Column>,
     rows: Vec<Row>,
 }
@@ -39,17 +39,17 @@ enum Row {
 
 impl Column {
     /// Text, to the left.
-    pub(crate) fn text(title: &str) -> Self {
+    pub fn text(title: &str) -> Self {
         Self { title: title.to_owned(), right: false, whole: false, gap: GAP }
     }
 
     /// Names, to the left, and whole as numbers are.
-    pub(crate) fn name(title: &str) -> Self {
+    pub fn name(title: &str) -> Self {
         Self { whole: true, ..Self::text(title) }
     }
 
     /// Numbers, to the right and whole.
-    pub(crate) fn number(title: &str) -> Self {
+    pub fn number(title: &str) -> Self {
         Self { right: true, ..Self::name(title) }
     }
 
@@ -61,17 +61,17 @@ impl Column {
 
 impl Grid {
     /// A table without rows.
-    pub(crate) fn new(columns: Vec<Column>) -> Self {
+    pub fn new(columns: Vec<Column>) -> Self {
         Self { columns, rows: Vec::new() }
     }
 
     /// Adds a row.
-    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(Row::Cells(cells.into_iter().collect()));
     }
 
     /// Adds a line over all columns.
-    pub(crate) fn span(&mut self, indent: usize, text: String) {
+    pub fn span(&mut self, indent: usize, text: String) {
         self.rows.push(Row::Span(indent, text));
     }
 
@@ -82,7 +82,7 @@ impl Grid {
     }
 
     /// Header, rule and rows, cleaned and without blanks at the ends of lines.
-    pub(crate) fn render(&self, style: Style) -> Vec<String> {
+    pub fn render(&self, style: Style) -> Vec<String> {
         let widths = self.widths(style.columns());
         let titles: Vec<String> = self.columns.iter().map(|column| column.title.clone()).collect();
         let mut lines = self.lines(&titles, &widths, style);

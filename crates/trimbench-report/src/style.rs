@@ -49,7 +49,7 @@ impl Style {
     }
 
     /// `label` in a column of `indent` characters, then the text, wrapped under itself.
-    pub(crate) fn labelled(self, label: &str, indent: usize, text: &str) -> Vec<String> {
+    pub fn labelled(self, label: &str, indent: usize, text: &str) -> Vec<String> {
         let room = self.columns().saturating_sub(indent).max(1);
         let mut lines = Vec::new();
         for (index, part) in wrap(&self.clean(text), room).into_iter().enumerate() {

@@ -31,7 +31,7 @@ pub use config::{
 };
 pub use counters::Counters;
 
-pub use profile::{BUILT_IN, Profile, ProfileError, ProfileText, Provenance};
+pub use profile::{BUILT_IN, Origin, Profile, ProfileError, ProfileText, ProfileValue, Provenance};
 pub use ssd::{Overreach, Ssd};
 
 /// Raised whenever the simulated numbers change on purpose; part of every record.

@@ -16,8 +16,11 @@ use crate::config::{
     WhenFull,
 };
 
+mod provenance;
 #[cfg(test)]
 mod tests;
+
+pub use provenance::{Origin, ProfileValue, Provenance};
 
 /// A profile that comes with the program.
 #[derive(Clone, Copy, Debug)]
@@ -39,35 +42,26 @@ macro_rules! built_in {
 
 /// The profiles that come with the program, in the order of `trimbench list profiles`. The first
 /// four are the default targets of `trimbench run`.
-pub const BUILT_IN: [ProfileText; 8] = built_in![
+pub const BUILT_IN: [ProfileText; 18] = built_in![
     "generic-sata-tlc",
     "vendor2",
     "generic-nvme-tlc",
     "like-optane-900p",
-    "like-rc100",
     "generic-nvme-qlc",
     "generic-sata-compressing",
+    "vendor1",
+    "vendor3",
+    "vendor4",
+    "vendor5",
+    "vendor6",
+    "like-850-pro",
+    "like-rc100",
     "like-m4-256",
+    "like-p3500",
+    "like-vertex4",
+    "like-ssd340",
+    "like-m500",
 ];
-
-/// Where the values of a profile come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Provenance {
-    /// Values taken from a published source.
-    pub sourced: u32,
-    /// Values fitted so that the model reproduces a published figure.
-    pub fitted: u32,
-    /// Values assumed to be typical.
-    pub assumed: u32,
-}
-
-impl fmt::Display for Provenance {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = self.sourced + self.fitted + self.assumed;
-        let Self { sourced, fitted, assumed } = self;
-        write!(formatter, "of {all} values {sourced} sourced, {fitted} fitted, {assumed} assumed")
-    }
-}
 
 /// A parsed profile.
 #[derive(Clone, Debug)]
@@ -80,8 +74,8 @@ pub struct Profile {
     pub config: SsdConfig,
     /// Where the numbers come from.
     pub provenance: Provenance,
-    /// Every value as `(key, value, source)`, in the order of the file's keys.
-    pub values: Vec<(String, String, String)>,
+    /// Every value, sorted by key.
+    pub values: Vec<ProfileValue>,
 }
 
 /// A profile that cannot be used.
@@ -292,8 +286,8 @@ impl Profile {
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let file: File = toml::from_str(text)?;
         let tree: toml::Table = toml::from_str(text)?;
-        let (mut provenance, mut values) = (Provenance::default(), Vec::new());
-        collect("", &tree, &mut provenance, &mut values)?;
+        let values = provenance::values(&tree)?;
+        let provenance = Provenance::of(&values);
         let name = file.name.clone();
         let summary = file.summary.clone();
         Ok(Self { name, summary, config: file.config(), provenance, values })
@@ -311,37 +305,6 @@ impl Profile {
         self.config.capacity = capacity;
         self
     }
-}
-
-/// Walks the untyped tree for values and their sources.
-fn collect(
-    prefix: &str,
-    table: &toml::Table,
-    provenance: &mut Provenance,
-    values: &mut Vec<(String, String, String)>,
-) -> Result<(), ProfileError> {
-    for (key, entry) in table {
-        let toml::Value::Table(inner) = entry else { continue };
-        let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        let Some(value) = inner.get("value") else {
-            collect(&key, inner, provenance, values)?;
-            continue;
-        };
-        let named = ["sourced", "fitted", "assumed"].map(|kind| (kind, inner.get(kind)));
-        let mut given = named.iter().filter_map(|(kind, text)| Some((kind, text.as_ref()?)));
-        let (Some((kind, text)), None) = (given.next(), given.next()) else {
-            return Err(ProfileError::Source { key });
-        };
-        match *kind {
-            "sourced" => provenance.sourced += 1,
-            "fitted" => provenance.fitted += 1,
-            _ => provenance.assumed += 1,
-        }
-        let source = format!("{kind}: {}", text.as_str().unwrap_or_default());
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        values.push((key, value, source));
-    }
-    Ok(())
 }
 
 impl File {

@@ -277,6 +277,11 @@ impl fmt::Display for EmulatedSpec {
     }
 }
 
+/// The profile of a built-in name or of a file (a name with a `/` or a `.`).
+pub fn find_profile(name: &str) -> Result<Profile, TargetError> {
+    load(name).map(|(_, profile)| profile)
+}
+
 /// A value of a setting, with its unit.
 fn quantity<T: FromStr<Err: fmt::Display>>(value: &str) -> Result<T, String> {
     value.parse().map_err(|error: T::Err| error.to_string())
@@ -311,7 +316,7 @@ fn reads_name(reads: TrimmedReads) -> &'static str {
     found.expect("the table has them all: tested").0
 }
 
-/// The text and the profile of a built-in name or of a file (a name with a `/` or a `.`).
+/// The text of a profile, and the profile; see [`find_profile`].
 fn load(name: &str) -> Result<(String, Profile), TargetError> {
     let text = if let Some(built_in) = BUILT_IN.iter().find(|profile| profile.name == name) {
         built_in.text.to_owned()

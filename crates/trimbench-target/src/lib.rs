@@ -10,7 +10,7 @@ mod spec;
 
 pub use device::{DeviceOutlook, ProvisionedDevice, inspect_device, provision_device};
 pub use directory::{ProvisionedDirectory, provision_directory};
-pub use emulated::{Drive, EmulatedSpec, ProvisionedDrive};
+pub use emulated::{Drive, EmulatedSpec, ProvisionedDrive, find_profile};
 pub use spec::{TargetError, TargetSpec};
 pub use trimbench_linux::Consent;
 pub use trimbench_linux::passthrough::PurgeChoice;

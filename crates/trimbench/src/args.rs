@@ -31,6 +31,9 @@ pub(crate) enum Command {
         /// All that is known of one of them: a method's options, a profile's values and sources.
         #[arg(long, value_name = "NAME")]
         explain: Option<String>,
+        /// How it is printed: a table, one JSON document, or a line of JSON for each item.
+        #[arg(long, value_enum, default_value_t)]
+        output_format: OutputFormat,
     },
     /// Print the report of a run, finished or not.
     Report {
@@ -57,9 +60,9 @@ pub(crate) enum OutputFormat {
     /// Tables and pictures for people.
     #[default]
     Human,
-    /// The run record.
+    /// One document: of a run, its record.
     Json,
-    /// A line for each step and figure, as they come.
+    /// A line for each item: of a run, each step and figure as they come.
     Ndjson,
 }
 

@@ -1,20 +1,17 @@
 //! The subcommands.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use trimbench_core::{Interrupt, exit};
-use trimbench_methods::method::METHODS;
 use trimbench_report::Detail;
 use trimbench_results::limits::{LimitOutcome, evaluate};
 use trimbench_results::{Limit, RunRecord, Session as SessionRecord};
-use trimbench_ssd::{BUILT_IN, Profile};
 
-use crate::args::{Listing, OutputFormat, RunArgs};
+use crate::args::{OutputFormat, RunArgs};
 use crate::failure::Failure;
 use crate::output::{data, error_line, style};
-use crate::plan::{Plan, unknown};
+use crate::plan::Plan;
 use crate::run::{fresh_record, program, run as run_plan};
 use crate::store::{Host, Store};
 
@@ -219,62 +216,4 @@ pub(crate) fn report(run: &Path, csv: Option<&Path>) -> Result<u8, Failure> {
     }
     data(&trimbench_report::terminal(&record, Detail::Full, style()));
     Ok(if record.is_valid() { exit::DONE } else { exit::INVALID })
-}
-
-/// `trimbench list`.
-pub(crate) fn list(what: Listing, explain: Option<&str>) -> Result<u8, Failure> {
-    let text = match (what, explain) {
-        (Listing::Methods, None) => methods(),
-        (Listing::Profiles, None) => profiles(),
-        (Listing::Methods, Some(name)) => explain_method(name)?,
-        (Listing::Profiles, Some(name)) => explain_profile(name)?,
-    };
-    data(&text);
-    Ok(exit::DONE)
-}
-
-fn methods() -> String {
-    METHODS.iter().fold(String::new(), |mut text, method| {
-        let _ = writeln!(text, "{:16} {}", method.id, method.summary);
-        text
-    })
-}
-
-fn profiles() -> String {
-    let mut text = String::new();
-    for built_in in BUILT_IN {
-        if let Some(profile) = Profile::built_in(built_in.name) {
-            let _ = writeln!(text, "{:18} {}", profile.name, profile.summary);
-            let _ = writeln!(text, "{:18} {}", "", profile.provenance);
-        }
-    }
-    text
-}
-
-fn explain_method(name: &str) -> Result<String, Failure> {
-    let names: Vec<&str> = METHODS.iter().map(|method| method.id).collect();
-    let method = METHODS.iter().find(|method| method.id == name);
-    let method = method.ok_or_else(|| unknown("method", name, &names))?;
-    let mut text = format!("{}: {}\n\n", method.id, method.summary);
-    for option in method.options {
-        let _ = writeln!(text, "{}\n  {}", option.key, option.meaning);
-        let [quick, standard, published] = option.presets;
-        let _ = writeln!(text, "  quick {quick}; standard {standard}; published {published}");
-    }
-    Ok(text)
-}
-
-fn explain_profile(name: &str) -> Result<String, Failure> {
-    let names = BUILT_IN.map(|profile| profile.name);
-    let profile = Profile::built_in(name).ok_or_else(|| unknown("profile", name, &names))?;
-    let mut text = format!("{}: {}\n{}\n", profile.name, profile.summary, profile.provenance);
-    let values: BTreeMap<&str, (&str, &str)> = profile
-        .values
-        .iter()
-        .map(|(key, value, source)| (key.as_str(), (value.as_str(), source.as_str())))
-        .collect();
-    for (key, (value, source)) in values {
-        let _ = writeln!(text, "\n{key} = {value}\n  {source}");
-    }
-    Ok(text)
 }

@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod dry_run;
 mod failure;
+mod list;
 mod output;
 mod plan;
 mod progress;
@@ -23,7 +24,9 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let result = match &args.command {
         Command::Run(run) => commands::run(run),
-        Command::List { what, explain } => commands::list(*what, explain.as_deref()),
+        Command::List { what, explain, output_format } => {
+            list::list(*what, explain.as_deref(), *output_format)
+        }
         Command::Report { run, csv } => commands::report(run, csv.as_deref()),
     };
     match result {

@@ -1,5 +1,6 @@
-//! Claims of the fourth issue: the emulated SSD is as true as the theory.
+//! Claims of the fourth issue: the emulated SSD is as true as the theory, as fast as memory allows.
 
+mod recovery;
 mod speed;
 
 use super::Key;
@@ -8,5 +9,5 @@ use super::Key;
 pub(super) const KEY: Key = Key {
     name: "ssd",
     title: "The emulated SSD: as true as the theory, as fast as memory allows.",
-    claims: &[speed::CLAIM],
+    claims: &[speed::CLAIM, recovery::CLAIM],
 };

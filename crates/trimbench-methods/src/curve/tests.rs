@@ -115,3 +115,18 @@ fn a_curve_over_time_has_its_axes_in_seconds_and_in_gigabytes() {
     assert!((time.y[15].unwrap() - 1_000.0).abs() < 1e-6 && (time.x[15] - 100.024).abs() < 1e-9);
     assert!((bytes.x[15] - (7.0 + 31.0 * 4_096.0 / 1e9)).abs() < 1e-12);
 }
+
+#[test]
+fn the_last_commands_of_a_load_are_no_point_of_their_own() {
+    // 16 slices of 100 commands in as many milliseconds, then so many that take 10 ms each.
+    let slowest = |rest: u64| {
+        let mut curve = RateCurve::new(1_600, at(0));
+        (0..1_600).for_each(|number| curve.observe(&write(0, 4_096, number + 1)));
+        (0..rest).for_each(|number| curve.observe(&write(0, 4_096, 1_600 + 10 * (number + 1))));
+        let slices = curve.slices();
+        assert_eq!(slices.last().unwrap().1, at(1_600 + 10 * rest));
+        slices.iter().map(|slice| slice.2).reduce(f64::min).unwrap()
+    };
+    assert!((slowest(3) - 103.0 / 0.13).abs() < 1e-6, "{}", slowest(3));
+    assert!((slowest(50) - 100.0).abs() < 1e-6, "half a slice is a load: {}", slowest(50));
+}

@@ -6,10 +6,13 @@ fn every_built_in_profile_builds_and_is_named_like_its_file() {
         let profile = Profile::parse(built_in.text)
             .unwrap_or_else(|error| panic!("{}: {error}", built_in.name));
         assert_eq!(profile.name, built_in.name);
-        let total =
-            profile.provenance.sourced + profile.provenance.fitted + profile.provenance.assumed;
+        let total = profile.provenance.total();
         assert_eq!(total as usize, profile.values.len());
         assert!(total > 20, "{}", built_in.name);
+        // What may be left out, but leaves a reader to guess.
+        for key in ["trim.reads", "trim.promise"] {
+            assert!(profile.values.iter().any(|value| value.key == key), "{} {key}", built_in.name);
+        }
         let small = profile.with_capacity(Bytes::gib(1));
         small.config.build().unwrap_or_else(|error| panic!("{}: {error}", built_in.name));
     }
@@ -83,7 +86,7 @@ fn tables_that_may_be_left_out_are_off_or_what_they_say() {
     let compressing = Profile::built_in("generic-sata-compressing").unwrap().config;
     assert_eq!(compressing.compression, Some(CompressionConfig { floor: Ppm(140_000) }));
     // Without a time of its own, the cache is read as the rest.
-    let text = Profile::built_in("generic-nvme-qlc").map(|_| BUILT_IN[5].text).unwrap();
+    let text = BUILT_IN.iter().find(|profile| profile.name == "generic-nvme-qlc").unwrap().text;
     let without = text.replacen("read = { value = \"30us\"", "# read = { value = \"30us\"", 1);
     let cache = Profile::parse(&without).unwrap().config.slc_cache.unwrap();
     assert_eq!(cache.read, qlc.nand.read);
@@ -95,4 +98,22 @@ fn tables_that_may_be_left_out_are_off_or_what_they_say() {
     );
     let trim = Profile::parse(&granular).unwrap().config.trim;
     assert_eq!((trim.granularity, trim.alignment), (Bytes(65_536), Bytes(8_192)));
+}
+
+#[test]
+fn values_are_counted_and_kept_as_they_were_written() {
+    let profile = Profile::built_in("like-rc100").unwrap();
+    let count = |origin| profile.values.iter().filter(|value| value.origin == origin).count();
+    let Provenance { sourced, fitted, assumed } = profile.provenance;
+    assert_eq!([sourced, fitted, assumed].map(|it| it as usize), Origin::ALL.map(count));
+    assert_eq!(fitted, 1);
+    let expected = format!("{assumed} of 31 values assumed, 1 fitted, {sourced} sourced");
+    assert_eq!(profile.provenance.to_string(), expected);
+    let find = |key: &str| profile.values.iter().find(|value| value.key == key).unwrap();
+    let mapped = find("trim.per_gib_mapped");
+    assert_eq!((mapped.value.as_str(), mapped.origin), ("267ms", Origin::Fitted));
+    assert!(mapped.source.contains("0.25 s/GB"));
+    let units = ["trim.per_gib_mapped", "host.link_bytes_per_second", "geometry.dies"];
+    assert_eq!(units.map(|key| find(key).with_unit()), ["267ms/GiB", "1700MB/s", "8"]);
+    assert!(profile.values.is_sorted_by(|a, b| a.key < b.key));
 }

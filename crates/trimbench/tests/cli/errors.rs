@@ -25,7 +25,10 @@ fn wrong_names_are_named_with_the_nearest_right_one() {
     check(&["run", "--target", "sim:vendr2"], 2, &["no profile `vendr2`", "`vendor2`"]);
     check(&["run", "--target", "vendor2"], 2, &["did you mean `sim:vendor2`?"]);
     check(&["run", "--limit", "stuter=1s/GB"], 2, &["stuter", "did you mean `stutter`?"]);
-    check(&["list", "profiles", "--explain", "vendor"], 2, &["no profile `vendor`"]);
+    let explain = |kind, name| ["list", kind, "--explain", name];
+    check(&explain("profiles", "vendr2"), 2, &["no profile `vendr2`", "did you mean `vendor2`?"]);
+    check(&explain("profiles", "like-m50"), 2, &["did you mean `like-m500`?", "like-vertex4"]);
+    check(&explain("methods", "recovry"), 2, &["no method `recovry`", "did you mean `recovery`?"]);
     check(&["run", "--outptu", "x"], 2, &["--outptu", "--output"]);
 }
 

@@ -10,6 +10,7 @@ mod directories;
 mod errors;
 mod images;
 mod interrupts;
+mod lists;
 mod runs;
 
 use std::path::Path;

@@ -196,20 +196,3 @@ fn a_report_and_its_tables_come_from_the_record_alone() {
     let figures = std::fs::read_to_string(folder.path().join("tables/figures.csv")).unwrap();
     assert!(figures.contains("stutter"), "{figures}");
 }
-
-#[test]
-fn lists_name_every_method_and_profile_with_its_provenance() {
-    let folder = tempdir().unwrap();
-    let methods = stdout(&trimbench(folder.path(), &["list", "methods"]));
-    assert!(methods.starts_with("delete-stall"), "{methods}");
-    let profiles = stdout(&trimbench(folder.path(), &["list", "profiles"]));
-    for name in ["generic-sata-tlc", "vendor2", "generic-nvme-tlc", "like-optane-900p"] {
-        assert!(profiles.contains(name), "{profiles}");
-    }
-    assert!(profiles.contains("assumed"), "{profiles}");
-    let options =
-        stdout(&trimbench(folder.path(), &["list", "methods", "--explain", "delete-stall"]));
-    assert!(options.contains("repetitions") && options.contains("published"), "{options}");
-    let values = stdout(&trimbench(folder.path(), &["list", "profiles", "--explain", "vendor2"]));
-    assert!(values.contains("trim.command = 90ms") && values.contains("fitted"), "{values}");
-}

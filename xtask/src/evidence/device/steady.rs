@@ -120,7 +120,8 @@ fn measure(context: &Context<'_>) -> Result<()> {
     let arguments = ["xtask", "evidence-series", SERIES, "1"];
     let mut series = context.repository().command("cargo", &arguments);
     context.capture_well("series", &mut series)?;
-    let mut list = context.trimbench(&["list", "profiles", "--explain", PROFILE])?;
+    let explain = ["list", "profiles", "--explain", PROFILE, "--output-format", "json"];
+    let mut list = context.trimbench(&explain)?;
     context.capture_well("profile", &mut list)?;
     let method = "steady-state";
     let mut trimmed = run_into(context, "trimmed", method, (TARGET, OPTIONS))?;
@@ -293,11 +294,12 @@ impl Drive {
     /// From what the profile says of itself and the capacity that was measured.
     fn read(raw: &Raw, session: &Session) -> Result<Self> {
         const UNIT: u64 = 4096;
-        let profile = raw.text(&raw.capture("profile")?.output)?;
+        let profile = raw.json(&raw.capture("profile")?.output)?;
+        let values = profile["values"].as_array().context("the profile has no values")?;
         let value = |key: &str| {
-            let start = format!("{key} = ");
-            let line = profile.lines().find_map(|line| line.strip_prefix(&start));
-            line.with_context(|| format!("the profile says nothing of {key}"))
+            let found = values.iter().find(|value| value["key"] == key);
+            let text = found.and_then(|value| value["value"].as_str());
+            text.with_context(|| format!("the profile says nothing of {key}"))
         };
         let bytes = |text: &str| text.parse::<Bytes>().ok().with_context(|| format!("`{text}`"));
         let superblock = bytes(value("geometry.superblock")?)?.0;

@@ -1,38 +1,122 @@
-//! Built-in profiles against what is published of the drives that they stand for.
+//! Built-in profiles against arithmetic, and against what is published of the drives that they
+//! stand for.
 
 use trimbench_core::{Target, Virtual};
 
 use super::*;
-use crate::Profile;
+use crate::{BUILT_IN, Profile};
 
-/// A gibibyte of a drive, written or trimmed in commands of 128 KiB.
+/// A gibibyte of a drive.
 const SIZE: u64 = 1 << 30;
-const COMMAND: u64 = 1 << 17;
+/// A sequential command, and a random one.
+const LARGE: u64 = 1 << 17;
+const SMALL: u64 = UNIT_BYTES;
+const GIGABYTE: f64 = 1e9;
 
 fn small(name: &str) -> Virtual<Ssd> {
     let profile = Profile::built_in(name).unwrap().with_capacity(Bytes(SIZE));
     drive(profile.config)
 }
 
-/// MB/s of `count` commands over `[first, ...)`, up to 32 outstanding.
-fn rate(target: &mut Virtual<Ssd>, first: u64, count: u64, data: Data) -> f64 {
+/// The same, every unit written.
+fn full(name: &str) -> Virtual<Ssd> {
+    let mut target = small(name);
+    target.model_mut().precondition_sequential(Bytes(0), Bytes(SIZE));
+    target
+}
+
+/// The range of `[start, start + length)`.
+fn bytes(start: u64, length: u64) -> LbaRange {
+    units(start / UNIT_BYTES, length / UNIT_BYTES)
+}
+
+/// Runs the commands with `depth` of them outstanding; bytes a microsecond, which is MB/s.
+fn rate(
+    target: &mut Virtual<Ssd>,
+    depth: u64,
+    commands: impl IntoIterator<Item = BlockCommand>,
+) -> f64 {
     let begin = target.now();
-    let mut out = Vec::new();
-    for tag in 0..count {
-        let range = units((first + tag) * 32, 32);
-        target.submit(Tag(narrow(tag)), BlockCommand::Write { range, data }).unwrap();
-        while target.statistics().outstanding >= 32 {
+    let (mut out, mut moved) = (Vec::new(), 0);
+    for (tag, command) in (0..).zip(commands) {
+        moved += target.model().validate(command).unwrap().0;
+        target.submit(Tag(tag), command).unwrap();
+        while target.statistics().outstanding >= depth {
             target.reap(Instant::NEVER, &mut out);
         }
     }
     while target.statistics().outstanding > 0 {
         target.reap(Instant::NEVER, &mut out);
     }
-    (count * COMMAND) as f64 / (target.now() - begin).0 as f64 * 1e3
+    moved as f64 / (target.now() - begin).0 as f64 * 1e3
 }
 
+/// Commands over `[start, end)`, in order.
+fn over(
+    (start, end): (u64, u64),
+    size: u64,
+    command: impl Fn(LbaRange) -> BlockCommand,
+) -> impl Iterator<Item = BlockCommand> {
+    (start..end).step_by(trimbench_core::units::index(size)).map(move |at| command(bytes(at, size)))
+}
+
+/// Commands of 4 KiB at random places of `[start, SIZE)`.
+fn scattered(
+    start: u64,
+    count: u64,
+    command: impl Fn(LbaRange) -> BlockCommand,
+) -> impl Iterator<Item = BlockCommand> {
+    let mut rng = Rng::new(3);
+    (0..count).map(move |_| {
+        let unit = start / SMALL + rng.below((SIZE - start) / SMALL);
+        command(bytes(unit * SMALL, SMALL))
+    })
+}
+
+/// A sequential pass over the drive.
 fn pass(target: &mut Virtual<Ssd>) -> f64 {
-    rate(target, 0, SIZE / COMMAND, Data::Random)
+    rate(target, 32, over((0, SIZE), LARGE, BlockCommand::write))
+}
+
+/// How long the command takes alone, in seconds.
+fn alone(target: &mut Virtual<Ssd>, command: BlockCommand) -> f64 {
+    let begin = target.now();
+    times(target, &[command]);
+    (target.now() - begin).seconds()
+}
+
+/// Fails unless `measured` is within this share of what is published.
+fn assert_near(what: &str, measured: f64, published: f64, share: f64) {
+    let error = measured / published - 1.0;
+    assert!(error.abs() <= share, "{what}: {measured} instead of {published}");
+}
+
+#[test]
+fn every_profile_runs_and_its_sequential_rates_are_those_of_its_narrowest_part() {
+    for profile in BUILT_IN {
+        let name = profile.name;
+        let mut target = small(name);
+        let config = target.model().config().clone();
+        let program = config.slc_cache.as_ref().map_or(config.nand.program, |cache| cache.program);
+        let stripe = (u64::from(config.geometry.dies) * config.geometry.program_bytes.0) as f64;
+        let channels = u64::from(config.geometry.channels) * config.nand.channel_rate.0;
+        let link = config.host.link_rate.0.min(channels) as f64;
+        let writes = link.min(stripe / program.seconds()) / 1e6;
+        let reads = link.min(stripe / config.nand.read.seconds()) / 1e6;
+        // An SLC cache takes more than a tenth of an empty drive.
+        let share = if config.slc_cache.is_some() { 10 } else { 1 };
+        let part = (0, SIZE / share / LARGE * LARGE);
+        let written = rate(&mut target, 32, over(part, LARGE, BlockCommand::write));
+        assert_near(&format!("{name}, writes, MB/s"), written, writes, 0.06);
+        let read = rate(&mut target, 32, over(part, LARGE, BlockCommand::Read));
+        assert_near(&format!("{name}, reads, MB/s"), read, reads, 0.06);
+        // Everything is written, trimmed and written again.
+        pass(&mut target);
+        let trimmed = rate(&mut target, 1, over((0, SIZE), SIZE / 8, BlockCommand::Discard));
+        assert!(trimmed > 0.0 && pass(&mut target) > 0.0, "{name}");
+        times(&mut target, &[BlockCommand::Flush]);
+        target.model_mut().check();
+    }
 }
 
 /// \[S2\]: about 250 MB/s when new; remarkably less after random writes over the whole drive;
@@ -41,7 +125,7 @@ fn pass(target: &mut Virtual<Ssd>) -> f64 {
 fn the_m4_falls_off_when_fragmented_and_is_new_after_trim() {
     let mut target = small("like-m4-256");
     let fresh = pass(&mut target);
-    assert!((fresh / 250.0 - 1.0).abs() < 0.02, "{fresh} MB/s");
+    assert_near("fresh, MB/s", fresh, 250.0, 0.02);
     let torture = |target: &mut Virtual<Ssd>| {
         target.model_mut().precondition_sequential(Bytes(0), Bytes(SIZE));
         target.model_mut().precondition_random(SIZE / UNIT_BYTES, &mut Rng::new(2));
@@ -52,7 +136,7 @@ fn the_m4_falls_off_when_fragmented_and_is_new_after_trim() {
     assert!(second > 0.9 * fresh, "{second} MB/s");
     target.model_mut().purge();
     torture(&mut target);
-    times(&mut target, &[BlockCommand::Discard(units(0, SIZE / UNIT_BYTES))]);
+    times(&mut target, &[BlockCommand::Discard(bytes(0, SIZE))]);
     let trimmed = pass(&mut target);
     assert!((trimmed / fresh - 1.0).abs() < 0.05, "{trimmed} MB/s");
 }
@@ -61,15 +145,15 @@ fn the_m4_falls_off_when_fragmented_and_is_new_after_trim() {
 #[test]
 fn the_qlc_drive_is_quick_for_the_size_of_its_cache() {
     let mut target = small("generic-nvme-qlc");
-    let cache = 140 * SIZE / 1_000 / COMMAND;
-    let burst = rate(&mut target, 0, cache, Data::Random);
-    let rest = rate(&mut target, cache, SIZE / COMMAND / 2, Data::Random);
-    assert!((burst / 1_800.0 - 1.0).abs() < 0.03, "{burst} MB/s");
-    assert!((rest / 100.0 - 1.0).abs() < 0.15, "{rest} MB/s");
+    let cache = 140 * SIZE / 1_000 / LARGE * LARGE;
+    let burst = rate(&mut target, 32, over((0, cache), LARGE, BlockCommand::write));
+    assert_near("burst, MB/s", burst, 1_800.0, 0.03);
+    let beyond = over((cache, cache + SIZE / 2), LARGE, BlockCommand::write);
+    let rest = rate(&mut target, 32, beyond);
+    assert_near("past it, MB/s", rest, 100.0, 0.15);
     // On a full drive the minimum, 1.2 %, is left: 103 commands.
-    let mut target = small("generic-nvme-qlc");
-    target.model_mut().precondition_sequential(Bytes(0), Bytes(SIZE));
-    rate(&mut target, 0, 200, Data::Random);
+    let mut target = full("generic-nvme-qlc");
+    rate(&mut target, 32, over((0, 200 * LARGE), LARGE, BlockCommand::write));
     let cached = target.model().counters().cached_units * UNIT_BYTES;
     let expected = SIZE * 12 / 1_000;
     assert!(cached >= expected && cached < expected + (4 << 20), "{cached} bytes");
@@ -78,8 +162,145 @@ fn the_qlc_drive_is_quick_for_the_size_of_its_cache() {
 #[test]
 fn the_compressing_drive_is_bound_by_its_link_with_compressible_data_only() {
     let mut target = small("generic-sata-compressing");
-    let whole = pass(&mut target);
-    assert!((whole / 275.0 - 1.0).abs() < 0.03, "{whole} MB/s");
-    let zeroes = rate(&mut target, 0, SIZE / COMMAND, Data::Compressible(0));
-    assert!((zeroes / 550.0 - 1.0).abs() < 0.03, "{zeroes} MB/s");
+    assert_near("whole, MB/s", pass(&mut target), 275.0, 0.03);
+    let zeroes = |range| BlockCommand::Write { range, data: Data::Compressible(0) };
+    let zeroes = rate(&mut target, 32, over((0, SIZE), LARGE, zeroes));
+    assert_near("zeroes, MB/s", zeroes, 550.0, 0.03);
+}
+
+/// \[S0\]: what its figures imply for a discard, from the transactions of 25,239 deleted files.
+#[test]
+fn a_trim_costs_the_vendors_what_postmark_implies() {
+    const DELETED: f64 = 25_239.0;
+    for (name, plain, discarding) in [
+        ("vendor1", 120.4, 148.8),
+        ("vendor2", 157.9, 2_479.9),
+        ("vendor3", 297.2, 521.6),
+        ("vendor4", 239.4, 243.6),
+        ("vendor5", 123.1, 127.8),
+    ] {
+        let implied = (discarding - plain) / DELETED;
+        for size in [SMALL, 28 * SMALL, SIZE / 2] {
+            let trim = BlockCommand::Discard(bytes(0, size));
+            let measured = alone(&mut full(name), trim);
+            // vendor2's is rounded to 90 ms.
+            assert_near(&format!("{name}, s a TRIM of {size}"), measured, implied, 0.025);
+        }
+    }
+}
+
+/// \[S0\] on vendor6: a TRIM costs nothing when it is given, and slows the drive down afterwards:
+/// for longer with a larger range, and with more that was written since the one before.
+#[test]
+fn vendor6_pays_for_a_trim_afterwards() {
+    let settled = |trimmed: u64, again: bool| {
+        let mut target = full("vendor6");
+        let trim = BlockCommand::Discard(bytes(0, trimmed));
+        if again {
+            alone(&mut target, trim);
+            let idle = target.now() + Nanos::from_secs(10);
+            target.reap(idle, &mut Vec::new());
+        }
+        // Below the second that [S0] cannot resolve, for all of its files.
+        assert!(25_239.0 * alone(&mut target, trim) < 1.5);
+        let begin = target.now();
+        let reads = scattered(0, 1_000_000, BlockCommand::Read);
+        let worked_off = reads.take_while(|command| {
+            times(&mut target, &[*command]);
+            target.model().counters().trim_work_pending > Nanos::ZERO
+        });
+        worked_off.count();
+        (target.now() - begin).seconds()
+    };
+    let (half, whole, second) =
+        (settled(SIZE / 2, false), settled(SIZE, false), settled(SIZE, true));
+    // 100 ms a GiB, at 30 % of the time; a tenth of it for what was trimmed before.
+    assert_near("s for half a GiB", half, 0.05 / 0.3, 0.05);
+    assert_near("s for a GiB", whole, 0.1 / 0.3, 0.05);
+    assert_near("s for a GiB trimmed before", second, 0.01 / 0.3, 0.05);
+}
+
+/// \[S1\]: 0.25 s added for each GB on the RC100, nothing on the 900P and the 850 PRO.
+#[test]
+fn a_trim_of_a_gigabyte_takes_as_long_as_the_reviews_say() {
+    let gigabyte = SIZE / LARGE * LARGE;
+    let trim = BlockCommand::Discard(bytes(0, gigabyte));
+    let per_gigabyte = |name| alone(&mut full(name), trim) / (gigabyte as f64 / GIGABYTE);
+    assert_near("RC100, s/GB", per_gigabyte("like-rc100"), 0.25, 0.01);
+    assert!(per_gigabyte("like-optane-900p") < 0.000_5);
+    assert!(per_gigabyte("like-850-pro") < 0.000_5);
+}
+
+/// \[UBER14\], the figures of the drive of 256 GB; 520 MB/s in sequential writes are bound by the
+/// link here, which carries 550.
+#[test]
+fn the_850_pro_is_as_quick_as_it_is_said_to_be() {
+    let mut target = full("like-850-pro");
+    let count = 20_000;
+    let reads = rate(&mut target, 32, over((0, SIZE / 2), LARGE, BlockCommand::Read));
+    assert_near("sequential reads, MB/s", reads, 550.0, 0.02);
+    let iops = |depth, write: bool| {
+        let command = if write { BlockCommand::write } else { BlockCommand::Read };
+        let mut target = full("like-850-pro");
+        rate(&mut target, depth, scattered(0, count, command)) * 1e6 / SMALL as f64
+    };
+    assert_near("random reads a second at depth 1", iops(1, false), 10_000.0, 0.02);
+    assert_near("random writes a second at depth 1", iops(1, true), 36_000.0, 0.02);
+    assert_near("random reads a second at depth 32", iops(32, false), 100_000.0, 0.05);
+    assert_near("sequential writes, MB/s", pass(&mut small("like-850-pro")), 520.0, 0.06);
+}
+
+/// \[INTEL15\] for reads and writes; \[S3\] for TRIM: 142 MB/s a drive in pieces of 16 KiB.
+#[test]
+fn the_p3500_trims_142_megabytes_a_second_in_pieces_of_16_kib() {
+    let mut target = full("like-p3500");
+    let trims = over((0, SIZE / 16), 4 * SMALL, BlockCommand::Discard);
+    assert_near("TRIM, MB/s", rate(&mut target, 32, trims), 142.0, 0.01);
+    // In one piece it costs one range.
+    assert!(alone(&mut target, BlockCommand::Discard(bytes(0, SIZE))) < 0.000_2);
+    let mut target = full("like-p3500");
+    let reads = rate(&mut target, 32, over((0, SIZE), LARGE, BlockCommand::Read));
+    assert_near("sequential reads, MB/s", reads, 2_700.0, 0.03);
+    assert_near("sequential writes, MB/s", pass(&mut small("like-p3500")), 1_800.0, 0.03);
+    let latency = alone(&mut target, BlockCommand::write(bytes(0, SMALL)));
+    assert_near("s for a write", latency, 20e-6, 0.03);
+}
+
+/// \[S3\]: writes of 200 MB/s until it is half full and about 100 MB/s from then on; TRIM of around
+/// 2 GB/s.
+#[test]
+fn the_vertex4_is_quick_while_half_empty_and_trims_two_gigabytes_a_second() {
+    let mut target = small("like-vertex4");
+    let part = |percent: u64| percent * SIZE / 100 / LARGE * LARGE;
+    let between = |target: &mut Virtual<Ssd>, from, to| {
+        rate(target, 32, over((part(from), part(to)), LARGE, BlockCommand::write))
+    };
+    assert_near("up to 48 %, MB/s", between(&mut target, 0, 48), 200.0, 0.02);
+    between(&mut target, 48, 60);
+    assert_near("from 60 % on, MB/s", between(&mut target, 60, 100), 100.0, 0.1);
+    let trims = rate(&mut target, 1, over((0, SIZE), SIZE / 4, BlockCommand::Discard));
+    assert_near("TRIM, MB/s", trims, 2_000.0, 0.02);
+    // Rested, trimmed and half full it is quick again.
+    assert_near("after TRIM, MB/s", between(&mut target, 0, 48), 200.0, 0.05);
+}
+
+/// \[S4\]: the averages of both are the same with TRIM, which frees 13 % of the space of a full
+/// drive; without it writes are slower by several hundred percent at times.
+#[test]
+fn the_ssd340_writes_as_the_m500_does_and_both_gain_from_trim() {
+    let iops = |name: &str, trimmed: u64| {
+        let mut target = full(name);
+        rate(&mut target, 32, over((0, trimmed), LARGE, BlockCommand::Discard));
+        let writes = |count| scattered(trimmed, count, BlockCommand::write);
+        // Eight times over the drive, then the average.
+        rate(&mut target, 32, writes(8 * SIZE / SMALL));
+        rate(&mut target, 32, writes(2 * SIZE / SMALL)) * 1e6 / SMALL as f64
+    };
+    let trimmed = 13 * SIZE / 100 / LARGE * LARGE;
+    let drives = ["like-ssd340", "like-m500"].map(|name| (iops(name, trimmed), iops(name, 0)));
+    for (with, without) in drives {
+        // By formula F6 of docs/model/collector.md, 7.46 over 2.83.
+        assert_near("with TRIM over without", with / without, 2.64, 0.1);
+    }
+    assert_near("SSD340 over M500", drives[0].0 / drives[1].0, 1.0, 0.02);
 }

@@ -1,0 +1,154 @@
+//! `trimbench list`: what can be measured and on which emulated drives, for people and programs.
+
+use serde_json::{Value, json};
+use trimbench_core::exit;
+use trimbench_methods::method::METHODS;
+use trimbench_report::{Column, Grid};
+use trimbench_ssd::{BUILT_IN, Profile, Provenance};
+use trimbench_target::find_profile;
+
+use crate::args::{Listing, OutputFormat};
+use crate::failure::Failure;
+use crate::output::{data, style};
+use crate::plan::unknown;
+
+/// Blanks before the text below a row.
+const INDENT: usize = 4;
+
+/// A list, both as people and as programs read it.
+struct List {
+    /// What stands above the table.
+    heading: Vec<String>,
+    table: Grid,
+    /// An object for each item.
+    items: Vec<Value>,
+    /// The document that holds the items of a list about one thing, and the key that they are at.
+    about: Option<(Value, &'static str)>,
+}
+
+/// `trimbench list`.
+pub(crate) fn list(
+    what: Listing,
+    explain: Option<&str>,
+    format: OutputFormat,
+) -> Result<u8, Failure> {
+    let list = match (what, explain) {
+        (Listing::Methods, None) => methods(),
+        (Listing::Profiles, None) => profiles(),
+        (Listing::Methods, Some(name)) => method(name)?,
+        (Listing::Profiles, Some(name)) => profile(name)?,
+    };
+    data(&list.print(format));
+    Ok(exit::DONE)
+}
+
+impl List {
+    fn print(self, format: OutputFormat) -> String {
+        let lines = match format {
+            OutputFormat::Human => {
+                let style = style();
+                let heading = self.heading.iter().flat_map(|line| style.labelled("", 0, line));
+                heading.chain(self.table.render(style)).collect()
+            }
+            OutputFormat::Json => vec![format!("{:#}", self.document())],
+            OutputFormat::Ndjson => self.items.iter().map(Value::to_string).collect(),
+        };
+        lines.into_iter().map(|line: String| line + "\n").collect()
+    }
+
+    fn document(self) -> Value {
+        match self.about {
+            None => Value::Array(self.items),
+            Some((mut about, key)) => {
+                about[key] = Value::Array(self.items);
+                about
+            }
+        }
+    }
+}
+
+fn methods() -> List {
+    let mut table = Grid::new(vec![Column::name("method"), Column::text("what it measures")]);
+    for method in METHODS {
+        table.row([method.id, method.summary].map(str::to_owned));
+    }
+    let items = METHODS.iter().map(|it| json!({ "id": it.id, "summary": it.summary }));
+    List { heading: Vec::new(), table, items: items.collect(), about: None }
+}
+
+fn method(id: &str) -> Result<List, Failure> {
+    let ids: Vec<&str> = METHODS.iter().map(|method| method.id).collect();
+    let method = METHODS.iter().find(|method| method.id == id);
+    let method = method.ok_or_else(|| unknown("method", id, &ids))?;
+    let titles = ["option", "quick", "standard", "published"];
+    let mut table = Grid::new(titles.map(Column::name).to_vec());
+    let mut items = Vec::new();
+    for option in method.options {
+        let [quick, standard, published] = option.presets;
+        table.row([option.key, quick, standard, published].map(str::to_owned));
+        table.span(INDENT, option.meaning.to_owned());
+        items.push(json!({
+            "key": option.key,
+            "meaning": option.meaning,
+            "quick": quick,
+            "standard": standard,
+            "published": published,
+        }));
+    }
+    let heading = vec![format!("{}: {}", method.id, method.summary), String::new()];
+    let about = json!({ "id": method.id, "summary": method.summary });
+    Ok(List { heading, table, items, about: Some((about, "options")) })
+}
+
+fn profiles() -> List {
+    let mut table = Grid::new(vec![
+        Column::name("profile"),
+        Column::number("assumed"),
+        Column::text("what it stands for"),
+    ]);
+    let mut items = Vec::new();
+    for built_in in BUILT_IN {
+        let profile = Profile::built_in(built_in.name).expect("it was just named");
+        let Provenance { assumed, .. } = profile.provenance;
+        let count = format!("{assumed} of {}", profile.provenance.total());
+        items.push(described(&profile));
+        table.row([profile.name, count, profile.summary]);
+    }
+    List { heading: Vec::new(), table, items, about: None }
+}
+
+fn profile(name: &str) -> Result<List, Failure> {
+    let profile = find_profile(name)?;
+    let titles = ["value", "is", "how it is known"];
+    let mut table = Grid::new(titles.map(Column::name).to_vec());
+    let mut items = Vec::new();
+    for value in &profile.values {
+        let origin = value.origin.id();
+        table.row([value.key.clone(), value.with_unit(), origin.to_owned()]);
+        table.span(INDENT, value.source.clone());
+        items.push(json!({
+            "key": value.key,
+            "value": value.value,
+            "origin": origin,
+            "source": value.source,
+        }));
+    }
+    let heading = vec![
+        format!("{}: {}", profile.name, profile.summary),
+        profile.provenance.to_string(),
+        String::new(),
+    ];
+    Ok(List { heading, table, items, about: Some((described(&profile), "values")) })
+}
+
+/// What every list says of a profile.
+fn described(profile: &Profile) -> Value {
+    let Provenance { sourced, fitted, assumed } = profile.provenance;
+    json!({
+        "name": profile.name,
+        "summary": profile.summary,
+        "sourced": sourced,
+        "fitted": fitted,
+        "assumed": assumed,
+    })
+}
