@@ -25,6 +25,7 @@ mod tests;
 pub(crate) const UNIT_BLOCKS: u64 = 8;
 /// Logical blocks whose contents are kept together: 1 MiB.
 const CHUNK: u64 = 2_048;
+const _: () = assert!(CHUNK.is_multiple_of(UNIT_BLOCKS), "no unit lies in two chunks");
 
 /// What was last written to a logical block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,11 +76,16 @@ impl Contents {
 
     /// The unit is about to change; `mapped` says whether it holds data before.
     pub(crate) fn journal(&mut self, lpn: u32, mapped: bool) {
-        let mut held = [Held::Unknown; index(UNIT_BLOCKS)];
-        for (held, lba) in held.iter_mut().zip(blocks_of(lpn)) {
-            *held = self.get(lba);
-        }
-        self.journal.entry(lpn).or_insert(Durable { mapped, held });
+        let chunks = &self.chunks;
+        self.journal.entry(lpn).or_insert_with(|| {
+            let mut held = [Held::Unknown; index(UNIT_BLOCKS)];
+            let blocks = blocks_of(lpn);
+            if let Some(chunk) = chunks.get(&(blocks.start / CHUNK)) {
+                let first = index(blocks.start % CHUNK);
+                held.copy_from_slice(&chunk[first..first + index(UNIT_BLOCKS)]);
+            }
+            Durable { mapped, held }
+        });
     }
 
     /// Every change so far lasts.
@@ -111,8 +117,12 @@ impl Contents {
                 Held::Plain(self.writes)
             }
         };
-        for lba in range.start().0..range.end().0 {
-            *self.at(lba) = held;
+        let (mut lba, end) = (range.start().0, range.end().0);
+        while lba < end {
+            let until = end.min((lba / CHUNK + 1) * CHUNK);
+            let first = index(lba % CHUNK);
+            self.chunk(lba)[first..first + index(until - lba)].fill(held);
+            lba = until;
         }
     }
 
@@ -166,9 +176,13 @@ impl Contents {
     }
 
     fn at(&mut self, lba: u64) -> &mut Held {
+        &mut self.chunk(lba)[index(lba % CHUNK)]
+    }
+
+    /// The chunk of `lba`.
+    fn chunk(&mut self, lba: u64) -> &mut [Held] {
         let chunk = self.chunks.entry(lba / CHUNK);
-        let chunk = chunk.or_insert_with(|| vec![Held::Unknown; index(CHUNK)].into());
-        &mut chunk[index(lba % CHUNK)]
+        chunk.or_insert_with(|| vec![Held::Unknown; index(CHUNK)].into())
     }
 }
 
