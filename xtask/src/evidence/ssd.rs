@@ -1,0 +1,12 @@
+//! Claims of the fourth issue: the emulated SSD is as true as the theory.
+
+mod soak;
+
+use super::Key;
+
+/// The key.
+pub(super) const KEY: Key = Key {
+    name: "ssd",
+    title: "The emulated SSD: as true as the theory, as fast as memory allows.",
+    claims: &[soak::CLAIM],
+};
