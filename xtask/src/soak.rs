@@ -259,20 +259,17 @@ impl Series {
         let Violation { law, what, run, size, commands, checked, scenario } = violation;
         // The run on a tiny drive is the same whatever is asked of the long one.
         let again = if *size == Size::Tiny { 1 } else { *commands };
-        let mut text = format!(
-            "\nerror: configuration {number} of seed {}, {run} run: {law:?}: {what}\n\
-             after command {commands}; after command {checked} everything held\n",
-            self.seed
-        );
-        if let Some(narrower) = configuration::narrow_down(self.seed, number, violation) {
+        let seed = self.seed;
+        let closely = configuration::narrow_down(seed, number, violation).map(|narrower| {
             let Violation { law, what, commands, .. } = narrower;
-            text += &format!("checked closely: after command {commands}: {law:?}: {what}\n");
-        }
-        text += &format!(
-            "{scenario:#?}\n\
-             again: cargo xtask soak {} --configuration {number} --commands {again}\n",
-            self.seed
-        );
-        text
+            format!("checked closely: after command {commands}: {law:?}: {what}\n")
+        });
+        let closely = closely.unwrap_or_default();
+        format!(
+            "\nerror: configuration {number} of seed {seed}, {run} run: {law:?}: {what}\n\
+             after command {commands}; after command {checked} everything held\n\
+             {closely}{scenario:#?}\n\
+             again: cargo xtask soak {seed} --configuration {number} --commands {again}\n",
+        )
     }
 }

@@ -11,6 +11,7 @@ mod versions;
 
 use std::ops::Range;
 
+use trimbench_core::units::index;
 use trimbench_core::{Content, Data, Lba, LbaRange};
 use trimbench_ssd::{Media, TrimmedReads};
 
@@ -23,7 +24,9 @@ pub(super) use versions::Versions;
 mod tests;
 
 /// The contents of a unit's blocks.
-pub(super) type Blocks = [Content; UNIT_BLOCKS as usize];
+pub(super) type Blocks = [Content; BLOCKS];
+/// Blocks of a unit.
+const BLOCKS: usize = index(UNIT_BLOCKS);
 
 /// What is found of a mapping unit.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,10 +108,8 @@ impl Oracle for Nobody {
 struct Rules {
     units: u64,
     reads: TrimmedReads,
-    /// A TRIM frees.
-    trims: bool,
-    /// Of the TRIM granularity, in logical blocks.
-    granule: u64,
+    /// The TRIM granularity, in logical blocks; `None` where a TRIM frees nothing.
+    granule: Option<u64>,
     alignment: u64,
     /// A unit holds data even if nothing was ever written.
     always_mapped: bool,
@@ -125,8 +126,7 @@ impl Rules {
         Self {
             units: scenario.units(),
             reads: drive.contents.reads,
-            trims: scenario.trims(),
-            granule: drive.trim.granularity.0 / 512,
+            granule: scenario.trims().then_some(drive.trim.granularity.0 / 512),
             alignment: drive.trim.alignment.0 / 512,
             always_mapped: in_place,
             protected: in_place || drive.power_loss_protection,
@@ -140,7 +140,7 @@ fn touched(range: LbaRange) -> impl Iterator<Item = (u64, Range<usize>)> {
     let (start, end) = (range.start().0, range.end().0);
     (start / UNIT_BLOCKS..end.div_ceil(UNIT_BLOCKS)).map(move |unit| {
         let first = unit * UNIT_BLOCKS;
-        let within = |lba: u64| trimbench_core::units::index(lba.clamp(first, first + 8) - first);
+        let within = |lba: u64| index(lba.clamp(first, first + UNIT_BLOCKS) - first);
         (unit, within(start)..within(end))
     })
 }

@@ -11,7 +11,7 @@ use trimbench_core::fault::FaultPlan;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 use trimbench_core::{Ppm, TrimPromise};
-use trimbench_ssd::{Media, Profile, SsdConfig, TrimMode, TrimmedReads};
+use trimbench_ssd::{Media, Profile, SlcMode, SsdConfig, TrimMode, TrimmedReads};
 
 pub(super) use load::{Load, Start, Step, Steps};
 
@@ -107,14 +107,13 @@ impl Scenario {
     pub(super) fn summary(&self) -> String {
         let Self { drive, load, .. } = self;
         let (size, spare) = (drive.capacity, drive.over_provisioning);
-        let mut text = format!("{size} + {spare}, queue depth {}", load.queue_depth);
-        let trim = &drive.trim;
-        let mode = format!("{:?}", trim.mode).to_lowercase();
-        text += &format!(", {mode} trim of {}", trim.granularity);
-        if let Some(cache) = &drive.slc_cache {
-            text += &format!(", {:?} cache", cache.mode).to_lowercase();
-        }
+        let (depth, granule) = (load.queue_depth, drive.trim.granularity);
+        let mode = format!("{:?}", drive.trim.mode).to_lowercase();
+        let mut text = format!("{size} + {spare}, queue depth {depth}, {mode} trim of {granule}");
+        let cache = |mode| drive.slc_cache.is_some_and(|cache| cache.mode == mode);
         let flags = [
+            (cache(SlcMode::Fixed), ", fixed cache"),
+            (cache(SlcMode::Dynamic), ", dynamic cache"),
             (drive.media == Media::InPlace, ", in place"),
             (drive.compression.is_some(), ", compressing"),
             (drive.power_loss_protection, ", protected"),

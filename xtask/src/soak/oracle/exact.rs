@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use trimbench_core::{Content, Data, LbaRange};
+use trimbench_core::{Content, Data, Lba, LbaRange};
 use trimbench_ssd::TrimmedReads;
 
-use super::{Found, Judgement, Oracle, Rules, lba, touched};
+use super::{BLOCKS, Found, Judgement, Oracle, Rules, lba, touched};
 use crate::soak::scenario::{Scenario, UNIT_BLOCKS};
 
 /// What a block holds.
@@ -23,7 +23,7 @@ enum Holds {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Unit {
     mapped: bool,
-    blocks: [Holds; UNIT_BLOCKS as usize],
+    blocks: [Holds; BLOCKS],
 }
 
 /// The oracle.
@@ -58,7 +58,7 @@ impl Oracle for Exact {
     fn new(scenario: &Scenario) -> Self {
         let rules = Rules::new(scenario);
         let mapped = rules.filled || rules.always_mapped;
-        let untouched = Unit { mapped, blocks: [Holds::Before(None); UNIT_BLOCKS as usize] };
+        let untouched = Unit { mapped, blocks: [Holds::Before(None); BLOCKS] };
         Self { rules, kept: false, untouched, units: BTreeMap::new(), flushed: BTreeMap::new() }
     }
 
@@ -82,9 +82,10 @@ impl Oracle for Exact {
     }
 
     fn discard(&mut self, range: LbaRange) {
-        let Rules { trims, granule, alignment, units, .. } = self.rules;
+        let Rules { granule, alignment, units, .. } = self.rules;
+        let Some(granule) = granule else { return };
         let mut first = alignment;
-        while trims && first + granule <= units * UNIT_BLOCKS {
+        while first + granule <= units * UNIT_BLOCKS {
             if range.start().0 <= first && first + granule <= range.end().0 {
                 for unit in first / UNIT_BLOCKS..(first + granule) / UNIT_BLOCKS {
                     self.change(unit).mapped = false;
@@ -129,42 +130,43 @@ impl Oracle for Exact {
             let agrees = !kept && found.mapped == unit.mapped;
             return agrees.then_some(()).ok_or_else(|| format!("unit {number}: {found:?}"));
         };
-        // Seen hashes are kept only if all of it agrees.
-        let mut seen = *unit;
-        let pairs = blocks.iter().zip(&mut seen.blocks).enumerate();
-        let wrong = pairs
-            .filter_map(|(block, (&content, holds))| {
-                let address = lba(number, block);
-                let agrees = match (unit.mapped, reads) {
-                    (false, TrimmedReads::Zeroes) => content == Content::Zeroes,
-                    (false, TrimmedReads::Unstable) => matches!(content, Content::Other { .. }),
-                    (false, TrimmedReads::OldData) if matches!(holds, Holds::Before(_)) => {
-                        content == Content::Zeroes
-                    }
-                    _ => match holds {
-                        Holds::Stamp(generation) => {
-                            content == Content::Stamp { lba: address, generation: *generation }
-                        }
-                        Holds::Zeroes => content == Content::Zeroes,
-                        Holds::Before(known) | Holds::Bytes(known) => sees(known, content),
-                    },
-                };
-                (!agrees).then(|| format!("{address:?} holds {content:?} instead of {holds:?}"))
-            })
-            .next();
         if found.mapped != unit.mapped {
             return Err(format!("unit {number} holds data: {}", found.mapped));
         }
+        // What is seen for the first time is remembered only if all of it agrees.
+        let mut seen = *unit;
+        for (block, (&content, holds)) in blocks.iter().zip(&mut seen.blocks).enumerate() {
+            let address = lba(number, block);
+            let agrees = match (unit.mapped, reads) {
+                (false, TrimmedReads::Zeroes) => content == Content::Zeroes,
+                (false, TrimmedReads::Unstable) => matches!(content, Content::Other { .. }),
+                (false, TrimmedReads::OldData) if matches!(holds, Holds::Before(_)) => {
+                    content == Content::Zeroes
+                }
+                _ => holds.reads_as(address, content),
+            };
+            if !agrees {
+                return Err(format!("{address:?} holds {content:?} instead of {holds:?}"));
+            }
+        }
         *unit = seen;
-        wrong.map_or(Ok(()), Err)
+        Ok(())
     }
 }
 
-/// Bytes that are the same at every sight.
-fn sees(known: &mut Option<u64>, content: Content) -> bool {
-    match content {
-        Content::Other { hash } => *known.get_or_insert(hash) == hash,
-        _ => false,
+impl Holds {
+    /// Whether a read may find this; bytes are the same at every sight.
+    fn reads_as(&mut self, address: Lba, content: Content) -> bool {
+        match (self, content) {
+            (Self::Stamp(generation), content) => {
+                content == Content::Stamp { lba: address, generation: *generation }
+            }
+            (Self::Zeroes, content) => content == Content::Zeroes,
+            (Self::Before(known) | Self::Bytes(known), Content::Other { hash }) => {
+                *known.get_or_insert(hash) == hash
+            }
+            _ => false,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use trimbench_core::units::{index, narrow};
 use trimbench_core::{Content, Data, LbaRange};
 use trimbench_ssd::TrimmedReads;
 
-use super::{Found, Judgement, Oracle, Rules, lba, touched};
+use super::{BLOCKS, Found, Judgement, Oracle, Rules, lba, touched};
 use crate::soak::scenario::{Scenario, UNIT_BLOCKS};
 
 /// What a block holds: the generation of its stamp, or one of the numbers below.
@@ -23,7 +23,7 @@ struct Unit {
     mapped: bool,
     /// Has changed since the last flush.
     changed: bool,
-    blocks: [Version; UNIT_BLOCKS as usize],
+    blocks: [Version; BLOCKS],
 }
 
 /// The oracle.
@@ -51,7 +51,7 @@ impl Versions {
 
     /// Everything as it is made, or purged.
     fn reset(&mut self, mapped: bool) {
-        self.units.fill(Unit { mapped, changed: false, blocks: [BEFORE; UNIT_BLOCKS as usize] });
+        self.units.fill(Unit { mapped, changed: false, blocks: [BEFORE; BLOCKS] });
         self.changed.clear();
         self.kept = false;
         self.mapped = if mapped { self.rules.units } else { 0 };
@@ -61,7 +61,7 @@ impl Versions {
 impl Oracle for Versions {
     fn new(scenario: &Scenario) -> Self {
         let rules = Rules::new(scenario);
-        let unit = Unit { mapped: false, changed: false, blocks: [BEFORE; UNIT_BLOCKS as usize] };
+        let unit = Unit { mapped: false, changed: false, blocks: [BEFORE; BLOCKS] };
         let units = vec![unit; index(rules.units)];
         let (flushed, changed) = (units.clone(), Vec::new());
         let mut versions = Self { rules, kept: false, units, flushed, changed, mapped: 0 };
@@ -91,10 +91,8 @@ impl Oracle for Versions {
     }
 
     fn discard(&mut self, range: LbaRange) {
-        let Rules { trims, granule, alignment, .. } = self.rules;
-        if !trims || range.end().0 < alignment {
-            return;
-        }
+        let Rules { granule, alignment, .. } = self.rules;
+        let Some(granule) = granule.filter(|_| range.end().0 >= alignment) else { return };
         let start = range.start().0.max(alignment) - alignment;
         let first = start.next_multiple_of(granule) + alignment;
         let end = (range.end().0 - alignment) / granule * granule + alignment;
@@ -158,11 +156,11 @@ impl Oracle for Versions {
 fn agrees(unit: &Unit, number: u64, found: &Found, reads: TrimmedReads) -> bool {
     let matches = |(block, content): (usize, &Content)| {
         let version = unit.blocks[block];
-        let version = match (unit.mapped, reads, version) {
-            (true, ..) => version,
-            (false, TrimmedReads::Zeroes, _) | (false, TrimmedReads::OldData, BEFORE) => ZEROES,
-            (false, TrimmedReads::OldData, _) => version,
-            (false, TrimmedReads::Unstable, _) => BYTES,
+        let version = match (unit.mapped, reads) {
+            (false, TrimmedReads::Zeroes) => ZEROES,
+            (false, TrimmedReads::OldData) if version == BEFORE => ZEROES,
+            (false, TrimmedReads::Unstable) => BYTES,
+            _ => version,
         };
         match (version, *content) {
             (ZEROES | EITHER, Content::Zeroes) => true,
