@@ -1,7 +1,7 @@
 //! What `cargo xtask` does, as a library, so that its checks and parsers have tests.
 //!
 //! Each module is one step: [`setup`], [`verify`] (the step `test`), [`ci`], [`tidy`], [`docs`],
-//! [`mod@bench`], [`evidence`]. They share [`process`] (child processes with a deadline),
+//! [`mod@bench`], [`soak`], [`evidence`]. They share [`process`] (child processes with a deadline),
 //! [`steps`] (a step's name, outcome and time) and the [`Repository`].
 #![expect(
     clippy::print_stdout,
@@ -22,6 +22,7 @@ pub mod evidence;
 pub mod process;
 pub mod repository;
 pub mod setup;
+pub mod soak;
 pub mod steps;
 pub mod tidy;
 pub mod verify;

@@ -3,10 +3,11 @@
 
 use std::num::NonZero;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use xtask::{Repository, bench, ci, docs, evidence, process, setup, tidy, verify};
+use xtask::{Repository, bench, ci, docs, evidence, process, setup, soak, tidy, verify};
 
 /// Set-up, tests, CI, benchmarks and evidence of trimbench. Every step can be run alone.
 #[derive(Debug, Parser)]
@@ -50,6 +51,26 @@ enum Step {
         #[arg(long, value_name = "N")]
         repetitions: Option<NonZero<usize>>,
         /// A line of JSON for each side of each case, in place of the table
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run random emulated drives under random loads and faults until something breaks
+    Soak {
+        /// An integer, or at least 7 digits of a commit's id (default: the commit checked out)
+        seed: Option<String>,
+        /// How many random configurations
+        #[arg(long, value_name = "N", default_value_t = 16)]
+        configurations: u64,
+        /// Commands of each configuration's long run
+        #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+        commands: u64,
+        /// Begin no configuration after so many minutes
+        #[arg(long, value_name = "MINUTES")]
+        minutes: Option<u64>,
+        /// This configuration only
+        #[arg(long, value_name = "NUMBER")]
+        configuration: Option<u64>,
+        /// The summary as JSON
         #[arg(long)]
         json: bool,
     },
@@ -128,6 +149,12 @@ fn run(step: Step) -> Result<bool> {
             let (name, case) = (name.as_deref(), case.as_deref());
             let wish = bench::Wish { name, small, case, repetitions, json };
             bench::run(&repository, &wish)
+        }
+        Step::Soak { seed, configurations, commands, minutes, configuration, json } => {
+            let limit = minutes.map(|minutes| Duration::from_secs(60 * minutes));
+            let (seed, only) = (seed.as_deref(), configuration);
+            let wish = soak::Wish { seed, configurations, commands, limit, only, json };
+            soak::run(&repository, &wish)
         }
         Step::Evidence { id, short, fresh } => {
             let wish = evidence::Wish { id: id.as_deref(), short, fresh };

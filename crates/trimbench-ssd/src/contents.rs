@@ -25,6 +25,7 @@ mod tests;
 pub(crate) const UNIT_BLOCKS: u64 = 8;
 /// Logical blocks whose contents are kept together: 1 MiB.
 const CHUNK: u64 = 2_048;
+const _: () = assert!(CHUNK.is_multiple_of(UNIT_BLOCKS), "no unit lies in two chunks");
 
 /// What was last written to a logical block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,10 +41,26 @@ enum Held {
     Zeroes,
 }
 
+/// Blocks whose contents are kept together.
+#[derive(Debug)]
+struct Chunk {
+    held: [Held; index(CHUNK)],
+    /// Of each unit: the number of flushes before it was last journalled, and one.
+    journalled: [u64; index(CHUNK / UNIT_BLOCKS)],
+}
+
+impl Chunk {
+    fn new() -> Box<Self> {
+        let journalled = [0; index(CHUNK / UNIT_BLOCKS)];
+        Box::new(Self { held: [Held::Unknown; index(CHUNK)], journalled })
+    }
+}
+
 /// What a unit held before its first change since the last flush.
 #[derive(Clone, Copy, Debug)]
-struct Durable {
-    mapped: bool,
+pub(crate) struct Durable {
+    pub(crate) lpn: u32,
+    pub(crate) mapped: bool,
     held: [Held; index(UNIT_BLOCKS)],
 }
 
@@ -52,13 +69,15 @@ struct Durable {
 pub(crate) struct Contents {
     reads: TrimmedReads,
     /// By the number of the chunk.
-    chunks: BTreeMap<u64, Box<[Held]>>,
+    chunks: BTreeMap<u64, Box<Chunk>>,
     /// Numbers the plain writes: each carries something else.
     writes: u32,
     /// Numbers the reads of trimmed blocks, where each gives something else.
     trimmed_reads: u64,
-    /// By the number of the unit.
-    journal: BTreeMap<u32, Durable>,
+    /// In the order of the changes.
+    journal: Vec<Durable>,
+    /// Flushes so far, and one.
+    flushes: u64,
 }
 
 impl Contents {
@@ -69,36 +88,45 @@ impl Contents {
             chunks: BTreeMap::new(),
             writes: 0,
             trimmed_reads: 0,
-            journal: BTreeMap::new(),
+            journal: Vec::new(),
+            flushes: 1,
         }
     }
 
     /// The unit is about to change; `mapped` says whether it holds data before.
     pub(crate) fn journal(&mut self, lpn: u32, mapped: bool) {
-        let mut held = [Held::Unknown; index(UNIT_BLOCKS)];
-        for (held, lba) in held.iter_mut().zip(blocks_of(lpn)) {
-            *held = self.get(lba);
+        let first = blocks_of(lpn).start;
+        let flushes = self.flushes;
+        let chunk = self.chunk(first);
+        let within = index(first % CHUNK);
+        if std::mem::replace(&mut chunk.journalled[within / index(UNIT_BLOCKS)], flushes) != flushes
+        {
+            let mut held = [Held::Unknown; index(UNIT_BLOCKS)];
+            held.copy_from_slice(&chunk.held[within..within + index(UNIT_BLOCKS)]);
+            self.journal.push(Durable { lpn, mapped, held });
         }
-        self.journal.entry(lpn).or_insert(Durable { mapped, held });
     }
 
     /// Every change so far lasts.
     pub(crate) fn flushed(&mut self) {
         self.journal.clear();
+        self.flushes += 1;
     }
 
-    /// Units that have changed since the last flush, ascending.
-    pub(crate) fn unflushed(&self) -> Vec<u32> {
-        self.journal.keys().copied().collect()
+    /// What the units that have changed since the last flush held then, by ascending unit. All
+    /// counts as flushed from now on.
+    pub(crate) fn take_unflushed(&mut self) -> Vec<Durable> {
+        let mut unflushed = std::mem::take(&mut self.journal);
+        self.flushed();
+        unflushed.sort_unstable_by_key(|durable| durable.lpn);
+        unflushed
     }
 
-    /// The unit's changes since the last flush are lost. Returns whether it held data before them.
-    pub(crate) fn revert(&mut self, lpn: u32) -> bool {
-        let Some(durable) = self.journal.remove(&lpn) else { return true };
-        for (held, lba) in durable.held.into_iter().zip(blocks_of(lpn)) {
+    /// The unit's changes since the last flush are lost.
+    pub(crate) fn revert(&mut self, durable: &Durable) {
+        for (held, lba) in durable.held.into_iter().zip(blocks_of(durable.lpn)) {
             *self.at(lba) = held;
         }
-        durable.mapped
     }
 
     /// The range was written.
@@ -111,8 +139,12 @@ impl Contents {
                 Held::Plain(self.writes)
             }
         };
-        for lba in range.start().0..range.end().0 {
-            *self.at(lba) = held;
+        let (mut lba, end) = (range.start().0, range.end().0);
+        while lba < end {
+            let until = end.min((lba / CHUNK + 1) * CHUNK);
+            let first = index(lba % CHUNK);
+            self.chunk(lba).held[first..first + index(until - lba)].fill(held);
+            lba = until;
         }
     }
 
@@ -162,13 +194,18 @@ impl Contents {
     }
 
     fn get(&self, lba: u64) -> Held {
-        self.chunks.get(&(lba / CHUNK)).map_or(Held::Unknown, |chunk| chunk[index(lba % CHUNK)])
+        self.chunks
+            .get(&(lba / CHUNK))
+            .map_or(Held::Unknown, |chunk| chunk.held[index(lba % CHUNK)])
     }
 
     fn at(&mut self, lba: u64) -> &mut Held {
-        let chunk = self.chunks.entry(lba / CHUNK);
-        let chunk = chunk.or_insert_with(|| vec![Held::Unknown; index(CHUNK)].into());
-        &mut chunk[index(lba % CHUNK)]
+        &mut self.chunk(lba).held[index(lba % CHUNK)]
+    }
+
+    /// The chunk of `lba`.
+    fn chunk(&mut self, lba: u64) -> &mut Chunk {
+        self.chunks.entry(lba / CHUNK).or_insert_with(Chunk::new)
     }
 }
 

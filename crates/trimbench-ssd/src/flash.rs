@@ -10,6 +10,7 @@ use crate::config::SsdConfig;
 use crate::counters::Counters;
 use crate::mapping::{Deallocated, Mapping, Packing};
 use crate::nand::Nand;
+use crate::ssd::TableFault;
 use crate::write_buffer::WriteBuffer;
 
 mod cache;
@@ -193,9 +194,13 @@ impl Flash {
     }
 
     /// Whether a logical unit holds data.
-    #[cfg(test)]
     pub(crate) fn holds_data(&mut self, lpn: u32) -> bool {
         self.mapping.lookup(lpn).is_some()
+    }
+
+    /// Plants a fault in the tables of a unit; whether there is something to break.
+    pub(crate) fn plant(&mut self, lpn: u32, fault: TableFault) -> bool {
+        self.mapping.plant(lpn, fault)
     }
 
     /// Checks all invariants.

@@ -32,7 +32,7 @@ pub use config::{
 pub use counters::Counters;
 
 pub use profile::{BUILT_IN, Origin, Profile, ProfileError, ProfileText, ProfileValue, Provenance};
-pub use ssd::{Overreach, Ssd};
+pub use ssd::{Overreach, Ssd, TableFault};
 
 /// Raised whenever the simulated numbers change on purpose; part of every record.
 pub const MODEL_VERSION: u32 = 2;

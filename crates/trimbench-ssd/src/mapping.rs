@@ -22,6 +22,7 @@ use crate::memory::{large_table, prefetch};
 
 mod cache;
 mod packing;
+mod planted;
 
 use cache::CacheSets;
 pub(crate) use packing::{Fill, Packing};
@@ -326,6 +327,7 @@ impl Mapping {
             let from = first_ppn as usize + left.trailing_zeros() as usize;
             left &= left - 1;
             let lpn = self.p2l[from];
+            debug_assert_eq!(self.l2p[lpn as usize] as usize, from, "no trimmed unit is copied");
             self.p2l[to] = lpn;
             self.l2p[lpn as usize] = u32::try_from(to).expect("an address of an open superblock");
             to += 1;

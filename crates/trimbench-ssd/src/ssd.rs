@@ -25,6 +25,9 @@ use crate::nand::{Nand, Rate, Resource};
 use crate::trim::{Backlog, Granules, work};
 
 mod drive;
+mod planted;
+pub use planted::{Overreach, TableFault};
+
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -59,15 +62,6 @@ pub struct Ssd {
     /// `None` before the first stamped write.
     contents: Option<Box<Contents>>,
     overreach: Overreach,
-}
-
-/// A planted fault: what a TRIM frees beyond what it was told to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Overreach {
-    /// Before the first whole unit; a multiple of 4 KiB.
-    pub before: Bytes,
-    /// Behind the last whole unit; a multiple of 4 KiB.
-    pub behind: Bytes,
 }
 
 /// Reads whose parts are on different dies.
@@ -188,10 +182,10 @@ impl Ssd {
         self.flash.as_mut().map_or(self.config.capacity.0 / UNIT_BYTES, Flash::mapped_units)
     }
 
-    /// Plants a fault: from now on TRIMs free more than they say. The drive cannot be told from one
-    /// with such a bug.
-    pub fn plant_overreach(&mut self, overreach: Overreach) {
-        self.overreach = overreach;
+    /// Whether the logical unit of this number, of 4 KiB, holds data. On a medium that is
+    /// overwritten in place each does.
+    pub fn holds_data(&mut self, unit: u64) -> bool {
+        self.flash.as_mut().is_none_or(|flash| flash.holds_data(narrow(unit)))
     }
 
     /// Secure erase or format: as fresh out of the box. The drive must be idle.

@@ -1,6 +1,7 @@
 //! Claims of the fourth issue: the emulated SSD is as true as the theory, as fast as memory allows.
 
 mod recovery;
+mod soak;
 mod speed;
 
 use super::Key;
@@ -9,5 +10,5 @@ use super::Key;
 pub(super) const KEY: Key = Key {
     name: "ssd",
     title: "The emulated SSD: as true as the theory, as fast as memory allows.",
-    claims: &[speed::CLAIM, recovery::CLAIM],
+    claims: &[speed::CLAIM, recovery::CLAIM, soak::CLAIM],
 };

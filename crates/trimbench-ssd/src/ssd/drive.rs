@@ -43,20 +43,21 @@ impl Ssd {
         assert!(self.in_flight == 0 && self.waiting.is_empty(), "a power cut needs an idle drive");
         let mut undone = Vec::new();
         if let (Some(contents), Some(flash)) = (&mut self.contents, &mut self.flash) {
-            for lpn in contents.unflushed() {
+            for durable in contents.take_unflushed() {
+                let lpn = durable.lpn;
                 let mapped = flash.holder(lpn).is_some();
                 // Found on flash: its program has ended.
                 if mapped && flash.locate(lpn, self.last_activity).is_some() {
                     continue;
                 }
-                match (mapped, contents.revert(lpn)) {
+                contents.revert(&durable);
+                match (mapped, durable.mapped) {
                     (true, false) => drop(flash.deallocate(lpn, lpn + 1, &mut self.counters)),
                     (false, true) => undone.push(lpn),
                     // Where it lies on the flash is not modelled.
                     (true, true) | (false, false) => {}
                 }
             }
-            contents.flushed();
         }
         self.fill(undone.into_iter(), Data::Random);
         self.backlog.clear();

@@ -1,0 +1,41 @@
+//! Planted faults: a drive that has one cannot be told from a drive with such a bug.
+
+use trimbench_core::Bytes;
+use trimbench_core::units::narrow;
+
+use super::Ssd;
+
+#[cfg(test)]
+mod tests;
+
+/// A planted fault: what a TRIM frees beyond what it was told to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overreach {
+    /// Before the first whole unit; a multiple of 4 KiB.
+    pub before: Bytes,
+    /// Behind the last whole unit; a multiple of 4 KiB.
+    pub behind: Bytes,
+}
+
+/// A planted fault in what the tables say of one unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableFault {
+    /// The flash unit says that it holds the logical unit's neighbour.
+    WrongOwner,
+    /// The logical unit is freed, but its flash unit still counts as valid: the collector copies
+    /// what was trimmed.
+    TrimmedButValid,
+}
+
+impl Ssd {
+    /// Plants a fault: from now on TRIMs free more than they say.
+    pub fn plant_overreach(&mut self, overreach: Overreach) {
+        self.overreach = overreach;
+    }
+
+    /// Plants a fault in what the tables say of the logical unit of this number; whether it could
+    /// be planted: only a unit of a flash drive that holds data has something to break.
+    pub fn plant_table_fault(&mut self, unit: u64, fault: TableFault) -> bool {
+        self.flash.as_mut().is_some_and(|flash| flash.plant(narrow(unit), fault))
+    }
+}

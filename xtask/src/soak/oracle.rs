@@ -1,0 +1,151 @@
+//! What the drive must hold: worked out beside it from `docs/model/contents.md`, with none of its
+//! code.
+//!
+//! There are two. [`Exact`] is slow and obvious and remembers also which bytes it saw where it
+//! cannot know them beforehand; it watches tiny drives after every step. [`Versions`] is a flat
+//! array of what was last written to each logical block, fast enough for long runs. [`Nobody`]
+//! watches nothing: what is run again only for its hash.
+
+mod exact;
+mod versions;
+
+use std::ops::Range;
+
+use trimbench_core::units::index;
+use trimbench_core::{Content, Data, Lba, LbaRange};
+use trimbench_ssd::{Media, TrimmedReads};
+
+use super::scenario::{Scenario, Start, UNIT_BLOCKS};
+
+pub(super) use exact::Exact;
+pub(super) use versions::Versions;
+
+#[cfg(test)]
+mod tests;
+
+/// The contents of a unit's blocks.
+pub(super) type Blocks = [Content; BLOCKS];
+/// Blocks of a unit.
+const BLOCKS: usize = index(UNIT_BLOCKS);
+
+/// What is found of a mapping unit.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Found {
+    /// It holds data.
+    pub(super) mapped: bool,
+    /// `None` while the drive keeps no contents.
+    pub(super) blocks: Option<Blocks>,
+}
+
+/// A disagreement, in words.
+pub(super) type Judgement = Result<(), String>;
+
+/// Something that is told what is done and knows what must be found.
+pub(super) trait Oracle {
+    /// Whether it knows anything.
+    const WATCHES: bool = true;
+
+    /// For a drive in its first state.
+    fn new(scenario: &Scenario) -> Self;
+
+    /// The range was written.
+    fn write(&mut self, range: LbaRange, data: Data);
+
+    /// The range was discarded.
+    fn discard(&mut self, range: LbaRange);
+
+    /// What was done so far lasts.
+    fn flush(&mut self);
+
+    /// The drive was purged.
+    fn purge(&mut self);
+
+    /// The power was cut: each unit is as at the last flush or as it was before the cut. `look`
+    /// tells which.
+    fn power_cut(&mut self, look: impl FnMut(u64) -> Found) -> Judgement;
+
+    /// Units that hold data.
+    fn mapped_units(&self) -> u64;
+
+    /// Whether this may be found of a unit.
+    fn judge(&mut self, unit: u64, found: &Found) -> Judgement;
+}
+
+/// Knows nothing.
+#[derive(Debug)]
+pub(super) struct Nobody;
+
+impl Oracle for Nobody {
+    const WATCHES: bool = false;
+
+    fn new(_: &Scenario) -> Self {
+        Self
+    }
+
+    fn write(&mut self, _: LbaRange, _: Data) {}
+
+    fn discard(&mut self, _: LbaRange) {}
+
+    fn flush(&mut self) {}
+
+    fn purge(&mut self) {}
+
+    fn power_cut(&mut self, _: impl FnMut(u64) -> Found) -> Judgement {
+        Ok(())
+    }
+
+    fn mapped_units(&self) -> u64 {
+        0
+    }
+
+    fn judge(&mut self, _: u64, _: &Found) -> Judgement {
+        Ok(())
+    }
+}
+
+/// What both oracles know of the drive.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    units: u64,
+    reads: TrimmedReads,
+    /// The TRIM granularity, in logical blocks; `None` where a TRIM frees nothing.
+    granule: Option<u64>,
+    alignment: u64,
+    /// A unit holds data even if nothing was ever written.
+    always_mapped: bool,
+    /// A power cut loses nothing.
+    protected: bool,
+    /// Every unit was written before anything was watched.
+    filled: bool,
+}
+
+impl Rules {
+    fn new(scenario: &Scenario) -> Self {
+        let Scenario { drive, load, .. } = scenario;
+        let in_place = drive.media == Media::InPlace;
+        Self {
+            units: scenario.units(),
+            reads: drive.contents.reads,
+            granule: scenario.trims().then_some(drive.trim.granularity.0 / 512),
+            alignment: drive.trim.alignment.0 / 512,
+            always_mapped: in_place,
+            protected: in_place || drive.power_loss_protection,
+            filled: load.start != Start::Fresh,
+        }
+    }
+}
+
+/// The units that a range touches, and of each the blocks within the range.
+fn touched(range: LbaRange) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let (start, end) = (range.start().0, range.end().0);
+    (start / UNIT_BLOCKS..end.div_ceil(UNIT_BLOCKS)).map(move |unit| {
+        let first = unit * UNIT_BLOCKS;
+        let within = |lba: u64| index(lba.clamp(first, first + UNIT_BLOCKS) - first);
+        (unit, within(start)..within(end))
+    })
+}
+
+/// The address of a block of a unit.
+fn lba(unit: u64, block: usize) -> Lba {
+    Lba(unit * UNIT_BLOCKS + block as u64)
+}

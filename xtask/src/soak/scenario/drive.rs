@@ -1,0 +1,173 @@
+//! Random drives.
+
+use trimbench_core::rng::Rng;
+use trimbench_core::units::narrow;
+use trimbench_core::{Bytes, Instant, Nanos, Ppm};
+use trimbench_ssd::{
+    CompressionConfig, Geometry, LinkDuplex, Media, SlcCacheConfig, SlcMode, TrimMode, WhenFull,
+};
+
+use super::{HALF, QUARTER, Scenario, Size, UNIT, between, pick, scaled};
+
+/// The smallest superblock of the emulator.
+const SUPERBLOCK: u64 = 256 << 10;
+
+pub(super) fn geometry(rng: &mut Rng, it: &mut Scenario) {
+    let channels = pick(rng, &[1, 2, 4, 8]);
+    let program_bytes = UNIT << between(rng, 0, 5);
+    let largest = if it.size == Size::Tiny { 2 } else { 4 };
+    it.drive.geometry = Geometry {
+        channels,
+        dies: channels * pick(rng, &[1, 1, 2, 3, 8]),
+        program_bytes: Bytes(program_bytes),
+        superblock: Bytes(SUPERBLOCK << between(rng, 0, largest)),
+        programs_per_erase: narrow(scaled(rng, 1, 1_024)),
+    };
+}
+
+/// At least 8 superblocks; not always a whole number of them.
+pub(super) fn capacity(rng: &mut Rng, it: &mut Scenario) {
+    let superblock = it.drive.geometry.superblock.0;
+    let most = match it.size {
+        Size::Tiny => 24 * superblock,
+        Size::Small => Bytes::mib(128).0,
+    };
+    let part = if rng.chance(HALF) { between(rng, 0, superblock / UNIT - 1) } else { 0 };
+    let superblocks = scaled(rng, 8, most / superblock);
+    it.drive.capacity = Bytes(superblocks * superblock + part * UNIT);
+}
+
+/// 0.5 % to 65.5 %; the emulator rounds up to whole superblocks.
+pub(super) fn over_provisioning(rng: &mut Rng, it: &mut Scenario) {
+    it.drive.over_provisioning = Ppm(narrow(scaled(rng, 5_000, 655_000)));
+}
+
+pub(super) fn timing(rng: &mut Rng, it: &mut Scenario) {
+    let nand = &mut it.drive.nand;
+    nand.read = micros(rng, 1, 200);
+    nand.program = micros(rng, 10, 4_000);
+    nand.erase = micros(rng, 0, 10_000);
+    nand.channel_rate = Bytes(scaled(rng, 50_000_000, 4_000_000_000));
+}
+
+pub(super) fn host(rng: &mut Rng, it: &mut Scenario) {
+    let host = &mut it.drive.host;
+    host.queue_depth = narrow(scaled(rng, 1, 1_024));
+    host.link_rate = Bytes(scaled(rng, 100_000_000, 8_000_000_000));
+    host.duplex = pick(rng, &[LinkDuplex::Half, LinkDuplex::Full]);
+    host.command = micros(rng, 0, 100);
+    host.latency = micros(rng, 0, 100);
+}
+
+pub(super) fn write_buffer(rng: &mut Rng, it: &mut Scenario) {
+    let groups = scaled(rng, 1, 64);
+    it.drive.write_buffer = Bytes(it.drive.geometry.program_bytes.0 * groups);
+}
+
+pub(super) fn power_loss_protection(rng: &mut Rng, it: &mut Scenario) {
+    it.drive.power_loss_protection = rng.chance(QUARTER);
+}
+
+pub(super) fn collector(rng: &mut Rng, it: &mut Scenario) {
+    let collector = &mut it.drive.collector;
+    collector.idle_after = micros(rng, 0, 100_000);
+    collector.idle_free_target = Ppm(narrow(between(rng, 0, 300_000)));
+    collector.idle_valid_max = Ppm(narrow(between(rng, 0, 1_000_000)));
+}
+
+/// None, or either kind with either way of being full.
+pub(super) fn slc_cache(rng: &mut Rng, it: &mut Scenario) {
+    if rng.chance(HALF) {
+        return;
+    }
+    let bits_per_cell = narrow(between(rng, 2, 5));
+    let drive = &mut it.drive;
+    let groups = drive.geometry.superblock.0 / drive.geometry.program_bytes.0;
+    let shares = groups >= u64::from(bits_per_cell);
+    let mode = if shares { pick(rng, &[SlcMode::Fixed, SlcMode::Dynamic]) } else { SlcMode::Fixed };
+    let most = match mode {
+        SlcMode::Fixed => 400_000,
+        SlcMode::Dynamic => 1_000_000 / bits_per_cell,
+    };
+    let size = Ppm(narrow(scaled(rng, 1_000, most.into())));
+    let spare = (drive.over_provisioning.0 / bits_per_cell).min(size.0);
+    let minimum = match mode {
+        SlcMode::Fixed => 0,
+        SlcMode::Dynamic => narrow(between(rng, 0, spare.into())),
+    };
+    drive.slc_cache = Some(SlcCacheConfig {
+        mode,
+        size,
+        minimum: Ppm(minimum),
+        bits_per_cell,
+        program: micros(rng, 10, 500),
+        read: micros(rng, 1, 50),
+        when_full: pick(rng, &[WhenFull::Direct, WhenFull::Fold]),
+        fold_idle_after: micros(rng, 0, 100_000),
+    });
+}
+
+/// In half of the drives that have no cache.
+pub(super) fn compression(rng: &mut Rng, it: &mut Scenario) {
+    if it.drive.slc_cache.is_none() && rng.chance(HALF) {
+        let floor = Ppm(10_000 * narrow(between(rng, 10, 100)));
+        it.drive.compression = Some(CompressionConfig { floor });
+    }
+}
+
+/// The modes that act are drawn as twice as likely: the others free nothing.
+pub(super) fn trim_mode(rng: &mut Rng, it: &mut Scenario) {
+    use TrimMode::{Background, Blocking, Ignored, None, Queued};
+    let modes = [Blocking, Blocking, Queued, Queued, Background, Background, None, Ignored];
+    it.drive.trim.mode = pick(rng, &modes);
+}
+
+pub(super) fn trim_cost(rng: &mut Rng, it: &mut Scenario) {
+    let trim = &mut it.drive.trim;
+    trim.command = micros(rng, 0, 10_000);
+    trim.range = micros(rng, 0, 1_000);
+    trim.per_gib_mapped = micros(rng, 0, 300_000);
+    trim.per_gib_unmapped = micros(rng, 0, 30_000);
+    trim.background_share = Ppm(narrow(between(rng, 1, 999_999)));
+    trim.background_slice = micros(rng, 100, 10_000);
+}
+
+/// Also granularities that are no power of two, alignments within them, and limits that are met.
+pub(super) fn trim_granularity(rng: &mut Rng, it: &mut Scenario) {
+    let trim = &mut it.drive.trim;
+    let granules = if rng.chance(HALF) { scaled(rng, 1, 300) } else { 1 };
+    trim.granularity = Bytes(granules * UNIT);
+    trim.alignment = Bytes(between(rng, 0, granules - 1) * UNIT);
+    trim.range_max = Bytes(scaled(rng, UNIT, Bytes::mib(64).0));
+    let least = trim.range_max.max(trim.granularity).0;
+    trim.command_max = Bytes(scaled(rng, least, least.max(2 * it.drive.capacity.0)));
+}
+
+/// A few drives are overwritten in place; they have neither a cache nor a TRIM that acts.
+pub(super) fn media(rng: &mut Rng, it: &mut Scenario) {
+    if rng.chance(Ppm(60_000)) {
+        let drive = &mut it.drive;
+        drive.media = Media::InPlace;
+        drive.trim.mode = pick(rng, &[TrimMode::None, TrimMode::Ignored]);
+        (drive.slc_cache, drive.compression) = (None, None);
+    }
+}
+
+/// Drives that stop for a while at each TRIM, and drives that fail from some time on.
+pub(super) fn faults(rng: &mut Rng, it: &mut Scenario) {
+    if rng.chance(Ppm(200_000)) {
+        it.faults.freeze_on_discard = micros(rng, 1, 10_000);
+    }
+    if rng.chance(Ppm(100_000)) {
+        it.faults.fail_from = Some(Instant::from_start(micros(rng, 1, 100_000_000)));
+    }
+}
+
+/// A span from the first to the last number of microseconds, to the nanosecond; zero is drawn as
+/// such.
+fn micros(rng: &mut Rng, low: u64, high: u64) -> Nanos {
+    if low == 0 && rng.chance(QUARTER) {
+        return Nanos::ZERO;
+    }
+    Nanos(scaled(rng, low * 1_000, high * 1_000))
+}

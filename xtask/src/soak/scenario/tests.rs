@@ -1,0 +1,54 @@
+use std::collections::BTreeSet;
+
+use super::*;
+
+fn scenarios(size: Size) -> impl Iterator<Item = Scenario> {
+    (0..2_000).map(move |seed| Scenario::draw(&Rng::new(seed), size))
+}
+
+#[test]
+fn every_drive_that_is_drawn_can_be_built() {
+    for size in [Size::Tiny, Size::Small] {
+        for scenario in scenarios(size) {
+            let checked = scenario.drive.check();
+            assert!(checked.is_ok(), "{checked:?}: {scenario:#?}");
+        }
+    }
+}
+
+#[test]
+fn every_feature_is_drawn_alone_and_not_at_all() {
+    let mut seen = BTreeSet::new();
+    for Scenario { drive, load, faults, .. } in scenarios(Size::Small) {
+        seen.insert(format!("{:?}", drive.trim.mode));
+        seen.insert(format!("{:?}", drive.contents.reads));
+        seen.insert(format!("{:?}", drive.media));
+        seen.insert(format!("{:?}", load.start));
+        seen.insert(format!("{:?}", drive.slc_cache.map(|cache| (cache.mode, cache.when_full))));
+        seen.insert(format!("compression {}", drive.compression.is_some()));
+        seen.insert(format!("protection {}", drive.power_loss_protection));
+        seen.insert(format!("granular {}", drive.trim.granularity.0 > UNIT));
+        seen.insert(format!("misaligned {}", drive.trim.alignment.0 > 0));
+        seen.insert(format!("freezes {}", faults.freeze_on_discard.0 > 0));
+        seen.insert(format!("fails {}", faults.fail_from.is_some()));
+    }
+    // Five modes, three reads, two media, three starts, four caches and none, and both of six.
+    assert_eq!(seen.len(), 5 + 3 + 2 + 3 + 5 + 2 * 6, "{seen:?}");
+}
+
+#[test]
+fn a_seed_always_draws_the_same_and_another_one_something_else() {
+    let draw = |seed| Scenario::draw(&Rng::new(seed), Size::Tiny);
+    assert_eq!(draw(7), draw(7));
+    assert_ne!(draw(7), draw(8));
+}
+
+#[test]
+fn scaled_numbers_reach_both_ends_and_nothing_beyond() {
+    let mut rng = Rng::new(1);
+    for (low, high) in [(1, 1), (1, 9), (3, 4), (0, 5), (100, 1_000)] {
+        let drawn: BTreeSet<u64> = (0..20_000).map(|_| scaled(&mut rng, low, high)).collect();
+        assert_eq!(drawn.first(), Some(&low.max(1)));
+        assert_eq!(drawn.last(), Some(&high));
+    }
+}

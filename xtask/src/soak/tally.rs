@@ -1,0 +1,68 @@
+//! What was done in a run, so that a reader sees what was tried and what was not.
+
+use serde::{Deserialize, Serialize};
+
+/// Defines the counts once for all that is done with each of them.
+macro_rules! tally {
+    ($($(#[$text:meta])* $name:ident,)*) => {
+        /// Counts of a run, or of many. Units have 4 KiB.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct Tally {
+            $($(#[$text])* pub $name: u64,)*
+        }
+
+        impl Tally {
+            /// Both together.
+            #[must_use]
+            pub fn plus(&self, other: &Self) -> Self {
+                Self { $($name: self.$name + other.$name,)* }
+            }
+
+            /// Each count with its name.
+            pub fn fields(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name),)*]
+            }
+
+            /// Every count the same.
+            #[cfg(test)]
+            pub(crate) fn of_each(count: u64) -> Self {
+                Self { $($name: count,)* }
+            }
+        }
+    };
+}
+
+tally! {
+    /// Commands that the drive took: the following four.
+    commands,
+    /// Writes.
+    writes,
+    /// Reads.
+    reads,
+    /// Discards.
+    discards,
+    /// Flushes.
+    flushes,
+    /// Commands that were refused, as they had to be.
+    refused,
+    /// Commands that failed, as they had to.
+    failed,
+    /// Power cuts.
+    power_cuts,
+    /// Purges.
+    purges,
+    /// Times that every invariant was checked and every unit looked at.
+    walks,
+    /// Units that the host wrote, as all below counted by the drive.
+    written_units,
+    /// Units that held data and were freed by a discard.
+    freed_units,
+    /// Units that the collector moved.
+    collected_units,
+    /// Units that were moved out of an SLC cache.
+    folded_units,
+    /// Units that compression did not need to program.
+    saved_units,
+    /// Superblocks erased.
+    erased_superblocks,
+}
