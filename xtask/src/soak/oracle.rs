@@ -29,7 +29,7 @@ pub(super) type Blocks = [Content; BLOCKS];
 const BLOCKS: usize = index(UNIT_BLOCKS);
 
 /// What is found of a mapping unit.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Found {
     /// It holds data.
     pub(super) mapped: bool,

@@ -117,7 +117,7 @@ fn power_cuts<O: Oracle>() {
         oracle.flush();
         oracle.discard(range(8, 24));
         oracle.write(range(16, 4), Data::Stamped(2));
-        let look = |unit| if unit == 2 { found.clone() } else { trimmed(stamps(unit, [0; 8])) };
+        let look = |unit| if unit == 2 { found } else { trimmed(stamps(unit, [0; 8])) };
         let judgement = oracle.power_cut(look);
         (judgement, oracle.mapped_units())
     };

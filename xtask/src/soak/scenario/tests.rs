@@ -24,7 +24,8 @@ fn every_feature_is_drawn_alone_and_not_at_all() {
         seen.insert(format!("{:?}", drive.contents.reads));
         seen.insert(format!("{:?}", drive.media));
         seen.insert(format!("{:?}", load.start));
-        seen.insert(format!("{:?}", drive.slc_cache.map(|cache| (cache.mode, cache.when_full))));
+        let cache = drive.slc_cache.map(|cache| (cache.mode, cache.when_full));
+        seen.insert(format!("cache {cache:?}"));
         seen.insert(format!("compression {}", drive.compression.is_some()));
         seen.insert(format!("protection {}", drive.power_loss_protection));
         seen.insert(format!("granular {}", drive.trim.granularity.0 > UNIT));
