@@ -16,7 +16,7 @@
 //!   time. Ours: `CLOCK_PROCESS_CPUTIME_ID` of a child that does nothing else, over the same part.
 //!   The set-up is in neither, nor are the kernel's own threads: the loop device's worker.
 //!
-//! Program, worker of the loop device and all share one processor, see [`processor`]; the image is
+//! Program, worker of the loop device and all share one processor, see `processor`; the image is
 //! in memory, so that no disk and no write-back is in the figures.
 //!
 //! Both run in a session of their own, for where the kernel shares the processors among sessions
