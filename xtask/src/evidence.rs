@@ -17,6 +17,7 @@ pub mod foundation;
 mod page;
 #[cfg(test)]
 mod planted;
+pub mod ssd;
 mod store;
 
 use std::fs;
@@ -46,7 +47,7 @@ pub struct Key {
 }
 
 /// Every key.
-pub const KEYS: [Key; 2] = [foundation::KEY, device::KEY];
+pub const KEYS: [Key; 3] = [foundation::KEY, device::KEY, ssd::KEY];
 
 /// What all items of a key may take together: the short form, and the full one.
 const SHORT: Duration = Duration::from_secs(5 * 60);

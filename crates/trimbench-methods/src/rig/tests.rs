@@ -8,7 +8,7 @@ use trimbench_core::{
 use trimbench_results::{Figure, Step};
 use trimbench_ssd::{
     CollectorConfig, ContentsConfig, Geometry, HostInterface, LinkDuplex, Media, NandTiming, Ssd,
-    SsdConfig, TrimConfig, TrimMode,
+    SsdConfig, TrimConfig, TrimMode, VictimPolicy,
 };
 
 use super::*;
@@ -60,6 +60,8 @@ pub(crate) fn drive(mode: TrimMode) -> SsdConfig {
         slc_cache: None,
         compression: None,
         collector: CollectorConfig {
+            policy: VictimPolicy::Greedy,
+            separate_hot: false,
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),
             idle_valid_max: Ppm(500_000),

@@ -1,0 +1,17 @@
+//! Claims of the fourth issue: the emulated SSD is as true as the theory.
+
+mod amplification;
+pub(super) mod formulas;
+mod trimmed;
+mod uniform;
+
+use super::Key;
+
+pub use amplification::print as print_amplification;
+
+/// The key.
+pub(super) const KEY: Key = Key {
+    name: "ssd",
+    title: "The emulated SSD: as true as the theory, as fast as memory allows.",
+    claims: &[uniform::CLAIM, trimmed::CLAIM],
+};
