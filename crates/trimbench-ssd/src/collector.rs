@@ -114,6 +114,12 @@ impl Collector {
         self.timed = false;
     }
 
+    /// Whether flash operations take time.
+    #[inline]
+    pub(crate) fn is_timed(&self) -> bool {
+        self.timed
+    }
+
     /// What is collected from now on takes time again.
     pub(crate) fn end_untimed(&mut self) {
         self.timed = true;

@@ -43,8 +43,6 @@ pub(crate) struct Flash {
     reconsider: bool,
     /// The write point that is not in use, where hot data is separated.
     parked: Option<Parked>,
-    /// Whether what is done takes time.
-    timed: bool,
 }
 
 impl Flash {
@@ -79,7 +77,6 @@ impl Flash {
             caching: false,
             reconsider: false,
             parked,
-            timed: true,
         }
     }
 
@@ -200,7 +197,6 @@ impl Flash {
 
     /// From now on nothing takes time, is owed or goes into the SLC cache: a preconditioning.
     pub(crate) fn begin_untimed(&mut self) {
-        self.timed = false;
         self.collector.begin_untimed();
         self.bypass_cache(true);
     }
@@ -210,7 +206,6 @@ impl Flash {
         self.fold_all(nand, counters);
         self.bypass_cache(false);
         self.collector.end_untimed();
-        self.timed = true;
         self.buffer.settle();
         self.room_at = Instant::START;
         if let Some(parked) = &mut self.parked {
@@ -293,7 +288,7 @@ impl Flash {
     /// The group that ends at the write point leaves for the flash.
     fn program_group(&mut self, from: Instant, nand: &mut Nand) {
         let group = (self.next - 1) >> self.group_shift;
-        if self.timed {
+        if self.collector.is_timed() {
             let groups_left = (self.end - self.next) >> self.group_shift;
             self.collector.pay_share(groups_left + 1, from, nand);
             let die = nand.die_of(group);

@@ -113,7 +113,7 @@ impl Flash {
     }
 
     fn program_packed(&mut self, group: u32, groups_left: u32, from: Instant, nand: &mut Nand) {
-        if self.timed {
+        if self.collector.is_timed() {
             self.collector.pay_share(groups_left, from, nand);
             let programmed_at = nand.program(nand.die_of(group), from);
             self.buffer.programmed(group, programmed_at);

@@ -44,8 +44,10 @@ pub(super) enum Traffic {
     Deallocating(u32),
     /// So much of the drive is trimmed and never written again; writes are uniform over the rest.
     Trimmed(u32),
-    /// From the first unit to the last, so many times, over the last pass, after torture.
+    /// From the first unit to the last, twice.
     Sequential,
+    /// The same after torture.
+    Healing,
 }
 
 /// A drive and what it is given.
@@ -128,7 +130,11 @@ fn measure(cell: Cell) -> Result<Measured> {
     let mut drive = Drive { ssd: config.build()?, exported, rng: Rng::new(1).split("evidence") };
     drive.ssd.precondition_sequential(Bytes(0), capacity);
     let parts = match cell.traffic {
-        Traffic::Sequential => drive.heal(),
+        Traffic::Sequential => drive.pass_twice(),
+        Traffic::Healing => {
+            drive.apply(&mut Steps::new(Traffic::Uniform, exported), 4 * exported);
+            drive.pass_twice()
+        }
         traffic => drive.settle(traffic, cell.capacity_gib),
     };
     drive.ssd.check();
@@ -177,10 +183,8 @@ impl Drive {
         amplification(&self.ssd, &before)
     }
 
-    /// Torture, then two passes in order: write amplification of each tenth of each pass.
-    fn heal(&mut self) -> Vec<f64> {
-        let mut torture = Steps::new(Traffic::Uniform, self.exported);
-        self.apply(&mut torture, 4 * self.exported);
+    /// Two passes in order: write amplification of each tenth of each pass.
+    fn pass_twice(&mut self) -> Vec<f64> {
         let tenth = |part: u64| narrow(self.exported * part / 10);
         let tenths: Vec<_> = (0..20).map(|part| tenth(part % 10)..tenth(part % 10 + 1)).collect();
         let pass = |units: std::ops::Range<u32>| {
@@ -229,7 +233,9 @@ impl Steps {
     fn next(&mut self, rng: &mut Rng) -> Change {
         let all = self.exported;
         match self.traffic {
-            Traffic::Uniform | Traffic::Sequential => Change::Write(narrow(rng.below(all))),
+            Traffic::Uniform | Traffic::Sequential | Traffic::Healing => {
+                Change::Write(narrow(rng.below(all)))
+            }
             Traffic::HotCold(percent) => {
                 let hot = self.share(100 - percent);
                 let in_hot = rng.below(100) < u64::from(percent);

@@ -17,9 +17,10 @@ pub(super) fn separating() -> SsdConfig {
 
 /// Write amplification in steady state, 90 percent of the writes to 10 percent of the space if
 /// `skewed`.
-fn amplification(config: SsdConfig, skewed: bool) -> f64 {
+fn amplification(policy: VictimPolicy, separate_hot: bool, skewed: bool) -> f64 {
+    let collector = CollectorConfig { policy, separate_hot, ..plain().collector };
     let capacity = Bytes::mib(if skewed { 256 } else { 1_024 });
-    let mut ssd = SsdConfig { capacity, ..config }.build().unwrap();
+    let mut ssd = SsdConfig { capacity, collector, ..plain() }.build().unwrap();
     let (units, mut rng) = (ssd.config().exported_units(), Rng::new(7));
     ssd.precondition_sequential(Bytes(0), capacity);
     let mut write = |ssd: &mut Ssd, count: u64| {
@@ -46,23 +47,21 @@ fn fifo_and_choices_amplify_as_their_formulas_say() {
     // FIFO: A = 1 / (1 - exp(-alpha / A)), the same as Lambert's form; a random choice: one over
     // the spare factor. 4096 superblocks and a tenth, rounded up to 4506.
     let alpha = 4_506.0 / 4_096.0;
-    let fifo = amplification(collected(VictimPolicy::Fifo), false);
+    let uniform = |policy| amplification(policy, false, false);
+    let fifo = uniform(VictimPolicy::Fifo);
     let fixed = 1.0 / (1.0 - (-alpha / fifo).exp());
     assert!((fixed / fifo - 1.0).abs() < 0.005, "{fifo}, whose formula gives {fixed}");
-    let random = amplification(collected(VictimPolicy::DChoices(1)), false);
+    let random = uniform(VictimPolicy::DChoices(1));
     let expected = alpha / (alpha - 1.0);
     assert!((random / expected - 1.0).abs() < 0.01, "{random}, expected {expected}");
-    let ten = amplification(collected(VictimPolicy::DChoices(10)), false);
-    let greedy = amplification(plain(), false);
+    let ten = uniform(VictimPolicy::DChoices(10));
+    let greedy = uniform(VictimPolicy::Greedy);
     assert!(greedy < ten && ten < fifo && fifo < random, "{greedy} {ten} {fifo} {random}");
 }
 
 #[test]
 fn cost_and_benefit_and_separation_pay_where_some_data_is_hot() {
-    let with = |policy, separate_hot| {
-        let collector = CollectorConfig { policy, separate_hot, ..plain().collector };
-        amplification(SsdConfig { collector, ..plain() }, true)
-    };
+    let with = |policy, separate_hot| amplification(policy, separate_hot, true);
     let greedy = with(VictimPolicy::Greedy, false);
     let weighed = with(VictimPolicy::CostBenefit, false);
     let apart = with(VictimPolicy::CostBenefit, true);

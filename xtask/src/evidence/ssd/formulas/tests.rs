@@ -60,7 +60,7 @@ fn classes_are_as_tabulated_and_uniform_ones_are_fifo() {
 fn trimmed_space_is_as_tabulated() {
     for (q, in_use, at_7, at_28) in [
         (0.05, 0.9474, 4.543, 2.126),
-        (0.1, 0.8889, 3.142, 1.847),
+        (0.1, 0.8889, 3.1421, 1.847),
         (0.2, 0.75, 1.881, 1.441),
         (0.3, 0.5714, 1.319, 1.174),
         (0.4, 0.3333, 1.049, 1.024),

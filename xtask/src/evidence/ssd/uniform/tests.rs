@@ -9,7 +9,7 @@ fn planted(wrong: Option<(usize, f64)>) -> Planted {
         let exported = cell.capacity_gib << 18;
         let physical = exported + exported * u64::from(cell.over_provisioning) / 1_000;
         let superblocks = physical.div_ceil(cell.units.into());
-        let mut it = Measured { cell, exported, superblocks, parts: vec![3.0, 1.0] };
+        let mut it = Measured { cell, exported, superblocks, parts: vec![1.0, 1.0] };
         if cell.traffic != Traffic::Sequential {
             // Between the two bars.
             it.parts = vec![expected(&it, 0.25)];
