@@ -287,7 +287,8 @@ impl SsdConfig {
     }
 
     /// Memory that the drive's tables take: 8 bytes and a bit for each physical unit, at most; what
-    /// is kept of each superblock is a few bytes in 256KiB or more. A drive that compresses has as many units as the best compression gives it.
+    /// is kept of each superblock is a few bytes in 256KiB or more. A drive that compresses has as
+    /// many units as the best compression gives it.
     pub fn memory(&self) -> Bytes {
         let physical = self.slots();
         match self.media {

@@ -37,8 +37,8 @@ pub(in crate::evidence) fn greedy(alpha: f64, units: u32) -> f64 {
 }
 
 /// F3: the best of d random choices, with replacement, under uniform random writes. Q(j) is the
-/// share of superblocks with at least j valid units: c j (Q(j) - Q(j + 1)) = 1 - Q(j)^d for j from n
-/// down to 1, Q(n + 1) = 0; c such that the Q(j) add up to n / alpha; A = alpha / c. Source:
+/// share of superblocks with at least j valid units: c j (Q(j) - Q(j + 1)) = 1 - Q(j)^d for j from
+/// n down to 1, Q(n + 1) = 0; c such that the Q(j) add up to n / alpha; A = alpha / c. Source:
 /// \[VHOU13\].
 pub(in crate::evidence) fn d_choices(alpha: f64, units: u32, choices: u32) -> f64 {
     let valid = |c: f64| {

@@ -12,9 +12,9 @@ pub(super) const CLAIM: Claim = Claim {
     id: "ssd.2",
     title: "Trimmed space is over-provisioning, and a sequential pass heals a drive",
     bar: "random deallocation at rates of 0.1, 0.2 and 0.3 and 10, 13 and 25 % trimmed for good, \
-          8 GiB, under greedy and FIFO at an over-provisioning of 7 and 28 % (short form: greedy, \
-          7 %, 13 % trimmed): within 0.5 % of the formulas; after torture, write amplification of a sequential \
-          pass falls from each tenth to the next, and that of a second pass is 1",
+          8 GiB, under greedy and FIFO at an over-provisioning of 7 and 28 % (short form: \
+          greedy, 7 %, 13 % trimmed): within 0.5 % of the formulas; after torture, write \
+          amplification of a sequential pass falls from each tenth to the next, and that of a second pass is 1",
     short: Duration::from_secs(80),
     full: Duration::from_secs(6 * 60),
     measure,
