@@ -14,7 +14,8 @@ pub(super) const CLAIM: Claim = Claim {
     bar: "random deallocation at rates of 0.1, 0.2 and 0.3 and 10, 13 and 25 % trimmed for good, \
           8 GiB, under greedy and FIFO at an over-provisioning of 7 and 28 % (short form: \
           greedy, 7 %, 13 % trimmed): within 0.5 % of the formulas; after torture, write \
-          amplification of a sequential pass falls from each tenth to the next, and that of a second pass is 1",
+          amplification of a sequential pass falls from each tenth to the next, and that of a \
+          second pass is 1",
     short: Duration::from_secs(80),
     full: Duration::from_secs(6 * 60),
     measure,
