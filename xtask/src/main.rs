@@ -94,6 +94,16 @@ enum Step {
         /// Of their rounds
         seed: u64,
     },
+    /// What `evidence ssd.1` and `ssd.2` start: write amplification of drives in steady state, as
+    /// JSON
+    #[command(hide = true)]
+    EvidenceAmplification {
+        /// Whose drives: `uniform` or `trimmed`
+        claim: String,
+        /// Fewer of them
+        #[arg(long)]
+        short: bool,
+    },
     /// Measure the project's claims again: one JSON line for each figure, and docs/evidence
     Evidence {
         /// A key (`foundation`) or an item (`foundation.1`); all keys without
@@ -132,6 +142,9 @@ fn run(step: Step) -> Result<bool> {
     if let Step::EvidenceSeries { count, seed } = &step {
         return evidence::device::print_series(*count, *seed).map(|()| true);
     }
+    if let Step::EvidenceAmplification { claim, short } = &step {
+        return evidence::ssd::print_amplification(claim, *short).map(|()| true);
+    }
     let repository = Repository::here()?;
     match step {
         Step::Setup { extra } => setup::run(extra).map(|()| true),
@@ -142,7 +155,9 @@ fn run(step: Step) -> Result<bool> {
         Step::Ci => ci::run(&repository),
         Step::Tidy => tidy::run(&repository),
         Step::Docs { check } => docs::run(&repository, check),
-        Step::BenchBlockWork { .. } | Step::EvidenceSeries { .. } => {
+        Step::BenchBlockWork { .. }
+        | Step::EvidenceSeries { .. }
+        | Step::EvidenceAmplification { .. } => {
             unreachable!("it was handled above")
         }
         Step::Bench { name, small, case, repetitions, json } => {

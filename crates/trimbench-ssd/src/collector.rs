@@ -1,10 +1,10 @@
 //! Garbage collection: which superblock to reclaim, and when the flash works for it.
 //!
-//! Model: greedy (the closed superblock with the fewest valid units). The mapping of a victim moves
-//! at once; its flash operations (a read for each program group that holds valid data, programs,
-//! the erase) become a *debt* that the host's writes pay in proportion, so that it is paid when the
-//! space that it freed has been used up (write credits). Idle time pays it too, and then collects
-//! ahead up to a watermark, while the victims are worth it.
+//! Model: a policy chooses the victim (`mapping::victims`). The mapping of a victim moves at once;
+//! its flash operations (a read for each program group that holds valid data, programs, the erase)
+//! become a *debt* that the host's writes pay in proportion, so that it is paid when the space that
+//! it freed has been used up (write credits). Idle time pays it too, and then collects ahead up to
+//! a watermark, while the victims are worth it.
 //!
 //! Units: time in `Nanos`, space in mapping units. Source of the greedy bound: \[DESN12\]; the
 //! formulas that it is tested against are in `docs/model/collector.md`.
@@ -15,7 +15,7 @@ use trimbench_core::{Instant, Nanos};
 
 use crate::config::{RESERVE_SUPERBLOCKS, SsdConfig, WHOLE};
 use crate::counters::{Counters, share_of};
-use crate::mapping::{Mapping, Packing};
+use crate::mapping::{Mapping, Region};
 use crate::nand::Nand;
 
 mod fold;
@@ -48,9 +48,16 @@ impl Owed {
 #[derive(Debug)]
 pub(crate) struct Collector {
     debt: VecDeque<Owed>,
+    /// Whether flash operations are owed at all: not while no time passes.
+    timed: bool,
     /// Next unit of the collector's open superblock, and its end; equal when there is none.
     next: u32,
     end: u32,
+    /// The region to which that one belongs, where hot data is separated; else always cold.
+    region: Region,
+    /// The same of another region, which is not in use.
+    parked: (u32, u32),
+    separates: bool,
     program_units: u32,
     /// Free superblocks below which a host write collects first.
     low: u64,
@@ -70,8 +77,12 @@ impl Collector {
         let valid_max = config.collector.idle_valid_max.of(units).min(units - 1);
         Self {
             debt: VecDeque::new(),
+            timed: true,
             next: 0,
             end: 0,
+            region: Region::Cold,
+            parked: (0, 0),
+            separates: config.collector.separate_hot,
             program_units: u32::try_from(config.program_units()).expect("checked geometry"),
             low,
             high: share_of(config.superblocks(), config.collector.idle_free_target, low + 1),
@@ -86,9 +97,10 @@ impl Collector {
         self.idle_after
     }
 
-    /// What is written in the collector's open superblock, and its end; equal when there is none.
-    pub(crate) fn write_point(&self) -> (u32, u32) {
-        (self.next, self.end)
+    /// What is written in each of the collector's open superblocks, and its end; equal when there
+    /// is none.
+    pub(crate) fn write_points(&self) -> [(u32, u32); 2] {
+        [(self.next, self.end), self.parked]
     }
 
     /// Whether there are free superblocks beyond the collector's own.
@@ -96,9 +108,21 @@ impl Collector {
         mapping.free_superblocks() > self.low
     }
 
-    /// Drops what is owed without charging it.
-    pub(crate) fn forgive_debt(&mut self) {
+    /// From now on nothing is owed, also not what was.
+    pub(crate) fn begin_untimed(&mut self) {
         self.debt.clear();
+        self.timed = false;
+    }
+
+    /// Whether flash operations take time.
+    #[inline]
+    pub(crate) fn is_timed(&self) -> bool {
+        self.timed
+    }
+
+    /// What is collected from now on takes time again.
+    pub(crate) fn end_untimed(&mut self) {
+        self.timed = true;
     }
 
     /// Makes sure that the host may open a superblock: collects until the reserve is whole.
@@ -110,9 +134,8 @@ impl Collector {
     ) {
         while !self.has_room(mapping) {
             let (victim, valid) = victim(mapping).expect("a full drive has closed superblocks");
-            let whole = mapping.packing.as_ref().map(Packing::capacity);
             assert!(
-                valid < whole.unwrap_or_else(|| mapping.superblock_units()),
+                valid < mapping.whole() || mapping.may_choose_full(),
                 "over-provisioning leaves at least one superblock with invalid units"
             );
             self.collect(victim, mapping, nand, counters);
@@ -177,6 +200,9 @@ impl Collector {
             self.collect_packed(victim, mapping, nand, counters);
             return;
         }
+        if self.separates {
+            self.direct(mapping.region(victim));
+        }
         let cached = mapping.is_cache(victim);
         let mut moved = 0;
         let words = mapping.valid_words(victim).len();
@@ -201,12 +227,33 @@ impl Collector {
         counters.erased_superblocks += 1;
     }
 
+    /// Notes what is owed.
+    #[inline]
+    fn owe(&mut self, operations: impl IntoIterator<Item = Owed>) {
+        if self.timed {
+            self.debt.extend(operations);
+        }
+    }
+
+    /// Puts the write point to use to which what is moved out of this region belongs.
+    fn direct(&mut self, from: Region) {
+        let region = if from == Region::Hot { Region::Warm } else { Region::Cold };
+        if region != self.region {
+            self.region = region;
+            let in_use = std::mem::replace(&mut self.parked, (self.next, self.end));
+            (self.next, self.end) = in_use;
+        }
+    }
+
     fn owe_erase(&mut self, nand: &Nand) {
-        self.debt.extend((0..nand.die_count()).map(|die| Owed::Erase { die }));
+        self.owe((0..nand.die_count()).map(|die| Owed::Erase { die }));
     }
 
     /// A read is owed for each program group of the word with something valid in it.
     fn owe_reads(&mut self, first: u32, bits: u64, cached: bool, nand: &Nand) {
+        if !self.timed {
+            return;
+        }
         let width = self.program_units.min(64);
         let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
         for part in 0..64 / width {
@@ -236,7 +283,7 @@ impl Collector {
             mapping.relocate(first, part, self.next);
             let (begun, ended) =
                 (self.next / self.program_units, (self.next + count) / self.program_units);
-            self.debt.extend((begun..ended).map(|group| Owed::Program { die: nand.die_of(group) }));
+            self.owe((begun..ended).map(|group| Owed::Program { die: nand.die_of(group) }));
             self.next += count;
             left = rest;
             if self.next == self.end {
@@ -246,19 +293,28 @@ impl Collector {
     }
 
     fn open(&mut self, mapping: &mut Mapping) {
-        self.next = mapping.open().expect("the reserve holds a superblock for the collector");
+        self.next =
+            mapping.open_in(self.region).expect("the reserve holds a superblock for the collector");
         self.end = self.next + mapping.superblock_units();
     }
 }
 
-/// What is best collected, and how much of it is valid: units, or the space that they take in a
-/// drive that compresses. The oldest superblock of an SLC cache that shares its flash competes with
-/// the others: whatever it does not hold is gained.
+/// What is collected next, and how much of it is valid: units, or the space that they take in a
+/// drive that compresses.
 fn victim(mapping: &mut Mapping) -> Option<(u32, u32)> {
-    if mapping.packing.is_some() {
-        return mapping.victim_by_space();
-    }
     let best = mapping.victim();
+    or_of_cache(best, mapping)
+}
+
+/// The superblock in which the least is valid, whatever the policy, and how much.
+fn emptiest(mapping: &mut Mapping) -> Option<(u32, u32)> {
+    let best = mapping.emptiest();
+    or_of_cache(best, mapping)
+}
+
+/// The oldest superblock of an SLC cache that shares its flash competes with the others: whatever
+/// it does not hold is gained.
+fn or_of_cache(best: Option<(u32, u32)>, mapping: &mut Mapping) -> Option<(u32, u32)> {
     if !mapping.has_cache() {
         return best;
     }

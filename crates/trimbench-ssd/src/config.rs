@@ -8,9 +8,11 @@ use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise};
 use crate::ssd::Ssd;
 
 mod cache;
+mod collector;
 mod compression;
 
 pub use cache::{SlcCacheConfig, SlcMode, WhenFull};
+pub use collector::{CollectorConfig, VictimPolicy};
 pub use compression::CompressionConfig;
 pub(crate) use compression::WHOLE;
 
@@ -138,17 +140,6 @@ pub struct TrimConfig {
     pub background_slice: Nanos,
 }
 
-/// When the collector works beside what it must.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CollectorConfig {
-    /// The host must have been quiet for this long.
-    pub idle_after: Nanos,
-    /// Collects in idle time until this share of all superblocks is free.
-    pub idle_free_target: Ppm,
-    /// In idle time, leaves superblocks alone that hold more valid data than this share.
-    pub idle_valid_max: Ppm,
-}
-
 /// What a read of a trimmed block gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrimmedReads {
@@ -198,7 +189,7 @@ pub struct SsdConfig {
     pub host: HostInterface,
     /// TRIM.
     pub trim: TrimConfig,
-    /// Idle collection.
+    /// Which superblocks are collected, and when beside what must be.
     pub collector: CollectorConfig,
     /// Reads after TRIM.
     pub contents: ContentsConfig,
@@ -261,12 +252,13 @@ impl SsdConfig {
     }
 
     /// Superblocks that the collector works with, its reserve included: all but those of a fixed
-    /// SLC cache. Beside an SLC cache of either kind there is one more, for the host then has two
-    /// superblocks open.
+    /// SLC cache. There is one more beside an SLC cache of either kind, for the host then has two
+    /// superblocks open, and two more where hot data is separated, for the collector has, too.
     pub fn superblocks(&self) -> u64 {
         let exported = self.exported_units();
         let physical = exported + self.over_provisioning.of(exported);
-        let second = u64::from(self.slc_cache.is_some());
+        let second =
+            u64::from(self.slc_cache.is_some()) + 2 * u64::from(self.collector.separate_hot);
         physical.div_ceil(self.superblock_units()) + RESERVE_SUPERBLOCKS + second
     }
 
@@ -294,8 +286,9 @@ impl SsdConfig {
         superblocks.saturating_mul(self.superblock_slots())
     }
 
-    /// Memory that the drive's tables take: 8 bytes and a bit for each physical unit, at most. A
-    /// drive that compresses has as many units as the best compression gives it.
+    /// Memory that the drive's tables take: 8 bytes and a bit for each physical unit, at most; what
+    /// is kept of each superblock is a few bytes in 256KiB or more. A drive that compresses has as
+    /// many units as the best compression gives it.
     pub fn memory(&self) -> Bytes {
         let physical = self.slots();
         match self.media {
@@ -308,6 +301,7 @@ impl SsdConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_geometry()?;
         self.check_timing()?;
+        self.collector.check(self)?;
         if let Some(cache) = &self.slc_cache {
             cache.check(self)?;
         }

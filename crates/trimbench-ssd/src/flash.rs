@@ -15,9 +15,11 @@ use crate::write_buffer::WriteBuffer;
 
 mod cache;
 mod packed;
+mod separate;
 
 use cache::Cache;
 pub(crate) use packed::PackedUnit;
+use separate::Parked;
 
 /// The translation layer of a flash drive.
 #[derive(Debug)]
@@ -40,15 +42,21 @@ pub(crate) struct Flash {
     caching: bool,
     /// Whether the choice of the write point may have changed since it was made.
     reconsider: bool,
+    /// The write point that is not in use, where hot data is separated.
+    parked: Option<Parked>,
 }
 
 impl Flash {
     pub(crate) fn new(config: &SsdConfig) -> Self {
-        let groups = config.write_buffer.0 / config.geometry.program_bytes.0;
+        // The open group of a parked write point keeps its place in the buffer.
+        let parked = config.collector.separate_hot.then(Parked::default);
+        let groups =
+            config.write_buffer.0 / config.geometry.program_bytes.0 - u64::from(parked.is_some());
         let group_units = u32::try_from(config.program_units()).expect("checked geometry");
         let superblocks = config.superblocks() + config.cache_superblocks();
         let mut mapping =
             Mapping::new(config.exported_units(), superblocks, config.superblock_slots());
+        mapping = mapping.with_policy(config.collector.policy);
         if config.slc_cache.is_some() {
             mapping = mapping.with_cache(config.cache_superblocks());
         }
@@ -69,6 +77,7 @@ impl Flash {
             cache: config.slc_cache.map(|cache| Cache::new(cache, config)),
             caching: false,
             reconsider: false,
+            parked,
         }
     }
 
@@ -81,6 +90,9 @@ impl Flash {
         nand: &mut Nand,
         counters: &mut Counters,
     ) -> Instant {
+        if self.parked.is_some() {
+            self.direct(lpn);
+        }
         if self.next & self.group_mask == 0 {
             if self.next == self.end || self.reconsider {
                 self.begin(nand, counters);
@@ -107,8 +119,7 @@ impl Flash {
             return self.locate_packed(ppn, now);
         }
         let group = ppn >> self.group_shift;
-        let filling = self.next & self.group_mask != 0 && group == self.next >> self.group_shift;
-        (!filling && !self.buffer.holds(group, now)).then_some(group)
+        (!self.is_filling(group) && !self.buffer.holds(group, now)).then_some(group)
     }
 
     /// The logical unit whose data a read of `lpn` gives; see [`Mapping::holder`].
@@ -144,14 +155,10 @@ impl Flash {
         if self.mapping.packing.is_some() {
             return self.flush_packed(from, nand, counters);
         }
-        if self.next & self.group_mask != 0 {
-            while self.next & self.group_mask != 0 {
-                self.mapping.pad(self.next);
-                self.next += 1;
-                counters.padding_units += 1;
-                counters.programmed_units += 1;
-            }
-            self.program_group(from.max(self.room_at), nand);
+        self.pad_group(from, nand, counters);
+        if self.parked.is_some() {
+            self.exchange();
+            self.pad_group(from, nand, counters);
         }
         from.max(self.buffer.durable_at())
     }
@@ -179,18 +186,32 @@ impl Flash {
         self.cache.as_ref().map_or(collector, |cache| cache.fold_idle_after().min(collector))
     }
 
+    /// How often each superblock was erased.
+    pub(crate) fn erases(&self) -> &[u32] {
+        self.mapping.erases()
+    }
+
     /// Logical units that hold data.
     pub(crate) fn mapped_units(&mut self) -> u64 {
         self.mapping.mapped_units()
     }
 
-    /// Comes to rest without charging what is owed: the end of a preconditioning.
-    pub(crate) fn settle(&mut self, nand: &Nand, counters: &mut Counters) {
+    /// From now on nothing takes time, is owed or goes into the SLC cache: a preconditioning.
+    pub(crate) fn begin_untimed(&mut self) {
+        self.collector.begin_untimed();
+        self.bypass_cache(true);
+    }
+
+    /// The end of a preconditioning: the drive is at rest.
+    pub(crate) fn end_untimed(&mut self, nand: &Nand, counters: &mut Counters) {
         self.fold_all(nand, counters);
         self.bypass_cache(false);
-        self.collector.forgive_debt();
+        self.collector.end_untimed();
         self.buffer.settle();
         self.room_at = Instant::START;
+        if let Some(parked) = &mut self.parked {
+            parked.room_at = Instant::START;
+        }
     }
 
     /// Whether a logical unit holds data.
@@ -211,8 +232,12 @@ impl Flash {
         assert!(counters.balanced(), "programs are host's, collector's and padding: {counters:?}");
         let left = counters.cached_units - counters.folded_units - counters.discarded_cached_units;
         assert!(self.mapping.cache_valid() <= left, "the cache holds what was written into it");
+        let erases: u64 = self.mapping.erases().iter().map(|&erases| u64::from(erases)).sum();
+        assert_eq!(erases, counters.erased_superblocks, "every erase wears a superblock");
         let parked = self.cache.as_ref().map_or((0, 0), Cache::parked);
-        let points = [(self.next, self.end), parked, self.collector.write_point()];
+        let apart = self.parked.map_or((0, 0), |parked| (parked.next, parked.end));
+        let [moving, resting] = self.collector.write_points();
+        let points = [(self.next, self.end), parked, apart, moving, resting];
         let open: Vec<_> = points.into_iter().filter(|(next, end)| next < end).collect();
         self.mapping.check(&open);
     }
@@ -239,19 +264,43 @@ impl Flash {
             return;
         }
         self.collector.make_room(&mut self.mapping, nand, counters);
-        self.next = self.mapping.open().expect("the collector left room for the host");
+        self.next =
+            self.mapping.open_in(self.region()).expect("the collector left room for the host");
         self.end = self.next + self.mapping.superblock_units();
+    }
+
+    /// Whether a group has begun at a write point and is not full.
+    #[inline]
+    fn is_filling(&self, group: u32) -> bool {
+        let fills = |next: u32| next & self.group_mask != 0 && group == next >> self.group_shift;
+        fills(self.next) || self.parked.is_some_and(|parked| fills(parked.next))
+    }
+
+    /// Gives up the rest of the group that has begun at the write point, so that it can leave.
+    fn pad_group(&mut self, from: Instant, nand: &mut Nand, counters: &mut Counters) {
+        if self.next & self.group_mask == 0 {
+            return;
+        }
+        while self.next & self.group_mask != 0 {
+            self.mapping.pad(self.next);
+            self.next += 1;
+            counters.padding_units += 1;
+            counters.programmed_units += 1;
+        }
+        self.program_group(from.max(self.room_at), nand);
     }
 
     /// The group that ends at the write point leaves for the flash.
     fn program_group(&mut self, from: Instant, nand: &mut Nand) {
         let group = (self.next - 1) >> self.group_shift;
-        let groups_left = (self.end - self.next) >> self.group_shift;
-        self.collector.pay_share(groups_left + 1, from, nand);
-        let die = nand.die_of(group);
-        let programmed_at =
-            if self.caching { nand.program_cache(die, from) } else { nand.program(die, from) };
-        self.buffer.programmed(group, programmed_at);
+        if self.collector.is_timed() {
+            let groups_left = (self.end - self.next) >> self.group_shift;
+            self.collector.pay_share(groups_left + 1, from, nand);
+            let die = nand.die_of(group);
+            let programmed_at =
+                if self.caching { nand.program_cache(die, from) } else { nand.program(die, from) };
+            self.buffer.programmed(group, programmed_at);
+        }
         if self.next == self.end {
             if self.caching {
                 self.mapping.close_cache(self.end);

@@ -27,12 +27,12 @@ mod write_buffer;
 pub use config::{
     CollectorConfig, CompressionConfig, ConfigError, ContentsConfig, Geometry, HostInterface,
     LinkDuplex, Media, NandTiming, SlcCacheConfig, SlcMode, SsdConfig, TrimConfig, TrimMode,
-    TrimmedReads, WhenFull,
+    TrimmedReads, VictimPolicy, WhenFull,
 };
 pub use counters::Counters;
 
 pub use profile::{BUILT_IN, Origin, Profile, ProfileError, ProfileText, ProfileValue, Provenance};
-pub use ssd::{Overreach, Ssd, TableFault};
+pub use ssd::{Change, EraseCounts, Overreach, Ssd, TableFault};
 
 /// Raised whenever the simulated numbers change on purpose; part of every record.
 pub const MODEL_VERSION: u32 = 2;

@@ -23,9 +23,11 @@ use crate::memory::{large_table, prefetch};
 mod cache;
 mod packing;
 mod planted;
+mod victims;
 
 use cache::CacheSets;
 pub(crate) use packing::{Fill, Packing};
+use victims::Order;
 
 #[cfg(test)]
 mod tests;
@@ -55,6 +57,15 @@ pub(crate) enum Stage {
     Caching,
     /// Full, and waits to be folded.
     Cached,
+}
+
+/// How hot data is, by what became of it: it rises as the host overwrites it, and falls as the
+/// collector moves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Region {
+    Cold,
+    Warm,
+    Hot,
 }
 
 /// A write whose mapping update waits.
@@ -103,6 +114,11 @@ pub(crate) struct Mapping {
     /// of a candidate.
     chunk_least: Vec<u32>,
     stages: Vec<Stage>,
+    /// How often each superblock was erased.
+    erases: Vec<u32>,
+    /// How hot what each superblock holds is, where hot data is separated.
+    regions: Vec<Region>,
+    order: Order,
     /// In the order of release: the longest free is used first, which levels wear.
     free: VecDeque<u32>,
     /// log2 of the units of a superblock.
@@ -138,6 +154,9 @@ impl Mapping {
             counts: vec![NOT_CLOSED; index(superblocks)],
             chunk_least: vec![NOT_CLOSED; index(superblocks).div_ceil(CHUNK)],
             stages: vec![Stage::Free; index(superblocks)],
+            erases: vec![0; index(superblocks)],
+            regions: vec![Region::Cold; index(superblocks)],
+            order: Order::default(),
             free: (0..count).collect(),
             shift: superblock_units.trailing_zeros(),
             mapped: 0,
@@ -163,6 +182,13 @@ impl Mapping {
     pub(crate) fn open(&mut self) -> Option<u32> {
         let superblock = self.free.pop_front()?;
         Some(self.start(superblock))
+    }
+
+    /// The same for data of this region.
+    pub(crate) fn open_in(&mut self, region: Region) -> Option<u32> {
+        let first = self.open()?;
+        self.regions[(first >> self.shift) as usize] = region;
+        Some(first)
     }
 
     /// A free superblock becomes an open one; its first unit.
@@ -198,6 +224,7 @@ impl Mapping {
         self.counts[superblock] &= !NOT_CLOSED;
         let least = &mut self.chunk_least[superblock / CHUNK];
         *least = (*least).min(self.counts[superblock]);
+        self.order.closed((end - 1) >> self.shift);
     }
 
     /// Records that `ppn` of an open superblock now holds `lpn`. The rest waits in the ring.
@@ -266,6 +293,16 @@ impl Mapping {
         (ppn != UNMAPPED).then_some(ppn)
     }
 
+    /// The region of what `lpn` holds; `None` if it holds no data.
+    pub(crate) fn region_of(&mut self, lpn: u32) -> Option<Region> {
+        self.lookup(lpn).map(|ppn| self.region(ppn >> self.shift))
+    }
+
+    /// The region of a superblock.
+    pub(crate) fn region(&self, superblock: u32) -> Region {
+        self.regions[superblock as usize]
+    }
+
     /// The logical unit whose data a read of `lpn` finds, by what the flash unit itself says:
     /// another than `lpn` if the two tables disagree. `None` if it holds no data.
     pub(crate) fn holder(&mut self, lpn: u32) -> Option<u32> {
@@ -293,21 +330,6 @@ impl Mapping {
         }
         let mapped = before - self.mapped;
         Deallocated { mapped, cached, unmapped: u64::from(end - first) - mapped }
-    }
-
-    /// The closed superblock with the fewest valid units, the first of equals, and that count.
-    pub(crate) fn victim(&mut self) -> Option<(u32, u32)> {
-        self.drain();
-        let (chunk, &least) =
-            self.chunk_least.iter().enumerate().min_by_key(|&(_, &least)| least)?;
-        if least & NOT_CLOSED != 0 {
-            return None;
-        }
-        let first = chunk * CHUNK;
-        let within = self.counts[first..].iter().position(|&count| count == least);
-        let superblock =
-            first + within.expect("the least of a chunk is the count of one of its superblocks");
-        Some((u32::try_from(superblock).expect("fits like all addresses"), least))
     }
 
     /// The valid bits of a superblock, 64 units a word.
@@ -350,6 +372,10 @@ impl Mapping {
         let words = 1_usize << (self.shift - 6);
         let first = superblock as usize * words;
         debug_assert!(matches!(self.stages[superblock as usize], Stage::Closed | Stage::Cached));
+        if self.stages[superblock as usize] == Stage::Closed {
+            self.order.collected(superblock);
+        }
+        self.erases[superblock as usize] += 1;
         self.valid[first..first + words].fill(0);
         self.counts[superblock as usize] = NOT_CLOSED;
         self.free_again(superblock);
@@ -360,6 +386,11 @@ impl Mapping {
         let end = self.counts.len().min((chunk + 1) * CHUNK);
         let least = self.counts[chunk * CHUNK..end].iter().copied().min();
         self.chunk_least[chunk] = least.expect("a chunk has at least one superblock");
+    }
+
+    /// How often each superblock was erased.
+    pub(crate) fn erases(&self) -> &[u32] {
+        &self.erases
     }
 
     /// Logical units that hold data.
@@ -431,5 +462,6 @@ impl Mapping {
         }
         self.check_cache();
         self.check_packing();
+        self.check_order();
     }
 }

@@ -13,7 +13,7 @@ use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise};
 use crate::config::{
     CollectorConfig, CompressionConfig, ContentsConfig, Geometry, HostInterface, LinkDuplex, Media,
     NandTiming, SlcCacheConfig, SlcMode, SsdConfig, TrimConfig, TrimMode, TrimmedReads, UNIT_BYTES,
-    WhenFull,
+    VictimPolicy, WhenFull,
 };
 
 mod provenance;
@@ -241,11 +241,21 @@ enum ModeName {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_field_names, reason = "the keys of the file: all are about idle time")]
 struct CollectorTable {
+    policy: Option<Entry<PolicyName>>,
+    separate_hot: Option<Entry<bool>>,
     idle_after: Span,
     idle_free_target: Ratio,
     idle_valid_max: Ratio,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum PolicyName {
+    Greedy,
+    Fifo,
+    CostBenefit,
+    DChoices(u32),
 }
 
 #[derive(Deserialize)]
@@ -333,17 +343,30 @@ impl File {
             power_loss_protection: self.drive.power_loss_protection.value,
             host: self.host.config(),
             trim: self.trim.config(),
-            collector: CollectorConfig {
-                idle_after: self.collector.idle_after.value.0,
-                idle_free_target: self.collector.idle_free_target.value.0,
-                idle_valid_max: self.collector.idle_valid_max.value.0,
-            },
+            collector: self.collector.config(),
             contents: self.trim.contents(),
             slc_cache: self.slc_cache.as_ref().map(|cache| cache.config(&self.nand)),
             compression: self
                 .compression
                 .as_ref()
                 .map(|table| CompressionConfig { floor: table.floor.value.0 }),
+        }
+    }
+}
+
+impl CollectorTable {
+    fn config(&self) -> CollectorConfig {
+        CollectorConfig {
+            policy: match self.policy.as_ref().map(|entry| entry.value) {
+                None | Some(PolicyName::Greedy) => VictimPolicy::Greedy,
+                Some(PolicyName::Fifo) => VictimPolicy::Fifo,
+                Some(PolicyName::CostBenefit) => VictimPolicy::CostBenefit,
+                Some(PolicyName::DChoices(count)) => VictimPolicy::DChoices(count),
+            },
+            separate_hot: self.separate_hot.as_ref().is_some_and(|entry| entry.value),
+            idle_after: self.idle_after.value.0,
+            idle_free_target: self.idle_free_target.value.0,
+            idle_valid_max: self.idle_valid_max.value.0,
         }
     }
 }

@@ -64,6 +64,35 @@ pub struct Ssd {
     overreach: Overreach,
 }
 
+/// A step of a preconditioning: what happens to one mapping unit of 4 KiB, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is written.
+    Write(u32),
+    /// It is discarded.
+    Discard(u32),
+}
+
+/// How often the superblocks of a drive were erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EraseCounts {
+    /// Of the superblock that was erased least.
+    pub least: u32,
+    /// Of the one that was erased most.
+    pub most: u32,
+    /// Of all together.
+    pub total: u64,
+    /// How many there are, the collector's reserve and a fixed SLC cache included.
+    pub superblocks: u64,
+}
+
+impl EraseCounts {
+    /// Erases a superblock.
+    pub fn mean(&self) -> f64 {
+        self.total as f64 / self.superblocks as f64
+    }
+}
+
 /// Reads whose parts are on different dies.
 #[derive(Debug, Default)]
 struct Reads {
@@ -176,6 +205,18 @@ impl Ssd {
         Counters { trim_work_pending: self.backlog.pending(), ..self.counters }
     }
 
+    /// How evenly the drive is worn since it was made or purged; `None` on a medium that is never
+    /// erased. Walks all superblocks.
+    pub fn erase_counts(&self) -> Option<EraseCounts> {
+        let erases = self.flash.as_ref()?.erases();
+        Some(EraseCounts {
+            least: *erases.iter().min()?,
+            most: *erases.iter().max()?,
+            total: erases.iter().map(|&erases| u64::from(erases)).sum(),
+            superblocks: erases.len() as u64,
+        })
+    }
+
     /// Logical units of 4 KiB that hold data; on a medium that is overwritten in place, none is
     /// ever known to hold none.
     pub fn mapped_units(&mut self) -> u64 {
@@ -213,40 +254,54 @@ impl Ssd {
         assert!(start.0 + length.0 <= self.config.capacity.0, "preconditioning beyond the drive");
         let first = narrow(start.0 / UNIT_BYTES);
         let end = narrow((start.0 + length.0) / UNIT_BYTES);
-        self.precondition(first..end, Data::Random);
+        self.precondition_with((first..end).map(Change::Write));
+    }
+
+    /// Preconditioning: writes and discards single units in this order, in no time. A discard frees
+    /// what it would as a command. The drive must be idle; it is at rest afterwards.
+    ///
+    /// # Panics
+    /// If a unit lies beyond the drive.
+    pub fn precondition_with(&mut self, changes: impl Iterator<Item = Change>) {
+        self.contents = None;
+        self.fill(changes, Data::Random);
     }
 
     /// Preconditioning: writes `count` units at uniformly random addresses, in no time. The drive
     /// must be idle; it is at rest afterwards.
     pub fn precondition_random(&mut self, count: u64, rng: &mut Rng) {
         let units = self.config.exported_units();
-        self.precondition((0..count).map(|_| narrow(rng.below(units))), Data::Random);
+        self.precondition_with((0..count).map(|_| Change::Write(narrow(rng.below(units)))));
     }
 
-    fn precondition(&mut self, units: impl Iterator<Item = u32>, data: Data) {
-        self.contents = None;
-        self.fill(units, data);
-    }
-
-    /// Writes the units in no time and without a trace in the contents; the drive is at rest
+    /// Makes the changes in no time and without a trace in the contents; the drive is at rest
     /// afterwards.
-    fn fill(&mut self, units: impl Iterator<Item = u32>, data: Data) {
-        let Some(flash) = &mut self.flash else { return };
-        let mut resting = Nand::new(&self.config);
-        flash.bypass_cache(true);
-        let start = Instant::START;
+    fn fill(&mut self, changes: impl Iterator<Item = Change>, data: Data) {
+        let (acts, granules) = (self.acts_on_discards(), self.granules);
         let compression = self.config.compression.as_ref();
-        if let Some(percent) = compression.map(|compression| compression.stored_percent(data)) {
-            for lpn in units {
-                let unit = PackedUnit { lpn, percent };
-                flash.write_packed(unit, start, &mut resting, &mut self.counters);
-            }
-        } else {
-            for lpn in units {
-                flash.write(lpn, start, &mut resting, &mut self.counters);
+        let percent = compression.map(|compression| compression.stored_percent(data));
+        let Some(flash) = &mut self.flash else { return };
+        let (start, counters) = (Instant::START, &mut self.counters);
+        let mut resting = Nand::new(&self.config);
+        flash.begin_untimed();
+        for change in changes {
+            match (change, percent) {
+                (Change::Write(lpn), None) => {
+                    flash.write(lpn, start, &mut resting, counters);
+                }
+                (Change::Write(lpn), Some(percent)) => {
+                    flash.write_packed(PackedUnit { lpn, percent }, start, &mut resting, counters);
+                }
+                (Change::Discard(lpn), _) => {
+                    counters.discards += 1;
+                    let (first, end) = granules.within((lpn, lpn + 1));
+                    if acts {
+                        flash.deallocate(first, end, counters);
+                    }
+                }
             }
         }
-        flash.settle(&resting, &mut self.counters);
+        flash.end_untimed(&resting, counters);
         self.nand = Nand::new(&self.config);
     }
 
@@ -398,7 +453,7 @@ impl Ssd {
     fn start_discard(&mut self, at: Instant, command: InFlight, range: LbaRange) {
         let trim = self.config.trim;
         let (first, end) = self.reach(self.granules.within(UnitSpan::of(range).whole()));
-        let acts = !matches!(trim.mode, TrimMode::None | TrimMode::Ignored);
+        let acts = self.acts_on_discards();
         if acts && self.contents.is_some() {
             self.journal(first, end);
         }
@@ -420,6 +475,11 @@ impl Ssd {
         self.alone = trim.mode == TrimMode::Blocking;
         let done = self.controller.reserve(at, now);
         self.finish(done, command);
+    }
+
+    /// Whether a discard frees anything.
+    fn acts_on_discards(&self) -> bool {
+        !matches!(self.config.trim.mode, TrimMode::None | TrimMode::Ignored)
     }
 
     /// The units that a TRIM of `[first, end)` frees: others only with a planted fault.

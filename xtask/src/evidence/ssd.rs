@@ -1,14 +1,20 @@
 //! Claims of the fourth issue: the emulated SSD is as true as the theory, as fast as memory allows.
 
+mod amplification;
+pub(super) mod formulas;
 mod recovery;
 mod soak;
 mod speed;
+mod trimmed;
+mod uniform;
 
 use super::Key;
+
+pub use amplification::print as print_amplification;
 
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "ssd",
     title: "The emulated SSD: as true as the theory, as fast as memory allows.",
-    claims: &[speed::CLAIM, recovery::CLAIM, soak::CLAIM],
+    claims: &[uniform::CLAIM, trimmed::CLAIM, speed::CLAIM, recovery::CLAIM, soak::CLAIM],
 };

@@ -8,7 +8,7 @@ use trimbench_core::{
 };
 use trimbench_ssd::{
     BUILT_IN, CollectorConfig, ContentsConfig, Geometry, HostInterface, LinkDuplex, Media,
-    NandTiming, Profile, Ssd, SsdConfig, TrimConfig, TrimMode,
+    NandTiming, Profile, Ssd, SsdConfig, TrimConfig, TrimMode, VictimPolicy,
 };
 
 /// An emulated drive as the methods get it.
@@ -87,6 +87,8 @@ pub(crate) fn drive(mode: TrimMode) -> SsdConfig {
         slc_cache: None,
         compression: None,
         collector: CollectorConfig {
+            policy: VictimPolicy::Greedy,
+            separate_hot: false,
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),
             idle_valid_max: Ppm(500_000),

@@ -39,7 +39,7 @@ impl Collector {
         counters: &mut Counters,
     ) -> bool {
         while !self.has_room(mapping) {
-            match super::victim(mapping) {
+            match super::emptiest(mapping) {
                 Some((empty, 0)) => self.collect(empty, mapping, nand, counters),
                 _ => return false,
             }

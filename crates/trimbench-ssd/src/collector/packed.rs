@@ -64,8 +64,8 @@ impl Collector {
         nand: &Nand,
     ) {
         let mut owe = |group: u32, units: u32| {
-            let die = nand.die_of(group);
-            self.debt.push_back(Owed::Read { die, units: packing.transferred(group, units) });
+            let (die, units) = (nand.die_of(group), packing.transferred(group, units));
+            self.owe([Owed::Read { die, units }]);
         };
         let mut left = bits;
         let mut open: Option<(u32, u32)> = None;
@@ -99,14 +99,15 @@ impl Collector {
             let count = load.fitting(packing.left(superblock)).min(self.end - self.next);
             let filled = packing.add(superblock, count, load.space_of(count));
             let die = |group| Owed::Program { die: nand.die_of(group) };
-            self.debt.extend(filled.map(die));
+            self.owe(filled.map(die));
             let (part, rest) = split_bits(load.bits, count);
             mapping.relocate(load.first, part, self.next);
             self.next += count;
             load = Load { bits: rest, moved: load.moved + count, ..load };
             let packing = mapping.packing.as_mut().expect("checked by the caller");
             if rest != 0 || packing.left(superblock) == 0 {
-                self.debt.extend(packing.pad_group(superblock).map(die));
+                let padded = packing.pad_group(superblock);
+                self.owe(padded.map(die));
                 self.close_packed(mapping);
             }
         }

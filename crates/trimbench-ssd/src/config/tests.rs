@@ -2,6 +2,11 @@ use super::*;
 use crate::ssd::tests::slc_cache::cache;
 use crate::ssd::tests::{plain, trim};
 
+fn collected(policy: VictimPolicy, separate_hot: bool) -> SsdConfig {
+    let collector = CollectorConfig { policy, separate_hot, ..plain().collector };
+    SsdConfig { collector, ..plain() }
+}
+
 fn refused(config: &SsdConfig) -> String {
     config.check().expect_err("the configuration is wrong").to_string()
 }
@@ -28,6 +33,12 @@ fn every_value_out_of_range_is_named() {
                 ..plain()
             },
             "trim.background_share",
+        ),
+        (collected(VictimPolicy::DChoices(0), false), "collector.policy"),
+        (collected(VictimPolicy::DChoices(1_025), false), "collector.policy"),
+        (
+            SsdConfig { write_buffer: Bytes(65_536), ..collected(VictimPolicy::Greedy, true) },
+            "write_buffer",
         ),
     ] {
         let error = refused(&wrong);
@@ -67,6 +78,10 @@ fn values_of_the_cache_of_compression_and_of_the_granularity_are_named_too() {
         (floor(90_000), "compression.floor"),
         (SsdConfig { slc_cache: Some(fixed), ..floor(140_000) }, "compression"),
         (in_place, "drive.media"),
+        (
+            SsdConfig { slc_cache: Some(fixed), ..collected(VictimPolicy::Greedy, true) },
+            "collector.separate_hot",
+        ),
         (trimmed(0, 0), "trim.granularity"),
         (trimmed(6_144, 0), "trim.granularity"),
         (trimmed(64 << 20, 0), "trim.granularity"),
@@ -100,4 +115,6 @@ fn the_reserve_comes_on_top_of_the_over_provisioning() {
     // 16,384 units and 10 % are 18,022.4 units: 282 superblocks of 64, and 3.
     assert_eq!(plain().superblocks(), 285);
     assert_eq!(plain().memory(), Bytes(285 * 64 * 8 + 285 * 64 / 8));
+    // The host and the collector have a second one open each.
+    assert_eq!(collected(VictimPolicy::Greedy, true).superblocks(), 287);
 }

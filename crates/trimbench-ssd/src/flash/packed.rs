@@ -113,9 +113,11 @@ impl Flash {
     }
 
     fn program_packed(&mut self, group: u32, groups_left: u32, from: Instant, nand: &mut Nand) {
-        self.collector.pay_share(groups_left, from, nand);
-        let programmed_at = nand.program(nand.die_of(group), from);
-        self.buffer.programmed(group, programmed_at);
+        if self.collector.is_timed() {
+            self.collector.pay_share(groups_left, from, nand);
+            let programmed_at = nand.program(nand.die_of(group), from);
+            self.buffer.programmed(group, programmed_at);
+        }
     }
 
     /// The host's open superblock, or the one that was just filled.

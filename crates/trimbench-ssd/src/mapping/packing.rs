@@ -170,7 +170,7 @@ impl Mapping {
 
     /// The closed superblock whose valid units take the least space, the first of equals, and
     /// that space. Walks all superblocks: the index knows counts only.
-    pub(crate) fn victim_by_space(&mut self) -> Option<(u32, u32)> {
+    pub(super) fn emptiest_by_space(&mut self) -> Option<(u32, u32)> {
         self.drain();
         let packing = self.packing.as_ref()?;
         let closed = self.counts.iter().enumerate().filter(|(_, count)| **count & NOT_CLOSED == 0);

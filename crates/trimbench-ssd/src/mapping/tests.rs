@@ -158,6 +158,6 @@ fn a_superblock_is_full_when_its_space_is() {
     mapping.truncate(0, next);
     mapping.close(256);
     mapping.deallocate(0, 28);
-    assert_eq!(mapping.victim_by_space(), Some((0, 5_000)));
+    assert_eq!(mapping.victim(), Some((0, 5_000)));
     mapping.check(&[]);
 }

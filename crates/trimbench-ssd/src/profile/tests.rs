@@ -78,6 +78,28 @@ fn tables_that_may_be_left_out_are_off_or_what_they_say() {
     let plain = Profile::parse(BUILT_IN[0].text).unwrap().config;
     assert_eq!((plain.slc_cache, plain.compression), (None, None));
     assert_eq!((plain.trim.granularity, plain.trim.alignment), (Bytes(4_096), Bytes(0)));
+    assert_eq!(
+        (plain.collector.policy, plain.collector.separate_hot),
+        (VictimPolicy::Greedy, false)
+    );
+    for (name, policy) in [
+        ("\"greedy\"", VictimPolicy::Greedy),
+        ("\"fifo\"", VictimPolicy::Fifo),
+        ("\"cost-benefit\"", VictimPolicy::CostBenefit),
+        ("{ d-choices = 10 }", VictimPolicy::DChoices(10)),
+    ] {
+        let with = format!(
+            "[collector]\npolicy = {{ value = {name}, assumed = \"x\" }}\n\
+             separate_hot = {{ value = true, assumed = \"x\" }}\n"
+        );
+        let profile =
+            Profile::parse(&BUILT_IN[0].text.replacen("[collector]\n", &with, 1)).unwrap();
+        let collector = profile.config.collector;
+        assert_eq!((collector.policy, collector.separate_hot), (policy, true));
+        let shown = name.trim_matches('"');
+        let policy = profile.values.iter().find(|value| value.key == "collector.policy");
+        assert_eq!(policy.unwrap().value, shown);
+    }
     let qlc = Profile::built_in("generic-nvme-qlc").unwrap().config;
     let cache = qlc.slc_cache.unwrap();
     assert_eq!((cache.mode, cache.when_full), (SlcMode::Dynamic, WhenFull::Direct));

@@ -4,7 +4,7 @@ use trimbench_core::{
     Bytes, Content, Data, Drive, DriveError, LbaRange, PurgeMeans, TrimPromise, Wear,
 };
 
-use super::{LOGICAL_BLOCK, Ssd, UnitSpan};
+use super::{Change, LOGICAL_BLOCK, Ssd, UnitSpan};
 use crate::config::UNIT_BYTES;
 use crate::contents::{self, Contents};
 
@@ -59,7 +59,7 @@ impl Ssd {
                 }
             }
         }
-        self.fill(undone.into_iter(), Data::Random);
+        self.fill(undone.into_iter().map(Change::Write), Data::Random);
         self.backlog.clear();
     }
 

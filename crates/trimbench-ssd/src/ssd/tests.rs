@@ -2,9 +2,10 @@ use trimbench_core::{Blocks, Lba, Ppm, Target, Virtual};
 
 use super::*;
 use crate::config::{
-    CollectorConfig, ContentsConfig, Geometry, HostInterface, NandTiming, TrimConfig,
+    CollectorConfig, ContentsConfig, Geometry, HostInterface, NandTiming, TrimConfig, VictimPolicy,
 };
 
+mod collector;
 mod compression;
 mod physics;
 mod profiles;
@@ -41,6 +42,8 @@ pub(crate) fn plain() -> SsdConfig {
         },
         trim: trim(TrimMode::Queued),
         collector: CollectorConfig {
+            policy: VictimPolicy::Greedy,
+            separate_hot: false,
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),
             idle_valid_max: Ppm(500_000),

@@ -20,12 +20,13 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
-use trimbench_core::units::{index, rounded};
+use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Ppm};
 use trimbench_methods::steady::Criterion;
 use trimbench_results::Session;
 
 use super::{metric, only_session, parameter, run_into};
+use crate::evidence::ssd::formulas::greedy;
 use crate::evidence::{Bar, Capture, Claim, Context, Finding, Raw};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -313,30 +314,6 @@ impl Drive {
             superblock_units: u32::try_from(superblock / UNIT).context("a large superblock")?,
         })
     }
-}
-
-/// The first formula of the page, solved for v by bisection.
-fn greedy(alpha: f64, units: u32) -> f64 {
-    let n = f64::from(units);
-    let mut sums = vec![0.0];
-    for unit in 1..=units {
-        sums.push(sums[sums.len() - 1] + 1.0 / f64::from(unit));
-    }
-    let harmonic = |v: f64| {
-        let below = index(rounded(v.floor())).min(sums.len() - 2);
-        sums[below] + (v - below as f64) * (sums[below + 1] - sums[below])
-    };
-    let (mut low, mut high) = (0.0, n);
-    for _ in 0..200 {
-        let v = f64::midpoint(low, high);
-        // The right side falls faster than the left one: below the solution it is larger.
-        if alpha * (1.0 - v / n) < harmonic(n) - harmonic(v) {
-            low = v;
-        } else {
-            high = v;
-        }
-    }
-    n / (n - low)
 }
 
 #[cfg(test)]

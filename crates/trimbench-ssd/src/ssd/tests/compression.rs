@@ -72,10 +72,10 @@ fn compressible_data_amplifies_as_at_the_larger_over_provisioning() {
         let mut rng = Rng::new(3);
         let data = Data::Compressible(percent);
         let units = u32::try_from(count).unwrap();
-        ssd.precondition(0..units, data);
-        ssd.precondition((0..count * 8).map(|_| narrow(rng.below(count))), data);
+        ssd.fill((0..units).map(Change::Write), data);
+        ssd.fill((0..count * 8).map(|_| Change::Write(narrow(rng.below(count)))), data);
         let before = ssd.counters();
-        ssd.precondition((0..count * 4).map(|_| narrow(rng.below(count))), data);
+        ssd.fill((0..count * 4).map(|_| Change::Write(narrow(rng.below(count)))), data);
         let waf = ssd.counters().since(&before).waf().unwrap();
         ssd.check();
         let expected = greedy_waf(alpha, held) * f64::from(percent) / 100.0;

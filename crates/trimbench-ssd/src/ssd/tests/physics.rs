@@ -58,8 +58,8 @@ fn trimmed_space_is_over_provisioning() {
         times(&mut target, &[BlockCommand::Discard(super::units(first, 8192))]);
     }
     let write = |ssd: &mut Ssd, count: u64, rng: &mut Rng| {
-        let units = (0..count).map(|_| narrow(quarter + rng.below(units - quarter)));
-        ssd.precondition(units, Data::Random);
+        let unit = |_| Change::Write(narrow(quarter + rng.below(units - quarter)));
+        ssd.precondition_with((0..count).map(unit));
     };
     write(target.model_mut(), units * 8, &mut rng);
     let before = target.model().counters();

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use trimbench_core::{Target, Virtual};
 
 use super::*;
-use crate::config::{SlcCacheConfig, SlcMode, WhenFull};
+use crate::config::{SlcCacheConfig, SlcMode, VictimPolicy, WhenFull};
 use trimbench_core::rng::Rng;
 
 #[derive(Clone, Debug)]
@@ -32,7 +32,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// No cache, either kind of cache with either way of being full, or compression.
+/// No cache, either kind of cache with either way of being full, or compression; collected by any
+/// policy.
 fn kind() -> impl Strategy<Value = SsdConfig> {
     let modes = prop_oneof![Just(SlcMode::Fixed), Just(SlcMode::Dynamic)];
     let fulls = prop_oneof![Just(WhenFull::Direct), Just(WhenFull::Fold)];
@@ -49,11 +50,22 @@ fn kind() -> impl Strategy<Value = SsdConfig> {
         };
         SsdConfig { slc_cache: Some(slc_cache), ..plain() }
     });
-    prop_oneof![
+    let kinds = prop_oneof![
         1 => Just(plain()),
         3 => cached,
         1 => Just(super::compression::compressing()),
-    ]
+        1 => Just(super::collector::separating()),
+    ];
+    let policies = prop_oneof![
+        Just(VictimPolicy::Greedy),
+        Just(VictimPolicy::Fifo),
+        Just(VictimPolicy::CostBenefit),
+        (1..4_u32).prop_map(VictimPolicy::DChoices),
+    ];
+    (kinds, policies).prop_map(|(config, policy)| {
+        let collector = crate::config::CollectorConfig { policy, ..config.collector };
+        SsdConfig { collector, ..config }
+    })
 }
 
 fn mode() -> impl Strategy<Value = TrimMode> {

@@ -1,0 +1,109 @@
+use super::*;
+
+const UNITS: u32 = 64;
+
+/// Twelve superblocks of 64 units of which nine hold the 576 units of the drive, closed in the
+/// order 0 to 8, and `freed` units of each trimmed.
+fn nine_closed(policy: VictimPolicy, freed: [u32; 9]) -> Mapping {
+    let mut mapping = Mapping::new(576, 12, UNITS.into()).with_policy(policy);
+    for superblock in 0..9 {
+        fill(&mut mapping, superblock * UNITS);
+    }
+    for (superblock, freed) in (0..9).zip(freed) {
+        mapping.deallocate(superblock * UNITS, superblock * UNITS + freed);
+    }
+    mapping
+}
+
+/// Writes a superblock's worth of units and closes it.
+fn fill(mapping: &mut Mapping, first_lpn: u32) {
+    let first = mapping.open().unwrap();
+    (0..UNITS).for_each(|unit| mapping.place(first_lpn + unit, first + unit));
+    mapping.close(first + UNITS);
+}
+
+/// Takes the victim, whatever it holds, and the next ones: all nine, in this order.
+fn order(mut mapping: Mapping) -> Vec<u32> {
+    let mut taken = Vec::new();
+    while let Some((victim, valid)) = mapping.victim() {
+        assert_eq!(mapping.valid_words(victim)[0].count_ones(), valid);
+        let bits = mapping.valid_words(victim)[0];
+        for unit in (0..UNITS).filter(|unit| bits & (1 << unit) != 0) {
+            let lpn = mapping.p2l[(victim * UNITS + unit) as usize];
+            mapping.deallocate(lpn, lpn + 1);
+        }
+        mapping.release(victim);
+        mapping.check(&[]);
+        taken.push(victim);
+    }
+    taken
+}
+
+const FREED: [u32; 9] = [1, 9, 0, 64, 5, 9, 3, 40, 2];
+
+#[test]
+fn greedy_takes_the_emptiest_and_fifo_the_oldest() {
+    assert_eq!(order(nine_closed(VictimPolicy::Greedy, FREED)), [3, 7, 1, 5, 4, 6, 8, 0, 2]);
+    assert_eq!(order(nine_closed(VictimPolicy::Fifo, FREED)), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
+#[test]
+fn cost_and_benefit_are_weighed_as_published() {
+    // age (1 - u) / 2u, with ages 9 to 1, in floating point and by a walk of its own.
+    let offer = |superblock: u32| {
+        let valid = f64::from(UNITS - FREED[superblock as usize]);
+        let utilisation = valid / f64::from(UNITS);
+        f64::from(9 - superblock) * (1.0 - utilisation) / (2.0 * utilisation)
+    };
+    let mut expected: Vec<u32> = (0..9).collect();
+    expected.sort_by(|&a, &b| offer(b).total_cmp(&offer(a)));
+    assert_eq!(order(nine_closed(VictimPolicy::CostBenefit, FREED)), expected);
+    // 0 is fuller than 8, but older.
+    assert_eq!(expected, [3, 7, 1, 5, 4, 6, 0, 8, 2]);
+}
+
+#[test]
+fn a_superblock_that_is_filled_again_is_the_youngest() {
+    for policy in [VictimPolicy::Fifo, VictimPolicy::CostBenefit] {
+        let mut mapping = nine_closed(policy, [64, 1, 1, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(mapping.victim(), Some((0, 0)));
+        mapping.release(0);
+        fill(&mut mapping, 0);
+        mapping.deallocate(0, 1);
+        assert_eq!(order(mapping).last(), Some(&9), "{policy:?}");
+    }
+}
+
+#[test]
+fn one_that_holds_nothing_is_found_whatever_the_policy() {
+    let mut mapping = nine_closed(VictimPolicy::Fifo, FREED);
+    assert_eq!(mapping.emptiest(), Some((3, 0)));
+    mapping.release(3);
+    mapping.check(&[]);
+    assert_eq!(mapping.victim(), Some((0, 63)));
+}
+
+#[test]
+fn of_so_many_draws_the_emptiest_is_chosen() {
+    // The emptiest of d draws of nine is number k with (9 - k + 1)^d - (9 - k)^d of 9^d.
+    let by_rank = order(nine_closed(VictimPolicy::Greedy, FREED));
+    for draws in [1, 2, 5] {
+        let mut mapping = nine_closed(VictimPolicy::DChoices(draws), FREED);
+        let mut chosen = [0_u32; 9];
+        for _ in 0..100_000 {
+            chosen[mapping.victim().unwrap().0 as usize] += 1;
+        }
+        for (rank, &superblock) in by_rank.iter().enumerate() {
+            let beyond = |rank: usize| ((9 - rank) as f64 / 9.0).powi(draws.cast_signed());
+            // Those with equal counts share their ranks.
+            if superblock != 1 && superblock != 5 {
+                let expected = 100_000.0 * (beyond(rank) - beyond(rank + 1));
+                let margin = 5.0 * expected.sqrt() + 1.0;
+                let got = f64::from(chosen[superblock as usize]);
+                assert!((got - expected).abs() < margin, "{draws}: {superblock} {got} {expected}");
+            }
+        }
+    }
+    let mut empty = Mapping::new(576, 12, UNITS.into()).with_policy(VictimPolicy::DChoices(3));
+    assert_eq!(empty.victim(), None);
+}

@@ -1,0 +1,152 @@
+//! Victim policies, hot data apart, wear, and changes that take no time.
+
+use trimbench_core::{Target, Virtual};
+
+use super::*;
+use crate::config::VictimPolicy;
+
+fn collected(policy: VictimPolicy) -> SsdConfig {
+    let collector = CollectorConfig { policy, ..plain().collector };
+    SsdConfig { collector, ..plain() }
+}
+
+pub(super) fn separating() -> SsdConfig {
+    let collector = CollectorConfig { separate_hot: true, ..plain().collector };
+    SsdConfig { collector, ..plain() }
+}
+
+/// Write amplification in steady state, 90 percent of the writes to 10 percent of the space if
+/// `skewed`.
+fn amplification(policy: VictimPolicy, separate_hot: bool, skewed: bool) -> f64 {
+    let collector = CollectorConfig { policy, separate_hot, ..plain().collector };
+    let capacity = Bytes::mib(if skewed { 256 } else { 1_024 });
+    let mut ssd = SsdConfig { capacity, collector, ..plain() }.build().unwrap();
+    let (units, mut rng) = (ssd.config().exported_units(), Rng::new(7));
+    ssd.precondition_sequential(Bytes(0), capacity);
+    let mut write = |ssd: &mut Ssd, count: u64| {
+        let hot = units / 10;
+        let unit = |_| {
+            narrow(match (skewed, rng.below(10)) {
+                (false, _) => rng.below(units),
+                (true, 0) => hot + rng.below(units - hot),
+                (true, _) => rng.below(hot),
+            })
+        };
+        let before = ssd.counters();
+        ssd.precondition_with((0..count).map(unit).map(Change::Write));
+        ssd.counters().since(&before).waf().unwrap()
+    };
+    write(&mut ssd, units * 12);
+    let waf = write(&mut ssd, units * 4);
+    ssd.check();
+    waf
+}
+
+#[test]
+fn fifo_and_choices_amplify_as_their_formulas_say() {
+    // FIFO: A = 1 / (1 - exp(-alpha / A)), the same as Lambert's form; a random choice: one over
+    // the spare factor. 4096 superblocks and a tenth, rounded up to 4506.
+    let alpha = 4_506.0 / 4_096.0;
+    let uniform = |policy| amplification(policy, false, false);
+    let fifo = uniform(VictimPolicy::Fifo);
+    let fixed = 1.0 / (1.0 - (-alpha / fifo).exp());
+    assert!((fixed / fifo - 1.0).abs() < 0.005, "{fifo}, whose formula gives {fixed}");
+    let random = uniform(VictimPolicy::DChoices(1));
+    let expected = alpha / (alpha - 1.0);
+    assert!((random / expected - 1.0).abs() < 0.01, "{random}, expected {expected}");
+    let ten = uniform(VictimPolicy::DChoices(10));
+    let greedy = uniform(VictimPolicy::Greedy);
+    assert!(greedy < ten && ten < fifo && fifo < random, "{greedy} {ten} {fifo} {random}");
+}
+
+#[test]
+fn cost_and_benefit_and_separation_pay_where_some_data_is_hot() {
+    let with = |policy, separate_hot| amplification(policy, separate_hot, true);
+    let greedy = with(VictimPolicy::Greedy, false);
+    let weighed = with(VictimPolicy::CostBenefit, false);
+    let apart = with(VictimPolicy::CostBenefit, true);
+    assert!(weighed < 0.7 * greedy, "{weighed}, greedy {greedy}");
+    assert!(apart < 0.95 * weighed, "{apart}, without separation {weighed}");
+}
+
+#[test]
+fn what_takes_no_time_counts_the_same_as_commands() {
+    for config in [plain(), collected(VictimPolicy::Fifo), separating()] {
+        let mut rng = Rng::new(3);
+        let changes: Vec<Change> = (0..60_000)
+            .map(|_| {
+                let unit = narrow(rng.below(16_384));
+                if rng.below(5) == 0 { Change::Discard(unit) } else { Change::Write(unit) }
+            })
+            .collect();
+        let mut at_once = config.clone().build().unwrap();
+        at_once.precondition_with(changes.iter().copied());
+        let mut one_by_one = Virtual::new(config.build().unwrap());
+        for change in changes {
+            let command = match change {
+                Change::Write(unit) => BlockCommand::write(units(unit.into(), 1)),
+                Change::Discard(unit) => BlockCommand::Discard(units(unit.into(), 1)),
+            };
+            times(&mut one_by_one, &[command]);
+        }
+        let timed = one_by_one.model().counters();
+        let untimed = Counters { trim_work_done: timed.trim_work_done, ..at_once.counters() };
+        assert_eq!(untimed, timed);
+        assert!(timed.erased_superblocks > 500, "the drive was filled more than once");
+        assert_eq!(at_once.erase_counts(), one_by_one.model().erase_counts());
+        at_once.check();
+        one_by_one.model_mut().check();
+    }
+}
+
+#[test]
+fn a_drive_that_frees_nothing_frees_nothing_without_time_either() {
+    let freed = |mode| {
+        let mut ssd = SsdConfig { trim: trim(mode), ..plain() }.build().unwrap();
+        ssd.precondition_sequential(Bytes(0), Bytes::mib(1));
+        ssd.precondition_with((0..64).map(Change::Discard));
+        (256 - ssd.mapped_units(), ssd.counters().discards)
+    };
+    assert_eq!((freed(TrimMode::Queued), freed(TrimMode::Ignored)), ((64, 64), (0, 64)));
+}
+
+#[test]
+fn every_erase_wears_one_superblock() {
+    let mut ssd = collected(VictimPolicy::Fifo).build().unwrap();
+    let counts = |ssd: &Ssd| ssd.erase_counts().unwrap();
+    let fresh = EraseCounts { least: 0, most: 0, total: 0, superblocks: 285 };
+    assert_eq!(counts(&ssd), fresh);
+    // In the order of their age, the superblocks are used in turn.
+    for _ in 0..20 {
+        ssd.precondition_sequential(Bytes(0), Bytes::mib(64));
+    }
+    let worn = counts(&ssd);
+    assert_eq!(worn.total, ssd.counters().erased_superblocks);
+    // 5120 superblocks were filled, of which 283 were not erased again.
+    assert_eq!((worn.total, worn.least, worn.most), (4_837, 16, 17));
+    assert!((worn.mean() - 4_837.0 / 285.0).abs() < 1e-9);
+    ssd.purge();
+    assert_eq!(counts(&ssd), fresh);
+    let in_place = SsdConfig { media: Media::InPlace, trim: trim(TrimMode::None), ..plain() };
+    assert_eq!(in_place.build().unwrap().erase_counts(), None);
+}
+
+#[test]
+fn both_open_groups_are_in_the_buffer_and_a_flush_pads_both() {
+    let mut target = drive(separating());
+    // New data is warm. Written again, it is hot: the first group is still open beside it.
+    times(&mut target, &[BlockCommand::write(units(0, 2)), BlockCommand::write(units(0, 1))]);
+    let waits = Nanos::from_millis(5);
+    target.reap(target.now() + waits, &mut Vec::new());
+    for unit in [0, 1] {
+        assert_eq!(times(&mut target, &[BlockCommand::Read(units(unit, 1))]), [38], "{unit}");
+    }
+    times(&mut target, &[BlockCommand::Flush]);
+    let counters = target.model().counters();
+    assert_eq!((counters.padding_units, counters.programmed_units), (14 + 15, 32));
+    target.reap(target.now() + waits, &mut Vec::new());
+    for unit in [0, 1] {
+        assert_eq!(times(&mut target, &[BlockCommand::Read(units(unit, 1))]), [92], "{unit}");
+    }
+    target.model_mut().check();
+}
