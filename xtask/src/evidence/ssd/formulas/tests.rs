@@ -51,8 +51,10 @@ fn classes_are_as_tabulated_and_uniform_ones_are_fifo() {
         assert_near(fifo_of_classes(1.0 + op, &skewed(0.8)), expected, &format!("80/20 at {op}"));
         assert_near(fifo_of_classes(1.0 + op, &skewed(0.5)), fifo(1.0 + op), "50/50");
     }
-    for (op, expected) in [(0.07, 8.866), (0.125, 5.652), (0.20, 4.075), (0.28, 3.296)] {
-        assert_near(fifo_of_classes(1.0 + op, &skewed(0.9)), expected, &format!("90/10 at {op}"));
+    // What an independent simulation gave, within 0.03 %.
+    for (op, simulated) in [(0.07, 8.8659), (0.125, 5.6520), (0.20, 4.0748), (0.28, 3.2959)] {
+        let value = fifo_of_classes(1.0 + op, &skewed(0.9));
+        assert!((value / simulated - 1.0).abs() < 3e-4, "90/10 at {op}: {value}, {simulated}");
     }
 }
 
