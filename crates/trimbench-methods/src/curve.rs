@@ -133,9 +133,9 @@ impl RateCurve {
         }
     }
 
-    /// The middle (in commands since the beginning), the end and the IOPS of each slice. A rest that
-    /// fills half a slice is one of its own; less counts in the slice before, for the last commands
-    /// alone are no load, and a point of them would look like a fall.
+    /// The middle (in commands since the beginning), the end and the IOPS of each slice. A rest
+    /// that fills half a slice is one of its own; less counts in the slice before, for the last
+    /// commands alone are no load, and a point of them would look like a fall.
     fn slices(&self) -> Vec<(f64, Instant, f64)> {
         let mut ended: Vec<(Instant, u64)> =
             self.ends.iter().map(|end| (*end, self.slice)).collect();

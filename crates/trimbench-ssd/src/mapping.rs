@@ -75,9 +75,9 @@ struct Deferred {
     ppn: u32,
 }
 
-/// Writes whose mapping update waits, in two stages, so that neither waits for memory: for the entry
-/// of the L2P table, then for the bits of what that entry held. The counts are of writes since the
-/// drive was made, `replaced <= mapped <= placed`.
+/// Writes whose mapping update waits, in two stages, so that neither waits for memory: for the
+/// entry of the L2P table, then for the bits of what that entry held. The counts are of writes
+/// since the drive was made, `replaced <= mapped <= placed`.
 #[derive(Debug)]
 struct Ring {
     entries: [Deferred; RING],

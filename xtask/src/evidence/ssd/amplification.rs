@@ -18,7 +18,7 @@ use crate::evidence::{Capture, Context, Raw};
 
 /// Bytes of a mapping unit.
 const UNIT: u64 = 4096;
-/// Operations before anything is counted, in drive fills: [FRAN12]'s share in use comes to rest
+/// Operations before anything is counted, in drive fills: \[FRAN12\]'s share in use comes to rest
 /// at a rate of 1 - q a fill.
 const WARM_UP: u64 = 12;
 /// Whose numbers the drives have where they do not matter.
