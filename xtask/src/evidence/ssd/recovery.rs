@@ -13,8 +13,8 @@ pub(super) const CLAIM: Claim = Claim {
     bar: "preset `published` (20 minutes of random writes, twice) in at most 120 s of wall time, \
           at least 50 times as fast as the drive; the m4 of [S2] at 250 MB/s when fresh, at most \
           0.7 of it when fragmented, above that after a second pass, at least 0.98 after TRIM; \
-          full form also on a TLC drive, and `standard` on both until the steady state of [PTS], in at \
-          most 300 s",
+          full form also on a TLC drive, and `standard` on both until the steady state of [PTS], \
+          in at most 300 s",
     short: Duration::from_secs(120),
     full: Duration::from_secs(840),
     measure,
