@@ -15,8 +15,8 @@ pub(super) const CLAIM: Claim = Claim {
           0.7 of it when fragmented, above that after a second pass, at least 0.98 after TRIM; \
           full form also on a TLC drive, and `standard` on both until the steady state of [PTS], \
           in at most 300 s",
-    short: Duration::from_secs(120),
-    full: Duration::from_secs(840),
+    short: Duration::from_secs(60),
+    full: Duration::from_secs(330),
     measure,
     read,
 };

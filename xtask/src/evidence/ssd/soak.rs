@@ -14,8 +14,8 @@ pub(super) const CLAIM: Claim = Claim {
           without a violation; every run made twice has one hash, the second time with the \
           mapping kept up to date at every command; every planted fault is found by the law that \
           must find it",
-    short: Duration::from_secs(100),
-    full: Duration::from_secs(1_800),
+    short: Duration::from_secs(40),
+    full: Duration::from_secs(900),
     measure,
     read,
 };

@@ -15,8 +15,8 @@ pub(super) const CLAIM: Claim = Claim {
           depth 32 at least 0.35, at 7 and 28 % over-provisioning; at most 10 bytes of memory a \
           4 KiB unit; TRIM of the whole mapped drive in at most 1 s of wall time (short form: at \
           28 %, where it is slower by comparison)",
-    short: Duration::from_secs(60),
-    full: Duration::from_secs(420),
+    short: Duration::from_secs(50),
+    full: Duration::from_secs(360),
     measure,
     read,
 };

@@ -16,8 +16,8 @@ pub(super) const CLAIM: Claim = Claim {
           greedy, 7 %, 13 % trimmed): within 0.5 % of the formulas; after torture, write \
           amplification of a sequential pass falls from each tenth to the next, and that of a \
           second pass is 1",
-    short: Duration::from_secs(80),
-    full: Duration::from_secs(6 * 60),
+    short: Duration::from_secs(30),
+    full: Duration::from_secs(150),
     measure,
     read,
 };

@@ -16,8 +16,8 @@ pub(super) const CLAIM: Claim = Claim {
           FIFO: within 0.5 % of the formulas at an over-provisioning of 7, 12.5, 20 and 28 %, \
           without the collector's reserve, on 8 and 32 GiB, three superblock sizes each (short \
           form: 8 GiB, at 7 and 28 %); sequential writes: 1",
-    short: Duration::from_secs(80),
-    full: Duration::from_secs(20 * 60),
+    short: Duration::from_secs(60),
+    full: Duration::from_secs(840),
     measure,
     read,
 };
