@@ -104,6 +104,25 @@ enum Step {
         #[arg(long)]
         short: bool,
     },
+    /// What `evidence ssd.3` starts: the emulated drive under a load and beside what it must be
+    /// equal to, as JSON
+    #[command(hide = true)]
+    EvidenceQueueing {
+        /// Which part of the claim
+        part: String,
+        /// How many times the short form
+        #[arg(long, default_value_t = 1)]
+        times: usize,
+    },
+    /// What `evidence ssd.4` starts: TRIMs of each mode, as JSON
+    #[command(hide = true)]
+    EvidenceTrimModes {
+        /// Which part of the claim
+        part: String,
+        /// How many times the short form
+        #[arg(long, default_value_t = 1)]
+        times: u64,
+    },
     /// Measure the project's claims again: one JSON line for each figure, and docs/evidence
     Evidence {
         /// A key (`foundation`) or an item (`foundation.1`); all keys without
@@ -145,6 +164,12 @@ fn run(step: Step) -> Result<bool> {
     if let Step::EvidenceAmplification { claim, short } = &step {
         return evidence::ssd::print_amplification(claim, *short).map(|()| true);
     }
+    if let Step::EvidenceQueueing { part, times } = &step {
+        return evidence::ssd::print_queueing(part, *times).map(|()| true);
+    }
+    if let Step::EvidenceTrimModes { part, times } = &step {
+        return evidence::ssd::print_trim_modes(part, *times).map(|()| true);
+    }
     let repository = Repository::here()?;
     match step {
         Step::Setup { extra } => setup::run(extra).map(|()| true),
@@ -157,7 +182,9 @@ fn run(step: Step) -> Result<bool> {
         Step::Docs { check } => docs::run(&repository, check),
         Step::BenchBlockWork { .. }
         | Step::EvidenceSeries { .. }
-        | Step::EvidenceAmplification { .. } => {
+        | Step::EvidenceAmplification { .. }
+        | Step::EvidenceQueueing { .. }
+        | Step::EvidenceTrimModes { .. } => {
             unreachable!("it was handled above")
         }
         Step::Bench { name, small, case, repetitions, json } => {

@@ -276,6 +276,14 @@ pub enum Rejected {
         /// Allowed.
         maximum: Bytes,
     },
+    /// A discard names no range, or more than one command takes: split them.
+    #[error("a discard of {count} ranges is none; give 1 to {maximum}")]
+    DiscardRanges {
+        /// Asked for.
+        count: usize,
+        /// Allowed.
+        maximum: usize,
+    },
     /// The target cannot do this at all: ask `Capabilities` first.
     #[error("this target does not support {operation}")]
     Unsupported {

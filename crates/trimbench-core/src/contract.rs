@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::command::{Completion, FileId, OperationKind, Rejected, Tag};
-use crate::units::{BlockSize, Bytes, Instant, Nanos};
+use crate::units::{BlockSize, Bytes, Instant, LbaRange, Nanos};
+
+/// Ranges of one discard, at most. Source: \[NVME\].
+pub const DISCARD_RANGES_MAX: usize = 256;
 
 /// Something passive that takes commands and is told the time: the emulated SSD, the modelled
 /// filesystem, layers that plant faults.
@@ -17,6 +20,20 @@ pub trait Model {
 
     /// Takes a command at `now`. The tag comes back in its completion.
     fn submit(&mut self, now: Instant, tag: Tag, command: Self::Command) -> Result<(), Rejected>;
+
+    /// Takes one discard of several ranges at `now`, as `NVMe` and ATA have it: one command, one
+    /// completion. At most [`DISCARD_RANGES_MAX`] of them.
+    ///
+    /// # Errors
+    /// [`Rejected::Unsupported`] where a discard has one range.
+    fn submit_discard(
+        &mut self,
+        _now: Instant,
+        _tag: Tag,
+        _ranges: &[LbaRange],
+    ) -> Result<(), Rejected> {
+        Err(Rejected::Unsupported { operation: "a discard of several ranges" })
+    }
 
     /// When something happens next; [`Instant::NEVER`] when idle.
     fn next_event(&self) -> Instant;
@@ -44,6 +61,14 @@ pub trait Target {
 
     /// Takes a command; never waits.
     fn submit(&mut self, tag: Tag, command: Self::Command) -> Result<(), Rejected>;
+
+    /// Takes one discard of several ranges; see [`Model::submit_discard`].
+    ///
+    /// # Errors
+    /// [`Rejected::Unsupported`] where a discard has one range.
+    fn submit_discard(&mut self, _tag: Tag, _ranges: &[LbaRange]) -> Result<(), Rejected> {
+        Err(Rejected::Unsupported { operation: "a discard of several ranges" })
+    }
 
     /// Waits until something completes or `deadline` passes, and appends what completed. The only
     /// place where time passes. A deadline in the past makes it look without waiting.

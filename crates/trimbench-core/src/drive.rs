@@ -1,18 +1,24 @@
 //! What a drive can do beside commands: be purged, say what it holds, and count its wear.
 
 use crate::command::{Content, Errno};
-use crate::units::{Bytes, LbaRange};
+use crate::units::{Bytes, LbaRange, Nanos};
 
 /// A drive that can be put into a stated condition and asked about itself. Both a model and the
 /// target made of it are one.
 ///
-/// None of this is timed, and no command may be outstanding during a call.
+/// None of this is timed, but for a purge on a virtual clock ([`Drive::purge_time`]), and no
+/// command may be outstanding during a call.
 pub trait Drive {
     /// By what means [`Self::purge`] purges: the strongest that there is.
     fn purge_means(&self) -> PurgeMeans;
 
     /// Takes the drive back to where no logical block holds anything.
     fn purge(&mut self) -> Result<(), DriveError>;
+
+    /// How long a purge takes on a virtual clock.
+    fn purge_time(&self) -> Nanos {
+        Nanos::ZERO
+    }
 
     /// Reads the range and appends what each of its logical blocks holds.
     fn examine(&mut self, range: LbaRange, out: &mut Vec<Content>) -> Result<(), DriveError>;

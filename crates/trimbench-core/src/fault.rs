@@ -88,6 +88,9 @@ impl<M: Model> Faulty<M> {
     }
 
     fn freeze(&mut self, now: Instant, span: Nanos) {
+        if span == Nanos::ZERO {
+            return;
+        }
         if now < self.frozen_until {
             self.frozen_until += span;
         } else {
@@ -124,12 +127,23 @@ where
 
     fn submit(&mut self, now: Instant, tag: Tag, command: M::Command) -> Result<(), Rejected> {
         self.now = now;
-        let freezes = command.kind() == OperationKind::Discard && self.plan.freeze_on_discard.0 > 0;
-        if freezes {
+        if command.kind() == OperationKind::Discard {
             self.freeze(now, self.plan.freeze_on_discard);
         }
         let inner_now = self.inside(now);
         self.model.submit(inner_now, tag, command)
+    }
+
+    fn submit_discard(
+        &mut self,
+        now: Instant,
+        tag: Tag,
+        ranges: &[LbaRange],
+    ) -> Result<(), Rejected> {
+        self.now = now;
+        self.freeze(now, self.plan.freeze_on_discard);
+        let inner_now = self.inside(now);
+        self.model.submit_discard(inner_now, tag, ranges)
     }
 
     fn next_event(&self) -> Instant {
@@ -169,6 +183,10 @@ impl<M: Model + Drive> Drive for Faulty<M> {
     fn purge(&mut self) -> Result<(), DriveError> {
         self.check("purge")?;
         self.model.purge()
+    }
+
+    fn purge_time(&self) -> Nanos {
+        self.model.purge_time()
     }
 
     fn examine(&mut self, range: LbaRange, out: &mut Vec<Content>) -> Result<(), DriveError> {

@@ -3,7 +3,7 @@
 use crate::command::{Completion, Content, Rejected, Tag};
 use crate::contract::{Capabilities, Model, Statistics, Target};
 use crate::drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
-use crate::units::{Bytes, Instant, LbaRange};
+use crate::units::{Bytes, Instant, LbaRange, Nanos};
 
 #[cfg(test)]
 mod tests;
@@ -49,6 +49,10 @@ impl<M: Model> Target for Virtual<M> {
         self.model.submit(self.now, tag, command)
     }
 
+    fn submit_discard(&mut self, tag: Tag, ranges: &[LbaRange]) -> Result<(), Rejected> {
+        self.model.submit_discard(self.now, tag, ranges)
+    }
+
     #[inline]
     fn reap(&mut self, deadline: Instant, out: &mut Vec<Completion>) {
         let before = out.len();
@@ -70,14 +74,21 @@ impl<M: Model> Target for Virtual<M> {
     }
 }
 
-/// Virtual time stands still meanwhile.
+/// Virtual time stands still meanwhile, but for a purge.
 impl<M: Model + Drive> Drive for Virtual<M> {
     fn purge_means(&self) -> PurgeMeans {
         self.model.purge_means()
     }
 
     fn purge(&mut self) -> Result<(), DriveError> {
-        self.model.purge()
+        self.model.purge()?;
+        self.now += self.model.purge_time();
+        self.model.advance(self.now, &mut Vec::new());
+        Ok(())
+    }
+
+    fn purge_time(&self) -> Nanos {
+        self.model.purge_time()
     }
 
     fn examine(&mut self, range: LbaRange, out: &mut Vec<Content>) -> Result<(), DriveError> {

@@ -48,6 +48,8 @@ impl Owed {
 #[derive(Debug)]
 pub(crate) struct Collector {
     debt: VecDeque<Owed>,
+    /// How much of the debt, from its front, groups of the host pay that have not left yet.
+    assigned: usize,
     /// Whether flash operations are owed at all: not while no time passes.
     timed: bool,
     /// Next unit of the collector's open superblock, and its end; equal when there is none.
@@ -77,6 +79,7 @@ impl Collector {
         let valid_max = config.collector.idle_valid_max.of(units).min(units - 1);
         Self {
             debt: VecDeque::new(),
+            assigned: 0,
             timed: true,
             next: 0,
             end: 0,
@@ -111,6 +114,7 @@ impl Collector {
     /// From now on nothing is owed, also not what was.
     pub(crate) fn begin_untimed(&mut self) {
         self.debt.clear();
+        self.assigned = 0;
         self.timed = false;
     }
 
@@ -142,14 +146,20 @@ impl Collector {
         }
     }
 
-    /// Pays the part of the debt that one of `groups_left` program groups of the host owes.
+    /// How many operations of the debt one of `groups_left` program groups of the host owes: it
+    /// pays them when it leaves.
     #[inline]
-    pub(crate) fn pay_share(&mut self, groups_left: u32, now: Instant, nand: &mut Nand) {
-        if self.debt.is_empty() {
-            return;
-        }
-        let share = self.debt.len().div_ceil(groups_left.max(1) as usize);
-        for owed in self.debt.drain(..share) {
+    pub(crate) fn assign_share(&mut self, groups_left: u32) -> u32 {
+        let open = self.debt.len() - self.assigned;
+        let share = open.div_ceil(groups_left.max(1) as usize);
+        self.assigned += share;
+        u32::try_from(share).expect("a debt of a few superblocks")
+    }
+
+    /// Performs operations that were assigned.
+    pub(crate) fn pay(&mut self, operations: u32, now: Instant, nand: &mut Nand) {
+        self.assigned -= operations as usize;
+        for owed in self.debt.drain(..operations as usize) {
             perform(owed, now, nand);
         }
     }
@@ -178,6 +188,7 @@ impl Collector {
 
     /// Pays debt in idle time, as long as it begins before `until`; whether all of it is paid.
     fn pay_within(&mut self, (from, until): (Instant, Instant), nand: &mut Nand) -> bool {
+        debug_assert_eq!(self.assigned, 0, "nothing is on its way while the drive is idle");
         while let Some(&owed) = self.debt.front() {
             if nand.die_free_at(owed.die()).max(from) >= until {
                 return false;

@@ -70,6 +70,21 @@ pub struct NandTiming {
     pub erase: Nanos,
     /// Transfer rate of one channel, bytes a second.
     pub channel_rate: Bytes,
+    /// Reads interrupt programs and erases; `None`: they wait for them.
+    pub suspend: Option<SuspendConfig>,
+}
+
+/// How a read interrupts a program or an erase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuspendConfig {
+    /// From the read's arrival at a die that programs until the die can read.
+    pub program: Nanos,
+    /// The same at a die that erases.
+    pub erase: Nanos,
+    /// What an interrupted operation takes longer, each time.
+    pub resume: Nanos,
+    /// Reads that go before one operation, at most; the others wait for its end. At least 1.
+    pub reads_max: u32,
 }
 
 /// Whether both directions of the host link work at once.
@@ -138,6 +153,9 @@ pub struct TrimConfig {
     pub background_share: Ppm,
     /// `Background`: period of the slices.
     pub background_slice: Nanos,
+    /// `Background`: work that the drive puts off at most; a TRIM beyond it is acknowledged only
+    /// when the backlog has shrunk to the bound. `None`: no bound.
+    pub background_bound: Option<Nanos>,
 }
 
 /// What a read of a trimmed block gives.
@@ -185,6 +203,8 @@ pub struct SsdConfig {
     pub write_buffer: Bytes,
     /// The buffer survives a power cut, so that a flush is free.
     pub power_loss_protection: bool,
+    /// How long a secure erase or a format takes.
+    pub purge: Nanos,
     /// The host's side.
     pub host: HostInterface,
     /// TRIM.
@@ -420,6 +440,7 @@ impl SsdConfig {
 
     fn check_steps(&self) -> Result<(), ConfigError> {
         let (nand, host, trim) = (&self.nand, &self.host, &self.trim);
+        let suspend = nand.suspend.as_ref();
         for (field, span) in [
             ("nand.read", nand.read),
             ("nand.program", nand.program),
@@ -431,10 +452,16 @@ impl SsdConfig {
             ("trim.per_gib_mapped", trim.per_gib_mapped),
             ("trim.per_gib_unmapped", trim.per_gib_unmapped),
             ("trim.background_slice", trim.background_slice),
+            ("trim.background_bound", trim.background_bound.unwrap_or(Nanos::ZERO)),
+            ("drive.purge", self.purge),
             ("collector.idle_after", self.collector.idle_after),
+            ("suspend.program", suspend.map_or(Nanos::ZERO, |suspend| suspend.program)),
+            ("suspend.erase", suspend.map_or(Nanos::ZERO, |suspend| suspend.erase)),
+            ("suspend.resume", suspend.map_or(Nanos::ZERO, |suspend| suspend.resume)),
         ] {
             require(span <= STEP_MAX, field, span, "at most 1h")?;
         }
-        Ok(())
+        let reads_max = suspend.map_or(1, |suspend| suspend.reads_max);
+        require(reads_max > 0, "suspend.reads_max", reads_max, "at least 1")
     }
 }

@@ -26,8 +26,10 @@ pub(crate) struct InFlight {
 pub(crate) enum Action {
     /// The command is over.
     Complete(InFlight),
-    /// The die phase of a part of a read ended: `units` wait in the register of `die`.
-    Sensed { read: u32, die: u32, units: u32 },
+    /// The die phase of a part of a fetch ended: `units` wait in the register of `die`.
+    Sensed { fetch: u32, die: u32, units: u32 },
+    /// All parts of a fetch are in the controller, or it may begin.
+    Fetched { fetch: u32 },
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -2,6 +2,9 @@
 //!
 //! Model: host data fills superblocks unit by unit; a program group leaves for the flash when its
 //! last unit has arrived. Each group that leaves pays its share of what the collector owes.
+//!
+//! A write changes the mapping when it starts. What it does to dies and channels happens at its own
+//! time ([`Flash::arrive`], [`Flash::leave`]): nothing is reserved ahead of what comes before it.
 
 use trimbench_core::{Instant, Nanos};
 
@@ -11,7 +14,7 @@ use crate::counters::Counters;
 use crate::mapping::{Deallocated, Mapping, Packing};
 use crate::nand::Nand;
 use crate::ssd::TableFault;
-use crate::write_buffer::WriteBuffer;
+use crate::write_buffer::{Position, WriteBuffer};
 
 mod cache;
 mod packed;
@@ -30,12 +33,9 @@ pub(crate) struct Flash {
     /// Next unit of the host's open superblock, and its end; equal when there is none.
     next: u32,
     end: u32,
-    /// When the group at the write point has its place in the buffer.
-    room_at: Instant,
     /// Units of a program group, less one: groups begin where `unit & mask == 0`.
     group_mask: u32,
     group_shift: u32,
-    power_loss_protection: bool,
     /// The SLC cache, if there is one.
     cache: Option<Cache>,
     /// Whether the write point lies in the cache.
@@ -48,10 +48,7 @@ pub(crate) struct Flash {
 
 impl Flash {
     pub(crate) fn new(config: &SsdConfig) -> Self {
-        // The open group of a parked write point keeps its place in the buffer.
-        let parked = config.collector.separate_hot.then(Parked::default);
-        let groups =
-            config.write_buffer.0 / config.geometry.program_bytes.0 - u64::from(parked.is_some());
+        let groups = config.write_buffer.0 / config.geometry.program_bytes.0;
         let group_units = u32::try_from(config.program_units()).expect("checked geometry");
         let superblocks = config.superblocks() + config.cache_superblocks();
         let mut mapping =
@@ -70,26 +67,18 @@ impl Flash {
             collector: Collector::new(config),
             next: 0,
             end: 0,
-            room_at: Instant::START,
             group_mask: group_units - 1,
             group_shift: group_units.trailing_zeros(),
-            power_loss_protection: config.power_loss_protection,
             cache: config.slc_cache.map(|cache| Cache::new(cache, config)),
             caching: false,
             reconsider: false,
-            parked,
+            parked: config.collector.separate_hot.then(Parked::default),
         }
     }
 
-    /// Takes one unit of host data that arrived at `from`; when it is in the buffer.
+    /// Decides where one unit of host data goes.
     #[inline]
-    pub(crate) fn write(
-        &mut self,
-        lpn: u32,
-        from: Instant,
-        nand: &mut Nand,
-        counters: &mut Counters,
-    ) -> Instant {
+    pub(crate) fn write(&mut self, lpn: u32, nand: &Nand, counters: &mut Counters) {
         if self.parked.is_some() {
             self.direct(lpn);
         }
@@ -97,18 +86,48 @@ impl Flash {
             if self.next == self.end || self.reconsider {
                 self.begin(nand, counters);
             }
-            self.room_at = self.buffer.room_at();
+            self.buffer.begin();
         }
-        let at = from.max(self.room_at);
         self.mapping.place(lpn, self.next);
         self.next += 1;
         counters.host_written_units += 1;
         counters.cached_units += u64::from(self.caching);
         counters.programmed_units += 1;
         if self.next & self.group_mask == 0 {
-            self.program_group(at, nand);
+            self.fill_group();
         }
-        at
+    }
+
+    /// Where the data of all writes so far go to.
+    #[inline]
+    pub(crate) fn placed(&self) -> Position {
+        self.buffer.placed()
+    }
+
+    /// The data of a write, up to `position`, come over the link by `at`: when they are in the
+    /// buffer. `None` if that cannot be known before another group has left.
+    #[inline]
+    pub(crate) fn arrive(&mut self, position: Position, at: Instant) -> Option<Instant> {
+        self.buffer.arrive(position, at)
+    }
+
+    /// When the next group leaves for the flash; never while there is none.
+    #[inline]
+    pub(crate) fn next_leaves_at(&self) -> Instant {
+        self.buffer.next_leaves_at()
+    }
+
+    /// The group that is due leaves for the flash, behind what the collector owes for it.
+    pub(crate) fn leave(&mut self, nand: &mut Nand) {
+        let Some(full) = self.buffer.leave() else { return };
+        self.collector.pay(full.owes, full.at, nand);
+        let programmed_at = nand.program_host(full.group, full.cached, full.at);
+        self.buffer.programmed(full.group, programmed_at);
+    }
+
+    /// When all data up to `position` are durable; `None` while some of them have not left.
+    pub(crate) fn durable_at(&self, position: Position) -> Option<Instant> {
+        self.buffer.durable_at(position)
     }
 
     /// Where a unit is read from at `now`: its program group, or `None` when no flash is involved
@@ -142,25 +161,17 @@ impl Flash {
         found
     }
 
-    /// Makes everything that arrived before `from` durable; when it is.
-    pub(crate) fn flush(
-        &mut self,
-        from: Instant,
-        nand: &mut Nand,
-        counters: &mut Counters,
-    ) -> Instant {
-        if self.power_loss_protection {
-            return from;
-        }
+    /// Pads the open groups, so that they leave; with power-loss protection there is no need to.
+    pub(crate) fn pad(&mut self, counters: &mut Counters) {
         if self.mapping.packing.is_some() {
-            return self.flush_packed(from, nand, counters);
+            self.pad_packed(counters);
+            return;
         }
-        self.pad_group(from, nand, counters);
+        self.pad_group(counters);
         if self.parked.is_some() {
             self.exchange();
-            self.pad_group(from, nand, counters);
+            self.pad_group(counters);
         }
-        from.max(self.buffer.durable_at())
     }
 
     /// Uses the time until `until`, in which the host was quiet from `quiet` on: folds the cache,
@@ -208,10 +219,6 @@ impl Flash {
         self.bypass_cache(false);
         self.collector.end_untimed();
         self.buffer.settle();
-        self.room_at = Instant::START;
-        if let Some(parked) = &mut self.parked {
-            parked.room_at = Instant::START;
-        }
     }
 
     /// Whether a logical unit holds data.
@@ -244,7 +251,7 @@ impl Flash {
 
     /// A program group begins at the write point, which may have to be another one.
     #[cold]
-    fn begin(&mut self, nand: &mut Nand, counters: &mut Counters) {
+    fn begin(&mut self, nand: &Nand, counters: &mut Counters) {
         self.reconsider = false;
         let caching = self.chooses_cache(nand, counters);
         if caching != self.caching {
@@ -256,7 +263,7 @@ impl Flash {
     }
 
     /// Opens the host's next superblock, collecting first if there is no room.
-    fn open(&mut self, nand: &mut Nand, counters: &mut Counters) {
+    fn open(&mut self, nand: &Nand, counters: &mut Counters) {
         if let (true, Some(cache)) = (self.caching, &self.cache) {
             let usable = cache.usable_units();
             self.next = self.mapping.open_cache(usable).expect("the cache was found to have room");
@@ -277,7 +284,7 @@ impl Flash {
     }
 
     /// Gives up the rest of the group that has begun at the write point, so that it can leave.
-    fn pad_group(&mut self, from: Instant, nand: &mut Nand, counters: &mut Counters) {
+    fn pad_group(&mut self, counters: &mut Counters) {
         if self.next & self.group_mask == 0 {
             return;
         }
@@ -287,26 +294,32 @@ impl Flash {
             counters.padding_units += 1;
             counters.programmed_units += 1;
         }
-        self.program_group(from.max(self.room_at), nand);
+        self.fill_group();
     }
 
-    /// The group that ends at the write point leaves for the flash.
-    fn program_group(&mut self, from: Instant, nand: &mut Nand) {
+    /// The group that ends at the write point is full.
+    fn fill_group(&mut self) {
         let group = (self.next - 1) >> self.group_shift;
-        if self.collector.is_timed() {
-            let groups_left = (self.end - self.next) >> self.group_shift;
-            self.collector.pay_share(groups_left + 1, from, nand);
-            let die = nand.die_of(group);
-            let programmed_at =
-                if self.caching { nand.program_cache(die, from) } else { nand.program(die, from) };
-            self.buffer.programmed(group, programmed_at);
-        }
+        let groups_left = (self.end - self.next) >> self.group_shift;
+        self.send(group, groups_left + 1, self.caching);
         if self.next == self.end {
             if self.caching {
                 self.mapping.close_cache(self.end);
             } else {
                 self.mapping.close(self.end);
             }
+        }
+    }
+
+    /// A full group is for the flash, with its share of what the collector owes while the host
+    /// fills `groups_left` groups.
+    #[inline]
+    fn send(&mut self, group: u32, groups_left: u32, cached: bool) {
+        if self.collector.is_timed() {
+            let owes = self.collector.assign_share(groups_left);
+            self.buffer.fill(group, owes, cached);
+        } else {
+            self.buffer.fill_untimed();
         }
     }
 }

@@ -2,10 +2,9 @@
 //!
 //! [`Ssd`] is a [`trimbench_core::Model`]: passive, told the time, and without any I/O. Time is
 //! kept by *reservation*: each resource (controller, host link, channel, die) keeps the instant at
-//! which it is next free; a write walks through them when it starts and knows its completion at
-//! once.
-//! A read is the exception: it waits for its die as an event and reserves its channel only when the
-//! die phase ends, because reserving both at once lets one busy die block the whole channel.
+//! which it is next free. A command reserves what it takes at the instant at which it reaches it,
+//! never ahead: what comes in between would wait for something that has not begun. A write is over
+//! when the buffer has it, so that a program group, not each write, is an event.
 //!
 //! What is modelled, what is not and how far to trust it stands in `docs/model/`.
 
@@ -26,8 +25,8 @@ mod write_buffer;
 
 pub use config::{
     CollectorConfig, CompressionConfig, ConfigError, ContentsConfig, Geometry, HostInterface,
-    LinkDuplex, Media, NandTiming, SlcCacheConfig, SlcMode, SsdConfig, TrimConfig, TrimMode,
-    TrimmedReads, VictimPolicy, WhenFull,
+    LinkDuplex, Media, NandTiming, SlcCacheConfig, SlcMode, SsdConfig, SuspendConfig, TrimConfig,
+    TrimMode, TrimmedReads, VictimPolicy, WhenFull,
 };
 pub use counters::Counters;
 
@@ -35,4 +34,4 @@ pub use profile::{BUILT_IN, Origin, Profile, ProfileError, ProfileText, ProfileV
 pub use ssd::{Change, EraseCounts, Overreach, Ssd, TableFault};
 
 /// Raised whenever the simulated numbers change on purpose; part of every record.
-pub const MODEL_VERSION: u32 = 2;
+pub const MODEL_VERSION: u32 = 3;

@@ -15,6 +15,7 @@
 //! - free + open + closed + cached superblocks = all.
 
 use std::collections::VecDeque;
+use std::ops::AddAssign;
 
 use trimbench_core::units::index;
 
@@ -139,6 +140,14 @@ pub(crate) struct Deallocated {
     pub(crate) cached: u64,
     /// Units that held none.
     pub(crate) unmapped: u64,
+}
+
+impl AddAssign for Deallocated {
+    fn add_assign(&mut self, other: Self) {
+        self.mapped += other.mapped;
+        self.cached += other.cached;
+        self.unmapped += other.unmapped;
+    }
 }
 
 impl Mapping {

@@ -6,11 +6,17 @@
 //! channel without waiting for the die, so that work queued far ahead on one die does not block the
 //! channel for the others; this moves their transfer earlier than it would be, not its length.
 //!
-//! Not modelled: suspension of programs and erases, read disturb, differences between pages.
+//! With suspension a die keeps a list of what it has to do in place of one instant (`suspend`).
+//!
+//! Not modelled: read disturb, differences between pages.
 
 use trimbench_core::{Instant, Nanos};
 
 use crate::config::{SsdConfig, UNIT_BYTES};
+
+mod suspend;
+
+use suspend::{Kind, SuspendingDies};
 
 #[cfg(test)]
 mod tests;
@@ -59,6 +65,8 @@ impl Rate {
 #[derive(Debug)]
 pub(crate) struct Nand {
     dies: Vec<Resource>,
+    /// In their place, where reads interrupt programs and erases.
+    suspending: Option<SuspendingDies>,
     channels: Vec<Resource>,
     read: Nanos,
     program: Nanos,
@@ -85,6 +93,10 @@ impl Nand {
             cache_read: cache.map_or(config.nand.read, |cache| cache.read),
             cache_program: cache.map_or(config.nand.program, |cache| cache.program),
             dies: vec![Resource::default(); geometry.dies as usize],
+            suspending: config
+                .nand
+                .suspend
+                .map(|suspend| SuspendingDies::new(suspend, geometry.dies as usize)),
             channels: vec![Resource::default(); geometry.channels as usize],
             read: config.nand.read,
             program: config.nand.program,
@@ -105,37 +117,60 @@ impl Nand {
         group % self.die_count()
     }
 
-    /// Programs a group; when it is durable.
+    /// Programs a group that the collector fills; when it is durable.
     #[inline]
     pub(crate) fn program(&mut self, die: u32, from: Instant) -> Instant {
-        self.program_for(self.program, die, from)
+        self.program_for(self.program, die, from, None)
     }
 
-    /// Programs a group of the SLC cache; when it is durable.
+    /// Programs a group of the host's, in the SLC cache or beside it; when it is durable.
     #[inline]
-    pub(crate) fn program_cache(&mut self, die: u32, from: Instant) -> Instant {
-        self.program_for(self.cache_program, die, from)
+    pub(crate) fn program_host(&mut self, group: u32, cached: bool, from: Instant) -> Instant {
+        let span = if cached { self.cache_program } else { self.program };
+        self.program_for(span, self.die_of(group), from, Some(group))
     }
 
     #[inline]
-    fn program_for(&mut self, span: Nanos, die: u32, from: Instant) -> Instant {
+    fn program_for(&mut self, span: Nanos, die: u32, from: Instant, group: Option<u32>) -> Instant {
         let transfer = self.program_transfer;
         let transferred = self.channel(die).reserve(from, transfer);
-        self.dies[die as usize].reserve(transferred, span)
+        self.operate(die, transferred, span, Kind::Program(group))
+    }
+
+    /// An operation of a die that is not a read by the host.
+    #[inline]
+    fn operate(&mut self, die: u32, from: Instant, span: Nanos, kind: Kind) -> Instant {
+        match &mut self.suspending {
+            None => self.dies[die as usize].reserve(from, span),
+            Some(dies) => dies.operate(die, from, span, kind),
+        }
+    }
+
+    /// The programs of the host's groups that a die has to do, and their ends; nothing where reads
+    /// do not change them.
+    #[inline]
+    pub(crate) fn programs_of(&self, die: u32) -> impl Iterator<Item = (u32, Instant)> {
+        self.suspending.iter().flat_map(move |dies| dies.programs(die))
     }
 
     /// The die phase of a host read; the channel phase follows when it ends.
     #[inline]
     pub(crate) fn sense(&mut self, die: u32, from: Instant) -> Instant {
-        let span = self.read;
-        self.dies[die as usize].reserve(from, span)
+        self.sense_for(self.read, die, from)
     }
 
     /// The same for a group of the SLC cache.
     #[inline]
     pub(crate) fn sense_cache(&mut self, die: u32, from: Instant) -> Instant {
-        let span = self.cache_read;
-        self.dies[die as usize].reserve(from, span)
+        self.sense_for(self.cache_read, die, from)
+    }
+
+    #[inline]
+    fn sense_for(&mut self, span: Nanos, die: u32, from: Instant) -> Instant {
+        match &mut self.suspending {
+            None => self.dies[die as usize].reserve(from, span),
+            Some(dies) => dies.sense(die, from, span),
+        }
     }
 
     /// The channel phase of a host read of `units` from `die`.
@@ -148,34 +183,36 @@ impl Nand {
     /// A read by the collector: die and channel independently.
     #[inline]
     pub(crate) fn collect(&mut self, die: u32, units: u32, from: Instant) {
-        self.sense(die, from);
+        self.operate(die, from, self.read, Kind::Other);
         self.transfer(die, units, from);
     }
 
     /// The same from a group of the SLC cache.
     #[inline]
     pub(crate) fn collect_cache(&mut self, die: u32, units: u32, from: Instant) {
-        self.sense_cache(die, from);
+        self.operate(die, from, self.cache_read, Kind::Other);
         self.transfer(die, units, from);
     }
 
     /// Erases one die's part of a superblock.
     #[inline]
     pub(crate) fn erase(&mut self, die: u32, from: Instant) {
-        let span = self.erase;
-        self.dies[die as usize].reserve(from, span);
+        self.operate(die, from, self.erase, Kind::Erase);
     }
 
     /// When a die is next free.
     #[inline]
     pub(crate) fn die_free_at(&self, die: u32) -> Instant {
-        self.dies[die as usize].free_at()
+        match &self.suspending {
+            None => self.dies[die as usize].free_at(),
+            Some(dies) => dies.free_at(die),
+        }
     }
 
     /// Occupies every die for `span` from `from` on: what a slice of background TRIM steals.
     pub(crate) fn occupy_dies(&mut self, from: Instant, span: Nanos) {
-        for die in &mut self.dies {
-            die.reserve(from, span);
+        for die in 0..self.die_count() {
+            self.operate(die, from, span, Kind::Other);
         }
     }
 

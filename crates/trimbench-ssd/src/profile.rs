@@ -12,8 +12,8 @@ use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise};
 
 use crate::config::{
     CollectorConfig, CompressionConfig, ContentsConfig, Geometry, HostInterface, LinkDuplex, Media,
-    NandTiming, SlcCacheConfig, SlcMode, SsdConfig, TrimConfig, TrimMode, TrimmedReads, UNIT_BYTES,
-    VictimPolicy, WhenFull,
+    NandTiming, SlcCacheConfig, SlcMode, SsdConfig, SuspendConfig, TrimConfig, TrimMode,
+    TrimmedReads, UNIT_BYTES, VictimPolicy, WhenFull,
 };
 
 mod provenance;
@@ -138,6 +138,7 @@ struct File {
     collector: CollectorTable,
     slc_cache: Option<SlcCacheTable>,
     compression: Option<CompressionTable>,
+    suspend: Option<SuspendTable>,
 }
 
 #[derive(Deserialize)]
@@ -148,6 +149,7 @@ struct Drive {
     media: Entry<MediaName>,
     write_buffer: Size,
     power_loss_protection: Entry<bool>,
+    purge: Option<Span>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -207,6 +209,7 @@ struct TrimTable {
     alignment: Option<Size>,
     background_share: Option<Ratio>,
     background_slice: Option<Span>,
+    background_bound: Option<Span>,
     reads: Option<Entry<ReadsName>>,
     promise: Option<Entry<PromiseName>>,
 }
@@ -291,6 +294,15 @@ struct CompressionTable {
     floor: Ratio,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SuspendTable {
+    program: Span,
+    erase: Span,
+    resume: Span,
+    reads_max: Entry<u32>,
+}
+
 impl Profile {
     /// Reads a profile.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
@@ -338,9 +350,16 @@ impl File {
                 program: self.nand.program.value.0,
                 erase: self.nand.erase.value.0,
                 channel_rate: self.nand.channel_bytes_per_second.value.0,
+                suspend: self.suspend.as_ref().map(|suspend| SuspendConfig {
+                    program: suspend.program.value.0,
+                    erase: suspend.erase.value.0,
+                    resume: suspend.resume.value.0,
+                    reads_max: suspend.reads_max.value,
+                }),
             },
             write_buffer: self.drive.write_buffer.value.0,
             power_loss_protection: self.drive.power_loss_protection.value,
+            purge: self.drive.purge.as_ref().map_or(Nanos::ZERO, |span| span.value.0),
             host: self.host.config(),
             trim: self.trim.config(),
             collector: self.collector.config(),
@@ -430,6 +449,7 @@ impl TrimTable {
                 .background_slice
                 .as_ref()
                 .map_or(Nanos::ZERO, |span| span.value.0),
+            background_bound: self.background_bound.as_ref().map(|span| span.value.0),
         }
     }
 

@@ -7,13 +7,14 @@
 //! Units: time in nanoseconds on the caller's clock, space in mapping units of 4 KiB. Logical
 //! blocks have 512 bytes; a write of part of a unit reads the rest of it first.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Completion, Data, DrainRule, Instant,
-    LbaRange, Medium, Model, Nanos, Operation, Rejected, Statistics, Status, Support, Tag,
+    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Completion, DISCARD_RANGES_MAX, Data,
+    DrainRule, Instant, LbaRange, Medium, Model, Nanos, Operation, Rejected, Statistics, Status,
+    Support, Tag,
 };
 
 use crate::config::{LinkDuplex, Media, SsdConfig, TrimMode, UNIT_BYTES};
@@ -21,11 +22,15 @@ use crate::contents::{Contents, UNIT_BLOCKS};
 use crate::counters::Counters;
 use crate::events::{Action, Events, InFlight};
 use crate::flash::{Flash, PackedUnit};
+use crate::mapping::Deallocated;
 use crate::nand::{Nand, Rate, Resource};
 use crate::trim::{Backlog, Granules, work};
+use path::Path;
 
 mod drive;
+mod path;
 mod planted;
+
 pub use planted::{Overreach, TableFault};
 
 #[cfg(test)]
@@ -51,12 +56,16 @@ pub struct Ssd {
     backlog: Backlog,
     granules: Granules,
     events: Events,
-    reads: Reads,
+    path: Path,
     waiting: VecDeque<(InFlight, BlockCommand)>,
+    /// The ranges of discards that have not started and have several.
+    lists: BTreeMap<Tag, Box<[LbaRange]>>,
     in_flight: u32,
     /// A blocking TRIM is in the drive: nothing else may start.
     alone: bool,
     last_activity: Instant,
+    /// The latest instant that the drive was told.
+    now: Instant,
     counters: Counters,
     statistics: Statistics,
     /// `None` before the first stamped write.
@@ -90,33 +99,6 @@ impl EraseCounts {
     /// Erases a superblock.
     pub fn mean(&self) -> f64 {
         self.total as f64 / self.superblocks as f64
-    }
-}
-
-/// Reads whose parts are on different dies.
-#[derive(Debug, Default)]
-struct Reads {
-    entries: Vec<PartialRead>,
-    vacant: Vec<u32>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct PartialRead {
-    command: InFlight,
-    parts_left: u32,
-    latest: Instant,
-}
-
-impl Reads {
-    fn add(&mut self, command: InFlight) -> u32 {
-        let entry = PartialRead { command, parts_left: 0, latest: Instant::START };
-        if let Some(index) = self.vacant.pop() {
-            self.entries[index as usize] = entry;
-            index
-        } else {
-            self.entries.push(entry);
-            narrow(self.entries.len() as u64 - 1)
-        }
     }
 }
 
@@ -181,8 +163,10 @@ impl Ssd {
             backlog: Backlog::new(&config.trim),
             granules: Granules::new(&config.trim),
             events: Events::default(),
-            reads: Reads::default(),
+            path: Path::default(),
+            now: Instant::START,
             waiting: VecDeque::new(),
+            lists: BTreeMap::new(),
             in_flight: 0,
             alone: false,
             last_activity: Instant::START,
@@ -242,6 +226,7 @@ impl Ssd {
         self.backlog.clear();
         self.contents = None;
         self.events.clear();
+        self.path = Path::default();
         self.counters = Counters::default();
     }
 
@@ -281,16 +266,14 @@ impl Ssd {
         let compression = self.config.compression.as_ref();
         let percent = compression.map(|compression| compression.stored_percent(data));
         let Some(flash) = &mut self.flash else { return };
-        let (start, counters) = (Instant::START, &mut self.counters);
-        let mut resting = Nand::new(&self.config);
+        let counters = &mut self.counters;
+        let resting = Nand::new(&self.config);
         flash.begin_untimed();
         for change in changes {
             match (change, percent) {
-                (Change::Write(lpn), None) => {
-                    flash.write(lpn, start, &mut resting, counters);
-                }
+                (Change::Write(lpn), None) => flash.write(lpn, &resting, counters),
                 (Change::Write(lpn), Some(percent)) => {
-                    flash.write_packed(PackedUnit { lpn, percent }, start, &mut resting, counters);
+                    flash.write_packed(PackedUnit { lpn, percent }, &resting, counters);
                 }
                 (Change::Discard(lpn), _) => {
                     counters.discards += 1;
@@ -326,154 +309,47 @@ impl Ssd {
                 self.start_write(at, command, range, data);
             }
             BlockCommand::Read(range) => self.start_read(at, command, range),
-            BlockCommand::Discard(range) => self.start_discard(at, command, range),
+            BlockCommand::Discard(range) => match self.lists.remove(&command.tag) {
+                Some(ranges) => self.start_discard(at, command, &ranges),
+                None => self.start_discard(at, command, &[range]),
+            },
             BlockCommand::Flush => {
                 if let Some(contents) = &mut self.contents {
                     contents.flushed();
                 }
-                let accepted = self.controller.reserve(at, self.config.host.command);
-                let flash = self.flash.as_mut();
-                let durable = flash.map_or(accepted, |flash| {
-                    flash.flush(accepted, &mut self.nand, &mut self.counters)
-                });
-                self.finish(durable, command);
+                self.start_flush(at, command);
             }
         }
     }
 
-    #[inline]
-    fn start_write(&mut self, at: Instant, command: InFlight, range: LbaRange, data: Data) {
-        let accepted = self.controller.reserve(at, self.config.host.command);
-        let transfer = self.link_rate.span(command.bytes.0);
-        let mut done = self.link_in.reserve(accepted, transfer);
-        let span = UnitSpan::of(range);
-        if let Some(flash) = &mut self.flash {
-            for lpn in span.partial() {
-                if let Some(group) = flash.locate(lpn, done) {
-                    let die = self.nand.die_of(group);
-                    let sensed = flash.sense(group, done, &mut self.nand);
-                    done = self.nand.transfer(die, flash.transferred(group, 1), sensed);
-                }
-            }
-            if let Some(compression) = &self.config.compression {
-                let percent = compression.stored_percent(data);
-                for lpn in span.first..span.end {
-                    let unit = PackedUnit { lpn, percent };
-                    done = flash.write_packed(unit, done, &mut self.nand, &mut self.counters);
-                }
-            } else {
-                for lpn in span.first..span.end {
-                    done = flash.write(lpn, done, &mut self.nand, &mut self.counters);
-                }
-            }
-        } else {
-            done = self.write_in_place(span, done);
-        }
-        self.finish(done, command);
-    }
-
-    fn write_in_place(&mut self, span: UnitSpan, from: Instant) -> Instant {
-        let group_units = narrow(self.config.program_units());
-        let groups = span.first / group_units..=(span.end - 1) / group_units;
-        let written = u64::from(span.end - span.first);
-        self.counters.host_written_units += written;
-        self.counters.programmed_units += written;
-        let mut done = from;
-        for group in groups {
-            done = done.max(self.nand.program(self.nand.die_of(group), from));
-        }
-        done
-    }
-
-    fn start_read(&mut self, at: Instant, command: InFlight, range: LbaRange) {
-        let accepted = self.controller.reserve(at, self.config.host.command);
-        let span = UnitSpan::of(range);
-        self.counters.host_read_units += u64::from(span.end - span.first);
-        let read = self.reads.add(command);
-        // Neighbours in one program group come with one read of the die.
-        let mut current: Option<(u32, u32)> = None;
-        for lpn in span.first..span.end {
-            let group = self.group_of(lpn, accepted);
-            current = match (current, group) {
-                (Some((open, units)), Some(group)) if open == group => Some((open, units + 1)),
-                (before, group) => {
-                    self.sense(read, before, accepted);
-                    group.map(|group| (group, 1))
-                }
-            };
-        }
-        self.sense(read, current, accepted);
-        if self.reads.entries[read as usize].parts_left == 0 {
-            self.finish_read(read, accepted);
-        }
-    }
-
-    /// The program group in which a unit lies; `None` if no flash is involved.
-    fn group_of(&mut self, lpn: u32, now: Instant) -> Option<u32> {
-        match &mut self.flash {
-            Some(flash) => flash.locate(lpn, now),
-            None => Some(lpn / narrow(self.config.program_units())),
-        }
-    }
-
-    /// Starts the die phase of a part of a read.
-    fn sense(&mut self, read: u32, part: Option<(u32, u32)>, from: Instant) {
-        let Some((group, units)) = part else { return };
-        let die = self.nand.die_of(group);
-        let (sensed, units) = match &self.flash {
-            Some(flash) => {
-                (flash.sense(group, from, &mut self.nand), flash.transferred(group, units))
-            }
-            None => (self.nand.sense(die, from), units),
-        };
-        self.reads.entries[read as usize].parts_left += 1;
-        self.events.add(sensed, Action::Sensed { read, die, units });
-    }
-
-    fn sensed(&mut self, at: Instant, read: u32, die: u32, units: u32) {
-        let transferred = self.nand.transfer(die, units, at);
-        let entry = &mut self.reads.entries[read as usize];
-        entry.latest = entry.latest.max(transferred);
-        entry.parts_left -= 1;
-        if entry.parts_left == 0 {
-            let latest = entry.latest;
-            self.finish_read(read, latest);
-        }
-    }
-
-    /// Sends what was read to the host.
-    fn finish_read(&mut self, read: u32, from: Instant) {
-        let command = self.reads.entries[read as usize].command;
-        self.reads.vacant.push(read);
-        let transfer = self.link_rate.span(command.bytes.0);
-        let done = self.link_out().reserve(from, transfer);
-        self.finish(done, command);
-    }
-
-    fn start_discard(&mut self, at: Instant, command: InFlight, range: LbaRange) {
+    fn start_discard(&mut self, at: Instant, command: InFlight, ranges: &[LbaRange]) {
         let trim = self.config.trim;
-        let (first, end) = self.reach(self.granules.within(UnitSpan::of(range).whole()));
         let acts = self.acts_on_discards();
-        if acts && self.contents.is_some() {
-            self.journal(first, end);
-        }
-        let cost = match &mut self.flash {
-            Some(flash) if acts => {
-                work(&trim, command.bytes, flash.deallocate(first, end, &mut self.counters))
+        let (mut units, mut pieces) = (Deallocated::default(), 0);
+        for range in ranges {
+            pieces += range.length().bytes(LOGICAL_BLOCK).pieces(trim.range_max);
+            let (first, end) = self.reach(self.granules.within(UnitSpan::of(*range).whole()));
+            if acts && self.contents.is_some() {
+                self.journal(first, end);
             }
-            _ => Nanos::ZERO,
-        };
+            if let (true, Some(flash)) = (acts, &mut self.flash) {
+                units += flash.deallocate(first, end, &mut self.counters);
+            }
+        }
+        let cost = if acts { work(&trim, pieces, units) } else { Nanos::ZERO };
         self.counters.discards += 1;
         let overhead = self.config.host.command + trim.command;
-        let now = if trim.mode == TrimMode::Background {
+        if trim.mode == TrimMode::Background {
+            let done = self.controller.reserve(at, overhead);
             self.backlog.add(at, cost);
-            overhead
-        } else {
-            self.counters.trim_work_done += cost;
-            overhead + cost
-        };
+            if !self.backlog.hold(command, done) {
+                self.finish(done, command);
+            }
+            return;
+        }
+        self.counters.trim_work_done += cost;
         self.alone = trim.mode == TrimMode::Blocking;
-        let done = self.controller.reserve(at, now);
+        let done = self.controller.reserve(at, overhead + cost);
         self.finish(done, command);
     }
 
@@ -544,15 +420,18 @@ impl Ssd {
         }
     }
 
-    /// A slice of put-off TRIM work.
+    /// A slice of put-off TRIM work. TRIMs that wait for it alone do not make the drive busy.
     fn run_slice(&mut self) {
         let at = self.backlog.next_slice();
-        let before = self.backlog.pending();
-        let stolen = self.backlog.run_slice(self.in_flight == 0);
-        self.counters.trim_work_done += before - self.backlog.pending();
-        if stolen > Nanos::ZERO {
-            self.controller.reserve(at, stolen);
-            self.nand.occupy_dies(at, stolen);
+        let idle = self.in_flight == self.backlog.held();
+        let took = self.backlog.run_slice(idle);
+        self.counters.trim_work_done += took;
+        if !idle {
+            self.controller.reserve(at, took);
+            self.nand.occupy_dies(at, took);
+        }
+        while let Some((command, done)) = self.backlog.acknowledged(at, took) {
+            self.finish(done, command);
         }
     }
 
@@ -566,29 +445,34 @@ impl Ssd {
     /// The bytes of a valid command, or why it is not one.
     fn validate(&self, command: BlockCommand) -> Result<Bytes, Rejected> {
         use BlockCommand::{Discard, Flush, Read, Write};
-        let range = match command {
-            Read(range) | Write { range, .. } | Discard(range) => range,
-            Flush => return Ok(Bytes(0)),
-        };
-        let capacity = self.config.capacity.blocks_floor(LOGICAL_BLOCK);
-        if range.end().0 > capacity.0 {
-            return Err(Rejected::OutOfRange { range, capacity });
+        match command {
+            Read(range) | Write { range, .. } => self.within(range),
+            Discard(range) => self.validate_discard(&[range]),
+            Flush => Ok(Bytes(0)),
         }
-        let length = range.length().bytes(LOGICAL_BLOCK);
-        let maximum = self.config.trim.command_max;
-        if matches!(command, Discard(_)) && length > maximum {
-            return Err(Rejected::DiscardTooLarge { length, maximum });
-        }
-        Ok(length)
     }
-}
 
-impl Model for Ssd {
-    type Command = BlockCommand;
+    fn validate_discard(&self, ranges: &[LbaRange]) -> Result<Bytes, Rejected> {
+        let mut length = Bytes(0);
+        for range in ranges {
+            length += self.within(*range)?;
+        }
+        let maximum = self.config.trim.command_max;
+        let fits = length <= maximum;
+        if fits { Ok(length) } else { Err(Rejected::DiscardTooLarge { length, maximum }) }
+    }
 
     #[inline]
-    fn submit(&mut self, now: Instant, tag: Tag, what: BlockCommand) -> Result<(), Rejected> {
-        let bytes = self.validate(what)?;
+    fn within(&self, range: LbaRange) -> Result<Bytes, Rejected> {
+        let capacity = self.config.capacity.blocks_floor(LOGICAL_BLOCK);
+        let fits = range.end().0 <= capacity.0;
+        let length = range.length().bytes(LOGICAL_BLOCK);
+        if fits { Ok(length) } else { Err(Rejected::OutOfRange { range, capacity }) }
+    }
+
+    #[inline]
+    fn take(&mut self, now: Instant, tag: Tag, what: BlockCommand, bytes: Bytes) {
+        self.now = now;
         self.use_idle_time(now);
         self.last_activity = now;
         let command = InFlight { tag, kind: what.kind(), bytes, submitted: now };
@@ -601,31 +485,68 @@ impl Model for Ssd {
         } else {
             self.waiting.push_back((command, what));
         }
+    }
+}
+
+impl Model for Ssd {
+    type Command = BlockCommand;
+
+    #[inline]
+    fn submit(&mut self, now: Instant, tag: Tag, what: BlockCommand) -> Result<(), Rejected> {
+        let bytes = self.validate(what)?;
+        self.take(now, tag, what, bytes);
+        Ok(())
+    }
+
+    fn submit_discard(
+        &mut self,
+        now: Instant,
+        tag: Tag,
+        ranges: &[LbaRange],
+    ) -> Result<(), Rejected> {
+        let bytes = self.validate_discard(ranges)?;
+        let (count, maximum) = (ranges.len(), DISCARD_RANGES_MAX);
+        let (Some(first), true) = (ranges.first(), count <= maximum) else {
+            return Err(Rejected::DiscardRanges { count, maximum });
+        };
+        self.lists.insert(tag, ranges.into());
+        self.take(now, tag, BlockCommand::Discard(*first), bytes);
         Ok(())
     }
 
     #[inline]
     fn next_event(&self) -> Instant {
-        self.events.next_at().min(self.backlog.next_slice())
+        let at_work = self.path.next_accepted().min(self.next_leaves_at());
+        self.events.next_at().min(at_work).min(self.backlog.next_slice())
     }
 
     #[inline]
     fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
         loop {
-            // A slice that begins with a completion begins before it: it is already in the way.
-            let slice_at = self.backlog.next_slice();
-            if slice_at <= now && slice_at <= self.events.next_at() {
-                self.run_slice();
+            // What begins with a completion begins before it: it is already in the way.
+            let (slice_at, event_at) = (self.backlog.next_slice(), self.events.next_at());
+            let (accepted_at, leaves_at) = (self.path.next_accepted(), self.next_leaves_at());
+            let begins_at = slice_at.min(accepted_at).min(leaves_at);
+            if begins_at <= now && begins_at <= event_at {
+                self.now = begins_at;
+                if slice_at == begins_at {
+                    self.run_slice();
+                } else if leaves_at == begins_at {
+                    self.leave();
+                } else {
+                    self.accept();
+                }
                 continue;
             }
-            match self.events.take_due(now) {
-                None => return,
-                Some((at, Action::Complete(command))) => self.complete(at, command, out),
-                Some((at, Action::Sensed { read, die, units })) => {
-                    self.sensed(at, read, die, units);
-                }
+            let Some((at, action)) = self.events.take_due(now) else { break };
+            self.now = at;
+            match action {
+                Action::Complete(command) => self.complete(at, command, out),
+                Action::Sensed { fetch, die, units } => self.sensed(at, fetch, die, units),
+                Action::Fetched { fetch } => self.fetched(at, fetch),
             }
         }
+        self.now = now;
     }
 
     fn statistics(&self) -> Statistics {

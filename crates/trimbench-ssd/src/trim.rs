@@ -5,12 +5,16 @@
 //! mapped 0 to about 0.27 s a GiB (S0, S1; `docs/references.md`). In background mode only `command`
 //! is paid at once; the rest becomes a backlog that is worked off in slices: each period steals a
 //! share of the controller and of all dies while the host is busy, and all of the time while it is
-//! not (then it delays nobody).
+//! not (then it delays nobody). A drive may bound the backlog: then a TRIM is acknowledged when all
+//! work up to its own, but for the bound, is done.
+
+use std::collections::VecDeque;
 
 use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Instant, Nanos, Ppm};
 
 use crate::config::{TrimConfig, UNIT_BYTES};
+use crate::events::InFlight;
 use crate::mapping::Deallocated;
 
 #[cfg(test)]
@@ -19,9 +23,10 @@ mod tests;
 /// Units in a GiB.
 const UNITS_PER_GIB: u128 = (1 << 30) / UNIT_BYTES as u128;
 
-/// What one discard of `bytes` that found `units` costs beyond its command overhead.
-pub(crate) fn work(config: &TrimConfig, bytes: Bytes, units: Deallocated) -> Nanos {
-    let ranges = config.range.times(bytes.pieces(config.range_max));
+/// What one discard of so many ranges of the protocol that found `units` costs beyond its command
+/// overhead.
+pub(crate) fn work(config: &TrimConfig, ranges: u64, units: Deallocated) -> Nanos {
+    let ranges = config.range.times(ranges);
     let share = |count: u64, per_gib: Nanos| {
         let product = u128::from(count) * u128::from(per_gib.0) / UNITS_PER_GIB;
         Nanos(u64::try_from(product).unwrap_or(u64::MAX))
@@ -67,7 +72,13 @@ impl Granules {
 /// TRIM work that was put off.
 #[derive(Debug)]
 pub(crate) struct Backlog {
-    pending: Nanos,
+    /// All work that was ever put off, and what of it is done.
+    added: Nanos,
+    done: Nanos,
+    /// Work at most that TRIMs which are acknowledged have left to do.
+    bound: Option<Nanos>,
+    /// TRIMs that wait until the backlog has shrunk, in their order.
+    held: VecDeque<Held>,
     /// When the next slice begins; meaningful while something is pending.
     slice_at: Instant,
     /// When the period of the last slice ends: no other begins before.
@@ -76,10 +87,23 @@ pub(crate) struct Backlog {
     share: Ppm,
 }
 
+/// A TRIM that is not acknowledged yet.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    command: InFlight,
+    /// The work that must be done before.
+    until_done: Nanos,
+    /// No earlier than this.
+    at: Instant,
+}
+
 impl Backlog {
     pub(crate) fn new(config: &TrimConfig) -> Self {
         Self {
-            pending: Nanos::ZERO,
+            added: Nanos::ZERO,
+            done: Nanos::ZERO,
+            bound: config.background_bound,
+            held: VecDeque::new(),
             slice_at: Instant::NEVER,
             paused_until: Instant::START,
             slice: config.background_slice,
@@ -89,15 +113,31 @@ impl Backlog {
 
     /// Puts work off from `now` on.
     pub(crate) fn add(&mut self, now: Instant, work: Nanos) {
-        if self.pending == Nanos::ZERO && work > Nanos::ZERO {
+        if self.pending() == Nanos::ZERO && work > Nanos::ZERO {
             self.slice_at = now.max(self.paused_until);
         }
-        self.pending += work;
+        self.added += work;
+    }
+
+    /// Whether the TRIM whose work was added last must wait for the backlog. If so,
+    /// [`Self::acknowledged`] gives it back, at `at` or later.
+    pub(crate) fn hold(&mut self, command: InFlight, at: Instant) -> bool {
+        let until_done = self.bound.map_or(Nanos::ZERO, |bound| self.added.saturating_sub(bound));
+        let waits = until_done > self.done;
+        if waits {
+            self.held.push_back(Held { command, until_done, at });
+        }
+        waits
     }
 
     /// Work still to do.
     pub(crate) fn pending(&self) -> Nanos {
-        self.pending
+        self.added - self.done
+    }
+
+    /// TRIMs that are not acknowledged yet.
+    pub(crate) fn held(&self) -> u32 {
+        narrow(self.held.len() as u64)
     }
 
     /// When the next slice begins; never when there is nothing to do.
@@ -106,20 +146,34 @@ impl Backlog {
         self.slice_at
     }
 
-    /// Does the slice that is due; how long it takes from the foreground (nothing if `idle`).
+    /// Does the slice that is due; how long it takes, of the foreground unless it is `idle`.
     pub(crate) fn run_slice(&mut self, idle: bool) -> Nanos {
-        debug_assert!(self.pending > Nanos::ZERO, "slices end with the work");
+        debug_assert!(self.pending() > Nanos::ZERO, "slices end with the work");
         let span = if idle { self.slice } else { self.slice.scaled(self.share).max(Nanos(1)) };
-        let done = span.min(self.pending);
-        self.pending -= done;
+        let done = span.min(self.pending());
+        self.done += done;
         self.paused_until = self.slice_at + self.slice;
-        self.slice_at = if self.pending > Nanos::ZERO { self.paused_until } else { Instant::NEVER };
-        if idle { Nanos::ZERO } else { done }
+        let left = self.pending() > Nanos::ZERO;
+        self.slice_at = if left { self.paused_until } else { Instant::NEVER };
+        done
+    }
+
+    /// The next TRIM that is acknowledged by a slice that began at `at` and took `took`: the first
+    /// that waits, if the work before it is done, and when.
+    pub(crate) fn acknowledged(&mut self, at: Instant, took: Nanos) -> Option<(InFlight, Instant)> {
+        let first = *self.held.front()?;
+        if first.until_done > self.done {
+            return None;
+        }
+        self.held.pop_front();
+        let begun_with = self.done - took;
+        Some((first.command, (at + first.until_done.saturating_sub(begun_with)).max(first.at)))
     }
 
     /// Forgets all work.
     pub(crate) fn clear(&mut self) {
-        self.pending = Nanos::ZERO;
+        debug_assert!(self.held.is_empty(), "no command is outstanding");
+        (self.added, self.done) = (Nanos::ZERO, Nanos::ZERO);
         self.slice_at = Instant::NEVER;
         self.paused_until = Instant::START;
     }

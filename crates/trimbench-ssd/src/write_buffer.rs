@@ -1,10 +1,44 @@
 //! The volatile write buffer: acknowledges writes early, and makes them wait when it is full.
 //!
-//! Model: room for a whole number of program groups, used in a circle. A group's place is free
-//! again when its program has ended. A partly filled group stays until it fills or a flush pads it.
-//! Programs of one drive end in about the order of their start, so the circle waits for the oldest.
+//! Model: the host's data are a stream of program groups. The group that begins as number `n`, from
+//! 0, waits until the program of number `n - places` of those that left has ended. A group leaves
+//! for the flash when its last unit has arrived; with one write point groups leave in the order in
+//! which they begin, with two the one that is not in use keeps its place. Programs of one drive end
+//! in about the order of their start, so the circle of places waits for the oldest.
+//!
+//! Where data go is decided when a write starts; when they arrive, only afterwards: the buffer
+//! knows both ends of what lies between. A write that needs a place whose program has not even
+//! begun cannot be told when it ends; it asks again when a group has left.
+
+use std::collections::VecDeque;
 
 use trimbench_core::Instant;
+use trimbench_core::units::index;
+
+#[cfg(test)]
+mod tests;
+
+/// How far into the stream of groups: how many have been begun, and how many of them are full. The
+/// others are open: at most one for each write point of the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    begun: u64,
+    full: u64,
+}
+
+/// A group that is full and has not left for the flash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FullGroup {
+    pub(crate) group: u32,
+    /// How many operations of the collector go to the flash before it.
+    pub(crate) owes: u32,
+    /// It lies in the SLC cache.
+    pub(crate) cached: bool,
+    /// How many groups had been begun when it was filled.
+    begun: u64,
+    /// When its last unit is in the buffer; never while that is not known.
+    pub(crate) at: Instant,
+}
 
 /// One place: which group is or was in it, and until when.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +51,18 @@ struct Place {
 #[derive(Debug)]
 pub(crate) struct WriteBuffer {
     places: Vec<Place>,
-    next: usize,
+    /// Where the data of all writes so far go to.
+    placed: Position,
+    /// What of it has a time.
+    arrived: Position,
+    /// Groups that have left.
+    left: u64,
+    /// Those after them, in their order.
+    full: VecDeque<FullGroup>,
+    /// When the last group that began found its place.
+    room_at: Instant,
+    /// When the last group leaves whose time is known.
+    last_leaves_at: Instant,
     /// The latest end of any program of host data.
     last_program: Instant,
 }
@@ -27,36 +72,114 @@ impl WriteBuffer {
     pub(crate) fn new(groups: usize) -> Self {
         debug_assert!(groups > 0);
         let empty = Place { group: u32::MAX, programmed_at: Instant::START };
-        Self { places: vec![empty; groups], next: 0, last_program: Instant::START }
+        Self {
+            places: vec![empty; groups],
+            placed: Position::default(),
+            arrived: Position::default(),
+            left: 0,
+            full: VecDeque::new(),
+            room_at: Instant::START,
+            last_leaves_at: Instant::START,
+            last_program: Instant::START,
+        }
     }
 
-    /// When a new group finds a place.
+    /// A group is begun.
     #[inline]
-    pub(crate) fn room_at(&self) -> Instant {
-        self.places[self.next].programmed_at
+    pub(crate) fn begin(&mut self) {
+        self.placed.begun += 1;
     }
 
-    /// A full group begins its program, which ends at `programmed_at`.
+    /// An open group is full.
     #[inline]
+    pub(crate) fn fill(&mut self, group: u32, owes: u32, cached: bool) {
+        self.fill_untimed();
+        let begun = self.placed.begun;
+        self.full.push_back(FullGroup { group, owes, cached, begun, at: Instant::NEVER });
+    }
+
+    /// The same where no time passes, until [`Self::settle`]: the group is on the flash.
+    #[inline]
+    pub(crate) fn fill_untimed(&mut self) {
+        debug_assert!(self.placed.full < self.placed.begun, "only an open group fills");
+        self.placed.full += 1;
+    }
+
+    /// Where the data of all writes so far go to.
+    #[inline]
+    pub(crate) fn placed(&self) -> Position {
+        self.placed
+    }
+
+    /// Takes all data up to `position`, which the host has sent by `at`: when they are in the
+    /// buffer. `None` if that cannot be known before another group has left.
+    #[inline]
+    pub(crate) fn arrive(&mut self, position: Position, at: Instant) -> Option<Instant> {
+        while self.arrived.begun < position.begun || self.arrived.full < position.full {
+            let fills = self.full.get_mut(index(self.arrived.full - self.left));
+            if let Some(full) = fills.filter(|full| full.begun == self.arrived.begun) {
+                self.last_leaves_at = at.max(self.room_at).max(self.last_leaves_at);
+                full.at = self.last_leaves_at;
+                self.arrived.full += 1;
+            } else {
+                let room = self.room_at(self.arrived.begun)?;
+                self.room_at = self.room_at.max(room);
+                self.arrived.begun += 1;
+            }
+        }
+        Some(at.max(self.room_at))
+    }
+
+    /// When the group of this number finds its place; `None` while nobody knows.
+    fn room_at(&self, number: u64) -> Option<Instant> {
+        let places = self.places.len() as u64;
+        (number < self.left + places).then(|| self.places[index(number % places)].programmed_at)
+    }
+
+    /// When the next group leaves for the flash; never while there is none.
+    #[inline]
+    pub(crate) fn next_leaves_at(&self) -> Instant {
+        self.full.front().map_or(Instant::NEVER, |group| group.at)
+    }
+
+    /// The next group that leaves; to be followed by [`Self::programmed`].
+    pub(crate) fn leave(&mut self) -> Option<FullGroup> {
+        self.full.pop_front()
+    }
+
+    /// The group that left last ends its program at `programmed_at`.
     pub(crate) fn programmed(&mut self, group: u32, programmed_at: Instant) {
-        self.places[self.next] = Place { group, programmed_at };
-        self.next = (self.next + 1) % self.places.len();
+        let place = index(self.left % self.places.len() as u64);
+        self.places[place] = Place { group, programmed_at };
+        self.left += 1;
         self.last_program = self.last_program.max(programmed_at);
     }
 
-    /// Forgets the times of all programs: everything that left for the flash is there.
+    /// The program of `group`, which has not ended at `now`, ends at `programmed_at`.
+    pub(crate) fn postponed(&mut self, group: u32, now: Instant, programmed_at: Instant) {
+        for place in &mut self.places {
+            if place.group == group && place.programmed_at > now {
+                place.programmed_at = programmed_at;
+            }
+        }
+        self.last_program = self.last_program.max(programmed_at);
+    }
+
+    /// Everything that left for the flash is there, and nothing waits; an open group stays open.
     pub(crate) fn settle(&mut self) {
-        *self = Self::new(self.places.len());
+        let open = Position { begun: self.placed.begun - self.placed.full, full: 0 };
+        *self = Self { placed: open, arrived: open, ..Self::new(self.places.len()) };
     }
 
-    /// When all that left for the flash is durable.
-    pub(crate) fn durable_at(&self) -> Instant {
-        self.last_program
+    /// When all data up to `position` are durable; `None` while some of them have not left.
+    pub(crate) fn durable_at(&self, position: Position) -> Option<Instant> {
+        (self.left >= position.full).then_some(self.last_program)
     }
 
-    /// Whether the data of `group` can be read from the buffer at `now`.
+    /// Whether the data of the full group `group` can be read from the buffer at `now`.
     pub(crate) fn holds(&self, group: u32, now: Instant) -> bool {
-        self.last_program > now
-            && self.places.iter().any(|place| place.group == group && place.programmed_at > now)
+        let in_places = |place: &Place| place.group == group && place.programmed_at > now;
+        self.full.iter().any(|full| full.group == group)
+            || (self.last_program > now && self.places.iter().any(in_places))
     }
 }

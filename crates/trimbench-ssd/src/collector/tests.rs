@@ -50,8 +50,10 @@ fn a_collection_owes_its_reads_its_full_programs_and_an_erase_of_every_die() {
 fn each_group_of_the_host_pays_its_share_and_the_last_one_the_rest() {
     let (mut collector, mut mapping, mut nand) = nearly_full();
     collector.make_room(&mut mapping, &nand, &mut Counters::default());
-    let left = [4, 3, 2, 1].map(|groups| {
-        collector.pay_share(groups, Instant::START, &mut nand);
+    // Shares are assigned as groups fill, and paid as they leave.
+    let shares = [4, 3, 2, 1].map(|groups| collector.assign_share(groups));
+    let left = shares.map(|share| {
+        collector.pay(share, Instant::START, &mut nand);
         collector.debt.len()
     });
     assert_eq!(left, [7, 4, 2, 0]);

@@ -63,13 +63,17 @@ impl Flash {
 
     /// The die phase of a host read of a group.
     #[inline]
-    pub(crate) fn sense(&self, group: u32, from: Instant, nand: &mut Nand) -> Instant {
+    pub(crate) fn sense(&mut self, group: u32, from: Instant, nand: &mut Nand) -> Instant {
         let die = nand.die_of(group);
-        if self.mapping.in_cache(group << self.group_shift) {
+        let sensed = if self.mapping.in_cache(group << self.group_shift) {
             nand.sense_cache(die, from)
         } else {
             nand.sense(die, from)
+        };
+        for (group, programmed_at) in nand.programs_of(die) {
+            self.buffer.postponed(group, from, programmed_at);
         }
+        sensed
     }
 
     /// Folds in the idle time until `until`, if the host was quiet from `quiet` on for long enough.

@@ -20,43 +20,34 @@ pub(crate) struct PackedUnit {
 }
 
 impl Flash {
-    /// Takes one unit of host data that arrived at `from`; when it is in the buffer.
-    pub(crate) fn write_packed(
-        &mut self,
-        unit: PackedUnit,
-        from: Instant,
-        nand: &mut Nand,
-        counters: &mut Counters,
-    ) -> Instant {
+    /// Decides where one unit of host data goes.
+    pub(crate) fn write_packed(&mut self, unit: PackedUnit, nand: &Nand, counters: &mut Counters) {
         let PackedUnit { lpn, percent } = unit;
         if self.next < self.end && self.packing().left(self.superblock()) < percent {
-            self.close_packed(from, nand);
+            self.close_packed();
         }
         if self.next == self.end {
             self.begin(nand, counters);
         }
         let superblock = self.superblock();
         if !self.packing().within_group(superblock) {
-            self.room_at = self.buffer.room_at();
+            self.buffer.begin();
         }
-        let mut at = from.max(self.room_at);
         self.mapping.place(lpn, self.next);
         self.next += 1;
         counters.host_written_units += 1;
         let groups_left = self.packing().groups_left(superblock);
-        let filled = self.packing_mut().add(superblock, 1, percent);
-        for group in filled {
-            self.program_packed(group, groups_left, at, nand);
-            if self.packing().within_group(superblock) {
-                self.room_at = self.buffer.room_at();
-                at = at.max(self.room_at);
+        let mut filled = self.packing_mut().add(superblock, 1, percent).peekable();
+        while let Some(group) = filled.next() {
+            self.send(group, groups_left, false);
+            if filled.peek().is_some() || self.packing().within_group(superblock) {
+                self.buffer.begin();
             }
         }
         if self.next == self.end || self.packing().left(superblock) == 0 {
-            self.close_packed(at, nand);
+            self.close_packed();
         }
         self.packing().account(counters);
-        at
     }
 
     /// Where a unit is read from; `None` if it is still in the buffer.
@@ -68,19 +59,13 @@ impl Flash {
         (!filling && !self.buffer.holds(group, now)).then_some(group)
     }
 
-    /// Pads the open group, as [`Self::flush`] does.
-    pub(super) fn flush_packed(
-        &mut self,
-        from: Instant,
-        nand: &mut Nand,
-        counters: &mut Counters,
-    ) -> Instant {
+    /// Pads the open group, as [`Self::pad`] does.
+    pub(super) fn pad_packed(&mut self, counters: &mut Counters) {
         if self.next < self.end {
             let superblock = self.superblock();
             let groups_left = self.packing().groups_left(superblock);
-            let at = from.max(self.room_at);
             if let Some(group) = self.packing_mut().pad_group(superblock) {
-                self.program_packed(group, groups_left, at, nand);
+                self.send(group, groups_left, false);
                 let slots = self.packing_mut().pad_slots(superblock).min(self.end - self.next);
                 for _ in 0..slots {
                     self.mapping.pad(self.next);
@@ -88,11 +73,10 @@ impl Flash {
                 }
             }
             if self.next == self.end || self.packing().left(superblock) == 0 {
-                self.close_packed(at, nand);
+                self.close_packed();
             }
             self.packing().account(counters);
         }
-        from.max(self.buffer.durable_at())
     }
 
     /// How many units' worth of the channel `units` of a group take.
@@ -102,22 +86,14 @@ impl Flash {
     }
 
     /// Nothing more goes into the open superblock.
-    fn close_packed(&mut self, from: Instant, nand: &mut Nand) {
+    fn close_packed(&mut self) {
         let superblock = self.superblock();
         if let Some(group) = self.packing_mut().pad_group(superblock) {
-            self.program_packed(group, 1, from.max(self.room_at), nand);
+            self.send(group, 1, false);
         }
         self.mapping.truncate(self.end - self.mapping.superblock_units(), self.next);
         self.mapping.close(self.end);
         self.next = self.end;
-    }
-
-    fn program_packed(&mut self, group: u32, groups_left: u32, from: Instant, nand: &mut Nand) {
-        if self.collector.is_timed() {
-            self.collector.pay_share(groups_left, from, nand);
-            let programmed_at = nand.program(nand.die_of(group), from);
-            self.buffer.programmed(group, programmed_at);
-        }
     }
 
     /// The host's open superblock, or the one that was just filled.

@@ -8,8 +8,6 @@
 //! A region is known of a superblock, not of a unit: a byte in 256 KiB or more. The mapping must be
 //! asked before each write, which cannot wait in its ring then.
 
-use trimbench_core::Instant;
-
 use super::Flash;
 use crate::mapping::Region;
 
@@ -19,8 +17,6 @@ pub(super) struct Parked {
     /// Its next unit and the end of its superblock; equal when there is none.
     pub(super) next: u32,
     pub(super) end: u32,
-    /// When its open group has its place in the buffer.
-    pub(super) room_at: Instant,
     /// Whether the other one, in use, is that for hot data.
     hot_in_use: bool,
 }
@@ -45,7 +41,6 @@ impl Flash {
         if let Some(parked) = &mut self.parked {
             std::mem::swap(&mut self.next, &mut parked.next);
             std::mem::swap(&mut self.end, &mut parked.end);
-            std::mem::swap(&mut self.room_at, &mut parked.room_at);
             parked.hot_in_use = !parked.hot_in_use;
         }
     }

@@ -1,7 +1,7 @@
 //! What the drive can do beside commands: be examined, lose its power, be purged.
 
 use trimbench_core::{
-    Bytes, Content, Data, Drive, DriveError, LbaRange, PurgeMeans, TrimPromise, Wear,
+    Bytes, Content, Data, Drive, DriveError, LbaRange, Nanos, PurgeMeans, TrimPromise, Wear,
 };
 
 use super::{Change, LOGICAL_BLOCK, Ssd, UnitSpan};
@@ -47,7 +47,7 @@ impl Ssd {
                 let lpn = durable.lpn;
                 let mapped = flash.holder(lpn).is_some();
                 // Found on flash: its program has ended.
-                if mapped && flash.locate(lpn, self.last_activity).is_some() {
+                if mapped && flash.locate(lpn, self.now).is_some() {
                     continue;
                 }
                 contents.revert(&durable);
@@ -84,6 +84,10 @@ impl Drive for Ssd {
     fn purge(&mut self) -> Result<(), DriveError> {
         self.purge();
         Ok(())
+    }
+
+    fn purge_time(&self) -> Nanos {
+        self.config.purge
     }
 
     /// From the first stamped write on. What a block held before it is [`Content::Other`].

@@ -11,6 +11,7 @@ mod physics;
 mod profiles;
 mod properties;
 pub(crate) mod slc_cache;
+mod timing;
 
 /// A small drive whose numbers are easy to add up: one channel, one die, 64 KiB programs.
 pub(crate) fn plain() -> SsdConfig {
@@ -30,9 +31,11 @@ pub(crate) fn plain() -> SsdConfig {
             program: Nanos::from_micros(600),
             erase: Nanos::from_millis(4),
             channel_rate: Bytes(1_000_000_000),
+            suspend: None,
         },
         write_buffer: Bytes::mib(1),
         power_loss_protection: false,
+        purge: Nanos::ZERO,
         host: HostInterface {
             queue_depth: 32,
             link_rate: Bytes(500_000_000),
@@ -67,6 +70,7 @@ pub(crate) fn trim(mode: TrimMode) -> TrimConfig {
         alignment: Bytes(0),
         background_share: Ppm(250_000),
         background_slice: Nanos::from_millis(1),
+        background_bound: None,
     }
 }
 

@@ -1,4 +1,6 @@
 use super::*;
+use trimbench_core::{OperationKind, Tag};
+
 use crate::config::TrimMode;
 use crate::ssd::tests::trim as config;
 
@@ -8,15 +10,14 @@ fn the_cost_is_that_of_ranges_and_units() {
         range: Nanos(5),
         per_gib_mapped: Nanos(262_144_000),
         per_gib_unmapped: Nanos(262_144),
-        range_max: Bytes(1_000),
         ..config(TrimMode::Queued)
     };
     let units = Deallocated { mapped: 3, cached: 0, unmapped: 2 };
-    assert_eq!(work(&config, Bytes(2_001), units), Nanos(3 * 5 + 3 * 1_000 + 2));
+    assert_eq!(work(&config, 3, units), Nanos(3 * 5 + 3 * 1_000 + 2));
     // A GiB at 100 s a GiB does not overflow.
     let slow = TrimConfig { per_gib_mapped: Nanos::from_secs(100), ..config };
     let drive = Deallocated { mapped: u64::from(u32::MAX), cached: 0, unmapped: 0 };
-    assert!(work(&slow, Bytes(1), drive) > Nanos::from_secs(1_000_000));
+    assert!(work(&slow, 1, drive) > Nanos::from_secs(1_000_000));
 }
 
 #[test]
@@ -31,12 +32,44 @@ fn the_backlog_is_worked_off_in_slices_and_ends() {
     assert_eq!(backlog.next_slice(), Instant::NEVER);
     backlog.add(at(10), Nanos(1_600));
     assert_eq!((backlog.next_slice(), backlog.run_slice(false)), (at(10), Nanos(250)));
-    assert_eq!((backlog.next_slice(), backlog.run_slice(true)), (at(1_010), Nanos::ZERO));
+    assert_eq!((backlog.next_slice(), backlog.run_slice(true)), (at(1_010), Nanos(1_000)));
     assert_eq!(backlog.pending(), Nanos(350), "idle time works at full speed");
     backlog.add(at(1_500), Nanos(100));
     assert_eq!((backlog.next_slice(), backlog.run_slice(false)), (at(2_010), Nanos(250)));
     assert_eq!((backlog.next_slice(), backlog.run_slice(false)), (at(3_010), Nanos(200)));
     assert_eq!((backlog.pending(), backlog.next_slice()), (Nanos::ZERO, Instant::NEVER));
+}
+
+#[test]
+fn a_bounded_backlog_holds_trims_until_it_has_shrunk() {
+    let config = TrimConfig {
+        background_share: Ppm(250_000),
+        background_slice: Nanos(1_000),
+        background_bound: Some(Nanos(500)),
+        ..config(TrimMode::Background)
+    };
+    let at = |nanos| Instant::from_start(Nanos(nanos));
+    let command = |tag| InFlight {
+        tag: Tag(tag),
+        kind: OperationKind::Discard,
+        bytes: Bytes(0),
+        submitted: Instant::START,
+    };
+    let mut backlog = Backlog::new(&config);
+    backlog.add(at(0), Nanos(500));
+    assert!(!backlog.hold(command(0), at(5)), "the bound is room");
+    backlog.add(at(0), Nanos(100));
+    assert!(backlog.hold(command(1), at(5)));
+    backlog.add(at(0), Nanos(300));
+    assert!(backlog.hold(command(2), at(5)));
+    assert_eq!(backlog.held(), 2);
+    // 250 of the time from 0 on: 100 of it make room for the second, the third needs 400.
+    let took = backlog.run_slice(false);
+    assert_eq!(backlog.acknowledged(at(0), took), Some((command(1), at(100))));
+    assert_eq!(backlog.acknowledged(at(0), took), None);
+    let took = backlog.run_slice(false);
+    assert_eq!(backlog.acknowledged(at(1_000), took), Some((command(2), at(1_150))));
+    assert_eq!((backlog.held(), backlog.pending()), (0, Nanos(400)));
 }
 
 #[test]

@@ -192,6 +192,7 @@ fn config(parameters: Parameters) -> SsdConfig {
             program: Nanos::from_micros(660),
             erase: Nanos::from_millis(5),
             channel_rate: Bytes(1_200_000_000),
+            suspend: None,
         },
         write_buffer: Bytes::mib(16),
         host: trimbench_ssd::HostInterface {

@@ -1,0 +1,170 @@
+//! Dies that interrupt programs and erases for reads.
+//!
+//! Model: a read goes before the first operation of its die that has not yet let `reads_max` reads
+//! by, and behind the reads that did so before. An operation at work is interrupted: the die can
+//! read after a pause, and what is left of the operation follows the reads and takes longer by
+//! `resume`. One that would be over before the pause is let alone, and so is what cannot be
+//! interrupted at all: a read of the collector, a slice of background TRIM.
+//!
+//! ```text
+//!              read arrives
+//!                   v
+//!   ---- program ---|pause| read | read | resume + rest of the program |-- next operation --
+//! ```
+//!
+//! Source of the principle: \[WUHE12\]. Here the die keeps a list of what it has to do, as a read
+//! moves all of it; without suspension one instant suffices.
+
+use std::collections::VecDeque;
+
+use trimbench_core::{Instant, Nanos};
+
+use crate::config::SuspendConfig;
+
+#[cfg(test)]
+mod tests;
+
+/// What an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A program; of this group if it is the host's.
+    Program(Option<u32>),
+    Erase,
+    /// What reads do not interrupt.
+    Other,
+}
+
+/// An operation that a die has to do.
+#[derive(Clone, Copy, Debug)]
+struct Operation {
+    kind: Kind,
+    /// When it begins, or goes on.
+    begin: Instant,
+    end: Instant,
+    /// When the reads before it are over.
+    reads_until: Instant,
+    /// How many those were, since the operation is known.
+    passed: u32,
+}
+
+/// One die.
+#[derive(Debug, Default)]
+struct Die {
+    /// In their order; those that are over go with the next read.
+    operations: VecDeque<Operation>,
+    /// When all of them and all reads are over.
+    free_at: Instant,
+}
+
+/// All dies.
+#[derive(Debug)]
+pub(super) struct SuspendingDies {
+    config: SuspendConfig,
+    dies: Vec<Die>,
+}
+
+impl SuspendingDies {
+    pub(super) fn new(config: SuspendConfig, dies: usize) -> Self {
+        Self { config, dies: (0..dies).map(|_| Die::default()).collect() }
+    }
+
+    /// Appends an operation that can begin from `from` on; when it ends if no read comes.
+    pub(super) fn operate(&mut self, die: u32, from: Instant, span: Nanos, kind: Kind) -> Instant {
+        let die = &mut self.dies[die as usize];
+        let begin = die.free_at.max(from);
+        let end = begin + span;
+        let reads_until = die.free_at;
+        die.operations.push_back(Operation { kind, begin, end, reads_until, passed: 0 });
+        die.free_at = end;
+        end
+    }
+
+    /// A read that arrives at `now`; when it is over.
+    pub(super) fn sense(&mut self, die: u32, now: Instant, span: Nanos) -> Instant {
+        let die = &mut self.dies[die as usize];
+        while die.operations.front().is_some_and(|first| first.end <= now) {
+            die.operations.pop_front();
+        }
+        let mut from = now;
+        for index in 0..die.operations.len() {
+            let operation = &mut die.operations[index];
+            if let Some(begin) = operation.let_by(now, from, &self.config) {
+                let done = begin + span;
+                operation.follow(done);
+                die.shift(index);
+                return done;
+            }
+            from = operation.end;
+        }
+        die.free_at = die.free_at.max(now) + span;
+        die.free_at
+    }
+
+    /// When all that the die has to do is done.
+    pub(super) fn free_at(&self, die: u32) -> Instant {
+        self.dies[die as usize].free_at
+    }
+
+    /// The programs of the host's groups that the die has to do, and their ends.
+    pub(super) fn programs(&self, die: u32) -> impl Iterator<Item = (u32, Instant)> {
+        let programs = self.dies[die as usize].operations.iter();
+        programs.filter_map(|operation| match operation.kind {
+            Kind::Program(Some(group)) => Some((group, operation.end)),
+            _ => None,
+        })
+    }
+}
+
+impl Operation {
+    /// When a read that comes at `now` can begin before this operation, all before which is over
+    /// at `from`; `None` if it cannot. An operation at work is interrupted.
+    fn let_by(&mut self, now: Instant, from: Instant, config: &SuspendConfig) -> Option<Instant> {
+        if self.passed == config.reads_max {
+            return None;
+        }
+        let begin = if self.begin < now {
+            let pause = match self.kind {
+                Kind::Program(_) => config.program,
+                Kind::Erase => config.erase,
+                Kind::Other => return None,
+            };
+            if self.end <= now + pause {
+                return None;
+            }
+            // It stands still from the read's arrival on.
+            self.begin = now + pause;
+            self.end = self.end + pause + config.resume;
+            self.begin
+        } else {
+            from.max(self.reads_until)
+        };
+        self.passed += 1;
+        Some(begin)
+    }
+
+    /// Begins no earlier than at `instant`, at which the reads before it are over.
+    fn follow(&mut self, instant: Instant) {
+        self.reads_until = instant;
+        if self.begin < instant {
+            let left = self.end - self.begin;
+            self.begin = instant;
+            self.end = instant + left;
+        }
+    }
+}
+
+impl Die {
+    /// Moves what comes after the operation at `index` as far as it must.
+    fn shift(&mut self, index: usize) {
+        let mut free_at = self.operations[index].end;
+        for operation in self.operations.range_mut(index + 1..) {
+            if operation.begin >= free_at {
+                break;
+            }
+            operation.follow(free_at);
+            free_at = operation.end;
+        }
+        let last = self.operations.back().map_or(free_at, |operation| operation.end);
+        self.free_at = self.free_at.max(last);
+    }
+}

@@ -1,0 +1,335 @@
+//! The way of reads, writes and flushes through the drive.
+//!
+//! ```text
+//! read:   controller -> [translation pages] -> dies -> channels -> link -> + latency
+//! write:  controller -> link -> [reads of the rest of its units] -> buffer -> + latency
+//! flush:  controller -> programs of all that came before -> + latency
+//! ```
+//!
+//! What a command takes is reserved at the instant at which it reaches it, never ahead: otherwise
+//! all that comes in between would wait for something that has not begun. Of what several commands
+//! share, only the controller is reserved when a command starts (it serves in that order), and the
+//! link towards the drive where nothing else uses it. Held against an exact event simulation
+//! (`docs/model/README.md`).
+
+use std::collections::VecDeque;
+
+use trimbench_core::units::narrow;
+use trimbench_core::{Data, Instant, LbaRange};
+
+use super::{Ssd, UnitSpan};
+use crate::config::LinkDuplex;
+use crate::events::{Action, InFlight};
+use crate::flash::PackedUnit;
+use crate::write_buffer::Position;
+
+/// Commands on their way.
+#[derive(Debug, Default)]
+pub(super) struct Path {
+    /// What the controller has accepted, in the order in which it is through with it.
+    accepted: VecDeque<(Instant, Accepted)>,
+    fetches: Vec<Fetch>,
+    vacant: Vec<u32>,
+    /// Writes and flushes whose end depends on groups that have not left, in their order.
+    stuck: VecDeque<Stuck>,
+    /// Flushes that wait for programs of groups that have not left.
+    flushing: VecDeque<Stuck>,
+}
+
+/// A command that goes on when the controller is through with it.
+#[derive(Clone, Copy, Debug)]
+enum Accepted {
+    Read(InFlight, LbaRange),
+    Write(InFlight, Incoming),
+    Flush(InFlight, Position),
+}
+
+/// What a write still needs when its data have come over the link.
+#[derive(Clone, Copy, Debug)]
+enum Incoming {
+    /// A place in the buffer.
+    Whole(Position),
+    /// The same, and before it reads of these program groups, one after the other.
+    Partial(Position, [Option<u32>; 2]),
+    /// It is written where it is.
+    InPlace(UnitSpan),
+}
+
+/// Something that waits for flash.
+#[derive(Clone, Copy, Debug)]
+struct Fetch {
+    command: InFlight,
+    purpose: Purpose,
+    parts_left: u32,
+    latest: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Purpose {
+    /// The data of a read.
+    Data,
+    /// What a write needs before its data count as written.
+    Incoming(Incoming),
+}
+
+/// A write or a flush.
+#[derive(Clone, Copy, Debug)]
+struct Stuck {
+    command: InFlight,
+    position: Position,
+    /// When its data came over the link.
+    at: Instant,
+    is_flush: bool,
+}
+
+impl Path {
+    fn add(&mut self, command: InFlight, purpose: Purpose) -> u32 {
+        let fetch = Fetch { command, purpose, parts_left: 0, latest: Instant::START };
+        if let Some(index) = self.vacant.pop() {
+            self.fetches[index as usize] = fetch;
+            index
+        } else {
+            self.fetches.push(fetch);
+            narrow(self.fetches.len() as u64 - 1)
+        }
+    }
+
+    /// When the controller is through with the next command.
+    #[inline]
+    pub(super) fn next_accepted(&self) -> Instant {
+        self.accepted.front().map_or(Instant::NEVER, |(at, _)| *at)
+    }
+}
+
+impl Ssd {
+    pub(super) fn start_read(&mut self, at: Instant, command: InFlight, range: LbaRange) {
+        let accepted = self.controller.reserve(at, self.config.host.command);
+        self.path.accepted.push_back((accepted, Accepted::Read(command, range)));
+    }
+
+    pub(super) fn start_flush(&mut self, at: Instant, command: InFlight) {
+        let accepted = self.controller.reserve(at, self.config.host.command);
+        match &mut self.flash {
+            Some(flash) if !self.config.power_loss_protection => {
+                flash.pad(&mut self.counters);
+                let flush = Accepted::Flush(command, flash.placed());
+                self.path.accepted.push_back((accepted, flush));
+            }
+            _ => self.finish(accepted, command),
+        }
+    }
+
+    #[inline]
+    pub(super) fn start_write(
+        &mut self,
+        at: Instant,
+        command: InFlight,
+        range: LbaRange,
+        data: Data,
+    ) {
+        let accepted = self.controller.reserve(at, self.config.host.command);
+        let incoming = self.place(UnitSpan::of(range), data);
+        match self.config.host.duplex {
+            // Only writes use this direction, in the order of the controller.
+            LinkDuplex::Full => self.send(accepted, command, incoming),
+            LinkDuplex::Half => {
+                self.path.accepted.push_back((accepted, Accepted::Write(command, incoming)));
+            }
+        }
+    }
+
+    /// Decides where the data of a write go.
+    #[inline]
+    fn place(&mut self, span: UnitSpan, data: Data) -> Incoming {
+        let Some(flash) = &mut self.flash else {
+            let written = u64::from(span.end - span.first);
+            self.counters.host_written_units += written;
+            self.counters.programmed_units += written;
+            return Incoming::InPlace(span);
+        };
+        let mut rest = [None; 2];
+        for (part, lpn) in rest.iter_mut().zip(span.partial()) {
+            *part = flash.locate(lpn, self.now);
+        }
+        if let Some(compression) = &self.config.compression {
+            let percent = compression.stored_percent(data);
+            for lpn in span.first..span.end {
+                let unit = PackedUnit { lpn, percent };
+                flash.write_packed(unit, &self.nand, &mut self.counters);
+            }
+        } else {
+            for lpn in span.first..span.end {
+                flash.write(lpn, &self.nand, &mut self.counters);
+            }
+        }
+        let placed = flash.placed();
+        if rest == [None; 2] { Incoming::Whole(placed) } else { Incoming::Partial(placed, rest) }
+    }
+
+    /// A write's data go over the link.
+    #[inline]
+    fn send(&mut self, from: Instant, command: InFlight, incoming: Incoming) {
+        let transfer = self.link_rate.span(command.bytes.0);
+        let at = self.link_in.reserve(from, transfer);
+        if let Incoming::Whole(position) = incoming {
+            self.settle(Stuck { command, position, at, is_flush: false });
+        } else {
+            let fetch = self.path.add(command, Purpose::Incoming(incoming));
+            self.events.add(at, Action::Fetched { fetch });
+        }
+    }
+
+    /// The next command that the controller is through with goes on.
+    pub(super) fn accept(&mut self) {
+        match self.path.accepted.pop_front() {
+            None => {}
+            Some((at, Accepted::Read(command, range))) => self.read(at, command, range),
+            Some((at, Accepted::Write(command, incoming))) => self.send(at, command, incoming),
+            Some((at, Accepted::Flush(command, position))) => {
+                self.settle(Stuck { command, position, at, is_flush: true });
+            }
+        }
+    }
+
+    fn read(&mut self, at: Instant, command: InFlight, range: LbaRange) {
+        let span = UnitSpan::of(range);
+        self.counters.host_read_units += u64::from(span.end - span.first);
+        let fetch = self.path.add(command, Purpose::Data);
+        // Neighbours in one program group come with one read of the die.
+        let mut current: Option<(u32, u32)> = None;
+        for lpn in span.first..span.end {
+            let group = self.group_of(lpn, at);
+            current = match (current, group) {
+                (Some((open, units)), Some(group)) if open == group => Some((open, units + 1)),
+                (before, group) => {
+                    self.sense(fetch, before, at);
+                    group.map(|group| (group, 1))
+                }
+            };
+        }
+        self.sense(fetch, current, at);
+        if self.path.fetches[fetch as usize].parts_left == 0 {
+            self.fetched(at, fetch);
+        }
+    }
+
+    /// The program group in which a unit lies; `None` if no flash is involved.
+    fn group_of(&mut self, lpn: u32, now: Instant) -> Option<u32> {
+        match &mut self.flash {
+            Some(flash) => flash.locate(lpn, now),
+            None => Some(lpn / narrow(self.config.program_units())),
+        }
+    }
+
+    /// Starts the die phase of a part of what is fetched.
+    fn sense(&mut self, fetch: u32, part: Option<(u32, u32)>, at: Instant) {
+        let Some((group, units)) = part else { return };
+        let die = self.nand.die_of(group);
+        let (sensed, units) = match &mut self.flash {
+            Some(flash) => {
+                (flash.sense(group, at, &mut self.nand), flash.transferred(group, units))
+            }
+            None => (self.nand.sense(die, at), units),
+        };
+        self.path.fetches[fetch as usize].parts_left += 1;
+        self.events.add(sensed, Action::Sensed { fetch, die, units });
+    }
+
+    /// The die phase of a part ended.
+    pub(super) fn sensed(&mut self, at: Instant, fetch: u32, die: u32, units: u32) {
+        let transferred = self.nand.transfer(die, units, at);
+        let entry = &mut self.path.fetches[fetch as usize];
+        entry.latest = entry.latest.max(transferred);
+        entry.parts_left -= 1;
+        if entry.parts_left == 0 {
+            self.events.add(entry.latest, Action::Fetched { fetch });
+        }
+    }
+
+    /// Nothing more is on its way for this fetch.
+    pub(super) fn fetched(&mut self, at: Instant, fetch: u32) {
+        let Fetch { command, purpose, .. } = self.path.fetches[fetch as usize];
+        match purpose {
+            Purpose::Data => {
+                let transfer = self.link_rate.span(command.bytes.0);
+                let done = self.link_out().reserve(at, transfer);
+                self.finish(done, command);
+            }
+            Purpose::Incoming(Incoming::Partial(position, [first, second]))
+                if first.or(second).is_some() =>
+            {
+                let left = if first.is_some() { [second, None] } else { [None; 2] };
+                let purpose = Purpose::Incoming(Incoming::Partial(position, left));
+                self.path.fetches[fetch as usize].purpose = purpose;
+                self.sense(fetch, first.or(second).map(|group| (group, 1)), at);
+                return;
+            }
+            Purpose::Incoming(Incoming::Partial(position, _) | Incoming::Whole(position)) => {
+                self.settle(Stuck { command, position, at, is_flush: false });
+            }
+            Purpose::Incoming(Incoming::InPlace(span)) => {
+                let done = self.write_in_place(span, at);
+                self.finish(done, command);
+            }
+        }
+        self.path.vacant.push(fetch);
+    }
+
+    fn write_in_place(&mut self, span: UnitSpan, at: Instant) -> Instant {
+        let group_units = narrow(self.config.program_units());
+        let groups = span.first / group_units..=(span.end - 1) / group_units;
+        let programmed = groups.map(|group| self.nand.program(self.nand.die_of(group), at));
+        programmed.max().unwrap_or(at)
+    }
+
+    /// The data of a write have come, or a flush is accepted: it ends as soon as it can.
+    #[inline]
+    fn settle(&mut self, stuck: Stuck) {
+        if !self.path.stuck.is_empty() || !self.try_settle(stuck) {
+            self.path.stuck.push_back(stuck);
+        }
+    }
+
+    /// Whether it is known when the write ends, or when the flush has all data in the buffer.
+    #[inline]
+    fn try_settle(&mut self, Stuck { command, position, at, is_flush }: Stuck) -> bool {
+        let flash = self.flash.as_mut().expect("only flash has a buffer");
+        let Some(arrived) = flash.arrive(position, at) else { return false };
+        if is_flush {
+            self.path.flushing.push_back(Stuck { command, position, at: arrived, is_flush });
+            self.try_flush();
+        } else {
+            self.finish(arrived, command);
+        }
+        true
+    }
+
+    /// Ends the flushes all of whose data have left for the flash.
+    fn try_flush(&mut self) {
+        let Some(flash) = &self.flash else { return };
+        while let Some(&Stuck { command, position, at, .. }) = self.path.flushing.front() {
+            let Some(durable) = flash.durable_at(position) else { return };
+            self.path.flushing.pop_front();
+            self.events.add(at.max(durable) + self.config.host.latency, Action::Complete(command));
+        }
+    }
+
+    /// When the next group leaves for the flash.
+    #[inline]
+    pub(super) fn next_leaves_at(&self) -> Instant {
+        self.flash.as_ref().map_or(Instant::NEVER, crate::flash::Flash::next_leaves_at)
+    }
+
+    /// A group leaves for the flash: what waited for that goes on.
+    pub(super) fn leave(&mut self) {
+        if let Some(flash) = &mut self.flash {
+            flash.leave(&mut self.nand);
+        }
+        while let Some(&stuck) = self.path.stuck.front()
+            && self.try_settle(stuck)
+        {
+            self.path.stuck.pop_front();
+        }
+        self.try_flush();
+    }
+}
