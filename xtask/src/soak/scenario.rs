@@ -52,7 +52,7 @@ struct Dimension {
     draw: fn(&mut Rng, &mut Scenario),
 }
 
-const DIMENSIONS: [Dimension; 20] = [
+const DIMENSIONS: [Dimension; 25] = [
     Dimension { name: "geometry", draw: drive::geometry },
     Dimension { name: "capacity", draw: drive::capacity },
     Dimension { name: "over-provisioning", draw: drive::over_provisioning },
@@ -63,8 +63,12 @@ const DIMENSIONS: [Dimension; 20] = [
     Dimension { name: "collector", draw: drive::collector },
     Dimension { name: "slc-cache", draw: drive::slc_cache },
     Dimension { name: "compression", draw: drive::compression },
+    Dimension { name: "victims", draw: drive::victims },
+    Dimension { name: "separation", draw: drive::separation },
+    Dimension { name: "suspension", draw: drive::suspension },
     Dimension { name: "trim-mode", draw: drive::trim_mode },
     Dimension { name: "trim-cost", draw: drive::trim_cost },
+    Dimension { name: "trim-bound", draw: drive::trim_bound },
     Dimension { name: "trim-granularity", draw: drive::trim_granularity },
     Dimension { name: "reads", draw: |rng, it| it.drive.contents.reads = pick(rng, &READS) },
     Dimension { name: "promise", draw: |rng, it| it.drive.contents.promise = pick(rng, &PROMISES) },
@@ -72,6 +76,7 @@ const DIMENSIONS: [Dimension; 20] = [
     Dimension { name: "steps", draw: load::steps },
     Dimension { name: "addresses", draw: load::addresses },
     Dimension { name: "lengths", draw: load::lengths },
+    Dimension { name: "lists", draw: load::lists },
     Dimension { name: "faults", draw: drive::faults },
 ];
 
@@ -116,6 +121,9 @@ impl Scenario {
             (cache(SlcMode::Dynamic), ", dynamic cache"),
             (drive.media == Media::InPlace, ", in place"),
             (drive.compression.is_some(), ", compressing"),
+            (drive.collector.separate_hot, ", hot data apart"),
+            (drive.nand.suspend.is_some(), ", suspending"),
+            (drive.trim.background_bound.is_some(), ", bounded backlog"),
             (drive.power_loss_protection, ", protected"),
             (self.faults != FaultPlan::default(), ", faulty"),
         ];

@@ -91,7 +91,8 @@ pub(super) fn run<O: Oracle>(
     let mut steps = Steps::new(scenario, rng.split("load"));
     loop {
         let step = steps.next_step();
-        if matches!(step, Step::Command(_)) && session.tally.commands == plan.commands {
+        let is_command = matches!(step, Step::Command(_) | Step::Discards(_));
+        if is_command && session.tally.commands == plan.commands {
             return session.finish();
         }
         session.take(step)?;
@@ -178,7 +179,10 @@ impl<'a, O: Oracle> Session<'a, O> {
 
     fn take(&mut self, step: Step) -> Result<(), Stop> {
         match step {
-            Step::Command(command) => self.submit(command)?,
+            Step::Command(command) => self.submit(command, &[])?,
+            Step::Discards(ranges) => {
+                self.submit(BlockCommand::Discard(ranges[0]), &ranges[1..])?;
+            }
             Step::Refused(command) => self.be_refused(command)?,
             Step::Idle(span) => {
                 let until = self.target.now() + span;
@@ -206,7 +210,8 @@ impl<'a, O: Oracle> Session<'a, O> {
         O::WATCHES && self.tally.commands >= self.plan.closely_from
     }
 
-    fn submit(&mut self, command: BlockCommand) -> Result<(), Stop> {
+    /// Submits a command; a discard also of `more` ranges than its own.
+    fn submit(&mut self, command: BlockCommand, more: &[LbaRange]) -> Result<(), Stop> {
         let tag = loop {
             match self.free_tags.pop() {
                 Some(tag) => break tag,
@@ -226,7 +231,7 @@ impl<'a, O: Oracle> Session<'a, O> {
                 self.tally.reads += 1;
             }
             BlockCommand::Discard(range) => {
-                self.oracle.discard(range);
+                [&[range], more].concat().into_iter().for_each(|range| self.oracle.discard(range));
                 self.counted.discards += 1;
                 self.tally.discards += 1;
             }
@@ -236,7 +241,13 @@ impl<'a, O: Oracle> Session<'a, O> {
             }
         }
         self.outstanding[tag as usize] = Some(self.target.now());
-        if let Err(refusal) = self.target.submit(Tag(tag), command) {
+        let submitted = match command {
+            BlockCommand::Discard(range) if !more.is_empty() => {
+                self.target.submit_discard(Tag(tag), &[&[range], more].concat())
+            }
+            _ => self.target.submit(Tag(tag), command),
+        };
+        if let Err(refusal) = submitted {
             return Err(Stop::because(Law::Completion, format!("{command:?}: {refusal}")));
         }
         self.tally.commands += 1;

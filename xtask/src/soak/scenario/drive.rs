@@ -4,7 +4,8 @@ use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Instant, Nanos, Ppm};
 use trimbench_ssd::{
-    CompressionConfig, Geometry, LinkDuplex, Media, SlcCacheConfig, SlcMode, TrimMode, WhenFull,
+    CompressionConfig, Geometry, LinkDuplex, Media, SlcCacheConfig, SlcMode, SuspendConfig,
+    TrimMode, VictimPolicy, WhenFull,
 };
 
 use super::{HALF, QUARTER, Scenario, Size, UNIT, between, pick, scaled};
@@ -115,6 +116,29 @@ pub(super) fn compression(rng: &mut Rng, it: &mut Scenario) {
     }
 }
 
+pub(super) fn victims(rng: &mut Rng, it: &mut Scenario) {
+    use VictimPolicy::{CostBenefit, DChoices, Fifo, Greedy};
+    let choices = DChoices(narrow(scaled(rng, 1, 1_024)));
+    it.drive.collector.policy = pick(rng, &[Greedy, Fifo, CostBenefit, choices]);
+}
+
+/// In half of the drives that can have it.
+pub(super) fn separation(rng: &mut Rng, it: &mut Scenario) {
+    let drive = &mut it.drive;
+    let alone = drive.slc_cache.is_none() && drive.compression.is_none();
+    let has_room = drive.write_buffer.0 >= 2 * drive.geometry.program_bytes.0;
+    drive.collector.separate_hot = alone && has_room && rng.chance(HALF);
+}
+
+pub(super) fn suspension(rng: &mut Rng, it: &mut Scenario) {
+    it.drive.nand.suspend = rng.chance(HALF).then(|| SuspendConfig {
+        program: micros(rng, 0, 100),
+        erase: micros(rng, 0, 1_000),
+        resume: micros(rng, 0, 100),
+        reads_max: narrow(scaled(rng, 1, 100)),
+    });
+}
+
 /// The modes that act are drawn as twice as likely: the others free nothing.
 pub(super) fn trim_mode(rng: &mut Rng, it: &mut Scenario) {
     use TrimMode::{Background, Blocking, Ignored, None, Queued};
@@ -130,6 +154,11 @@ pub(super) fn trim_cost(rng: &mut Rng, it: &mut Scenario) {
     trim.per_gib_unmapped = micros(rng, 0, 30_000);
     trim.background_share = Ppm(narrow(between(rng, 1, 999_999)));
     trim.background_slice = micros(rng, 100, 10_000);
+}
+
+pub(super) fn trim_bound(rng: &mut Rng, it: &mut Scenario) {
+    let bounded = it.drive.trim.mode == TrimMode::Background && rng.chance(HALF);
+    it.drive.trim.background_bound = bounded.then(|| micros(rng, 0, 100_000));
 }
 
 /// Also granularities that are no power of two, alignments within them, and limits that are met.

@@ -2,15 +2,17 @@
 
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
-use trimbench_core::{BlockCommand, Blocks, Data, Lba, LbaRange, Nanos, Ppm};
+use trimbench_core::{BlockCommand, Blocks, DISCARD_RANGES_MAX, Data, Lba, LbaRange, Nanos, Ppm};
 
 use super::{HALF, Scenario, Size, UNIT, UNIT_BLOCKS, between, pick, scaled};
 
 /// What is done to the drive, one after the other.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::soak) enum Step {
     /// A command that the drive must take, as soon as fewer than the queue depth are outstanding.
     Command(BlockCommand),
+    /// The same, a discard of several ranges.
+    Discards(Vec<LbaRange>),
     /// A command that the drive must refuse.
     Refused(BlockCommand),
     /// So long nothing is submitted.
@@ -70,6 +72,8 @@ pub(in crate::soak) struct Load {
     long: Ppm,
     long_max: u64,
     discard_max: u64,
+    /// Share of the discards that have a list of ranges.
+    listed: Ppm,
     /// Share of the writes that are stamped; of the others half are compressible.
     stamped: Ppm,
 }
@@ -119,6 +123,10 @@ pub(super) fn lengths(rng: &mut Rng, it: &mut Scenario) {
     it.load.long = share(rng, 100, 5_000);
     it.load.long_max = scaled(rng, 2, 256);
     it.load.discard_max = scaled(rng, 1, it.units());
+}
+
+pub(super) fn lists(rng: &mut Rng, it: &mut Scenario) {
+    it.load.listed = pick(rng, &[Ppm(0), Ppm(50_000), HALF]);
 }
 
 fn share(rng: &mut Rng, low: u64, high: u64) -> Ppm {
@@ -174,7 +182,8 @@ impl Steps {
         match kind.expect("below the last of the sums") {
             0 => Step::Command(self.write()),
             1 => Step::Command(BlockCommand::Read(self.range())),
-            2 => Step::Command(BlockCommand::Discard(self.discarded())),
+            2 if self.rng.chance(self.load.listed) => Step::Discards(self.discarded_list()),
+            2 => Step::Command(BlockCommand::Discard(self.discarded(self.discard_max))),
             3 => Step::Command(BlockCommand::Flush),
             4 => Step::Settle,
             5 => Step::Idle(Nanos(scaled(&mut self.rng, 1, self.load.idle_max.0))),
@@ -206,10 +215,18 @@ impl Steps {
         self.place(units)
     }
 
-    fn discarded(&mut self) -> LbaRange {
+    /// Of several ranges, which may overlap.
+    fn discarded_list(&mut self) -> Vec<LbaRange> {
+        let most = self.discard_max.min(DISCARD_RANGES_MAX as u64);
+        let count = scaled(&mut self.rng, 1, most);
+        (0..count).map(|_| self.discarded(self.discard_max / count)).collect()
+    }
+
+    /// So many blocks at most.
+    fn discarded(&mut self, most: u64) -> LbaRange {
         let units = scaled(&mut self.rng, 1, self.load.discard_max);
         let range = self.place(units);
-        let length = range.length().0.min(self.discard_max);
+        let length = range.length().0.min(most);
         LbaRange::new(range.start(), Blocks(length)).expect("a part of a range")
     }
 

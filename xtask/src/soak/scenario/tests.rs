@@ -27,14 +27,17 @@ fn every_feature_is_drawn_alone_and_not_at_all() {
         let cache = drive.slc_cache.map(|cache| (cache.mode, cache.when_full));
         seen.insert(format!("cache {cache:?}"));
         seen.insert(format!("compression {}", drive.compression.is_some()));
+        seen.insert(format!("apart {}", drive.collector.separate_hot));
+        seen.insert(format!("suspends {}", drive.nand.suspend.is_some()));
+        seen.insert(format!("bounded {}", drive.trim.background_bound.is_some()));
         seen.insert(format!("protection {}", drive.power_loss_protection));
         seen.insert(format!("granular {}", drive.trim.granularity.0 > UNIT));
         seen.insert(format!("misaligned {}", drive.trim.alignment.0 > 0));
         seen.insert(format!("freezes {}", faults.freeze_on_discard.0 > 0));
         seen.insert(format!("fails {}", faults.fail_from.is_some()));
     }
-    // Five modes, three reads, two media, three starts, four caches and none, and both of six.
-    assert_eq!(seen.len(), 5 + 3 + 2 + 3 + 5 + 2 * 6, "{seen:?}");
+    // Five modes, three reads, two media, three starts, four caches and none, and both of nine.
+    assert_eq!(seen.len(), 5 + 3 + 2 + 3 + 5 + 2 * 9, "{seen:?}");
 }
 
 #[test]
