@@ -31,8 +31,8 @@ pub(super) const CLAIM: Claim = Claim {
           channel and die within 1 % of arithmetic; IOPS, mean and p99 of 64 dies on 8 channels \
           within 2 % of an exact event simulation at queue depths 1, 32 and 128, with and without \
           erases; throughput over queue depth within 1 % of the law and of its corner",
-    short: Duration::from_secs(50),
-    full: Duration::from_secs(180),
+    short: Duration::from_secs(40),
+    full: Duration::from_secs(90),
     measure,
     read,
 };

@@ -20,8 +20,8 @@ pub(super) const CLAIM: Claim = Claim {
           its work is done, after work / share within 2 %, and nothing afterwards; `none` costs \
           its command, to the nanosecond; `ignored` frees nothing and leaves write amplification \
           within 2 % of that without any TRIM, where a drive that acts on it has less than half",
-    short: Duration::from_secs(10),
-    full: Duration::from_secs(40),
+    short: Duration::from_secs(20),
+    full: Duration::from_secs(30),
     measure,
     read,
 };
