@@ -19,18 +19,21 @@ use crate::mapping::{Mapping, Region};
 use crate::nand::Nand;
 
 mod fold;
+mod map;
 mod packed;
 
 #[cfg(test)]
 mod tests;
 
-/// One flash operation that is owed.
+/// One flash operation that is owed. Those of the map are of translation pages.
 #[derive(Clone, Copy, Debug)]
 enum Owed {
     Read { die: u32, units: u32 },
     CacheRead { die: u32, units: u32 },
     Program { die: u32 },
     Erase { die: u32 },
+    MapRead { die: u32 },
+    MapProgram { die: u32 },
 }
 
 impl Owed {
@@ -39,7 +42,9 @@ impl Owed {
             Self::Read { die, .. }
             | Self::CacheRead { die, .. }
             | Self::Program { die }
-            | Self::Erase { die } => die,
+            | Self::Erase { die }
+            | Self::MapRead { die }
+            | Self::MapProgram { die } => die,
         }
     }
 }
@@ -207,6 +212,7 @@ impl Collector {
         nand: &Nand,
         counters: &mut Counters,
     ) {
+        self.owe_map_updates(victim, mapping, nand, counters);
         if mapping.packing.is_some() {
             self.collect_packed(victim, mapping, nand, counters);
             return;
@@ -358,5 +364,9 @@ fn perform(owed: Owed, now: Instant, nand: &mut Nand) {
             nand.program(die, now);
         }
         Owed::Erase { die } => nand.erase(die, now),
+        Owed::MapRead { die } => nand.collect_map(die, now),
+        Owed::MapProgram { die } => {
+            nand.program_map(die, now);
+        }
     }
 }

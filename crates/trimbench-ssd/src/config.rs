@@ -10,11 +10,13 @@ use crate::ssd::Ssd;
 mod cache;
 mod collector;
 mod compression;
+mod mapping_cache;
 
 pub use cache::{SlcCacheConfig, SlcMode, WhenFull};
 pub use collector::{CollectorConfig, VictimPolicy};
 pub use compression::CompressionConfig;
 pub(crate) use compression::WHOLE;
+pub use mapping_cache::MappingCacheConfig;
 
 #[cfg(test)]
 mod tests;
@@ -217,6 +219,8 @@ pub struct SsdConfig {
     pub slc_cache: Option<SlcCacheConfig>,
     /// Compression, if the controller compresses.
     pub compression: Option<CompressionConfig>,
+    /// The mapping cache of a drive without DRAM; `None`: all of the map is in DRAM.
+    pub mapping_cache: Option<MappingCacheConfig>,
 }
 
 /// A drive that cannot be built.
@@ -308,12 +312,15 @@ impl SsdConfig {
 
     /// Memory that the drive's tables take: 8 bytes and a bit for each physical unit, at most; what
     /// is kept of each superblock is a few bytes in 256KiB or more. A drive that compresses has as
-    /// many units as the best compression gives it.
+    /// many units as the best compression gives it. A mapping cache adds 12 bytes for each
+    /// translation page, and 16 for each that it holds.
     pub fn memory(&self) -> Bytes {
         let physical = self.slots();
+        let map =
+            self.mapping_cache.map_or(0, |cache| cache.pages(self) * 12 + cache.slots(self) * 16);
         match self.media {
             Media::InPlace => Bytes(0),
-            Media::Flash => Bytes(physical.saturating_mul(8).saturating_add(physical / 8)),
+            Media::Flash => Bytes(physical.saturating_mul(8).saturating_add(physical / 8 + map)),
         }
     }
 
@@ -327,6 +334,9 @@ impl SsdConfig {
         }
         if let Some(compression) = &self.compression {
             compression.check(self)?;
+        }
+        if let Some(cache) = &self.mapping_cache {
+            cache.check(self)?;
         }
         let minimum = Bytes(self.geometry.superblock.0 * 8);
         let fits = self.capacity >= minimum && self.capacity.0.is_multiple_of(UNIT_BYTES);
@@ -410,11 +420,13 @@ impl SsdConfig {
             "a multiple of 4KiB below trim.granularity",
         )?;
         let in_place_mode = matches!(trim.mode, TrimMode::None | TrimMode::Ignored);
+        let translates =
+            self.slc_cache.is_some() || self.compression.is_some() || self.mapping_cache.is_some();
         require(
-            self.media == Media::Flash || (self.slc_cache.is_none() && self.compression.is_none()),
+            self.media == Media::Flash || !translates,
             "drive.media",
             "in-place",
-            "`flash` where there is an SLC cache or compression",
+            "`flash` where there is an SLC cache, compression or a mapping cache",
         )?;
         require(
             self.media == Media::Flash || in_place_mode,

@@ -24,6 +24,10 @@ pub struct Counters {
     pub programmed_units: u64,
     /// Superblocks erased.
     pub erased_superblocks: u64,
+    /// Translation pages read, in a drive without DRAM.
+    pub map_pages_read: u64,
+    /// Translation pages programmed. They are no mapping units: none of the counts above has them.
+    pub map_pages_programmed: u64,
     /// Discard commands completed in the mapping.
     pub discards: u64,
     /// Units that held data and were freed by a discard.
@@ -39,7 +43,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// NAND units programmed over host units written, padding included; `None` before any write.
+    /// NAND units programmed over host units written, padding included, the map's own pages not;
+    /// `None` before any write.
     pub fn waf(&self) -> Option<f64> {
         let written = self.host_written_units;
         (written > 0).then(|| self.programmed_units as f64 / written as f64)
@@ -59,6 +64,8 @@ impl Counters {
             saved_units: self.saved_units.saturating_sub(earlier.saved_units),
             programmed_units: self.programmed_units - earlier.programmed_units,
             erased_superblocks: self.erased_superblocks - earlier.erased_superblocks,
+            map_pages_read: self.map_pages_read - earlier.map_pages_read,
+            map_pages_programmed: self.map_pages_programmed - earlier.map_pages_programmed,
             discards: self.discards - earlier.discards,
             discarded_mapped_units: self.discarded_mapped_units - earlier.discarded_mapped_units,
             discarded_cached_units: self.discarded_cached_units - earlier.discarded_cached_units,

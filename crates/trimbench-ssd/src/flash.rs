@@ -12,6 +12,7 @@ use crate::collector::Collector;
 use crate::config::SsdConfig;
 use crate::counters::Counters;
 use crate::mapping::{Deallocated, Mapping, Packing};
+use crate::mapping_cache::MappingCache;
 use crate::nand::Nand;
 use crate::ssd::TableFault;
 use crate::write_buffer::{Position, WriteBuffer};
@@ -60,6 +61,9 @@ impl Flash {
         if config.compression.is_some() {
             let (superblock, group) = (config.superblock_units(), config.program_units());
             mapping = mapping.with_packing(Packing::new(superblocks, superblock, group));
+        }
+        if let Some(cache) = &config.mapping_cache {
+            mapping = mapping.with_translation(MappingCache::new(cache, config));
         }
         Self {
             mapping,
@@ -219,11 +223,23 @@ impl Flash {
         self.bypass_cache(false);
         self.collector.end_untimed();
         self.buffer.settle();
+        self.mapping.rest_translation();
     }
 
     /// Whether a logical unit holds data.
     pub(crate) fn holds_data(&mut self, lpn: u32) -> bool {
         self.mapping.lookup(lpn).is_some()
+    }
+
+    /// The mapping cache, in a drive without DRAM.
+    #[inline]
+    pub(crate) fn translation(&mut self) -> Option<&mut MappingCache> {
+        self.mapping.translation()
+    }
+
+    /// Checks the mapping cache, while no command is outstanding.
+    pub(crate) fn check_translation(&mut self) {
+        self.mapping.check_translation();
     }
 
     /// Plants a fault in the tables of a unit; whether there is something to break.

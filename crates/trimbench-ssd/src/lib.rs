@@ -15,6 +15,7 @@ mod counters;
 mod events;
 mod flash;
 mod mapping;
+mod mapping_cache;
 mod memory;
 mod nand;
 mod profile;
@@ -25,8 +26,8 @@ mod write_buffer;
 
 pub use config::{
     CollectorConfig, CompressionConfig, ConfigError, ContentsConfig, Geometry, HostInterface,
-    LinkDuplex, Media, NandTiming, SlcCacheConfig, SlcMode, SsdConfig, SuspendConfig, TrimConfig,
-    TrimMode, TrimmedReads, VictimPolicy, WhenFull,
+    LinkDuplex, MappingCacheConfig, Media, NandTiming, SlcCacheConfig, SlcMode, SsdConfig,
+    SuspendConfig, TrimConfig, TrimMode, TrimmedReads, VictimPolicy, WhenFull,
 };
 pub use counters::Counters;
 

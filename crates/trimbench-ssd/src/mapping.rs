@@ -19,11 +19,13 @@ use std::ops::AddAssign;
 
 use trimbench_core::units::index;
 
+use crate::mapping_cache::MappingCache;
 use crate::memory::{large_table, prefetch};
 
 mod cache;
 mod packing;
 mod planted;
+mod translation;
 mod victims;
 
 use cache::CacheSets;
@@ -129,6 +131,8 @@ pub(crate) struct Mapping {
     cache: CacheSets,
     /// In a drive that compresses.
     pub(crate) packing: Option<Packing>,
+    /// In a drive without DRAM.
+    translation: Option<Box<MappingCache>>,
 }
 
 /// What a deallocation found.
@@ -172,6 +176,7 @@ impl Mapping {
             ring: Ring::default(),
             cache: CacheSets::default(),
             packing: None,
+            translation: None,
         }
     }
 

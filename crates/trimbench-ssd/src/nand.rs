@@ -14,8 +14,10 @@ use trimbench_core::{Instant, Nanos};
 
 use crate::config::{SsdConfig, UNIT_BYTES};
 
+mod map;
 mod suspend;
 
+use map::MapTiming;
 use suspend::{Kind, SuspendingDies};
 
 #[cfg(test)]
@@ -77,6 +79,8 @@ pub(crate) struct Nand {
     erase: Nanos,
     program_transfer: Nanos,
     rate: Rate,
+    /// Of translation pages.
+    map: MapTiming,
 }
 
 impl Nand {
@@ -103,6 +107,7 @@ impl Nand {
             erase: Nanos(u64::try_from(scaled).unwrap_or(u64::MAX)),
             program_transfer: rate.span(geometry.program_bytes.0),
             rate,
+            map: config.mapping_cache.as_ref().map_or_else(MapTiming::default, MapTiming::new),
         }
     }
 

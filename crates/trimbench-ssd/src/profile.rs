@@ -11,9 +11,9 @@ use serde::Deserialize;
 use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise};
 
 use crate::config::{
-    CollectorConfig, CompressionConfig, ContentsConfig, Geometry, HostInterface, LinkDuplex, Media,
-    NandTiming, SlcCacheConfig, SlcMode, SsdConfig, SuspendConfig, TrimConfig, TrimMode,
-    TrimmedReads, UNIT_BYTES, VictimPolicy, WhenFull,
+    CollectorConfig, CompressionConfig, ContentsConfig, Geometry, HostInterface, LinkDuplex,
+    MappingCacheConfig, Media, NandTiming, SlcCacheConfig, SlcMode, SsdConfig, SuspendConfig,
+    TrimConfig, TrimMode, TrimmedReads, UNIT_BYTES, VictimPolicy, WhenFull,
 };
 
 mod provenance;
@@ -42,12 +42,13 @@ macro_rules! built_in {
 
 /// The profiles that come with the program, in the order of `trimbench list profiles`. The first
 /// four are the default targets of `trimbench run`.
-pub const BUILT_IN: [ProfileText; 18] = built_in![
+pub const BUILT_IN: [ProfileText; 19] = built_in![
     "generic-sata-tlc",
     "vendor2",
     "generic-nvme-tlc",
     "like-optane-900p",
     "generic-nvme-qlc",
+    "generic-nvme-dramless",
     "generic-sata-compressing",
     "vendor1",
     "vendor3",
@@ -138,6 +139,7 @@ struct File {
     collector: CollectorTable,
     slc_cache: Option<SlcCacheTable>,
     compression: Option<CompressionTable>,
+    mapping_cache: Option<MappingCacheTable>,
     suspend: Option<SuspendTable>,
 }
 
@@ -296,6 +298,15 @@ struct CompressionTable {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct MappingCacheTable {
+    size: Size,
+    page: Size,
+    read: Option<Span>,
+    program: Option<Span>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct SuspendTable {
     program: Span,
     erase: Span,
@@ -369,6 +380,7 @@ impl File {
                 .compression
                 .as_ref()
                 .map(|table| CompressionConfig { floor: table.floor.value.0 }),
+            mapping_cache: self.mapping_cache.as_ref().map(|cache| cache.config(&self.nand)),
         }
     }
 }
@@ -407,6 +419,17 @@ impl SlcCacheTable {
                 WhenFullName::Fold => WhenFull::Fold,
             },
             fold_idle_after: self.fold_idle_after.value.0,
+        }
+    }
+}
+
+impl MappingCacheTable {
+    fn config(&self, nand: &NandTable) -> MappingCacheConfig {
+        MappingCacheConfig {
+            size: self.size.value.0,
+            page: self.page.value.0,
+            read: self.read.as_ref().unwrap_or(&nand.read).value.0,
+            program: self.program.as_ref().unwrap_or(&nand.program).value.0,
         }
     }
 }

@@ -26,6 +26,7 @@ use crate::mapping::Deallocated;
 use crate::nand::{Nand, Rate, Resource};
 use crate::trim::{Backlog, Granules, work};
 use path::Path;
+use path::translation::PageReads;
 
 mod drive;
 mod path;
@@ -295,6 +296,9 @@ impl Ssd {
     pub fn check(&mut self) {
         if let Some(flash) = &mut self.flash {
             flash.check(&self.counters);
+            if self.in_flight == 0 {
+                flash.check_translation();
+            }
         }
     }
 
@@ -326,6 +330,7 @@ impl Ssd {
         let trim = self.config.trim;
         let acts = self.acts_on_discards();
         let (mut units, mut pieces) = (Deallocated::default(), 0);
+        let mut reads = PageReads::default();
         for range in ranges {
             pieces += range.length().bytes(LOGICAL_BLOCK).pieces(trim.range_max);
             let (first, end) = self.reach(self.granules.within(UnitSpan::of(*range).whole()));
@@ -335,13 +340,16 @@ impl Ssd {
             if let (true, Some(flash)) = (acts, &mut self.flash) {
                 units += flash.deallocate(first, end, &mut self.counters);
             }
+            if acts && self.config.mapping_cache.is_some() {
+                self.trim_pages((first, end), at, &mut reads);
+            }
         }
         let cost = if acts { work(&trim, pieces, units) } else { Nanos::ZERO };
         self.counters.discards += 1;
         let overhead = self.config.host.command + trim.command;
         if trim.mode == TrimMode::Background {
             let done = self.controller.reserve(at, overhead);
-            self.backlog.add(at, cost);
+            self.backlog.add(at, cost + self.time_of(reads));
             if !self.backlog.hold(command, done) {
                 self.finish(done, command);
             }
@@ -350,7 +358,7 @@ impl Ssd {
         self.counters.trim_work_done += cost;
         self.alone = trim.mode == TrimMode::Blocking;
         let done = self.controller.reserve(at, overhead + cost);
-        self.finish(done, command);
+        self.finish_discard(done, command, reads);
     }
 
     /// Whether a discard frees anything.

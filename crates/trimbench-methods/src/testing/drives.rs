@@ -89,6 +89,7 @@ pub(crate) fn drive(mode: TrimMode) -> SsdConfig {
         contents: ContentsConfig::default(),
         slc_cache: None,
         compression: None,
+        mapping_cache: None,
         collector: CollectorConfig {
             policy: VictimPolicy::Greedy,
             separate_hot: false,

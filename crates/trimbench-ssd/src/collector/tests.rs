@@ -28,6 +28,8 @@ fn debt(collector: &Collector) -> Vec<(char, u32, u32)> {
         Owed::CacheRead { die, units } => ('c', die, units),
         Owed::Program { die } => ('p', die, 0),
         Owed::Erase { die } => ('e', die, 0),
+        Owed::MapRead { die } => ('m', die, 0),
+        Owed::MapProgram { die } => ('w', die, 0),
     };
     collector.debt.iter().map(text).collect()
 }
@@ -44,6 +46,31 @@ fn a_collection_owes_its_reads_its_full_programs_and_an_erase_of_every_die() {
     assert_eq!(debt(&collector), [first, second].concat());
     assert_eq!((counters.moved_units, counters.erased_superblocks), (24, 2));
     mapping.check(&collector.write_points()[..1]);
+}
+
+#[test]
+fn a_collection_owes_a_read_and_a_program_of_a_translation_page_that_is_not_cached() {
+    let (mut collector, mapping, nand) = nearly_full();
+    let config = crate::ssd::tests::mapping_cache::dramless(1);
+    let cache = crate::mapping_cache::MappingCache::new(&config.mapping_cache.unwrap(), &config);
+    let mut mapping = mapping.with_translation(cache);
+    mapping.rest_translation();
+    let mut counters = Counters::default();
+    collector.make_room(&mut mapping, &nand, &mut counters);
+    // All units are of page 0, on die 0: once for each of two victims.
+    let map =
+        |&(kind, die, _): &(char, u32, u32)| (kind == 'm' || kind == 'w').then_some((kind, die));
+    let owed: Vec<_> = debt(&collector).iter().filter_map(map).collect();
+    assert_eq!(owed, [('m', 0), ('w', 0)].repeat(2));
+    assert_eq!((counters.map_pages_read, counters.map_pages_programmed), (2, 2));
+    // A preconditioning owes and counts none.
+    let (mut collector, mapping, nand) = nearly_full();
+    let cache = crate::mapping_cache::MappingCache::new(&config.mapping_cache.unwrap(), &config);
+    let (mut mapping, mut counters) = (mapping.with_translation(cache), Counters::default());
+    mapping.rest_translation();
+    collector.begin_untimed();
+    collector.make_room(&mut mapping, &nand, &mut counters);
+    assert_eq!((collector.debt.len(), counters.map_pages_read), (0, 0));
 }
 
 #[test]

@@ -97,6 +97,43 @@ fn values_of_the_cache_of_compression_and_of_the_granularity_are_named_too() {
 }
 
 #[test]
+fn values_of_the_mapping_cache_are_named_and_it_is_so_many_pages() {
+    let cache = MappingCacheConfig {
+        size: Bytes(10_000),
+        page: Bytes(4_096),
+        read: Nanos::from_micros(50),
+        program: Nanos::from_micros(600),
+    };
+    let with = |cache| SsdConfig { mapping_cache: Some(cache), ..plain() };
+    let hours = Nanos::from_secs(3_601);
+    for (wrong, name) in [
+        (with(MappingCacheConfig { page: Bytes(2_048), ..cache }), "mapping_cache.page"),
+        (with(MappingCacheConfig { page: Bytes(12_288), ..cache }), "mapping_cache.page"),
+        (with(MappingCacheConfig { page: Bytes(131_072), ..cache }), "mapping_cache.page"),
+        (with(MappingCacheConfig { size: Bytes(4_095), ..cache }), "mapping_cache.size"),
+        (with(MappingCacheConfig { size: Bytes::gib(17), ..cache }), "mapping_cache.size"),
+        (with(MappingCacheConfig { read: hours, ..cache }), "mapping_cache.read"),
+        (with(MappingCacheConfig { program: hours, ..cache }), "mapping_cache.program"),
+        (
+            SsdConfig { media: Media::InPlace, trim: trim(TrimMode::None), ..with(cache) },
+            "drive.media",
+        ),
+    ] {
+        let error = refused(&wrong);
+        assert!(error.contains(name), "no `{name}` in: {error}");
+    }
+    with(cache).check().unwrap();
+    // 16 pages of 1,024 entries; two fit, and of a large cache as many as there are.
+    let sizes = |cache: MappingCacheConfig| {
+        let config = with(cache);
+        (cache.pages(&config), cache.slots(&config), config.memory() - plain().memory())
+    };
+    assert_eq!(sizes(cache), (16, 2, Bytes(16 * 12 + 2 * 16)));
+    let large = MappingCacheConfig { page: Bytes(16_384), size: Bytes::mib(1), ..cache };
+    assert_eq!(sizes(large), (4, 4, Bytes(4 * 12 + 4 * 16)));
+}
+
+#[test]
 fn a_cache_is_so_many_superblocks() {
     let sizes = |slc_cache: SlcCacheConfig| {
         let config = SsdConfig { slc_cache: Some(slc_cache), ..plain() };

@@ -70,10 +70,23 @@ impl Flash {
         } else {
             nand.sense(die, from)
         };
+        self.postpone(die, from, nand);
+        sensed
+    }
+
+    /// The die phase of a read of a translation page.
+    pub(crate) fn sense_map(&mut self, die: u32, from: Instant, nand: &mut Nand) -> Instant {
+        let sensed = nand.sense_map(die, from);
+        self.postpone(die, from, nand);
+        sensed
+    }
+
+    /// A read at `from` may have moved the ends of its die's programs.
+    #[inline]
+    fn postpone(&mut self, die: u32, from: Instant, nand: &Nand) {
         for (group, programmed_at) in nand.programs_of(die) {
             self.buffer.postponed(group, from, programmed_at);
         }
-        sensed
     }
 
     /// Folds in the idle time until `until`, if the host was quiet from `quiet` on for long enough.

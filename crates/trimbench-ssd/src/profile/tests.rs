@@ -77,6 +77,7 @@ fn reads_after_trim_are_as_the_profile_says_and_may_be_left_out() {
 fn tables_that_may_be_left_out_are_off_or_what_they_say() {
     let plain = Profile::parse(BUILT_IN[0].text).unwrap().config;
     assert_eq!((plain.slc_cache, plain.compression), (None, None));
+    assert_eq!(plain.mapping_cache, None);
     assert_eq!((plain.trim.granularity, plain.trim.alignment), (Bytes(4_096), Bytes(0)));
     assert_eq!(
         (plain.collector.policy, plain.collector.separate_hot),
@@ -107,7 +108,21 @@ fn tables_that_may_be_left_out_are_off_or_what_they_say() {
     assert_eq!((cache.program, cache.read), (Nanos::from_micros(250), Nanos::from_micros(30)));
     let compressing = Profile::built_in("generic-sata-compressing").unwrap().config;
     assert_eq!(compressing.compression, Some(CompressionConfig { floor: Ppm(140_000) }));
-    // Without a time of its own, the cache is read as the rest.
+    // Without times of its own, the map is read and programmed as the rest.
+    let name = "generic-nvme-dramless";
+    let text = BUILT_IN.iter().find(|profile| profile.name == name).unwrap().text;
+    let config = Profile::parse(text).unwrap().config;
+    let (size, page) = (Bytes::mib(2), Bytes(4_096));
+    let (read, program) = (config.nand.read, config.nand.program);
+    let cache = MappingCacheConfig { size, page, read, program };
+    assert_eq!(config.mapping_cache, Some(cache));
+    let own = "[mapping_cache]\nread = { value = \"20us\", assumed = \"x\" }\n\
+               program = { value = \"250us\", assumed = \"x\" }\n";
+    let with = text.replacen("[mapping_cache]\n", own, 1);
+    let (read, program) = (Nanos::from_micros(20), Nanos::from_micros(250));
+    let cache = MappingCacheConfig { read, program, ..cache };
+    assert_eq!(Profile::parse(&with).unwrap().config.mapping_cache, Some(cache));
+    // Without a time of its own, the SLC cache is read as the rest.
     let text = BUILT_IN.iter().find(|profile| profile.name == "generic-nvme-qlc").unwrap().text;
     let without = text.replacen("read = { value = \"30us\"", "# read = { value = \"30us\"", 1);
     let cache = Profile::parse(&without).unwrap().config.slc_cache.unwrap();

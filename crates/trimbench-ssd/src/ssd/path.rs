@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! read:   controller -> [translation pages] -> dies -> channels -> link -> + latency
-//! write:  controller -> link -> [reads of the rest of its units] -> buffer -> + latency
+//! write:  controller -> [translation pages] -> link -> [reads of the rest of its units] -> buffer
+//!         -> + latency
 //! flush:  controller -> programs of all that came before -> + latency
 //! ```
 //!
@@ -11,6 +12,8 @@
 //! share, only the controller is reserved when a command starts (it serves in that order), and the
 //! link towards the drive where nothing else uses it. Held against an exact event simulation
 //! (`docs/model/README.md`).
+
+pub(super) mod translation;
 
 use std::collections::VecDeque;
 
@@ -22,6 +25,7 @@ use crate::config::LinkDuplex;
 use crate::events::{Action, InFlight};
 use crate::flash::PackedUnit;
 use crate::write_buffer::Position;
+use translation::{Coming, PageReads, Then, Waiter};
 
 /// Commands on their way.
 #[derive(Debug, Default)]
@@ -34,6 +38,9 @@ pub(super) struct Path {
     stuck: VecDeque<Stuck>,
     /// Flushes that wait for programs of groups that have not left.
     flushing: VecDeque<Stuck>,
+    /// Commands that need their translation pages.
+    waiters: Vec<Waiter>,
+    vacant_waiters: Vec<u32>,
 }
 
 /// A command that goes on when the controller is through with it.
@@ -42,6 +49,8 @@ enum Accepted {
     Read(InFlight, LbaRange),
     Write(InFlight, Incoming),
     Flush(InFlight, Position),
+    /// A read or a write that first needs its translation pages.
+    LookUp(u32),
 }
 
 /// What a write still needs when its data have come over the link.
@@ -70,6 +79,10 @@ enum Purpose {
     Data,
     /// What a write needs before its data count as written.
     Incoming(Incoming),
+    /// A translation page.
+    Page(Coming),
+    /// The translation pages of a TRIM.
+    Discard(PageReads),
 }
 
 /// A write or a flush.
@@ -104,6 +117,10 @@ impl Path {
 impl Ssd {
     pub(super) fn start_read(&mut self, at: Instant, command: InFlight, range: LbaRange) {
         let accepted = self.controller.reserve(at, self.config.host.command);
+        if self.config.mapping_cache.is_some() {
+            self.look_up(accepted, command, UnitSpan::of(range), Then::Read(range));
+            return;
+        }
         self.path.accepted.push_back((accepted, Accepted::Read(command, range)));
     }
 
@@ -128,7 +145,12 @@ impl Ssd {
         data: Data,
     ) {
         let accepted = self.controller.reserve(at, self.config.host.command);
-        let incoming = self.place(UnitSpan::of(range), data);
+        let span = UnitSpan::of(range);
+        let incoming = self.place(span, data);
+        if self.config.mapping_cache.is_some() {
+            self.look_up(accepted, command, span, Then::Write(incoming));
+            return;
+        }
         match self.config.host.duplex {
             // Only writes use this direction, in the order of the controller.
             LinkDuplex::Full => self.send(accepted, command, incoming),
@@ -188,6 +210,7 @@ impl Ssd {
             Some((at, Accepted::Flush(command, position))) => {
                 self.settle(Stuck { command, position, at, is_flush: true });
             }
+            Some((at, Accepted::LookUp(waiter))) => self.translate(at, waiter),
         }
     }
 
@@ -250,6 +273,8 @@ impl Ssd {
     pub(super) fn fetched(&mut self, at: Instant, fetch: u32) {
         let Fetch { command, purpose, .. } = self.path.fetches[fetch as usize];
         match purpose {
+            Purpose::Page(coming) => return self.page_arrived(at, fetch, coming),
+            Purpose::Discard(reads) => return self.read_pages(at, fetch, reads),
             Purpose::Data => {
                 let transfer = self.link_rate.span(command.bytes.0);
                 let done = self.link_out().reserve(at, transfer);

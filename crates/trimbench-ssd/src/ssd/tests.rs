@@ -7,6 +7,7 @@ use crate::config::{
 
 mod collector;
 mod compression;
+pub(crate) mod mapping_cache;
 mod physics;
 mod profiles;
 mod properties;
@@ -54,6 +55,7 @@ pub(crate) fn plain() -> SsdConfig {
         contents: ContentsConfig::default(),
         slc_cache: None,
         compression: None,
+        mapping_cache: None,
     }
 }
 

@@ -32,8 +32,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// No cache, either kind of cache with either way of being full, or compression; collected by any
-/// policy.
+/// No cache, either kind of SLC cache with either way of being full, compression, hot data apart or
+/// a mapping cache; collected by any policy.
 fn kind() -> impl Strategy<Value = SsdConfig> {
     let modes = prop_oneof![Just(SlcMode::Fixed), Just(SlcMode::Dynamic)];
     let fulls = prop_oneof![Just(WhenFull::Direct), Just(WhenFull::Fold)];
@@ -50,7 +50,19 @@ fn kind() -> impl Strategy<Value = SsdConfig> {
         };
         SsdConfig { slc_cache: Some(slc_cache), ..plain() }
     });
+    let dramless = (1..=16_u64, 0..3_u32).prop_map(|(pages, log)| {
+        let config = super::mapping_cache::dramless(pages);
+        let page = Bytes(4_096 << log);
+        let cache = config.mapping_cache.map(|cache| crate::config::MappingCacheConfig {
+            size: Bytes(pages * page.0),
+            page,
+            ..cache
+        });
+        let geometry = Geometry { dies: 1 << log, ..config.geometry };
+        SsdConfig { mapping_cache: cache, geometry, ..config }
+    });
     let kinds = prop_oneof![
+        2 => dramless,
         1 => Just(plain()),
         3 => cached,
         1 => Just(super::compression::compressing()),

@@ -1,0 +1,30 @@
+//! What a collection owes for the map, in a drive without DRAM.
+//!
+//! The units of a victim are updated by translation page, together ("batch updates", \[GUPT09\]):
+//! a page in the mapping cache is updated there, any other is read and programmed, and not cached.
+
+use super::{Collector, Owed};
+use crate::counters::Counters;
+use crate::mapping::Mapping;
+use crate::nand::Nand;
+
+impl Collector {
+    /// Notes what moving the valid units of a victim owes for the map.
+    pub(super) fn owe_map_updates(
+        &mut self,
+        victim: u32,
+        mapping: &mut Mapping,
+        nand: &Nand,
+        counters: &mut Counters,
+    ) {
+        if !self.timed {
+            return;
+        }
+        mapping.update_pages_of(victim, |page| {
+            let die = nand.die_of(page);
+            self.debt.extend([Owed::MapRead { die }, Owed::MapProgram { die }]);
+            counters.map_pages_read += 1;
+            counters.map_pages_programmed += 1;
+        });
+    }
+}

@@ -1,0 +1,64 @@
+//! The mapping cache of a drive that cannot hold all of its map.
+
+use trimbench_core::{Bytes, Nanos};
+
+use super::{ConfigError, STEP_MAX, SsdConfig, UNIT_BYTES, require};
+
+/// Bytes of an entry of the map.
+const ENTRY_BYTES: u64 = 4;
+
+/// A drive without DRAM: its map lies on the flash in *translation pages*, some of which it caches
+/// (in memory of its controller or of the host). Source: \[GUPT09\].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MappingCacheConfig {
+    /// What the cache holds: whole translation pages, at least one.
+    pub size: Bytes,
+    /// A translation page, with an entry of 4 bytes for each mapping unit: a power of two of at
+    /// least 4 KiB, at most a program operation.
+    pub page: Bytes,
+    /// Read of a translation page into the die's register.
+    pub read: Nanos,
+    /// Program of a translation page, which occupies its die alone.
+    pub program: Nanos,
+}
+
+impl MappingCacheConfig {
+    pub(super) fn check(&self, config: &SsdConfig) -> Result<(), ConfigError> {
+        let (page, size) = (self.page, self.size);
+        require(
+            page.0 >= UNIT_BYTES
+                && page.0.is_power_of_two()
+                && page <= config.geometry.program_bytes,
+            "mapping_cache.page",
+            page,
+            "a power of two of at least 4KiB, at most a program operation",
+        )?;
+        require(
+            size >= page && size <= Bytes::gib(16),
+            "mapping_cache.size",
+            size,
+            "at least one translation page, at most 16GiB",
+        )?;
+        for (field, span) in
+            [("mapping_cache.read", self.read), ("mapping_cache.program", self.program)]
+        {
+            require(span <= STEP_MAX, field, span, "at most 1h")?;
+        }
+        Ok(())
+    }
+
+    /// Entries of a translation page: the mapping units that it serves.
+    pub(crate) fn entries(&self) -> u64 {
+        self.page.0 / ENTRY_BYTES
+    }
+
+    /// Translation pages of a drive.
+    pub(crate) fn pages(&self, config: &SsdConfig) -> u64 {
+        config.exported_units().div_ceil(self.entries())
+    }
+
+    /// Translation pages that the cache of a drive holds.
+    pub(crate) fn slots(&self, config: &SsdConfig) -> u64 {
+        (self.size.0 / self.page.0).min(self.pages(config))
+    }
+}
