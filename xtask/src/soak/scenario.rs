@@ -52,7 +52,7 @@ struct Dimension {
     draw: fn(&mut Rng, &mut Scenario),
 }
 
-const DIMENSIONS: [Dimension; 25] = [
+const DIMENSIONS: [Dimension; 26] = [
     Dimension { name: "geometry", draw: drive::geometry },
     Dimension { name: "capacity", draw: drive::capacity },
     Dimension { name: "over-provisioning", draw: drive::over_provisioning },
@@ -66,6 +66,7 @@ const DIMENSIONS: [Dimension; 25] = [
     Dimension { name: "victims", draw: drive::victims },
     Dimension { name: "separation", draw: drive::separation },
     Dimension { name: "suspension", draw: drive::suspension },
+    Dimension { name: "mapping-cache", draw: drive::mapping_cache },
     Dimension { name: "trim-mode", draw: drive::trim_mode },
     Dimension { name: "trim-cost", draw: drive::trim_cost },
     Dimension { name: "trim-bound", draw: drive::trim_bound },
@@ -121,6 +122,7 @@ impl Scenario {
             (cache(SlcMode::Dynamic), ", dynamic cache"),
             (drive.media == Media::InPlace, ", in place"),
             (drive.compression.is_some(), ", compressing"),
+            (drive.mapping_cache.is_some(), ", mapping cache"),
             (drive.collector.separate_hot, ", hot data apart"),
             (drive.nand.suspend.is_some(), ", suspending"),
             (drive.trim.background_bound.is_some(), ", bounded backlog"),

@@ -381,6 +381,8 @@ impl<'a, O: Oracle> Session<'a, O> {
             collected_units: before.collected_units + drive.moved_units,
             folded_units: before.folded_units + drive.folded_units,
             saved_units: before.saved_units + drive.saved_units,
+            map_pages_read: before.map_pages_read + drive.map_pages_read,
+            map_pages_programmed: before.map_pages_programmed + drive.map_pages_programmed,
             erased_superblocks: before.erased_superblocks + drive.erased_superblocks,
             ..self.tally
         }

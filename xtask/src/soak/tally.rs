@@ -63,6 +63,10 @@ tally! {
     folded_units,
     /// Units that compression did not need to program.
     saved_units,
+    /// Translation pages read, in drives with a mapping cache.
+    map_pages_read,
+    /// Translation pages programmed.
+    map_pages_programmed,
     /// Superblocks erased.
     erased_superblocks,
 }

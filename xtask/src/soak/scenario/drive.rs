@@ -4,8 +4,8 @@ use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Instant, Nanos, Ppm};
 use trimbench_ssd::{
-    CompressionConfig, Geometry, LinkDuplex, Media, SlcCacheConfig, SlcMode, SuspendConfig,
-    TrimMode, VictimPolicy, WhenFull,
+    CompressionConfig, Geometry, LinkDuplex, MappingCacheConfig, Media, SlcCacheConfig, SlcMode,
+    SuspendConfig, TrimMode, VictimPolicy, WhenFull,
 };
 
 use super::{HALF, QUARTER, Scenario, Size, UNIT, between, pick, scaled};
@@ -139,6 +139,22 @@ pub(super) fn suspension(rng: &mut Rng, it: &mut Scenario) {
     });
 }
 
+/// In half of the drives, from one translation page to all that there are.
+pub(super) fn mapping_cache(rng: &mut Rng, it: &mut Scenario) {
+    if rng.chance(HALF) {
+        return;
+    }
+    let drive = &mut it.drive;
+    let page = UNIT << between(rng, 0, (drive.geometry.program_bytes.0 / UNIT).ilog2().into());
+    let pages = drive.capacity.0.div_ceil(page / 4 * UNIT);
+    drive.mapping_cache = Some(MappingCacheConfig {
+        size: Bytes(scaled(rng, 1, pages) * page),
+        page: Bytes(page),
+        read: micros(rng, 1, 200),
+        program: micros(rng, 10, 4_000),
+    });
+}
+
 /// The modes that act are drawn as twice as likely: the others free nothing.
 pub(super) fn trim_mode(rng: &mut Rng, it: &mut Scenario) {
     use TrimMode::{Background, Blocking, Ignored, None, Queued};
@@ -172,13 +188,14 @@ pub(super) fn trim_granularity(rng: &mut Rng, it: &mut Scenario) {
     trim.command_max = Bytes(scaled(rng, least, least.max(2 * it.drive.capacity.0)));
 }
 
-/// A few drives are overwritten in place; they have neither a cache nor a TRIM that acts.
+/// A few drives are overwritten in place; they have no cache of either kind and no TRIM that acts.
 pub(super) fn media(rng: &mut Rng, it: &mut Scenario) {
     if rng.chance(Ppm(60_000)) {
         let drive = &mut it.drive;
         drive.media = Media::InPlace;
         drive.trim.mode = pick(rng, &[TrimMode::None, TrimMode::Ignored]);
         (drive.slc_cache, drive.compression) = (None, None);
+        drive.mapping_cache = None;
     }
 }
 

@@ -27,6 +27,7 @@ fn every_feature_is_drawn_alone_and_not_at_all() {
         let cache = drive.slc_cache.map(|cache| (cache.mode, cache.when_full));
         seen.insert(format!("cache {cache:?}"));
         seen.insert(format!("compression {}", drive.compression.is_some()));
+        seen.insert(format!("mapping cache {}", drive.mapping_cache.is_some()));
         seen.insert(format!("apart {}", drive.collector.separate_hot));
         seen.insert(format!("suspends {}", drive.nand.suspend.is_some()));
         seen.insert(format!("bounded {}", drive.trim.background_bound.is_some()));
@@ -36,8 +37,8 @@ fn every_feature_is_drawn_alone_and_not_at_all() {
         seen.insert(format!("freezes {}", faults.freeze_on_discard.0 > 0));
         seen.insert(format!("fails {}", faults.fail_from.is_some()));
     }
-    // Five modes, three reads, two media, three starts, four caches and none, and both of nine.
-    assert_eq!(seen.len(), 5 + 3 + 2 + 3 + 5 + 2 * 9, "{seen:?}");
+    // Five modes, three reads, two media, three starts, four caches and none, and both of ten.
+    assert_eq!(seen.len(), 5 + 3 + 2 + 3 + 5 + 2 * 10, "{seen:?}");
 }
 
 #[test]
