@@ -18,7 +18,7 @@ mod mapping;
 mod memory;
 mod nand;
 mod profile;
-
+mod slots;
 mod ssd;
 mod trim;
 mod write_buffer;
