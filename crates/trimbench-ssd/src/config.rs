@@ -317,7 +317,7 @@ impl SsdConfig {
     pub fn memory(&self) -> Bytes {
         let physical = self.slots();
         let map =
-            self.mapping_cache.map_or(0, |cache| cache.pages(self) * 12 + cache.slots(self) * 16);
+            self.mapping_cache.map_or(0, |cache| cache.pages(self) * 12 + cache.frames(self) * 16);
         match self.media {
             Media::InPlace => Bytes(0),
             Media::Flash => Bytes(physical.saturating_mul(8).saturating_add(physical / 8 + map)),

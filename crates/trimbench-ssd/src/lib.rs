@@ -19,7 +19,7 @@ mod mapping_cache;
 mod memory;
 mod nand;
 mod profile;
-
+mod slots;
 mod ssd;
 mod trim;
 mod write_buffer;

@@ -1,7 +1,7 @@
 //! The mapping cache: which translation pages a drive without DRAM holds, and which lie on flash.
 //!
 //! Model: demand caching of whole translation pages, after \[GUPT09\]. The least recently used page
-//! goes first (LRU, exactly, by a list through the slots: each step takes constant time); one that
+//! goes first (LRU, exactly, by a list through the frames: each step takes constant time); one that
 //! was updated is programmed as it goes. A page that no unit ever needed, or that was trimmed as a
 //! whole, is nowhere: the directory of pages, which the drive always holds, says so.
 //!
@@ -9,7 +9,7 @@
 //! 12 bytes for each translation page of the drive, 16 for each that is cached.
 //!
 //! Invariants (checked by [`MappingCache::check`]):
-//! - a cached page names its slot, and that slot the page; the list has each slot in use once;
+//! - a cached page names its frame, and that frame the page; the list has each frame in use once;
 //! - a page with an entry in use is not nowhere.
 
 use trimbench_core::Instant;
@@ -17,11 +17,12 @@ use trimbench_core::units::{index, narrow};
 
 use crate::config::{MappingCacheConfig, SsdConfig};
 use crate::mapping::UNMAPPED;
+use crate::slots::Slot;
 
 #[cfg(test)]
 mod tests;
 
-/// No slot.
+/// No frame.
 const NONE: u32 = u32::MAX;
 
 /// Where a translation page is.
@@ -31,9 +32,9 @@ enum Place {
     Nowhere,
     /// On the flash alone.
     Flash,
-    /// On its way into the cache; by whom it is fetched, and whether it was updated meanwhile.
-    Coming { fetch: u32, updated: bool },
-    /// In this slot.
+    /// On its way into the cache; who fetches it, and whether it was updated meanwhile.
+    Coming { first: Slot, updated: bool },
+    /// In this frame.
     Cached(u32),
 }
 
@@ -42,8 +43,8 @@ enum Place {
 pub(crate) enum Found {
     /// It is cached.
     Cached,
-    /// This fetch brings it.
-    Coming(u32),
+    /// The command in this slot fetches it.
+    Coming(Slot),
     /// It must be read.
     OnFlash,
     /// There is none.
@@ -59,11 +60,11 @@ pub(crate) struct Trimmed {
     pub(crate) writes_back: Option<u32>,
 }
 
-/// A place for a page.
+/// A page in the cache.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct Frame {
     page: u32,
-    /// The slots used next after this one and last before it.
+    /// The frames used next after this one and last before it.
     newer: u32,
     older: u32,
     /// The page differs from what is on the flash.
@@ -82,8 +83,8 @@ pub(crate) struct MappingCache {
     moved_in: Vec<u32>,
     /// How many collections there were.
     collections: u32,
-    slots: Vec<Slot>,
-    slots_max: usize,
+    frames: Vec<Frame>,
+    frames_max: usize,
     vacant: Vec<u32>,
     newest: u32,
     oldest: u32,
@@ -95,15 +96,15 @@ pub(crate) struct MappingCache {
 impl MappingCache {
     /// Of a drive that holds nothing.
     pub(crate) fn new(cache: &MappingCacheConfig, config: &SsdConfig) -> Self {
-        let (pages, slots) = (index(cache.pages(config)), index(cache.slots(config)));
+        let (pages, frames) = (index(cache.pages(config)), index(cache.frames(config)));
         Self {
             shift: cache.entries().trailing_zeros(),
             units: narrow(config.exported_units()),
             places: vec![Place::Nowhere; pages],
             moved_in: vec![0; pages],
             collections: 0,
-            slots: Vec::with_capacity(slots),
-            slots_max: slots,
+            frames: Vec::with_capacity(frames),
+            frames_max: frames,
             vacant: Vec::new(),
             newest: NONE,
             oldest: NONE,
@@ -123,26 +124,26 @@ impl MappingCache {
         match self.places[page as usize] {
             Place::Nowhere => Found::Nowhere,
             Place::Flash => Found::OnFlash,
-            Place::Coming { fetch, .. } => Found::Coming(fetch),
-            Place::Cached(slot) => {
-                self.unlink(slot);
-                self.link(slot);
-                self.slots[slot as usize].updated |= updates;
+            Place::Coming { first, .. } => Found::Coming(first),
+            Place::Cached(frame) => {
+                self.unlink(frame);
+                self.link(frame);
+                self.frames[frame as usize].updated |= updates;
                 Found::Cached
             }
         }
     }
 
-    /// From now on the page comes with this fetch.
-    pub(crate) fn expect(&mut self, page: u32, fetch: u32) {
-        self.places[page as usize] = Place::Coming { fetch, updated: false };
+    /// From now on the page is on its way, fetched by the command in this slot.
+    pub(crate) fn expect(&mut self, page: u32, first: Slot) {
+        self.places[page as usize] = Place::Coming { first, updated: false };
     }
 
     /// When a page that comes at `now` finds its place: it waits while the one that must go cannot
     /// be programmed yet.
     pub(crate) fn room_at(&self, now: Instant) -> Instant {
-        let full = self.vacant.is_empty() && self.slots.len() == self.slots_max;
-        if full && self.slots[self.oldest as usize].updated {
+        let full = self.vacant.is_empty() && self.frames.len() == self.frames_max;
+        if full && self.frames[self.oldest as usize].updated {
             self.write_backs[self.write_back_place()].max(now)
         } else {
             now
@@ -174,13 +175,13 @@ impl MappingCache {
                 Trimmed { loads: true, writes_back: None }
             }
             (Place::Flash, false) => Trimmed { loads: true, writes_back: self.insert(page, true) },
-            (Place::Coming { fetch, .. }, _) => {
-                self.places[page as usize] = Place::Coming { fetch, updated: true };
+            (Place::Coming { first, .. }, _) => {
+                self.places[page as usize] = Place::Coming { first, updated: true };
                 Trimmed::default()
             }
-            (Place::Cached(slot), true) => {
-                self.unlink(slot);
-                self.vacant.push(slot);
+            (Place::Cached(frame), true) => {
+                self.unlink(frame);
+                self.vacant.push(frame);
                 self.places[page as usize] = Place::Nowhere;
                 Trimmed::default()
             }
@@ -206,7 +207,7 @@ impl MappingCache {
         match &mut self.places[page as usize] {
             Place::Flash => return Some(page),
             Place::Coming { updated, .. } => *updated = true,
-            Place::Cached(slot) => self.slots[*slot as usize].updated = true,
+            Place::Cached(frame) => self.frames[*frame as usize].updated = true,
             // The update of a write that has not reached the map comes with it.
             Place::Nowhere => {}
         }
@@ -215,7 +216,7 @@ impl MappingCache {
 
     /// The cache is empty and all pages are on flash, by what is mapped.
     pub(crate) fn rest(&mut self, l2p: &[u32]) {
-        self.slots.clear();
+        self.frames.clear();
         self.vacant.clear();
         (self.newest, self.oldest) = (NONE, NONE);
         self.write_backs.fill(Instant::START);
@@ -237,21 +238,24 @@ impl MappingCache {
             let in_use = entries.iter().any(|&ppn| ppn != UNMAPPED);
             assert!(*place != Place::Nowhere || !in_use, "translation page {page} is somewhere");
             assert!(!matches!(place, Place::Coming { .. }), "nobody waits for page {page}");
-            if let Place::Cached(slot) = place {
-                assert_eq!(self.slots[*slot as usize].page as usize, page, "slot and page agree");
+            if let Place::Cached(frame) = place {
+                assert_eq!(
+                    self.frames[*frame as usize].page as usize, page,
+                    "frame and page agree"
+                );
                 cached += 1;
             }
         }
-        let (mut listed, mut slot, mut newer) = (0, self.newest, NONE);
-        while slot != NONE {
-            assert_eq!(self.slots[slot as usize].newer, newer, "the list leads both ways");
-            (newer, slot) = (slot, self.slots[slot as usize].older);
+        let (mut listed, mut frame, mut newer) = (0, self.newest, NONE);
+        while frame != NONE {
+            assert_eq!(self.frames[frame as usize].newer, newer, "the list leads both ways");
+            (newer, frame) = (frame, self.frames[frame as usize].older);
             listed += 1;
         }
         assert_eq!(newer, self.oldest, "the list ends with the oldest");
         assert_eq!(listed, cached, "the list has all cached pages");
-        assert_eq!(self.slots.len() - self.vacant.len(), cached, "other slots are vacant");
-        assert!(self.slots.len() <= self.slots_max, "the cache is no larger than it says");
+        assert_eq!(self.frames.len() - self.vacant.len(), cached, "other frames are vacant");
+        assert!(self.frames.len() <= self.frames_max, "the cache is no larger than it says");
     }
 
     fn write_back_place(&self) -> usize {
@@ -261,47 +265,47 @@ impl MappingCache {
     /// Caches a page; the page that must be programmed because it goes.
     fn insert(&mut self, page: u32, updated: bool) -> Option<u32> {
         let mut writes_back = None;
-        let slot = if let Some(slot) = self.vacant.pop() {
-            slot
-        } else if self.slots.len() < self.slots_max {
-            self.slots.push(Slot { page, newer: NONE, older: NONE, updated });
-            narrow(self.slots.len() as u64 - 1)
+        let frame = if let Some(frame) = self.vacant.pop() {
+            frame
+        } else if self.frames.len() < self.frames_max {
+            self.frames.push(Frame { page, newer: NONE, older: NONE, updated });
+            narrow(self.frames.len() as u64 - 1)
         } else {
             let oldest = self.oldest;
-            let gone = self.slots[oldest as usize];
+            let gone = self.frames[oldest as usize];
             writes_back = gone.updated.then_some(gone.page);
             self.places[gone.page as usize] = Place::Flash;
             self.unlink(oldest);
             oldest
         };
-        self.slots[slot as usize] = Slot { page, newer: NONE, older: NONE, updated };
-        self.places[page as usize] = Place::Cached(slot);
-        self.link(slot);
+        self.frames[frame as usize] = Frame { page, newer: NONE, older: NONE, updated };
+        self.places[page as usize] = Place::Cached(frame);
+        self.link(frame);
         writes_back
     }
 
-    /// Takes a slot out of the list.
-    fn unlink(&mut self, slot: u32) {
-        let Slot { newer, older, .. } = self.slots[slot as usize];
+    /// Takes a frame out of the list.
+    fn unlink(&mut self, frame: u32) {
+        let Frame { newer, older, .. } = self.frames[frame as usize];
         match newer {
             NONE => self.newest = older,
-            newer => self.slots[newer as usize].older = older,
+            newer => self.frames[newer as usize].older = older,
         }
         match older {
             NONE => self.oldest = newer,
-            older => self.slots[older as usize].newer = newer,
+            older => self.frames[older as usize].newer = newer,
         }
     }
 
-    /// Puts a slot at the new end of the list.
-    fn link(&mut self, slot: u32) {
+    /// Puts a frame at the new end of the list.
+    fn link(&mut self, frame: u32) {
         let before = self.newest;
-        let entry = &mut self.slots[slot as usize];
+        let entry = &mut self.frames[frame as usize];
         (entry.newer, entry.older) = (NONE, before);
         match before {
-            NONE => self.oldest = slot,
-            before => self.slots[before as usize].newer = slot,
+            NONE => self.oldest = frame,
+            before => self.frames[before as usize].newer = frame,
         }
-        self.newest = slot;
+        self.newest = frame;
     }
 }

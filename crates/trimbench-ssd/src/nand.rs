@@ -137,6 +137,9 @@ impl Nand {
 
     #[inline]
     fn program_for(&mut self, span: Nanos, die: u32, from: Instant, group: Option<u32>) -> Instant {
+        if let Some(dies) = &mut self.suspending {
+            dies.forget(die, from);
+        }
         let transfer = self.program_transfer;
         let transferred = self.channel(die).reserve(from, transfer);
         self.operate(die, transferred, span, Kind::Program(group))

@@ -20,10 +20,11 @@ use trimbench_core::{
 use crate::config::{LinkDuplex, Media, SsdConfig, TrimMode, UNIT_BYTES};
 use crate::contents::{Contents, UNIT_BLOCKS};
 use crate::counters::Counters;
-use crate::events::{Action, Events, InFlight};
+use crate::events::{Action, Events};
 use crate::flash::{Flash, PackedUnit};
 use crate::mapping::Deallocated;
 use crate::nand::{Nand, Rate, Resource};
+use crate::slots::{InFlight, Slot, Slots};
 use crate::trim::{Backlog, Granules, work};
 use path::Path;
 use path::translation::PageReads;
@@ -58,10 +59,13 @@ pub struct Ssd {
     granules: Granules,
     events: Events,
     path: Path,
+    /// When the next of those things begins that are no events: a slice of put-off TRIM work, a
+    /// command that the controller is through with, a group that leaves for the flash.
+    begins_at: Instant,
+    slots: Slots,
     waiting: VecDeque<(InFlight, BlockCommand)>,
     /// The ranges of discards that have not started and have several.
     lists: BTreeMap<Tag, Box<[LbaRange]>>,
-    in_flight: u32,
     /// A blocking TRIM is in the drive: nothing else may start.
     alone: bool,
     last_activity: Instant,
@@ -115,6 +119,7 @@ struct UnitSpan {
 }
 
 impl UnitSpan {
+    #[inline]
     fn of(range: LbaRange) -> Self {
         let (start, end) = (range.start().0, range.end().0);
         Self {
@@ -133,6 +138,7 @@ impl UnitSpan {
     }
 
     /// The units that are covered in part.
+    #[inline]
     fn partial(self) -> impl Iterator<Item = u32> {
         let head = self.head_partial.then_some(self.first);
         let last = self.end - 1;
@@ -165,10 +171,11 @@ impl Ssd {
             granules: Granules::new(&config.trim),
             events: Events::default(),
             path: Path::default(),
+            begins_at: Instant::NEVER,
+            slots: Slots::default(),
             now: Instant::START,
             waiting: VecDeque::new(),
             lists: BTreeMap::new(),
-            in_flight: 0,
             alone: false,
             last_activity: Instant::START,
             counters: Counters::default(),
@@ -219,7 +226,7 @@ impl Ssd {
     /// # Panics
     /// If commands are outstanding.
     pub fn purge(&mut self) {
-        assert!(self.in_flight == 0 && self.waiting.is_empty(), "a purge needs an idle drive");
+        assert!(self.is_idle(), "a purge needs an idle drive");
         if self.flash.is_some() {
             self.flash = Some(Flash::new(&self.config));
         }
@@ -229,6 +236,7 @@ impl Ssd {
         self.events.clear();
         self.path = Path::default();
         self.counters = Counters::default();
+        self.plan();
     }
 
     /// Preconditioning: writes `[start, start + length)` (whole units) in order, in no time. The
@@ -287,6 +295,7 @@ impl Ssd {
         }
         flash.end_untimed(&resting, counters);
         self.nand = Nand::new(&self.config);
+        self.plan();
     }
 
     /// Checks every invariant of the drive. Slow: it walks all tables.
@@ -296,37 +305,41 @@ impl Ssd {
     pub fn check(&mut self) {
         if let Some(flash) = &mut self.flash {
             flash.check(&self.counters);
-            if self.in_flight == 0 {
+            if self.slots.taken() == 0 {
                 flash.check_translation();
             }
         }
     }
 
     /// Starts a command that the drive has room for.
-    fn start(&mut self, at: Instant, command: InFlight, what: BlockCommand) {
-        self.in_flight += 1;
+    #[expect(clippy::inline_always, reason = "a call costs more than what it does")]
+    #[inline(always)]
+    fn start(&mut self, at: Instant, slot: Slot, what: BlockCommand) {
         match what {
             BlockCommand::Write { range, data } => {
                 if self.contents.is_some() || matches!(data, Data::Stamped(_)) {
                     self.keep(range, data);
                 }
-                self.start_write(at, command, range, data);
+                self.start_write(at, slot, range, data);
             }
-            BlockCommand::Read(range) => self.start_read(at, command, range),
-            BlockCommand::Discard(range) => match self.lists.remove(&command.tag) {
-                Some(ranges) => self.start_discard(at, command, &ranges),
-                None => self.start_discard(at, command, &[range]),
-            },
+            BlockCommand::Read(range) => self.start_read(at, slot, range),
+            BlockCommand::Discard(range) => {
+                match self.lists.remove(&self.slots.command(slot).tag) {
+                    Some(ranges) => self.start_discard(at, slot, &ranges),
+                    None => self.start_discard(at, slot, &[range]),
+                }
+            }
             BlockCommand::Flush => {
                 if let Some(contents) = &mut self.contents {
                     contents.flushed();
                 }
-                self.start_flush(at, command);
+                self.start_flush(at, slot);
             }
         }
     }
 
-    fn start_discard(&mut self, at: Instant, command: InFlight, ranges: &[LbaRange]) {
+    #[inline(never)]
+    fn start_discard(&mut self, at: Instant, slot: Slot, ranges: &[LbaRange]) {
         let trim = self.config.trim;
         let acts = self.acts_on_discards();
         let (mut units, mut pieces) = (Deallocated::default(), 0);
@@ -350,15 +363,16 @@ impl Ssd {
         if trim.mode == TrimMode::Background {
             let done = self.controller.reserve(at, overhead);
             self.backlog.add(at, cost + self.time_of(reads));
-            if !self.backlog.hold(command, done) {
-                self.finish(done, command);
+            self.begins_at = self.begins_at.min(self.backlog.next_slice());
+            if !self.backlog.hold(slot, done) {
+                self.finish(done, slot);
             }
             return;
         }
         self.counters.trim_work_done += cost;
         self.alone = trim.mode == TrimMode::Blocking;
         let done = self.controller.reserve(at, overhead + cost);
-        self.finish_discard(done, command, reads);
+        self.finish_discard(done, slot, reads);
     }
 
     /// Whether a discard frees anything.
@@ -375,22 +389,24 @@ impl Ssd {
     }
 
     #[inline]
-    fn finish(&mut self, at: Instant, command: InFlight) {
-        self.events.add(at + self.config.host.latency, Action::Complete(command));
+    fn finish(&mut self, at: Instant, slot: Slot) {
+        self.events.add(at + self.config.host.latency, Action::Complete(slot));
     }
 
     /// Starts waiting commands as long as there is room.
+    #[inline(never)]
     fn admit(&mut self, at: Instant) {
-        while self.in_flight < self.config.host.queue_depth && !self.alone {
+        while self.slots.taken() < self.config.host.queue_depth && !self.alone {
             let blocking = match self.waiting.front() {
                 None => return,
                 Some((_, what)) => self.blocks(*what),
             };
-            if blocking && self.in_flight > 0 {
+            if blocking && self.slots.taken() > 0 {
                 return;
             }
             if let Some((command, what)) = self.waiting.pop_front() {
-                self.start(at, command, what);
+                let slot = self.slots.take(command);
+                self.start(at, slot, what);
             }
         }
     }
@@ -399,8 +415,8 @@ impl Ssd {
         self.config.trim.mode == TrimMode::Blocking && matches!(what, BlockCommand::Discard(_))
     }
 
-    fn complete(&mut self, at: Instant, command: InFlight, out: &mut Vec<Completion>) {
-        self.in_flight -= 1;
+    fn complete(&mut self, at: Instant, slot: Slot, out: &mut Vec<Completion>) {
+        let command = self.slots.leave(slot);
         self.alone = false;
         self.last_activity = at;
         if let Some(class) = self.statistics.class_mut(command.kind) {
@@ -417,7 +433,7 @@ impl Ssd {
     /// Gives the collector the idle time before `now`.
     #[inline]
     fn use_idle_time(&mut self, now: Instant) {
-        if self.in_flight > 0 {
+        if self.slots.taken() > 0 {
             return;
         }
         if let Some(flash) = &mut self.flash {
@@ -428,18 +444,47 @@ impl Ssd {
         }
     }
 
+    /// When the next thing begins that is no event.
+    fn planned(&self) -> Instant {
+        self.backlog.next_slice().min(self.next_leaves_at()).min(self.path.next_accepted())
+    }
+
+    /// Looks anew when that is.
+    fn plan(&mut self) {
+        self.begins_at = self.planned();
+    }
+
+    /// What is due begins.
+    fn begin(&mut self) {
+        let at = self.begins_at;
+        self.now = at;
+        if self.backlog.next_slice() == at {
+            self.run_slice();
+        } else if self.next_leaves_at() == at {
+            self.leave();
+        } else {
+            self.accept();
+        }
+        self.plan();
+    }
+
+    /// Whether no command is in the drive or waits for it.
+    fn is_idle(&self) -> bool {
+        self.slots.taken() == 0 && self.waiting.is_empty()
+    }
+
     /// A slice of put-off TRIM work. TRIMs that wait for it alone do not make the drive busy.
     fn run_slice(&mut self) {
         let at = self.backlog.next_slice();
-        let idle = self.in_flight == self.backlog.held();
+        let idle = self.slots.taken() == self.backlog.held();
         let took = self.backlog.run_slice(idle);
         self.counters.trim_work_done += took;
         if !idle {
             self.controller.reserve(at, took);
             self.nand.occupy_dies(at, took);
         }
-        while let Some((command, done)) = self.backlog.acknowledged(at, took) {
-            self.finish(done, command);
+        while let Some((slot, done)) = self.backlog.acknowledged(at, took) {
+            self.finish(done, slot);
         }
     }
 
@@ -451,6 +496,7 @@ impl Ssd {
     }
 
     /// The bytes of a valid command, or why it is not one.
+    #[inline]
     fn validate(&self, command: BlockCommand) -> Result<Bytes, Rejected> {
         use BlockCommand::{Discard, Flush, Read, Write};
         match command {
@@ -460,6 +506,7 @@ impl Ssd {
         }
     }
 
+    #[inline(never)]
     fn validate_discard(&self, ranges: &[LbaRange]) -> Result<Bytes, Rejected> {
         let mut length = Bytes(0);
         for range in ranges {
@@ -484,12 +531,13 @@ impl Ssd {
         self.use_idle_time(now);
         self.last_activity = now;
         let command = InFlight { tag, kind: what.kind(), bytes, submitted: now };
-        let room = self.in_flight < self.config.host.queue_depth
+        let room = self.slots.taken() < self.config.host.queue_depth
             && self.waiting.is_empty()
             && !self.alone
-            && (self.in_flight == 0 || !self.blocks(what));
+            && (self.slots.taken() == 0 || !self.blocks(what));
         if room {
-            self.start(now, command, what);
+            let slot = self.slots.take(command);
+            self.start(now, slot, what);
         } else {
             self.waiting.push_back((command, what));
         }
@@ -524,41 +572,30 @@ impl Model for Ssd {
 
     #[inline]
     fn next_event(&self) -> Instant {
-        let at_work = self.path.next_accepted().min(self.next_leaves_at());
-        self.events.next_at().min(at_work).min(self.backlog.next_slice())
+        debug_assert_eq!(self.begins_at, self.planned(), "nothing begins unseen");
+        self.events.next_at().min(self.begins_at)
     }
 
     #[inline]
     fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
-        loop {
+        while self.next_event() <= now {
             // What begins with a completion begins before it: it is already in the way.
-            let (slice_at, event_at) = (self.backlog.next_slice(), self.events.next_at());
-            let (accepted_at, leaves_at) = (self.path.next_accepted(), self.next_leaves_at());
-            let begins_at = slice_at.min(accepted_at).min(leaves_at);
-            if begins_at <= now && begins_at <= event_at {
-                self.now = begins_at;
-                if slice_at == begins_at {
-                    self.run_slice();
-                } else if leaves_at == begins_at {
-                    self.leave();
-                } else {
-                    self.accept();
+            if self.begins_at <= self.events.next_at() {
+                self.begin();
+            } else if let Some((at, action)) = self.events.take() {
+                self.now = at;
+                match action {
+                    Action::Complete(slot) => self.complete(at, slot, out),
+                    Action::Sensed { slot, die, units } => self.sensed(at, slot, die, units),
+                    Action::Fetched(slot) => self.fetched(at, slot),
                 }
-                continue;
-            }
-            let Some((at, action)) = self.events.take_due(now) else { break };
-            self.now = at;
-            match action {
-                Action::Complete(command) => self.complete(at, command, out),
-                Action::Sensed { fetch, die, units } => self.sensed(at, fetch, die, units),
-                Action::Fetched { fetch } => self.fetched(at, fetch),
             }
         }
         self.now = now;
     }
 
     fn statistics(&self) -> Statistics {
-        let outstanding = u64::from(self.in_flight) + self.waiting.len() as u64;
+        let outstanding = u64::from(self.slots.taken()) + self.waiting.len() as u64;
         Statistics { outstanding, ..self.statistics }
     }
 

@@ -14,8 +14,8 @@ use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Instant, Nanos, Ppm};
 
 use crate::config::{TrimConfig, UNIT_BYTES};
-use crate::events::InFlight;
 use crate::mapping::Deallocated;
+use crate::slots::Slot;
 
 #[cfg(test)]
 mod tests;
@@ -90,7 +90,7 @@ pub(crate) struct Backlog {
 /// A TRIM that is not acknowledged yet.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    command: InFlight,
+    slot: Slot,
     /// The work that must be done before.
     until_done: Nanos,
     /// No earlier than this.
@@ -121,11 +121,11 @@ impl Backlog {
 
     /// Whether the TRIM whose work was added last must wait for the backlog. If so,
     /// [`Self::acknowledged`] gives it back, at `at` or later.
-    pub(crate) fn hold(&mut self, command: InFlight, at: Instant) -> bool {
+    pub(crate) fn hold(&mut self, slot: Slot, at: Instant) -> bool {
         let until_done = self.bound.map_or(Nanos::ZERO, |bound| self.added.saturating_sub(bound));
         let waits = until_done > self.done;
         if waits {
-            self.held.push_back(Held { command, until_done, at });
+            self.held.push_back(Held { slot, until_done, at });
         }
         waits
     }
@@ -160,14 +160,14 @@ impl Backlog {
 
     /// The next TRIM that is acknowledged by a slice that began at `at` and took `took`: the first
     /// that waits, if the work before it is done, and when.
-    pub(crate) fn acknowledged(&mut self, at: Instant, took: Nanos) -> Option<(InFlight, Instant)> {
+    pub(crate) fn acknowledged(&mut self, at: Instant, took: Nanos) -> Option<(Slot, Instant)> {
         let first = *self.held.front()?;
         if first.until_done > self.done {
             return None;
         }
         self.held.pop_front();
         let begun_with = self.done - took;
-        Some((first.command, (at + first.until_done.saturating_sub(begun_with)).max(first.at)))
+        Some((first.slot, (at + first.until_done.saturating_sub(begun_with)).max(first.at)))
     }
 
     /// Forgets all work.

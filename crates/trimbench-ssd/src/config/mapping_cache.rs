@@ -58,7 +58,7 @@ impl MappingCacheConfig {
     }
 
     /// Translation pages that the cache of a drive holds.
-    pub(crate) fn slots(&self, config: &SsdConfig) -> u64 {
+    pub(crate) fn frames(&self, config: &SsdConfig) -> u64 {
         (self.size.0 / self.page.0).min(self.pages(config))
     }
 }

@@ -126,7 +126,7 @@ fn values_of_the_mapping_cache_are_named_and_it_is_so_many_pages() {
     // 16 pages of 1,024 entries; two fit, and of a large cache as many as there are.
     let sizes = |cache: MappingCacheConfig| {
         let config = with(cache);
-        (cache.pages(&config), cache.slots(&config), config.memory() - plain().memory())
+        (cache.pages(&config), cache.frames(&config), config.memory() - plain().memory())
     };
     assert_eq!(sizes(cache), (16, 2, Bytes(16 * 12 + 2 * 16)));
     let large = MappingCacheConfig { page: Bytes(16_384), size: Bytes::mib(1), ..cache };

@@ -10,9 +10,9 @@ use crate::ssd::tests::plain;
 const PAGES: u64 = 17;
 const UNITS: u32 = 16 * 1_024 + 1;
 
-fn cache(slots: u64) -> MappingCache {
+fn cache(frames: u64) -> MappingCache {
     let cache = MappingCacheConfig {
-        size: Bytes(slots * 4_096),
+        size: Bytes(frames * 4_096),
         page: Bytes(4_096),
         read: Nanos::ZERO,
         program: Nanos::ZERO,
@@ -22,8 +22,8 @@ fn cache(slots: u64) -> MappingCache {
 }
 
 /// The same of a drive that is full, with these pages cached, the last one last.
-fn full(slots: u64, cached: &[u32]) -> MappingCache {
-    let mut cache = cache(slots);
+fn full(frames: u64, cached: &[u32]) -> MappingCache {
+    let mut cache = cache(frames);
     cache.rest(&mapped());
     for &page in cached {
         fetch(&mut cache, page);
@@ -37,7 +37,7 @@ fn mapped() -> Vec<u32> {
 }
 
 fn fetch(cache: &mut MappingCache, page: u32) -> Option<u32> {
-    cache.expect(page, 0);
+    cache.expect(page, Slot(0));
     cache.arrive(page)
 }
 
@@ -95,15 +95,18 @@ fn a_trim_reads_what_it_frees_and_keeps_what_it_frees_in_part() {
     assert_eq!(fresh().trim(15, (0, UNITS - 2)), pushed_out);
     // What is on its way is updated when it comes.
     let mut cache = full(1, &[]);
-    cache.expect(5, 7);
-    assert_eq!((cache.trim(5, (0, UNITS)), cache.reach(5, false)), (nothing, Found::Coming(7)));
+    cache.expect(5, Slot(7));
+    assert_eq!(
+        (cache.trim(5, (0, UNITS)), cache.reach(5, false)),
+        (nothing, Found::Coming(Slot(7)))
+    );
     assert_eq!((cache.arrive(5), fetch(&mut cache, 6)), (None, Some(5)));
 }
 
 #[test]
 fn a_collection_reads_each_page_once_that_is_not_cached() {
     let mut cache = full(2, &[0, 1]);
-    cache.expect(4, 0);
+    cache.expect(4, Slot(0));
     for expected in [Some(2), Some(2)] {
         cache.begin_collection();
         let found = [5, 1_024, 2_048, 2_049, 5_000, 3_071].map(|lpn| cache.moved(lpn));

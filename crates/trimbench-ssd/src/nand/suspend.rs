@@ -50,7 +50,7 @@ struct Operation {
 /// One die.
 #[derive(Debug, Default)]
 struct Die {
-    /// In their order; those that are over go with the next read.
+    /// In their order; those that are over go with the next read or program.
     operations: VecDeque<Operation>,
     /// When all of them and all reads are over.
     free_at: Instant,
@@ -79,12 +79,18 @@ impl SuspendingDies {
         end
     }
 
+    /// Forgets what the die has done by `now`.
+    pub(super) fn forget(&mut self, die: u32, now: Instant) {
+        let operations = &mut self.dies[die as usize].operations;
+        while operations.front().is_some_and(|first| first.end <= now) {
+            operations.pop_front();
+        }
+    }
+
     /// A read that arrives at `now`; when it is over.
     pub(super) fn sense(&mut self, die: u32, now: Instant, span: Nanos) -> Instant {
+        self.forget(die, now);
         let die = &mut self.dies[die as usize];
-        while die.operations.front().is_some_and(|first| first.end <= now) {
-            die.operations.pop_front();
-        }
         let mut from = now;
         for index in 0..die.operations.len() {
             let operation = &mut die.operations[index];

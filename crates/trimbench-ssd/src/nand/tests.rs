@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::Geometry;
+use crate::config::{Geometry, NandTiming, SuspendConfig};
 use crate::ssd::tests::plain;
 
 fn micros(count: u64) -> Instant {
@@ -27,4 +27,18 @@ fn a_read_of_the_collector_takes_die_and_channel_side_by_side() {
     // 65.536 us of transfer lie before this one, and the die's 50 us do not.
     let next = nand.transfer(1, 1, Instant::START);
     assert_eq!(next, Instant::from_start(Nanos(65_536 + 4_096)));
+}
+
+#[test]
+fn a_die_that_suspends_forgets_what_is_over_though_nobody_reads() {
+    let (pause, reads_max) = (Nanos::from_micros(20), 2);
+    let suspend = SuspendConfig { program: pause, erase: pause, resume: pause, reads_max };
+    let config = plain();
+    let nand = NandTiming { suspend: Some(suspend), ..config.nand };
+    let mut nand = Nand::new(&SsdConfig { nand, ..config });
+    let mut now = Instant::START;
+    for _ in 0..100 {
+        now = nand.program_host(0, false, now);
+    }
+    assert_eq!(nand.programs_of(0).count(), 1);
 }

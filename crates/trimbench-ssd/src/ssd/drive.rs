@@ -40,7 +40,7 @@ impl Ssd {
     /// # Panics
     /// If commands are outstanding.
     pub fn cut_power(&mut self) {
-        assert!(self.in_flight == 0 && self.waiting.is_empty(), "a power cut needs an idle drive");
+        assert!(self.is_idle(), "a power cut needs an idle drive");
         let mut undone = Vec::new();
         if let (Some(contents), Some(flash)) = (&mut self.contents, &mut self.flash) {
             for durable in contents.take_unflushed() {
@@ -61,6 +61,7 @@ impl Ssd {
         }
         self.fill(undone.into_iter().map(Change::Write), Data::Random);
         self.backlog.clear();
+        self.plan();
     }
 
     /// Keeps what units held that a TRIM is about to free, for a power cut.

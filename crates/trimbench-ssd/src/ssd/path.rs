@@ -22,8 +22,9 @@ use trimbench_core::{Data, Instant, LbaRange};
 
 use super::{Ssd, UnitSpan};
 use crate::config::LinkDuplex;
-use crate::events::{Action, InFlight};
+use crate::events::Action;
 use crate::flash::PackedUnit;
+use crate::slots::Slot;
 use crate::write_buffer::Position;
 use translation::{Coming, PageReads, Then, Waiter};
 
@@ -32,25 +33,24 @@ use translation::{Coming, PageReads, Then, Waiter};
 pub(super) struct Path {
     /// What the controller has accepted, in the order in which it is through with it.
     accepted: VecDeque<(Instant, Accepted)>,
+    /// What the command in each slot fetches, if anything.
     fetches: Vec<Fetch>,
-    vacant: Vec<u32>,
     /// Writes and flushes whose end depends on groups that have not left, in their order.
     stuck: VecDeque<Stuck>,
     /// Flushes that wait for programs of groups that have not left.
     flushing: VecDeque<Stuck>,
-    /// Commands that need their translation pages.
+    /// What the command in each slot needs of the map, in a drive without DRAM.
     waiters: Vec<Waiter>,
-    vacant_waiters: Vec<u32>,
 }
 
 /// A command that goes on when the controller is through with it.
 #[derive(Clone, Copy, Debug)]
 enum Accepted {
-    Read(InFlight, LbaRange),
-    Write(InFlight, Incoming),
-    Flush(InFlight, Position),
+    Read(Slot, LbaRange),
+    Write(Slot, Incoming),
+    Flush(Slot, Position),
     /// A read or a write that first needs its translation pages.
-    LookUp(u32),
+    LookUp(Slot),
 }
 
 /// What a write still needs when its data have come over the link.
@@ -64,10 +64,9 @@ enum Incoming {
     InPlace(UnitSpan),
 }
 
-/// Something that waits for flash.
+/// What a command needs from the flash.
 #[derive(Clone, Copy, Debug)]
 struct Fetch {
-    command: InFlight,
     purpose: Purpose,
     parts_left: u32,
     latest: Instant,
@@ -88,7 +87,7 @@ enum Purpose {
 /// A write or a flush.
 #[derive(Clone, Copy, Debug)]
 struct Stuck {
-    command: InFlight,
+    slot: Slot,
     position: Position,
     /// When its data came over the link.
     at: Instant,
@@ -96,72 +95,75 @@ struct Stuck {
 }
 
 impl Path {
-    fn add(&mut self, command: InFlight, purpose: Purpose) -> u32 {
-        let fetch = Fetch { command, purpose, parts_left: 0, latest: Instant::START };
-        if let Some(index) = self.vacant.pop() {
-            self.fetches[index as usize] = fetch;
-            index
-        } else {
-            self.fetches.push(fetch);
-            narrow(self.fetches.len() as u64 - 1)
+    fn fetch(&mut self, slot: Slot, purpose: Purpose) {
+        let fetch = Fetch { purpose, parts_left: 0, latest: Instant::START };
+        let index = slot.0 as usize;
+        if index >= self.fetches.len() {
+            self.fetches.resize(index + 1, fetch);
         }
+        self.fetches[index] = fetch;
+    }
+
+    fn fetch_of(&mut self, slot: Slot) -> &mut Fetch {
+        &mut self.fetches[slot.0 as usize]
     }
 
     /// When the controller is through with the next command.
-    #[inline]
     pub(super) fn next_accepted(&self) -> Instant {
         self.accepted.front().map_or(Instant::NEVER, |(at, _)| *at)
     }
 }
 
 impl Ssd {
-    pub(super) fn start_read(&mut self, at: Instant, command: InFlight, range: LbaRange) {
-        let accepted = self.controller.reserve(at, self.config.host.command);
-        if self.config.mapping_cache.is_some() {
-            self.look_up(accepted, command, UnitSpan::of(range), Then::Read(range));
-            return;
-        }
-        self.path.accepted.push_back((accepted, Accepted::Read(command, range)));
+    /// The controller is through with a command at `at`.
+    fn pass(&mut self, at: Instant, accepted: Accepted) {
+        self.path.accepted.push_back((at, accepted));
+        self.begins_at = self.begins_at.min(at);
     }
 
-    pub(super) fn start_flush(&mut self, at: Instant, command: InFlight) {
+    #[inline(never)]
+    pub(super) fn start_read(&mut self, at: Instant, slot: Slot, range: LbaRange) {
+        let accepted = self.controller.reserve(at, self.config.host.command);
+        if self.config.mapping_cache.is_some() {
+            self.look_up(accepted, slot, UnitSpan::of(range), Then::Read(range));
+            return;
+        }
+        self.pass(accepted, Accepted::Read(slot, range));
+    }
+
+    #[inline(never)]
+    pub(super) fn start_flush(&mut self, at: Instant, slot: Slot) {
         let accepted = self.controller.reserve(at, self.config.host.command);
         match &mut self.flash {
             Some(flash) if !self.config.power_loss_protection => {
                 flash.pad(&mut self.counters);
-                let flush = Accepted::Flush(command, flash.placed());
-                self.path.accepted.push_back((accepted, flush));
+                let flush = Accepted::Flush(slot, flash.placed());
+                self.pass(accepted, flush);
             }
-            _ => self.finish(accepted, command),
+            _ => self.finish(accepted, slot),
         }
     }
 
-    #[inline]
-    pub(super) fn start_write(
-        &mut self,
-        at: Instant,
-        command: InFlight,
-        range: LbaRange,
-        data: Data,
-    ) {
+    #[expect(clippy::inline_always, reason = "a call costs more than what it does")]
+    #[inline(always)]
+    pub(super) fn start_write(&mut self, at: Instant, slot: Slot, range: LbaRange, data: Data) {
         let accepted = self.controller.reserve(at, self.config.host.command);
         let span = UnitSpan::of(range);
         let incoming = self.place(span, data);
         if self.config.mapping_cache.is_some() {
-            self.look_up(accepted, command, span, Then::Write(incoming));
+            self.look_up(accepted, slot, span, Then::Write(incoming));
             return;
         }
         match self.config.host.duplex {
             // Only writes use this direction, in the order of the controller.
-            LinkDuplex::Full => self.send(accepted, command, incoming),
-            LinkDuplex::Half => {
-                self.path.accepted.push_back((accepted, Accepted::Write(command, incoming)));
-            }
+            LinkDuplex::Full => self.send(accepted, slot, incoming),
+            LinkDuplex::Half => self.pass(accepted, Accepted::Write(slot, incoming)),
         }
     }
 
     /// Decides where the data of a write go.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call costs more than what it does")]
+    #[inline(always)]
     fn place(&mut self, span: UnitSpan, data: Data) -> Incoming {
         let Some(flash) = &mut self.flash else {
             let written = u64::from(span.end - span.first);
@@ -189,15 +191,16 @@ impl Ssd {
     }
 
     /// A write's data go over the link.
-    #[inline]
-    fn send(&mut self, from: Instant, command: InFlight, incoming: Incoming) {
-        let transfer = self.link_rate.span(command.bytes.0);
+    #[expect(clippy::inline_always, reason = "a call costs more than what it does")]
+    #[inline(always)]
+    fn send(&mut self, from: Instant, slot: Slot, incoming: Incoming) {
+        let transfer = self.link_rate.span(self.slots.command(slot).bytes.0);
         let at = self.link_in.reserve(from, transfer);
         if let Incoming::Whole(position) = incoming {
-            self.settle(Stuck { command, position, at, is_flush: false });
+            self.settle(Stuck { slot, position, at, is_flush: false });
         } else {
-            let fetch = self.path.add(command, Purpose::Incoming(incoming));
-            self.events.add(at, Action::Fetched { fetch });
+            self.path.fetch(slot, Purpose::Incoming(incoming));
+            self.events.add(at, Action::Fetched(slot));
         }
     }
 
@@ -205,19 +208,19 @@ impl Ssd {
     pub(super) fn accept(&mut self) {
         match self.path.accepted.pop_front() {
             None => {}
-            Some((at, Accepted::Read(command, range))) => self.read(at, command, range),
-            Some((at, Accepted::Write(command, incoming))) => self.send(at, command, incoming),
-            Some((at, Accepted::Flush(command, position))) => {
-                self.settle(Stuck { command, position, at, is_flush: true });
+            Some((at, Accepted::Read(slot, range))) => self.read(at, slot, range),
+            Some((at, Accepted::Write(slot, incoming))) => self.send(at, slot, incoming),
+            Some((at, Accepted::Flush(slot, position))) => {
+                self.settle(Stuck { slot, position, at, is_flush: true });
             }
-            Some((at, Accepted::LookUp(waiter))) => self.translate(at, waiter),
+            Some((at, Accepted::LookUp(slot))) => self.translate(at, slot),
         }
     }
 
-    fn read(&mut self, at: Instant, command: InFlight, range: LbaRange) {
+    fn read(&mut self, at: Instant, slot: Slot, range: LbaRange) {
         let span = UnitSpan::of(range);
         self.counters.host_read_units += u64::from(span.end - span.first);
-        let fetch = self.path.add(command, Purpose::Data);
+        self.path.fetch(slot, Purpose::Data);
         // Neighbours in one program group come with one read of the die.
         let mut current: Option<(u32, u32)> = None;
         for lpn in span.first..span.end {
@@ -225,14 +228,14 @@ impl Ssd {
             current = match (current, group) {
                 (Some((open, units)), Some(group)) if open == group => Some((open, units + 1)),
                 (before, group) => {
-                    self.sense(fetch, before, at);
+                    self.sense(slot, before, at);
                     group.map(|group| (group, 1))
                 }
             };
         }
-        self.sense(fetch, current, at);
-        if self.path.fetches[fetch as usize].parts_left == 0 {
-            self.fetched(at, fetch);
+        self.sense(slot, current, at);
+        if self.path.fetch_of(slot).parts_left == 0 {
+            self.fetched(at, slot);
         }
     }
 
@@ -245,7 +248,7 @@ impl Ssd {
     }
 
     /// Starts the die phase of a part of what is fetched.
-    fn sense(&mut self, fetch: u32, part: Option<(u32, u32)>, at: Instant) {
+    fn sense(&mut self, slot: Slot, part: Option<(u32, u32)>, at: Instant) {
         let Some((group, units)) = part else { return };
         let die = self.nand.die_of(group);
         let (sensed, units) = match &mut self.flash {
@@ -254,50 +257,47 @@ impl Ssd {
             }
             None => (self.nand.sense(die, at), units),
         };
-        self.path.fetches[fetch as usize].parts_left += 1;
-        self.events.add(sensed, Action::Sensed { fetch, die, units });
+        self.path.fetch_of(slot).parts_left += 1;
+        self.events.add(sensed, Action::Sensed { slot, die, units });
     }
 
     /// The die phase of a part ended.
-    pub(super) fn sensed(&mut self, at: Instant, fetch: u32, die: u32, units: u32) {
+    pub(super) fn sensed(&mut self, at: Instant, slot: Slot, die: u32, units: u32) {
         let transferred = self.nand.transfer(die, units, at);
-        let entry = &mut self.path.fetches[fetch as usize];
-        entry.latest = entry.latest.max(transferred);
-        entry.parts_left -= 1;
-        if entry.parts_left == 0 {
-            self.events.add(entry.latest, Action::Fetched { fetch });
+        let fetch = self.path.fetch_of(slot);
+        fetch.latest = fetch.latest.max(transferred);
+        fetch.parts_left -= 1;
+        if fetch.parts_left == 0 {
+            self.events.add(fetch.latest, Action::Fetched(slot));
         }
     }
 
-    /// Nothing more is on its way for this fetch.
-    pub(super) fn fetched(&mut self, at: Instant, fetch: u32) {
-        let Fetch { command, purpose, .. } = self.path.fetches[fetch as usize];
-        match purpose {
-            Purpose::Page(coming) => return self.page_arrived(at, fetch, coming),
-            Purpose::Discard(reads) => return self.read_pages(at, fetch, reads),
+    /// Nothing more is on its way for this command.
+    pub(super) fn fetched(&mut self, at: Instant, slot: Slot) {
+        match self.path.fetch_of(slot).purpose {
+            Purpose::Page(coming) => self.page_arrived(at, slot, coming),
+            Purpose::Discard(reads) => self.read_pages(at, slot, reads),
             Purpose::Data => {
-                let transfer = self.link_rate.span(command.bytes.0);
+                let transfer = self.link_rate.span(self.slots.command(slot).bytes.0);
                 let done = self.link_out().reserve(at, transfer);
-                self.finish(done, command);
+                self.finish(done, slot);
             }
             Purpose::Incoming(Incoming::Partial(position, [first, second]))
                 if first.or(second).is_some() =>
             {
                 let left = if first.is_some() { [second, None] } else { [None; 2] };
                 let purpose = Purpose::Incoming(Incoming::Partial(position, left));
-                self.path.fetches[fetch as usize].purpose = purpose;
-                self.sense(fetch, first.or(second).map(|group| (group, 1)), at);
-                return;
+                self.path.fetch_of(slot).purpose = purpose;
+                self.sense(slot, first.or(second).map(|group| (group, 1)), at);
             }
             Purpose::Incoming(Incoming::Partial(position, _) | Incoming::Whole(position)) => {
-                self.settle(Stuck { command, position, at, is_flush: false });
+                self.settle(Stuck { slot, position, at, is_flush: false });
             }
             Purpose::Incoming(Incoming::InPlace(span)) => {
                 let done = self.write_in_place(span, at);
-                self.finish(done, command);
+                self.finish(done, slot);
             }
         }
-        self.path.vacant.push(fetch);
     }
 
     fn write_in_place(&mut self, span: UnitSpan, at: Instant) -> Instant {
@@ -308,23 +308,27 @@ impl Ssd {
     }
 
     /// The data of a write have come, or a flush is accepted: it ends as soon as it can.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call costs more than what it does")]
+    #[inline(always)]
     fn settle(&mut self, stuck: Stuck) {
-        if !self.path.stuck.is_empty() || !self.try_settle(stuck) {
-            self.path.stuck.push_back(stuck);
+        let Stuck { slot, position, at, is_flush } = stuck;
+        if !self.path.stuck.is_empty() || !self.try_settle(slot, position, at, is_flush) {
+            self.path.stuck.push_back(Stuck { slot, position, at, is_flush });
         }
     }
 
     /// Whether it is known when the write ends, or when the flush has all data in the buffer.
     #[inline]
-    fn try_settle(&mut self, Stuck { command, position, at, is_flush }: Stuck) -> bool {
+    fn try_settle(&mut self, slot: Slot, position: Position, at: Instant, is_flush: bool) -> bool {
         let flash = self.flash.as_mut().expect("only flash has a buffer");
-        let Some(arrived) = flash.arrive(position, at) else { return false };
+        let arrived = flash.arrive(position, at);
+        self.begins_at = self.begins_at.min(flash.next_leaves_at());
+        let Some(arrived) = arrived else { return false };
         if is_flush {
-            self.path.flushing.push_back(Stuck { command, position, at: arrived, is_flush });
+            self.path.flushing.push_back(Stuck { slot, position, at: arrived, is_flush });
             self.try_flush();
         } else {
-            self.finish(arrived, command);
+            self.finish(arrived, slot);
         }
         true
     }
@@ -332,15 +336,14 @@ impl Ssd {
     /// Ends the flushes all of whose data have left for the flash.
     fn try_flush(&mut self) {
         let Some(flash) = &self.flash else { return };
-        while let Some(&Stuck { command, position, at, .. }) = self.path.flushing.front() {
+        while let Some(&Stuck { slot, position, at, .. }) = self.path.flushing.front() {
             let Some(durable) = flash.durable_at(position) else { return };
             self.path.flushing.pop_front();
-            self.events.add(at.max(durable) + self.config.host.latency, Action::Complete(command));
+            self.events.add(at.max(durable) + self.config.host.latency, Action::Complete(slot));
         }
     }
 
     /// When the next group leaves for the flash.
-    #[inline]
     pub(super) fn next_leaves_at(&self) -> Instant {
         self.flash.as_ref().map_or(Instant::NEVER, crate::flash::Flash::next_leaves_at)
     }
@@ -350,8 +353,8 @@ impl Ssd {
         if let Some(flash) = &mut self.flash {
             flash.leave(&mut self.nand);
         }
-        while let Some(&stuck) = self.path.stuck.front()
-            && self.try_settle(stuck)
+        while let Some(&Stuck { slot, position, at, is_flush }) = self.path.stuck.front()
+            && self.try_settle(slot, position, at, is_flush)
         {
             self.path.stuck.pop_front();
         }

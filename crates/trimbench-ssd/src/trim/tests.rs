@@ -1,6 +1,4 @@
 use super::*;
-use trimbench_core::{OperationKind, Tag};
-
 use crate::config::TrimMode;
 use crate::ssd::tests::trim as config;
 
@@ -49,26 +47,20 @@ fn a_bounded_backlog_holds_trims_until_it_has_shrunk() {
         ..config(TrimMode::Background)
     };
     let at = |nanos| Instant::from_start(Nanos(nanos));
-    let command = |tag| InFlight {
-        tag: Tag(tag),
-        kind: OperationKind::Discard,
-        bytes: Bytes(0),
-        submitted: Instant::START,
-    };
     let mut backlog = Backlog::new(&config);
     backlog.add(at(0), Nanos(500));
-    assert!(!backlog.hold(command(0), at(5)), "the bound is room");
+    assert!(!backlog.hold(Slot(0), at(5)), "the bound is room");
     backlog.add(at(0), Nanos(100));
-    assert!(backlog.hold(command(1), at(5)));
+    assert!(backlog.hold(Slot(1), at(5)));
     backlog.add(at(0), Nanos(300));
-    assert!(backlog.hold(command(2), at(5)));
+    assert!(backlog.hold(Slot(2), at(5)));
     assert_eq!(backlog.held(), 2);
     // 250 of the time from 0 on: 100 of it make room for the second, the third needs 400.
     let took = backlog.run_slice(false);
-    assert_eq!(backlog.acknowledged(at(0), took), Some((command(1), at(100))));
+    assert_eq!(backlog.acknowledged(at(0), took), Some((Slot(1), at(100))));
     assert_eq!(backlog.acknowledged(at(0), took), None);
     let took = backlog.run_slice(false);
-    assert_eq!(backlog.acknowledged(at(1_000), took), Some((command(2), at(1_150))));
+    assert_eq!(backlog.acknowledged(at(1_000), took), Some((Slot(2), at(1_150))));
     assert_eq!((backlog.held(), backlog.pending()), (0, Nanos(400)));
 }
 

@@ -16,23 +16,20 @@
 
 use trimbench_core::{Instant, LbaRange, Nanos};
 
-use super::{Accepted, Incoming, Purpose, Ssd, UnitSpan};
-use crate::events::{Action, InFlight};
+use super::{Accepted, Incoming, Path, Purpose, Ssd, UnitSpan};
+use crate::events::Action;
 use crate::mapping_cache::{Found, MappingCache};
-
-/// Nobody.
-const NONE: u32 = u32::MAX;
+use crate::slots::Slot;
 
 /// A command on its way through its translation pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiter {
-    command: InFlight,
     then: Then,
     /// The page that it needs next, and one past its last.
     page: u32,
     end: u32,
     /// Who waits behind it for the same page.
-    next: u32,
+    next: Option<Slot>,
 }
 
 /// What a command does that has its pages.
@@ -42,12 +39,11 @@ pub(super) enum Then {
     Write(Incoming),
 }
 
-/// A translation page that is fetched, and who waits for it, in their order.
+/// A translation page that is fetched by the first that needs it, and the last that waits for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Coming {
     page: u32,
-    first: u32,
-    last: u32,
+    last: Slot,
 }
 
 /// Translation pages that a TRIM must still read, and the die of the next.
@@ -59,72 +55,67 @@ pub(in crate::ssd) struct PageReads {
 
 impl Ssd {
     /// A command is over with the controller at `accepted`, and then needs the pages of `span`.
-    pub(super) fn look_up(
-        &mut self,
-        accepted: Instant,
-        command: InFlight,
-        span: UnitSpan,
-        then: Then,
-    ) {
+    #[inline(never)]
+    pub(super) fn look_up(&mut self, accepted: Instant, slot: Slot, span: UnitSpan, then: Then) {
         let pages = self.translation().pages_of(span.first, span.end);
-        let waiter = Waiter { command, then, page: pages.start, end: pages.end, next: NONE };
-        let waiter = self.path.add_waiter(waiter);
-        self.path.accepted.push_back((accepted, Accepted::LookUp(waiter)));
+        self.path.wait(slot, Waiter { then, page: pages.start, end: pages.end, next: None });
+        self.pass(accepted, Accepted::LookUp(slot));
     }
 
     /// A command goes on through its pages, as far as it can.
-    pub(super) fn translate(&mut self, at: Instant, waiter: u32) {
-        let Waiter { command, then, mut page, end, .. } = self.path.waiters[waiter as usize];
+    pub(super) fn translate(&mut self, at: Instant, slot: Slot) {
+        let Waiter { then, mut page, end, .. } = *self.path.waiter(slot);
         let updates = matches!(then, Then::Write(_));
         while page < end {
-            let found = self.translation().reach(page, updates);
-            let on_flash = match found {
+            let on_flash = match self.translation().reach(page, updates) {
                 Found::Cached => None,
                 Found::Nowhere if !updates => None,
-                Found::Coming(fetch) => {
-                    self.wait_for(fetch, waiter, page);
+                Found::Coming(first) => {
+                    self.path.waiter(slot).page = page;
+                    self.path.join(first, slot);
                     return;
                 }
                 Found::Nowhere => Some(false),
                 Found::OnFlash => Some(true),
             };
             if let Some(on_flash) = on_flash {
-                let coming = Coming { page, first: NONE, last: NONE };
-                let fetch = self.path.add(command, Purpose::Page(coming));
-                self.translation().expect(page, fetch);
-                self.wait_for(fetch, waiter, page);
-                if on_flash {
-                    self.counters.map_pages_read += 1;
-                    self.sense_page(fetch, self.nand.die_of(page), at);
-                } else {
-                    self.events.add(at, Action::Fetched { fetch });
-                }
+                self.path.waiter(slot).page = page;
+                self.fetch_page(slot, page, on_flash, at);
                 return;
             }
             page += 1;
         }
-        self.path.vacant_waiters.push(waiter);
         match then {
-            Then::Read(range) => self.read(at, command, range),
-            Then::Write(incoming) => self.send(at, command, incoming),
+            Then::Read(range) => self.read(at, slot, range),
+            Then::Write(incoming) => self.send(at, slot, incoming),
+        }
+    }
+
+    /// The command is the first that needs the page.
+    fn fetch_page(&mut self, slot: Slot, page: u32, on_flash: bool, at: Instant) {
+        self.path.fetch(slot, Purpose::Page(Coming { page, last: slot }));
+        self.translation().expect(page, slot);
+        if on_flash {
+            self.counters.map_pages_read += 1;
+            self.sense_page(slot, self.nand.die_of(page), at);
+        } else {
+            self.events.add(at, Action::Fetched(slot));
         }
     }
 
     /// A page is in the controller: it goes into the cache, and who waited for it goes on.
-    pub(super) fn page_arrived(&mut self, at: Instant, fetch: u32, coming: Coming) {
+    pub(super) fn page_arrived(&mut self, at: Instant, slot: Slot, coming: Coming) {
         let room_at = self.translation().room_at(at);
         if room_at > at {
-            self.events.add(room_at, Action::Fetched { fetch });
+            self.events.add(room_at, Action::Fetched(slot));
             return;
         }
         let gone = self.translation().arrive(coming.page);
         self.write_back(gone, at);
-        self.path.vacant.push(fetch);
-        let mut waiter = coming.first;
-        while waiter != NONE {
-            let next = std::mem::replace(&mut self.path.waiters[waiter as usize].next, NONE);
-            self.translate(at, waiter);
-            waiter = next;
+        let mut waits = Some(slot);
+        while let Some(slot) = waits {
+            waits = self.path.waiter(slot).next.take();
+            self.translate(at, slot);
         }
     }
 
@@ -154,58 +145,37 @@ impl Ssd {
     }
 
     /// The controller is through with a TRIM at `at`: it ends with the reads of its pages.
-    pub(in crate::ssd) fn finish_discard(
-        &mut self,
-        at: Instant,
-        command: InFlight,
-        reads: PageReads,
-    ) {
+    pub(in crate::ssd) fn finish_discard(&mut self, at: Instant, slot: Slot, reads: PageReads) {
         if reads.left == 0 {
-            self.finish(at, command);
+            self.finish(at, slot);
         } else {
-            let fetch = self.path.add(command, Purpose::Discard(reads));
-            self.events.add(at, Action::Fetched { fetch });
+            self.path.fetch(slot, Purpose::Discard(reads));
+            self.events.add(at, Action::Fetched(slot));
         }
     }
 
     /// The next reads of a TRIM, one on each die; or its end.
-    pub(super) fn read_pages(&mut self, at: Instant, fetch: u32, reads: PageReads) {
+    pub(super) fn read_pages(&mut self, at: Instant, slot: Slot, reads: PageReads) {
         if reads.left == 0 {
-            let command = self.path.fetches[fetch as usize].command;
-            self.path.vacant.push(fetch);
-            self.finish(at, command);
+            self.finish(at, slot);
             return;
         }
         let now = reads.left.min(self.nand.die_count());
         for offset in 0..now {
-            self.sense_page(fetch, self.nand.die_of(reads.die + offset), at);
+            self.sense_page(slot, self.nand.die_of(reads.die + offset), at);
         }
         let die = self.nand.die_of(reads.die + now);
         let left = PageReads { left: reads.left - now, die };
-        self.path.fetches[fetch as usize].purpose = Purpose::Discard(left);
-    }
-
-    /// A command that cannot go on without the page waits for the fetch that brings it.
-    fn wait_for(&mut self, fetch: u32, waiter: u32, page: u32) {
-        self.path.waiters[waiter as usize].page = page;
-        let Purpose::Page(coming) = &mut self.path.fetches[fetch as usize].purpose else {
-            unreachable!("a page comes with a fetch of its own");
-        };
-        let last = std::mem::replace(&mut coming.last, waiter);
-        if last == NONE {
-            coming.first = waiter;
-        } else {
-            self.path.waiters[last as usize].next = waiter;
-        }
+        self.path.fetch_of(slot).purpose = Purpose::Discard(left);
     }
 
     /// Starts the read of a page.
-    fn sense_page(&mut self, fetch: u32, die: u32, at: Instant) {
+    fn sense_page(&mut self, slot: Slot, die: u32, at: Instant) {
         let units = self.nand.map_units();
         let flash = self.flash.as_mut().expect("only flash has a map");
         let sensed = flash.sense_map(die, at, &mut self.nand);
-        self.path.fetches[fetch as usize].parts_left += 1;
-        self.events.add(sensed, Action::Sensed { fetch, die, units });
+        self.path.fetch_of(slot).parts_left += 1;
+        self.events.add(sensed, Action::Sensed { slot, die, units });
     }
 
     /// The page that had to go, if it was updated, is programmed.
@@ -222,14 +192,26 @@ impl Ssd {
     }
 }
 
-impl super::Path {
-    fn add_waiter(&mut self, waiter: Waiter) -> u32 {
-        if let Some(index) = self.vacant_waiters.pop() {
-            self.waiters[index as usize] = waiter;
-            index
-        } else {
-            self.waiters.push(waiter);
-            trimbench_core::units::narrow(self.waiters.len() as u64 - 1)
+impl Path {
+    /// The command in this slot needs pages of the map.
+    fn wait(&mut self, slot: Slot, waiter: Waiter) {
+        let index = slot.0 as usize;
+        if index >= self.waiters.len() {
+            self.waiters.resize(index + 1, waiter);
         }
+        self.waiters[index] = waiter;
+    }
+
+    fn waiter(&mut self, slot: Slot) -> &mut Waiter {
+        &mut self.waiters[slot.0 as usize]
+    }
+
+    /// The command in this slot waits for the page that the `first` fetches.
+    fn join(&mut self, first: Slot, slot: Slot) {
+        let Purpose::Page(coming) = &mut self.fetch_of(first).purpose else {
+            unreachable!("a page comes with the fetch of the first that needs it");
+        };
+        let last = std::mem::replace(&mut coming.last, slot);
+        self.waiter(last).next = Some(slot);
     }
 }

@@ -1,0 +1,64 @@
+//! The commands in the drive. Each has a slot as long as it is there, and what travels through the
+//! model is the number of the slot: what is known of the command is written once and read once.
+
+use trimbench_core::units::narrow;
+use trimbench_core::{Bytes, Instant, OperationKind, Tag};
+
+#[cfg(test)]
+mod tests;
+
+/// What the drive knows of a command to report its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InFlight {
+    pub(crate) tag: Tag,
+    pub(crate) kind: OperationKind,
+    pub(crate) bytes: Bytes,
+    pub(crate) submitted: Instant,
+}
+
+/// The number of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot(pub(crate) u32);
+
+/// The slots: as many as there ever were commands in the drive at once.
+#[derive(Debug, Default)]
+pub(crate) struct Slots {
+    commands: Vec<InFlight>,
+    vacant: Vec<Slot>,
+    taken: u32,
+}
+
+impl Slots {
+    /// Commands in the drive.
+    #[inline]
+    pub(crate) fn taken(&self) -> u32 {
+        self.taken
+    }
+
+    /// A command comes into the drive.
+    #[inline]
+    pub(crate) fn take(&mut self, command: InFlight) -> Slot {
+        self.taken += 1;
+        if let Some(slot) = self.vacant.pop() {
+            self.commands[slot.0 as usize] = command;
+            slot
+        } else {
+            self.commands.push(command);
+            Slot(narrow(self.commands.len() as u64 - 1))
+        }
+    }
+
+    /// The command in a slot that is taken.
+    #[inline]
+    pub(crate) fn command(&self, slot: Slot) -> &InFlight {
+        &self.commands[slot.0 as usize]
+    }
+
+    /// The command leaves the drive.
+    #[inline]
+    pub(crate) fn leave(&mut self, slot: Slot) -> &InFlight {
+        self.taken -= 1;
+        self.vacant.push(slot);
+        &self.commands[slot.0 as usize]
+    }
+}
