@@ -82,7 +82,7 @@ pub(super) fn beside_yardstick(
     let amplification = Finding::new(
         &format!("write amplification over that of the C model, {case}"),
         (our_waf / peer_waf, ""),
-        Bar::near(1.0, AMPLIFICATION_MARGIN),
+        Bar::Near { value: 1.0, share: AMPLIFICATION_MARGIN },
         &bench.capture,
     );
     Ok([ratio.with_note(&note), amplification])

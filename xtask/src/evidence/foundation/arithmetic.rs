@@ -67,7 +67,7 @@ fn stop(raw: &Raw) -> Result<Vec<Finding>> {
     ];
     let finding = |(what, id, value, unit)| {
         let figure = (figure_of(&session, id)?.value, unit);
-        let bar = Bar::near(value, 0.01);
+        let bar = Bar::Near { value, share: 0.01 };
         Ok(Finding::new(what, figure, bar, &capture).from_file("stop/run.json"))
     };
     expected.into_iter().map(finding).collect()
@@ -80,7 +80,7 @@ fn calibrated(raw: &Raw) -> Result<[Finding; 3]> {
     let finding = |what, figure, bar| {
         Finding::new(what, figure, bar, &capture).from_file("calibrated/run.json")
     };
-    let near = Bar::near(CALIBRATED, 0.03);
+    let near = Bar::Near { value: CALIBRATED, share: 0.03 };
     let slope = figure_of(&session, "stutter")?.value;
     let exponent = figure_of(&session, "delay-exponent")?.value;
     let by_size = by_size(&session)?;
