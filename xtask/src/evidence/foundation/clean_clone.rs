@@ -27,8 +27,8 @@ const RECORD: &str = "run.json";
 /// What prints as 0.000 s/GB (S1).
 const PRINTS_AS_NOTHING: f64 = 0.000_5;
 
-/// Clones the commit, builds it with build products of its own, and measures the four drives of a run
-/// that names none. How long all methods take on them is another claim (`device.1`).
+/// Clones the commit, builds it with build products of its own, and measures the four drives that a
+/// run takes which names none. How long all methods take on them is another claim (`device.1`).
 /// Packages are fetched before the clock starts: the network is not ours to measure.
 fn measure(context: &Context<'_>) -> Result<()> {
     let clone = Clone::make(context)?;
