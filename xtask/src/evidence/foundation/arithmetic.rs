@@ -14,7 +14,7 @@ pub(super) const CLAIM: Claim = Claim {
     bar: "a stop of 2 s: stutter, equivalent stop, overdue time and read gap 2 s and a delay of \
           2000 request-s, each within 1 %; a drive of 0.25 s/GB: that within 3 % over all sizes \
           and at each, and a delay that grows with the square of the size",
-    short: Duration::from_secs(5),
+    short: Duration::from_secs(3),
     full: Duration::from_secs(20),
     measure,
     read,
