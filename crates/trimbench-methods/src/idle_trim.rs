@@ -14,11 +14,9 @@ pub use analysis::{analyse, announced_figures};
 pub use options::IdleTrim;
 pub use session::{Plan, Round, Way};
 
-use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Support, Target};
+use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Target};
 
-use crate::method::{
-    ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, NEEDS_A_DEVICE, Procedure,
-};
+use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
 use crate::options::Parameters;
 use crate::rig::Shape;
 
@@ -58,16 +56,9 @@ impl Procedure for IdleTrim {
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
-        let Some(shape) = Shape::of(capabilities, Bytes(0)) else {
-            return Err(NEEDS_A_DEVICE.to_owned());
-        };
-        if capabilities.discard == Support::None || shape.discard_max.0 == 0 {
-            let reason = "it takes no discards, so that there is nothing to measure: use a drive \
-                          that does, or look in `queue/discard_max_bytes` of each layer below it";
-            return Err(reason.to_owned());
-        }
-        if shape.capacity < CAPACITY_MIN {
-            return Err(format!("it needs {CAPACITY_MIN} and there are {}", shape.capacity));
+        let capacity = Shape::of_discarding(capabilities)?.capacity;
+        if capacity < CAPACITY_MIN {
+            return Err(format!("it needs {CAPACITY_MIN} and there are {capacity}"));
         }
         Ok(())
     }

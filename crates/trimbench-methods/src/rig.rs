@@ -6,11 +6,11 @@ use std::cell::Cell;
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::{
     BlockCommand, BlockSize, Bytes, Capabilities, Clock, Data, Drive, Errno, Instant, Interrupt,
-    LbaRange, Medium, Nanos, Rejected, Statistics, Status, Target,
+    LbaRange, Medium, Nanos, Rejected, Statistics, Status, Support, Target,
 };
 
 use crate::area::{Area, DeviceArea};
-use crate::method::MethodError;
+use crate::method::{MethodError, NEEDS_A_DEVICE};
 use crate::runner::{
     HUNG_AFTER, LOOK_EVERY, Observer, RunError, Runner, Sample, Single, Streams, UntilFailure,
 };
@@ -67,6 +67,18 @@ impl Shape {
         };
         let discard_max = whole(single).min(capacity);
         Some(Self { size, origin, capacity, logical_block, granularity, discard_max })
+    }
+
+    /// Of a device that takes discards; else why it does not fit. For what does not depend on where
+    /// units begin.
+    pub(crate) fn of_discarding(capabilities: &Capabilities) -> Result<Self, String> {
+        let shape = Self::of(capabilities, Bytes(0)).ok_or_else(|| NEEDS_A_DEVICE.to_owned())?;
+        if capabilities.discard == Support::None || shape.discard_max.0 == 0 {
+            let reason = "it takes no discards, so that there is nothing to measure: use a drive \
+                          that does, or look in `queue/discard_max_bytes` of each layer below it";
+            return Err(reason.to_owned());
+        }
+        Ok(shape)
     }
 
     /// The logical blocks of `[start, start + length)`.

@@ -12,7 +12,9 @@ use trimbench_core::{
 };
 use trimbench_results::{Figure, Step};
 
-use crate::method::{Context, Found, KeepFailed, MethodError, Monitor, Procedure, Stage};
+use crate::method::{
+    Context, Found, KeepFailed, MethodError, Monitor, NEEDS_A_DEVICE, Procedure, Stage,
+};
 
 pub(crate) use drives::{Emulated, Lying, drive, emulated, faulty, profile, small_tlc};
 pub(crate) use toy::Toy;
@@ -104,5 +106,19 @@ pub(crate) fn says(capacity: Bytes, granularity: Bytes, discard_max: Bytes) -> C
         discard_granularity: granularity,
         queue_depth: 32,
         drain: DrainRule::IMMEDIATE,
+    }
+}
+
+/// Fails unless the method refuses directories and devices without discards, and nothing else here.
+pub(crate) fn assert_needs_discards(method: &impl Procedure) {
+    let good = says(Bytes::gib(1), Bytes(4_096), Bytes::gib(1));
+    assert_eq!(method.fits(&good), Ok(()));
+    let medium = Medium::Directory { available: Bytes::gib(9), fs_block: Bytes(4_096) };
+    let reason = method.fits(&Capabilities { medium, ..good.clone() }).unwrap_err();
+    assert_eq!(reason, NEEDS_A_DEVICE);
+    let none = Capabilities { discard: Support::None, ..good.clone() };
+    let no_length = Capabilities { discard_max: Bytes(0), ..good };
+    for without in [none, no_length] {
+        assert!(method.fits(&without).unwrap_err().contains("takes no discards"));
     }
 }

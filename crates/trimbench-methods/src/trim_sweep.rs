@@ -17,11 +17,9 @@ pub use analysis::{analyse, announced_figures};
 pub use options::TrimSweep;
 pub use plan::{Kind, Plan, Row};
 
-use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Support, Target};
+use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Target};
 
-use crate::method::{
-    ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, NEEDS_A_DEVICE, Procedure,
-};
+use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
 use crate::options::Parameters;
 use crate::rig::Shape;
 
@@ -75,15 +73,7 @@ impl Procedure for TrimSweep {
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
-        let Some(shape) = Shape::of(capabilities, Bytes(0)) else {
-            return Err(NEEDS_A_DEVICE.to_owned());
-        };
-        if capabilities.discard == Support::None || shape.discard_max.0 == 0 {
-            let reason = "it takes no discards, so that there is nothing to measure: use a drive \
-                          that does, or look in `queue/discard_max_bytes` of each layer below it";
-            return Err(reason.to_owned());
-        }
-        let (needed, capacity) = (self.needed(), shape.capacity);
+        let (needed, capacity) = (self.needed(), Shape::of_discarding(capabilities)?.capacity);
         if capacity < needed {
             return Err(format!(
                 "it needs {needed} and there are {capacity}; give a larger one (`--capacity` if it \

@@ -10,7 +10,7 @@
 
 mod contract;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
@@ -49,6 +49,39 @@ impl Parameters {
     }
 }
 
+/// What is measured of a drive: a case each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    /// Random writes through the contract, with runner and histogram.
+    Contract,
+    /// Random writes of the model alone.
+    Alone,
+    /// Memory in steady state.
+    Memory,
+    /// A TRIM of everything, after which nothing is left to be measured.
+    Trim,
+}
+
+impl Part {
+    const ALL: [Self; 4] = [Self::Contract, Self::Alone, Self::Memory, Self::Trim];
+
+    /// The case's name.
+    fn of(self, parameters: Parameters) -> String {
+        let part = match self {
+            Self::Contract => "through the contract",
+            Self::Alone => "model alone",
+            Self::Memory => "memory",
+            Self::Trim => "TRIM of all",
+        };
+        format!("{}, {part}", parameters.name())
+    }
+
+    /// Whether its name holds this text.
+    fn is_wanted(self, parameters: Parameters, case: Option<&str>) -> bool {
+        case.is_none_or(|case| self.of(parameters).contains(case))
+    }
+}
+
 /// The two over-provisionings between which real drives lie. A capacity of 256 GiB is beyond every
 /// cache; 4 GiB is what fits into a minute of CI, and says little about memory.
 fn parameters(small: bool) -> [Parameters; 2] {
@@ -73,33 +106,56 @@ fn run(context: &Context<'_>) -> Result<Measured> {
     }
     let program = build(context, &source)?;
     let mut cases = Vec::new();
-    let wanted = |it: &Parameters| context.case.is_none_or(|case| it.name().contains(case));
-    for parameters in parameters(context.small).into_iter().filter(wanted) {
-        let mut drive = contract::Drive::warm(parameters)?;
-        let memory = drive.memory();
-        let (mut ours, mut alone, mut peer) = (Side::default(), Side::default(), Side::default());
-        for _ in 0..context.repetitions {
-            drive.measure(&mut ours)?;
-            measure(context, &program, parameters, &mut peer)?;
-            drive.measure_alone(&mut alone)?;
-        }
-        let case = |suffix: &str, unit, ours, peer| {
-            let name = format!("{}{suffix}", parameters.name());
-            Case { name, unit, ours: Some(ours), peer, ..Case::default() }
-        };
-        cases.push(case("", "Mwrites/s", ours, Some(peer.clone())));
-        cases.push(case(", model alone", "Mwrites/s", alone, Some(peer)));
-        cases.push(case(", memory", "B/unit", memory, None));
-        cases.push(case(", TRIM of all", "s", drive.trim_all()?, None));
+    for parameters in parameters(context.small) {
+        cases.extend(measure_drive(context, &program, parameters)?);
     }
     Ok(Measured::Cases(cases))
+}
+
+/// Measures what is wanted of one drive; ours and the peer's in turns.
+fn measure_drive(
+    context: &Context<'_>,
+    program: &Path,
+    parameters: Parameters,
+) -> Result<Vec<Case>> {
+    let wanted = |part: Part| part.is_wanted(parameters, context.case);
+    if !Part::ALL.into_iter().any(wanted) {
+        return Ok(Vec::new());
+    }
+    let mut drive = contract::Drive::warm(parameters)?;
+    let memory = drive.memory();
+    let (mut ours, mut alone, mut peer) = (Side::default(), Side::default(), Side::default());
+    for _ in 0..context.repetitions {
+        if wanted(Part::Contract) {
+            drive.measure(&mut ours)?;
+        }
+        if wanted(Part::Contract) || wanted(Part::Alone) {
+            measure(context, program, parameters, &mut peer)?;
+        }
+        if wanted(Part::Alone) {
+            drive.measure_alone(&mut alone)?;
+        }
+    }
+    let case = |part: Part, unit, ours, peer| {
+        let name = part.of(parameters);
+        wanted(part).then(|| Case { name, unit, ours: Some(ours), peer, ..Case::default() })
+    };
+    let mut cases = vec![
+        case(Part::Contract, "Mwrites/s", ours, Some(peer.clone())),
+        case(Part::Alone, "Mwrites/s", alone, Some(peer)),
+        case(Part::Memory, "B/unit", memory, None),
+    ];
+    if wanted(Part::Trim) {
+        cases.push(case(Part::Trim, "s", drive.trim_all()?, None));
+    }
+    Ok(cases.into_iter().flatten().collect())
 }
 
 fn source(context: &Context<'_>) -> PathBuf {
     context.repository.root().join("../shared/bench/ftl_limit.c")
 }
 
-fn build(context: &Context<'_>, source: &std::path::Path) -> Result<PathBuf> {
+fn build(context: &Context<'_>, source: &Path) -> Result<PathBuf> {
     let folder = context.repository.target().join("bench");
     std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
     let program = folder.join("ftl_limit");
@@ -111,7 +167,7 @@ fn build(context: &Context<'_>, source: &std::path::Path) -> Result<PathBuf> {
 
 fn measure(
     context: &Context<'_>,
-    program: &std::path::Path,
+    program: &Path,
     parameters: Parameters,
     side: &mut Side,
 ) -> Result<()> {

@@ -3,11 +3,23 @@
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use super::{Bar, Capture, Finding, Raw};
+use super::{Bar, Capture, Context, Finding, Raw};
+
+/// The drives of `bench ssd`.
+pub(super) const DRIVES: [&str; 2] = ["256 GiB, OP 7 %", "256 GiB, OP 28 %"];
+/// What else the name of a case holds: writes through the contract, with runner and histogram.
+pub(super) const CONTRACT: &str = "through the contract";
 
 /// How far the write amplifications of model and yardstick may lie apart: more, and the work is not
 /// the same.
 const AMPLIFICATION_MARGIN: f64 = 0.02;
+
+/// Runs `bench ssd` with these options, captured as `bench`.
+pub(super) fn measure_ssd(context: &Context<'_>, options: &[&str]) -> Result<()> {
+    let arguments = [&["xtask", "bench", "ssd", "--json"], options].concat();
+    let mut bench = context.repository().command("cargo", &arguments);
+    context.capture_well("bench", &mut bench).map(|_| ())
+}
 
 /// The lines of a benchmark, captured as `bench`.
 pub(super) struct Printed {
@@ -82,7 +94,7 @@ pub(super) fn beside_yardstick(
     let amplification = Finding::new(
         &format!("write amplification over that of the C model, {case}"),
         (our_waf / peer_waf, ""),
-        Bar::near(1.0, AMPLIFICATION_MARGIN),
+        Bar::Near { value: 1.0, share: AMPLIFICATION_MARGIN },
         &bench.capture,
     );
     Ok([ratio.with_note(&note), amplification])

@@ -93,17 +93,18 @@ pub enum Bar {
     AtLeast(f64),
     /// From the first to the second, both included.
     Within(f64, f64),
+    /// Within this share of the value, either way: `0.01` is one percent.
+    Near {
+        /// What is expected.
+        value: f64,
+        /// How far off it may be.
+        share: f64,
+    },
     /// Exactly this: for counts.
     Equals(f64),
 }
 
 impl Bar {
-    /// Within this share of `value`, either way: `0.01` is one percent.
-    pub fn near(value: f64, share: f64) -> Self {
-        let margin = (value * share).abs();
-        Self::Within(value - margin, value + margin)
-    }
-
     /// Whether `figure` meets it.
     #[expect(clippy::float_cmp, reason = "`Equals` is for counts, which a double holds exactly")]
     pub fn holds(self, figure: f64) -> bool {
@@ -111,6 +112,7 @@ impl Bar {
             Self::AtMost(most) => figure <= most,
             Self::AtLeast(least) => figure >= least,
             Self::Within(low, high) => (low..=high).contains(&figure),
+            Self::Near { value, share } => (figure - value).abs() <= (value * share).abs(),
             Self::Equals(value) => figure == value,
         }
     }
@@ -122,8 +124,22 @@ impl fmt::Display for Bar {
             Self::AtMost(most) => write!(formatter, "<= {most}"),
             Self::AtLeast(least) => write!(formatter, ">= {least}"),
             Self::Within(low, high) => write!(formatter, "{low} .. {high}"),
+            Self::Near { value, share } => {
+                let percent = share * 100.0;
+                write!(formatter, "{} +- {percent} %", short(*value))
+            }
             Self::Equals(value) => write!(formatter, "= {value}"),
         }
+    }
+}
+
+/// Four digits after the point at most, and no zeroes at the end.
+pub fn short(value: f64) -> String {
+    let text = format!("{value:.4}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::claim::short;
 use super::{Finding, Kept, Key, Outcome};
 
 /// The page of a key.
@@ -51,7 +52,7 @@ fn rows(outcome: &Outcome) -> String {
 fn row(id: &str, kept: &Kept, finding: &Finding) -> String {
     let short = if kept.about.short { " (short)" } else { "" };
     let holds = if finding.holds() { "yes" } else { "**no**" };
-    let figure = format!("{} {}", figure(finding.figure), finding.unit);
+    let figure = format!("{} {}", short(finding.figure), finding.unit);
     let bar = format!("{} {}", finding.bar, finding.unit);
     let cells = [
         format!("{id}{short}"),
@@ -70,16 +71,6 @@ fn notes(outcome: &Outcome) -> Vec<String> {
     let noted = findings.iter().filter(|finding| !finding.note.is_empty());
     let id = outcome.claim.id;
     noted.map(|finding| format!("- {id}, {}: {}\n", finding.what, finding.note)).collect()
-}
-
-/// Four digits after the point at most, and no zeroes at the end.
-fn figure(value: f64) -> String {
-    let text = format!("{value:.4}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
 }
 
 /// A cell of a table: one line, its bars escaped.

@@ -2,7 +2,7 @@
 
 use trimbench_core::fault::FaultPlan;
 use trimbench_core::rng::Rng;
-use trimbench_core::{Bytes, Caveat, Errno, Instant, Medium, Nanos, PurgeMeans, Virtual};
+use trimbench_core::{Bytes, Caveat, Errno, Instant, Nanos, PurgeMeans, Virtual};
 use trimbench_results::Step;
 use trimbench_ssd::TrimMode;
 
@@ -10,7 +10,9 @@ use super::*;
 use crate::method::Preset;
 use crate::runner::RunError;
 use crate::settings::Span;
-use crate::testing::{Keeper, Lying, close, drive, figure, resume, run, says, settings};
+use crate::testing::{
+    Keeper, Lying, assert_needs_discards, close, drive, figure, resume, run, settings,
+};
 
 fn method(set: &[(&str, &str)]) -> IdleTrim {
     IdleTrim::resolve(Preset::Quick, &settings(set)).unwrap()
@@ -225,14 +227,7 @@ fn every_figure_found_is_among_the_announced_ids() {
 
 #[test]
 fn a_directory_and_a_device_without_discards_do_not_fit() {
-    let method = method(&[]);
-    let good = says(Bytes::gib(1), Bytes(4_096), Bytes::gib(1));
-    assert_eq!(method.fits(&good), Ok(()));
-    let medium = Medium::Directory { available: Bytes::gib(9), fs_block: Bytes(4_096) };
-    let reason = method.fits(&Capabilities { medium, ..good.clone() }).unwrap_err();
-    assert_eq!(reason, NEEDS_A_DEVICE);
-    let none = Capabilities { discard: Support::None, ..good };
-    assert!(method.fits(&none).unwrap_err().contains("takes no discards"));
+    assert_needs_discards(&method(&[]));
 }
 
 #[test]

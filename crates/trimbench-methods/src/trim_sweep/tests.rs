@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use trimbench_core::fault::FaultPlan;
 use trimbench_core::rng::Rng;
-use trimbench_core::{Bytes, Caveat, Errno, Instant, Medium, Nanos, PurgeMeans, Virtual};
+use trimbench_core::{Bytes, Caveat, Errno, Instant, Nanos, PurgeMeans, Virtual};
 use trimbench_results::{LatencyHistogram, Limit, Step};
 use trimbench_ssd::TrimMode;
 
@@ -11,7 +11,9 @@ use super::row::median_interval;
 use super::*;
 use crate::method::Preset;
 use crate::runner::RunError;
-use crate::testing::{Keeper, Lying, close, drive, figure, resume, run, says, settings};
+use crate::testing::{
+    Keeper, Lying, assert_needs_discards, close, drive, figure, resume, run, says, settings,
+};
 
 const SMALL: [(&str, &str); 7] = [
     ("commands", "40"),
@@ -405,13 +407,7 @@ fn progress_counts_all_rows_and_what_is_left_falls() {
 #[test]
 fn a_directory_a_device_without_discards_and_a_small_one_do_not_fit() {
     let method = method(&[]);
-    let good = says(Bytes::gib(1), Bytes(4_096), Bytes::gib(1));
-    assert_eq!(method.fits(&good), Ok(()));
-    let medium = Medium::Directory { available: Bytes::gib(9), fs_block: Bytes(4_096) };
-    let reason = method.fits(&Capabilities { medium, ..good.clone() }).unwrap_err();
-    assert_eq!(reason, NEEDS_A_DEVICE);
-    let none = Capabilities { discard: Support::None, ..good };
-    assert!(method.fits(&none).unwrap_err().contains("takes no discards"));
+    assert_needs_discards(&method);
     let small = says(Bytes::mib(31), Bytes(4_096), Bytes::gib(1));
     assert!(method.fits(&small).unwrap_err().contains("needs 32MiB"));
 }

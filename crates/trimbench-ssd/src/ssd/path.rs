@@ -317,7 +317,8 @@ impl Ssd {
         }
     }
 
-    /// Whether it is known when the write ends, or when the flush has all data in the buffer.
+    /// Whether it is known when the write ends, or when the flush has all data in the buffer. Told
+    /// the parts of a [`Stuck`], which stay in registers.
     #[inline]
     fn try_settle(&mut self, slot: Slot, position: Position, at: Instant, is_flush: bool) -> bool {
         let flash = self.flash.as_mut().expect("only flash has a buffer");

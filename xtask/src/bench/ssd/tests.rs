@@ -1,4 +1,4 @@
-use super::{Parameters, Printed, parameters, parse};
+use super::{Parameters, Part, Printed, parameters, parse};
 
 const LINE: &str = "VAR=1 SEL=0 PF=32 TIMING=1 THP=1  4 GiB OP=7% Np=1024 NB=1099 | \
     seqfill 212.11 Mw/s | warm 0.1s | steady 24.83 Mhost/s (cpu 24.90) WA=7.7294  \
@@ -24,4 +24,19 @@ fn output_that_was_cut_off_or_is_another_is_an_error() {
 fn both_over_provisionings_are_measured_at_either_size() {
     assert_eq!(parameters(true).map(Parameters::name), ["4 GiB, OP 7 %", "4 GiB, OP 28 %"]);
     assert_eq!(parameters(false)[0].arguments(), ["256", "7", "4096", "3"]);
+}
+
+#[test]
+fn a_case_is_chosen_by_any_part_of_its_name() {
+    let chosen = |case| {
+        let all = parameters(false).map(|it| Part::ALL.map(|part| (it, part)));
+        let wanted = all.into_iter().flatten().filter(|(it, part)| part.is_wanted(*it, case));
+        wanted.map(|(it, part)| part.of(it)).collect::<Vec<_>>()
+    };
+    assert_eq!(chosen(None).len(), 8);
+    assert_eq!(chosen(Some("OP 7 %")).len(), 4);
+    assert_eq!(chosen(Some("memory")), ["256 GiB, OP 7 %, memory", "256 GiB, OP 28 %, memory"]);
+    let one = "256 GiB, OP 28 %, through the contract";
+    assert_eq!(chosen(Some(one)), [one]);
+    assert_eq!(chosen(Some("4 KiB")), Vec::<String>::new());
 }

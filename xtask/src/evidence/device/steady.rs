@@ -280,7 +280,8 @@ fn amplification_of(
         (media / host / expected - 1.0) * 100.0
     );
     let what = format!("write amplification of {PROFILE} with {percent} % trimmed");
-    let finding = Finding::new(&what, (media / host, ""), Bar::near(expected, MARGIN), run);
+    let finding =
+        Finding::new(&what, (media / host, ""), Bar::Near { value: expected, share: MARGIN }, run);
     Ok(finding.from_file("trimmed/run.json").with_note(&note))
 }
 

@@ -14,7 +14,7 @@ pub(super) const CLAIM: Claim = Claim {
     bar: "a stop of 2 s: stutter, equivalent stop, overdue time and read gap 2 s and a delay of \
           2000 request-s, each within 1 %; a drive of 0.25 s/GB: that within 3 % over all sizes \
           and at each, and a delay that grows with the square of the size",
-    short: Duration::from_secs(5),
+    short: Duration::from_secs(3),
     full: Duration::from_secs(20),
     measure,
     read,
@@ -67,7 +67,7 @@ fn stop(raw: &Raw) -> Result<Vec<Finding>> {
     ];
     let finding = |(what, id, value, unit)| {
         let figure = (figure_of(&session, id)?.value, unit);
-        let bar = Bar::near(value, 0.01);
+        let bar = Bar::Near { value, share: 0.01 };
         Ok(Finding::new(what, figure, bar, &capture).from_file("stop/run.json"))
     };
     expected.into_iter().map(finding).collect()
@@ -80,7 +80,7 @@ fn calibrated(raw: &Raw) -> Result<[Finding; 3]> {
     let finding = |what, figure, bar| {
         Finding::new(what, figure, bar, &capture).from_file("calibrated/run.json")
     };
-    let near = Bar::near(CALIBRATED, 0.03);
+    let near = Bar::Near { value: CALIBRATED, share: 0.03 };
     let slope = figure_of(&session, "stutter")?.value;
     let exponent = figure_of(&session, "delay-exponent")?.value;
     let by_size = by_size(&session)?;

@@ -25,8 +25,9 @@ pub(super) const CLAIM: Claim = Claim {
 /// Two seeds; which ones does not matter.
 const SEED: &str = "7";
 const OTHER_SEED: &str = "8";
-/// The preset that takes longest, about 3 s, so that there is something to interrupt.
-const PRESET: &str = "published";
+/// Of `quick`, but for windows long enough that there is something to interrupt: some tenths of a
+/// second a drive.
+const OPTION: &str = "window=10s";
 
 /// How a run is ended before its end.
 struct Ending {
@@ -61,7 +62,8 @@ fn measure(context: &Context<'_>) -> Result<()> {
 }
 
 fn run(context: &Context<'_>, output: &Path, seed: &str) -> Result<std::process::Command> {
-    let mut command = context.trimbench(&["run", "--preset", PRESET, "--seed", seed])?;
+    let mut command =
+        context.trimbench(&["run", "delete-stall", "--set", OPTION, "--seed", seed])?;
     command.arg("--output").arg(output);
     Ok(command)
 }

@@ -78,7 +78,7 @@ fn poisson(raw: &Raw) -> Result<Vec<Finding>> {
             (wait / expected - 1.0) * 100.0,
             it.reads
         );
-        let bar = Bar::near(expected / 1e3, WAIT_MARGIN);
+        let bar = Bar::Near { value: expected / 1e3, share: WAIT_MARGIN };
         Finding::new(&what, (wait / 1e3, "us"), bar, &capture).with_note(&note)
     };
     Ok(loads.iter().map(finding).collect())
@@ -94,7 +94,7 @@ fn ceilings(raw: &Raw) -> Result<Vec<Finding>> {
         let expected = it.servers as f64 * it.bytes as f64 / seconds / 1e6;
         let what = format!("ceiling of the {}", it.of);
         let rate = it.bytes_per_second / 1e6;
-        let bar = Bar::near(expected, CEILING_MARGIN);
+        let bar = Bar::Near { value: expected, share: CEILING_MARGIN };
         let note = format!("{} x {} bytes / {} ns", it.servers, it.bytes, it.span_ns);
         Finding::new(&what, (rate, "MB/s"), bar, &capture).with_note(&note)
     };
@@ -138,7 +138,7 @@ fn farthest(cases: &[Array], name: &str, figure: Figure, capture: &Capture) -> R
         })
         .collect::<Vec<_>>()
         .join("; ");
-    let bar = Bar::near(1.0, ARRAY_MARGIN);
+    let bar = Bar::Near { value: 1.0, share: ARRAY_MARGIN };
     Ok(Finding::new(&what, (ratio(worst), ""), bar, capture).with_note(&note))
 }
 

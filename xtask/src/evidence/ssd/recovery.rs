@@ -134,7 +134,7 @@ fn passes(raw: &Raw) -> Result<[Finding; 4]> {
         finding(
             "fresh",
             (fresh, "MB/s"),
-            Bar::near(FRESH, FRESH_MARGIN),
+            Bar::Near { value: FRESH, share: FRESH_MARGIN },
             "published: about 250 MB/s, to which the profile is fitted",
         ),
         finding(

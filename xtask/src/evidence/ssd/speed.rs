@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::evidence::bench::{Printed, beside_yardstick, median};
+use crate::evidence::bench::{CONTRACT, DRIVES, Printed, beside_yardstick, measure_ssd, median};
 use crate::evidence::{Bar, Claim, Context, Finding, Raw};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -21,8 +21,6 @@ pub(super) const CLAIM: Claim = Claim {
     read,
 };
 
-/// The cases, by their names in the benchmark.
-const CASES: [&str; 2] = ["256 GiB, OP 7 %", "256 GiB, OP 28 %"];
 /// The lowest ratio of the model alone, and through the contract.
 const ALONE_MIN: f64 = 0.6;
 const CONTRACT_MIN: f64 = 0.35;
@@ -32,30 +30,26 @@ const MEMORY_MAX: f64 = 10.0;
 const TRIM_MAX: f64 = 1.0;
 
 fn measure(context: &Context<'_>) -> Result<()> {
-    let mut arguments = vec!["xtask", "bench", "ssd", "--json"];
-    if context.is_short() {
-        arguments.extend(["--case", CASES[1], "--repetitions", "1"]);
-    }
-    let mut bench = context.repository().command("cargo", &arguments);
-    context.capture_well("bench", &mut bench).map(|_| ())
+    let short = ["--case", DRIVES[1], "--repetitions", "1"];
+    measure_ssd(context, if context.is_short() { &short } else { &[] })
 }
 
 fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let bench = Printed::of(raw)?;
-    // Only the short form leaves a case out, and says so in its command line.
-    let in_short = bench.capture.command.contains("--case");
     let mut findings = Vec::new();
-    for case in if in_short { &CASES[1..] } else { &CASES[..] } {
-        let alone = format!("{case}, model alone");
+    // Only the short form leaves a drive out, and says so in its command line.
+    let in_short = bench.capture.command.contains("--case");
+    for drive in if in_short { &DRIVES[1..] } else { &DRIVES[..] } {
+        let (alone, contract) = (format!("{drive}, model alone"), format!("{drive}, {CONTRACT}"));
         findings.extend(beside_yardstick(&bench, &alone, ALONE_MIN)?);
-        findings.extend(beside_yardstick(&bench, case, CONTRACT_MIN)?);
+        findings.extend(beside_yardstick(&bench, &contract, CONTRACT_MIN)?);
         for (suffix, what, most, unit) in [
             ("memory", "memory a 4 KiB unit", MEMORY_MAX, "B"),
             ("TRIM of all", "wall time of a TRIM of the whole drive", TRIM_MAX, "s"),
         ] {
-            let side = bench.single(&format!("{case}, {suffix}"))?;
+            let side = bench.single(&format!("{drive}, {suffix}"))?;
             let figure = (median(side)?, unit);
-            let what = format!("{what}, {case}");
+            let what = format!("{what}, {drive}");
             let finding = Finding::new(&what, figure, Bar::AtMost(most), &bench.capture);
             findings.push(finding.with_note(side["check"].as_str().unwrap_or_default()));
         }

@@ -114,7 +114,7 @@ fn background(raw: &Raw) -> Result<Vec<Finding>> {
         finding(
             "growth of the settling time with the range",
             (growth, ""),
-            Bar::near(sizes, SHARE_MARGIN),
+            Bar::Near { value: sizes, share: SHARE_MARGIN },
         ),
     ])
 }
@@ -150,7 +150,7 @@ fn ignored(raw: &Raw) -> Result<Vec<Finding>> {
         finding(
             "write amplification with TRIM ignored over that without TRIM",
             ignored.waf / never.waf,
-            Bar::near(1.0, AMPLIFICATION_MARGIN),
+            Bar::Near { value: 1.0, share: AMPLIFICATION_MARGIN },
         )
         .with_note(&note),
         finding(

@@ -96,7 +96,7 @@ fn trimmed(it: &Measured, run: &Capture) -> Result<Finding> {
         "formula {expected:.4}, measured {measured:.4}, off by {:+.2} %",
         (measured / expected - 1.0) * 100.0
     );
-    let bar = Bar::near(expected, MARGIN);
+    let bar = Bar::Near { value: expected, share: MARGIN };
     Ok(Finding::new(&what, (measured, ""), bar, run).with_note(&note))
 }
 
@@ -134,7 +134,7 @@ fn healing(it: &Measured, run: &Capture) -> Result<[Finding; 3]> {
         finding(
             format!("highest tenth of the second pass, {drive}"),
             highest,
-            Bar::near(1.0, 1e-9),
+            Bar::Near { value: 1.0, share: 1e-9 },
         ),
     ])
 }

@@ -98,7 +98,12 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
     ensure!(!ordered.is_empty(), "no sequential writes were measured");
     for it in ordered {
         let what = format!("write amplification of sequential writes, {:?}", it.cell.policy);
-        findings.push(Finding::new(&what, (it.amplification(), ""), Bar::near(1.0, 1e-9), &run));
+        findings.push(Finding::new(
+            &what,
+            (it.amplification(), ""),
+            Bar::Near { value: 1.0, share: 1e-9 },
+            &run,
+        ));
     }
     Ok(findings)
 }

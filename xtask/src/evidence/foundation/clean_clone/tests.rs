@@ -42,7 +42,7 @@ fn each_figure_is_judged_by_itself() {
         failing(&findings((180.1, 19.9), &DRIVES)),
         ["first release build of a clean clone"]
     );
-    assert_eq!(failing(&findings((90.0, 20.1), &DRIVES)), ["`trimbench run` with nothing else"]);
+    assert_eq!(failing(&findings((90.0, 20.1), &DRIVES)), ["`trimbench run delete-stall`"]);
     let mut drives = DRIVES;
     drives[3].1 = -0.0006;
     let failed = ["stutter of like-optane-900p, without its sign"];
