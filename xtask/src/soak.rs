@@ -4,8 +4,9 @@
 //! the drive, the load, the faults. It is run on a tiny drive, whose invariants are all checked
 //! after every step and whose blocks are all compared with a slow oracle, and then for long on a
 //! larger one, with cheap checks after every command and full ones from time to time. Each run is
-//! repeated without the oracle and must come to the same hash. Canaries are planted before: a soak
-//! that does not find them is blind, and fails.
+//! repeated without the oracle, in the plainest way (no update of the mapping is deferred, victims
+//! are searched for one by one), and must come to the same hash. Canaries are planted before: a
+//! soak that does not find them is blind, and fails.
 //!
 //! Whatever is found is printed with the command that finds it again. How much is run is counted in
 //! commands and never in time, so that the machine does not matter; `--minutes` only ends the
@@ -35,6 +36,7 @@ use crate::steps::Deadline;
 use canary::Canary;
 use configuration::{Broken, Done, Violation};
 use scenario::Size;
+use session::Law;
 
 pub use tally::Tally;
 
@@ -74,6 +76,11 @@ pub struct Summary {
     pub tally: Tally,
     /// Over the hashes of the configurations, in their order.
     pub hash: String,
+    /// Configurations whose victims were searched for both by many superblocks at once and, in the
+    /// second run, plainly.
+    pub searched_both_ways: u64,
+    /// Configurations whose second run came to another hash than the first.
+    pub differing: u64,
     /// Configurations in which something did not hold.
     pub violations: u64,
     /// Faults that were planted.
@@ -95,6 +102,10 @@ impl Summary {
     fn print(&self) {
         let Self { seed, configurations, tally, hash, violations, .. } = self;
         println!("{tally:#?}");
+        println!(
+            "vectorised and plain searches for victims: {} configurations, {} hashes differ",
+            self.searched_both_ways, self.differing
+        );
         println!("canaries found: {} of {}", self.canaries_found, self.canaries);
         let speed = self.commands_per_second / 1e6;
         println!(
@@ -162,7 +173,7 @@ fn commit_seed(commit: &str) -> Result<u64> {
 /// Plants each fault and looks whether it is found.
 fn plant_canaries(summary: &mut Summary) -> Result<()> {
     for canary in Canary::ALL {
-        for place in CANARY_COMMANDS {
+        for place in CANARY_COMMANDS.into_iter().filter(|(size, _)| canary.shows_on(*size)) {
             summary.canaries += 1;
             let size = place.0;
             match configuration::plant(summary.seed, canary, place) {
@@ -241,12 +252,14 @@ impl Series {
         match came {
             Ok(done) => {
                 summary.configurations += 1;
+                summary.searched_both_ways += u64::from(done.searched_both_ways);
                 summary.tally = summary.tally.plus(&done.tally);
                 hash.word(done.hash);
                 eprintln!("{number}: {}: hash {:016x}", done.summary, done.hash);
             }
             Err(Broken::Violation(violation)) => {
                 summary.violations += 1;
+                summary.differing += u64::from(violation.law == Law::Repetition);
                 eprintln!("{}", self.describe(number, &violation));
             }
             Err(Broken::Interrupted) => bail!("interrupted"),

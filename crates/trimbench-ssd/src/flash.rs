@@ -11,7 +11,7 @@ use trimbench_core::{Instant, Nanos};
 use crate::collector::Collector;
 use crate::config::SsdConfig;
 use crate::counters::Counters;
-use crate::mapping::{Deallocated, Mapping, Packing};
+use crate::mapping::{Deallocated, Mapping, Packing, VictimSearch};
 use crate::mapping_cache::MappingCache;
 use crate::nand::Nand;
 use crate::ssd::TableFault;
@@ -245,6 +245,11 @@ impl Flash {
     /// Plants a fault in the tables of a unit; whether there is something to break.
     pub(crate) fn plant(&mut self, lpn: u32, fault: TableFault) -> bool {
         self.mapping.plant(lpn, fault)
+    }
+
+    /// From now on victims are searched for in this way.
+    pub(crate) fn search_victims(&mut self, search: VictimSearch) {
+        self.mapping.search_victims(search);
     }
 
     /// Checks all invariants.

@@ -30,7 +30,8 @@ pub use config::{
     SuspendConfig, TrimConfig, TrimMode, TrimmedReads, VictimPolicy, WhenFull,
 };
 pub use counters::Counters;
-
+#[doc(hidden)]
+pub use mapping::VictimSearch;
 pub use profile::{BUILT_IN, Origin, Profile, ProfileError, ProfileText, ProfileValue, Provenance};
 pub use ssd::{Change, EraseCounts, Overreach, Ssd, TableFault};
 

@@ -31,6 +31,7 @@ mod victims;
 use cache::CacheSets;
 pub(crate) use packing::{Fill, Packing};
 use victims::Order;
+pub use victims::VictimSearch;
 
 #[cfg(test)]
 mod tests;
@@ -122,6 +123,7 @@ pub(crate) struct Mapping {
     /// How hot what each superblock holds is, where hot data is separated.
     regions: Vec<Region>,
     order: Order,
+    search: VictimSearch,
     /// In the order of release: the longest free is used first, which levels wear.
     free: VecDeque<u32>,
     /// log2 of the units of a superblock.
@@ -170,6 +172,7 @@ impl Mapping {
             erases: vec![0; index(superblocks)],
             regions: vec![Region::Cold; index(superblocks)],
             order: Order::default(),
+            search: VictimSearch::default(),
             free: (0..count).collect(),
             shift: superblock_units.trailing_zeros(),
             mapped: 0,

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::claim::short;
-use super::{Finding, Kept, Key, Outcome};
+use super::{Finding, Kept, Key, Outcome, claim};
 
 /// The page of a key.
 pub(super) fn render(key: &Key, outcomes: &[Outcome]) -> String {
@@ -52,7 +51,7 @@ fn rows(outcome: &Outcome) -> String {
 fn row(id: &str, kept: &Kept, finding: &Finding) -> String {
     let short = if kept.about.short { " (short)" } else { "" };
     let holds = if finding.holds() { "yes" } else { "**no**" };
-    let figure = format!("{} {}", short(finding.figure), finding.unit);
+    let figure = format!("{} {}", claim::short(finding.figure), finding.unit);
     let bar = format!("{} {}", finding.bar, finding.unit);
     let cells = [
         format!("{id}{short}"),

@@ -3,10 +3,10 @@
 
 use trimbench_core::fault::FaultPlan;
 use trimbench_core::rng::Rng;
-use trimbench_core::{Bytes, Instant, Nanos};
-use trimbench_ssd::{Overreach, Ssd, TableFault};
+use trimbench_core::{Bytes, Instant, Nanos, Ppm};
+use trimbench_ssd::{Overreach, Ssd, TableFault, VictimPolicy};
 
-use super::scenario::{Scenario, Size, UNIT};
+use super::scenario::{Scenario, Size, Start, UNIT};
 use super::session::Law;
 
 /// A planted fault.
@@ -22,15 +22,18 @@ pub(super) enum Canary {
     CommandsFail,
     /// The second run is a nanosecond slower at each TRIM.
     AnotherTime,
+    /// The vectorised search takes the last of equal victims; the second run searches plainly.
+    AnotherVictim,
 }
 
 impl Canary {
-    pub(super) const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::TrimEatsNeighbour,
         Self::TablesDisagree,
         Self::TrimmedIsCopied,
         Self::CommandsFail,
         Self::AnotherTime,
+        Self::AnotherVictim,
     ];
 
     /// The law that must find it.
@@ -39,27 +42,42 @@ impl Canary {
             Self::TrimEatsNeighbour => Law::Contents,
             Self::TablesDisagree | Self::TrimmedIsCopied => Law::Assertion,
             Self::CommandsFail => Law::Completion,
-            Self::AnotherTime => Law::Repetition,
+            Self::AnotherTime | Self::AnotherVictim => Law::Repetition,
         }
     }
 
-    /// A drive in which all of them have something to break: the first that trims units, without
-    /// other faults.
-    pub(super) fn scenario(rng: &Rng, size: Size) -> Scenario {
+    /// A drive in which it has something to break: the first that trims units, without other
+    /// faults.
+    pub(super) fn scenario(self, rng: &Rng, size: Size) -> Scenario {
         let fits = |it: &Scenario| {
             it.trims()
                 && it.faults == FaultPlan::default()
                 && it.drive.trim.granularity.0 <= 4 * UNIT
+                && (self != Self::AnotherVictim || Self::collects_emptiest(it))
         };
         let mut tries = (0_u32..).map(|number| rng.split(&format!("cage {number}")));
         let scenario = tries.find_map(|rng| Some(Scenario::draw(&rng, size)).filter(fits));
-        let scenario = scenario.expect("more than one in four fits");
+        let scenario = scenario.expect("one in some hundred fits, or in four");
         Scenario { load: scenario.load.leaving_the_end_alone(), ..scenario }
+    }
+
+    /// Whether the emptiest superblocks are victims, and often enough that some are equals: the
+    /// drive is full with as little to spare as usual.
+    fn collects_emptiest(it: &Scenario) -> bool {
+        it.drive.collector.policy == VictimPolicy::Greedy
+            && it.searches_vectorised()
+            && it.load.start == Start::Fragmented
+            && (Ppm(70_000)..=Ppm(200_000)).contains(&it.drive.over_provisioning)
     }
 
     /// Whether it shows only in a second run.
     pub(super) fn comes_again(self) -> bool {
         self == Self::AnotherTime
+    }
+
+    /// Whether it must show on drives of this size: among a few superblocks equals are rare.
+    pub(super) fn shows_on(self, size: Size) -> bool {
+        self != Self::AnotherVictim || size == Size::Small
     }
 
     /// Plants what is there from the start on.
@@ -70,7 +88,7 @@ impl Canary {
             }
             Self::CommandsFail => faults.fail_from = Some(Instant::START),
             Self::AnotherTime => faults.freeze_on_discard = Nanos(1),
-            Self::TablesDisagree | Self::TrimmedIsCopied => {}
+            Self::TablesDisagree | Self::TrimmedIsCopied | Self::AnotherVictim => {}
         }
     }
 

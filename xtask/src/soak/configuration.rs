@@ -28,6 +28,9 @@ pub(super) struct Done {
     /// Of the first of each two runs, both sizes together.
     pub(super) tally: Tally,
     pub(super) hash: u64,
+    /// Victims of the long run were searched for by many superblocks at once, of the second one
+    /// plainly.
+    pub(super) searched_both_ways: bool,
 }
 
 /// What was found, and all that is needed to find it again.
@@ -61,7 +64,9 @@ pub(super) fn run(seed: u64, number: u64, commands: u64) -> Result<Done, Broken>
     let mut hash = TraceHash::default();
     hash.word(closely.hash);
     hash.word(long.hash);
-    Ok(Done { summary, tally: closely.tally.plus(&long.tally), hash: hash.value() })
+    let searched_both_ways = small.searches_vectorised() && long.tally.collected_units > 0;
+    let tally = closely.tally.plus(&long.tally);
+    Ok(Done { summary, tally, hash: hash.value(), searched_both_ways })
 }
 
 /// Where in a long run the violation shows first, if everything is checked from the last good walk
@@ -88,7 +93,7 @@ pub(super) fn plant(
     (size, commands): (Size, u64),
 ) -> Result<Outcome, Broken> {
     let rng = Rng::new(seed).split("canaries");
-    twice(&Canary::scenario(&rng, size), &rng, commands, Some(canary))
+    twice(&canary.scenario(&rng, size), &rng, commands, Some(canary))
 }
 
 fn configuration_rng(seed: u64, number: u64) -> Rng {
@@ -102,7 +107,7 @@ fn plan(scenario: &Scenario, commands: u64, canary: Option<Canary>) -> Plan {
 }
 
 /// Runs it watched, and again unwatched: the same must happen. The second run keeps the mapping up
-/// to date at every command, where the first one defers that.
+/// to date at every command, where the first one defers that, and searches for victims plainly.
 fn twice(
     scenario: &Scenario,
     rng: &Rng,

@@ -11,7 +11,7 @@ use trimbench_core::fault::FaultPlan;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 use trimbench_core::{Ppm, TrimPromise};
-use trimbench_ssd::{Media, Profile, SlcMode, SsdConfig, TrimMode, TrimmedReads};
+use trimbench_ssd::{Media, Profile, SlcMode, SsdConfig, TrimMode, TrimmedReads, VictimPolicy};
 
 pub(super) use load::{Load, Start, Step, Steps};
 
@@ -107,6 +107,15 @@ impl Scenario {
     pub(super) fn trims(&self) -> bool {
         let idle = matches!(self.drive.trim.mode, TrimMode::None | TrimMode::Ignored);
         self.drive.media == Media::Flash && !idle
+    }
+
+    /// Whether victims are searched for by many superblocks at once, unless a drive is told to
+    /// search plainly.
+    pub(super) fn searches_vectorised(&self) -> bool {
+        let policy = self.drive.collector.policy;
+        self.drive.media == Media::Flash
+            && self.drive.compression.is_none()
+            && matches!(policy, VictimPolicy::Greedy | VictimPolicy::CostBenefit)
     }
 
     /// The main features, in a line.

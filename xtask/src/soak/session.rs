@@ -15,7 +15,7 @@ use trimbench_core::{
     BlockCommand, Blocks, Bytes, Completion, Content, Drive, Errno, Instant, Lba, LbaRange, Status,
     Tag, Target, Virtual,
 };
-use trimbench_ssd::{Counters, Ssd};
+use trimbench_ssd::{Counters, Ssd, VictimSearch};
 
 use super::canary::Canary;
 use super::oracle::{Found, Oracle};
@@ -32,18 +32,29 @@ pub(super) struct Plan {
     pub(super) walk_every: u64,
     /// From this command on it is, and the tables after every step.
     pub(super) closely_from: u64,
-    /// The drive is made to bring its mapping up to date after every command, where it would
-    /// rather do so for many at once.
+    /// The drive is made to do plainly what it would rather do for many at once: it brings its
+    /// mapping up to date after every command, and looks for victims one after the other.
     pub(super) plainly: bool,
     /// A planted fault.
     pub(super) canary: Option<Canary>,
+}
+
+impl Plan {
+    fn search(&self) -> VictimSearch {
+        match self.canary {
+            _ if self.plainly => VictimSearch::Plain,
+            Some(Canary::AnotherVictim) => VictimSearch::LastOfEquals,
+            _ => VictimSearch::Vectorised,
+        }
+    }
 }
 
 /// What came of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) tally: Tally,
-    /// Over every completion, the counters, and what each unit holds at the end.
+    /// Over every completion, the counters, erases by superblock, and what each unit holds at the
+    /// end.
     pub(super) hash: u64,
 }
 
@@ -143,6 +154,7 @@ impl Counted {
 impl<'a, O: Oracle> Session<'a, O> {
     fn new(scenario: &'a Scenario, rng: &Rng, plan: &'a Plan, progress: &'a Progress) -> Self {
         let mut drive = scenario.drive.clone().build().expect("what is drawn can be built");
+        drive.search_victims(plan.search());
         if scenario.load.start != Start::Fresh {
             drive.precondition_sequential(Bytes(0), scenario.drive.capacity);
         }
@@ -366,6 +378,7 @@ impl<'a, O: Oracle> Session<'a, O> {
         self.before_purge = self.with_counters();
         let drive = self.target.model_mut().inner_mut();
         drive.purge();
+        drive.search_victims(self.plan.search());
         self.counted = Counted::by(&drive.counters());
         self.oracle.purge();
         self.tally.purges += 1;
@@ -401,7 +414,8 @@ impl<'a, O: Oracle> Session<'a, O> {
             return Err(Stop::because(Law::Conservation, format!("completed: {statistics:?}")));
         }
         let counters = self.drive().counters();
-        self.hash.text(&format!("{counters:?} {statistics:?}"));
+        let erases = self.drive().erases_by_superblock().to_vec();
+        self.hash.text(&format!("{counters:?} {statistics:?} {erases:?}"));
         for unit in 0..self.scenario.units() {
             let found = look(self.target.model_mut().inner_mut(), unit, &mut self.contents);
             // A trimmed unit may read as something else each time.

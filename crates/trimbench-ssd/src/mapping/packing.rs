@@ -5,7 +5,7 @@
 //! that its space allows. What one unit of a superblock takes is their mean: exact where all data
 //! compresses alike.
 
-use super::{Mapping, NOT_CLOSED, Stage};
+use super::{Mapping, Stage};
 use crate::config::WHOLE;
 use crate::counters::Counters;
 
@@ -166,20 +166,6 @@ impl Mapping {
     pub(crate) fn with_packing(mut self, packing: Packing) -> Self {
         self.packing = Some(packing);
         self
-    }
-
-    /// The closed superblock whose valid units take the least space, the first of equals, and
-    /// that space. Walks all superblocks: the index knows counts only.
-    pub(super) fn emptiest_by_space(&mut self) -> Option<(u32, u32)> {
-        self.drain();
-        let packing = self.packing.as_ref()?;
-        let closed = self.counts.iter().enumerate().filter(|(_, count)| **count & NOT_CLOSED == 0);
-        closed
-            .map(|(superblock, &count)| {
-                let superblock = u32::try_from(superblock).expect("fits like all addresses");
-                (superblock, packing.fill(superblock).space_of(count))
-            })
-            .min_by_key(|&(_, space)| space)
     }
 
     /// Checks that no superblock is overfull and that only free ones are empty.

@@ -2,17 +2,37 @@
 //!
 //! Greedy needs no more than the index of valid counts. The other policies keep here what they
 //! need beside it, by superblock: nothing of it is touched when a unit is written or invalidated.
+//!
+//! Each choice is defined by a plain walk over all candidates. Greedy and cost-benefit make the
+//! same choice by vectorised searches (`search.rs`), but for a drive that compresses.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 
-use super::{CHUNK, Mapping, NOT_CLOSED, Packing};
+use super::{Mapping, NOT_CLOSED, Packing};
 use crate::config::VictimPolicy;
+
+mod search;
 
 #[cfg(test)]
 mod tests;
+
+/// How the collector looks for its victim. Each finds the same one; that is what the others are
+/// for.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VictimSearch {
+    /// Many superblocks at a time.
+    #[default]
+    Vectorised,
+    /// One after the other.
+    Plain,
+    /// A planted fault: the vectorised one, but greedy takes the last of equals.
+    LastOfEquals,
+}
 
 /// What a policy knows of the closed superblocks beside their valid counts.
 #[derive(Debug, Default)]
@@ -21,11 +41,7 @@ pub(super) enum Order {
     Greedy,
     /// The closed ones, the first closed in front.
     Fifo(VecDeque<u32>),
-    /// How many had been closed before each was, and how many until now.
-    CostBenefit {
-        closed_at: Vec<u64>,
-        closed: u64,
-    },
+    CostBenefit(Ages),
     DChoices {
         count: u32,
         rng: Rng,
@@ -38,7 +54,7 @@ impl Order {
             VictimPolicy::Greedy => Self::Greedy,
             VictimPolicy::Fifo => Self::Fifo(VecDeque::new()),
             VictimPolicy::CostBenefit => {
-                Self::CostBenefit { closed_at: vec![0; superblocks], closed: 0 }
+                Self::CostBenefit(Ages { closed_at: vec![0; superblocks], closed: 0 })
             }
             // A seed of its own: the drive's choices do not depend on the host's.
             VictimPolicy::DChoices(count) => {
@@ -51,9 +67,9 @@ impl Order {
     pub(super) fn closed(&mut self, superblock: u32) {
         match self {
             Self::Fifo(order) => order.push_back(superblock),
-            Self::CostBenefit { closed_at, closed } => {
-                closed_at[superblock as usize] = *closed;
-                *closed += 1;
+            Self::CostBenefit(ages) => {
+                ages.closed_at[superblock as usize] = ages.closed;
+                ages.closed += 1;
             }
             Self::Greedy | Self::DChoices { .. } => {}
         }
@@ -69,20 +85,17 @@ impl Order {
     }
 
     /// What it chooses; `None` without a candidate, and for greedy, which asks the index.
-    fn choose(&mut self, candidates: Candidates<'_>) -> Option<u32> {
+    fn choose(&mut self, candidates: Candidates<'_>, plainly: bool) -> Option<u32> {
         match self {
             Self::Greedy => None,
             Self::Fifo(order) => order.front().copied(),
-            Self::CostBenefit { closed_at, closed } => {
-                let offer = |superblock: u32| Offer {
-                    superblock,
-                    age: *closed - closed_at[superblock as usize],
-                    valid: candidates.valid(superblock),
+            Self::CostBenefit(ages) => {
+                let best = if plainly {
+                    candidates.worthiest_of(0..candidates.counts.len(), None, ages)
+                } else {
+                    search::worthiest(candidates, ages)
                 };
-                let better = |best: Offer, next: Offer| {
-                    if next.beats(best, candidates.whole) { next } else { best }
-                };
-                candidates.all().map(offer).reduce(better).map(|best| best.superblock)
+                best.map(|best| best.superblock)
             }
             Self::DChoices { count, rng } => {
                 candidates.all().next()?;
@@ -94,6 +107,14 @@ impl Order {
             }
         }
     }
+}
+
+/// When superblocks were closed, counted in superblocks that were closed before.
+#[derive(Debug)]
+pub(super) struct Ages {
+    closed_at: Vec<u64>,
+    /// How many have been until now.
+    closed: u64,
 }
 
 /// The closed superblocks and what is valid in them.
@@ -110,8 +131,14 @@ impl<'a> Candidates<'a> {
         self.counts[superblock as usize] & NOT_CLOSED == 0
     }
 
+    /// Those among these superblocks.
+    fn among(self, superblocks: Range<usize>) -> impl Iterator<Item = u32> + use<'a> {
+        let superblocks = narrow(superblocks.start as u64)..narrow(superblocks.end as u64);
+        superblocks.filter(move |&superblock| self.contains(superblock))
+    }
+
     fn all(self) -> impl Iterator<Item = u32> + use<'a> {
-        (0..narrow(self.counts.len() as u64)).filter(move |&superblock| self.contains(superblock))
+        self.among(0..self.counts.len())
     }
 
     /// Units, or the space that they take in a drive that compresses.
@@ -119,10 +146,34 @@ impl<'a> Candidates<'a> {
         let count = self.counts[superblock as usize];
         self.packing.map_or(count, |packing| packing.fill(superblock).space_of(count))
     }
+
+    /// The one in which the least is valid, the first of equals.
+    fn emptiest(self) -> Option<(u32, u32)> {
+        let offers = self.all().map(|superblock| (superblock, self.valid(superblock)));
+        offers.min_by_key(|&(_, valid)| valid)
+    }
+
+    /// The best of `best` and of those among these superblocks, the first of equals.
+    fn worthiest_of(
+        self,
+        superblocks: Range<usize>,
+        best: Option<Offer>,
+        ages: &Ages,
+    ) -> Option<Offer> {
+        let offer = |superblock: u32| Offer {
+            superblock,
+            age: ages.closed - ages.closed_at[superblock as usize],
+            valid: self.valid(superblock),
+        };
+        self.among(superblocks).map(offer).fold(best, |best, next| match best {
+            Some(best) if !next.beats(best, self.whole) => Some(best),
+            _ => Some(next),
+        })
+    }
 }
 
 /// A candidate as cost and benefit see it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Offer {
     superblock: u32,
     /// At least 1, so that to gain something always beats to gain nothing.
@@ -151,6 +202,11 @@ impl Mapping {
         matches!(self.order, Order::Fifo(_) | Order::DChoices { .. })
     }
 
+    /// From now on victims are searched for in this way.
+    pub(crate) fn search_victims(&mut self, search: VictimSearch) {
+        self.search = search;
+    }
+
     /// The closed superblock that the policy chooses, and what in it is valid: units, or the space
     /// that they take in a drive that compresses.
     pub(crate) fn victim(&mut self) -> Option<(u32, u32)> {
@@ -158,28 +214,26 @@ impl Mapping {
             return self.emptiest();
         }
         self.drain();
+        let (plainly, whole) = (self.searches_plainly(), self.whole());
         let (counts, packing) = (self.counts.as_slice(), self.packing.as_ref());
-        let candidates = Candidates { counts, packing, whole: self.whole() };
-        let superblock = self.order.choose(candidates)?;
+        let candidates = Candidates { counts, packing, whole };
+        let superblock = self.order.choose(candidates, plainly)?;
         Some((superblock, candidates.valid(superblock)))
     }
 
     /// The closed superblock in which the least is valid, the first of equals, and how much.
     pub(crate) fn emptiest(&mut self) -> Option<(u32, u32)> {
         self.drain();
-        if self.packing.is_some() {
-            return self.emptiest_by_space();
+        if self.searches_plainly() {
+            let (counts, packing) = (self.counts.as_slice(), self.packing.as_ref());
+            return Candidates { counts, packing, whole: self.whole() }.emptiest();
         }
-        let (chunk, &least) =
-            self.chunk_least.iter().enumerate().min_by_key(|&(_, &least)| least)?;
-        if least & NOT_CLOSED != 0 {
-            return None;
-        }
-        let first = chunk * CHUNK;
-        let within = self.counts[first..].iter().position(|&count| count == least);
-        let superblock =
-            first + within.expect("the least of a chunk is the count of one of its superblocks");
-        Some((u32::try_from(superblock).expect("fits like all addresses"), least))
+        search::emptiest(&self.counts, &self.chunk_least, self.search)
+    }
+
+    /// A drive that compresses always does: the vectorised searches know counts only.
+    fn searches_plainly(&self) -> bool {
+        self.search == VictimSearch::Plain || self.packing.is_some()
     }
 
     /// What in a superblock may be valid at most, in the measure of [`Self::victim`].

@@ -1,9 +1,11 @@
-//! Planted faults: a drive that has one cannot be told from a drive with such a bug.
+//! Planted faults: a drive that has one cannot be told from a drive with such a bug. And the plain
+//! search for victims, beside which another one shows whether it has a bug.
 
 use trimbench_core::Bytes;
 use trimbench_core::units::narrow;
 
 use super::Ssd;
+use crate::mapping::VictimSearch;
 
 #[cfg(test)]
 mod tests;
@@ -37,5 +39,20 @@ impl Ssd {
     /// be planted: only a unit of a flash drive that holds data has something to break.
     pub fn plant_table_fault(&mut self, unit: u64, fault: TableFault) -> bool {
         self.flash.as_mut().is_some_and(|flash| flash.plant(narrow(unit), fault))
+    }
+
+    /// From now on, until the drive is purged, the collector looks for its victims in this way.
+    #[doc(hidden)]
+    pub fn search_victims(&mut self, search: VictimSearch) {
+        if let Some(flash) = &mut self.flash {
+            flash.search_victims(search);
+        }
+    }
+
+    /// How often each superblock was erased since the drive was made or purged: what differs
+    /// first where other victims were chosen. Empty on a medium that is never erased.
+    #[doc(hidden)]
+    pub fn erases_by_superblock(&self) -> &[u32] {
+        self.flash.as_ref().map_or(&[], |flash| flash.erases())
     }
 }

@@ -12,8 +12,9 @@ pub(super) const CLAIM: Claim = Claim {
     title: "No invariant is violated in a long soak, and planted faults are found",
     bar: "10^9 commands over at least 200 random configurations (short form: 2 x 10^7 over 40) \
           without a violation; every run made twice has one hash, the second time with the \
-          mapping kept up to date at every command; every planted fault is found by the law that \
-          must find it",
+          mapping kept up to date at every command and a plain search for victims, which in a \
+          tenth of the configurations or more takes the place of the vectorised one; every planted \
+          fault is found by the law that must find it",
     short: Duration::from_secs(40),
     full: Duration::from_secs(900),
     measure,
@@ -33,6 +34,9 @@ const SHORT: Form = Form {
     commands: 500_000,
     note: "the short form: a fiftieth of the commands of the full one",
 };
+/// The least share of configurations whose drives have a vectorised search. About a quarter has:
+/// two of four policies, without those that compress, have no flash or are never full.
+const SEARCHED_BOTH_WAYS: f64 = 0.1;
 /// Which seed does not matter; CI soaks with the commit's.
 const SEED: &str = "1";
 
@@ -67,7 +71,7 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
     ensure!(summary.canaries > 0, "no canary was planted");
     let finding =
         |what: &str, figure: u64, bar| Finding::new(what, (figure as f64, ""), bar, &capture);
-    let Summary { tally, hash, .. } = &summary;
+    let Summary { tally, hash, searched_both_ways: both_ways, .. } = &summary;
     let speed = summary.commands_per_second / 1e6;
     let looks = format!("everything was checked {} times; hash {hash}", tally.walks);
     let pace = format!("{:.0} s, {speed:.2} million/s; every run made twice", summary.seconds);
@@ -77,11 +81,15 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let never = tally.fields().into_iter().filter(|(_, count)| *count == 0);
     let never: Vec<&str> = never.map(|(name, _)| name).collect();
     let configurations = Bar::AtLeast(form.configurations.into());
+    let searched = Bar::AtLeast(f64::from(form.configurations) * SEARCHED_BOTH_WAYS);
     Ok(vec![
         finding("configurations with a violation", summary.violations, Bar::Equals(0.0))
             .with_note(&looks),
         finding("commands", tally.commands, Bar::AtLeast(form.total())).with_note(&pace),
         finding("random configurations", summary.configurations, configurations),
+        finding("configurations searched by vectors and plainly", *both_ways, searched)
+            .with_note("for victims, greedy or cost-benefit, that were collected"),
+        finding("configurations whose two hashes differ", summary.differing, Bar::Equals(0.0)),
         finding("planted faults that were not found", living, Bar::Equals(0.0)).with_note(&planted),
         finding("kinds of event that never occurred", never.len() as u64, Bar::Equals(0.0))
             .with_note(&never.join(", ")),

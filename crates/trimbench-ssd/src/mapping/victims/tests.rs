@@ -1,3 +1,4 @@
+use super::super::CHUNK;
 use super::*;
 
 const UNITS: u32 = 64;
@@ -106,4 +107,93 @@ fn of_so_many_draws_the_emptiest_is_chosen() {
     }
     let mut empty = Mapping::new(576, 12, UNITS.into()).with_policy(VictimPolicy::DChoices(3));
     assert_eq!(empty.victim(), None);
+}
+
+/// So many superblocks, each with a count, and with the time at which it was closed.
+struct Closed {
+    counts: Vec<u32>,
+    ages: Ages,
+}
+
+const WHOLE: u32 = 1_024;
+
+impl Closed {
+    /// Of random counts and times; one in eight is not closed.
+    fn draw(rng: &mut Rng, superblocks: usize, (few, longest): (u64, u64)) -> Self {
+        let count = |rng: &mut Rng| {
+            let valid = narrow(rng.below(few + 1) * u64::from(WHOLE) / few);
+            if rng.below(8) == 0 { valid | NOT_CLOSED } else { valid }
+        };
+        let counts = std::iter::repeat_with(|| count(rng)).take(superblocks).collect();
+        let closed_at = std::iter::repeat_with(|| rng.below(longest)).take(superblocks).collect();
+        Self { counts, ages: Ages { closed_at, closed: longest } }
+    }
+
+    fn candidates(&self) -> Candidates<'_> {
+        Candidates { counts: &self.counts, packing: None, whole: WHOLE }
+    }
+
+    /// The choices of greedy and of cost-benefit.
+    fn plain(&self) -> (Option<(u32, u32)>, Option<Offer>) {
+        let candidates = self.candidates();
+        let worthiest = candidates.worthiest_of(0..self.counts.len(), None, &self.ages);
+        (candidates.emptiest(), worthiest)
+    }
+
+    /// The same by the vectorised searches.
+    fn vectorised(&self) -> (Option<(u32, u32)>, Option<Offer>) {
+        let least = self.counts.chunks(CHUNK).map(|chunk| *chunk.iter().min().unwrap());
+        let chunk_least: Vec<u32> = least.collect();
+        let emptiest = search::emptiest(&self.counts, &chunk_least, VictimSearch::Vectorised);
+        (emptiest, search::worthiest(self.candidates(), &self.ages))
+    }
+}
+
+#[test]
+fn vectorised_and_plain_searches_choose_the_same() {
+    let mut rng = Rng::new(1);
+    let mut none = 0;
+    for superblocks in [1, 2, 63, 64, 65, 200, 1_000, 4_099] {
+        // Few counts and few times make many equals; long times are rounded.
+        for few in [1, 3, 32, 1_024] {
+            for longest in [1, 4, 1_000, 1 << 33, 1 << 62] {
+                let closed = Closed::draw(&mut rng, superblocks, (few, longest));
+                let plain = closed.plain();
+                none += u32::from(plain.1.is_none());
+                assert_eq!(closed.vectorised(), plain, "{superblocks} {few} {longest}");
+            }
+        }
+    }
+    assert!(none > 0, "nothing to choose from was never drawn");
+}
+
+#[test]
+fn what_floating_point_cannot_tell_apart_is_compared_exactly() {
+    // Worth 2^60 + 200, which is rounded up to 2^60 + 256; and, a chunk later, a third of
+    // 3 * 2^60 + 599 and more, which is rounded down to 3 * 2^60 + 512.
+    let age = 1_u64 << 60;
+    for (second, best) in [(3 * age + 599, 0), (3 * age + 600, 0), (3 * age + 601, 64)] {
+        let mut closed = Closed {
+            counts: vec![NOT_CLOSED; 100],
+            ages: Ages { closed_at: vec![0; 100], closed: 1 << 63 },
+        };
+        (closed.counts[0], closed.counts[64]) = (WHOLE / 2, WHOLE / 4 * 3);
+        closed.ages.closed_at[0] = closed.ages.closed - (age + 200);
+        closed.ages.closed_at[64] = closed.ages.closed - second;
+        let (plain, vectorised) = (closed.plain().1, closed.vectorised().1);
+        assert_eq!(plain.map(|offer| offer.superblock), Some(best), "{second}");
+        assert_eq!(vectorised, plain, "{second}");
+    }
+}
+
+#[test]
+fn a_drive_searches_as_it_is_told_to() {
+    let victim = |search| {
+        let mut mapping = nine_closed(VictimPolicy::Greedy, [0, 9, 0, 0, 0, 9, 0, 0, 0]);
+        mapping.search_victims(search);
+        mapping.victim()
+    };
+    assert_eq!(victim(VictimSearch::Vectorised), Some((1, 55)));
+    assert_eq!(victim(VictimSearch::Plain), Some((1, 55)));
+    assert_eq!(victim(VictimSearch::LastOfEquals), Some((5, 55)), "the planted fault");
 }

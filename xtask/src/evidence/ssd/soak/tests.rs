@@ -7,8 +7,9 @@ fn good(form: &Form) -> Summary {
     Summary {
         configurations: form.configurations.into(),
         tally: Tally { commands, ..Tally::of_each(7) },
-        canaries: 10,
-        canaries_found: 10,
+        searched_both_ways: u64::from(form.configurations) / 10,
+        canaries: 11,
+        canaries_found: 11,
         seconds: 2.0,
         ..Summary::default()
     }
@@ -43,6 +44,9 @@ fn each_figure_is_judged_by_itself() {
     assert_eq!(failed(|it| it.violations = 1), ["configurations with a violation"]);
     assert_eq!(failed(|it| it.tally.commands -= 1), ["commands"]);
     assert_eq!(failed(|it| it.configurations -= 1), ["random configurations"]);
+    let few = ["configurations searched by vectors and plainly"];
+    assert_eq!(failed(|it| it.searched_both_ways -= 1), few);
+    assert_eq!(failed(|it| it.differing = 1), ["configurations whose two hashes differ"]);
     assert_eq!(failed(|it| it.canaries_found -= 1), ["planted faults that were not found"]);
     assert_eq!(failed(|it| it.tally.power_cuts = 0), ["kinds of event that never occurred"]);
 }

@@ -1,0 +1,72 @@
+//! The vectorised searches: the same choices as by a plain walk, many superblocks at a time.
+//!
+//! Written as loops over short slices without branches, which the compiler turns into vector
+//! instructions; tests and the soak compare each choice with the plain one.
+
+use trimbench_core::units::narrow;
+
+use super::super::{CHUNK, NOT_CLOSED};
+use super::{Ages, Candidates, Offer, VictimSearch};
+
+/// What is worth less than this share of the best, in floating point, is worth less exactly: each
+/// side of the comparison is off by less than four roundings of 2^-53.
+const CERTAIN: f64 = 1.0 - 1e-12;
+
+/// The superblock of the least count, the first of equals, and the count; `None` where that is no
+/// candidate's. `chunk_least` has the least of each chunk.
+pub(super) fn emptiest(
+    counts: &[u32],
+    chunk_least: &[u32],
+    search: VictimSearch,
+) -> Option<(u32, u32)> {
+    let least = chunk_least.iter().copied().min().filter(|least| least & NOT_CLOSED == 0)?;
+    let is_least = |&count: &u32| count == least;
+    let chunk_of = |chunk: usize| &counts[chunk * CHUNK..counts.len().min((chunk + 1) * CHUNK)];
+    let (chunk, within) = if search == VictimSearch::LastOfEquals {
+        let chunk = chunk_least.iter().rposition(is_least)?;
+        (chunk, chunk_of(chunk).iter().rposition(is_least))
+    } else {
+        let chunk = chunk_least.iter().position(is_least)?;
+        (chunk, chunk_of(chunk).iter().position(is_least))
+    };
+    let within = within.expect("the least of a chunk is the count of one of its superblocks");
+    Some((narrow((chunk * CHUNK + within) as u64), least))
+}
+
+/// The candidate of the most `age (1 - u) / 2u`, the first of equals.
+///
+/// A chunk is compared exactly only if something in it may be better than the best so far. That is
+/// known in floating point, with a margin: few chunks are compared in vain, none is passed by.
+pub(super) fn worthiest(candidates: Candidates<'_>, ages: &Ages) -> Option<Offer> {
+    let (counts, whole) = (candidates.counts, candidates.whole);
+    let mut best = None;
+    let mut bar = 0.0;
+    for (chunk, closed_at) in ages.closed_at.chunks(CHUNK).enumerate() {
+        let superblocks = chunk * CHUNK..chunk * CHUNK + closed_at.len();
+        if any_reaches(bar, &counts[superblocks.clone()], closed_at, (ages.closed, whole)) {
+            best = candidates.worthiest_of(superblocks, best, ages);
+            // Infinite where nothing is valid: nothing reaches that, and nothing is better.
+            bar = best.map_or(0.0, |best| worth(best, whole) * CERTAIN);
+        }
+    }
+    best
+}
+
+/// Twice `age (1 - u) / 2u`.
+fn worth(offer: Offer, whole: u32) -> f64 {
+    offer.age as f64 * f64::from(whole - offer.valid) / f64::from(offer.valid)
+}
+
+/// Whether a candidate of a chunk is worth `bar` or more.
+fn any_reaches(bar: f64, counts: &[u32], closed_at: &[u64], (closed, whole): (u64, u32)) -> bool {
+    counts.iter().zip(closed_at).fold(false, |any, (&count, &closed_at)| {
+        let age = closed.wrapping_sub(closed_at) as f64;
+        // Of a candidate it is no negative number, and signed ones are converted faster.
+        let valid = f64::from(count.cast_signed());
+        let enough = age * (f64::from(whole) - valid) >= bar * valid;
+        let closed = count & NOT_CLOSED == 0;
+        // Bitwise: a lazy operator is a branch, and not vectorised.
+        let reaches = enough & closed;
+        any | reaches
+    })
+}
