@@ -1,7 +1,7 @@
 //! Reads and programs of translation pages.
 //!
-//! Model: page `p` lies on die `p mod dies`. It is read and programmed alone: the die is occupied as
-//! by any other operation, the channel for the bytes of the page.
+//! Model: page `p` lies on die `p mod dies`. It is read and programmed alone: the die is occupied
+//! as by any other operation, the channel for the bytes of the page.
 
 use trimbench_core::units::narrow;
 use trimbench_core::{Instant, Nanos};
