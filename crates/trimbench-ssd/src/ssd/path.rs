@@ -154,10 +154,12 @@ impl Ssd {
             self.look_up(accepted, slot, span, Then::Write(incoming));
             return;
         }
-        match self.config.host.duplex {
-            // Only writes use this direction, in the order of the controller.
-            LinkDuplex::Full => self.send(accepted, slot, incoming),
-            LinkDuplex::Half => self.pass(accepted, Accepted::Write(slot, incoming)),
+        // Only writes use this direction of a full duplex link, in the order of the controller, and
+        // what a flush before it pads goes to the flash before it.
+        if self.config.host.duplex == LinkDuplex::Full && self.path.accepted.is_empty() {
+            self.send(accepted, slot, incoming);
+        } else {
+            self.pass(accepted, Accepted::Write(slot, incoming));
         }
     }
 

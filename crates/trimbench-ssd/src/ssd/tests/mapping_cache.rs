@@ -276,12 +276,10 @@ fn a_cache_that_holds_everything_changes_nothing() {
             for tag in 0..6_000 {
                 let first = rng.below(UNITS - 64);
                 let range = units(first, 1 + rng.below(64));
-                // Over a full duplex link a write without a cache is known to the buffer from its
-                // start on, before a flush that is still in the controller.
                 let command = match rng.below(20) {
                     0..10 => BlockCommand::write(range),
                     10..13 => BlockCommand::Discard(range),
-                    13 if duplex == LinkDuplex::Half => BlockCommand::Flush,
+                    13 => BlockCommand::Flush,
                     _ => BlockCommand::Read(range),
                 };
                 target.submit(Tag(tag), command).unwrap();

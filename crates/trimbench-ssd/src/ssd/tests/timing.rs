@@ -59,6 +59,18 @@ fn a_flush_waits_for_writes_that_wait_for_places() {
     assert_eq!(taken, [161, 826, 1_492]);
 }
 
+#[test]
+fn what_a_flush_pads_does_not_wait_for_a_write_behind_it() {
+    // 10 + 10 controller, 65.536 channel, 600 program, 20 latency; the write behind it has its data
+    // over the link at 10 + 10 + 10 + 128 x 8.192.
+    let host = HostInterface { duplex: LinkDuplex::Full, ..plain().host };
+    let mut target = drive(SsdConfig { host, ..plain() });
+    let behind = BlockCommand::write(units(16, 128));
+    let taken =
+        times(&mut target, &[BlockCommand::write(units(0, 1)), BlockCommand::Flush, behind]);
+    assert_eq!(taken[..2], [38, 705]);
+}
+
 fn suspending(reads_max: u32) -> SsdConfig {
     let suspend = SuspendConfig {
         program: Nanos::from_micros(20),
