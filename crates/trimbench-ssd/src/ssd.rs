@@ -9,31 +9,31 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{
     BlockCommand, BlockSize, Bytes, Capabilities, Clock, Completion, DISCARD_RANGES_MAX, Data,
-    DrainRule, Instant, LbaRange, Medium, Model, Nanos, Operation, Rejected, Statistics, Status,
-    Support, Tag,
+    DrainRule, Instant, LbaRange, Medium, Model, Operation, Rejected, Statistics, Status, Support,
+    Tag,
 };
 
-use crate::config::{LinkDuplex, Media, SsdConfig, TrimMode, UNIT_BYTES};
+use crate::config::{LinkDuplex, Media, SsdConfig, UNIT_BYTES};
 use crate::contents::{Contents, UNIT_BLOCKS};
 use crate::counters::Counters;
 use crate::events::{Action, Events};
-use crate::flash::{Flash, PackedUnit};
-use crate::mapping::Deallocated;
+use crate::flash::Flash;
 use crate::nand::{Nand, Rate, Resource};
 use crate::slots::{InFlight, Slot, Slots};
-use crate::trim::{Backlog, Granules, work};
+use crate::trim::{Backlog, Granules};
 use path::Path;
-use path::translation::PageReads;
 
+mod discard;
 mod drive;
 mod path;
 mod planted;
+mod precondition;
 
 pub use planted::{Overreach, TableFault};
+pub use precondition::Change;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -76,15 +76,6 @@ pub struct Ssd {
     /// `None` before the first stamped write.
     contents: Option<Box<Contents>>,
     overreach: Overreach,
-}
-
-/// A step of a preconditioning: what happens to one mapping unit of 4 KiB, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// It is written.
-    Write(u32),
-    /// It is discarded.
-    Discard(u32),
 }
 
 /// How often the superblocks of a drive were erased.
@@ -239,65 +230,6 @@ impl Ssd {
         self.plan();
     }
 
-    /// Preconditioning: writes `[start, start + length)` (whole units) in order, in no time. The
-    /// drive must be idle; it is at rest afterwards.
-    ///
-    /// # Panics
-    /// If the range ends beyond the drive.
-    pub fn precondition_sequential(&mut self, start: Bytes, length: Bytes) {
-        assert!(start.0 + length.0 <= self.config.capacity.0, "preconditioning beyond the drive");
-        let first = narrow(start.0 / UNIT_BYTES);
-        let end = narrow((start.0 + length.0) / UNIT_BYTES);
-        self.precondition_with((first..end).map(Change::Write));
-    }
-
-    /// Preconditioning: writes and discards single units in this order, in no time. A discard frees
-    /// what it would as a command. The drive must be idle; it is at rest afterwards.
-    ///
-    /// # Panics
-    /// If a unit lies beyond the drive.
-    pub fn precondition_with(&mut self, changes: impl Iterator<Item = Change>) {
-        self.contents = None;
-        self.fill(changes, Data::Random);
-    }
-
-    /// Preconditioning: writes `count` units at uniformly random addresses, in no time. The drive
-    /// must be idle; it is at rest afterwards.
-    pub fn precondition_random(&mut self, count: u64, rng: &mut Rng) {
-        let units = self.config.exported_units();
-        self.precondition_with((0..count).map(|_| Change::Write(narrow(rng.below(units)))));
-    }
-
-    /// Makes the changes in no time and without a trace in the contents; the drive is at rest
-    /// afterwards.
-    fn fill(&mut self, changes: impl Iterator<Item = Change>, data: Data) {
-        let (acts, granules) = (self.acts_on_discards(), self.granules);
-        let compression = self.config.compression.as_ref();
-        let percent = compression.map(|compression| compression.stored_percent(data));
-        let Some(flash) = &mut self.flash else { return };
-        let counters = &mut self.counters;
-        let resting = Nand::new(&self.config);
-        flash.begin_untimed();
-        for change in changes {
-            match (change, percent) {
-                (Change::Write(lpn), None) => flash.write(lpn, &resting, counters),
-                (Change::Write(lpn), Some(percent)) => {
-                    flash.write_packed(PackedUnit { lpn, percent }, &resting, counters);
-                }
-                (Change::Discard(lpn), _) => {
-                    counters.discards += 1;
-                    let (first, end) = granules.within((lpn, lpn + 1));
-                    if acts {
-                        flash.deallocate(first, end, counters);
-                    }
-                }
-            }
-        }
-        flash.end_untimed(&resting, counters);
-        self.nand = Nand::new(&self.config);
-        self.plan();
-    }
-
     /// Checks every invariant of the drive. Slow: it walks all tables.
     ///
     /// # Panics
@@ -338,56 +270,6 @@ impl Ssd {
         }
     }
 
-    #[inline(never)]
-    fn start_discard(&mut self, at: Instant, slot: Slot, ranges: &[LbaRange]) {
-        let trim = self.config.trim;
-        let acts = self.acts_on_discards();
-        let (mut units, mut pieces) = (Deallocated::default(), 0);
-        let mut reads = PageReads::default();
-        for range in ranges {
-            pieces += range.length().bytes(LOGICAL_BLOCK).pieces(trim.range_max);
-            let (first, end) = self.reach(self.granules.within(UnitSpan::of(*range).whole()));
-            if acts && self.contents.is_some() {
-                self.journal(first, end);
-            }
-            if let (true, Some(flash)) = (acts, &mut self.flash) {
-                units += flash.deallocate(first, end, &mut self.counters);
-            }
-            if acts && self.config.mapping_cache.is_some() {
-                self.trim_pages((first, end), at, &mut reads);
-            }
-        }
-        let cost = if acts { work(&trim, pieces, units) } else { Nanos::ZERO };
-        self.counters.discards += 1;
-        let overhead = self.config.host.command + trim.command;
-        if trim.mode == TrimMode::Background {
-            let done = self.controller.reserve(at, overhead);
-            self.backlog.add(at, cost + self.time_of(reads));
-            self.begins_at = self.begins_at.min(self.backlog.next_slice());
-            if !self.backlog.hold(slot, done) {
-                self.finish(done, slot);
-            }
-            return;
-        }
-        self.counters.trim_work_done += cost;
-        self.alone = trim.mode == TrimMode::Blocking;
-        let done = self.controller.reserve(at, overhead + cost);
-        self.finish_discard(done, slot, reads);
-    }
-
-    /// Whether a discard frees anything.
-    fn acts_on_discards(&self) -> bool {
-        !matches!(self.config.trim.mode, TrimMode::None | TrimMode::Ignored)
-    }
-
-    /// The units that a TRIM of `[first, end)` frees: others only with a planted fault.
-    fn reach(&self, (first, end): (u32, u32)) -> (u32, u32) {
-        let units = |length: Bytes| narrow(length.0 / UNIT_BYTES);
-        let beyond = end.saturating_add(units(self.overreach.behind));
-        let last = narrow(self.config.exported_units());
-        (first.saturating_sub(units(self.overreach.before)), beyond.min(last))
-    }
-
     #[inline]
     fn finish(&mut self, at: Instant, slot: Slot) {
         self.events.add(at + self.config.host.latency, Action::Complete(slot));
@@ -409,10 +291,6 @@ impl Ssd {
                 self.start(at, slot, what);
             }
         }
-    }
-
-    fn blocks(&self, what: BlockCommand) -> bool {
-        self.config.trim.mode == TrimMode::Blocking && matches!(what, BlockCommand::Discard(_))
     }
 
     fn complete(&mut self, at: Instant, slot: Slot, out: &mut Vec<Completion>) {
@@ -473,21 +351,6 @@ impl Ssd {
         self.slots.taken() == 0 && self.waiting.is_empty()
     }
 
-    /// A slice of put-off TRIM work. TRIMs that wait for it alone do not make the drive busy.
-    fn run_slice(&mut self) {
-        let at = self.backlog.next_slice();
-        let idle = self.slots.taken() == self.backlog.held();
-        let took = self.backlog.run_slice(idle);
-        self.counters.trim_work_done += took;
-        if !idle {
-            self.controller.reserve(at, took);
-            self.nand.occupy_dies(at, took);
-        }
-        while let Some((slot, done)) = self.backlog.acknowledged(at, took) {
-            self.finish(done, slot);
-        }
-    }
-
     fn link_out(&mut self) -> &mut Resource {
         match self.config.host.duplex {
             LinkDuplex::Half => &mut self.link_in,
@@ -504,17 +367,6 @@ impl Ssd {
             Discard(range) => self.validate_discard(&[range]),
             Flush => Ok(Bytes(0)),
         }
-    }
-
-    #[inline(never)]
-    fn validate_discard(&self, ranges: &[LbaRange]) -> Result<Bytes, Rejected> {
-        let mut length = Bytes(0);
-        for range in ranges {
-            length += self.within(*range)?;
-        }
-        let maximum = self.config.trim.command_max;
-        let fits = length <= maximum;
-        if fits { Ok(length) } else { Err(Rejected::DiscardTooLarge { length, maximum }) }
     }
 
     #[inline]

@@ -1,8 +1,10 @@
-use trimbench_core::{Blocks, Lba, Ppm, Target, Virtual};
+use trimbench_core::rng::Rng;
+use trimbench_core::{Blocks, Lba, Nanos, Ppm, Target, Virtual};
 
 use super::*;
 use crate::config::{
-    CollectorConfig, ContentsConfig, Geometry, HostInterface, NandTiming, TrimConfig, VictimPolicy,
+    CollectorConfig, ContentsConfig, Geometry, HostInterface, NandTiming, TrimConfig, TrimMode,
+    VictimPolicy,
 };
 
 mod collector;

@@ -1,0 +1,93 @@
+//! Discards: what they free, what they cost, and the work that the drive puts off.
+
+use trimbench_core::units::narrow;
+use trimbench_core::{BlockCommand, Bytes, Instant, LbaRange, Nanos, Rejected};
+
+use super::path::translation::PageReads;
+use super::{LOGICAL_BLOCK, Ssd, UnitSpan};
+use crate::config::{TrimMode, UNIT_BYTES};
+use crate::mapping::Deallocated;
+use crate::slots::Slot;
+use crate::trim::work;
+
+impl Ssd {
+    #[inline(never)]
+    pub(super) fn start_discard(&mut self, at: Instant, slot: Slot, ranges: &[LbaRange]) {
+        let trim = self.config.trim;
+        let acts = self.acts_on_discards();
+        let (mut units, mut pieces) = (Deallocated::default(), 0);
+        let mut reads = PageReads::default();
+        for range in ranges {
+            pieces += range.length().bytes(LOGICAL_BLOCK).pieces(trim.range_max);
+            let (first, end) = self.reach(self.granules.within(UnitSpan::of(*range).whole()));
+            if acts && self.contents.is_some() {
+                self.journal(first, end);
+            }
+            if let (true, Some(flash)) = (acts, &mut self.flash) {
+                units += flash.deallocate(first, end, &mut self.counters);
+            }
+            if acts && self.config.mapping_cache.is_some() {
+                self.trim_pages((first, end), at, &mut reads);
+            }
+        }
+        let cost = if acts { work(&trim, pieces, units) } else { Nanos::ZERO };
+        self.counters.discards += 1;
+        let overhead = self.config.host.command + trim.command;
+        if trim.mode == TrimMode::Background {
+            let done = self.controller.reserve(at, overhead);
+            self.backlog.add(at, cost + self.time_of(reads));
+            self.begins_at = self.begins_at.min(self.backlog.next_slice());
+            if !self.backlog.hold(slot, done) {
+                self.finish(done, slot);
+            }
+            return;
+        }
+        self.counters.trim_work_done += cost;
+        self.alone = trim.mode == TrimMode::Blocking;
+        let done = self.controller.reserve(at, overhead + cost);
+        self.finish_discard(done, slot, reads);
+    }
+
+    /// Whether a discard frees anything.
+    pub(super) fn acts_on_discards(&self) -> bool {
+        !matches!(self.config.trim.mode, TrimMode::None | TrimMode::Ignored)
+    }
+
+    /// The units that a TRIM of `[first, end)` frees: others only with a planted fault.
+    fn reach(&self, (first, end): (u32, u32)) -> (u32, u32) {
+        let units = |length: Bytes| narrow(length.0 / UNIT_BYTES);
+        let beyond = end.saturating_add(units(self.overreach.behind));
+        let last = narrow(self.config.exported_units());
+        (first.saturating_sub(units(self.overreach.before)), beyond.min(last))
+    }
+
+    pub(super) fn blocks(&self, what: BlockCommand) -> bool {
+        self.config.trim.mode == TrimMode::Blocking && matches!(what, BlockCommand::Discard(_))
+    }
+
+    /// A slice of put-off TRIM work. TRIMs that wait for it alone do not make the drive busy.
+    pub(super) fn run_slice(&mut self) {
+        let at = self.backlog.next_slice();
+        let idle = self.slots.taken() == self.backlog.held();
+        let took = self.backlog.run_slice(idle);
+        self.counters.trim_work_done += took;
+        if !idle {
+            self.controller.reserve(at, took);
+            self.nand.occupy_dies(at, took);
+        }
+        while let Some((slot, done)) = self.backlog.acknowledged(at, took) {
+            self.finish(done, slot);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn validate_discard(&self, ranges: &[LbaRange]) -> Result<Bytes, Rejected> {
+        let mut length = Bytes(0);
+        for range in ranges {
+            length += self.within(*range)?;
+        }
+        let maximum = self.config.trim.command_max;
+        let fits = length <= maximum;
+        if fits { Ok(length) } else { Err(Rejected::DiscardTooLarge { length, maximum }) }
+    }
+}

@@ -1,0 +1,80 @@
+//! Preconditioning: the drive is brought into a state, and no time passes.
+
+use trimbench_core::rng::Rng;
+use trimbench_core::units::narrow;
+use trimbench_core::{Bytes, Data};
+
+use super::Ssd;
+use crate::config::UNIT_BYTES;
+use crate::flash::PackedUnit;
+use crate::nand::Nand;
+
+/// A step of a preconditioning: what happens to one mapping unit of 4 KiB, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is written.
+    Write(u32),
+    /// It is discarded.
+    Discard(u32),
+}
+
+impl Ssd {
+    /// Preconditioning: writes `[start, start + length)` (whole units) in order, in no time. The
+    /// drive must be idle; it is at rest afterwards.
+    ///
+    /// # Panics
+    /// If the range ends beyond the drive.
+    pub fn precondition_sequential(&mut self, start: Bytes, length: Bytes) {
+        assert!(start.0 + length.0 <= self.config.capacity.0, "preconditioning beyond the drive");
+        let first = narrow(start.0 / UNIT_BYTES);
+        let end = narrow((start.0 + length.0) / UNIT_BYTES);
+        self.precondition_with((first..end).map(Change::Write));
+    }
+
+    /// Preconditioning: writes and discards single units in this order, in no time. A discard frees
+    /// what it would as a command. The drive must be idle; it is at rest afterwards.
+    ///
+    /// # Panics
+    /// If a unit lies beyond the drive.
+    pub fn precondition_with(&mut self, changes: impl Iterator<Item = Change>) {
+        self.contents = None;
+        self.fill(changes, Data::Random);
+    }
+
+    /// Preconditioning: writes `count` units at uniformly random addresses, in no time. The drive
+    /// must be idle; it is at rest afterwards.
+    pub fn precondition_random(&mut self, count: u64, rng: &mut Rng) {
+        let units = self.config.exported_units();
+        self.precondition_with((0..count).map(|_| Change::Write(narrow(rng.below(units)))));
+    }
+
+    /// Makes the changes in no time and without a trace in the contents; the drive is at rest
+    /// afterwards.
+    pub(super) fn fill(&mut self, changes: impl Iterator<Item = Change>, data: Data) {
+        let (acts, granules) = (self.acts_on_discards(), self.granules);
+        let compression = self.config.compression.as_ref();
+        let percent = compression.map(|compression| compression.stored_percent(data));
+        let Some(flash) = &mut self.flash else { return };
+        let counters = &mut self.counters;
+        let resting = Nand::new(&self.config);
+        flash.begin_untimed();
+        for change in changes {
+            match (change, percent) {
+                (Change::Write(lpn), None) => flash.write(lpn, &resting, counters),
+                (Change::Write(lpn), Some(percent)) => {
+                    flash.write_packed(PackedUnit { lpn, percent }, &resting, counters);
+                }
+                (Change::Discard(lpn), _) => {
+                    counters.discards += 1;
+                    let (first, end) = granules.within((lpn, lpn + 1));
+                    if acts {
+                        flash.deallocate(first, end, counters);
+                    }
+                }
+            }
+        }
+        flash.end_untimed(&resting, counters);
+        self.nand = Nand::new(&self.config);
+        self.plan();
+    }
+}
