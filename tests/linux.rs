@@ -106,22 +106,43 @@ fn delete_and_drain(target: &mut DirectoryTarget, within: Nanos) -> Seen {
     Seen { discards: seen, first, last, pending_after_sync, pending_at_end }
 }
 
+/// All discards of a deletion come, and in the time that the drain rule of the filesystem allows. On
+/// a disk that others keep busy they can come late though the rule is right: it is tried three
+/// times, each on a filesystem of its own.
+fn drains_in_time(kind: &str, check: fn(&DirectoryTarget)) {
+    let drained = || {
+        let filesystem = LoopFilesystem::new(kind, 1024, "discard");
+        let mut target = open(filesystem.path());
+        check(&target);
+        let rule = target.capabilities().drain;
+        let seen = delete_and_drain(&mut target, Nanos::from_secs(10));
+        assert!(seen.discards >= FREED, "{} of {FREED}", seen.discards);
+        target.close().expect("the filesystem is still there");
+        let first = seen.first.expect("discards were seen");
+        let in_time = first <= rule.latest_start && seen.last <= rule.latest_start + rule.quiet;
+        (in_time, first, seen.last)
+    };
+    let mut late = Vec::new();
+    while late.len() < 3 {
+        let (in_time, first, last) = drained();
+        if in_time {
+            return;
+        }
+        late.push((first, last));
+    }
+    panic!("late three times, first and last discard: {late:?}");
+}
+
 #[test]
 fn on_ext4_a_sync_brings_all_discards() {
     if !requires("on_ext4_a_sync_brings_all_discards", &[Root, Loop, Program("mkfs.ext4")]) {
         return;
     }
-    let filesystem = LoopFilesystem::new("ext4", 1024, "discard");
-    let mut target = open(filesystem.path());
-    assert_eq!(target.capabilities().discard, Support::Native);
-    assert_eq!(target.discard_path().mount, MountDiscard::AtCommit);
-    assert_eq!(target.caveats(), [Caveat::NotAPhysicalSsd]);
-    let rule = target.capabilities().drain;
-    let seen = delete_and_drain(&mut target, Nanos::from_secs(10));
-    assert!(seen.discards >= FREED, "{} of {FREED}", seen.discards);
-    assert!(seen.first.unwrap() <= rule.latest_start, "{:?}", seen.first);
-    assert!(seen.last <= rule.latest_start + rule.quiet, "{:?}", seen.last);
-    target.close().unwrap();
+    drains_in_time("ext4", |target| {
+        assert_eq!(target.capabilities().discard, Support::Native);
+        assert_eq!(target.discard_path().mount, MountDiscard::AtCommit);
+        assert_eq!(target.caveats(), [Caveat::NotAPhysicalSsd]);
+    });
 }
 
 #[test]
@@ -130,15 +151,9 @@ fn on_xfs_an_fsync_right_after_the_unlink_brings_all_discards() {
     if !requires(test, &[Root, Loop, Program("mkfs.xfs"), Filesystem("xfs")]) {
         return;
     }
-    let filesystem = LoopFilesystem::new("xfs", 1024, "discard");
-    let mut target = open(filesystem.path());
-    let rule = target.capabilities().drain;
-    assert_eq!(rule.force, ForceDiscards::FsyncDirtyFile);
-    let seen = delete_and_drain(&mut target, Nanos::from_secs(10));
-    assert!(seen.discards >= FREED, "{} of {FREED}", seen.discards);
-    assert!(seen.first.unwrap() <= rule.latest_start, "{:?}", seen.first);
-    assert!(seen.last <= rule.latest_start + rule.quiet, "{:?}", seen.last);
-    target.close().unwrap();
+    drains_in_time("xfs", |target| {
+        assert_eq!(target.capabilities().drain.force, ForceDiscards::FsyncDirtyFile);
+    });
 }
 
 #[test]
