@@ -106,9 +106,9 @@ fn delete_and_drain(target: &mut DirectoryTarget, within: Nanos) -> Seen {
     Seen { discards: seen, first, last, pending_after_sync, pending_at_end }
 }
 
-/// All discards of a deletion come, and in the time that the drain rule of the filesystem allows. On
-/// a disk that others keep busy they can come late though the rule is right: it is tried three
-/// times, each on a filesystem of its own.
+/// All discards of a deletion come, in the time that the drain rule of the filesystem allows. On a
+/// disk that others keep busy they can come late though the rule is right: it is tried three times,
+/// each on a filesystem of its own.
 fn drains_in_time(kind: &str, check: fn(&DirectoryTarget)) {
     let drained = || {
         let filesystem = LoopFilesystem::new(kind, 1024, "discard");
