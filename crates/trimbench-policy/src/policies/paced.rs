@@ -62,12 +62,12 @@
 //! - If the cost of a length does not change and is a line, no stall is longer than permitted by
 //!   more than a quarter (what four requests may not see of it), but for the first discard, whose
 //!   cost nobody knows, and what noise adds.
-//! - If also the requests come evenly and keep the target by themselves, at most the tolerance is
-//!   late. This holds even where one command takes longer than the target: then [`Standing`] says
-//!   so, and discards are rare.
-//! - In the steady state `size` moves between half of the permitted length and one minimum above
-//!   it, `share` between half of what the drive bears and what it climbs above it until late
-//!   requests are seen.
+//! - If also the requests come evenly and keep the target by themselves, and there is no urgency,
+//!   at most the tolerance is late in the long run. This holds even where one command takes longer
+//!   than the target: then [`Standing`] says so, and discards are rare.
+//! - In the steady state `size` moves between half of the longest permitted length and, above it, a
+//!   quarter and one minimum; `share` between half of what the drive bears and what it climbs above
+//!   it until late requests are seen.
 //!
 //! # What it cannot
 //!

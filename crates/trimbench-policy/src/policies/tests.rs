@@ -101,7 +101,7 @@ fn rate_limited_keeps_its_rate_exactly() {
     let piece = 64 << 10;
     assert_eq!(in_a_second("rate-limited,iops=1000,discard-max=64KiB"), (1_000, 1_000 * piece));
     assert_eq!(in_a_second("rate-limited,iops=3,discard-max=64KiB"), (3, 3 * piece));
-    let both = "rate-limited,iops=1000,bytes-per-second=1MiB,discard-max=64KiB";
+    let both = "rate-limited,iops=100,bytes-per-second=1MiB,discard-max=64KiB";
     assert_eq!(in_a_second(both), (16, 16 * piece), "the longer pause counts");
     let bytes = "rate-limited,iops=0,bytes-per-second=10MiB,discard-max=64KiB";
     assert_eq!(in_a_second(bytes), (160, 160 * piece));
@@ -169,12 +169,18 @@ fn skip_by_latency_skips_all_while_requests_take_too_long() {
 
 #[test]
 fn a_grant_until_an_instant_holds_until_then_and_not_longer() {
-    for text in ["batched,period=7s", "deferred,delay=9s", "paced,wait-max=11s,target=1ms"] {
+    // Of `paced` the pause would be 1 ms / 0.0781 %, 1.28 s; what waits for a second goes before.
+    let cases = [
+        ("batched,period=7s", at(7_000)),
+        ("deferred,delay=9s", at(9_001)),
+        ("paced,wait-max=1s,target=1ms", at(1_001)),
+    ];
+    for (text, due) in cases {
         let mut it = policy(text);
         it.foreground(at(0), Foreground { outstanding: 1, latency: None });
         it.issued(at(0), Blocks(1));
         it.completed(at(1));
-        let Grant::Until(due) = it.grant(at(1), &waiting(at(1))) else { panic!("{text} waits") };
+        assert_eq!(it.grant(at(1), &waiting(at(1))), Grant::Until(due), "{text}");
         let before = Instant::from_start(Nanos(due.since_start().0 - 1));
         assert_eq!(it.grant(before, &waiting(at(1))), Grant::Until(due), "{text}");
         assert!(matches!(it.grant(due, &waiting(at(1))), Grant::Blocks(_)), "{text}");
