@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::command::{Completion, FileId, OperationKind, Rejected, Tag};
-use crate::units::{BlockSize, Bytes, Instant, LbaRange, Nanos};
+use crate::units::{BlockSize, Blocks, Bytes, Instant, LbaRange, Nanos};
 
 /// Ranges of one discard, at most. Source: \[NVME\].
 pub const DISCARD_RANGES_MAX: usize = 256;
@@ -214,6 +214,18 @@ pub trait Workload {
 
     /// One of its commands ended at `at`.
     fn completed(&mut self, command: &Self::Command, at: Instant);
+}
+
+/// What a trim policy answers: when and how much to discard. Where it is discarded is for others to
+/// know: freed extents in a model, windows of FITRIM on a mounted filesystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grant {
+    /// One discard of at most so many blocks, now; ask again for the next. Never none.
+    Blocks(Blocks),
+    /// Nothing before this instant, unless something happens before.
+    Until(Instant),
+    /// Nothing until something happens.
+    Idle,
 }
 
 /// What makes a filesystem send the discards of freed extents.

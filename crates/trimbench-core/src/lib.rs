@@ -28,8 +28,8 @@ pub use command::{
     Rejected, Status, Tag,
 };
 pub use contract::{
-    Capabilities, Clock, DISCARD_RANGES_MAX, DrainRule, ForceDiscards, Interrupt, Medium, Model,
-    Next, Statistics, Support, Target, Workload,
+    Capabilities, Clock, DISCARD_RANGES_MAX, DrainRule, ForceDiscards, Grant, Interrupt, Medium,
+    Model, Next, Statistics, Support, Target, Workload,
 };
 pub use drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
 pub use units::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};

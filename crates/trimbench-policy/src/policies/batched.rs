@@ -1,0 +1,48 @@
+//! `batched`: at every T what was freed until then, one discard after the other, as `fstrim` does
+//! on ext4, whose FITRIM waits for each discard. A batch that takes longer than T runs into the
+//! next.
+
+use trimbench_core::{Grant, Instant, Nanos};
+
+use crate::catalogue::{Parameter, PolicyError, PolicyInfo, Values};
+use crate::policy::{Backlog, TrimPolicy};
+
+const PERIOD: Parameter = Parameter {
+    key: "period",
+    default: "168h",
+    meaning: "time between two batches; the first is one period after the start (fstrim.timer)",
+};
+
+pub(crate) const INFO: PolicyInfo = PolicyInfo {
+    id: "batched",
+    summary: "discards at fixed times what was freed until then, one after the other",
+    parameters: &[PERIOD],
+    build: |values| Ok(Box::new(Batched::read(values)?)),
+};
+
+#[derive(Clone, Copy, Debug)]
+struct Batched {
+    period: Nanos,
+}
+
+impl Batched {
+    fn read(values: &Values<'_>) -> Result<Self, PolicyError> {
+        let period =
+            values.quantity(PERIOD.key, Nanos::from_millis(1), Nanos::from_secs(365 * 86_400))?;
+        Ok(Self { period })
+    }
+}
+
+impl TrimPolicy for Batched {
+    fn grant(&mut self, now: Instant, backlog: &Backlog) -> Grant {
+        if backlog.in_flight > 0 {
+            return Grant::Idle;
+        }
+        let periods = now.since_start().0 / self.period.0;
+        let batch = Instant::from_start(self.period.times(periods));
+        if periods > 0 && backlog.oldest <= batch {
+            return Grant::Blocks(backlog.blocks);
+        }
+        Grant::Until(batch + self.period)
+    }
+}

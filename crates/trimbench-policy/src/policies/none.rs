@@ -1,0 +1,26 @@
+//! `none`: no discards.
+
+use trimbench_core::{Blocks, Grant, Instant};
+
+use crate::catalogue::PolicyInfo;
+use crate::policy::{Backlog, TrimPolicy};
+
+pub(crate) const INFO: PolicyInfo = PolicyInfo {
+    id: "none",
+    summary: "never discards; all that is freed is skipped",
+    parameters: &[],
+    build: |_| Ok(Box::new(None)),
+};
+
+#[derive(Clone, Copy, Debug)]
+struct None;
+
+impl TrimPolicy for None {
+    fn admit(&mut self, _: Instant, _: Blocks, _: &Backlog) -> Blocks {
+        Blocks(0)
+    }
+
+    fn grant(&mut self, _: Instant, _: &Backlog) -> Grant {
+        Grant::Idle
+    }
+}

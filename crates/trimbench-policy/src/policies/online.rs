@@ -1,0 +1,23 @@
+//! `online`: every freed extent at its commit, all at once, as `mount -o discard` of ext4 up to
+//! Linux 5.14.
+
+use trimbench_core::{Grant, Instant};
+
+use crate::catalogue::PolicyInfo;
+use crate::policy::{Backlog, TrimPolicy};
+
+pub(crate) const INFO: PolicyInfo = PolicyInfo {
+    id: "online",
+    summary: "discards every freed extent at its commit, all at once",
+    parameters: &[],
+    build: |_| Ok(Box::new(Online)),
+};
+
+#[derive(Clone, Copy, Debug)]
+struct Online;
+
+impl TrimPolicy for Online {
+    fn grant(&mut self, _: Instant, backlog: &Backlog) -> Grant {
+        Grant::Blocks(backlog.blocks)
+    }
+}

@@ -1,0 +1,385 @@
+//! `paced`: the control law of trimpace. It trims in steps that the foreground does not feel.
+//!
+//! # The question
+//!
+//! A discard of n blocks makes the foreground wait: on a drive that drains its queue for it, for
+//! all of its service time; on others for less, or later. Drives differ by three orders of
+//! magnitude \[S0\], so no fixed rate is right. What one wants to state is a *target*: the latency
+//! that requests keep, but for a *tolerance*, the share of them that may be later.
+//!
+//! # The law
+//!
+//! One discard at a time. Four quantities decide the next:
+//!
+//! | state | unit | what it is |
+//! |---|---|---|
+//! | `cost` | stall over length | what a discard of a length makes the foreground wait, a line |
+//! | `size` | blocks, in \[min, max\] | the length that has proved itself |
+//! | `share` | ppm, in \[load / 64, load\] | part of the time that discards may take |
+//! | `budget` | requests | late ones that the tolerance still covers; owed, if negative |
+//!
+//! **The stall of a discard** is measured. If at least four requests overlapped it: the longest of
+//! their latencies, less the usual one (without a discard about). If fewer did, its service time:
+//! what a request would have waited had it come at its start, to a drive that blocks.
+//!
+//! **Permitted** is a stall of `target * stall-share` or, if that is more, of one and a half times
+//! the least that any discard costs: a command that takes 92 ms \[S0\] does not get better by being
+//! short.
+//!
+//! **Size.** The next discard has `min(size, the longest with a permitted stall by cost)` blocks.
+//! `size` starts at the minimum, grows by one minimum with each full discard whose stall was
+//! permitted, and falls to half of the discard's length when the stall was not. It doubles instead
+//! of growing by one while the stall is nearer to the least than to the permitted one by a factor
+//! of 3: twice the length then cannot pass what is permitted, if cost is a line. Every 64th discard
+//! has the minimum, to see the least again.
+//!
+//! **Spacing**, while the foreground is busy. After a discard that took s and stalled d comes the
+//! longer of two pauses:
+//! - `s * (1 - share) / share`, so that discards take no more than `share` of the time (s counts as
+//!   312 us at least: what is acknowledged at once is not free);
+//! - `2 * (usual + d - target) / tolerance`, if positive: requests come late for so long at each
+//!   discard, and half of the tolerance is spent on that.
+//!
+//! **Feedback.** What discards cost later (work put off by the drive, collection) shows in requests
+//! that overlap none. Each in time earns half the tolerance, each late one costs a request; at most
+//! two are saved, and a thousand owed. A late one that is owed halves `share`, if it and a discard
+//! began after the last halving. `share` begins at its minimum and climbs by `load / 64` a second
+//! while nothing is owed: so late requests are paid for before the next attempt.
+//!
+//! **Idle time first.** When no request was outstanding for `idle`, there is no pause. The size
+//! stays: the next request may come at any time.
+//!
+//! **Urgency** keeps the law from starving. It is u = 0 up to half of `backlog-max` or of
+//! `wait-max` and rises to 1 at the whole; pauses are scaled by 1 - u. What is freed beyond
+//! `backlog-max` is skipped, and counted.
+//!
+//! # What it guarantees
+//!
+//! - At most one discard is in flight, and at most `backlog-max` bytes wait.
+//! - What has waited for `wait-max` goes as fast as the drive takes it, whatever the foreground.
+//! - Without urgency, a busy foreground shares the drive with discards for at most `load` of the
+//!   time.
+//! - If the cost of a length does not change and is a line, no stall is longer than permitted by
+//!   more than a quarter (what four requests may not see of it), but for the first discard, whose
+//!   cost nobody knows, and what noise adds.
+//! - If also the requests come evenly and keep the target by themselves, and there is no urgency,
+//!   at most the tolerance is late in the long run. This holds even where one command takes longer
+//!   than the target: then [`Standing`] says so, and discards are rare.
+//! - In the steady state `size` moves between half of the longest permitted length and, above it, a
+//!   quarter and one minimum; `share` between half of what the drive bears and what it climbs above
+//!   it until late requests are seen.
+//!
+//! # What it cannot
+//!
+//! - An extent that cannot be divided goes at once, however long; it is paid by a longer pause.
+//! - The first request after idle time may find a discard in flight, of the permitted stall.
+//! - A target that the foreground misses by itself is missed; `share` then goes to its minimum.
+//! - Costs that come later than the next few discards are blamed on those. Discards of others are
+//!   not seen at all.
+//! - A tail beyond what is observed: a target at a tolerance of 0.1 % needs thousands of requests.
+//! - Under urgency the target gives way to the bounds.
+//!
+//! Sources: additive increase and multiplicative decrease \[CHIU89\]; no growth by what was not
+//! used \[RFC7661\]; urgency by backlog as Pebble paces deletions \[PEBBLE\]; idle time as f2fs
+//! \[LINUXT\].
+
+use trimbench_core::units::narrow;
+use trimbench_core::{Blocks, Bytes, Grant, Instant, Nanos, Ppm};
+
+use crate::catalogue::{Parameter, PolicyError, PolicyInfo, Values};
+use crate::policy::{Backlog, Foreground, Standing, TrimPolicy};
+use cost::Cost;
+use sensor::{Discard, Sensor};
+
+mod cost;
+mod sensor;
+
+#[cfg(test)]
+mod plant;
+#[cfg(test)]
+mod tests;
+
+const TARGET: Parameter = Parameter {
+    key: "target",
+    default: "10ms",
+    meaning: "latency that requests of the foreground keep (assumed: middle of FreeBSD CAM's band)",
+};
+const TOLERANCE: Parameter = Parameter {
+    key: "tolerance",
+    default: "0.1%",
+    meaning: "share of the requests that may be later than the target (p99.9)",
+};
+const STALL_SHARE: Parameter = Parameter {
+    key: "stall-share",
+    default: "50%",
+    meaning: "share of the target that one discard may make the foreground wait (assumed)",
+};
+const LOAD: Parameter = Parameter {
+    key: "load",
+    default: "5%",
+    meaning: "share of the time that discards may take in a busy foreground (proposed for Scylla)",
+};
+const DISCARD_MIN: Parameter = Parameter {
+    key: "discard-min",
+    default: "1MiB",
+    meaning: "shortest discard, and the step of growth (btrfs, BTRFS_ASYNC_DISCARD_MAX_FILTER)",
+};
+const DISCARD_MAX: Parameter = Parameter {
+    key: "discard-max",
+    default: "128MiB",
+    meaning: "longest discard (OpenZFS, zfs_trim_extent_bytes_max)",
+};
+const IDLE: Parameter = Parameter {
+    key: "idle",
+    default: "100ms",
+    meaning: "without requests for so long, the foreground is idle (assumed; f2fs: 5 s)",
+};
+const BACKLOG_MAX: Parameter = Parameter {
+    key: "backlog-max",
+    default: "64GiB",
+    meaning: "bytes waiting, at most; more is skipped (assumed: a quarter of a small drive)",
+};
+const WAIT_MAX: Parameter = Parameter {
+    key: "wait-max",
+    default: "24h",
+    meaning: "after so long a discard goes whatever the foreground (assumed)",
+};
+
+pub(crate) const INFO: PolicyInfo = PolicyInfo {
+    id: "paced",
+    summary: "sizes and spaces discards so that the foreground keeps a target latency",
+    parameters: &[
+        TARGET,
+        TOLERANCE,
+        STALL_SHARE,
+        LOAD,
+        DISCARD_MIN,
+        DISCARD_MAX,
+        IDLE,
+        BACKLOG_MAX,
+        WAIT_MAX,
+    ],
+    build: |values| Ok(Box::new(Paced::new(Settings::read(values)?))),
+};
+
+/// One discard in so many has the minimal length.
+const PROBE_EVERY: u32 = 64;
+/// `share` has so many steps up to `load`: it is one at least, and climbs by one each
+/// [`CLIMB_TIME`].
+const SHARE_STEPS: u32 = 64;
+const CLIMB_TIME: Nanos = Nanos::from_secs(1);
+/// A discard counts for so long at least, or one that is acknowledged at once would cost nothing.
+/// At the default load that allows 160 a second, as f2fs does beside a foreground: 8 every 50 ms
+/// \[LINUXT\].
+const SERVICE_MIN: Nanos = Nanos::from_micros(312);
+const ONE: u64 = Ppm::ONE.0 as u64;
+
+/// The state of the law.
+#[derive(Clone, Copy, Debug)]
+struct Paced {
+    settings: Settings,
+    cost: Cost,
+    size: Blocks,
+    share: Ppm,
+    /// From when on the next climb of `share` counts.
+    climbs_from: Instant,
+    /// Discards since the last one of the minimal length.
+    since_probe: u32,
+    sensor: Sensor,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Settings {
+    target: Nanos,
+    tolerance: Ppm,
+    stall_share: Ppm,
+    load: Ppm,
+    discard_min: Blocks,
+    discard_max: Blocks,
+    idle: Nanos,
+    backlog_max: Blocks,
+    wait_max: Nanos,
+}
+
+impl Settings {
+    fn read(values: &Values<'_>) -> Result<Self, PolicyError> {
+        let percent = Ppm(10_000);
+        let settings = Self {
+            target: values.quantity(TARGET.key, Nanos(10_000), Nanos::from_secs(60))?,
+            tolerance: values.quantity(TOLERANCE.key, Ppm(2), Ppm(50 * percent.0))?,
+            stall_share: values.quantity(STALL_SHARE.key, percent, Ppm::ONE)?,
+            load: values.quantity(LOAD.key, Ppm(100), Ppm::ONE)?,
+            discard_min: values.blocks(DISCARD_MIN.key, Bytes::gib(1))?,
+            discard_max: values.blocks(DISCARD_MAX.key, Bytes::gib(1 << 10))?,
+            idle: values.quantity(IDLE.key, Nanos(1_000), Nanos::from_secs(3_600))?,
+            backlog_max: values.blocks(BACKLOG_MAX.key, Bytes::gib(1 << 20))?,
+            wait_max: values.quantity(
+                WAIT_MAX.key,
+                Nanos(1_000_000),
+                Nanos::from_secs(31_536_000),
+            )?,
+        };
+        let (low, high) = (settings.discard_min, settings.discard_max);
+        if low > high {
+            let bytes = |blocks: Blocks| blocks.bytes(values.block_size()).to_string();
+            let range = [bytes(low), Bytes::gib(1 << 10).to_string()];
+            let (key, value) = (DISCARD_MAX.key, bytes(high));
+            return Err(PolicyError::OutOfRange { key, value, range });
+        }
+        Ok(settings)
+    }
+
+    fn share_step(&self) -> Ppm {
+        Ppm((self.load.0 / SHARE_STEPS).max(1))
+    }
+}
+
+impl Paced {
+    fn new(settings: Settings) -> Self {
+        Self {
+            cost: Cost::default(),
+            size: settings.discard_min,
+            share: settings.share_step(),
+            climbs_from: Instant::START,
+            since_probe: 0,
+            sensor: Sensor::new(settings.target, Ppm(settings.tolerance.0 / 2)),
+            settings,
+        }
+    }
+
+    /// The longest stall that a discard may cause.
+    fn permitted(&self) -> Nanos {
+        let least = self.cost.least();
+        self.settings.target.scaled(self.settings.stall_share).max(least + Nanos(least.0 / 2))
+    }
+
+    /// How long the next discard may be, but for probes.
+    fn length(&self) -> Blocks {
+        let Settings { discard_min, discard_max, .. } = self.settings;
+        let by_cost = self.cost.longest_within(self.permitted(), discard_min);
+        self.size.min(by_cost).clamp(discard_min, discard_max)
+    }
+
+    /// The pause after `discard`, in a busy foreground without urgency.
+    fn pause(&self, discard: &Discard) -> Nanos {
+        let share = u64::from(self.share.0);
+        let by_share = scaled(discard.service().max(SERVICE_MIN), ONE - share, share);
+        let waited = self.sensor.usual() + self.sensor.stall_of(discard);
+        let late = waited.saturating_sub(self.settings.target);
+        by_share.max(scaled(late, 2 * ONE, u64::from(self.settings.tolerance.0)))
+    }
+
+    /// 0 up to half of either bound, 1 at the whole of it. As of `at`, the end of the last discard:
+    /// so a pause does not change unless something happens.
+    fn urgency(&self, at: Instant, backlog: &Backlog) -> Ppm {
+        let waited = at.since(backlog.oldest).0;
+        let used = portion(backlog.blocks.0, self.settings.backlog_max.0)
+            .max(portion(waited, self.settings.wait_max.0));
+        Ppm((2 * used.0).saturating_sub(Ppm::ONE.0))
+    }
+
+    /// Draws the conclusions from the last discard, once.
+    fn learn(&mut self) {
+        let Some(discard) = self.sensor.conclude() else { return };
+        let (stall, min) = (self.sensor.stall_of(&discard), self.settings.discard_min);
+        self.cost.learn(discard.blocks, stall, min);
+        let (permitted, least) = (self.permitted(), self.cost.least());
+        if stall > permitted {
+            if discard.blocks <= self.size {
+                self.size = Blocks(discard.blocks.0 / 2).max(min);
+            }
+        } else if discard.blocks >= self.size {
+            let safe = stall.saturating_sub(least) <= Nanos((permitted - least).0 / 4);
+            let step = if safe { self.size } else { min };
+            self.size = (self.size + step).min(self.settings.discard_max);
+        }
+        debug_assert!(self.size >= min && self.size <= self.settings.discard_max);
+    }
+
+    fn climb(&mut self, now: Instant) {
+        if self.sensor.in_debt() {
+            self.climbs_from = now;
+            return;
+        }
+        let steps = now.since(self.climbs_from).0 / CLIMB_TIME.0;
+        let climbed = steps.saturating_mul(self.settings.share_step().0.into());
+        let share = climbed.saturating_add(self.share.0.into()).min(self.settings.load.0.into());
+        self.share = Ppm(narrow(share));
+        self.climbs_from += CLIMB_TIME.times(steps);
+    }
+
+    fn back_off(&mut self, now: Instant) {
+        self.share = Ppm(self.share.0 / 2).max(self.settings.share_step());
+        self.climbs_from = now;
+    }
+}
+
+impl TrimPolicy for Paced {
+    fn admit(&mut self, _: Instant, freed: Blocks, backlog: &Backlog) -> Blocks {
+        backlog.room(self.settings.backlog_max).min(freed)
+    }
+
+    fn grant(&mut self, now: Instant, backlog: &Backlog) -> Grant {
+        if backlog.in_flight > 0 {
+            return Grant::Idle;
+        }
+        let ready_at = self.sensor.last_done().map_or(Instant::START, |discard| {
+            let calm = Ppm(Ppm::ONE.0 - self.urgency(discard.done_at, backlog).0);
+            later(discard.done_at, self.pause(discard).scaled(calm))
+        });
+        let idle_at = self.sensor.idle_from(self.settings.idle);
+        let due = ready_at.min(idle_at).min(later(backlog.oldest, self.settings.wait_max));
+        if now < due {
+            return Grant::Until(due);
+        }
+        self.learn();
+        Grant::Blocks(if self.since_probe + 1 >= PROBE_EVERY {
+            self.settings.discard_min
+        } else {
+            self.length()
+        })
+    }
+
+    fn issued(&mut self, now: Instant, blocks: Blocks) {
+        self.since_probe =
+            if blocks <= self.settings.discard_min { 0 } else { self.since_probe + 1 };
+        self.sensor.issued(now, blocks);
+    }
+
+    fn completed(&mut self, now: Instant) {
+        self.sensor.discarded(now);
+        self.climb(now);
+    }
+
+    fn foreground(&mut self, now: Instant, seen: Foreground) {
+        if self.sensor.foreground(now, seen) {
+            self.back_off(now);
+        }
+    }
+
+    fn standing(&self) -> Option<Standing> {
+        Some(Standing {
+            discard: self.length(),
+            share: self.share,
+            least_stall: self.cost.least(),
+            within_reach: self.permitted() <= self.settings.target,
+        })
+    }
+}
+
+/// `span * numerator / denominator`; saturates.
+fn scaled(span: Nanos, numerator: u64, denominator: u64) -> Nanos {
+    let product = u128::from(span.0) * u128::from(numerator) / u128::from(denominator);
+    Nanos(u64::try_from(product).unwrap_or(u64::MAX))
+}
+
+/// `part` of `whole`, at most one.
+fn portion(part: u64, whole: u64) -> Ppm {
+    let portion = u128::from(part) * u128::from(ONE) / u128::from(whole);
+    Ppm(u32::try_from(portion).unwrap_or(u32::MAX)).min(Ppm::ONE)
+}
+
+/// `at + span`; saturates.
+fn later(at: Instant, span: Nanos) -> Instant {
+    Instant::from_start(Nanos(at.since_start().0.saturating_add(span.0)))
+}

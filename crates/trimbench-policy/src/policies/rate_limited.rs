@@ -1,0 +1,28 @@
+//! `rate-limited`: at most so many discards, and so many bytes, per second. The throttle of btrfs's
+//! `discard=async` without its delay.
+
+use trimbench_core::{Blocks, Grant, Instant};
+
+use crate::catalogue::PolicyInfo;
+use crate::policy::{Backlog, TrimPolicy};
+use crate::throttle::{self, Throttle};
+
+pub(crate) const INFO: PolicyInfo = PolicyInfo {
+    id: "rate-limited",
+    summary: "discards at most so many times, and so many bytes, per second",
+    parameters: &[throttle::IOPS, throttle::BYTES_PER_SECOND, throttle::DISCARD_MAX],
+    build: |values| Ok(Box::new(RateLimited(Throttle::read(values)?))),
+};
+
+#[derive(Clone, Copy, Debug)]
+struct RateLimited(Throttle);
+
+impl TrimPolicy for RateLimited {
+    fn grant(&mut self, now: Instant, backlog: &Backlog) -> Grant {
+        self.0.grant(now, backlog.in_flight)
+    }
+
+    fn issued(&mut self, now: Instant, blocks: Blocks) {
+        self.0.issued(now, blocks);
+    }
+}

@@ -1,0 +1,90 @@
+//! What a trim policy is asked and told.
+
+use std::fmt::Debug;
+
+use trimbench_core::{Blocks, Grant, Instant, Nanos, Ppm};
+
+/// Decides when and how much to discard.
+///
+/// `now` never falls from one call to the next. After any call an earlier [`Grant::Until`] or
+/// [`Grant::Idle`] is stale: ask again.
+pub trait TrimPolicy: Debug + Send {
+    /// An extent was freed, and its commit is done. How many of its blocks are to wait for a
+    /// discard, from its start; the rest is skipped. `backlog` is what waited before it.
+    fn admit(&mut self, _now: Instant, freed: Blocks, _backlog: &Backlog) -> Blocks {
+        freed
+    }
+
+    /// Whether all that waits is to be skipped. Asked before each [`Self::grant`].
+    fn sheds(&mut self, _now: Instant) -> bool {
+        false
+    }
+
+    /// What may be discarded now. Asked only while something waits.
+    fn grant(&mut self, now: Instant, backlog: &Backlog) -> Grant;
+
+    /// A discard was issued: of fewer blocks than granted if the extent was short, of more if it
+    /// could not be divided.
+    fn issued(&mut self, _now: Instant, _blocks: Blocks) {}
+
+    /// A discard that was issued is done.
+    fn completed(&mut self, _now: Instant) {}
+
+    /// The foreground, at each submission and completion of a request, or as often as it is
+    /// sampled.
+    fn foreground(&mut self, _now: Instant, _seen: Foreground) {}
+
+    /// What it has learned of the drive, if it learns.
+    fn standing(&self) -> Option<Standing> {
+        None
+    }
+}
+
+/// What waits for a discard, and what is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backlog {
+    /// Blocks that wait.
+    pub blocks: Blocks,
+    /// Extents that they make, merged where they touch.
+    pub extents: u64,
+    /// When the first of them was freed; [`Instant::NEVER`] when nothing waits.
+    pub oldest: Instant,
+    /// Discards issued and not completed.
+    pub in_flight: u64,
+}
+
+/// A look at the foreground: reads, writes and flushes, everything but discards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foreground {
+    /// Requests submitted and not completed.
+    pub outstanding: u64,
+    /// The latency of the request that has just completed; `None` if none has. A probe of the
+    /// caller's own may be given here without being counted above: then it does not end idleness.
+    pub latency: Option<Nanos>,
+}
+
+/// What a policy has learned of a drive, and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The longest discard that it would grant now.
+    pub discard: Blocks,
+    /// The share of the time that discards may take while the foreground is busy.
+    pub share: Ppm,
+    /// The least that any discard makes the foreground wait.
+    pub least_stall: Nanos,
+    /// Whether a discard can be so short that its stall stays within the target. If not, each
+    /// discard makes requests late, and only their number is limited.
+    pub within_reach: bool,
+}
+
+impl Backlog {
+    /// How many more blocks may wait, where at most `max` may.
+    pub(crate) fn room(&self, max: Blocks) -> Blocks {
+        Blocks(max.0.saturating_sub(self.blocks.0))
+    }
+
+    /// Leave for any discard, as long as fewer than `depth` are in flight.
+    pub(crate) fn any_below(&self, depth: u64) -> Grant {
+        if self.in_flight < depth { Grant::Blocks(self.blocks) } else { Grant::Idle }
+    }
+}

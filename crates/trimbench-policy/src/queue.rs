@@ -1,0 +1,244 @@
+//! What was freed and waits for its discard.
+//!
+//! Extents neither overlap nor touch: neighbours are merged as they come. A merged extent is as old
+//! as its oldest part, so that an extent which keeps growing is not put off for ever. (btrfs, too,
+//! counts the age of a block group from the first extent freed in it \[LINUXT\].) The oldest extent
+//! goes first, of equal ones the lowest address. Every operation takes O(log n) for n extents; a
+//! rewrite, so much for each extent that it meets.
+//!
+//! Memory is bounded. What no longer has a place is skipped and counted, as in Ceph's `BlueStore`
+//! \[CEPH\]: the newcomer that touches no neighbour, or the shorter part
+//! of an extent that a rewrite has cut in two.
+//!
+//! Invariant: blocks freed = issued + skipped + invalidated + waiting. Numbers of extents do not
+//! add up, because extents merge and split.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trimbench_core::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange};
+
+#[cfg(test)]
+mod tests;
+
+/// The extents that wait.
+#[derive(Clone, Debug)]
+pub struct FreedQueue {
+    extents: BTreeMap<Lba, Extent>,
+    by_age: BTreeSet<(Instant, Lba)>,
+    extents_max: usize,
+    waiting: Blocks,
+    counters: Counters,
+}
+
+/// What became of all that was freed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Extents freed, as they were told.
+    pub freed: Tally,
+    /// Discards issued.
+    pub issued: Tally,
+    /// Of these, the ones that did not go at the instant of their freeing.
+    pub deferred: Tally,
+    /// Given up without a discard.
+    pub skipped: Tally,
+    /// Of these, the ones that found the queue full.
+    pub skipped_full: Tally,
+    /// Written again before their discard.
+    pub invalidated: Tally,
+}
+
+/// A number of extents or discards, and their blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many.
+    pub count: u64,
+    /// Their blocks.
+    pub blocks: Blocks,
+}
+
+impl FreedQueue {
+    /// An empty queue that holds at most so many extents, about 100 bytes each.
+    ///
+    /// # Panics
+    /// If it could hold none.
+    pub fn new(extents_max: usize) -> Self {
+        assert!(extents_max > 0, "a queue holds at least one extent");
+        Self {
+            extents: BTreeMap::new(),
+            by_age: BTreeSet::new(),
+            extents_max,
+            waiting: Blocks(0),
+            counters: Counters::default(),
+        }
+    }
+
+    /// `range` was freed at `now`. Its first `kept` blocks wait from now on, the rest is skipped.
+    ///
+    /// # Panics
+    /// If part of `range` waits already: a block is freed once.
+    pub fn freed(&mut self, now: Instant, range: LbaRange, kept: Blocks) {
+        assert!(kept <= range.length(), "no more is kept than was freed");
+        self.counters.freed.add(range.length());
+        if kept < range.length() {
+            self.counters.skipped.add(range.length() - kept);
+        }
+        if let Some(range) = LbaRange::new(range.start(), kept) {
+            self.insert_merged(now, range);
+        }
+        self.check();
+    }
+
+    /// `range` was written: what of it waits needs no discard any more. How many blocks that were.
+    pub fn rewritten(&mut self, range: LbaRange) -> Blocks {
+        let before = self.waiting;
+        while let Some((start, extent)) = self.last_before(range.end()) {
+            let end = start + extent.length;
+            if end <= range.start() {
+                break;
+            }
+            self.remove(start);
+            let gone = end.min(range.end()).0 - start.max(range.start()).0;
+            self.counters.invalidated.add(Blocks(gone));
+            self.insert_remains(extent.since, (start, range.start()), (range.end(), end));
+        }
+        self.check();
+        before - self.waiting
+    }
+
+    /// Takes the oldest extent for its discard, at most `limit` blocks of it.
+    ///
+    /// # Panics
+    /// If `limit` is nothing.
+    pub fn take(&mut self, now: Instant, limit: Blocks) -> Option<LbaRange> {
+        assert!(limit > Blocks(0), "a discard has at least one block");
+        let &(since, start) = self.by_age.first()?;
+        let length = self.remove(start).length;
+        let taken = length.min(limit);
+        if taken < length {
+            self.insert(start + taken, Extent { length: length - taken, since });
+        }
+        self.counters.issued.add(taken);
+        if since < now {
+            self.counters.deferred.add(taken);
+        }
+        self.check();
+        LbaRange::new(start, taken)
+    }
+
+    /// Gives up all that waits.
+    pub fn skip_all(&mut self) {
+        for extent in self.extents.values() {
+            self.counters.skipped.add(extent.length);
+        }
+        self.extents.clear();
+        self.by_age.clear();
+        self.waiting = Blocks(0);
+        self.check();
+    }
+
+    /// Blocks that wait.
+    pub fn waiting(&self) -> Blocks {
+        self.waiting
+    }
+
+    /// Extents that wait.
+    pub fn extents(&self) -> u64 {
+        self.extents.len() as u64
+    }
+
+    /// When the first of what waits was freed; [`Instant::NEVER`] when nothing does.
+    pub fn oldest(&self) -> Instant {
+        self.by_age.first().map_or(Instant::NEVER, |&(since, _)| since)
+    }
+
+    /// What became of all that was freed.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn insert_merged(&mut self, now: Instant, range: LbaRange) {
+        let (mut start, mut end, mut since) = (range.start(), range.end(), now);
+        let (before, after) = (self.last_before(start), self.extents.get(&end).copied());
+        let next = self.extents.range(start..).next();
+        let overlaps = before.is_some_and(|(at, extent)| at + extent.length > start)
+            || next.is_some_and(|(&at, _)| at < end);
+        assert!(!overlaps, "a block is freed once: {range:?} waits already, in part at least");
+        if let Some((at, extent)) = before.filter(|&(at, extent)| at + extent.length == start) {
+            self.remove(at);
+            (start, since) = (at, since.min(extent.since));
+        }
+        if let Some(extent) = after {
+            self.remove(end);
+            (end, since) = (end + extent.length, since.min(extent.since));
+        }
+        if self.extents.len() == self.extents_max {
+            self.skip_full(range.length());
+        } else {
+            self.insert(start, Extent { length: Blocks(end.0 - start.0), since });
+        }
+    }
+
+    /// Puts back what is left of an extent on both sides of a rewrite.
+    fn insert_remains(&mut self, since: Instant, left: (Lba, Lba), right: (Lba, Lba)) {
+        let length = |(from, to): (Lba, Lba)| Blocks(to.0.saturating_sub(from.0));
+        let mut remains = [(left.0, length(left)), (right.0, length(right))];
+        remains.sort_by_key(|&(start, length)| (std::cmp::Reverse(length), start));
+        for (start, length) in remains.into_iter().filter(|&(_, length)| length > Blocks(0)) {
+            if self.extents.len() == self.extents_max {
+                self.skip_full(length);
+            } else {
+                self.insert(start, Extent { length, since });
+            }
+        }
+    }
+
+    fn last_before(&self, end: Lba) -> Option<(Lba, Extent)> {
+        self.extents.range(..end).next_back().map(|(&start, &extent)| (start, extent))
+    }
+
+    fn insert(&mut self, start: Lba, extent: Extent) {
+        self.extents.insert(start, extent);
+        self.by_age.insert((extent.since, start));
+        self.waiting += extent.length;
+    }
+
+    fn remove(&mut self, start: Lba) -> Extent {
+        let extent = self.extents.remove(&start).expect("an extent begins here");
+        self.by_age.remove(&(extent.since, start));
+        self.waiting = self.waiting - extent.length;
+        extent
+    }
+
+    fn skip_full(&mut self, blocks: Blocks) {
+        self.counters.skipped.add(blocks);
+        self.counters.skipped_full.add(blocks);
+    }
+
+    fn check(&self) {
+        let Counters { freed, issued, skipped, invalidated, .. } = &self.counters;
+        let told = issued.blocks + skipped.blocks + invalidated.blocks + self.waiting;
+        debug_assert_eq!(freed.blocks, told, "every freed block is accounted for");
+        debug_assert_eq!(self.extents.len(), self.by_age.len());
+        debug_assert!(self.extents.len() <= self.extents_max);
+    }
+}
+
+impl Tally {
+    /// The bytes of these blocks.
+    pub fn bytes(self, block_size: BlockSize) -> Bytes {
+        self.blocks.bytes(block_size)
+    }
+
+    fn add(&mut self, blocks: Blocks) {
+        debug_assert!(blocks > Blocks(0), "nothing is not counted");
+        self.count += 1;
+        self.blocks += blocks;
+    }
+}
+
+/// Freed blocks that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Extent {
+    length: Blocks,
+    since: Instant,
+}
