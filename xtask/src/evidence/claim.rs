@@ -125,8 +125,7 @@ impl fmt::Display for Bar {
             Self::AtLeast(least) => write!(formatter, ">= {least}"),
             Self::Within(low, high) => write!(formatter, "{low} .. {high}"),
             Self::Near { value, share } => {
-                let percent = share * 100.0;
-                write!(formatter, "{} +- {percent} %", short(*value))
+                write!(formatter, "{} +- {} %", short(*value), decimal(share * 100.0, 9))
             }
             Self::Equals(value) => write!(formatter, "= {value}"),
         }
@@ -135,7 +134,12 @@ impl fmt::Display for Bar {
 
 /// Four digits after the point at most, and no zeroes at the end.
 pub fn short(value: f64) -> String {
-    let text = format!("{value:.4}");
+    decimal(value, 4)
+}
+
+/// So many digits after the point at most, and no zeroes at the end.
+fn decimal(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {

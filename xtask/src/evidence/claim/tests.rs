@@ -35,6 +35,7 @@ fn a_bar_reads_as_a_relation() {
     assert_eq!(Bar::AtMost(180.0).to_string(), "<= 180");
     assert_eq!(Bar::Within(1.98, 2.02).to_string(), "1.98 .. 2.02");
     assert_eq!(NEAR.to_string(), "7.8013 +- 0.5 %");
+    assert_eq!(Bar::Near { value: 1.0, share: 1e-9 }.to_string(), "1 +- 0.0000001 %");
 }
 
 #[test]

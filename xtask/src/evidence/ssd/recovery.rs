@@ -16,7 +16,7 @@ pub(super) const CLAIM: Claim = Claim {
           full form also on a TLC drive, and `standard` on both until the steady state of [PTS], \
           in at most 300 s",
     short: Duration::from_secs(60),
-    full: Duration::from_secs(330),
+    full: Duration::from_secs(240),
     measure,
     read,
 };

@@ -16,7 +16,7 @@ pub(super) const CLAIM: Claim = Claim {
           tenth of the configurations or more takes the place of the vectorised one; every planted \
           fault is found by the law that must find it",
     short: Duration::from_secs(40),
-    full: Duration::from_secs(900),
+    full: Duration::from_secs(1_130),
     measure,
     read,
 };

@@ -16,7 +16,7 @@ pub(super) const CLAIM: Claim = Claim {
           4 KiB unit; TRIM of the whole mapped drive in at most 1 s of wall time (short form: at \
           28 %, where it is slower by comparison)",
     short: Duration::from_secs(50),
-    full: Duration::from_secs(360),
+    full: Duration::from_secs(420),
     measure,
     read,
 };

@@ -17,7 +17,7 @@ pub(super) const CLAIM: Claim = Claim {
           without the collector's reserve, on 8 and 32 GiB, three superblock sizes each (short \
           form: 8 GiB, at 7 and 28 %); sequential writes: 1",
     short: Duration::from_secs(60),
-    full: Duration::from_secs(840),
+    full: Duration::from_secs(640),
     measure,
     read,
 };
