@@ -9,6 +9,8 @@ use crate::units::{BlockSize, Blocks, Bytes, Instant, LbaRange, Nanos};
 /// Ranges of one discard, at most. Source: \[NVME\].
 pub const DISCARD_RANGES_MAX: usize = 256;
 
+const ONE_RANGE: Rejected = Rejected::Unsupported { operation: "a discard of several ranges" };
+
 /// Something passive that takes commands and is told the time: the emulated SSD, the modelled
 /// filesystem, layers that plant faults.
 ///
@@ -32,7 +34,7 @@ pub trait Model {
         _tag: Tag,
         _ranges: &[LbaRange],
     ) -> Result<(), Rejected> {
-        Err(Rejected::Unsupported { operation: "a discard of several ranges" })
+        Err(ONE_RANGE)
     }
 
     /// When something happens next; [`Instant::NEVER`] when idle.
@@ -67,7 +69,7 @@ pub trait Target {
     /// # Errors
     /// [`Rejected::Unsupported`] where a discard has one range.
     fn submit_discard(&mut self, _tag: Tag, _ranges: &[LbaRange]) -> Result<(), Rejected> {
-        Err(Rejected::Unsupported { operation: "a discard of several ranges" })
+        Err(ONE_RANGE)
     }
 
     /// Waits until something completes or `deadline` passes, and appends what completed. The only

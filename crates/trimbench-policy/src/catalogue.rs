@@ -1,6 +1,5 @@
 //! The policies by name, and their parameters as text: `paced,target=5ms,load=2%`.
 
-use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
@@ -64,15 +63,17 @@ pub struct Choice {
 }
 
 /// A policy that cannot be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
     /// No policy has this name: give one of [`POLICIES`].
+    #[error("no policy is called `{name}`{}; there are {}", hint(name, &ids()), ids().join(", "))]
     UnknownPolicy {
         /// As given.
         name: String,
     },
     /// The policy has no such parameter.
+    #[error("`{policy}` has no parameter `{key}`{}; it has {}", hint(key, known), keys(known))]
     UnknownKey {
         /// The policy.
         policy: &'static str,
@@ -82,16 +83,19 @@ pub enum PolicyError {
         known: Vec<&'static str>,
     },
     /// A parameter without a value: write `KEY=VALUE`.
+    #[error("`{text}` sets nothing; write `KEY=VALUE`")]
     NoValue {
         /// As given.
         text: String,
     },
     /// A parameter is set twice.
+    #[error("`{key}` is set twice")]
     SetTwice {
         /// Its key.
         key: &'static str,
     },
     /// A value is not of the parameter's kind.
+    #[error("`{key}`: {problem}")]
     Unreadable {
         /// The parameter.
         key: &'static str,
@@ -99,6 +103,7 @@ pub enum PolicyError {
         problem: String,
     },
     /// A value is out of its range.
+    #[error("`{key}`: `{value}` is out of range; give {} to {}", range[0], range[1])]
     OutOfRange {
         /// The parameter.
         key: &'static str,
@@ -108,6 +113,7 @@ pub enum PolicyError {
         range: [String; 2],
     },
     /// A size is not a whole number of logical blocks.
+    #[error("`{key}`: {value} is no whole number of blocks of {block_size}")]
     NotWholeBlocks {
         /// The parameter.
         key: &'static str,
@@ -216,34 +222,14 @@ impl Values<'_> {
     }
 }
 
-impl fmt::Display for PolicyError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownPolicy { name } => {
-                let ids: Vec<&str> = POLICIES.iter().map(|info| info.id).collect();
-                let hint = did_you_mean(nearest(name, ids.iter().copied()));
-                let ids = ids.join(", ");
-                write!(formatter, "no policy is called `{name}`{hint}; there are {ids}")
-            }
-            Self::UnknownKey { policy, key, known } if known.is_empty() => {
-                write!(formatter, "`{policy}` has no parameter `{key}`; it has none")
-            }
-            Self::UnknownKey { policy, key, known } => {
-                let hint = did_you_mean(nearest(key, known.iter().copied()));
-                let known = known.join(", ");
-                write!(formatter, "`{policy}` has no parameter `{key}`{hint}; it has {known}")
-            }
-            Self::NoValue { text } => write!(formatter, "`{text}` sets nothing; write `KEY=VALUE`"),
-            Self::SetTwice { key } => write!(formatter, "`{key}` is set twice"),
-            Self::Unreadable { key, problem } => write!(formatter, "`{key}`: {problem}"),
-            Self::OutOfRange { key, value, range: [low, high] } => {
-                write!(formatter, "`{key}`: `{value}` is out of range; give {low} to {high}")
-            }
-            Self::NotWholeBlocks { key, value, block_size } => {
-                write!(formatter, "`{key}`: {value} is no whole number of blocks of {block_size}")
-            }
-        }
-    }
+fn ids() -> Vec<&'static str> {
+    POLICIES.iter().map(|info| info.id).collect()
 }
 
-impl Error for PolicyError {}
+fn hint(name: &str, known: &[&str]) -> String {
+    did_you_mean(nearest(name, known.iter().copied()))
+}
+
+fn keys(known: &[&str]) -> String {
+    if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+}

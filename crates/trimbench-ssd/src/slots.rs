@@ -20,6 +20,35 @@ pub(crate) struct InFlight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot(pub(crate) u32);
 
+/// What a part of the model knows of the commands in the slots, where it was told.
+#[derive(Debug)]
+pub(crate) struct BySlot<T>(Vec<T>);
+
+impl<T> Default for BySlot<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Clone> BySlot<T> {
+    /// What is known of the command that is now in this slot.
+    pub(crate) fn set(&mut self, slot: Slot, value: T) {
+        let index = slot.0 as usize;
+        if index >= self.0.len() {
+            self.0.resize(index + 1, value.clone());
+        }
+        self.0[index] = value;
+    }
+
+    /// What was set last for this slot, or another one beyond it.
+    ///
+    /// # Panics
+    /// If nothing was.
+    pub(crate) fn of(&mut self, slot: Slot) -> &mut T {
+        &mut self.0[slot.0 as usize]
+    }
+}
+
 /// The slots: as many as there ever were commands in the drive at once.
 #[derive(Debug, Default)]
 pub(crate) struct Slots {

@@ -21,6 +21,20 @@ impl Planted {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
+    /// The captures of a claim's parts, which print `outputs`, but for what `change` replaces: the
+    /// first place in each.
+    pub(in crate::evidence) fn changed<const N: usize>(
+        parts: [&str; N],
+        outputs: [String; N],
+        (from, to): (&str, &str),
+    ) -> Self {
+        let planted = Self::new();
+        for (part, output) in parts.into_iter().zip(outputs) {
+            planted.capture(part, 0, &output.replacen(from, to, 1));
+        }
+        planted
+    }
+
     pub(in crate::evidence) fn raw(&self) -> Raw {
         Raw::new(self.folder.path())
     }

@@ -18,3 +18,13 @@ fn a_slot_holds_its_command_until_it_leaves() {
     assert_eq!((*slots.leave(second), *slots.leave(third)), (command(2), command(3)));
     assert_eq!(slots.taken(), 0);
 }
+
+#[test]
+fn a_table_by_slot_holds_what_was_set_last() {
+    let mut table = BySlot::default();
+    table.set(Slot(2), 'a');
+    table.set(Slot(0), 'b');
+    table.set(Slot(2), 'c');
+    *table.of(Slot(0)) = 'd';
+    assert_eq!((*table.of(Slot(0)), *table.of(Slot(2))), ('d', 'c'));
+}

@@ -24,7 +24,7 @@ use super::{Ssd, UnitSpan};
 use crate::config::LinkDuplex;
 use crate::events::Action;
 use crate::flash::PackedUnit;
-use crate::slots::Slot;
+use crate::slots::{BySlot, Slot};
 use crate::write_buffer::Position;
 use translation::{Coming, PageReads, Then, Waiter};
 
@@ -34,13 +34,13 @@ pub(super) struct Path {
     /// What the controller has accepted, in the order in which it is through with it.
     accepted: VecDeque<(Instant, Accepted)>,
     /// What the command in each slot fetches, if anything.
-    fetches: Vec<Fetch>,
+    fetches: BySlot<Fetch>,
     /// Writes and flushes whose end depends on groups that have not left, in their order.
     stuck: VecDeque<Stuck>,
     /// Flushes that wait for programs of groups that have not left.
     flushing: VecDeque<Stuck>,
     /// What the command in each slot needs of the map, in a drive without DRAM.
-    waiters: Vec<Waiter>,
+    waiters: BySlot<Waiter>,
 }
 
 /// A command that goes on when the controller is through with it.
@@ -96,16 +96,11 @@ struct Stuck {
 
 impl Path {
     fn fetch(&mut self, slot: Slot, purpose: Purpose) {
-        let fetch = Fetch { purpose, parts_left: 0, latest: Instant::START };
-        let index = slot.0 as usize;
-        if index >= self.fetches.len() {
-            self.fetches.resize(index + 1, fetch);
-        }
-        self.fetches[index] = fetch;
+        self.fetches.set(slot, Fetch { purpose, parts_left: 0, latest: Instant::START });
     }
 
     fn fetch_of(&mut self, slot: Slot) -> &mut Fetch {
-        &mut self.fetches[slot.0 as usize]
+        self.fetches.of(slot)
     }
 
     /// When the controller is through with the next command.
@@ -259,6 +254,11 @@ impl Ssd {
             }
             None => (self.nand.sense(die, at), units),
         };
+        self.await_part(sensed, slot, die, units);
+    }
+
+    /// The die phase of a part of what a command fetches ends at `sensed`.
+    fn await_part(&mut self, sensed: Instant, slot: Slot, die: u32, units: u32) {
         self.path.fetch_of(slot).parts_left += 1;
         self.events.add(sensed, Action::Sensed { slot, die, units });
     }

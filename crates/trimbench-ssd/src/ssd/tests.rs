@@ -107,6 +107,37 @@ fn drive(config: SsdConfig) -> Virtual<Ssd> {
     Virtual::new(config.build().unwrap())
 }
 
+/// One whose first 64 MiB hold data, at rest.
+fn full(config: SsdConfig) -> Virtual<Ssd> {
+    let mut target = drive(config);
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    target
+}
+
+fn read(unit: u64) -> BlockCommand {
+    BlockCommand::Read(units(unit, 1))
+}
+
+/// Runs the commands, with fewer than `depth` outstanding whenever one is submitted; their
+/// completions, by tags from 0 on.
+fn run_in_turn(
+    target: &mut Virtual<Ssd>,
+    depth: u64,
+    commands: impl IntoIterator<Item = BlockCommand>,
+) -> Vec<Completion> {
+    let mut out = Vec::new();
+    for (tag, command) in (0..).zip(commands) {
+        target.submit(Tag(tag), command).unwrap();
+        while target.statistics().outstanding >= depth {
+            target.reap(Instant::NEVER, &mut out);
+        }
+    }
+    while target.statistics().outstanding > 0 {
+        target.reap(Instant::NEVER, &mut out);
+    }
+    out
+}
+
 #[test]
 fn what_a_flush_pads_was_programmed_and_wears_the_drive() {
     let mut target = drive(plain());

@@ -58,7 +58,7 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn look_up(&mut self, accepted: Instant, slot: Slot, span: UnitSpan, then: Then) {
         let pages = self.translation().pages_of(span.first, span.end);
-        self.path.wait(slot, Waiter { then, page: pages.start, end: pages.end, next: None });
+        self.path.waiters.set(slot, Waiter { then, page: pages.start, end: pages.end, next: None });
         self.pass(accepted, Accepted::LookUp(slot));
     }
 
@@ -174,8 +174,7 @@ impl Ssd {
         let units = self.nand.map_units();
         let flash = self.flash.as_mut().expect("only flash has a map");
         let sensed = flash.sense_map(die, at, &mut self.nand);
-        self.path.fetch_of(slot).parts_left += 1;
-        self.events.add(sensed, Action::Sensed { slot, die, units });
+        self.await_part(sensed, slot, die, units);
     }
 
     /// The page that had to go, if it was updated, is programmed.
@@ -193,17 +192,8 @@ impl Ssd {
 }
 
 impl Path {
-    /// The command in this slot needs pages of the map.
-    fn wait(&mut self, slot: Slot, waiter: Waiter) {
-        let index = slot.0 as usize;
-        if index >= self.waiters.len() {
-            self.waiters.resize(index + 1, waiter);
-        }
-        self.waiters[index] = waiter;
-    }
-
     fn waiter(&mut self, slot: Slot) -> &mut Waiter {
-        &mut self.waiters[slot.0 as usize]
+        self.waiters.of(slot)
     }
 
     /// The command in this slot waits for the page that the `first` fetches.

@@ -1,6 +1,5 @@
 //! Compression: speed, amplification and over-provisioning of data that compresses.
 
-use trimbench_core::Target;
 use trimbench_core::trace_hash::TraceHash;
 
 use super::physics::greedy_waf;
@@ -85,26 +84,19 @@ fn compressible_data_amplifies_as_at_the_larger_over_provisioning() {
 
 /// A hash over the completions of random writes, reads, discards and flushes.
 fn hash(config: SsdConfig, data: Data) -> (u64, Counters) {
-    let mut target = drive(config);
-    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    let mut target = full(config);
     target.model_mut().precondition_random(20_000, &mut Rng::new(9));
-    let (mut rng, mut hash, mut out) = (Rng::new(4), TraceHash::default(), Vec::new());
-    for tag in 0..6_000 {
+    let (mut rng, mut hash) = (Rng::new(4), TraceHash::default());
+    let commands = (0..6_000).map(|_| {
         let range = units(rng.below(UNITS - 40), 1 + rng.below(40));
-        let command = match rng.below(20) {
+        match rng.below(20) {
             0 => BlockCommand::Discard(range),
             1 => BlockCommand::Flush,
             2..5 => BlockCommand::Read(range),
             _ => BlockCommand::Write { range, data },
-        };
-        target.submit(Tag(tag), command).unwrap();
-        while target.statistics().outstanding >= 8 {
-            target.reap(Instant::NEVER, &mut out);
         }
-    }
-    while target.statistics().outstanding > 0 {
-        target.reap(Instant::NEVER, &mut out);
-    }
+    });
+    let out = run_in_turn(&mut target, 8, commands);
     target.model_mut().check();
     for completion in &out {
         hash.word(completion.tag.0.into());

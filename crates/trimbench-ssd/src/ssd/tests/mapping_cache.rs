@@ -23,17 +23,6 @@ pub(crate) fn dramless(pages: u64) -> SsdConfig {
     SsdConfig { mapping_cache: Some(cache), ..plain() }
 }
 
-/// A full drive at rest: all pages are on flash.
-fn full(config: SsdConfig) -> Virtual<Ssd> {
-    let mut target = drive(config);
-    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
-    target
-}
-
-fn read(unit: u64) -> BlockCommand {
-    BlockCommand::Read(units(unit, 1))
-}
-
 fn write(unit: u64) -> BlockCommand {
     BlockCommand::write(units(unit, 1))
 }
@@ -272,24 +261,17 @@ fn a_cache_that_holds_everything_changes_nothing() {
             let geometry = Geometry { dies: 4, channels: 2, ..plain().geometry };
             let mut target = drive(SsdConfig { geometry, nand, host, ..config });
             let mut rng = Rng::new(8);
-            let mut out = Vec::new();
-            for tag in 0..6_000 {
+            let commands = (0..6_000).map(|_| {
                 let first = rng.below(UNITS - 64);
                 let range = units(first, 1 + rng.below(64));
-                let command = match rng.below(20) {
+                match rng.below(20) {
                     0..10 => BlockCommand::write(range),
                     10..13 => BlockCommand::Discard(range),
                     13 => BlockCommand::Flush,
                     _ => BlockCommand::Read(range),
-                };
-                target.submit(Tag(tag), command).unwrap();
-                while target.statistics().outstanding >= 8 {
-                    target.reap(Instant::NEVER, &mut out);
                 }
-            }
-            while target.statistics().outstanding > 0 {
-                target.reap(Instant::NEVER, &mut out);
-            }
+            });
+            let mut out = run_in_turn(&mut target, 8, commands);
             target.model_mut().check();
             out.sort_by_key(|completion| completion.tag);
             (out, target.model().counters())

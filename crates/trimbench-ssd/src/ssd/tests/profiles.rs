@@ -37,17 +37,10 @@ fn rate(
     commands: impl IntoIterator<Item = BlockCommand>,
 ) -> f64 {
     let begin = target.now();
-    let (mut out, mut moved) = (Vec::new(), 0);
-    for (tag, command) in (0..).zip(commands) {
-        moved += target.model().validate(command).unwrap().0;
-        target.submit(Tag(tag), command).unwrap();
-        while target.statistics().outstanding >= depth {
-            target.reap(Instant::NEVER, &mut out);
-        }
-    }
-    while target.statistics().outstanding > 0 {
-        target.reap(Instant::NEVER, &mut out);
-    }
+    let commands: Vec<_> = commands.into_iter().collect();
+    let length = |&command: &BlockCommand| target.model().validate(command).unwrap().0;
+    let moved: u64 = commands.iter().map(length).sum();
+    run_in_turn(target, depth, commands);
     moved as f64 / (target.now() - begin).0 as f64 * 1e3
 }
 

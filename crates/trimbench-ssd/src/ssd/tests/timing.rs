@@ -5,16 +5,6 @@ use super::*;
 use crate::config::SuspendConfig;
 use trimbench_core::Drive as _;
 
-fn full(config: SsdConfig) -> Virtual<Ssd> {
-    let mut target = drive(config);
-    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
-    target
-}
-
-fn read(unit: u64) -> BlockCommand {
-    BlockCommand::Read(units(unit, 1))
-}
-
 fn group(first: u64) -> BlockCommand {
     BlockCommand::write(units(first, 16))
 }

@@ -48,12 +48,8 @@ fn planted(change: (&str, &str)) -> Result<Vec<Finding>> {
         )
         .unwrap();
     }
-    let planted = Planted::new();
     let outputs = [poisson, ceilings, arrays, depths];
-    for (part, output) in PARTS.into_iter().zip(outputs) {
-        planted.capture(part, 0, &output.replacen(change.0, change.1, 1));
-    }
-    read(&planted.raw())
+    read(&Planted::changed(PARTS, outputs, change).raw())
 }
 
 /// What does not hold then.

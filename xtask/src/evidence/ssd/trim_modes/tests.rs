@@ -42,11 +42,8 @@ fn planted(change: (&str, &str)) -> Result<Vec<Finding>> {
     {
         writeln!(ignored, "{{\"mode\":\"{mode}\",\"freed_units\":{freed},\"waf\":{waf}}}").unwrap();
     }
-    let planted = Planted::new();
-    for (part, output) in PARTS.into_iter().zip([blocking, background, none, ignored]) {
-        planted.capture(part, 0, &output.replacen(change.0, change.1, 1));
-    }
-    read(&planted.raw())
+    let outputs = [blocking, background, none, ignored];
+    read(&Planted::changed(PARTS, outputs, change).raw())
 }
 
 /// What does not hold then.
