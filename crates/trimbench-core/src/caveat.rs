@@ -48,6 +48,10 @@ pub enum Caveat {
     QueueNotFull,
     /// Only a part of the drive was used; the rest served as over-provisioning.
     PartOfDrive,
+    /// Little of what was written reached the device: the page cache was measured.
+    CacheSwallowed,
+    /// No file was left for the transactions still to come.
+    OutOfFiles,
 }
 
 /// Id, meaning and advice of one caveat.
@@ -68,7 +72,7 @@ const fn text(
     Text { caveat, id, meaning, advice }
 }
 
-const TABLE: [Text; 22] = [
+const TABLE: [Text; 24] = [
     text(Caveat::DebugBuild, "debug-build", "built without optimisation", "build with `--release`"),
     text(
         Caveat::Emulated,
@@ -196,6 +200,18 @@ const TABLE: [Text; 22] = [
         "only a part of the drive was used; the rest served as over-provisioning",
         "use the whole drive: `--set span=all`",
     ),
+    text(
+        Caveat::CacheSwallowed,
+        "cache-swallowed",
+        "less than half of what was written reached the device: the page cache was measured",
+        "write several times the memory of the machine, or limit the run's memory",
+    ),
+    text(
+        Caveat::OutOfFiles,
+        "out-of-files",
+        "transactions ended early because no file was left",
+        "use more files, fewer transactions, or a larger `bias-create`",
+    ),
 ];
 
 impl Caveat {
@@ -233,6 +249,7 @@ impl Caveat {
                 | Self::WindowTooShort
                 | Self::LateSchedule
                 | Self::CommandsMerged
+                | Self::CacheSwallowed
         )
     }
 }

@@ -12,6 +12,36 @@ pub struct Tag(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileId(pub u32);
 
+/// The caller's name for a directory of a file target: 0 is the target's own, the others are
+/// subdirectories of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DirectoryId(pub u32);
+
+impl DirectoryId {
+    /// The target's own directory.
+    pub const OWN: Self = Self(0);
+}
+
+/// How a program moves the content of a file through the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// Bytes that it moves at a time, at least 1; the last piece may be shorter.
+    pub piece: u32,
+    /// Whether a buffer of the C library lies between (`fwrite`), or each piece is a system call.
+    pub buffered: bool,
+    /// What it writes.
+    pub payload: Payload,
+}
+
+/// What goes through the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// The bytes given with [`crate::Target::set_source`], each operation from their beginning.
+    Source,
+    /// Bytes that no controller can compress or find twice.
+    Random,
+}
+
 /// What a write carries. A target makes the bytes itself: no command holds a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Data {
@@ -79,6 +109,45 @@ pub enum FileCommand {
     Create {
         /// The new file.
         file: FileId,
+    },
+    /// Make a file, write `length` bytes through the page cache, and close it.
+    Store {
+        /// The new file.
+        file: FileId,
+        /// Where.
+        directory: DirectoryId,
+        /// Its size.
+        length: Bytes,
+        /// How.
+        stream: Stream,
+    },
+    /// Open a file, write `length` bytes at its end through the page cache, and close it.
+    Append {
+        /// Which file.
+        file: FileId,
+        /// How much.
+        length: Bytes,
+        /// How.
+        stream: Stream,
+    },
+    /// Open a file, read its first `length` bytes through the page cache, and close it.
+    Load {
+        /// Which file.
+        file: FileId,
+        /// How much.
+        length: Bytes,
+        /// How.
+        stream: Stream,
+    },
+    /// Make a subdirectory.
+    MakeDirectory {
+        /// The new one.
+        directory: DirectoryId,
+    },
+    /// Remove a subdirectory that is empty.
+    RemoveDirectory {
+        /// Which one.
+        directory: DirectoryId,
     },
     /// Write incompressible data over `[offset, offset + length)`, past the page cache.
     Write {
@@ -183,13 +252,15 @@ impl Operation for BlockCommand {
 impl Operation for FileCommand {
     fn kind(&self) -> OperationKind {
         match self {
-            Self::Read { .. } => OperationKind::Read,
-            Self::Write { .. } => OperationKind::Write,
+            Self::Read { .. } | Self::Load { .. } => OperationKind::Read,
+            Self::Write { .. } | Self::Store { .. } | Self::Append { .. } => OperationKind::Write,
             Self::PunchHole { .. } | Self::TrimFreeSpace => OperationKind::Discard,
             Self::Fsync { .. } | Self::SyncFilesystem => OperationKind::Flush,
-            Self::Create { .. } | Self::Truncate { .. } | Self::Unlink { .. } => {
-                OperationKind::Metadata
-            }
+            Self::Create { .. }
+            | Self::Truncate { .. }
+            | Self::Unlink { .. }
+            | Self::MakeDirectory { .. }
+            | Self::RemoveDirectory { .. } => OperationKind::Metadata,
         }
     }
 }

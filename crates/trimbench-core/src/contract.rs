@@ -79,6 +79,10 @@ pub trait Target {
     /// Counters as the kernel's diskstats; only differences mean something.
     fn statistics(&self) -> Statistics;
 
+    /// Gives the bytes that [`crate::Payload::Source`] stands for from now on: as many as the
+    /// largest operation writes. Models keep no contents and need none.
+    fn set_source(&mut self, _source: &[u8]) {}
+
     /// In how many extents the file lies; `None` where the target cannot tell. Each extent is at
     /// least one discard when the file goes.
     fn extent_count(&self, _file: FileId) -> Option<u64> {

@@ -24,8 +24,8 @@ pub mod virtual_time;
 
 pub use caveat::Caveat;
 pub use command::{
-    BlockCommand, Completion, Content, Data, Errno, FileCommand, FileId, Operation, OperationKind,
-    Rejected, Status, Tag,
+    BlockCommand, Completion, Content, Data, DirectoryId, Errno, FileCommand, FileId, Operation,
+    OperationKind, Payload, Rejected, Status, Stream, Tag,
 };
 pub use contract::{
     Capabilities, Clock, DISCARD_RANGES_MAX, DrainRule, ForceDiscards, Grant, Interrupt, Medium,

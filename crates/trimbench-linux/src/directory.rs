@@ -18,7 +18,9 @@ mod discard_path;
 mod error;
 mod files;
 mod metadata;
+mod name;
 mod ring;
+mod stream;
 mod workspace;
 
 use std::collections::VecDeque;
@@ -45,9 +47,11 @@ use buffers::{Direction, Pool};
 use data::{Access, DataPath, Ended, Request};
 pub use discard_path::{DiscardObstacle, DiscardPath};
 pub use error::{DirectoryError, Unsuitable};
-use files::{Files, file_of};
-use metadata::{Finished, Job, Workers, Workplace, file_name};
+use files::{Files, Place, file_of, makes};
+use metadata::{Finished, Job, Workers, Workplace};
+use name::Name;
 use ring::Ring;
+use stream::Streams;
 pub(crate) use workspace::random;
 use workspace::{PROBE, Workspace, clean_leftovers};
 
@@ -137,17 +141,18 @@ impl DirectoryTarget {
         if physical_ssd(&mount).is_err() {
             caveats.push(Caveat::NotAPhysicalSsd);
         }
+        let stamp = random().map_err(kernel("read `/dev/urandom`"))?;
         let workplace = Arc::new(Workplace {
             directory,
             direct: access.direct,
             is_xfs: mount.filesystem == "xfs",
             inactivating: AtomicBool::new(false),
+            streams: Streams::new(io_block(&workspace)?, options.seed, stamp),
         });
         let clock = MonotonicClock::start();
         let ring = Ring::new().map_err(kernel("set up io_uring"))?;
         let workers = Workers::start(Arc::clone(&workplace), ring.event(), clock)
             .map_err(kernel("start threads"))?;
-        let stamp = random().map_err(kernel("read `/dev/urandom`"))?;
         let pool = Pool::new(options.buffer_limit, options.seed, stamp);
         let discard_path = DiscardPath::of(&mount);
         Ok(Self {
@@ -219,7 +224,8 @@ impl DirectoryTarget {
         if let Some(open) = self.files.open(id) {
             return Ok(open);
         }
-        let open = self.workplace.open(id, OFlags::empty())?;
+        let name = Name::of(id, self.files.place(id));
+        let open = self.workplace.open(&name, OFlags::empty())?;
         self.files.keep_open(id, Arc::clone(&open));
         Ok(open)
     }
@@ -228,11 +234,13 @@ impl DirectoryTarget {
     /// nothing to do meanwhile.
     fn start_due(&mut self, deadline: Instant, news: bool, out: &mut Vec<Completion>) {
         while let Some((tag, command)) = self.due.pop_front() {
-            let open = file_of(command).and_then(|file| match command {
+            let file = file_of(command);
+            let place = file.map_or_else(Place::default, |file| self.files.place(file));
+            let open = file.and_then(|file| match command {
                 FileCommand::Unlink { .. } => self.files.take_open(file),
                 _ => self.files.open(file),
             });
-            let job = Job { tag, command, open };
+            let job = Job { tag, command, place, open };
             let alone = self.outstanding == 1 && !news;
             if alone && may_block_caller(command, deadline.since(self.clock.now()), deadline) {
                 let finished = self.workplace.execute(job, self.clock);
@@ -273,9 +281,7 @@ impl DirectoryTarget {
         let file = file_of(command);
         if let Some(file) = file {
             match (command, status, open) {
-                (FileCommand::Create { .. }, Status::Failed(errno), _)
-                    if errno != Errno(libc::EEXIST) =>
-                {
+                (_, Status::Failed(errno), _) if makes(command) && errno != Errno(libc::EEXIST) => {
                     self.files.never_came(file);
                 }
                 (_, _, Some(open)) => self.files.keep_open(file, open),
@@ -357,11 +363,15 @@ impl Target for DirectoryTarget {
         Statistics { outstanding: self.outstanding, ..self.statistics.read() }
     }
 
+    fn set_source(&mut self, source: &[u8]) {
+        self.workplace.streams.set_source(source);
+    }
+
     fn extent_count(&self, file: FileId) -> Option<u64> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let name = file_name(file);
-        let open =
-            rustix::fs::openat(&self.workplace.directory, name, flags, Mode::empty()).ok()?;
+        let name = Name::of(file, self.files.place(file));
+        let directory = &self.workplace.directory;
+        let open = rustix::fs::openat(directory, name.text(), flags, Mode::empty()).ok()?;
         ioctl::extent_count(open.as_fd()).ok()
     }
 }
@@ -370,9 +380,12 @@ impl Target for DirectoryTarget {
 /// nothing at all is due; others if nothing is for a while.
 fn may_block_caller(command: FileCommand, slack: Nanos, deadline: Instant) -> bool {
     match command {
-        FileCommand::Fsync { .. } | FileCommand::SyncFilesystem | FileCommand::TrimFreeSpace => {
-            deadline == Instant::NEVER
-        }
+        FileCommand::Fsync { .. }
+        | FileCommand::SyncFilesystem
+        | FileCommand::TrimFreeSpace
+        | FileCommand::Store { .. }
+        | FileCommand::Append { .. }
+        | FileCommand::Load { .. } => deadline == Instant::NEVER,
         _ => slack >= INLINE_SLACK,
     }
 }
@@ -462,6 +475,14 @@ fn access_of(
     let caveats = if direct && !pretends { Vec::new() } else { vec![Caveat::BufferedIo] };
     let alignment = if direct { alignment } else { 1 };
     Ok((Access { direct, alignment }, caveats))
+}
+
+/// What the filesystem wants programs to move at a time: the buffer of the C library has this size.
+fn io_block(workspace: &Workspace) -> Result<Bytes, DirectoryError> {
+    let directory = workspace.directory().map_err(kernel("open the working directory"))?;
+    let status = rustix::fs::fstat(directory)
+        .map_err(|errno| kernel("look at the working directory")(errno_of(errno)))?;
+    Ok(u64::try_from(status.st_blksize).map_or(Bytes(4_096), Bytes))
 }
 
 fn capabilities(mount: &Mount, medium: Medium, discard_path: DiscardPath) -> Capabilities {

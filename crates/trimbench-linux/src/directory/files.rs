@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use trimbench_core::{FileCommand, FileId, Rejected, Tag};
+use trimbench_core::{DirectoryId, FileCommand, FileId, Rejected, Tag};
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +32,7 @@ enum Sharing {
 
 #[derive(Debug, Default)]
 struct Entry {
+    place: Place,
     open: Option<Arc<OwnedFd>>,
     /// Whether the file is there once everything submitted so far has ended.
     expected: bool,
@@ -57,7 +58,7 @@ impl Files {
         file: FileId,
         command: FileCommand,
     ) -> Result<bool, Rejected> {
-        let creates = matches!(command, FileCommand::Create { .. });
+        let creates = makes(command);
         let known = self.entries.get(&file).is_some_and(|entry| entry.expected);
         if !known && !creates {
             return Err(Rejected::UnknownFile { file });
@@ -65,6 +66,9 @@ impl Files {
         let entry = self.entries.entry(file).or_default();
         if creates {
             entry.expected = true;
+            if let FileCommand::Store { directory, .. } = command {
+                entry.place = Place::In(directory);
+            }
         } else if matches!(command, FileCommand::Unlink { .. }) {
             entry.expected = false;
         }
@@ -98,6 +102,11 @@ impl Files {
         entry.waiting.pop_front()
     }
 
+    /// Where the file is.
+    pub(super) fn place(&self, file: FileId) -> Place {
+        self.entries.get(&file).map_or(Place::Top, |entry| entry.place)
+    }
+
     /// The open file, if it is.
     pub(super) fn open(&self, file: FileId) -> Option<Arc<OwnedFd>> {
         self.entries.get(&file)?.open.clone()
@@ -124,7 +133,7 @@ impl Files {
     /// A file that could not be made is not there.
     pub(super) fn never_came(&mut self, file: FileId) {
         if let Some(entry) = self.entries.get_mut(&file)
-            && entry.waiting.iter().all(|(_, each)| !matches!(each, FileCommand::Create { .. }))
+            && entry.waiting.iter().all(|(_, each)| !makes(*each))
         {
             entry.expected = false;
         }
@@ -145,23 +154,46 @@ impl Entry {
     }
 }
 
+/// Where a file is, and how it is named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the target's directory, as `file-7`.
+    #[default]
+    Top,
+    /// In this directory, as `7`: what a program stored.
+    In(DirectoryId),
+}
+
+/// Whether the file is there afterwards, and was not before.
+pub(super) fn makes(command: FileCommand) -> bool {
+    matches!(command, FileCommand::Create { .. } | FileCommand::Store { .. })
+}
+
 /// The file that a command is about; `None` for those about the whole filesystem.
 pub(super) fn file_of(command: FileCommand) -> Option<FileId> {
     match command {
         FileCommand::Create { file }
+        | FileCommand::Store { file, .. }
+        | FileCommand::Append { file, .. }
+        | FileCommand::Load { file, .. }
         | FileCommand::Write { file, .. }
         | FileCommand::Read { file, .. }
         | FileCommand::Truncate { file, .. }
         | FileCommand::PunchHole { file, .. }
         | FileCommand::Unlink { file }
         | FileCommand::Fsync { file } => Some(file),
-        FileCommand::SyncFilesystem | FileCommand::TrimFreeSpace => None,
+        FileCommand::SyncFilesystem
+        | FileCommand::TrimFreeSpace
+        | FileCommand::MakeDirectory { .. }
+        | FileCommand::RemoveDirectory { .. } => None,
     }
 }
 
 fn sharing(command: FileCommand) -> Sharing {
     match command {
-        FileCommand::Read { .. } | FileCommand::Write { .. } => Sharing::Shared,
+        FileCommand::Read { .. } | FileCommand::Write { .. } | FileCommand::Load { .. } => {
+            Sharing::Shared
+        }
         FileCommand::Fsync { .. } => Sharing::AfterEarlier,
         _ => Sharing::Alone,
     }

@@ -11,13 +11,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
-use trimbench_core::{Errno, FileCommand, FileId, Instant, Nanos, Status, Tag};
+use trimbench_core::{Errno, FileCommand, Instant, Nanos, Status, Tag};
 
 use crate::clock::MonotonicClock;
 use crate::ioctl;
 use crate::mounts::errno_of;
 
-use super::files::file_of;
+use super::files::{Place, file_of};
+use super::name::Name;
+use super::stream::Streams;
 
 /// Threads: one for a FITRIM that takes minutes, one for a sync that takes seconds, two to go on.
 const THREADS: usize = 4;
@@ -37,12 +39,16 @@ pub(super) struct Workplace {
     pub(super) is_xfs: bool,
     /// Set by an unlink on XFS, until it was waited for.
     pub(super) inactivating: AtomicBool,
+    /// What moves through the page cache.
+    pub(super) streams: Streams,
 }
 
 /// One command to execute.
 pub(super) struct Job {
     pub(super) tag: Tag,
     pub(super) command: FileCommand,
+    /// Where the file is.
+    pub(super) place: Place,
     /// The file, if it is open.
     pub(super) open: Option<Arc<OwnedFd>>,
 }
@@ -81,19 +87,22 @@ struct Queue {
 
 impl Workplace {
     /// Opens a file of ours; `extra` to make it.
-    pub(super) fn open(&self, file: FileId, extra: OFlags) -> Result<Arc<OwnedFd>, Errno> {
+    pub(super) fn open(&self, name: &Name, extra: OFlags) -> Result<Arc<OwnedFd>, Errno> {
         let direct = if self.direct { OFlags::DIRECT } else { OFlags::empty() };
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | direct | extra;
         let mode = Mode::RUSR | Mode::WUSR;
-        rustix::fs::openat(&self.directory, file_name(file), flags, mode)
+        rustix::fs::openat(&self.directory, name.text(), flags, mode)
             .map(Arc::new)
             .map_err(errno_of)
     }
 
     /// Executes a command, on any thread, and says when it ended.
     pub(super) fn execute(&self, job: Job, clock: MonotonicClock) -> Finished {
-        let Job { tag, command, open } = job;
-        let result = self.perform(command, open);
+        let Job { tag, command, place, open } = job;
+        let result = match file_of(command) {
+            Some(file) => self.perform(command, &Name::of(file, place), open),
+            None => self.perform_on_all(command).map(|()| None),
+        };
         let (status, open) = match result {
             Ok(open) => (Status::Done, open),
             Err(errno) => (Status::Failed(errno), None),
@@ -101,36 +110,41 @@ impl Workplace {
         Finished { tag, command, at: clock.now(), status, open }
     }
 
+    /// Executes a command on a file; the file, if it is open afterwards.
     fn perform(
         &self,
         command: FileCommand,
+        name: &Name,
         open: Option<Arc<OwnedFd>>,
     ) -> Result<Option<Arc<OwnedFd>>, Errno> {
         match command {
-            FileCommand::Create { file } => {
-                return self.open(file, OFlags::CREATE | OFlags::EXCL).map(Some);
+            FileCommand::Create { .. } => {
+                return self.open(name, OFlags::CREATE | OFlags::EXCL).map(Some);
             }
-            FileCommand::Unlink { file } => {
+            FileCommand::Unlink { .. } => {
                 // Closed first: the filesystem frees the blocks with the last reference, and that
                 // shall be this unlink.
                 drop(open);
-                rustix::fs::unlinkat(&self.directory, file_name(file), AtFlags::empty())
+                rustix::fs::unlinkat(&self.directory, name.text(), AtFlags::empty())
                     .map_err(errno_of)?;
                 self.inactivating.store(self.is_xfs, Ordering::Relaxed);
                 return Ok(None);
             }
-            FileCommand::SyncFilesystem => {
-                rustix::fs::syncfs(&self.directory).map_err(errno_of)?;
+            FileCommand::Store { length, stream, .. } => {
+                self.streams.store(&self.directory, name, length, stream)?;
                 return Ok(None);
             }
-            FileCommand::TrimFreeSpace => {
-                ioctl::trim_free_space(self.directory.as_fd())?;
-                return Ok(None);
+            FileCommand::Append { length, stream, .. } => {
+                self.streams.append(&self.directory, name, length, stream)?;
+                return Ok(open);
+            }
+            FileCommand::Load { length, stream, .. } => {
+                self.streams.load(&self.directory, name, length, stream)?;
+                return Ok(open);
             }
             _ => {}
         }
-        let file = file_of(command).expect("the commands without a file are done");
-        let open = open.map_or_else(|| self.open(file, OFlags::empty()), Ok)?;
+        let open = open.map_or_else(|| self.open(name, OFlags::empty()), Ok)?;
         let result = match command {
             FileCommand::Truncate { length, .. } => rustix::fs::ftruncate(&open, length.0),
             FileCommand::PunchHole { offset, length, .. } => {
@@ -145,6 +159,24 @@ impl Workplace {
         };
         result.map_err(errno_of)?;
         Ok(Some(open))
+    }
+
+    /// Executes a command that is not about one file.
+    fn perform_on_all(&self, command: FileCommand) -> Result<(), Errno> {
+        match command {
+            FileCommand::SyncFilesystem => rustix::fs::syncfs(&self.directory).map_err(errno_of),
+            FileCommand::TrimFreeSpace => ioctl::trim_free_space(self.directory.as_fd()),
+            FileCommand::MakeDirectory { directory } => {
+                let name = Name::of_directory(directory);
+                rustix::fs::mkdirat(&self.directory, name.text(), Mode::RWXU).map_err(errno_of)
+            }
+            FileCommand::RemoveDirectory { directory } => {
+                let name = Name::of_directory(directory);
+                rustix::fs::unlinkat(&self.directory, name.text(), AtFlags::REMOVEDIR)
+                    .map_err(errno_of)
+            }
+            other => unreachable!("{other:?} is about a file"),
+        }
     }
 
     /// On XFS: waits until the blocks of unlinked files are freed, in the log at least. An fsync
@@ -238,11 +270,6 @@ impl Shared {
             queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
     }
-}
-
-/// The name of a file in the directory.
-pub(super) fn file_name(file: FileId) -> String {
-    format!("file-{}", file.0)
 }
 
 /// Every critical section here is a single push, pop or take: no panic leaves it half done.

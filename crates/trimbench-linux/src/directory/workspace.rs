@@ -16,6 +16,8 @@ use trimbench_core::Errno;
 
 use crate::mounts::errno_of;
 
+use super::name::{is_directory_name, is_file_name};
+
 #[cfg(test)]
 mod tests;
 
@@ -132,8 +134,38 @@ fn remove_if_abandoned(parent: &OwnedFd, name: &str) -> Result<(), Errno> {
     rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR).map_err(errno_of)
 }
 
-/// Removes the files that targets make, the marker last: what is left half done is still known.
+/// Removes the files and subdirectories that targets make, the marker last: what is left half done
+/// is still known.
 fn remove_contents(directory: &OwnedFd) -> Result<(), Errno> {
+    let mut subdirectories = Vec::new();
+    for entry in Dir::read_from(directory).map_err(errno_of)? {
+        let entry = entry.map_err(errno_of)?;
+        let may_be = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
+        if let (true, Ok(name)) = (may_be, entry.file_name().to_str())
+            && is_directory_name(name)
+        {
+            subdirectories.push(name.to_owned());
+        }
+    }
+    for name in &subdirectories {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let below = rustix::fs::openat(directory, name.as_str(), flags, Mode::empty());
+        let below = below.map_err(errno_of)?;
+        remove_files(&below)?;
+        rustix::fs::unlinkat(directory, name.as_str(), AtFlags::REMOVEDIR).map_err(errno_of)?;
+    }
+    remove_files(directory)?;
+    let others = Dir::read_from(directory).map_err(errno_of)?.filter_map(Result::ok).any(|entry| {
+        !matches!(entry.file_name().to_bytes(), b"." | b".." | b"trimbench-workspace")
+    });
+    if others {
+        return Err(Errno(libc::ENOTEMPTY));
+    }
+    unlink_if_there(directory, MARKER)
+}
+
+/// Removes the files of a directory that have names which targets make.
+fn remove_files(directory: &OwnedFd) -> Result<(), Errno> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory).map_err(errno_of)? {
         let entry = entry.map_err(errno_of)?;
@@ -144,16 +176,7 @@ fn remove_contents(directory: &OwnedFd) -> Result<(), Errno> {
             names.push(name.to_owned());
         }
     }
-    for name in &names {
-        unlink_if_there(directory, name)?;
-    }
-    let others = Dir::read_from(directory).map_err(errno_of)?.filter_map(Result::ok).any(|entry| {
-        !matches!(entry.file_name().to_bytes(), b"." | b".." | b"trimbench-workspace")
-    });
-    if others {
-        return Err(Errno(libc::ENOTEMPTY));
-    }
-    unlink_if_there(directory, MARKER)
+    names.iter().try_for_each(|name| unlink_if_there(directory, name))
 }
 
 fn unlink_if_there(directory: &OwnedFd, name: &str) -> Result<(), Errno> {
@@ -201,12 +224,6 @@ fn is_workspace_name(name: &str) -> bool {
     name.strip_prefix(PREFIX).is_some_and(|rest| {
         rest.len() == 16 && rest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     })
-}
-
-/// `file-` and a number.
-fn is_file_name(name: &str) -> bool {
-    name.strip_prefix("file-")
-        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// 64 bits that no other process has.
