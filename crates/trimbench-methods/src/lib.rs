@@ -8,10 +8,12 @@
 pub mod area;
 mod curve;
 pub mod delete_stall;
+mod drain;
 pub mod idle_trim;
 pub mod method;
 pub mod options;
 mod phase;
+pub mod postmark;
 pub mod recovery;
 mod rig;
 mod rounds;

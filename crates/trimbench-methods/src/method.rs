@@ -12,6 +12,7 @@ use trimbench_results::{Figure, Step};
 use crate::delete_stall::DeleteStall;
 use crate::idle_trim::IdleTrim;
 use crate::options::{OptionError, OptionInfo, Parameters};
+use crate::postmark::Postmark;
 use crate::recovery::Recovery;
 use crate::runner::RunError;
 use crate::steady_state::SteadyState;
@@ -69,6 +70,7 @@ pub const METHODS: &[MethodInfo] = &[
     <Recovery as Procedure>::INFO,
     <SteadyState as Procedure>::INFO,
     <TrimIntegrity as Procedure>::INFO,
+    <Postmark as Procedure>::INFO,
 ];
 
 /// A method with its parameters, as resolved from a preset and what the user set.
@@ -118,6 +120,9 @@ pub trait Procedure: Parameters {
 pub const NEEDS_A_DEVICE: &str = "it writes to a whole device: name an emulated drive \
     (`sim:NAME`), a block device or an image file";
 
+/// What a method that works on files says of a device.
+pub const NEEDS_A_DIRECTORY: &str = "it works on files: name a directory";
+
 /// What targets are assumed to read and write in estimates, bytes a second.
 pub(crate) const ASSUMED_RATE: u64 = 500_000_000;
 
@@ -160,6 +165,8 @@ pub enum Method {
     Recovery(Recovery),
     /// Sustained performance, and what trimmed space adds to it.
     SteadyState(SteadyState),
+    /// What a filesystem with many small files costs.
+    Postmark(Postmark),
 }
 
 /// Does the same with whichever method it is.
@@ -172,6 +179,7 @@ macro_rules! each {
             Method::TrimIntegrity($procedure) => $result,
             Method::Recovery($procedure) => $result,
             Method::SteadyState($procedure) => $result,
+            Method::Postmark($procedure) => $result,
         }
     };
 }
@@ -194,6 +202,7 @@ impl Method {
             crate::trim_integrity::ID => Self::TrimIntegrity(TrimIntegrity::resolve(preset, set)?),
             crate::recovery::ID => Self::Recovery(Recovery::resolve(preset, set)?),
             crate::steady_state::ID => Self::SteadyState(SteadyState::resolve(preset, set)?),
+            crate::postmark::ID => Self::Postmark(Postmark::resolve(preset, set)?),
             other => unreachable!("`{other}` is in the list of methods and not here"),
         })
     }
@@ -333,6 +342,20 @@ pub enum MethodError {
     /// The drive could not be put into a stated condition, or asked what it holds.
     #[error(transparent)]
     Drive(#[from] DriveError),
+    /// An operation on a file failed; the filesystem may be full by now.
+    #[error(
+        "`{step}`: {operation} of file {file} failed: {errno}; what was measured before is kept"
+    )]
+    File {
+        /// The step in which it happened.
+        step: String,
+        /// What was tried.
+        operation: &'static str,
+        /// The file's name.
+        file: u32,
+        /// The target's reason.
+        errno: Errno,
+    },
     /// The target fails its commands.
     #[error("{count} commands failed during `{step}`, the last with {errno}; the target is broken")]
     Broken {

@@ -1,6 +1,7 @@
 //! What the tests of methods share: devices, a monitor that keeps steps, runs.
 
 mod drives;
+mod files;
 mod toy;
 
 use std::collections::BTreeMap;
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use trimbench_core::rng::Rng;
 use trimbench_core::{
     BlockCommand, BlockSize, Bytes, Capabilities, Clock, DrainRule, Drive, Interrupt, Medium,
-    Nanos, Support, Target,
+    Nanos, Support, Target, Virtual,
 };
 use trimbench_results::{Figure, Step};
 
@@ -17,6 +18,7 @@ use crate::method::{
 };
 
 pub(crate) use drives::{Emulated, Lying, drive, emulated, faulty, profile, small_tlc};
+pub(crate) use files::{DISCARDS_AFTER, Files, taken};
 pub(crate) use toy::Toy;
 
 /// Keeps what a session showed and measured; asks for the end after some steps.
@@ -25,7 +27,7 @@ pub(crate) struct Keeper {
     pub(crate) steps: Vec<Step>,
     pub(crate) stages: Vec<(String, usize, usize, Nanos)>,
     stop_after: Option<usize>,
-    interrupt: Interrupt,
+    pub(crate) interrupt: Interrupt,
 }
 
 impl Keeper {
@@ -81,6 +83,18 @@ where
     let interrupt = keeper.interrupt.clone();
     let context = Context { rng: &Rng::new(7), interrupt: &interrupt, monitor: keeper, done };
     method.run_on_device(device, context)
+}
+
+/// Runs a method in a directory, after steps that are done.
+pub(crate) fn run_on_files<P: Procedure>(
+    method: &P,
+    directory: &mut Virtual<Files>,
+    keeper: &mut Keeper,
+    done: Vec<Step>,
+) -> Result<Found, MethodError> {
+    let interrupt = keeper.interrupt.clone();
+    let context = Context { rng: &Rng::new(7), interrupt: &interrupt, monitor: keeper, done };
+    method.run_in_directory(directory, context)
 }
 
 pub(crate) fn settings(set: &[(&str, &str)]) -> BTreeMap<String, String> {

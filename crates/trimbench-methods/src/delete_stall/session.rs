@@ -9,6 +9,7 @@ use super::options::{DeleteStall, Mode};
 use super::subject::{Groups, Subject};
 use super::window::Window;
 use crate::area::Area;
+use crate::drain::Discards;
 use crate::method::{ASSUMED_RATE, Context, Found, MethodError, Procedure, Stage, is_virtual};
 use crate::runner::{HUNG_AFTER, RunError, Runner, Several, Single};
 use crate::workload::{
@@ -78,27 +79,6 @@ struct Session<'a, T, S: Subject> {
     discards: Discards,
 }
 
-/// When the device was last seen to discard.
-#[derive(Debug)]
-struct Discards {
-    bytes: Bytes,
-    /// What the filesystem still means to discard. On btrfs some is never discarded: each overwrite
-    /// of the load frees a piece that is too small. So it counts while it falls, not while it is.
-    pending: Option<Bytes>,
-    last_change: Instant,
-}
-
-impl Discards {
-    fn note(&mut self, statistics: Statistics, now: Instant) {
-        let falls = statistics.discard_pending < self.pending;
-        if falls || statistics.discard.bytes != self.bytes {
-            self.bytes = statistics.discard.bytes;
-            self.last_change = now;
-        }
-        self.pending = statistics.discard_pending;
-    }
-}
-
 /// Runs the method on a target and what it deletes there.
 pub fn run<T, S>(
     method: &DeleteStall,
@@ -114,8 +94,7 @@ where
     let plan = Plan::new(method, rng);
     let drain = target.capabilities().drain;
     let window = method.window.max(drain.latest_start + drain.quiet);
-    let Statistics { discard, discard_pending: pending, .. } = target.statistics();
-    let discards = Discards { bytes: discard.bytes, pending, last_change: target.now() };
+    let discards = Discards::of(target);
     let mut session = Session {
         discards,
         method,
@@ -318,16 +297,7 @@ where
 
     /// Waits until no discard has come for as long as the drain rule says.
     fn quiet(&mut self) -> Result<(), MethodError> {
-        let drain = self.target.capabilities().drain;
-        let give_up = self.target.now() + drain.timeout;
-        loop {
-            let now = self.target.now();
-            self.discards.note(self.target.statistics(), now);
-            if now.since(self.discards.last_change) >= drain.quiet || now >= give_up {
-                return Ok(());
-            }
-            self.idle(SAMPLE_EVERY)?;
-        }
+        Ok(self.discards.quiet(self.target, &mut self.runner, Instant::START)?)
     }
 
     fn fill(&mut self, area: S::Area) -> Result<(), MethodError> {

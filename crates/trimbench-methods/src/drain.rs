@@ -1,0 +1,66 @@
+//! Watching the discards of a target until they are over.
+
+use trimbench_core::{Bytes, Instant, Nanos, Operation, Statistics, Target};
+
+use crate::runner::{RunError, Runner};
+
+/// How often the device's counters are read meanwhile.
+const LOOK_EVERY: Nanos = Nanos::from_millis(50);
+
+/// When the device was last seen to discard.
+#[derive(Debug)]
+pub(crate) struct Discards {
+    bytes: Bytes,
+    /// What the filesystem still means to discard. On btrfs some is never discarded: each overwrite
+    /// of the load frees a piece that is too small. So it counts while it falls, not while it is.
+    pending: Option<Bytes>,
+    last_change: Instant,
+}
+
+impl Discards {
+    /// Of a target as it is now.
+    pub(crate) fn of<T: Target>(target: &T) -> Self {
+        let Statistics { discard, discard_pending: pending, .. } = target.statistics();
+        Self { bytes: discard.bytes, pending, last_change: target.now() }
+    }
+
+    /// Takes in what the counters show.
+    pub(crate) fn note(&mut self, statistics: Statistics, now: Instant) {
+        let falls = statistics.discard_pending < self.pending;
+        if falls || statistics.discard.bytes != self.bytes {
+            self.bytes = statistics.discard.bytes;
+            self.last_change = now;
+        }
+        self.pending = statistics.discard_pending;
+    }
+
+    /// When they last changed.
+    pub(crate) fn last_change(&self) -> Instant {
+        self.last_change
+    }
+
+    /// Waits until no discard has come for as long as the target's drain rule says, nor before
+    /// `latest_start`.
+    pub(crate) fn quiet<T>(
+        &mut self,
+        target: &mut T,
+        runner: &mut Runner<T::Command>,
+        latest_start: Instant,
+    ) -> Result<(), RunError>
+    where
+        T: Target<Command: Operation>,
+    {
+        let drain = target.capabilities().drain;
+        let give_up = target.now() + drain.timeout;
+        loop {
+            let now = target.now();
+            self.note(target.statistics(), now);
+            let quiet_since = self.last_change.max(latest_start);
+            let is_quiet = now >= quiet_since && now.since(quiet_since) >= drain.quiet;
+            if is_quiet || now >= give_up {
+                return Ok(());
+            }
+            runner.idle_until(target, now + LOOK_EVERY)?;
+        }
+    }
+}

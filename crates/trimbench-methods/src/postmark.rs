@@ -1,0 +1,112 @@
+//! `postmark`: what TRIM costs a filesystem with many small files.
+//!
+//! `PostMark` makes files, reads, appends, creates and deletes at random, and deletes what is left.
+//! Which operations those are is decided by its generator, here written from its specification to
+//! the draw. The procedure, its parameters and what it cannot show are in
+//! `docs/methods/postmark.md`. Sources: \[S0\], \[PM97\].
+
+mod analysis;
+mod formulas;
+mod generator;
+mod mersenne;
+mod options;
+mod session;
+#[cfg(test)]
+mod tests;
+
+pub use analysis::{analyse, announced_figures};
+pub use formulas::{DELETION_ALONE, ImportError, Imported, METRICS, Times, metrics, terse_1_51};
+pub use generator::{Counts, Forecast, Generator, Operation, Phase, Settings};
+pub use options::Postmark;
+
+use trimbench_core::{
+    BlockCommand, Bytes, Capabilities, Drive, FileCommand, Medium, Nanos, Target,
+};
+use trimbench_results::Step;
+
+use crate::method::{
+    ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, NEEDS_A_DIRECTORY, Procedure,
+};
+use crate::options::Parameters;
+
+/// Stable id.
+pub const ID: &str = "postmark";
+
+/// What an operation is assumed to take beside its data, in estimates.
+const ASSUMED_OPERATION: Nanos = Nanos::from_micros(30);
+
+impl Procedure for Postmark {
+    const INFO: MethodInfo = MethodInfo {
+        id: Self::ID,
+        version: 1,
+        summary: "many small files made, read, appended to and deleted: 13 metrics of PostMark",
+        options: Self::OPTIONS,
+    };
+
+    fn announced_figures(&self) -> Vec<(String, &'static str)> {
+        announced_figures()
+    }
+
+    fn space(&self) -> Bytes {
+        Bytes(self.forecast.room)
+    }
+
+    fn demand(&self, _: Bytes) -> Demand {
+        let counts = &self.forecast.counts;
+        let repetitions = u64::from(self.repetitions);
+        let operations =
+            2 * u64::from(counts.created) + u64::from(counts.read) + u64::from(counts.appended);
+        let moved = (counts.bytes_written + counts.bytes_read) as f64 / ASSUMED_RATE as f64;
+        let once = ASSUMED_OPERATION.times(operations) + Nanos::from_seconds(moved);
+        Demand {
+            written: Bytes(counts.bytes_written.saturating_mul(repetitions)),
+            time: once.times(repetitions),
+        }
+    }
+
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+        let Medium::Directory { available, .. } = capabilities.medium else {
+            return Err(NEEDS_A_DIRECTORY.to_owned());
+        };
+        let needed = self.space();
+        if needed > available {
+            return Err(format!(
+                "its files grow to {needed} and there are {available}; free some space (a reserve \
+                 of the filesystem is never used), or use a smaller `number` or `size-high`"
+            ));
+        }
+        Ok(())
+    }
+
+    fn run_on_device<D>(&self, _: &mut D, _: Context<'_>) -> Result<Found, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        Err(MethodError::Unfit { reason: NEEDS_A_DIRECTORY.to_owned() })
+    }
+
+    fn run_in_directory<T>(
+        &self,
+        target: &mut T,
+        context: Context<'_>,
+    ) -> Result<Found, MethodError>
+    where
+        T: Target<Command = FileCommand>,
+    {
+        session::run(self, target, context)
+    }
+}
+
+impl Postmark {
+    /// What 1.51 would have printed of a repetition with `set report terse`; `None` if the step is
+    /// none.
+    pub fn terse_1_51(&self, step: &Step) -> Option<String> {
+        let span = |key: &str| step.metrics.get(key).map(|seconds| Nanos::from_seconds(*seconds));
+        let times = Times {
+            creation: span(session::CREATION)?,
+            transactions: span(session::TRANSACTIONS)?,
+            deletion: span(session::DELETION)?,
+        };
+        Some(terse_1_51(&self.forecast.counts, self.settings.transactions, &times))
+    }
+}

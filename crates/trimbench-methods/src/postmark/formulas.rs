@@ -1,0 +1,183 @@
+//! The 13 metrics of \[S0\], from counts and times; and the terse line of old `PostMark`.
+//!
+//! Up to 1.51, that line divides `Deletion_alone` by the time of *creation*, has clocks of 1 s, in
+//! which a difference of 0 becomes 1, and sums bytes in single precision.
+
+use trimbench_core::Nanos;
+
+use super::generator::Counts;
+
+/// Names and units of the metrics, in the order of \[S0\]'s tables and of the terse line.
+pub const METRICS: [(&str, &str); 13] = [
+    ("Total_duration", "s"),
+    ("Duration_of_transactions", "s"),
+    ("Transactions/s", "1/s"),
+    ("Files_created/s", "1/s"),
+    ("Creation_alone/s", "1/s"),
+    ("Creation_mixed_with_transaction/s", "1/s"),
+    ("Read/s", "1/s"),
+    ("Append/s", "1/s"),
+    ("Deleted/s", "1/s"),
+    (DELETION_ALONE, "1/s"),
+    ("Deletion_mixed_with_transaction/s", "1/s"),
+    ("Read_B/s", "B/s"),
+    ("Write_B/s", "B/s"),
+];
+/// The metric that old versions get wrong.
+pub const DELETION_ALONE: &str = "Deletion_alone/s";
+
+/// How long each phase took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// Creation of the files.
+    pub creation: Nanos,
+    /// All transactions.
+    pub transactions: Nanos,
+    /// Deletion of what was left.
+    pub deletion: Nanos,
+}
+
+/// The metrics by their true formulas, in the order of [`METRICS`]; infinite where a phase took no
+/// time.
+pub fn metrics(counts: &Counts, times: &Times) -> [f64; 13] {
+    let total = (times.creation + times.transactions + times.deletion).seconds();
+    let (creation, transactions) = (times.creation.seconds(), times.transactions.seconds());
+    let initially = counts.created - counts.created_in_transactions;
+    let deleted = counts.deleted_in_transactions + counts.deleted_alone;
+    [
+        total,
+        transactions,
+        f64::from(counts.transactions) / transactions,
+        f64::from(counts.created) / total,
+        f64::from(initially) / creation,
+        f64::from(counts.created_in_transactions) / transactions,
+        f64::from(counts.read) / transactions,
+        f64::from(counts.appended) / transactions,
+        f64::from(deleted) / total,
+        f64::from(counts.deleted_alone) / times.deletion.seconds(),
+        f64::from(counts.deleted_in_transactions) / transactions,
+        counts.bytes_read as f64 / total,
+        counts.bytes_written as f64 / total,
+    ]
+}
+
+/// The terse line that 1.51 would have printed, if the run had begun on a full second.
+pub fn terse_1_51(counts: &Counts, asked: u32, times: &Times) -> String {
+    let created_at = times.creation;
+    let done_at = created_at + times.transactions;
+    let ended_at = done_at + times.deletion;
+    let full = |at: Nanos| at.0 / 1_000_000_000;
+    let between = |from: Nanos, to: Nanos| u32::try_from(full(to) - full(from)).unwrap_or(u32::MAX);
+    let total = between(Nanos::ZERO, ended_at).max(1);
+    let transactions = between(created_at, done_at).max(1);
+    let creation = between(Nanos::ZERO, created_at).max(1);
+    let rate = |count: u32, span: u32| f64::from(count as f32 / span as f32);
+    let initially = counts.created - counts.created_in_transactions;
+    let fields = [
+        rate(asked, transactions),
+        rate(counts.created, total),
+        rate(initially, creation),
+        rate(counts.created_in_transactions, transactions),
+        rate(counts.read, transactions),
+        rate(counts.appended, transactions),
+        // Both faults are the program's: files created, and the time of creation.
+        rate(counts.created, total),
+        rate(counts.deleted_alone, creation),
+        rate(counts.deleted_in_transactions, transactions),
+        f64::from(counts.single_read / total as f32),
+        f64::from(counts.single_written / total as f32),
+    ];
+    let fields = fields.map(|field| format!("{field:.2}"));
+    format!("{total} {transactions} {}", fields.join(" "))
+}
+
+/// A terse line as it was read, and what it says once its faults are undone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// As printed, in the order of [`METRICS`].
+    pub printed: [f64; 13],
+    /// Whether its `Deletion_alone` was divided by the time of creation.
+    pub old_formula: bool,
+    /// Files made before the transactions: given, or worked out of the line.
+    pub number: f64,
+    /// How long the deletion took, in seconds; `None` if the clock did not see it.
+    pub deletion: Option<f64>,
+    /// Files deleted a second in it; `None` if the clock did not see it.
+    pub deletion_alone: Option<f64>,
+}
+
+/// Why a line is none of `PostMark`'s.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// Another number of fields: give the line that `set report terse` prints, and it alone.
+    #[error("it has {found} numbers, and a terse line of PostMark has 13")]
+    Fields {
+        /// How many.
+        found: usize,
+    },
+    /// A field is not a positive number.
+    #[error("`{text}` is not a number of 0 or more")]
+    Number {
+        /// As it stands there.
+        text: String,
+    },
+    /// What must be above zero is not: nothing can be worked out of the line.
+    #[error("its {metric} is {value}: nothing can be worked out of it")]
+    Zero {
+        /// Which.
+        metric: &'static str,
+        /// As it stands there.
+        value: f64,
+    },
+}
+
+impl Imported {
+    /// Reads a terse line. `number` is that of the run's `set number`; without it, it is worked out
+    /// of the line, less exactly.
+    pub fn read(line: &str, number: Option<u32>) -> Result<Self, ImportError> {
+        let number_of = |text: &str| match text.parse::<f64>() {
+            Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+            _ => Err(ImportError::Number { text: text.to_owned() }),
+        };
+        let values: Vec<f64> = line.split_whitespace().map(number_of).collect::<Result<_, _>>()?;
+        let found = values.len();
+        let printed = values.try_into().map_err(|_| ImportError::Fields { found })?;
+        Self::of(printed, number)
+    }
+
+    /// The same of numbers, as means of several runs.
+    pub fn of(printed: [f64; 13], number: Option<u32>) -> Result<Self, ImportError> {
+        for index in [0, 1, 4] {
+            if printed[index] <= 0.0 {
+                let (metric, value) = (METRICS[index].0, printed[index]);
+                return Err(ImportError::Zero { metric, value });
+            }
+        }
+        let [total, transactions, _, created_rate, creation_alone, created_mixed, ..] = printed;
+        let created = created_rate * total;
+        let number = number.map_or(created - created_mixed * transactions, f64::from);
+        let creation = number / creation_alone;
+        let deleted_alone = created - printed[10] * transactions;
+        let seen = total - transactions - creation;
+        // The old formula gives the number of deleted files over `number`, times the rate of
+        // creation; the true one differs unless both phases took the same time.
+        let signature = printed[9] / creation_alone;
+        let old_formula = (signature / (deleted_alone / number) - 1.0).abs() < SIGNATURE_TOLERANCE;
+        let (deletion, deletion_alone) = if old_formula {
+            let deleted = signature * number;
+            let seen = (seen >= LEAST_SEEN).then_some(seen);
+            (seen, seen.map(|seen| deleted / seen))
+        } else {
+            let rate = (printed[9] > 0.0).then_some(printed[9]);
+            (rate.map(|rate| deleted_alone / rate), rate)
+        };
+        Ok(Self { printed, old_formula, number, deletion, deletion_alone })
+    }
+}
+
+/// How far the signature of the old formula may be from what the rest of the line says: rates have
+/// two decimals, and means of several runs are not consistent to the last digit.
+const SIGNATURE_TOLERANCE: f64 = 0.005;
+/// A shorter deletion is within the clock's error, in seconds.
+const LEAST_SEEN: f64 = 0.5;

@@ -1,0 +1,270 @@
+//! The procedure: for each repetition the three phases, then a sync, and the wait until its
+//! discards are over.
+
+use trimbench_core::{
+    Bytes, Caveat, DirectoryId, FileCommand, FileId, ForceDiscards, Instant, Nanos, Next, Status,
+    Stream, Support, Target, Workload,
+};
+use trimbench_results::Step;
+
+use super::analysis::KEYS;
+use super::formulas::{Times, metrics};
+use super::generator::{Generator, Operation, Phase};
+use super::options::Postmark;
+use crate::drain::Discards;
+use crate::method::{Context, Found, MethodError, Procedure, Stage, is_virtual};
+use crate::runner::{Runner, Sample, Single, UntilFailure};
+use crate::workload::InOrder;
+
+#[cfg(test)]
+mod tests;
+
+/// Metrics of a step: how long each phase took.
+pub(super) const CREATION: &str = "creation_s";
+pub(super) const TRANSACTIONS: &str = "transactions_s";
+pub(super) const DELETION: &str = "deletion_s";
+
+/// Less than this share of what was written must have reached the device, or the page cache was
+/// measured.
+const WRITTEN_LEAST: f64 = 0.5;
+/// A file to make dirty and sync, which forces the log. No file of `PostMark`'s has this number.
+const SCRATCH: FileId = FileId(0);
+/// What is written to it.
+const SCRATCH_LENGTH: Bytes = Bytes(4_096);
+
+/// Runs the method in a directory.
+pub(super) fn run<T>(
+    method: &Postmark,
+    target: &mut T,
+    context: Context<'_>,
+) -> Result<Found, MethodError>
+where
+    T: Target<Command = FileCommand>,
+{
+    let Context { rng, interrupt, monitor, done } = context;
+    method.fits(target.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
+    let mut runner = Runner::new(interrupt.clone());
+    let mut steps = done;
+    let total = method.repetitions as usize;
+    let once = method.demand(Bytes(0)).time.0 / u64::from(method.repetitions);
+    for repetition in 1..=method.repetitions {
+        let id = format!("repetition-{repetition}");
+        if steps.iter().any(|step| step.id == id) {
+            continue;
+        }
+        let left = Nanos(once * (total - steps.len()) as u64);
+        let now = target.now();
+        monitor.stage(&Stage { done: steps.len(), total, text: &id, now, left });
+        let step = repeat(method, (target, &mut runner), id)?;
+        monitor.keep(&step)?;
+        steps.push(step);
+    }
+    let (figures, caveats) = super::analyse(&steps, &mut rng.split("bootstrap"));
+    Ok(Found { steps, figures, caveats, trace_hash: runner.trace_hash() })
+}
+
+/// One run of `PostMark`, from the first file to the last discard.
+fn repeat<T>(
+    method: &Postmark,
+    (target, runner): (&mut T, &mut Runner<FileCommand>),
+    id: String,
+) -> Result<Step, MethodError>
+where
+    T: Target<Command = FileCommand>,
+{
+    let generator = Generator::new(&method.settings);
+    target.set_source(generator.source());
+    let directories = subdirectories(method.settings.subdirectories);
+    let make = directories.clone().map(|directory| FileCommand::MakeDirectory { directory });
+    all(target, runner, make.collect())?;
+    let before = target.statistics();
+    let mut discards = Discards::of(target);
+    let begin = target.now();
+    let mut play = Play::new(generator, method, begin);
+    perform(target, runner, &mut play, &id)?;
+    let ended = play.ends[2];
+    let remove = directories.map(|directory| FileCommand::RemoveDirectory { directory });
+    all(target, runner, remove.collect())?;
+
+    let mut step = Step::new(id, "repetition");
+    let sync_begin = target.now();
+    all(target, runner, vec![FileCommand::SyncFilesystem])?;
+    let capabilities = target.capabilities();
+    let (drain, discard) = (capabilities.drain, capabilities.discard);
+    if drain.force == ForceDiscards::FsyncDirtyFile {
+        all(target, runner, force())?;
+    }
+    let synced = target.now();
+    if discard != Support::None {
+        discards.quiet(target, runner, synced + drain.latest_start)?;
+    }
+    step.measure("sync_s", (synced - sync_begin).seconds());
+    let last = discards.last_change().max(synced);
+    step.measure("drain_s", (last - synced).seconds());
+    let after = target.statistics();
+    let written = after.write.bytes.saturating_sub(before.write.bytes);
+    step.measure("device_written_bytes", written.0 as f64);
+    let discarded = after.discard.bytes.saturating_sub(before.discard.bytes);
+    step.measure("discarded_bytes", discarded.0 as f64);
+    let commands = after.discard.completed.saturating_sub(before.discard.completed);
+    step.measure("discard_commands", commands as f64);
+    let times = Times {
+        creation: play.ends[0] - begin,
+        transactions: play.ends[1] - play.ends[0],
+        deletion: ended - play.ends[1],
+    };
+    note(&mut step, &play, &times);
+    let share = written.0 as f64 / play.generator.counts().bytes_written.max(1) as f64;
+    if !is_virtual(target) && share < WRITTEN_LEAST {
+        step.caveat(Caveat::CacheSwallowed);
+    }
+    if play.generator.ran_out_of_files() {
+        step.caveat(Caveat::OutOfFiles);
+    }
+    Ok(step)
+}
+
+/// Puts down what was done, how long it took, and the 13 metrics.
+fn note(step: &mut Step, play: &Play<'_>, times: &Times) {
+    let counts = play.generator.counts();
+    for (key, count) in [
+        ("created", counts.created),
+        ("created_in_transactions", counts.created_in_transactions),
+        ("read", counts.read),
+        ("appended", counts.appended),
+        ("append_skipped", counts.append_skipped),
+        ("deleted_in_transactions", counts.deleted_in_transactions),
+        ("deleted_alone", counts.deleted_alone),
+        ("transactions", counts.transactions),
+    ] {
+        step.measure(&format!("{key}_count"), f64::from(count));
+    }
+    step.measure("read_bytes", counts.bytes_read as f64);
+    step.measure("written_bytes", counts.bytes_written as f64);
+    step.measure("deleted_alone_bytes", counts.live_bytes_at_deletion as f64);
+    for (key, value) in KEYS.iter().zip(metrics(counts, times)) {
+        step.measure(key, value);
+    }
+    step.measure(CREATION, times.creation.seconds());
+    step.measure(DELETION, times.deletion.seconds());
+    let gigabytes = counts.live_bytes_at_deletion as f64 / 1e9;
+    step.measure("deletion_s_per_gb", times.deletion.seconds() / gigabytes);
+}
+
+/// Those that there are.
+fn subdirectories(count: u32) -> impl Iterator<Item = DirectoryId> + Clone {
+    let last = if count > 1 { count } else { 0 };
+    (1..=last).map(DirectoryId)
+}
+
+/// What makes XFS send its discards.
+fn force() -> Vec<FileCommand> {
+    vec![
+        FileCommand::Create { file: SCRATCH },
+        FileCommand::Write { file: SCRATCH, offset: Bytes(0), length: SCRATCH_LENGTH },
+        FileCommand::Fsync { file: SCRATCH },
+        FileCommand::Unlink { file: SCRATCH },
+    ]
+}
+
+/// Runs commands one after the other.
+fn all<T>(
+    target: &mut T,
+    runner: &mut Runner<FileCommand>,
+    commands: Vec<FileCommand>,
+) -> Result<(), MethodError>
+where
+    T: Target<Command = FileCommand>,
+{
+    Ok(runner.prepare(target, &mut Single(InOrder::new(commands, 1)))?)
+}
+
+/// Runs `PostMark` to its end; the first operation that fails ends it.
+fn perform<T>(
+    target: &mut T,
+    runner: &mut Runner<FileCommand>,
+    play: &mut Play<'_>,
+    step: &str,
+) -> Result<(), MethodError>
+where
+    T: Target<Command = FileCommand>,
+{
+    let (failed, mut failure) = (std::cell::Cell::new(false), None);
+    let mut observer = |sample: &Sample<FileCommand>| {
+        if let Status::Failed(errno) = sample.status {
+            failure.get_or_insert((sample.command, errno));
+            failed.set(true);
+        }
+    };
+    let mut streams = UntilFailure { streams: &mut Single(play), failed: &failed };
+    runner.run_until(target, &mut streams, &mut observer, Instant::NEVER)?;
+    let Some((command, errno)) = failure else { return Ok(()) };
+    let (operation, FileId(file)) = match command {
+        FileCommand::Store { file, .. } => ("creation", file),
+        FileCommand::Append { file, .. } => ("extension", file),
+        FileCommand::Load { file, .. } => ("reading", file),
+        FileCommand::Unlink { file } => ("deletion", file),
+        other => unreachable!("{other:?} is none of PostMark's"),
+    };
+    Err(MethodError::File { step: step.to_owned(), operation, file, errno })
+}
+
+/// `PostMark` as a workload: one operation after the other.
+struct Play<'a> {
+    generator: Generator,
+    method: &'a Postmark,
+    /// The phase of the operation under way.
+    phase: Phase,
+    under_way: bool,
+    /// When the phases ended so far.
+    ends: [Instant; 3],
+}
+
+impl<'a> Play<'a> {
+    fn new(generator: Generator, method: &'a Postmark, begin: Instant) -> Self {
+        Self { generator, method, phase: Phase::Creation, under_way: false, ends: [begin; 3] }
+    }
+
+    fn command(&self, operation: Operation) -> FileCommand {
+        let Postmark { reading, writing, .. } = *self.method;
+        let bytes = |count: u32| Bytes(count.into());
+        match operation {
+            Operation::Create { file, subdirectory, size } => FileCommand::Store {
+                file: FileId(file),
+                directory: subdirectory.map_or(DirectoryId::OWN, |index| DirectoryId(index + 1)),
+                length: bytes(size),
+                stream: writing,
+            },
+            Operation::Read { file, size } => {
+                FileCommand::Load { file: FileId(file), length: bytes(size), stream: reading }
+            }
+            Operation::Append { file, length } => {
+                let stream: Stream = writing;
+                FileCommand::Append { file: FileId(file), length: bytes(length), stream }
+            }
+            Operation::Delete { file, .. } => FileCommand::Unlink { file: FileId(file) },
+        }
+    }
+}
+
+impl Workload for &mut Play<'_> {
+    type Command = FileCommand;
+
+    fn next(&mut self, now: Instant) -> Next<FileCommand> {
+        if self.under_way {
+            return Next::Await;
+        }
+        let Some((phase, operation)) = self.generator.next_operation() else {
+            return Next::Done;
+        };
+        self.phase = phase;
+        self.under_way = true;
+        Next::Issue { intended: now, command: self.command(operation) }
+    }
+
+    fn completed(&mut self, _: &FileCommand, at: Instant) {
+        self.under_way = false;
+        // A later phase that does nothing takes no time.
+        self.ends[self.phase as usize..].fill(at);
+    }
+}
