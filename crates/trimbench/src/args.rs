@@ -42,7 +42,41 @@ pub(crate) enum Command {
         /// Also write figures, steps and series as CSV files into this directory.
         #[arg(long, value_name = "DIR")]
         csv: Option<PathBuf>,
+        /// Print instead what this version of PostMark would have printed of each repetition with
+        /// `set report terse`, its faults included.
+        #[arg(long, value_enum, value_name = "VERSION", conflicts_with = "csv")]
+        compat: Option<Compat>,
     },
+    /// Read what another program measured, and print what it says once known faults are undone.
+    Import {
+        /// Whose results.
+        #[arg(value_enum)]
+        format: ImportFormat,
+        /// The file; `-` is standard input.
+        file: PathBuf,
+        /// Files at the beginning of PostMark's run (`set number`); without it, worked out of each
+        /// line.
+        #[arg(long, value_name = "FILES", value_parser = clap::value_parser!(u32).range(1..))]
+        number: Option<u32>,
+        /// How it is printed.
+        #[arg(long, value_enum, default_value_t)]
+        output_format: OutputFormat,
+    },
+}
+
+/// Versions of PostMark that can be imitated.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Compat {
+    /// And older ones: clocks of 1 s, bytes in single precision, a wrong deletion rate.
+    #[value(name = "1.51")]
+    V1_51,
+}
+
+/// What can be imported.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ImportFormat {
+    /// Terse lines of PostMark: 13 numbers each.
+    Postmark,
 }
 
 /// What can be listed.

@@ -217,3 +217,21 @@ pub(crate) fn report(run: &Path, csv: Option<&Path>) -> Result<u8, Failure> {
     data(&trimbench_report::terminal(&record, Detail::Full, style()));
     Ok(if record.is_valid() { exit::DONE } else { exit::INVALID })
 }
+
+/// `trimbench report --compat 1.51`: a terse line of `PostMark` for each repetition.
+pub(crate) fn terse(run: &Path) -> Result<u8, Failure> {
+    let record = Store::open(run).load()?;
+    let mut lines = String::new();
+    for session in &record.sessions {
+        let Some(method) = crate::plan::postmark_of(&session.plan)? else { continue };
+        for line in session.steps.iter().filter_map(|step| method.terse_1_51(step)) {
+            let _ = writeln!(lines, "{line}");
+        }
+    }
+    if lines.is_empty() {
+        let error = anyhow::anyhow!("`{}` holds no repetition of `postmark`", run.display());
+        return Err(Failure::usage(error).with_hint("name a run of `trimbench run postmark`"));
+    }
+    data(&lines);
+    Ok(if record.is_valid() { exit::DONE } else { exit::INVALID })
+}

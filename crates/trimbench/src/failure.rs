@@ -78,7 +78,16 @@ impl From<MethodError> for Failure {
             MethodError::Run(RunError::Failed { errno: Errno(1 | 13), .. })
                 | MethodError::Broken { errno: Errno(1 | 13), .. }
         );
-        let hint = denied.then(|| "fstrim (`mode=trim`) takes root; deletions do not".to_owned());
+        let full = matches!(&error, MethodError::File { errno: Errno::ENOSPC, .. });
+        let hint = match (denied, full) {
+            (true, _) => Some("fstrim (`mode=trim`) takes root; deletions do not".to_owned()),
+            (_, true) => Some(
+                "something else fills the filesystem: make room, then go on with \
+                               `--resume`"
+                    .to_owned(),
+            ),
+            _ => None,
+        };
         Self { code, error: error.into(), hint }
     }
 }

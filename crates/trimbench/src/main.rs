@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod dry_run;
 mod failure;
+mod import;
 mod list;
 mod output;
 mod plan;
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Args, Command};
+use crate::args::{Args, Command, Compat, ImportFormat};
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -27,7 +28,11 @@ fn main() -> ExitCode {
         Command::List { what, explain, output_format } => {
             list::list(*what, explain.as_deref(), *output_format)
         }
-        Command::Report { run, csv } => commands::report(run, csv.as_deref()),
+        Command::Report { run, compat: Some(Compat::V1_51), .. } => commands::terse(run),
+        Command::Report { run, csv, compat: None } => commands::report(run, csv.as_deref()),
+        Command::Import { format: ImportFormat::Postmark, file, number, output_format } => {
+            import::postmark(file, *number, *output_format)
+        }
     };
     match result {
         Ok(trimbench_core::exit::DONE) if output::lost() => {

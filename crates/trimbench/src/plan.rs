@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use trimbench_core::nearest::{by_likeness, did_you_mean, nearest};
 use trimbench_methods::method::METHODS;
-use trimbench_methods::{Method, MethodInfo, Preset, trim_sweep};
+use trimbench_methods::postmark::{self, Postmark};
+use trimbench_methods::{Method, MethodInfo, Parameters, Preset, trim_sweep};
 use trimbench_results::{Limit, PlannedSession};
 use trimbench_ssd::BUILT_IN;
 use trimbench_target::{Consent, PurgeChoice, TargetSpec};
@@ -123,6 +124,15 @@ impl Session {
         };
         Ok(Self { planned, target, method })
     }
+}
+
+/// The parameters of a recorded session of `postmark`; `None` for another method's.
+pub(crate) fn postmark_of(planned: &PlannedSession) -> Result<Option<Postmark>, Failure> {
+    if planned.method != postmark::ID {
+        return Ok(None);
+    }
+    let preset = preset(&planned.preset)?;
+    Ok(Some(Postmark::resolve(preset, &planned.options)?))
 }
 
 fn consent(args: &RunArgs) -> Consent {

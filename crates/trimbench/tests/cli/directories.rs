@@ -11,7 +11,7 @@ use trimbench_results::{RunRecord, Step};
 use super::{code, command, record, stderr, stdout, trimbench};
 
 /// What these tests need of the machine.
-fn needs(program: &'static str, filesystem: &'static str) -> [Need; 4] {
+pub(crate) fn needs(program: &'static str, filesystem: &'static str) -> [Need; 4] {
     [Need::Root, Need::Loop, Need::Program(program), Need::Filesystem(filesystem)]
 }
 
@@ -35,7 +35,7 @@ fn went_through(output: &Output, folder: &Path, run: &str) -> RunRecord {
     record
 }
 
-fn entries(folder: &Path) -> Vec<String> {
+pub(crate) fn entries(folder: &Path) -> Vec<String> {
     let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
     names.map(|name| name.to_string_lossy().into_owned()).filter(|n| n != "lost+found").collect()
 }

@@ -11,6 +11,7 @@ mod errors;
 mod images;
 mod interrupts;
 mod lists;
+mod postmark;
 mod runs;
 
 use std::path::Path;

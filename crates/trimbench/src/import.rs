@@ -1,0 +1,105 @@
+//! `trimbench import`: results of other programs, with their known faults undone.
+
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use trimbench_core::exit;
+use trimbench_methods::postmark::{DELETION_ALONE, Imported, METRICS};
+use trimbench_report::{Column, Grid};
+
+use crate::args::OutputFormat;
+use crate::failure::Failure;
+use crate::output::{data, style};
+
+/// `trimbench import postmark`: terse lines. Empty lines, and those that begin with `#`, are
+/// skipped.
+pub(crate) fn postmark(
+    file: &Path,
+    number: Option<u32>,
+    format: OutputFormat,
+) -> Result<u8, Failure> {
+    let text = read(file).map_err(|error| {
+        Failure::usage(error).context(format!("cannot read `{}`", file.display()))
+    })?;
+    let mut imported = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let result = Imported::read(line, number).map_err(|error| {
+            let place = format!("line {} of `{}`", index + 1, file.display());
+            Failure::usage(error)
+                .context(place)
+                .with_hint("give the lines that PostMark prints with `set report terse`, alone")
+        })?;
+        imported.push((index + 1, result));
+    }
+    if imported.is_empty() {
+        let error = anyhow::anyhow!("`{}` has no terse line", file.display());
+        return Err(Failure::usage(error));
+    }
+    if format == OutputFormat::Json {
+        let all: Vec<Value> = imported.iter().map(|(line, it)| object(*line, it)).collect();
+        data(&format!("{:#}\n", Value::Array(all)));
+        return Ok(exit::DONE);
+    }
+    for (line, it) in &imported {
+        match format {
+            OutputFormat::Human => data(&table(*line, it)),
+            OutputFormat::Json | OutputFormat::Ndjson => data(&format!("{}\n", object(*line, it))),
+        }
+    }
+    Ok(exit::DONE)
+}
+
+fn read(file: &Path) -> std::io::Result<String> {
+    if file == Path::new("-") {
+        let mut text = String::new();
+        return std::io::stdin().read_to_string(&mut text).map(|_| text);
+    }
+    std::fs::read_to_string(file)
+}
+
+/// The metrics as printed, and as they are.
+fn table(line: usize, imported: &Imported) -> String {
+    let title = format!("line {line}");
+    let columns = vec![Column::name(&title), Column::number("as printed"), Column::number("true")];
+    let mut grid = Grid::new(columns);
+    for ((metric, _), printed) in METRICS.iter().zip(imported.printed) {
+        let truth = match (*metric, imported.deletion_alone) {
+            (DELETION_ALONE, Some(rate)) => format!("{rate:.2}"),
+            (DELETION_ALONE, None) => "not seen".to_owned(),
+            _ => format!("{printed:.2}"),
+        };
+        grid.row(vec![(*metric).to_owned(), format!("{printed:.2}"), truth]);
+    }
+    let remark = match (imported.old_formula, imported.deletion) {
+        (true, Some(seconds)) => format!(
+            "{DELETION_ALONE} was divided by the time of creation, as up to 1.51; the deletion \
+             took {seconds:.1} s"
+        ),
+        (true, None) => format!(
+            "{DELETION_ALONE} was divided by the time of creation, as up to 1.51; the deletion \
+             was too short for its clock"
+        ),
+        (false, _) => format!("{DELETION_ALONE} is the true rate already, as from 1.52 on"),
+    };
+    grid.span(0, remark);
+    grid.render(style()).into_iter().map(|line| line + "\n").collect()
+}
+
+fn object(line: usize, imported: &Imported) -> Value {
+    let metrics = METRICS.iter().zip(imported.printed);
+    let printed: serde_json::Map<String, Value> =
+        metrics.map(|((metric, _), value)| ((*metric).to_owned(), json!(value))).collect();
+    json!({
+        "line": line,
+        "printed": printed,
+        "old_formula": imported.old_formula,
+        "number": imported.number,
+        "deletion_s": imported.deletion,
+        "deletion_alone_per_s": imported.deletion_alone,
+    })
+}
