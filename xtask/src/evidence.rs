@@ -14,6 +14,7 @@ mod bench;
 pub mod capture;
 pub mod claim;
 pub mod device;
+pub mod files;
 pub mod foundation;
 mod page;
 #[cfg(test)]
@@ -48,7 +49,7 @@ pub struct Key {
 }
 
 /// Every key.
-pub const KEYS: [Key; 3] = [foundation::KEY, device::KEY, ssd::KEY];
+pub const KEYS: [Key; 4] = [foundation::KEY, device::KEY, ssd::KEY, files::KEY];
 
 /// What all items of a key may take together: the short form, and the full one.
 const SHORT: Duration = Duration::from_secs(5 * 60);

@@ -123,6 +123,9 @@ enum Step {
         #[arg(long, default_value_t = 1)]
         times: u64,
     },
+    /// What `evidence files.1` starts: PostMark's generator with known parameters, as JSON
+    #[command(hide = true)]
+    EvidencePostmark,
     /// Measure the project's claims again: one JSON line for each figure, and docs/evidence
     Evidence {
         /// A key (`foundation`) or an item (`foundation.1`); all keys without
@@ -170,6 +173,10 @@ fn run(step: Step) -> Result<bool> {
     if let Step::EvidenceTrimModes { part, times } = &step {
         return evidence::ssd::print_trim_modes(part, *times).map(|()| true);
     }
+    if let Step::EvidencePostmark = &step {
+        evidence::files::print_forecasts();
+        return Ok(true);
+    }
     let repository = Repository::here()?;
     match step {
         Step::Setup { extra } => setup::run(extra).map(|()| true),
@@ -184,7 +191,8 @@ fn run(step: Step) -> Result<bool> {
         | Step::EvidenceSeries { .. }
         | Step::EvidenceAmplification { .. }
         | Step::EvidenceQueueing { .. }
-        | Step::EvidenceTrimModes { .. } => {
+        | Step::EvidenceTrimModes { .. }
+        | Step::EvidencePostmark => {
             unreachable!("it was handled above")
         }
         Step::Bench { name, small, case, repetitions, json } => {

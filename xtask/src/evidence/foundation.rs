@@ -20,6 +20,8 @@ use trimbench_results::{Figure, Session, Step};
 
 use super::{Context, Key};
 
+pub(super) use directory::on_root_filesystem;
+
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "foundation",
@@ -51,7 +53,7 @@ fn delete_stall(
 
 /// A folder in memory for the record of a run on a real disk. The record is rewritten after each
 /// trial, and the space that this frees would be discarded beside the next one.
-fn memory_folder(context: &Context<'_>) -> Result<TempDir> {
+pub(super) fn memory_folder(context: &Context<'_>) -> Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("trimbench-evidence-").tempdir_in("/dev/shm");
     let folder = folder.context("make a folder in /dev/shm")?;
     context.alias(folder.path(), "$MEMORY");

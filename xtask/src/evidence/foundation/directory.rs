@@ -46,7 +46,7 @@ const RECORD: &str = "run.json";
 const PICTURE_CELLS: usize = 20;
 
 /// A new directory on the root filesystem.
-pub(super) fn on_root_filesystem() -> Result<TempDir> {
+pub(in crate::evidence) fn on_root_filesystem() -> Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("trimbench-evidence-").tempdir_in("/var/tmp");
     let folder = folder.context("make a directory in /var/tmp")?;
     let device = |path: &Path| fs::metadata(path).map(|it| it.dev());
