@@ -1,0 +1,180 @@
+//! What can be chosen of a modelled filesystem and of the machine that it runs on.
+
+use trimbench_core::{Bytes, Nanos, Ppm};
+
+/// The filesystem's block. ext4's usual one, and the only one modelled.
+pub const FS_BLOCK: Bytes = Bytes(4096);
+
+/// What becomes of freed extents once the transaction that freed them is committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiscardPath {
+    /// Nothing (`nodiscard`).
+    None,
+    /// Discarded one after the other within the commit, after its commit record; whoever waits for
+    /// the commit waits for them, and the space is free only then. ext4 up to Linux 4.12, and in
+    /// substance up to 5.14 (which sends the discards of one commit side by side).
+    InCommit,
+    /// Free at once; a worker discards what is still free of each freed extent, one after the
+    /// other, and gives up what is left at unmount. ext4 from Linux 5.15.
+    Worker,
+    /// As [`Self::Worker`], but a discard begins at the freed extent and runs to the end of the
+    /// free space behind it. ext4 today (seen on 6.18).
+    WorkerUnclipped,
+}
+
+/// Processor time of commands. Each outstanding command has a processor to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuCosts {
+    /// A command that changes names or sizes, or opens and closes a file.
+    pub metadata: Nanos,
+    /// A system call that moves data.
+    pub call: Nanos,
+    /// Moving 1 KiB through the page cache.
+    pub kib: Nanos,
+}
+
+/// A filesystem and its machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FsConfig {
+    /// The discard path.
+    pub discard: DiscardPath,
+    /// FITRIM leaves free extents alone that are shorter; raised to the device's granularity.
+    pub trim_minimum: Bytes,
+    /// Blocks of a block group: a multiple of 8 in [256, 32768].
+    pub group_fs_blocks: u32,
+    /// Inodes of a block group: a multiple of 16, at least 16.
+    pub group_inodes: u32,
+    /// Size of the journal; `None` for what mke2fs takes for this size of filesystem.
+    pub journal: Option<Bytes>,
+    /// A transaction commits at this age (`commit=`).
+    pub commit_interval: Nanos,
+    /// Memory for the page cache.
+    pub memory: Bytes,
+    /// Write-back begins above this share of the memory (`dirty_background_ratio`).
+    pub dirty_background: Ppm,
+    /// Writers wait above this share of the memory (`dirty_ratio`).
+    pub dirty_limit: Ppm,
+    /// Dirty data and metadata of this age are written back (`dirty_expire_centisecs`).
+    pub dirty_expire: Nanos,
+    /// The flusher looks this often (`dirty_writeback_centisecs`).
+    pub write_back_interval: Nanos,
+    /// The largest read or write that the block layer sends (`max_sectors_kb`).
+    pub request_max: Bytes,
+    /// Writes that write-back keeps under way: a queue of the block layer leaves it no more.
+    pub write_back_depth: u32,
+    /// Processor time.
+    pub cpu: CpuCosts,
+}
+
+/// A filesystem that cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A value is outside its range.
+    #[error("`{key}` is {value}, but must be {range}")]
+    OutOfRange {
+        /// Which.
+        key: &'static str,
+        /// What was given.
+        value: u64,
+        /// What is allowed.
+        range: &'static str,
+    },
+    /// The device is too small: its metadata, its journal and one group of data must fit.
+    #[error("a filesystem with groups of {group} does not fit on a device of {capacity}")]
+    DeviceTooSmall {
+        /// Of the device.
+        capacity: Bytes,
+        /// Of a block group.
+        group: Bytes,
+    },
+    /// The target is not a block device.
+    #[error("a filesystem needs a block device below it, with logical blocks of at most 4 KiB")]
+    NotABlockDevice,
+}
+
+impl Default for FsConfig {
+    /// mke2fs's and Linux's defaults on a machine with 4 GiB. The processor times are assumed: a
+    /// `creat` or `unlink` of some 10 us and a `write` of 4 KiB of under 2 us, as on a desktop
+    /// machine around 2010.
+    fn default() -> Self {
+        Self {
+            discard: DiscardPath::WorkerUnclipped,
+            trim_minimum: Bytes(0),
+            group_fs_blocks: 32_768,
+            group_inodes: 8_192,
+            journal: None,
+            commit_interval: Nanos::from_secs(5),
+            memory: Bytes::gib(4),
+            dirty_background: Ppm(100_000),
+            dirty_limit: Ppm(200_000),
+            dirty_expire: Nanos::from_secs(30),
+            write_back_interval: Nanos::from_secs(5),
+            request_max: Bytes(512 << 10),
+            write_back_depth: 32,
+            cpu: CpuCosts { metadata: Nanos::from_micros(10), call: Nanos(700), kib: Nanos(250) },
+        }
+    }
+}
+
+impl FsConfig {
+    /// Whether every value is in its range.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        let rows = [
+            (
+                "group_fs_blocks",
+                u64::from(self.group_fs_blocks),
+                "a multiple of 8 in [256, 32768]",
+                (256..=32_768).contains(&self.group_fs_blocks)
+                    && self.group_fs_blocks.is_multiple_of(8),
+            ),
+            (
+                "group_inodes",
+                u64::from(self.group_inodes),
+                "a multiple of 16, at least 16",
+                self.group_inodes >= 16 && self.group_inodes.is_multiple_of(16),
+            ),
+            (
+                "commit_interval",
+                self.commit_interval.0,
+                "at least 1 ns",
+                self.commit_interval > Nanos::ZERO,
+            ),
+            (
+                "write_back_interval",
+                self.write_back_interval.0,
+                "at least 1 ns",
+                self.write_back_interval > Nanos::ZERO,
+            ),
+            (
+                "dirty_background",
+                u64::from(self.dirty_background.0),
+                "below `dirty_limit`",
+                self.dirty_background < self.dirty_limit,
+            ),
+            (
+                "dirty_limit",
+                u64::from(self.dirty_limit.0),
+                "at most 1 000 000 ppm, and 1 MiB of the memory at least",
+                self.dirty_limit <= Ppm::ONE
+                    && self.dirty_limit.of(self.memory.0) >= Bytes::mib(1).0,
+            ),
+            (
+                "request_max",
+                self.request_max.0,
+                "a multiple of 4 KiB, at least that",
+                self.request_max.0 >= FS_BLOCK.0 && self.request_max.0.is_multiple_of(FS_BLOCK.0),
+            ),
+            (
+                "write_back_depth",
+                u64::from(self.write_back_depth),
+                "at least 1",
+                self.write_back_depth > 0,
+            ),
+        ];
+        match rows.into_iter().find(|row| !row.3) {
+            Some((key, value, range, _)) => Err(ConfigError::OutOfRange { key, value, range }),
+            None => Ok(()),
+        }
+    }
+}

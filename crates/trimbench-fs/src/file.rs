@@ -1,0 +1,229 @@
+//! A file: its extents, its pages in the cache, and the commands on it.
+//!
+//! Commands on one file end in the order in which they were submitted, except that transfers run
+//! side by side, as the real directory target has it. What changes names and sizes runs alone; an
+//! fsync begins when what was submitted before it has ended.
+//!
+//! Units: bytes for sizes, filesystem blocks for everything else.
+
+use std::collections::VecDeque;
+
+use trimbench_core::{DirectoryId, Errno, FileCommand};
+
+use crate::commands::Slot;
+use crate::extent::{Extent, RangeSet};
+
+#[cfg(test)]
+mod tests;
+
+/// Blocks of a file and where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mapped {
+    /// First block within the file.
+    pub(crate) logical: u64,
+    /// Where.
+    pub(crate) extent: Extent,
+}
+
+impl Mapped {
+    /// The blocks within the file.
+    pub(crate) fn range(self) -> Extent {
+        Extent::new(self.logical, self.extent.length)
+    }
+
+    /// Where the part `range` of it is.
+    fn part(self, range: Extent) -> Self {
+        let offset = range.start - self.logical;
+        let extent = Extent::new(self.extent.start + offset, range.length);
+        Self { logical: range.start, extent }
+    }
+}
+
+/// The extents of a file, in its order; neighbours that continue each other are one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ExtentMap {
+    extents: Vec<Mapped>,
+}
+
+impl ExtentMap {
+    pub(crate) fn extents(&self) -> &[Mapped] {
+        &self.extents
+    }
+
+    /// The mapped parts of a range, in order.
+    pub(crate) fn within(&self, range: Extent) -> impl Iterator<Item = Mapped> {
+        let from = self.extents.partition_point(|mapped| mapped.range().end() <= range.start);
+        self.extents[from..]
+            .iter()
+            .map_while(move |mapped| Some(mapped.part(mapped.range().overlap(range)?)))
+    }
+
+    /// How many blocks of a range are mapped.
+    pub(crate) fn count(&self, range: Extent) -> u64 {
+        self.within(range).map(|mapped| mapped.extent.length).sum()
+    }
+
+    /// The first hole of a range.
+    pub(crate) fn first_hole(&self, range: Extent) -> Option<Extent> {
+        let mut at = range.start;
+        for mapped in self.within(range) {
+            if mapped.logical > at {
+                return Some(Extent::between(at, mapped.logical));
+            }
+            at = mapped.range().end();
+        }
+        (at < range.end()).then(|| Extent::between(at, range.end()))
+    }
+
+    /// The block behind the last one that is mapped before `logical`.
+    pub(crate) fn goal(&self, logical: u64) -> Option<u64> {
+        let before = self.extents.partition_point(|mapped| mapped.logical < logical);
+        Some(self.extents[before.checked_sub(1)?].extent.end())
+    }
+
+    /// Maps a hole.
+    pub(crate) fn insert(&mut self, logical: u64, extent: Extent) {
+        let at = self.extents.partition_point(|mapped| mapped.logical < logical);
+        if let Some(before) = at.checked_sub(1).map(|before| &mut self.extents[before])
+            && before.range().end() == logical
+            && before.extent.end() == extent.start
+        {
+            before.extent.length += extent.length;
+            return;
+        }
+        self.extents.insert(at, Mapped { logical, extent });
+    }
+
+    /// Unmaps a range and calls `freed` with each extent that it had.
+    pub(crate) fn cut(&mut self, range: Extent, mut freed: impl FnMut(Extent)) {
+        let from = self.extents.partition_point(|mapped| mapped.range().end() <= range.start);
+        let to = self.extents.partition_point(|mapped| mapped.logical < range.end());
+        if from >= to {
+            return;
+        }
+        for mapped in &self.extents[from..to] {
+            let part = mapped.range().overlap(range).expect("it lies in the range");
+            freed(mapped.part(part).extent);
+        }
+        let (first, last) = (self.extents[from], self.extents[to - 1]);
+        let head = (first.logical < range.start)
+            .then(|| first.part(Extent::between(first.logical, range.start)));
+        let tail = (last.range().end() > range.end())
+            .then(|| last.part(Extent::between(range.end(), last.range().end())));
+        self.extents.splice(from..to, head.into_iter().chain(tail));
+    }
+}
+
+/// What makes a file one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inode {
+    pub(crate) number: u64,
+    /// The directory with its name.
+    pub(crate) directory: DirectoryId,
+    /// Whether it stays open after the command that made it.
+    pub(crate) open: bool,
+}
+
+/// A file, or a name that commands wait for.
+#[derive(Debug, Default)]
+pub(crate) struct File {
+    /// Its inode, if it is there.
+    pub(crate) inode: Option<Inode>,
+    pub(crate) size: u64,
+    pub(crate) map: ExtentMap,
+    /// Pages that differ from the device; those without a place on it get one at write-back.
+    pub(crate) dirty: RangeSet,
+    /// Pages in the cache, dirty ones too.
+    pub(crate) cached: RangeSet,
+    /// Writes of its pages under way.
+    pub(crate) in_flight: u32,
+    /// Its place in the order of dirty files, if it is one.
+    pub(crate) dirty_order: Option<u64>,
+    /// Its place in the order of use, if it has pages.
+    pub(crate) used_order: Option<u64>,
+    /// The last transaction that changed it.
+    pub(crate) transaction: u32,
+    /// A write-back failed since the last fsync.
+    pub(crate) write_error: Option<Errno>,
+    /// Commands that wait until it is not written back any more.
+    pub(crate) waiters: Vec<Slot>,
+    pub(crate) order: Order,
+}
+
+/// How a command shares its file with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sharing {
+    /// With any number of its kind.
+    Shared,
+    /// Starts when nothing is under way; then as `Shared`.
+    AfterEarlier,
+    /// With nothing.
+    Alone,
+}
+
+/// In which order the commands on a file run.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    /// Whether the file is there once everything submitted so far has ended.
+    pub(crate) expected: bool,
+    under_way: u32,
+    alone: bool,
+    waiting: VecDeque<(Slot, FileCommand)>,
+}
+
+impl Order {
+    /// Whether the command may start now; otherwise it comes out of [`Order::next`].
+    pub(crate) fn admit(&mut self, slot: Slot, command: FileCommand) -> bool {
+        if self.waiting.is_empty() && self.may_start(command) {
+            self.begin(command);
+            return true;
+        }
+        self.waiting.push_back((slot, command));
+        false
+    }
+
+    /// A command ended.
+    pub(crate) fn ended(&mut self) {
+        assert!(self.under_way > 0, "a command ends once");
+        self.under_way -= 1;
+        self.alone = false;
+    }
+
+    /// The next command that may start now; it counts as started.
+    pub(crate) fn next(&mut self) -> Option<Slot> {
+        let &(slot, command) = self.waiting.front()?;
+        if !self.may_start(command) {
+            return None;
+        }
+        self.waiting.pop_front();
+        self.begin(command);
+        Some(slot)
+    }
+
+    /// Whether no command is under way or waits.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.under_way == 0 && self.waiting.is_empty()
+    }
+
+    fn may_start(&self, command: FileCommand) -> bool {
+        match sharing(command) {
+            Sharing::Shared => !self.alone,
+            Sharing::AfterEarlier | Sharing::Alone => self.under_way == 0,
+        }
+    }
+
+    fn begin(&mut self, command: FileCommand) {
+        self.under_way += 1;
+        self.alone = sharing(command) == Sharing::Alone;
+    }
+}
+
+fn sharing(command: FileCommand) -> Sharing {
+    match command {
+        FileCommand::Read { .. } | FileCommand::Write { .. } | FileCommand::Load { .. } => {
+            Sharing::Shared
+        }
+        FileCommand::Fsync { .. } => Sharing::AfterEarlier,
+        _ => Sharing::Alone,
+    }
+}

@@ -1,0 +1,596 @@
+//! The filesystem as a whole: admission, events, and who waits for what.
+//!
+//! A command first takes its processor time. Then it has its effect and sends what it needs to the
+//! device, or waits: for its file, for room in the cache, for space, for a commit. What it waits for
+//! steps it again when it has come. Events of one instant come in this order: the device's, then
+//! commands in the order in which they were due, then the timers of journal and flusher.
+//!
+//! Units: time in nanoseconds on the caller's clock, space in filesystem blocks of 4 KiB.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+use trimbench_core::units::index;
+use trimbench_core::{
+    BlockCommand, Bytes, Capabilities, Clock, Completion, DirectoryId, DrainRule, Errno,
+    FileCommand, FileId, ForceDiscards, Instant, Medium, Model, Nanos, Rejected, Statistics,
+    Status, Support, Tag,
+};
+
+use crate::allocator::Allocator;
+use crate::cache::PageCache;
+use crate::commands::{Commands, Slot, Stage, Task, file_of};
+use crate::config::{ConfigError, DiscardPath, FS_BLOCK, FsConfig};
+use crate::discards::{DiscardCounters, Discards, bytes};
+use crate::extent::Extent;
+use crate::file::File;
+use crate::journal::Journal;
+use crate::layout::{Layout, Metadata};
+use crate::lower::{Ended, Lower, Owner};
+
+mod check;
+mod commit;
+mod data;
+mod names;
+mod trim;
+mod whole;
+mod write_back;
+
+use names::Directory;
+
+#[cfg(test)]
+mod tests;
+
+/// Error number of a filesystem whose journal could not be written (`EROFS`).
+const ABORTED: Errno = Errno(30);
+/// Error number of a FITRIM on a device that takes no discards (`EOPNOTSUPP`).
+const NOT_SUPPORTED: Errno = Errno(95);
+/// Error number of a filesystem with commands outstanding (`EBUSY`).
+const BUSY: Errno = Errno(16);
+/// Error number of a name that is taken (`EEXIST`).
+const EXISTS: Errno = Errno(17);
+
+/// What a filesystem has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FsCounters {
+    /// Transactions committed.
+    pub commits: u64,
+    /// Bytes written to the journal.
+    pub journal_written: Bytes,
+    /// Bytes of metadata written to their places.
+    pub checkpoint_written: Bytes,
+    /// Bytes of data written back from the page cache.
+    pub written_back: Bytes,
+    /// Times that a writer waited for room in the page cache.
+    pub throttled: u64,
+    /// What became of freed space.
+    pub discards: DiscardCounters,
+}
+
+/// A modelled ext4 over a block device. Made by [`FileSystem::make`]; mounted.
+#[derive(Debug)]
+pub struct FileSystem<M> {
+    config: FsConfig,
+    capabilities: Capabilities,
+    lower: Lower<M>,
+    layout: Layout,
+    allocator: Allocator,
+    journal: Journal,
+    cache: PageCache,
+    discards: Discards,
+    files: BTreeMap<FileId, File>,
+    directories: BTreeMap<DirectoryId, Directory>,
+    /// Inodes that were used and are free, and the first that never was.
+    free_inodes: BinaryHeap<Reverse<u64>>,
+    next_inode: u64,
+    commands: Commands,
+    /// Commands that go on then, in the order of time, then of sequence.
+    due: BinaryHeap<Reverse<(Instant, u64, Slot)>>,
+    sequence: u64,
+    /// When the flusher looks again.
+    flusher_at: Instant,
+    /// Data that are dirty since before this instant are written back.
+    expired: Option<Instant>,
+    /// Writes of write-back under way.
+    requests: u32,
+    /// Files that an fsync waits for.
+    urgent: VecDeque<FileId>,
+    /// Everything that became dirty up to here is written back: a sync waits.
+    sync_until: u64,
+    /// Commands that wait for the commit of a transaction.
+    commit_waiters: Vec<(u32, Slot)>,
+    /// Commands that wait for a transaction to join.
+    handle_waiters: Vec<Slot>,
+    /// Commands that wait for free space.
+    space_waiters: Vec<Slot>,
+    /// Commands that wait for the end of all write-back that a sync asked for.
+    sync_waiters: Vec<Slot>,
+    checkpoint: whole::Checkpoint,
+    checkpoint_waiters: Vec<Slot>,
+    /// Groups without free space that no FITRIM has discarded since.
+    trimmed: Vec<bool>,
+    /// Blocks that FITRIM withholds.
+    withheld: u64,
+    mounted: bool,
+    /// The unmount that waits for the last discard.
+    unmounting: Option<Slot>,
+    /// The journal could not be written.
+    aborted: bool,
+    /// Data or a journal was written since the last flush.
+    unflushed: bool,
+    counters: FsCounters,
+    ended: Vec<Ended>,
+    completions: Vec<Completion>,
+}
+
+/// What became of a step of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// The command is over.
+    Done(Status),
+    /// It will be stepped again.
+    Waits,
+}
+
+impl Progress {
+    const DONE: Self = Self::Done(Status::Done);
+
+    fn failed(errno: Errno) -> Self {
+        Self::Done(Status::Failed(errno))
+    }
+
+    /// Over, as what it waited for ended.
+    fn ended(failure: Option<Errno>) -> Self {
+        failure.map_or(Self::DONE, Self::failed)
+    }
+}
+
+impl<M: Model<Command = BlockCommand>> FileSystem<M> {
+    /// Makes a filesystem on `device` and mounts it: in no time, and without a command to the
+    /// device. (What mkfs discards is the caller's to send before.) On a device that takes no
+    /// discards it has no discard path.
+    ///
+    /// # Errors
+    /// A value out of its range; a device that is too small, or none.
+    pub fn make(mut config: FsConfig, device: M) -> Result<Self, ConfigError> {
+        config.check()?;
+        let lower = Lower::new(device, &config)?;
+        let Medium::Device { capacity, .. } = lower.capabilities().medium else {
+            return Err(ConfigError::NotABlockDevice);
+        };
+        let layout = Layout::new(&config, capacity)?;
+        let too_small =
+            || ConfigError::DeviceTooSmall { capacity, group: bytes(layout.group_fs_blocks()) };
+        let mut allocator = Allocator::new(layout.groups(), layout.group_fs_blocks());
+        for extent in layout.metadata() {
+            allocator.split(extent).for_each(|part| allocator.withhold(part));
+        }
+        let length = layout.journal_length(&config);
+        let region = allocator.take_region(length).ok_or_else(too_small)?;
+        if length < 64 || allocator.free() < layout.group_fs_blocks() / 4 {
+            return Err(too_small());
+        }
+        let journal = Journal::new(region, layout.ids());
+        let below = lower.capabilities();
+        if below.discard == Support::None {
+            config.discard = DiscardPath::None;
+        }
+        let online = config.discard != DiscardPath::None;
+        let capabilities = Capabilities {
+            discard: if online { below.discard } else { Support::None },
+            clock: Clock::Virtual,
+            medium: Medium::Directory { available: bytes(allocator.free()), fs_block: FS_BLOCK },
+            drain: DRAIN,
+            ..below.clone()
+        };
+        let mut filesystem = Self {
+            trimmed: vec![false; index(layout.groups())],
+            cache: PageCache::new(&config),
+            config,
+            capabilities,
+            lower,
+            layout,
+            allocator,
+            journal,
+            discards: Discards::default(),
+            files: BTreeMap::new(),
+            directories: BTreeMap::new(),
+            free_inodes: BinaryHeap::new(),
+            next_inode: 0,
+            commands: Commands::default(),
+            due: BinaryHeap::new(),
+            sequence: 0,
+            flusher_at: Instant::NEVER,
+            expired: None,
+            requests: 0,
+            urgent: VecDeque::new(),
+            sync_until: 0,
+            commit_waiters: Vec::new(),
+            handle_waiters: Vec::new(),
+            space_waiters: Vec::new(),
+            sync_waiters: Vec::new(),
+            checkpoint: whole::Checkpoint::default(),
+            checkpoint_waiters: Vec::new(),
+            withheld: 0,
+            mounted: true,
+            unmounting: None,
+            aborted: false,
+            unflushed: false,
+            counters: FsCounters::default(),
+            ended: Vec::new(),
+            completions: Vec::new(),
+        };
+        filesystem.make_own_directory();
+        Ok(filesystem)
+    }
+
+    /// The device below.
+    pub fn device(&self) -> &M {
+        self.lower.device()
+    }
+
+    /// The device below, to put it into a stated condition. Commands to it are the filesystem's.
+    pub fn device_mut(&mut self) -> &mut M {
+        self.lower.device_mut()
+    }
+
+    /// The device, without the filesystem.
+    ///
+    /// # Panics
+    /// If commands are outstanding.
+    pub fn into_device(self) -> M {
+        assert!(self.commands.outstanding() == 0, "the filesystem is in use");
+        self.lower.into_device()
+    }
+
+    /// What it was made as.
+    pub fn config(&self) -> &FsConfig {
+        &self.config
+    }
+
+    /// What it has counted.
+    pub fn counters(&self) -> FsCounters {
+        FsCounters { discards: self.discards.counters, ..self.counters }
+    }
+
+    /// Freed bytes that are neither discarded nor given up: of transactions that have not
+    /// committed, and waiting for the worker.
+    pub fn discards_pending(&self) -> Bytes {
+        let uncommitted = match self.config.discard {
+            DiscardPath::None => 0,
+            _ => self.journal.freed(),
+        };
+        bytes(uncommitted + self.discards.pending())
+    }
+
+    /// In how many extents the file lies; data without a place yet count as none.
+    pub fn extent_count(&self, file: FileId) -> Option<u64> {
+        Some(self.files.get(&file)?.map.extents().len() as u64)
+    }
+
+    /// Whether it is mounted.
+    pub fn is_mounted(&self) -> bool {
+        self.mounted
+    }
+
+    /// Unmounts: everything is written and committed, discards that wait for the worker are given
+    /// up, the page cache is emptied. The end comes as a completion of `tag`.
+    ///
+    /// # Errors
+    /// If it is not mounted, or commands are outstanding (`EBUSY`).
+    pub fn unmount(&mut self, now: Instant, tag: Tag) -> Result<(), Rejected> {
+        self.check_mounted(true)?;
+        self.check_unused()?;
+        self.mounted = false;
+        self.start_whole(now, tag, Task::Unmount);
+        Ok(())
+    }
+
+    /// Mounts again: reads the group descriptors and writes the superblock.
+    ///
+    /// # Errors
+    /// If it is mounted, or its unmount has not ended (`EBUSY`).
+    pub fn mount(&mut self, now: Instant, tag: Tag) -> Result<(), Rejected> {
+        self.check_mounted(false)?;
+        self.check_unused()?;
+        self.mounted = true;
+        self.start_whole(now, tag, Task::Mount);
+        Ok(())
+    }
+
+    fn check_mounted(&self, wanted: bool) -> Result<(), Rejected> {
+        if self.mounted == wanted {
+            return Ok(());
+        }
+        let is = if self.mounted { "mounted" } else { "not mounted" };
+        Err(Rejected::Refused { reason: format!("the filesystem is {is}") })
+    }
+
+    fn check_unused(&self) -> Result<(), Rejected> {
+        if self.commands.outstanding() == 0 {
+            return Ok(());
+        }
+        Err(Rejected::Kernel { errno: BUSY })
+    }
+
+    fn start_whole(&mut self, now: Instant, tag: Tag, task: Task) {
+        let slot = self.commands.add(tag, task);
+        self.schedule(now + self.config.cpu.metadata, slot);
+    }
+
+    /// The processor time of a command.
+    fn processor_time(&self, command: FileCommand) -> Nanos {
+        let cpu = self.config.cpu;
+        match command {
+            FileCommand::Store { length, stream, .. }
+            | FileCommand::Append { length, stream, .. }
+            | FileCommand::Load { length, stream, .. } => {
+                let piece = if stream.buffered { STDIO_BUFFER } else { stream.piece.into() };
+                let calls = length.pieces(Bytes(piece));
+                let copying = Nanos(cpu.kib.times(length.0).0 / 1024);
+                cpu.metadata + cpu.call.times(calls) + copying
+            }
+            FileCommand::Read { .. } | FileCommand::Write { .. } => cpu.call,
+            _ => cpu.metadata,
+        }
+    }
+
+    fn schedule(&mut self, at: Instant, slot: Slot) {
+        self.sequence += 1;
+        self.due.push(Reverse((at, self.sequence, slot)));
+    }
+
+    /// Whether the file may get this command, and whether it may start.
+    fn admit(&mut self, file: FileId, slot: Slot, command: FileCommand) -> bool {
+        let entry = self.files.entry(file).or_default();
+        match command {
+            FileCommand::Create { .. } | FileCommand::Store { .. } => entry.order.expected = true,
+            FileCommand::Unlink { .. } => entry.order.expected = false,
+            _ => {}
+        }
+        entry.order.admit(slot, command)
+    }
+
+    /// Goes on with a command.
+    fn step(&mut self, slot: Slot, now: Instant) {
+        let task = self.commands.get(slot).task;
+        let progress = match task {
+            Task::File(command) => self.step_file_command(slot, command, now),
+            Task::Unmount => self.unmount_step(slot, now),
+            Task::Mount => self.mount_step(slot, now),
+        };
+        if let Progress::Done(status) = progress {
+            self.finish(slot, status, now);
+        }
+    }
+
+    fn step_file_command(&mut self, slot: Slot, command: FileCommand, now: Instant) -> Progress {
+        if self.aborted && self.commands.get(slot).stage == Stage::Start {
+            return Progress::failed(ABORTED);
+        }
+        match command {
+            FileCommand::Create { file } => self.create(slot, (file, DirectoryId::OWN), true, now),
+            FileCommand::Store { file, directory, length, .. } => {
+                self.store(slot, (file, directory), length.0, now)
+            }
+            FileCommand::Append { file, length, .. } => self.append(slot, file, length.0, now),
+            FileCommand::Load { file, length, .. } => self.load(slot, file, length.0, now),
+            FileCommand::Write { file, offset, length } => {
+                self.write_direct(slot, file, Extent::new(offset.0, length.0), now)
+            }
+            FileCommand::Read { file, offset, length } => {
+                self.read_direct(slot, file, Extent::new(offset.0, length.0), now)
+            }
+            FileCommand::Truncate { file, length } => self.truncate(slot, file, length.0, now),
+            FileCommand::PunchHole { file, offset, length } => {
+                self.punch(slot, file, Extent::new(offset.0, length.0), now)
+            }
+            FileCommand::Unlink { file } => self.unlink(slot, file, now),
+            FileCommand::Fsync { file } => self.fsync(slot, file, now),
+            FileCommand::SyncFilesystem => self.sync(slot, now),
+            FileCommand::TrimFreeSpace => self.trim_step(slot, now),
+            FileCommand::MakeDirectory { directory } => self.make_directory(slot, directory, now),
+            FileCommand::RemoveDirectory { directory } => {
+                self.remove_directory(slot, directory, now)
+            }
+        }
+    }
+
+    fn finish(&mut self, slot: Slot, status: Status, now: Instant) {
+        let command = self.commands.remove(slot);
+        self.completions.push(Completion { tag: command.tag, at: now, status });
+        let Task::File(what) = command.task else { return };
+        let Some(id) = file_of(what) else { return };
+        let file = self.files.get_mut(&id).expect("commands under way keep their file");
+        file.order.ended();
+        if let (FileCommand::Create { .. } | FileCommand::Store { .. }, Status::Failed(errno)) =
+            (what, status)
+            && errno != EXISTS
+            && file.inode.is_none()
+        {
+            file.order.expected = false;
+        }
+        while let Some(next) = self.files.get_mut(&id).and_then(|file| file.order.next()) {
+            let Task::File(what) = self.commands.get(next).task else {
+                unreachable!("only file commands wait for a file");
+            };
+            self.schedule(now + self.processor_time(what), next);
+        }
+        let file = &self.files[&id];
+        if file.inode.is_none() && file.order.is_idle() && !file.order.expected {
+            self.files.remove(&id);
+        }
+    }
+
+    /// A command of the device ended.
+    fn ended(&mut self, ended: Ended) {
+        let Ended { owner, at, failure } = ended;
+        match owner {
+            Owner::Command(slot) => {
+                let command = self.commands.get(slot);
+                command.io -= 1;
+                command.failure = command.failure.or(failure);
+                if command.io == 0 {
+                    self.step(slot, at);
+                }
+            }
+            Owner::WriteBack(what) => self.written_back(what, failure, at),
+            Owner::Commit => self.commit_io_ended(failure, at),
+            Owner::Checkpoint => self.checkpoint_io_ended(failure, at),
+            Owner::Worker => self.worker_io_ended(at),
+        }
+    }
+
+    /// The next instant at which a timer of ours goes off.
+    fn timer_at(&self) -> Instant {
+        self.flusher_at.min(self.commit_at())
+    }
+
+    /// A transaction is joined: metadata change in it.
+    fn touch(&mut self, now: Instant, metadata: Metadata) {
+        let id = self.layout.id(metadata);
+        self.journal.touch(now, id);
+    }
+
+    /// Whether a command may change metadata now; if not, it is stepped again when it may.
+    fn may_join(&mut self, slot: Slot, now: Instant) -> bool {
+        if !self.journal.is_full() {
+            return true;
+        }
+        self.handle_waiters.push(slot);
+        self.try_commit(now);
+        false
+    }
+
+    /// Blocks that are neither taken nor promised to dirty pages.
+    fn available(&self) -> u64 {
+        self.allocator.obtainable().saturating_sub(self.cache.delayed)
+    }
+
+    /// There is no space: waits for what will become free, or fails.
+    fn no_space(&mut self, slot: Slot, now: Instant) -> Progress {
+        let freed = self.journal.freed() > 0;
+        let withheld = self.withheld > 0 || self.discards.job.is_some();
+        if !freed && !withheld {
+            return Progress::failed(Errno::ENOSPC);
+        }
+        self.space_waiters.push(slot);
+        self.discards.drop_pending();
+        if freed {
+            self.want_commit(now);
+        }
+        Progress::Waits
+    }
+
+    /// Steps everyone who waits for space.
+    fn space_came(&mut self, now: Instant) {
+        for slot in std::mem::take(&mut self.space_waiters) {
+            self.step(slot, now);
+        }
+    }
+}
+
+/// Bytes that the C library moves at a time (`BUFSIZ` on ext4: `st_blksize`).
+const STDIO_BUFFER: u64 = 4096;
+
+/// The rule of real ext4: discards follow the commit that a sync brings.
+const DRAIN: DrainRule = DrainRule {
+    force: ForceDiscards::Sync,
+    quiet: Nanos::from_secs(2),
+    latest_start: Nanos::from_secs(1),
+    timeout: Nanos::from_secs(3_600),
+};
+
+impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
+    type Command = FileCommand;
+
+    fn submit(&mut self, now: Instant, tag: Tag, command: FileCommand) -> Result<(), Rejected> {
+        self.check_mounted(true)?;
+        validate(command)?;
+        let Some(file) = file_of(command) else {
+            let slot = self.commands.add(tag, Task::File(command));
+            self.schedule(now + self.processor_time(command), slot);
+            return Ok(());
+        };
+        let makes = matches!(command, FileCommand::Create { .. } | FileCommand::Store { .. });
+        if !makes && !self.files.get(&file).is_some_and(|file| file.order.expected) {
+            return Err(Rejected::UnknownFile { file });
+        }
+        let slot = self.commands.add(tag, Task::File(command));
+        if self.admit(file, slot, command) {
+            self.schedule(now + self.processor_time(command), slot);
+        }
+        Ok(())
+    }
+
+    fn next_event(&self) -> Instant {
+        let due = self.due.peek().map_or(Instant::NEVER, |Reverse((at, _, _))| *at);
+        self.lower.next_event().min(due).min(self.timer_at())
+    }
+
+    fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
+        loop {
+            let at = self.next_event();
+            if at > now {
+                break;
+            }
+            if self.lower.next_event() <= at {
+                let mut ended = std::mem::take(&mut self.ended);
+                self.lower.advance(at, &mut ended);
+                for each in ended.drain(..) {
+                    self.ended(each);
+                }
+                self.ended = ended;
+            } else if self.due.peek().is_some_and(|Reverse((due, _, _))| *due <= at) {
+                let Reverse((_, _, slot)) = self.due.pop().expect("there is a first");
+                self.step(slot, at);
+            } else if self.commit_at() <= at {
+                self.try_commit(at);
+            } else {
+                self.flusher_looks(at);
+            }
+        }
+        out.append(&mut self.completions);
+    }
+
+    fn statistics(&self) -> Statistics {
+        let pending = match self.config.discard {
+            DiscardPath::None => None,
+            _ => Some(self.discards_pending()),
+        };
+        Statistics {
+            outstanding: self.commands.outstanding(),
+            discard_pending: pending,
+            ..self.lower.device().statistics()
+        }
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+/// Refuses transfers of nothing, and beyond what a file of ext4 may hold.
+fn validate(command: FileCommand) -> Result<(), Rejected> {
+    /// The largest file: 2^32 blocks.
+    const SIZE_MAX: u64 = FS_BLOCK.0 << 32;
+    let (offset, length) = match command {
+        FileCommand::Read { offset, length, .. }
+        | FileCommand::Write { offset, length, .. }
+        | FileCommand::PunchHole { offset, length, .. } => (offset.0, length.0),
+        FileCommand::Store { length, stream, .. }
+        | FileCommand::Append { length, stream, .. }
+        | FileCommand::Load { length, stream, .. } => {
+            if stream.piece == 0 {
+                return Err(Rejected::Kernel { errno: Errno(22) });
+            }
+            (0, length.0.max(1))
+        }
+        _ => return Ok(()),
+    };
+    let end = offset.checked_add(length);
+    if length == 0 || end.is_none_or(|end| end > SIZE_MAX) {
+        return Err(Rejected::Kernel { errno: Errno(22) });
+    }
+    Ok(())
+}

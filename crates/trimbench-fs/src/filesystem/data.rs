@@ -1,0 +1,253 @@
+//! Reads and writes, through the page cache and past it.
+//!
+//! Charged: through the cache, reading a page that is not in it (in requests of `request_max`, all
+//! at once) and one that a write changes in part; past it, every block touched. A transfer past the
+//! cache first has the file's dirty pages written back.
+//!
+//! Not modelled: readahead beyond what was asked for, conversion of unwritten extents, the partial
+//! block at the edge of a transfer past the cache (it is transferred whole).
+
+use trimbench_core::{BlockCommand, DirectoryId, FileId, Instant, Model};
+
+use crate::allocator::SMALL_FILE;
+use crate::commands::{Slot, Stage};
+use crate::config::FS_BLOCK;
+use crate::extent::Extent;
+use crate::lower::{Owner, Transfer};
+
+use super::names::NO_ENTRY;
+use super::{FileSystem, Progress};
+
+/// The blocks that hold these bytes.
+fn fs_blocks(bytes: Extent) -> Extent {
+    Extent::between(bytes.start / FS_BLOCK.0, bytes.end().div_ceil(FS_BLOCK.0))
+}
+
+impl<M: Model<Command = BlockCommand>> FileSystem<M> {
+    /// Makes a file and writes it through the cache.
+    pub(super) fn store(
+        &mut self,
+        slot: Slot,
+        name: (FileId, DirectoryId),
+        length: u64,
+        now: Instant,
+    ) -> Progress {
+        if self.commands.get(slot).stage == Stage::Start {
+            let created = self.create(slot, name, false, now);
+            if created != Progress::DONE {
+                return created;
+            }
+            self.begin_write(slot, Extent::new(0, length));
+        }
+        self.write_cached(slot, name.0, now)
+    }
+
+    /// Writes behind the end of a file, through the cache.
+    pub(super) fn append(&mut self, slot: Slot, id: FileId, length: u64, now: Instant) -> Progress {
+        let stage = self.commands.get(slot).stage;
+        if stage == Stage::Start {
+            let file = &self.files[&id];
+            if file.inode.is_none() {
+                return Progress::failed(NO_ENTRY);
+            }
+            let (at, edge) = (file.size, Extent::new(file.size / FS_BLOCK.0, 1));
+            let partial = !at.is_multiple_of(FS_BLOCK.0);
+            self.begin_write(slot, Extent::new(at, length));
+            if partial && self.read_pages(slot, id, edge, now) {
+                self.set_stage(slot, Stage::Edges);
+                return Progress::Waits;
+            }
+        } else if stage == Stage::Edges {
+            if let Some(errno) = self.commands.get(slot).failure {
+                return Progress::failed(errno);
+            }
+            let edge = Extent::new(self.commands.get(slot).at / FS_BLOCK.0, 1);
+            self.keep_pages(id, edge);
+            self.set_stage(slot, Stage::Moving);
+        }
+        self.write_cached(slot, id, now)
+    }
+
+    /// Reads the first `length` bytes of a file, through the cache.
+    pub(super) fn load(&mut self, slot: Slot, id: FileId, length: u64, now: Instant) -> Progress {
+        let file = &self.files[&id];
+        if file.inode.is_none() {
+            return Progress::failed(NO_ENTRY);
+        }
+        let range = fs_blocks(Extent::new(0, length.min(file.size)));
+        let command = *self.commands.get(slot);
+        if command.stage == Stage::Start && self.read_pages(slot, id, range, now) {
+            self.set_stage(slot, Stage::Moving);
+            return Progress::Waits;
+        }
+        if command.failure.is_none() && range.length > 0 {
+            self.keep_pages(id, range);
+        }
+        Progress::ended(command.failure)
+    }
+
+    /// Writes past the cache.
+    pub(super) fn write_direct(
+        &mut self,
+        slot: Slot,
+        id: FileId,
+        bytes: Extent,
+        now: Instant,
+    ) -> Progress {
+        let command = *self.commands.get(slot);
+        if command.stage == Stage::Moving {
+            self.unflushed = true;
+            return Progress::ended(command.failure);
+        }
+        if self.files[&id].inode.is_none() {
+            return Progress::failed(NO_ENTRY);
+        }
+        if !self.is_clean(slot, id, now) || !self.may_join(slot, now) {
+            return Progress::Waits;
+        }
+        let range = fs_blocks(bytes);
+        if range.length - self.files[&id].map.count(range) > self.available() {
+            return self.no_space(slot, now);
+        }
+        self.forget_pages(id, range);
+        let size = self.files[&id].size.max(bytes.end());
+        self.file(id).size = size;
+        while let Some(hole) = self.files[&id].map.first_hole(range) {
+            self.allocate(id, hole, now);
+        }
+        self.touch_inode(id, now);
+        let extents = self.mapped(id, &[range]);
+        self.send(slot, Transfer::Write, &extents, now);
+        self.set_stage(slot, Stage::Moving);
+        Progress::Waits
+    }
+
+    /// Reads past the cache.
+    pub(super) fn read_direct(
+        &mut self,
+        slot: Slot,
+        id: FileId,
+        bytes: Extent,
+        now: Instant,
+    ) -> Progress {
+        let command = *self.commands.get(slot);
+        if command.stage == Stage::Moving {
+            return Progress::ended(command.failure);
+        }
+        let file = &self.files[&id];
+        if file.inode.is_none() {
+            return Progress::failed(NO_ENTRY);
+        }
+        let inside = bytes.overlap(Extent::new(0, file.size));
+        if !self.is_clean(slot, id, now) {
+            return Progress::Waits;
+        }
+        let extents = self.mapped(id, inside.map(fs_blocks).as_slice());
+        if !self.send(slot, Transfer::Read, &extents, now) {
+            return Progress::DONE;
+        }
+        self.set_stage(slot, Stage::Moving);
+        Progress::Waits
+    }
+
+    /// Maps a hole of a file, all of it: the space was found to be there.
+    pub(super) fn allocate(&mut self, id: FileId, hole: Extent, now: Instant) {
+        let file = &self.files[&id];
+        let length = file.size.div_ceil(FS_BLOCK.0).max(hole.end());
+        let inode = file.inode.expect("a file with data has an inode");
+        let group = self.layout.group_of_inode(inode.number);
+        let home = (!inode.open).then(|| self.layout.goal(inode.number));
+        let mut at = hole.start;
+        while at < hole.end() {
+            let wanted = hole.end() - at;
+            let goal = self.files[&id].map.goal(at).or(home);
+            let taken = if length <= SMALL_FILE {
+                self.allocator.take_small(wanted, group)
+            } else {
+                self.allocator.take_large(wanted, goal)
+            };
+            let taken = taken.expect("the space was found to be there");
+            self.file(id).map.insert(at, taken);
+            self.touch_group(taken.start, now);
+            at += taken.length;
+        }
+        self.touch_inode(id, now);
+    }
+
+    /// Whether none of the file's pages is dirty or being written. If not, they are written back
+    /// and the command is stepped again.
+    pub(super) fn is_clean(&mut self, slot: Slot, id: FileId, now: Instant) -> bool {
+        let file = self.file(id);
+        if file.dirty.is_empty() && file.in_flight == 0 {
+            return true;
+        }
+        file.waiters.push(slot);
+        self.urgent.push_back(id);
+        self.write_back(now);
+        false
+    }
+
+    fn begin_write(&mut self, slot: Slot, bytes: Extent) {
+        let command = self.commands.get(slot);
+        command.stage = Stage::Moving;
+        command.at = bytes.start;
+        command.end = bytes.end();
+    }
+
+    /// Makes pages dirty until the write is done or has to wait.
+    fn write_cached(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
+        loop {
+            let command = *self.commands.get(slot);
+            if command.at == command.end {
+                return Progress::DONE;
+            }
+            let room = self.cache.room();
+            if room == 0 {
+                self.cache.throttled.push_back(slot);
+                self.counters.throttled += 1;
+                self.write_back(now);
+                return Progress::Waits;
+            }
+            if !self.may_join(slot, now) {
+                return Progress::Waits;
+            }
+            let mut range = fs_blocks(Extent::between(command.at, command.end));
+            range.length = range.length.min(room);
+            let file = &self.files[&id];
+            let fresh = file.dirty.gaps(range).into_iter();
+            let fresh = fresh.map(|gap| gap.length - file.map.count(gap)).sum::<u64>();
+            if fresh > self.available() {
+                return self.no_space(slot, now);
+            }
+            let at = command.end.min(range.end() * FS_BLOCK.0);
+            self.commands.get(slot).at = at;
+            let size = file.size.max(at);
+            self.file(id).size = size;
+            self.touch_inode(id, now);
+            self.make_dirty(id, range, fresh, now);
+        }
+    }
+
+    /// Reads those pages that are not in the cache but on the device; `false` if there are none.
+    fn read_pages(&mut self, slot: Slot, id: FileId, range: Extent, now: Instant) -> bool {
+        let gaps = self.files[&id].cached.gaps(range);
+        let extents = self.mapped(id, &gaps);
+        self.send(slot, Transfer::Read, &extents, now)
+    }
+
+    /// Where these blocks of a file are, as far as they are anywhere.
+    fn mapped(&self, id: FileId, ranges: &[Extent]) -> Vec<Extent> {
+        let map = &self.files[&id].map;
+        ranges.iter().flat_map(|range| map.within(*range)).map(|mapped| mapped.extent).collect()
+    }
+
+    /// Transfers these extents of the device; `false` if there are none.
+    fn send(&mut self, slot: Slot, transfer: Transfer, extents: &[Extent], now: Instant) -> bool {
+        let mut sent = 0;
+        for extent in extents {
+            sent += self.lower.send(now, Owner::Command(slot), transfer, *extent);
+        }
+        self.commands.get(slot).io += sent;
+        sent > 0
+    }
+}

@@ -1,0 +1,232 @@
+//! Random commands against what must hold whatever they are.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use trimbench_core::trace_hash::TraceHash;
+
+use super::*;
+
+/// What a random step is.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Command(FileCommand),
+    Rest(u64),
+    Remount,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let file = (0..12_u32).prop_map(FileId);
+    // Some files are larger than the cache or the filesystem can take.
+    let length = prop_oneof![6 => 1..300_000_u64, 2 => 1..6_000_000_u64, 1 => 1..30_000_000_u64];
+    let range =
+        (0..2_000_000_u64, 1..2_000_000_u64).prop_map(|(at, length)| (Bytes(at), Bytes(length)));
+    let stored = (file.clone(), length.clone()).prop_map(|(file, length)| FileCommand::Store {
+        file,
+        directory: DirectoryId::OWN,
+        length: Bytes(length),
+        stream: STREAM,
+    });
+    let appended = (file.clone(), length).prop_map(|(file, length)| FileCommand::Append {
+        file,
+        length: Bytes(length),
+        stream: STREAM,
+    });
+    let ranged =
+        (file.clone(), range, 0..5_u32).prop_map(|(file, (offset, length), kind)| match kind {
+            0 => FileCommand::Write { file, offset, length },
+            1 => FileCommand::Read { file, offset, length },
+            2 => FileCommand::PunchHole { file, offset, length },
+            3 => FileCommand::Truncate { file, length: offset },
+            _ => FileCommand::Load { file, length, stream: STREAM },
+        });
+    let plain = (file, 0..2_u32).prop_map(|(file, kind)| match kind {
+        0 => FileCommand::Unlink { file },
+        _ => FileCommand::Fsync { file },
+    });
+    let whole = prop_oneof![
+        2 => Just(FileCommand::SyncFilesystem),
+        1 => Just(FileCommand::TrimFreeSpace),
+    ];
+    prop_oneof![
+        8 => stored.prop_map(Step::Command),
+        3 => appended.prop_map(Step::Command),
+        6 => ranged.prop_map(Step::Command),
+        8 => plain.prop_map(Step::Command),
+        2 => whole.prop_map(Step::Command),
+        4 => (0..7_000_u64).prop_map(Step::Rest),
+        1 => Just(Step::Remount),
+    ]
+}
+
+/// Whether a file is there, and its size, as a program would expect it; `None` for the size once a
+/// command on it failed for want of space.
+type Expected = BTreeMap<FileId, Option<u64>>;
+
+fn expect(expected: &mut Expected, command: FileCommand, status: Status) {
+    let sizes = |entry: &mut Option<u64>, size: &dyn Fn(u64) -> u64| {
+        *entry = entry.filter(|_| status == Status::Done).map(size);
+    };
+    match command {
+        FileCommand::Store { file, length, .. } => {
+            expected.entry(file).or_insert((status == Status::Done).then_some(length.0));
+        }
+        FileCommand::Append { file, length, .. } => {
+            sizes(expected.get_mut(&file).expect("it is there"), &|size| size + length.0);
+        }
+        FileCommand::Write { file, offset, length } => {
+            let end = offset.0 + length.0;
+            sizes(expected.get_mut(&file).expect("it is there"), &|size| size.max(end));
+        }
+        FileCommand::Truncate { file, length } => {
+            *expected.get_mut(&file).expect("it is there") = Some(length.0);
+        }
+        FileCommand::Unlink { file } => {
+            expected.remove(&file);
+        }
+        _ => {}
+    }
+}
+
+/// A machine under random steps, with what is expected of it.
+struct Trial {
+    machine: Machine,
+    expected: Expected,
+    outstanding: BTreeMap<u32, FileCommand>,
+    next_tag: u32,
+    hash: TraceHash,
+    /// Discards of the log that were looked at.
+    seen: usize,
+}
+
+impl Trial {
+    fn new(discard: DiscardPath, slow: bool) -> Self {
+        let mut device = Recorder::new(Bytes::mib(128));
+        device.discard = if slow { SECOND } else { Nanos::from_micros(50) };
+        device.limit_discards(Bytes::mib(8));
+        let config =
+            FsConfig { memory: Bytes::mib(16), journal: Some(bytes(256)), ..config(discard) };
+        Self {
+            machine: Machine::with(config, device),
+            expected: Expected::new(),
+            outstanding: BTreeMap::new(),
+            next_tag: 0,
+            hash: TraceHash::default(),
+            seen: 0,
+        }
+    }
+
+    fn take(&mut self, step: Step, depth: usize) {
+        match step {
+            Step::Command(command) => {
+                let tag = Tag(self.next_tag);
+                self.next_tag += 1;
+                match self.machine.target.submit(tag, command) {
+                    Ok(()) => {
+                        self.outstanding.insert(tag.0, command);
+                    }
+                    Err(Rejected::UnknownFile { .. }) => {}
+                    Err(other) => panic!("{command:?}: {other}"),
+                }
+                self.reap_to(depth);
+            }
+            Step::Rest(millis) => {
+                let until = self.machine.now() + Nanos::from_millis(millis);
+                while self.machine.now() < until {
+                    self.reap(until);
+                }
+            }
+            Step::Remount => {
+                self.reap_to(0);
+                self.machine.unmount();
+                assert_eq!(self.machine.fs().discards_pending(), Bytes(0));
+                self.machine.mount();
+            }
+        }
+        self.look();
+    }
+
+    fn reap_to(&mut self, depth: usize) {
+        while self.outstanding.len() > depth {
+            self.reap(Instant::NEVER);
+        }
+    }
+
+    fn reap(&mut self, deadline: Instant) {
+        let mut out = Vec::new();
+        self.machine.target.reap(deadline, &mut out);
+        for Completion { tag, at, status } in out {
+            let command = self.outstanding.remove(&tag.0).expect("a command ends once");
+            let allowed = [Errno::ENOSPC, EXISTS].map(Status::Failed);
+            assert!(status == Status::Done || allowed.contains(&status), "{command:?} {status:?}");
+            expect(&mut self.expected, command, status);
+            self.hash.word(tag.0.into());
+            self.hash.word(at.since_start().0);
+        }
+        self.look();
+    }
+
+    /// No discard that is under way touches a block that someone owns.
+    fn look(&mut self) {
+        let (fs, now) = (self.machine.fs(), self.machine.now());
+        let log = fs.device().log();
+        while log.get(self.seen).is_some_and(|entry| entry.to <= now) {
+            self.seen += 1;
+        }
+        let under_way = log[self.seen..].iter();
+        for entry in under_way.filter(|entry| entry.command.kind() == OperationKind::Discard) {
+            let discard = recorder::extent(entry.command).expect("it has a range");
+            for file in fs.files.values() {
+                let mut extents = file.map.extents().iter();
+                assert!(extents.all(|mapped| mapped.extent.overlap(discard).is_none()));
+            }
+            let chunk = fs.allocator.chunk();
+            assert!(chunk.is_none_or(|chunk| chunk.overlap(discard).is_none()));
+            assert!(fs.layout.metadata().all(|extent| extent.overlap(discard).is_none()));
+            let mut journal = fs.journal.region().iter();
+            assert!(journal.all(|extent| extent.overlap(discard).is_none()));
+        }
+    }
+}
+
+/// Runs the steps and returns the hash of all completions.
+fn run(discard: DiscardPath, slow: bool, depth: usize, steps: &[Step]) -> u64 {
+    let mut trial = Trial::new(discard, slow);
+    for step in steps {
+        trial.take(*step, depth);
+        trial.machine.fs().check();
+    }
+    trial.reap_to(0);
+    trial.machine.sync();
+    let fs = trial.machine.fs();
+    fs.check();
+    assert_eq!((fs.cache.dirty, fs.cache.in_flight, fs.cache.delayed), (0, 0, 0), "all is written");
+    if depth == 0 {
+        let there: Vec<FileId> = fs.files.keys().copied().collect();
+        assert_eq!(there, trial.expected.keys().copied().collect::<Vec<_>>());
+        for (file, size) in &trial.expected {
+            let size = size.unwrap_or(fs.files[file].size);
+            assert_eq!(fs.files[file].size, size, "{file:?}");
+        }
+    }
+    trial.hash.value()
+}
+
+const PATHS: [DiscardPath; 4] =
+    [DiscardPath::None, DiscardPath::InCommit, DiscardPath::Worker, DiscardPath::WorkerUnclipped];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_commands_keep_every_invariant(
+        path in 0..4_usize,
+        slow in any::<bool>(),
+        depth in 0..6_usize,
+        steps in prop::collection::vec(step(), 1..120),
+    ) {
+        let once = run(PATHS[path], slow, depth, &steps);
+        let twice = run(PATHS[path], slow, depth, &steps);
+        prop_assert_eq!(once, twice, "the same commands give the same times");
+    }
+}

@@ -1,0 +1,198 @@
+//! What concerns the whole filesystem, or waits for much of it: fsync, sync, checkpoint, unmount
+//! and mount.
+//!
+//! An fsync writes back its file, waits for the commit of the last transaction that changed it, and
+//! flushes the device if no commit did. A sync writes back everything that was dirty when it began,
+//! commits, writes metadata to their places, and flushes. An unmount is a sync, after which the
+//! worker's discards are given up, but for the one under way. A mount reads the group descriptors
+//! and writes the superblock.
+//!
+//! Simplified: the log's tail moves without a flush of its own; lazy initialisation has been done.
+
+use trimbench_core::{BlockCommand, Errno, FileId, Instant, Model};
+
+use crate::commands::{Slot, Stage};
+use crate::discards::bytes;
+use crate::extent::Extent;
+use crate::journal::merged;
+use crate::lower::{Owner, Transfer};
+
+use super::names::NO_ENTRY;
+use super::{FileSystem, Progress};
+
+/// Metadata on their way to their places.
+#[derive(Debug, Default)]
+pub(crate) struct Checkpoint {
+    /// The last transaction whose metadata are being written; `None` when none are.
+    until: Option<u32>,
+    /// The last one whose are to be.
+    wanted: u32,
+    /// What is to be sent, the last first.
+    queue: Vec<Extent>,
+    /// Writes under way.
+    io: u32,
+}
+
+impl<M: Model<Command = BlockCommand>> FileSystem<M> {
+    pub(super) fn fsync(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
+        let command = *self.commands.get(slot);
+        if command.stage < Stage::Committing {
+            if self.files[&id].inode.is_none() {
+                return Progress::failed(NO_ENTRY);
+            }
+            self.set_stage(slot, Stage::WritingBack);
+            if !self.is_clean(slot, id, now) {
+                return Progress::Waits;
+            }
+            let transaction = self.files[&id].transaction;
+            if transaction > self.journal.committed {
+                self.set_stage(slot, Stage::Committing);
+                self.await_commit(slot, transaction, now);
+                return Progress::Waits;
+            }
+            if self.flush(slot, now) {
+                return Progress::Waits;
+            }
+        }
+        let lost = self.file(id).write_error.take();
+        Progress::ended(command.failure.or(lost).or(self.failure()))
+    }
+
+    pub(super) fn sync(&mut self, slot: Slot, now: Instant) -> Progress {
+        let stage = self.commands.get(slot).stage;
+        if stage == Stage::Start {
+            self.set_stage(slot, Stage::WritingBack);
+            self.sync_until = self.cache.latest_order();
+            self.sync_waiters.push(slot);
+            self.write_back(now);
+            return Progress::Waits;
+        }
+        if stage <= Stage::WritingBack {
+            self.set_stage(slot, Stage::Committing);
+            let committing = self.journal.committing.as_ref().map(|commit| commit.transaction.id);
+            let running = &self.journal.running;
+            let last = if running.is_empty() { committing } else { Some(running.id) };
+            if let Some(last) = last {
+                self.await_commit(slot, last, now);
+                return Progress::Waits;
+            }
+        }
+        if stage <= Stage::Committing {
+            self.set_stage(slot, Stage::Checkpointing);
+            if !self.journal.history.is_empty() {
+                self.checkpoint_waiters.push(slot);
+                self.start_checkpoint(self.journal.committed, now);
+                return Progress::Waits;
+            }
+        }
+        if stage <= Stage::Checkpointing && self.flush(slot, now) {
+            return Progress::Waits;
+        }
+        let failure = self.commands.get(slot).failure;
+        Progress::ended(failure.or(self.failure()))
+    }
+
+    pub(super) fn unmount_step(&mut self, slot: Slot, now: Instant) -> Progress {
+        if self.commands.get(slot).stage < Stage::Discarding {
+            let synced = self.sync(slot, now);
+            if synced == Progress::Waits {
+                return synced;
+            }
+            self.set_stage(slot, Stage::Discarding);
+            let dropped = self.discards.drop_pending();
+            self.discards.counters.dropped_at_unmount += bytes(dropped);
+            if self.discards.job.is_some() {
+                self.unmounting = Some(slot);
+                return Progress::Waits;
+            }
+        }
+        self.allocator.release_chunk();
+        self.trimmed.fill(false);
+        let cached: Vec<FileId> = self.files.keys().copied().collect();
+        for id in cached {
+            self.forget_pages(id, Extent::between(0, u64::MAX));
+        }
+        let failure = self.commands.get(slot).failure;
+        Progress::ended(failure.or(self.failure()))
+    }
+
+    pub(super) fn mount_step(&mut self, slot: Slot, now: Instant) -> Progress {
+        let command = *self.commands.get(slot);
+        if command.stage == Stage::Moving {
+            return Progress::ended(command.failure);
+        }
+        self.set_stage(slot, Stage::Moving);
+        let (owner, descriptors) = (Owner::Command(slot), self.layout.descriptors());
+        let read = self.lower.send(now, owner, Transfer::Read, Extent::new(0, 1 + descriptors));
+        let written = self.lower.send(now, owner, Transfer::Write, Extent::new(0, 1));
+        self.commands.get(slot).io = read + written;
+        Progress::Waits
+    }
+
+    /// Writes the metadata of the transactions up to `last` to their places.
+    pub(super) fn start_checkpoint(&mut self, last: u32, now: Instant) {
+        self.checkpoint.wanted = self.checkpoint.wanted.max(last);
+        if self.checkpoint.until.is_none() {
+            self.begin_checkpoint(now);
+        }
+    }
+
+    /// A write of the checkpoint ended.
+    pub(super) fn checkpoint_io_ended(&mut self, failure: Option<Errno>, now: Instant) {
+        self.aborted |= failure.is_some();
+        self.checkpoint.io -= 1;
+        self.send_checkpoint(now);
+    }
+
+    fn begin_checkpoint(&mut self, now: Instant) {
+        let until = self.checkpoint.wanted;
+        self.checkpoint.until = Some(until);
+        let place = |id| Extent::new(self.layout.address(id), 1);
+        let places = self.journal.to_checkpoint(until).into_iter().map(place).collect();
+        let mut extents = merged(places, self.layout.group_fs_blocks());
+        let total: u64 = extents.iter().map(|extent| extent.length).sum();
+        self.counters.checkpoint_written += bytes(total);
+        self.unflushed |= total > 0;
+        extents.reverse();
+        self.checkpoint.queue = extents;
+        self.send_checkpoint(now);
+    }
+
+    fn send_checkpoint(&mut self, now: Instant) {
+        while self.checkpoint.io < self.config.write_back_depth
+            && let Some(extent) = self.checkpoint.queue.pop()
+        {
+            self.checkpoint.io += self.lower.send(now, Owner::Checkpoint, Transfer::Write, extent);
+        }
+        if self.checkpoint.io > 0 {
+            return;
+        }
+        let Some(until) = self.checkpoint.until.take() else { return };
+        self.journal.checkpointed(until);
+        if self.checkpoint.wanted > until {
+            self.begin_checkpoint(now);
+            return;
+        }
+        for slot in std::mem::take(&mut self.checkpoint_waiters) {
+            self.step(slot, now);
+        }
+        self.advance_commit(now);
+    }
+
+    /// Flushes the device for a command; `false` if nothing was written since the last flush.
+    fn flush(&mut self, slot: Slot, now: Instant) -> bool {
+        if !self.unflushed {
+            return false;
+        }
+        self.unflushed = false;
+        self.set_stage(slot, Stage::Flushing);
+        self.lower.flush(now, Owner::Command(slot));
+        self.commands.get(slot).io = 1;
+        true
+    }
+
+    /// What waits for the journal fails with, once it could not be written.
+    fn failure(&self) -> Option<Errno> {
+        self.aborted.then_some(Errno::EIO)
+    }
+}

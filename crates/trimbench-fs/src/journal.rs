@@ -1,0 +1,277 @@
+//! The journal: transactions, the log, and what is left to be checkpointed.
+//!
+//! Model, after jbd2 (fs/jbd2/commit.c): one transaction runs, at most one commits. Changes of
+//! metadata and freed extents belong to the running one. It commits when it is `commit_interval`
+//! old, when someone waits for it, or when it fills a quarter of the log; as long as the one before
+//! commits it cannot, and once it is full nothing more joins it. The phases of a commit stand in
+//! `filesystem/commit.rs`.
+//!
+//! Charged: for each metadata block of the transaction one of the log, one descriptor for 254 of
+//! them (64 bit, checksums), one commit record; and for each its place, once, when it is
+//! checkpointed: at the age of `dirty_expire`, when the log is needed, or at a sync. A block that a
+//! later transaction holds is written for that one.
+//!
+//! Not modelled: the blocks of revoke records, the wait of a handle for a block that is just being logged, fast
+//! commits, `data=journal` and `data=writeback`, `nobarrier`, a device for the log of its own,
+//! recovery.
+//!
+//! Units: filesystem blocks of 4 KiB.
+
+use std::collections::VecDeque;
+
+use trimbench_core::Instant;
+use trimbench_core::units::index;
+
+use crate::extent::Extent;
+use crate::layout::MetadataId;
+
+#[cfg(test)]
+mod tests;
+
+/// Metadata blocks that one descriptor block names.
+const TAGS: u64 = 254;
+
+/// Changes that become durable together.
+#[derive(Debug)]
+pub(crate) struct Transaction {
+    pub(crate) id: u32,
+    /// When its first change came; [`Instant::NEVER`] as long as it has none.
+    pub(crate) started: Instant,
+    pub(crate) metadata: Vec<MetadataId>,
+    /// Extents that it freed, as they came; merged when it commits.
+    pub(crate) freed: Vec<Extent>,
+    pub(crate) freed_total: u64,
+    /// Writes under way of data whose place was allocated in it.
+    pub(crate) ordered: u32,
+}
+
+/// Where a commit stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Ordered data are written.
+    Data,
+    /// Room is made in the log.
+    Room,
+    /// Descriptors and metadata are logged.
+    Log,
+    /// The device is flushed.
+    FlushBefore,
+    /// The commit record is written.
+    Record,
+    /// It is made durable.
+    FlushAfter,
+    /// Freed extents are discarded.
+    Discards,
+}
+
+/// A transaction that commits.
+#[derive(Debug)]
+pub(crate) struct Commit {
+    pub(crate) transaction: Transaction,
+    pub(crate) phase: Phase,
+    /// Device commands of this phase under way.
+    pub(crate) io: u32,
+    /// How many of the freed extents were discarded.
+    pub(crate) discarded: usize,
+}
+
+/// A committed transaction whose metadata are not all in their places.
+#[derive(Debug)]
+pub(crate) struct Committed {
+    pub(crate) id: u32,
+    pub(crate) at: Instant,
+    pub(crate) metadata: Vec<MetadataId>,
+    log: u64,
+}
+
+/// The journal.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    /// Where the log lies.
+    region: Vec<Extent>,
+    length: u64,
+    /// Where the next block of the log goes.
+    head: u64,
+    used: u64,
+    pub(crate) running: Transaction,
+    pub(crate) committing: Option<Commit>,
+    /// The last transaction that is committed.
+    pub(crate) committed: u32,
+    /// Someone waits for the transactions up to this one.
+    pub(crate) wanted: u32,
+    pub(crate) history: VecDeque<Committed>,
+    /// By metadata block: the last transaction that holds it; 0 for none.
+    holder: Vec<u32>,
+}
+
+impl Transaction {
+    fn new(id: u32) -> Self {
+        Self {
+            id,
+            started: Instant::NEVER,
+            metadata: Vec::new(),
+            freed: Vec::new(),
+            freed_total: 0,
+            ordered: 0,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.metadata.is_empty()
+    }
+
+    /// Blocks of the log that it takes.
+    pub(crate) fn log_length(&self) -> u64 {
+        let metadata = self.metadata.len() as u64;
+        metadata + metadata.div_ceil(TAGS) + 1
+    }
+}
+
+impl Journal {
+    pub(crate) fn new(region: Vec<Extent>, metadata_blocks: usize) -> Self {
+        Self {
+            length: region.iter().map(|extent| extent.length).sum(),
+            region,
+            head: 0,
+            used: 0,
+            running: Transaction::new(1),
+            committing: None,
+            committed: 0,
+            wanted: 0,
+            history: VecDeque::new(),
+            holder: vec![0; metadata_blocks],
+        }
+    }
+
+    pub(crate) fn region(&self) -> &[Extent] {
+        &self.region
+    }
+
+    /// The running transaction changes a metadata block.
+    #[inline]
+    pub(crate) fn touch(&mut self, now: Instant, metadata: MetadataId) {
+        let at = index(metadata.into());
+        if at >= self.holder.len() {
+            self.holder.resize(at + 1, 0);
+        }
+        if self.holder[at] != self.running.id {
+            self.holder[at] = self.running.id;
+            self.running.metadata.push(metadata);
+            self.running.started = self.running.started.min(now);
+        }
+    }
+
+    /// A metadata block is one no more: its copies in the log are not written to its place.
+    pub(crate) fn revoke(&mut self, metadata: MetadataId) {
+        self.holder[index(metadata.into())] = u32::MAX;
+    }
+
+    /// The running transaction frees an extent.
+    pub(crate) fn free(&mut self, extent: Extent) {
+        self.running.freed.push(extent);
+        self.running.freed_total += extent.length;
+    }
+
+    /// Blocks that are free once everything is committed.
+    pub(crate) fn freed(&self) -> u64 {
+        let committing = self.committing.as_ref();
+        self.running.freed_total + committing.map_or(0, |commit| commit.transaction.freed_total)
+    }
+
+    /// Whether nothing more may join the running transaction.
+    pub(crate) fn is_full(&self) -> bool {
+        self.running.metadata.len() as u64 >= self.length / 4
+    }
+
+    /// Whether the log has room for so many blocks.
+    pub(crate) fn has_room(&self, length: u64) -> bool {
+        self.used + length <= self.length
+    }
+
+    /// The transaction up to which must be checkpointed for the log to have room.
+    pub(crate) fn oldest_making_room(&self, length: u64) -> u32 {
+        let mut missing = (self.used + length).saturating_sub(self.length);
+        let enough = self.history.iter().find(|committed| {
+            missing = missing.saturating_sub(committed.log);
+            missing == 0
+        });
+        enough.expect("a transaction takes a part of the log").id
+    }
+
+    /// The running transaction begins to commit.
+    pub(crate) fn rotate(&mut self) {
+        let next = Transaction::new(self.running.id + 1);
+        let transaction = std::mem::replace(&mut self.running, next);
+        let commit = Commit { transaction, phase: Phase::Data, io: 0, discarded: 0 };
+        assert!(self.committing.replace(commit).is_none(), "one transaction commits at a time");
+    }
+
+    /// The next blocks of the log.
+    pub(crate) fn log(&mut self, length: u64) -> Vec<Extent> {
+        self.used += length;
+        assert!(self.used <= self.length, "the log has room");
+        let mut taken = Vec::new();
+        let mut left = length;
+        while left > 0 {
+            let mut offset = self.head;
+            let mut at = 0;
+            while offset >= self.region[at].length {
+                offset -= self.region[at].length;
+                at += 1;
+            }
+            let part = left.min(self.region[at].length - offset);
+            taken.push(Extent::new(self.region[at].start + offset, part));
+            self.head = (self.head + part) % self.length;
+            left -= part;
+        }
+        taken
+    }
+
+    /// The commit is over; returns its transaction.
+    pub(crate) fn commit_ended(&mut self, now: Instant) -> Transaction {
+        let mut commit = self.committing.take().expect("something commits");
+        let log = commit.transaction.log_length();
+        let metadata = std::mem::take(&mut commit.transaction.metadata);
+        let id = commit.transaction.id;
+        self.committed = id;
+        self.history.push_back(Committed { id, at: now, metadata, log });
+        commit.transaction
+    }
+
+    /// The metadata blocks of the transactions up to `last` that no later one holds.
+    pub(crate) fn to_checkpoint(&self, last: u32) -> Vec<MetadataId> {
+        let due = self.history.iter().take_while(|committed| committed.id <= last);
+        due.flat_map(|committed| {
+            let mine =
+                |metadata: &&MetadataId| self.holder[index((**metadata).into())] == committed.id;
+            committed.metadata.iter().filter(mine).copied()
+        })
+        .collect()
+    }
+
+    /// The metadata of the transactions up to `last` are in their places: the log may overwrite
+    /// them.
+    pub(crate) fn checkpointed(&mut self, last: u32) {
+        while self.history.front().is_some_and(|committed| committed.id <= last) {
+            let committed = self.history.pop_front().expect("there is a first");
+            self.used -= committed.log;
+        }
+    }
+}
+
+/// Extents in order, with neighbours merged, but never across a border of groups.
+pub(crate) fn merged(mut freed: Vec<Extent>, group_fs_blocks: u64) -> Vec<Extent> {
+    freed.sort_unstable();
+    let mut merged: Vec<Extent> = Vec::with_capacity(freed.len());
+    for extent in freed {
+        match merged.last_mut() {
+            Some(last)
+                if last.end() == extent.start && !extent.start.is_multiple_of(group_fs_blocks) =>
+            {
+                last.length += extent.length;
+            }
+            _ => merged.push(extent),
+        }
+    }
+    merged
+}

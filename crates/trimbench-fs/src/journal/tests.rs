@@ -1,0 +1,89 @@
+use super::*;
+
+fn journal() -> Journal {
+    Journal::new(vec![Extent::new(100, 10), Extent::new(200, 30)], 50)
+}
+
+/// Commits the running transaction, with its log.
+fn commit(journal: &mut Journal) -> u32 {
+    journal.rotate();
+    let length = journal.committing.as_ref().map_or(0, |commit| commit.transaction.log_length());
+    journal.log(length);
+    journal.commit_ended(Instant::START).id
+}
+
+#[test]
+fn the_log_goes_round() {
+    let mut journal = journal();
+    assert_eq!(journal.log(4), [Extent::new(100, 4)]);
+    assert_eq!(journal.log(10), [Extent::new(104, 6), Extent::new(200, 4)]);
+    assert_eq!(journal.log(25), [Extent::new(204, 25)]);
+    assert!(journal.has_room(1) && !journal.has_room(2));
+    journal.used = 0;
+    assert_eq!(journal.log(3), [Extent::new(229, 1), Extent::new(100, 2)]);
+}
+
+#[test]
+fn a_block_is_once_in_a_transaction() {
+    let mut journal = journal();
+    assert!(journal.running.is_empty());
+    for (nanos, metadata) in [(7, 3), (8, 4), (9, 3)] {
+        journal.touch(Instant::from_start(trimbench_core::Nanos(nanos)), metadata);
+    }
+    assert_eq!(journal.running.metadata, [3, 4]);
+    assert_eq!(journal.running.started, Instant::from_start(trimbench_core::Nanos(7)));
+    // Both, a descriptor and the record.
+    assert_eq!(journal.running.log_length(), 4);
+}
+
+#[test]
+fn descriptors_name_254_blocks_each() {
+    let mut transaction = Transaction::new(1);
+    transaction.metadata = (0..254).collect();
+    assert_eq!(transaction.log_length(), 254 + 1 + 1);
+    transaction.metadata.push(254);
+    assert_eq!(transaction.log_length(), 255 + 2 + 1);
+}
+
+#[test]
+fn a_checkpoint_writes_what_no_later_transaction_holds() {
+    let mut journal = journal();
+    for metadata in [1, 2, 3] {
+        journal.touch(Instant::START, metadata);
+    }
+    let first = commit(&mut journal);
+    for metadata in [2, 4] {
+        journal.touch(Instant::START, metadata);
+    }
+    let second = commit(&mut journal);
+    journal.touch(Instant::START, 4);
+    assert_eq!(journal.to_checkpoint(first), [1, 3]);
+    assert_eq!(journal.to_checkpoint(second), [1, 3, 2]);
+    journal.revoke(3);
+    assert_eq!(journal.to_checkpoint(second), [1, 2]);
+    assert_eq!(journal.used, 5 + 4);
+    journal.checkpointed(first);
+    assert_eq!(journal.used, 4);
+}
+
+#[test]
+fn room_in_the_log_is_made_from_its_oldest_end() {
+    let mut journal = journal();
+    for metadata in 0..8 {
+        journal.touch(Instant::START, metadata);
+        commit(&mut journal);
+    }
+    // Eight times three blocks of 40 are used.
+    assert!(journal.has_room(16) && !journal.has_room(17));
+    assert_eq!(journal.oldest_making_room(17), 1);
+    assert_eq!(journal.oldest_making_room(19), 1);
+    assert_eq!(journal.oldest_making_room(20), 2);
+}
+
+#[test]
+fn freed_extents_merge_but_not_across_groups() {
+    let freed = [(40, 10), (0, 10), (30, 10), (90, 10), (100, 10), (10, 5)];
+    let freed = freed.map(|(start, length)| Extent::new(start, length)).to_vec();
+    let expected = [(0, 15), (30, 20), (90, 10), (100, 10)];
+    assert_eq!(merged(freed, 100), expected.map(|(start, length)| Extent::new(start, length)));
+}

@@ -1,0 +1,203 @@
+//! Where metadata lies.
+//!
+//! Model: ext4 with `flex_bg`: the bitmaps and inode tables of 16 groups lie together at the start
+//! of the first of them; superblock and group descriptors before those of the first 16; the journal
+//! in the middle of the device, in one piece where there is one. Only whole groups are used. Each
+//! metadata block has a number, by which the journal knows it; blocks of directories get theirs as
+//! they are allocated. Source: Linux Documentation/filesystems/ext4/, e2fsprogs `mke2fs.c`.
+//!
+//! Not modelled: backups of the superblock, quota, extended attributes, checksums.
+//!
+//! Units: filesystem blocks of 4 KiB.
+
+use trimbench_core::Bytes;
+use trimbench_core::units::index;
+
+use crate::config::{ConfigError, FS_BLOCK, FsConfig};
+use crate::extent::Extent;
+
+#[cfg(test)]
+mod tests;
+
+/// Groups whose metadata lie together (`flex_bg`).
+const FLEX_GROUPS: u64 = 16;
+/// Inodes in a block of the inode table, of 256 bytes each.
+const INODES_PER_FS_BLOCK: u64 = 16;
+/// Group descriptors in a block, of 64 bytes each.
+const DESCRIPTORS_PER_FS_BLOCK: u64 = 64;
+
+/// The number of a metadata block.
+pub(crate) type MetadataId = u32;
+
+/// A block of metadata, by what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Metadata {
+    /// The descriptor of this group.
+    Descriptor(u64),
+    /// Which blocks of this group are taken.
+    FsBlockBitmap(u64),
+    /// Which inodes of this group are taken.
+    InodeBitmap(u64),
+    /// The block with this inode.
+    Inode(u64),
+}
+
+/// Where everything that is no data lies.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    groups: u64,
+    group_fs_blocks: u64,
+    group_inodes: u64,
+    /// Blocks of directories, by their number less `fixed`.
+    directories: Vec<u64>,
+}
+
+impl Layout {
+    /// For a device of this capacity.
+    pub(crate) fn new(config: &FsConfig, capacity: Bytes) -> Result<Self, ConfigError> {
+        let group_fs_blocks = u64::from(config.group_fs_blocks);
+        let layout = Self {
+            groups: capacity.0 / FS_BLOCK.0 / group_fs_blocks,
+            group_fs_blocks,
+            group_inodes: u64::from(config.group_inodes),
+            directories: Vec::new(),
+        };
+        let fits = layout.groups >= 2
+            && layout.metadata().all(|extent| extent.end() <= layout.groups * group_fs_blocks)
+            && layout.fixed() <= u64::from(MetadataId::MAX / 2);
+        let group = Bytes(group_fs_blocks * FS_BLOCK.0);
+        fits.then_some(layout).ok_or(ConfigError::DeviceTooSmall { capacity, group })
+    }
+
+    pub(crate) fn groups(&self) -> u64 {
+        self.groups
+    }
+
+    pub(crate) fn group_fs_blocks(&self) -> u64 {
+        self.group_fs_blocks
+    }
+
+    /// All blocks.
+    pub(crate) fn total(&self) -> u64 {
+        self.groups * self.group_fs_blocks
+    }
+
+    /// All inodes.
+    pub(crate) fn inodes(&self) -> u64 {
+        self.groups * self.group_inodes
+    }
+
+    /// The group of this inode.
+    pub(crate) fn group_of_inode(&self, inode: u64) -> u64 {
+        inode / self.group_inodes
+    }
+
+    /// Where a closed file with this inode looks for space first: the second group of its flex
+    /// group (`ext4_inode_to_goal_block`).
+    pub(crate) fn goal(&self, inode: u64) -> u64 {
+        let flex = self.group_of_inode(inode) / FLEX_GROUPS;
+        (flex * FLEX_GROUPS + 1).min(self.groups - 1) * self.group_fs_blocks
+    }
+
+    /// The fixed metadata, as extents; the journal and directories are apart. In the order of
+    /// addresses; none overlap if each flex group holds its own.
+    pub(crate) fn metadata(&self) -> impl Iterator<Item = Extent> {
+        let head = Extent::new(0, 1 + self.descriptors());
+        let flexes = (0..self.groups.div_ceil(FLEX_GROUPS)).map(|flex| {
+            let members = FLEX_GROUPS.min(self.groups - flex * FLEX_GROUPS);
+            Extent::new(self.flex_start(flex), members * (2 + self.table()))
+        });
+        std::iter::once(head).chain(flexes)
+    }
+
+    /// The journal's size: the configured one, or mke2fs's for this size. Source: e2fsprogs,
+    /// `ext2fs_default_journal_size`.
+    pub(crate) fn journal_length(&self, config: &FsConfig) -> u64 {
+        const SIZES: [(u64, u64); 8] = [
+            (32_768, 1_024),
+            (256 << 10, 4_096),
+            (512 << 10, 8_192),
+            (4_096 << 10, 16_384),
+            (8_192 << 10, 32_768),
+            (16_384 << 10, 65_536),
+            (32_768 << 10, 131_072),
+            (u64::MAX, 262_144),
+        ];
+        match config.journal {
+            Some(size) => size.0 / FS_BLOCK.0,
+            None => SIZES
+                .iter()
+                .find(|(below, _)| self.total() < *below)
+                .map_or(0, |&(_, length)| length),
+        }
+    }
+
+    /// The number of a metadata block.
+    pub(crate) fn id(&self, metadata: Metadata) -> MetadataId {
+        let in_group =
+            |group: u64, offset: u64| 1 + self.descriptors() + group * (2 + self.table()) + offset;
+        let id = match metadata {
+            Metadata::Descriptor(group) => 1 + group / DESCRIPTORS_PER_FS_BLOCK,
+            Metadata::FsBlockBitmap(group) => in_group(group, 0),
+            Metadata::InodeBitmap(group) => in_group(group, 1),
+            Metadata::Inode(inode) => {
+                let offset = inode % self.group_inodes / INODES_PER_FS_BLOCK;
+                in_group(inode / self.group_inodes, 2 + offset)
+            }
+        };
+        trimbench_core::units::narrow(id)
+    }
+
+    /// A number for a directory's block at this address.
+    pub(crate) fn add_directory_fs_block(&mut self, address: u64) -> MetadataId {
+        self.directories.push(address);
+        trimbench_core::units::narrow(self.fixed() + self.directories.len() as u64 - 1)
+    }
+
+    /// How many numbers are given.
+    pub(crate) fn ids(&self) -> usize {
+        index(self.fixed()) + self.directories.len()
+    }
+
+    /// The address of a metadata block.
+    pub(crate) fn address(&self, id: MetadataId) -> u64 {
+        let id = u64::from(id);
+        let head = 1 + self.descriptors();
+        if id < head {
+            return id;
+        }
+        if id >= self.fixed() {
+            return self.directories[index(id - self.fixed())];
+        }
+        let (group, offset) = ((id - head) / (2 + self.table()), (id - head) % (2 + self.table()));
+        let (flex, member) = (group / FLEX_GROUPS, group % FLEX_GROUPS);
+        let members = FLEX_GROUPS.min(self.groups - flex * FLEX_GROUPS);
+        let within = match offset {
+            0 => member,
+            1 => members + member,
+            _ => 2 * members + member * self.table() + offset - 2,
+        };
+        self.flex_start(flex) + within
+    }
+
+    /// Blocks of an inode table.
+    fn table(&self) -> u64 {
+        self.group_inodes / INODES_PER_FS_BLOCK
+    }
+
+    /// Blocks of group descriptors.
+    pub(crate) fn descriptors(&self) -> u64 {
+        self.groups.div_ceil(DESCRIPTORS_PER_FS_BLOCK)
+    }
+
+    /// Numbers of fixed metadata blocks.
+    fn fixed(&self) -> u64 {
+        1 + self.descriptors() + self.groups * (2 + self.table())
+    }
+
+    /// Where the metadata of a flex group begins.
+    fn flex_start(&self, flex: u64) -> u64 {
+        let start = flex * FLEX_GROUPS * self.group_fs_blocks;
+        if flex == 0 { 1 + self.descriptors() } else { start }
+    }
+}

@@ -1,0 +1,174 @@
+//! The device below, in filesystem blocks, and who waits for which of its commands.
+//!
+//! Reads and writes are split at the block layer's largest request, discards at the device's
+//! largest. Neighbouring requests of different files are not merged.
+
+use trimbench_core::units::{index, narrow};
+use trimbench_core::{
+    BlockCommand, BlockSize, Blocks, Capabilities, Completion, Errno, FileId, Instant, Lba,
+    LbaRange, Medium, Model, Status, Tag,
+};
+
+use crate::commands::Slot;
+use crate::config::{ConfigError, FS_BLOCK, FsConfig};
+use crate::extent::Extent;
+
+/// Whom the end of a device command concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// A command of the caller.
+    Command(Slot),
+    /// The page cache.
+    WriteBack(WriteBack),
+    /// The commit.
+    Commit,
+    /// The checkpoint.
+    Checkpoint,
+    /// The worker that discards.
+    Worker,
+}
+
+/// A write of pages of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WriteBack {
+    pub(crate) file: FileId,
+    /// How many.
+    pub(crate) length: u64,
+    /// The transaction in which their place was allocated: its commit waits for them.
+    pub(crate) transaction: Option<u32>,
+}
+
+/// What is done to blocks of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transfer {
+    Read,
+    Write,
+    Discard,
+}
+
+/// One command of the device ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) owner: Owner,
+    pub(crate) at: Instant,
+    pub(crate) failure: Option<Errno>,
+}
+
+/// A block device under a filesystem.
+#[derive(Debug)]
+pub(crate) struct Lower<M> {
+    device: M,
+    logical_per_fs_block: u64,
+    request_max: u64,
+    discard_max: u64,
+    /// By tag.
+    owners: Vec<Owner>,
+    unused: Vec<Tag>,
+    completions: Vec<Completion>,
+}
+
+impl<M: Model<Command = BlockCommand>> Lower<M> {
+    pub(crate) fn new(device: M, config: &FsConfig) -> Result<Self, ConfigError> {
+        let capabilities = device.capabilities();
+        let logical_block = match capabilities.medium {
+            Medium::Device { logical_block, .. } if logical_block.bytes() <= FS_BLOCK => {
+                logical_block
+            }
+            _ => return Err(ConfigError::NotABlockDevice),
+        };
+        Ok(Self {
+            logical_per_fs_block: FS_BLOCK.0 / BlockSize::bytes(logical_block).0,
+            request_max: config.request_max.0 / FS_BLOCK.0,
+            discard_max: (capabilities.discard_max.0 / FS_BLOCK.0).max(1),
+            device,
+            owners: Vec::new(),
+            unused: Vec::new(),
+            completions: Vec::new(),
+        })
+    }
+
+    pub(crate) fn device(&self) -> &M {
+        &self.device
+    }
+
+    pub(crate) fn device_mut(&mut self) -> &mut M {
+        &mut self.device
+    }
+
+    pub(crate) fn into_device(self) -> M {
+        self.device
+    }
+
+    pub(crate) fn capabilities(&self) -> &Capabilities {
+        self.device.capabilities()
+    }
+
+    /// Sends a transfer in as many requests as it takes; returns how many.
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        owner: Owner,
+        transfer: Transfer,
+        extent: Extent,
+    ) -> u32 {
+        let longest = match transfer {
+            Transfer::Discard => self.discard_max,
+            Transfer::Read | Transfer::Write => self.request_max,
+        };
+        let mut sent = 0;
+        for piece in extent.pieces(longest) {
+            let ratio = self.logical_per_fs_block;
+            let range = LbaRange::new(Lba(piece.start * ratio), Blocks(piece.length * ratio))
+                .expect("pieces are not empty");
+            let owner = match owner {
+                Owner::WriteBack(whole) => {
+                    Owner::WriteBack(WriteBack { length: piece.length, ..whole })
+                }
+                other => other,
+            };
+            let command = match transfer {
+                Transfer::Read => BlockCommand::Read(range),
+                Transfer::Write => BlockCommand::write(range),
+                Transfer::Discard => BlockCommand::Discard(range),
+            };
+            self.submit(now, owner, command);
+            sent += 1;
+        }
+        sent
+    }
+
+    /// Sends a flush.
+    pub(crate) fn flush(&mut self, now: Instant, owner: Owner) {
+        self.submit(now, owner, BlockCommand::Flush);
+    }
+
+    pub(crate) fn next_event(&self) -> Instant {
+        self.device.next_event()
+    }
+
+    /// Advances the device and appends what ended.
+    pub(crate) fn advance(&mut self, now: Instant, out: &mut Vec<Ended>) {
+        self.device.advance(now, &mut self.completions);
+        for Completion { tag, at, status } in self.completions.drain(..) {
+            let failure = match status {
+                Status::Done => None,
+                Status::Failed(errno) => Some(errno),
+            };
+            out.push(Ended { owner: self.owners[index(tag.0.into())], at, failure });
+            self.unused.push(tag);
+        }
+    }
+
+    fn submit(&mut self, now: Instant, owner: Owner, command: BlockCommand) {
+        let tag = if let Some(tag) = self.unused.pop() {
+            self.owners[index(tag.0.into())] = owner;
+            tag
+        } else {
+            self.owners.push(owner);
+            Tag(narrow(self.owners.len() as u64 - 1))
+        };
+        self.device
+            .submit(now, tag, command)
+            .expect("a filesystem stays within its device and that device's limits");
+    }
+}
