@@ -48,6 +48,11 @@ pub trait Model {
 
     /// What it can do.
     fn capabilities(&self) -> &Capabilities;
+
+    /// See [`Target::extent_count`].
+    fn extent_count(&self, _file: FileId) -> Option<u64> {
+        None
+    }
 }
 
 /// Something that owns time and is driven by a runner.
