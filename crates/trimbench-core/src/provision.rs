@@ -27,7 +27,7 @@ pub struct FilesystemWish {
     /// Idle time between mkfs and the mount: what a drive works off after that discard.
     pub settle: Nanos,
     /// Which start state an emulated drive is put into before mkfs, the same number the same state.
-    /// `None` leaves the drive as the filesystem before left it, which is all that a real one can.
+    /// `None` leaves the drive as the filesystem before left it: all that there is for a real one.
     pub start_state: Option<u32>,
 }
 
@@ -45,7 +45,7 @@ impl Default for FilesystemWish {
 
 /// Makes filesystems on one device, one after the other, and mounts them. Dropping it unmounts.
 ///
-/// The clock goes on from one filesystem to the next, and so do the device's counters.
+/// Instants and counters of two filesystems are not to be compared.
 pub trait Provisioner {
     /// A mounted filesystem.
     type Files: Target<Command = FileCommand>;

@@ -52,8 +52,8 @@ use metadata::{Finished, Job, Workers, Workplace};
 use name::Name;
 use ring::Ring;
 use stream::Streams;
-pub(crate) use workspace::random;
-use workspace::{PROBE, Workspace, clean_leftovers};
+use workspace::PROBE;
+pub(crate) use workspace::{Workspace, clean_leftovers, random};
 
 #[cfg(test)]
 mod tests;
@@ -421,7 +421,7 @@ fn examine(parent: &Path) -> Result<Mount, DirectoryError> {
 
 /// Removes what crashed runs left.
 fn clean(parent: &Path, mount: &Mount) -> Result<Vec<PathBuf>, DirectoryError> {
-    let cleaned = clean_leftovers(parent).map_err(|errno| not_writable(parent, errno))?;
+    let cleaned = clean_leftovers(parent, |_| ()).map_err(|errno| not_writable(parent, errno))?;
     if !cleaned.is_empty() && mount.filesystem != "tmpfs" {
         // The room counts from the commit on. A failure shows in what follows.
         if let Ok(directory) = std::fs::File::open(parent) {

@@ -17,7 +17,8 @@ mod passthrough;
 mod tests;
 
 pub(crate) use identity::{
-    LoopStatus, disk_sequence, is_open_elsewhere, is_read_only, lock_whole, loop_status,
+    LoopStatus, attach_loop, disk_sequence, free_loop, is_open_elsewhere, is_read_only, lock_whole,
+    loop_status,
 };
 pub(crate) use passthrough::{Data, ScsiOutcome, nvme_command, nvme_namespace, scsi_command};
 

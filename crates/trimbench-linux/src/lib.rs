@@ -19,6 +19,7 @@ mod directory;
 mod drain;
 mod inspect;
 mod ioctl;
+mod made;
 mod memory;
 mod mounts;
 pub mod passthrough;
@@ -37,5 +38,6 @@ pub use directory::{
 };
 pub use drain::{MountDiscard, drain_rule};
 pub use inspect::{DeviceKind, NotPhysical, environment, physical_ssd};
+pub use made::{CacheControl, FilesystemKind, MadeFilesystems, MakeError, MakeOptions};
 pub use memory::available_memory;
 pub use mounts::{Mount, MountError, mount_of};

@@ -97,6 +97,11 @@ pub trait Procedure: Parameters {
     /// What a run on a device of this capacity takes.
     fn demand(&self, capacity: Bytes) -> Demand;
 
+    /// The same on filesystems that are made for it, on a device of this capacity.
+    fn demand_on_filesystems(&self, capacity: Bytes) -> Demand {
+        self.demand(capacity)
+    }
+
     /// Whether the target fits, from what it says of itself; the error says why not, and what
     /// would.
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String>;
@@ -264,6 +269,11 @@ impl Method {
     /// See [`Procedure::demand`].
     pub fn demand(&self, capacity: Bytes) -> Demand {
         each!(self, procedure => procedure.demand(capacity))
+    }
+
+    /// See [`Procedure::demand_on_filesystems`].
+    pub fn demand_on_filesystems(&self, capacity: Bytes) -> Demand {
+        each!(self, procedure => procedure.demand_on_filesystems(capacity))
     }
 
     /// See [`Procedure::fits`].

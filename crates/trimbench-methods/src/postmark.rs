@@ -6,6 +6,7 @@
 //! `docs/methods/postmark.md`. Sources: \[S0\], \[PM97\].
 
 mod analysis;
+mod arms;
 mod formulas;
 mod generator;
 mod mersenne;
@@ -15,12 +16,14 @@ mod session;
 mod tests;
 
 pub use analysis::{analyse, announced_figures};
+pub use arms::Arm;
 pub use formulas::{DELETION_ALONE, ImportError, Imported, METRICS, Times, metrics, terse_1_51};
 pub use generator::{Counts, Forecast, Generator, Operation, Phase, Settings};
 pub use options::Postmark;
 
+use trimbench_core::units::{narrow, rounded};
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Drive, FileCommand, Medium, Nanos, Target,
+    BlockCommand, Bytes, Capabilities, Drive, FileCommand, Medium, Nanos, Provisioner, Target,
 };
 use trimbench_results::Step;
 
@@ -95,6 +98,23 @@ impl Procedure for Postmark {
     {
         session::run(self, target, context)
     }
+
+    fn run_on_filesystems<P>(
+        &self,
+        provisioner: &mut P,
+        context: Context<'_>,
+    ) -> Result<Found, MethodError>
+    where
+        P: Provisioner,
+    {
+        arms::run(self, provisioner, context)
+    }
+
+    fn demand_on_filesystems(&self, capacity: Bytes) -> Demand {
+        let Demand { written, time } = self.demand(capacity);
+        let arms = self.arms.len() as u64;
+        Demand { written: Bytes(written.0.saturating_mul(arms)), time: time.times(arms) }
+    }
 }
 
 impl Postmark {
@@ -107,6 +127,9 @@ impl Postmark {
             transactions: span(session::TRANSACTIONS)?,
             deletion: span(session::DELETION)?,
         };
-        Some(terse_1_51(&self.forecast.counts, self.settings.transactions, &times))
+        let seed = step.parameters.get(arms::SEED).map(|seed| narrow(rounded(*seed)));
+        let varied = seed.map(|seed| self.with_seed(seed));
+        let counts = &varied.as_ref().unwrap_or(self).forecast.counts;
+        Some(terse_1_51(counts, self.settings.transactions, &times))
     }
 }

@@ -18,6 +18,7 @@ mod figures;
 mod headlines;
 mod names;
 mod notes;
+mod sides;
 mod summary;
 #[cfg(test)]
 mod tests;

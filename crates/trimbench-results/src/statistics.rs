@@ -2,7 +2,8 @@
 //!
 //! Points are `(x, y)`: x is what was set (bytes deleted, in GB), y what was measured (seconds of
 //! stutter). Every function answers `None` where there is too little to answer with, or where a
-//! number is not finite; none answers with NaN. Nothing here assumes normal noise.
+//! number is not finite; none answers with NaN. Nothing here but [`paired_ratio`] assumes normal
+//! noise.
 //!
 //! Complexity: pairs of points (lines), triples (curvature). Meant for up to some hundred points.
 
@@ -11,11 +12,13 @@ use trimbench_core::units::index;
 mod bootstrap;
 mod kendall;
 mod lines;
+mod paired;
 #[cfg(test)]
 mod tests;
 
 pub use bootstrap::{Bootstrap, bootstrap_interval, bootstrap_mean, bootstrap_ratio_of_medians};
 pub use lines::{Line, curvature, least_squares, power_exponent, sen_interval, theil_sen};
+pub use paired::paired_ratio;
 
 /// The arithmetic mean; `None` if empty or not finite.
 pub fn mean(values: &[f64]) -> Option<f64> {

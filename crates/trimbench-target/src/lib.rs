@@ -7,6 +7,7 @@ mod device;
 mod directory;
 mod emulated;
 mod modelled;
+mod real;
 mod settings;
 mod spec;
 
@@ -14,6 +15,7 @@ pub use device::{DeviceOutlook, ProvisionedDevice, inspect_device, provision_dev
 pub use directory::{ProvisionedDirectory, provision_directory};
 pub use emulated::{Drive, EmulatedSpec, ProvisionedDrive, find_profile};
 pub use modelled::{ModelledFilesystems, ModelledSpec, ProvisionedModel};
+pub use real::{ProvisionedFilesystems, RealSpec};
 pub use spec::{TargetError, TargetSpec};
 pub use trimbench_linux::Consent;
 pub use trimbench_linux::passthrough::PurgeChoice;

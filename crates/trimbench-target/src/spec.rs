@@ -8,12 +8,14 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use trimbench_core::Bytes;
 use trimbench_core::nearest::did_you_mean;
+use trimbench_core::{Bytes, ProvisionError};
+use trimbench_linux::FilesystemKind;
 use trimbench_ssd::{BUILT_IN, ConfigError, ProfileError};
 
 use crate::emulated::EmulatedSpec;
-use crate::modelled::ModelledSpec;
+use crate::modelled::{self, ModelledSpec};
+use crate::real::RealSpec;
 use crate::settings::nearest;
 
 #[cfg(test)]
@@ -22,7 +24,10 @@ mod tests;
 /// What marks an emulated drive.
 pub(crate) const EMULATED: &str = "sim:";
 /// Filesystems that may stand before a device.
-const FILESYSTEMS: [&str; 1] = [crate::modelled::NAME];
+const FILESYSTEMS: [&str; 4] = {
+    let [a, b, c, d] = FilesystemKind::ALL;
+    [a.id(), b.id(), c.id(), d.id()]
+};
 
 /// A target, not yet opened.
 #[derive(Clone, Debug)]
@@ -31,6 +36,8 @@ pub enum TargetSpec {
     Emulated(Box<EmulatedSpec>),
     /// A modelled filesystem on an emulated drive.
     Modelled(Box<ModelledSpec>),
+    /// A real filesystem that is made on a block device or an image file.
+    Real(RealSpec),
     /// A directory on a mounted filesystem.
     Directory(PathBuf),
     /// A block device or an image file, by the name that the user gave it.
@@ -63,6 +70,15 @@ pub enum TargetError {
         /// What stands behind the filesystem.
         below: String,
     },
+    /// A filesystem of which there is no model stands before an emulated drive.
+    #[error("there is no model of {name}, only of {}", modelled::NAME)]
+    NotModelled {
+        /// Which.
+        name: &'static str,
+    },
+    /// Filesystems cannot be made on the device or image file.
+    #[error(transparent)]
+    Provision(#[from] ProvisionError),
     /// The modelled filesystem cannot be had.
     #[error("the modelled filesystem: {0}")]
     Model(#[from] trimbench_fs::ConfigError),
@@ -181,6 +197,7 @@ impl TargetError {
             Self::UnknownProfile { .. }
                 | Self::UnknownFilesystem { .. }
                 | Self::NothingBelow { .. }
+                | Self::NotModelled { .. }
                 | Self::Model(_)
                 | Self::UnknownSetting { .. }
                 | Self::Setting { .. }
@@ -205,7 +222,12 @@ impl TargetError {
             Self::UnknownFilesystem { .. } => {
                 return Some(format!("filesystems: {}", FILESYSTEMS.join(", ")));
             }
-            Self::NothingBelow { .. } => "write for example `ext4:sim:vendor2`",
+            Self::NothingBelow { .. } => {
+                "write for example `ext4:sim:vendor2`, or `ext4:./image` with an image file or a \
+                 block device"
+            }
+            Self::NotModelled { .. } => "write `ext4:sim:NAME`, or name a device or an image file",
+            Self::Provision(error) => return error.advice.clone(),
             Self::Model(trimbench_fs::ConfigError::DeviceTooSmall { .. }) => {
                 "give a larger `--capacity`"
             }
@@ -245,6 +267,11 @@ impl TargetSpec {
         if let Some(layer) = Layer::of(text)? {
             return layer.parse(capacity);
         }
+        Self::of_path(text)
+    }
+
+    /// What is at a path.
+    fn of_path(text: &str) -> Result<Self, TargetError> {
         let path = PathBuf::from(text);
         match std::fs::metadata(&path) {
             // The whole path, so that a run resumed elsewhere means the same place.
@@ -273,7 +300,7 @@ impl TargetSpec {
         match self {
             Self::Emulated(drive) => Some(drive),
             Self::Modelled(filesystem) => Some(filesystem.drive()),
-            Self::Directory(_) | Self::Device(_) => None,
+            Self::Real(_) | Self::Directory(_) | Self::Device(_) => None,
         }
     }
 }
@@ -284,6 +311,7 @@ impl fmt::Display for TargetSpec {
         match self {
             Self::Emulated(spec) => write!(formatter, "{EMULATED}{spec}"),
             Self::Modelled(spec) => write!(formatter, "{spec}"),
+            Self::Real(spec) => write!(formatter, "{spec}"),
             Self::Directory(path) | Self::Device(path) => write!(formatter, "{}", path.display()),
         }
     }
@@ -296,6 +324,7 @@ fn is_device(metadata: &std::fs::Metadata) -> bool {
 
 /// A filesystem with its settings, and what it stands before.
 struct Layer<'a> {
+    kind: FilesystemKind,
     settings: Option<&'a str>,
     below: &'a str,
 }
@@ -308,8 +337,8 @@ impl<'a> Layer<'a> {
             Some((name, settings)) => (name, Some(settings)),
             None => (head, None),
         };
-        if FILESYSTEMS.contains(&name) {
-            return Ok(Some(Self { settings, below }));
+        if let Some(kind) = FilesystemKind::ALL.into_iter().find(|kind| kind.id() == name) {
+            return Ok(Some(Self { kind, settings, below }));
         }
         // A path may hold a colon, but not this.
         if below.starts_with(EMULATED) {
@@ -320,11 +349,24 @@ impl<'a> Layer<'a> {
     }
 
     fn parse(&self, capacity: Option<Bytes>) -> Result<TargetSpec, TargetError> {
-        let Some(drive) = self.below.strip_prefix(EMULATED) else {
-            return Err(TargetError::NothingBelow { below: self.below.to_owned() });
-        };
-        let drive = EmulatedSpec::parse(drive, capacity)?;
-        let spec = ModelledSpec::parse(self.settings, drive)?;
-        Ok(TargetSpec::Modelled(Box::new(spec)))
+        let Self { kind, settings, below } = *self;
+        if let Some(drive) = below.strip_prefix(EMULATED) {
+            if kind.id() != modelled::NAME {
+                return Err(TargetError::NotModelled { name: kind.id() });
+            }
+            let drive = EmulatedSpec::parse(drive, capacity)?;
+            let spec = ModelledSpec::parse(settings, drive)?;
+            return Ok(TargetSpec::Modelled(Box::new(spec)));
+        }
+        let nothing = || TargetError::NothingBelow { below: below.to_owned() };
+        match TargetSpec::of_path(below) {
+            Ok(TargetSpec::Device(path)) => {
+                RealSpec::parse(kind, settings, path).map(TargetSpec::Real)
+            }
+            Ok(_) | Err(TargetError::UnknownProfile { .. } | TargetError::NotATarget { .. }) => {
+                Err(nothing())
+            }
+            Err(error) => Err(error),
+        }
     }
 }

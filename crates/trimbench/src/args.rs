@@ -106,7 +106,8 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "METHOD")]
     pub(crate) methods: Vec<String>,
     /// What to measure: `sim:PROFILE[,setting=value]`, a directory, a block device
-    /// (`/dev/disk/by-id/...`) or an image file; may be given several times.
+    /// (`/dev/disk/by-id/...`) or an image file; or a filesystem made anew on one
+    /// (`ext4:sim:PROFILE`, `xfs:IMAGE`); may be given several times.
     #[arg(long = "target", value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// Allow that everything on this device or in this image file is lost: the very by-id path of

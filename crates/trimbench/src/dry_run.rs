@@ -63,16 +63,29 @@ impl Session {
             }
             TargetSpec::Device(path) => match inspect_device(path, &plan.consent) {
                 Err(error) => fact(text, "refused", &error.to_string()),
-                Ok(device) => self.describe_device(text, &device, plan.purge),
+                Ok(device) => {
+                    let ideal = ideal_device(device.capacity);
+                    self.describe_device(text, (&device, &ideal), Some(plan.purge));
+                }
+            },
+            TargetSpec::Real(spec) => match inspect_device(spec.path(), &plan.consent) {
+                Err(error) => fact(text, "refused", &error.to_string()),
+                Ok(device) => self.describe_device(text, (&device, &ideal_directory()), None),
             },
         }
     }
 
-    fn describe_device(&self, text: &mut String, device: &DeviceOutlook, purge: PurgeChoice) {
+    /// `purge` is `None` where filesystems are made on it.
+    fn describe_device(
+        &self,
+        text: &mut String,
+        (device, ideal): (&DeviceOutlook, &Capabilities),
+        purge: Option<PurgeChoice>,
+    ) {
         for line in device.stack.lines() {
             let _ = writeln!(text, "  {line}");
         }
-        if let Err(reason) = self.method.fits(&ideal_device(device.capacity)) {
+        if let Err(reason) = self.method.fits(ideal) {
             fact(text, "left out", &reason);
             return;
         }
@@ -84,8 +97,12 @@ impl Session {
         );
         fact(text, "endurance", &rated);
         fact(text, "destroys", "everything on it");
-        fact(text, "purge", &format!("{purge} (`--purge`)"));
-        fact(text, "privileges", "to open it for writing: for a device root, or its group");
+        if let Some(purge) = purge {
+            fact(text, "purge", &format!("{purge} (`--purge`)"));
+            fact(text, "privileges", "to open it for writing: for a device root, or its group");
+        } else {
+            fact(text, "privileges", "root: to attach a loop device and to mount");
+        }
         match &device.refusal {
             Some((refusal, hint)) => {
                 fact(text, "refused", refusal);
@@ -97,7 +114,11 @@ impl Session {
 
     /// What the method takes; the bytes that it writes.
     fn describe_demand(&self, text: &mut String, capacity: Option<Bytes>, clock: &str) -> Bytes {
-        let Demand { written, time } = self.method.demand(capacity.unwrap_or(Bytes(0)));
+        let of = capacity.unwrap_or(Bytes(0));
+        let Demand { written, time } = match self.target {
+            TargetSpec::Modelled(_) | TargetSpec::Real(_) => self.method.demand_on_filesystems(of),
+            _ => self.method.demand(of),
+        };
         fact(text, "space", &format!("{} needed", self.method.space()));
         let fills = capacity.filter(|capacity| capacity.0 > 0).map(|capacity| {
             format!(", {:.1} times the drive", written.0 as f64 / capacity.0 as f64)

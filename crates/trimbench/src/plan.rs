@@ -117,7 +117,7 @@ impl Session {
             TargetSpec::Modelled(spec) => {
                 TargetSpec::Modelled(Box::new(spec.settled(method.space())))
             }
-            real @ (TargetSpec::Directory(_) | TargetSpec::Device(_)) => real,
+            real @ (TargetSpec::Real(_) | TargetSpec::Directory(_) | TargetSpec::Device(_)) => real,
         };
         let planned = PlannedSession {
             method: method.info().id.to_owned(),

@@ -13,7 +13,8 @@ use trimbench_results::{
 };
 use trimbench_ssd::MODEL_VERSION;
 use trimbench_target::{
-    Description, EmulatedSpec, ModelledSpec, TargetSpec, provision_device, provision_directory,
+    Description, EmulatedSpec, ModelledSpec, RealSpec, TargetSpec, provision_device,
+    provision_directory,
 };
 
 use crate::args::OutputFormat;
@@ -257,6 +258,7 @@ fn one_session(
     match &session.target {
         TargetSpec::Emulated(spec) => on_emulated((plan, session, spec), keeper, (&rng, interrupt)),
         TargetSpec::Modelled(spec) => on_modelled((plan, session, spec), keeper, (&rng, interrupt)),
+        TargetSpec::Real(spec) => on_filesystems((plan, session, spec), keeper, (&rng, interrupt)),
         TargetSpec::Directory(path) => {
             in_directory((plan, session, path), keeper, (&rng, interrupt))
         }
@@ -304,9 +306,7 @@ fn in_directory(
     (rng, interrupt): (&Rng, &Interrupt),
 ) -> Result<(), Failure> {
     let mut directory = provision_directory(path, plan.seed)?;
-    if directory.cleaned > 0 {
-        error_line(&format!("removed what {} crashed run(s) had left", directory.cleaned));
-    }
+    say_cleaned(directory.cleaned);
     let capabilities = directory.target.capabilities().clone();
     let mut record = session_record(session, &directory.description, &capabilities);
     record.environment_before = directory.environment;
@@ -330,6 +330,33 @@ fn in_directory(
             }
             Err(error)
         }
+    }
+}
+
+fn on_filesystems(
+    (plan, session, spec): (&Plan, &Session, &RealSpec),
+    keeper: &mut Keeper<'_>,
+    (rng, interrupt): (&Rng, &Interrupt),
+) -> Result<(), Failure> {
+    let mut filesystems = spec.provision(&plan.consent, plan.seed)?;
+    say_cleaned(filesystems.cleaned);
+    let capabilities = filesystems.target.capabilities().clone();
+    let mut record = session_record(session, &filesystems.description, &capabilities);
+    record.environment_before.clone_from(&filesystems.environment);
+    let done = keeper.place_real(record, &session.method)?;
+    if keeper.leave_out(plan, &session.method, &capabilities)? {
+        return Ok(());
+    }
+    let context = Context { rng, interrupt, monitor: keeper, done };
+    let found = session.method.run_on_filesystems(&mut filesystems.target, context);
+    keeper.session().environment_after = filesystems.environment_now();
+    keeper.finish(found?, false)
+}
+
+/// What killed runs had left is gone.
+fn say_cleaned(count: usize) {
+    if count > 0 {
+        error_line(&format!("removed what {count} crashed run(s) had left"));
     }
 }
 

@@ -175,6 +175,23 @@ impl Inspection {
         &self.path
     }
 
+    /// The filesystem that an image file, or the file below a loop device, lies on; `None` for
+    /// other devices.
+    pub fn image_filesystem(&self) -> Option<String> {
+        match &self.subject {
+            Subject::Image(image) => Some(image.mount.filesystem.clone()),
+            Subject::Device(device) => {
+                let backing = device.backing.as_ref()?;
+                crate::mounts::mount_of(&backing.path).ok().map(|mount| mount.filesystem)
+            }
+        }
+    }
+
+    /// Whether it is a physical SSD, as far as the kernel can tell.
+    pub fn is_physical_ssd(&self) -> bool {
+        self.device().is_some_and(|device| crate::inspect::physical(&device.block).is_ok())
+    }
+
     /// Whether it is a regular file.
     pub fn is_image(&self) -> bool {
         matches!(self.subject, Subject::Image(_))

@@ -32,7 +32,7 @@ pub(super) const PROBE: &str = "probe";
 
 /// A directory of our own.
 #[derive(Debug)]
-pub(super) struct Workspace {
+pub(crate) struct Workspace {
     parent: OwnedFd,
     name: String,
     /// For messages.
@@ -45,7 +45,7 @@ pub(super) struct Workspace {
 
 impl Workspace {
     /// Makes a workspace in `parent`.
-    pub(super) fn create(parent: &Path) -> Result<Self, Errno> {
+    pub(crate) fn create(parent: &Path) -> Result<Self, Errno> {
         let opened = open_directory(rustix::fs::CWD, parent)?;
         let name = format!("{PREFIX}{:016x}", random()?);
         rustix::fs::mkdirat(&opened, &name, Mode::RWXU).map_err(errno_of)?;
@@ -71,7 +71,7 @@ impl Workspace {
     }
 
     /// Where it is.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -81,7 +81,7 @@ impl Workspace {
     }
 
     /// Removes it with everything that targets make. Once removed, does nothing.
-    pub(super) fn remove(&mut self) -> Result<(), Errno> {
+    pub(crate) fn remove(&mut self) -> Result<(), Errno> {
         if self.removed {
             return Ok(());
         }
@@ -100,15 +100,17 @@ impl Drop for Workspace {
 }
 
 /// Removes the workspaces in `parent` that crashed runs left: those with a marker that nobody
-/// locks. Returns what was removed. What cannot be removed (another user's) stays.
-pub(super) fn clean_leftovers(parent: &Path) -> Result<Vec<PathBuf>, Errno> {
+/// locks. `first` is done to each before, once it is known to be abandoned. Returns what was
+/// removed. What cannot be removed (another user's) stays.
+pub(crate) fn clean_leftovers(parent: &Path, first: impl Fn(&Path)) -> Result<Vec<PathBuf>, Errno> {
     let opened = open_directory(rustix::fs::CWD, parent)?;
     let mut cleaned = Vec::new();
     for entry in Dir::read_from(&opened).map_err(errno_of)? {
         let entry = entry.map_err(errno_of)?;
         let Ok(name) = entry.file_name().to_str() else { continue };
-        if is_workspace_name(name) && remove_if_abandoned(&opened, name).is_ok() {
-            cleaned.push(parent.join(name));
+        let path = parent.join(name);
+        if is_workspace_name(name) && remove_if_abandoned(&opened, name, || first(&path)).is_ok() {
+            cleaned.push(path);
         }
     }
     cleaned.sort();
@@ -116,7 +118,7 @@ pub(super) fn clean_leftovers(parent: &Path) -> Result<Vec<PathBuf>, Errno> {
 }
 
 /// Removes one workspace; an error if it is not one, is in use or resists.
-fn remove_if_abandoned(parent: &OwnedFd, name: &str) -> Result<(), Errno> {
+fn remove_if_abandoned(parent: &OwnedFd, name: &str, first: impl Fn()) -> Result<(), Errno> {
     let directory = open_directory(parent, Path::new(name))?;
     let owner = rustix::fs::fstat(&directory).map_err(errno_of)?.st_uid;
     if owner != rustix::process::geteuid().as_raw() {
@@ -130,6 +132,7 @@ fn remove_if_abandoned(parent: &OwnedFd, name: &str) -> Result<(), Errno> {
         return Err(Errno(libc::EINVAL));
     }
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(errno_of)?;
+    first();
     remove_contents(&directory)?;
     rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR).map_err(errno_of)
 }

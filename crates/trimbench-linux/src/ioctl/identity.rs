@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use trimbench_core::Errno;
 
-use super::{call, last_errno};
+use super::{call, call_for_value, last_errno};
 
 #[cfg(test)]
 mod tests;
@@ -53,6 +53,24 @@ struct LoopInfo64 {
 
 const _: () = assert!(size_of::<LoopInfo64>() == 232);
 
+impl LoopInfo64 {
+    const ZERO: Self = Self {
+        device: 0,
+        inode: 0,
+        real_device: 0,
+        offset: 0,
+        size_limit: 0,
+        number: 0,
+        encrypt_type: 0,
+        encrypt_key_size: 0,
+        flags: 0,
+        file_name: [0; 64],
+        crypt_name: [0; 64],
+        encrypt_key: [0; 32],
+        init: [0; 2],
+    };
+}
+
 /// The generation of a disk: never the same twice while the machine runs, so that a reused device
 /// number is noticed. ENOTTY before Linux 5.15.
 pub(crate) fn disk_sequence(device: BorrowedFd<'_>) -> Result<u64, Errno> {
@@ -70,21 +88,7 @@ pub(crate) fn is_read_only(device: BorrowedFd<'_>) -> Result<bool, Errno> {
 
 /// What the loop device stands on; ENXIO where nothing is attached.
 pub(crate) fn loop_status(device: BorrowedFd<'_>) -> Result<LoopStatus, Errno> {
-    let mut info = LoopInfo64 {
-        device: 0,
-        inode: 0,
-        real_device: 0,
-        offset: 0,
-        size_limit: 0,
-        number: 0,
-        encrypt_type: 0,
-        encrypt_key_size: 0,
-        flags: 0,
-        file_name: [0; 64],
-        crypt_name: [0; 64],
-        encrypt_key: [0; 32],
-        init: [0; 2],
-    };
+    let mut info = LoopInfo64::ZERO;
     call(device, LOOP_GET_STATUS64, &mut info)?;
     let file = (info.device, info.inode);
     Ok(LoopStatus { file, offset: info.offset, size_limit: info.size_limit })
@@ -125,4 +129,34 @@ fn set(file: BorrowedFd<'_>, operation: libc::c_int, value: libc::c_int) -> Resu
     // SAFETY: both private uses pass operations whose argument is a plain number.
     let result = unsafe { libc::fcntl(file.as_raw_fd(), operation, value) };
     if result < 0 { Err(last_errno()) } else { Ok(()) }
+}
+
+/// `_IO(0x4C, 0x82)` and `0x4C0A`, Linux 5.8.
+const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
+const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
+/// Detached by the kernel when the last user has closed it.
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+
+#[repr(C)]
+struct LoopConfig {
+    file: u32,
+    block_size: u32,
+    info: LoopInfo64,
+    reserved: [u64; 8],
+}
+
+const _: () = assert!(size_of::<LoopConfig>() == 304);
+
+/// The number of a loop device with nothing attached, from `/dev/loop-control`.
+pub(crate) fn free_loop(control: BorrowedFd<'_>) -> Result<u32, Errno> {
+    let number = call_for_value(control, LOOP_CTL_GET_FREE, &mut 0_u64)?;
+    Ok(u32::try_from(number).expect("it is not negative"))
+}
+
+/// Attaches `image` to a loop device, which detaches itself with its last user. EBUSY if something
+/// is attached.
+pub(crate) fn attach_loop(device: BorrowedFd<'_>, image: BorrowedFd<'_>) -> Result<(), Errno> {
+    let file = u32::try_from(image.as_raw_fd()).expect("an open file's number is not negative");
+    let info = LoopInfo64 { flags: LO_FLAGS_AUTOCLEAR, ..LoopInfo64::ZERO };
+    call(device, LOOP_CONFIGURE, &mut LoopConfig { file, block_size: 0, info, reserved: [0; 8] })
 }

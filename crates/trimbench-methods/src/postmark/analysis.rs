@@ -2,10 +2,12 @@
 
 use trimbench_core::Caveat;
 use trimbench_core::rng::Rng;
-use trimbench_results::statistics::{Bootstrap, bootstrap_mean, mean};
-use trimbench_results::{Figure, Step};
+use trimbench_results::statistics::{Bootstrap, bootstrap_mean, mean, paired_ratio};
+use trimbench_results::{Figure, Interval, Step};
 
+use super::arms::{Arm, UNMOUNT, buffering};
 use super::formulas::METRICS;
+use super::session::REPETITION;
 
 /// Repetitions that make an interval.
 const FEW: usize = 3;
@@ -43,43 +45,128 @@ const IDS: [&str; 13] = [
     "write-bytes",
 ];
 /// Figures that PostMark has not: id, title, metric, unit.
-const BESIDE: [(&str, &str, &str, &str); 3] = [
+const BESIDE: [(&str, &str, &str, &str); 4] = [
     ("deletion-per-gb", "deletion phase, per GB deleted", "deletion_s_per_gb", "s/GB"),
     ("sync", "sync after the end", "sync_s", "s"),
     ("drain", "discards after the sync", "drain_s", "s"),
+    ("unmount", "unmount", UNMOUNT, "s"),
 ];
 
-/// Computes all figures.
+/// Computes all figures: of one filesystem as it is, or of each arm and what `discard` changes.
 pub fn analyse(steps: &[Step], rng: &mut Rng) -> (Vec<Figure>, Vec<Caveat>) {
-    let of_postmark = IDS.iter().zip(METRICS).zip(KEYS);
-    let of_postmark = of_postmark.map(|((id, (title, unit)), key)| (*id, title, key, unit));
+    let of_arm =
+        |arm: &Arm| -> Vec<&Step> { steps.iter().filter(|step| step.kind == arm.id()).collect() };
+    let arms: Vec<(Arm, Vec<&Step>)> = Arm::ALL.map(|arm| (arm, of_arm(&arm))).into();
     let mut figures = Vec::new();
-    for (id, title, key, unit) in of_postmark.chain(BESIDE) {
+    for buffered in [true, false] {
+        let steps = |discard| {
+            let found = arms.iter().find(|(arm, _)| *arm == Arm { discard, buffered });
+            found.map_or(&[][..], |(_, steps)| &steps[..])
+        };
+        figures.extend(differences(steps(false), steps(true), buffered));
+    }
+    for (arm, steps) in &arms {
+        figures.extend(means(steps, Some(*arm), rng));
+    }
+    let plain: Vec<&Step> = steps.iter().filter(|step| step.kind == REPETITION).collect();
+    figures.extend(means(&plain, None, rng));
+    if let Some(first) = figures.first_mut() {
+        first.headline = true;
+    }
+    (figures, Vec::new())
+}
+
+/// All rows: id, title, metric, unit.
+fn rows() -> impl Iterator<Item = (&'static str, &'static str, &'static str, &'static str)> {
+    let of_postmark = IDS.iter().zip(METRICS).zip(KEYS);
+    of_postmark.map(|((id, (title, unit)), key)| (*id, title, key, unit)).chain(BESIDE)
+}
+
+/// The means over repetitions of one arm; of a directory without.
+fn means(steps: &[&Step], arm: Option<Arm>, rng: &mut Rng) -> Vec<Figure> {
+    let suffix = arm.map_or_else(String::new, |arm| format!("-{}", arm.id()));
+    let of = arm.map_or_else(String::new, |arm| format!(", {}", arm.id().replace('-', " ")));
+    let mut figures = Vec::new();
+    for (id, title, key, unit) in rows() {
         let values: Vec<f64> =
             steps.iter().filter_map(|step| step.metrics.get(key).copied()).collect();
-        let Some(mut figure) = mean(&values).and_then(|mean| Figure::new(id, title, mean, unit))
-        else {
+        let Some(mut figure) = mean(&values).and_then(|mean| {
+            Figure::new(&format!("{id}{suffix}"), &format!("{title}{of}"), mean, unit)
+        }) else {
             continue;
         };
         figure.n = values.len() as u64;
-        figure.headline = id == IDS[0];
         if values.len() < FEW {
             figure.caveat(Caveat::TooFewPoints);
         } else {
             figure.interval = bootstrap_mean(&values, rng, Bootstrap::default());
         }
-        for id in steps.iter().flat_map(|step| &step.caveats) {
-            if let Some(caveat) = Caveat::from_id(id) {
-                figure.caveat(caveat);
-            }
-        }
+        inherit(&mut figure, steps);
         figures.push(figure);
     }
-    (figures, Vec::new())
+    figures
+}
+
+/// What mounting with `discard` changes, in percent of what it is without, as \[S0\] has it: from
+/// the means. Intervals and verdicts come from the repetitions, pair by pair.
+fn differences(without: &[&Step], with: &[&Step], buffered: bool) -> Vec<Figure> {
+    let suffix = buffering(buffered);
+    let mut figures = Vec::new();
+    for (id, title, key, _) in rows() {
+        let pairs: Vec<(f64, f64)> = pairs(without, with, key);
+        let (before, after): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let (Some(before), Some(after)) = (mean(&before), mean(&after)) else { continue };
+        if before <= 0.0 {
+            continue;
+        }
+        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+        let (id, title) = (format!("{id}-diff-{suffix}"), format!("{title}, DIFF {suffix}"));
+        let Some(mut figure) = Figure::new(&id, &title, percent(after / before), "%") else {
+            continue;
+        };
+        figure.n = pairs.len() as u64;
+        match paired_ratio(&pairs) {
+            None => figure.caveat(Caveat::TooFewPoints),
+            Some(Interval { low, high, level }) => {
+                figure.interval = Interval::new(percent(low), percent(high), level);
+                let noise = low <= 1.0 && high >= 1.0;
+                figure.verdict = Some(if noise { "noise" } else { "differs" }.to_owned());
+            }
+        }
+        inherit(&mut figure, without);
+        inherit(&mut figure, with);
+        figures.push(figure);
+    }
+    figures
+}
+
+/// The metric without and with `discard`, of each repetition that has both.
+fn pairs(without: &[&Step], with: &[&Step], key: &str) -> Vec<(f64, f64)> {
+    let of = |step: &Step| Some((*step.parameters.get("repetition")?, *step.metrics.get(key)?));
+    let partner = |repetition: f64| {
+        let mut after = with.iter().filter_map(|step| of(step));
+        after.find(|(other, _)| other.total_cmp(&repetition).is_eq()).map(|(_, after)| after)
+    };
+    let before = without.iter().filter_map(|step| of(step));
+    before.filter_map(|(repetition, before)| Some((before, partner(repetition)?))).collect()
+}
+
+/// What limits a step limits what is computed from it.
+fn inherit(figure: &mut Figure, steps: &[&Step]) {
+    for id in steps.iter().flat_map(|step| &step.caveats) {
+        if let Some(caveat) = Caveat::from_id(id) {
+            figure.caveat(caveat);
+        }
+    }
 }
 
 /// The ids of all figures that the method may find, with their units.
 pub fn announced_figures() -> Vec<(String, &'static str)> {
-    let of_postmark = IDS.iter().zip(METRICS).map(|(id, (_, unit))| ((*id).to_owned(), unit));
-    of_postmark.chain(BESIDE.map(|(id, _, _, unit)| (id.to_owned(), unit))).collect()
+    let mut announced: Vec<(String, &'static str)> = Vec::new();
+    for (id, _, _, unit) in rows() {
+        announced.push((id.to_owned(), unit));
+        announced.extend(Arm::ALL.map(|arm| (format!("{id}-{}", arm.id()), unit)));
+        announced.extend([true, false].map(|it| (format!("{id}-diff-{}", buffering(it)), "%")));
+    }
+    announced
 }

@@ -1,8 +1,9 @@
 //! The method's parameters: those of `PostMark`, under its names, and how often it is run.
 
-use trimbench_core::{Bytes, Payload, Stream};
+use trimbench_core::{Bytes, Nanos, Payload, Stream};
 
 use super::ID;
+use super::arms::Arm;
 use super::generator::{Forecast, Settings};
 use crate::options::{OptionError, OptionInfo, Parameters, Values, option};
 
@@ -68,6 +69,32 @@ const OPTIONS: &[OptionInfo] = &[
         ["printable", "printable", "printable"],
         "`printable`: PostMark's characters, each file from the same beginning; or `random`",
     ),
+    option(
+        "mounts",
+        ["both", "both", "both"],
+        "on filesystems made anew: `discard`, `nodiscard`, or `both` to compare them",
+    ),
+    option(
+        "bufferings",
+        ["both", "both", "both"],
+        "on filesystems made anew: `both`, or `one`, the one of `buffering`",
+    ),
+    option(
+        "mkfs-discard",
+        ["yes", "yes", "yes"],
+        "on filesystems made anew: whether mkfs discards the whole device, `yes` or `no`",
+    ),
+    option(
+        "settle",
+        ["0s", "0s", "0s"],
+        "on filesystems made anew: idle time between mkfs and mount, 0 to 24h",
+    ),
+    option(
+        "vary",
+        ["auto", "auto", "auto"],
+        "on filesystems made anew: `yes`, repetition k takes `seed` + k - 1, and an emulated drive \
+         its k-th start state; `no`; `auto`, yes in virtual time, where it would else be a copy",
+    ),
 ];
 
 /// The method with its parameters.
@@ -83,6 +110,15 @@ pub struct Postmark {
     pub writing: Stream,
     /// What a repetition will do.
     pub forecast: Forecast,
+    /// On filesystems made anew: which mount options and bufferings, in the order of \[S0\].
+    pub arms: Vec<Arm>,
+    /// On filesystems made anew: whether mkfs discards the whole device.
+    pub mkfs_discard: bool,
+    /// On filesystems made anew: idle time between mkfs and mount.
+    pub settle: Nanos,
+    /// On filesystems made anew: whether repetitions differ in seed and start state; `None` if they
+    /// do in virtual time.
+    pub vary: Option<bool>,
     values: Values,
 }
 
@@ -109,7 +145,19 @@ impl Parameters for Postmark {
             let piece = size(&values, key, Bytes(1), SIZE_MAX)?;
             Ok(Stream { piece, buffered, payload })
         };
+        let mounts = values.choice(
+            "mounts",
+            &[("both", &[false, true][..]), ("discard", &[true]), ("nodiscard", &[false])],
+        )?;
+        let both = values.choice("bufferings", &[("both", true), ("one", false)])?;
+        let bufferings = if both { vec![true, false] } else { vec![buffered] };
+        let arm = |buffered| mounts.iter().map(move |&discard| Arm { discard, buffered });
         Ok(Self {
+            arms: bufferings.into_iter().flat_map(arm).collect(),
+            mkfs_discard: values.choice("mkfs-discard", &[("yes", true), ("no", false)])?,
+            settle: values.span("settle", Nanos::ZERO, Nanos::from_secs(24 * 3_600))?,
+            vary: values
+                .choice("vary", &[("auto", None), ("yes", Some(true)), ("no", Some(false))])?,
             repetitions: values.quantity("repetitions", 1, 100)?,
             settings,
             reading: stream("read-block")?,

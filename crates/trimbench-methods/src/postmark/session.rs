@@ -12,7 +12,7 @@ use super::formulas::{Times, metrics};
 use super::generator::{Generator, Operation, Phase};
 use super::options::Postmark;
 use crate::drain::Discards;
-use crate::method::{Context, Found, MethodError, Procedure, Stage, is_virtual};
+use crate::method::{Context, Found, MethodError, Procedure, Stage};
 use crate::runner::{Runner, Sample, Single, UntilFailure};
 use crate::workload::InOrder;
 
@@ -23,6 +23,8 @@ mod tests;
 pub(super) const CREATION: &str = "creation_s";
 pub(super) const TRANSACTIONS: &str = "transactions_s";
 pub(super) const DELETION: &str = "deletion_s";
+/// The kind of a step.
+pub(super) const REPETITION: &str = "repetition";
 
 /// Less than this share of what was written must have reached the device, or the page cache was
 /// measured.
@@ -64,7 +66,7 @@ where
 }
 
 /// One run of `PostMark`, from the first file to the last discard.
-fn repeat<T>(
+pub(super) fn repeat<T>(
     method: &Postmark,
     (target, runner): (&mut T, &mut Runner<FileCommand>),
     id: String,
@@ -86,7 +88,7 @@ where
     let remove = directories.map(|directory| FileCommand::RemoveDirectory { directory });
     all(target, runner, remove.collect())?;
 
-    let mut step = Step::new(id, "repetition");
+    let mut step = Step::new(id, REPETITION);
     let sync_begin = target.now();
     all(target, runner, vec![FileCommand::SyncFilesystem])?;
     let capabilities = target.capabilities();
@@ -115,7 +117,7 @@ where
     };
     note(&mut step, &play, &times);
     let share = written.0 as f64 / play.generator.counts().bytes_written.max(1) as f64;
-    if !is_virtual(target) && share < WRITTEN_LEAST {
+    if share < WRITTEN_LEAST {
         step.caveat(Caveat::CacheSwallowed);
     }
     if play.generator.ran_out_of_files() {

@@ -4,6 +4,7 @@ use trimbench_results::{Figure, Session};
 
 use super::headlines::{common_level, interval, interval_name, verdict};
 use super::notes::Notes;
+use super::sides;
 use crate::grid::{Column, GAP, Grid};
 use crate::number::{Scale, quantity};
 use crate::style::Style;
@@ -46,19 +47,17 @@ struct Line<'a> {
 pub(super) fn figures(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
     let mut ordered: Vec<&Figure> = session.figures.iter().collect();
     ordered.sort_by_key(|figure| !figure.headline);
+    let (sides, others): (Vec<&Figure>, Vec<&Figure>) =
+        ordered.into_iter().partition(|figure| sides::is_side(figure));
     let (matrix, rows): (Vec<&Figure>, Vec<&Figure>) =
-        ordered.into_iter().partition(|figure| in_matrix(figure));
-    let mut lines = Vec::new();
-    if !rows.is_empty() {
-        lines.extend(table(&rows, notes, style));
-    }
-    if !matrix.is_empty() {
-        if !lines.is_empty() {
-            lines.push(String::new());
-        }
-        lines.extend(percentiles(&matrix, notes, style));
-    }
-    lines
+        others.into_iter().partition(|figure| in_matrix(figure));
+    let parts = [
+        sides::tables(&sides, notes, style),
+        if rows.is_empty() { Vec::new() } else { table(&rows, notes, style) },
+        if matrix.is_empty() { Vec::new() } else { percentiles(&matrix, notes, style) },
+    ];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.reduce(|above, below| [above, vec![String::new()], below].concat()).unwrap_or_default()
 }
 
 /// A figure a line; neighbours whose titles end alike stand below that end.

@@ -206,3 +206,18 @@ fn the_line_of_least_squares_is_the_textbook_one() {
     assert_eq!(least_squares(&[(1.0, 2.0), (1.0, 3.0)]), None, "one x");
     assert_eq!(least_squares(&[(1.0, f64::NAN), (2.0, 3.0)]), None);
 }
+
+#[test]
+fn a_paired_ratio_needs_three_positive_pairs() {
+    assert_eq!(paired_ratio(&[(1.0, 2.0), (1.0, 2.0)]), None);
+    assert_eq!(paired_ratio(&[(1.0, 2.0), (0.0, 2.0), (1.0, 2.0)]), None);
+    assert_eq!(paired_ratio(&[(1.0, 2.0), (1.0, f64::NAN), (1.0, 2.0)]), None);
+    let exact = paired_ratio(&[(1.0, 2.0), (4.0, 8.0), (3.0, 6.0)]).unwrap();
+    assert!((exact.low - 2.0).abs() < 1e-12 && (exact.high - 2.0).abs() < 1e-12);
+    // 40 pairs of 2 and 1/2: the mean is 1, the error ln 2 / sqrt(39), t taken for 30.
+    let pairs: Vec<(f64, f64)> =
+        (0..40).map(|index| (1.0, if index % 2 == 0 { 2.0 } else { 0.5 })).collect();
+    let wide = paired_ratio(&pairs).unwrap();
+    let half = 2.042 * 2.0_f64.ln() / 39.0_f64.sqrt();
+    assert!((wide.high - half.exp()).abs() < 1e-9 && (wide.low - (-half).exp()).abs() < 1e-9);
+}

@@ -51,10 +51,10 @@ fn what_a_crash_left_is_cleaned_and_a_living_workspace_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let living = Workspace::create(folder.path()).unwrap();
     let dead = abandoned(folder.path(), 'a', Some(&marker()));
-    assert_eq!(clean_leftovers(folder.path()).unwrap(), vec![dead.clone()]);
+    assert_eq!(clean_leftovers(folder.path(), |_| ()).unwrap(), vec![dead.clone()]);
     assert!(!dead.exists());
     assert!(living.path().join(MARKER).exists());
-    assert_eq!(clean_leftovers(folder.path()).unwrap(), Vec::<PathBuf>::new());
+    assert_eq!(clean_leftovers(folder.path(), |_| ()).unwrap(), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn nothing_that_is_not_ours_is_touched() {
     let nested = abandoned(folder.path(), 'e', Some(&marker()));
     fs::create_dir(nested.join("s0")).unwrap();
     fs::write(nested.join("s0/thesis.txt"), b"precious").unwrap();
-    assert_eq!(clean_leftovers(folder.path()).unwrap(), Vec::<PathBuf>::new());
+    assert_eq!(clean_leftovers(folder.path(), |_| ()).unwrap(), Vec::<PathBuf>::new());
     for kept in [&elsewhere, &unmarked, &other_text] {
         assert!(kept.join("file-1").exists(), "{}", kept.display());
     }

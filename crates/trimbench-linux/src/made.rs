@@ -1,0 +1,354 @@
+//! Real filesystems made anew on a device or an image file: claimed, formatted, mounted, and
+//! unmounted whatever happens.
+//!
+//! Each making goes through the gate: the target is claimed as for overwriting, and let go only for
+//! mkfs, which opens it exclusively itself; while it is mounted the kernel keeps others out. On
+//! later makings the filesystem that we made before is allowed to be lost. An image file stays
+//! claimed, and stands below a loop device of our own that goes with its last user (autoclear), so
+//! that none is left even by a killed run.
+//!
+//! mkfs and mount are the system's programs: they know options that no library has.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use trimbench_core::{
+    Bytes, Capabilities, Clock, DiscardMode, DrainRule, Errno, FilesystemWish, Medium, Nanos,
+    ProvisionError, Provisioner, Support,
+};
+
+use crate::claim::{ClaimError, Consent, Guard, Inspection};
+use crate::clock::MonotonicClock;
+use crate::directory::{DirectoryOptions, DirectoryTarget};
+
+mod loop_device;
+mod memory_limit;
+mod mount_point;
+mod programs;
+
+use loop_device::OwnLoop;
+use memory_limit::MemoryLimit;
+use mount_point::MountPoint;
+use programs::{mkfs, mount};
+
+/// A type of filesystem that can be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilesystemKind {
+    /// ext4.
+    Ext4,
+    /// XFS.
+    Xfs,
+    /// btrfs.
+    Btrfs,
+    /// F2FS.
+    F2fs,
+}
+
+/// What is done about memory, which else keeps files from the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CacheControl {
+    /// Nothing.
+    #[default]
+    Keep,
+    /// Whatever is cached is dropped before each filesystem is made.
+    Drop,
+    /// This process, and what is cached for it, get no more memory than this.
+    Limit(Bytes),
+}
+
+/// What is to be made, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MakeOptions {
+    /// The type.
+    pub kind: FilesystemKind,
+    /// Mount options beside `discard` or `nodiscard`.
+    pub mount_options: Vec<String>,
+    /// What is done about memory.
+    pub cache: CacheControl,
+    /// Makes the content of files.
+    pub seed: u64,
+}
+
+/// What cannot be had before anything is made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MakeError {
+    /// The target may not be overwritten.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
+    /// What we need of the system is not to be had.
+    #[error(transparent)]
+    Provision(#[from] ProvisionError),
+}
+
+/// Makes real filesystems on one device or image file.
+#[derive(Debug)]
+pub struct MadeFilesystems {
+    // The order is that of dropping: the filesystem, then what it stands on.
+    mounted: Option<Mounted>,
+    place: MountPoint,
+    below: Below,
+    /// Given back last, when nothing of ours is cached any more.
+    _limit: Option<MemoryLimit>,
+    inspection: Inspection,
+    consent: Consent,
+    options: MakeOptions,
+    capabilities: Capabilities,
+}
+
+/// A filesystem in use.
+#[derive(Debug)]
+struct Mounted {
+    files: DirectoryTarget,
+}
+
+/// What mkfs is given.
+#[derive(Debug)]
+enum Below {
+    /// A device by its node; claimed anew for each making.
+    Device,
+    /// Our loop device, and what keeps the image for it.
+    Image { own: OwnLoop, _guard: Guard },
+}
+
+impl FilesystemKind {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::Ext4, Self::Xfs, Self::Btrfs, Self::F2fs];
+
+    /// As the kernel and mkfs call it.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+            Self::Btrfs => "btrfs",
+            Self::F2fs => "f2fs",
+        }
+    }
+}
+
+impl MadeFilesystems {
+    /// Claims what `path` leads to, so far as `consent` goes, and removes what killed runs have
+    /// left mounted. Nothing is written yet.
+    pub fn claim(
+        inspection: &Inspection,
+        consent: &Consent,
+        options: MakeOptions,
+    ) -> Result<Self, MakeError> {
+        // What a killed run left mounted may be on this very target.
+        let place = MountPoint::create();
+        let claim = inspection.claim(consent)?;
+        programs::look_for(options.kind)?;
+        let on_memory = inspection.image_filesystem().as_deref() == Some("tmpfs");
+        if let (CacheControl::Limit(_), true) = (options.cache, on_memory) {
+            let reason = "the image itself is kept in memory, and would count".to_owned();
+            let advice = "use `cache=drop`, or an image on a disk".to_owned();
+            return Err(failed("make", reason, Some(advice)).into());
+        }
+        let place = place.map_err(|errno| {
+            failed("mount", format!("no directory to mount it on: {errno}"), root_advice(errno))
+        })?;
+        let limit = match options.cache {
+            CacheControl::Limit(bytes) => Some(MemoryLimit::set(bytes)?),
+            CacheControl::Keep | CacheControl::Drop => None,
+        };
+        let (file, guard) = claim.into_parts();
+        let below = if inspection.is_image() {
+            let own = attach(file)?;
+            Below::Image { own, _guard: guard }
+        } else {
+            // Each making claims it again: mkfs and mount want it for themselves.
+            drop((file, guard));
+            Below::Device
+        };
+        let capabilities = expected(inspection.size());
+        Ok(Self {
+            mounted: None,
+            place,
+            below,
+            _limit: limit,
+            inspection: inspection.clone(),
+            consent: consent.clone(),
+            options,
+            capabilities,
+        })
+    }
+
+    /// Leftovers of killed runs that were unmounted and removed.
+    pub fn cleaned_leftovers(&self) -> &[PathBuf] {
+        self.place.cleaned()
+    }
+
+    /// The node that mkfs and mount are given.
+    fn node(&self) -> PathBuf {
+        match &self.below {
+            Below::Device => self.inspection.path().to_owned(),
+            Below::Image { own, .. } => own.node().to_owned(),
+        }
+    }
+
+    /// Looks once more at a device before mkfs overwrites it; an image is still claimed.
+    fn look_again(&mut self) -> Result<(), ProvisionError> {
+        if let Below::Device = self.below {
+            let claimed = self.inspection.claim(&self.consent);
+            let refused = |error: ClaimError| failed("make", error.to_string(), Some(error.hint()));
+            claimed.map_err(refused)?;
+        }
+        // From here on it carries what we made.
+        let own = self.options.kind.id().to_owned();
+        if !self.consent.signatures.contains(&own) {
+            self.consent.signatures.push(own);
+        }
+        Ok(())
+    }
+
+    fn mount(&mut self, wish: &FilesystemWish) -> Result<Mounted, ProvisionError> {
+        let (kind, path) = (self.options.kind, self.place.path());
+        let online = wish.discard == DiscardMode::Online;
+        let own = if online { "discard" } else { "nodiscard" };
+        let mut all = vec![own.to_owned()];
+        all.extend(self.options.mount_options.iter().cloned());
+        mount(kind, &all, &self.node(), path)?;
+        let opened = DirectoryTarget::open(
+            path,
+            DirectoryOptions { seed: self.options.seed, ..DirectoryOptions::default() },
+        );
+        let checked = opened.map_err(|error| failed("mount", error.to_string(), None));
+        let checked = checked.and_then(|files| match files.discard_path().obstacle() {
+            Some(obstacle) if online => {
+                let reason = format!("it was mounted with `-o discard`, and {obstacle}");
+                let advice = "use a device that takes discards; for an image, a filesystem below \
+                              it that punches holes (ext4, XFS, btrfs, tmpfs)";
+                Err(failed("mount", reason, Some(advice.to_owned())))
+            }
+            _ => Ok(files),
+        });
+        match checked {
+            Ok(files) => Ok(Mounted { files }),
+            Err(error) => {
+                // The first error is the one to report.
+                let _ = self.place.unmount();
+                Err(error)
+            }
+        }
+    }
+
+    /// Closes the files and unmounts; how long the unmount took.
+    fn take_down(&mut self) -> Result<Nanos, ProvisionError> {
+        let Some(Mounted { files }) = self.mounted.take() else {
+            return Err(failed("unmount", "none is mounted".to_owned(), None));
+        };
+        // Unmounted in any case: the filesystem goes, and with it what could not be removed.
+        let closed = files.close();
+        let clock = MonotonicClock::start();
+        let begin = clock.now();
+        let unmounted = self.place.unmount();
+        let span = clock.now() - begin;
+        unmounted.map_err(|errno| {
+            let advice = "something else uses it; end that, then `umount` it".to_owned();
+            let reason = format!("`{}`: {errno}", self.place.path().display());
+            failed("unmount", reason, Some(advice))
+        })?;
+        closed.map_err(|error| failed("unmount", error.to_string(), None))?;
+        Ok(span)
+    }
+}
+
+impl Provisioner for MadeFilesystems {
+    type Files = DirectoryTarget;
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
+        if self.mounted.is_some() {
+            self.take_down()?;
+        }
+        if let DiscardMode::Policy(policy) = &wish.discard {
+            let reason = format!("a real one takes no trim policy, and was to take `{policy}`");
+            return Err(failed("make", reason, None));
+        }
+        if wish.start_state.is_some() {
+            let reason = "a real device cannot be put into a start state".to_owned();
+            return Err(failed("make", reason, None));
+        }
+        self.look_again()?;
+        if self.options.cache == CacheControl::Drop {
+            drop_caches()?;
+        }
+        mkfs(self.options.kind, wish.mkfs_discard, &self.node())?;
+        settle(wish.settle);
+        self.mounted = Some(self.mount(wish)?);
+        Ok(())
+    }
+
+    fn files(&mut self) -> &mut DirectoryTarget {
+        &mut self.mounted.as_mut().expect("a filesystem was made and is mounted").files
+    }
+
+    fn unmount(&mut self) -> Result<Nanos, ProvisionError> {
+        self.take_down()
+    }
+}
+
+impl Drop for MadeFilesystems {
+    /// Unmounts what is mounted. A failure is silent here; the next start tries again.
+    fn drop(&mut self) {
+        if self.mounted.is_some() {
+            let _ = self.take_down();
+        }
+    }
+}
+
+/// Attaches the image to a loop device of our own.
+fn attach(image: OwnedFd) -> Result<OwnLoop, ProvisionError> {
+    OwnLoop::attach(image).map_err(|errno| {
+        let reason = format!("no loop device can be attached to the image: {errno}");
+        failed("make", reason, root_advice(errno))
+    })
+}
+
+/// What a filesystem on a device of this capacity can do at best.
+fn expected(capacity: Bytes) -> Capabilities {
+    Capabilities {
+        clock: Clock::Wall,
+        medium: Medium::Directory { available: capacity, fs_block: Bytes(4_096) },
+        discard: Support::Native,
+        discard_max: capacity,
+        discard_granularity: Bytes(4_096),
+        queue_depth: 32,
+        drain: DrainRule::IMMEDIATE,
+    }
+}
+
+/// Has the kernel forget everything that is cached and clean.
+fn drop_caches() -> Result<(), ProvisionError> {
+    rustix::fs::sync();
+    std::fs::write("/proc/sys/vm/drop_caches", "3").map_err(|error| {
+        let advice = root_advice(Errno(error.raw_os_error().unwrap_or(0)));
+        failed("make", format!("cannot drop the page cache: {error}"), advice)
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "no target is there whose time could pass")]
+fn settle(span: Nanos) {
+    std::thread::sleep(std::time::Duration::from_nanos(span.0));
+}
+
+/// What to do about a missing permission.
+fn root_advice(errno: Errno) -> Option<String> {
+    let denied = matches!(errno, Errno(libc::EPERM | libc::EACCES));
+    denied.then(|| "mounting and loop devices take root (`CAP_SYS_ADMIN`)".to_owned())
+}
+
+fn failed(operation: &'static str, reason: String, advice: Option<String>) -> ProvisionError {
+    ProvisionError { operation, reason, advice }
+}
+
+/// Whether the path is that of a program; for tests and messages.
+fn program_path(name: &str) -> Option<PathBuf> {
+    ["/usr/sbin", "/sbin", "/usr/bin", "/bin", "/usr/local/sbin"]
+        .iter()
+        .map(|folder| Path::new(folder).join(name))
+        .find(|path| path.exists())
+}

@@ -1,0 +1,132 @@
+//! A control group for this process that limits its memory, and with it the page cache of what it
+//! reads and writes. Version 1 or 2, whichever has the memory controller.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use trimbench_core::{Bytes, Errno, ProvisionError};
+
+use super::{failed, root_advice};
+use crate::directory::random;
+
+/// What the name of a group of ours begins with.
+const PREFIX: &str = "trimbench-";
+
+/// The process is in a group of its own until this is dropped.
+#[derive(Debug)]
+pub(super) struct MemoryLimit {
+    group: PathBuf,
+    /// The group that the process came from.
+    before: PathBuf,
+}
+
+/// The two versions of control groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+/// Where groups with a memory controller are made.
+#[derive(Debug, PartialEq, Eq)]
+struct Hierarchy {
+    root: PathBuf,
+    version: Version,
+    /// The group of this process, below the root.
+    own: PathBuf,
+}
+
+impl MemoryLimit {
+    /// Puts this process with all its threads into a new group with this limit, after removing
+    /// empty ones that killed runs left.
+    pub(super) fn set(limit: Bytes) -> Result<Self, ProvisionError> {
+        let wrong = |what: &str, error: &io::Error| {
+            let errno = Errno(error.raw_os_error().unwrap_or(0));
+            failed("make", format!("cannot limit the memory: {what}: {error}"), root_advice(errno))
+        };
+        let read = |path: &str| fs::read_to_string(path).map_err(|error| wrong(path, &error));
+        let (mounts, own) = (read("/proc/self/mountinfo")?, read("/proc/self/cgroup")?);
+        let Some(hierarchy) = Hierarchy::find(&mounts, &own) else {
+            let reason = "this system has no control group with a memory controller".to_owned();
+            let advice = "leave out `memory`, and use `cache=drop`".to_owned();
+            return Err(failed("make", reason, Some(advice)));
+        };
+        let Hierarchy { root, version, own } = &hierarchy;
+        clean(root);
+        if *version == Version::Two {
+            let control = root.join("cgroup.subtree_control");
+            fs::write(&control, "+memory")
+                .map_err(|error| wrong(&control.display().to_string(), &error))?;
+        }
+        let number = random().map_err(|errno| failed("make", errno.to_string(), None))?;
+        let group = root.join(format!("{PREFIX}{number:016x}"));
+        fs::create_dir(&group).map_err(|error| wrong(&group.display().to_string(), &error))?;
+        let limited = Self { group, before: root.join(own.strip_prefix("/").unwrap_or(own)) };
+        let key = match version {
+            Version::One => "memory.limit_in_bytes",
+            Version::Two => "memory.max",
+        };
+        // Dropping removes the group again if it cannot be used.
+        let write = |file: &str, text: String| {
+            let path = limited.group.join(file);
+            fs::write(&path, text).map_err(|error| wrong(&path.display().to_string(), &error))
+        };
+        write(key, limit.0.to_string())?;
+        write("cgroup.procs", std::process::id().to_string())?;
+        Ok(limited)
+    }
+}
+
+impl Drop for MemoryLimit {
+    /// Goes back to where the process came from. A failure is silent here; the next limit removes
+    /// what is left.
+    fn drop(&mut self) {
+        let _ = fs::write(self.before.join("cgroup.procs"), std::process::id().to_string());
+        let _ = fs::remove_dir(&self.group);
+    }
+}
+
+impl Hierarchy {
+    /// The first with a memory controller, from the texts of `/proc/self/mountinfo` and
+    /// `/proc/self/cgroup`.
+    fn find(mountinfo: &str, cgroup: &str) -> Option<Self> {
+        let mounted = |filesystem: &str, option: Option<&str>| {
+            mountinfo.lines().find_map(|line| {
+                let (of_mount, of_filesystem) = line.split_once(" - ")?;
+                let mut fields = of_filesystem.split(' ');
+                let same = fields.next() == Some(filesystem);
+                let options = fields.nth(1).unwrap_or_default();
+                let has = option.is_none_or(|wanted| options.split(',').any(|one| one == wanted));
+                let point = of_mount.split(' ').nth(4)?;
+                (same && has).then(|| PathBuf::from(crate::mounts::unescape(point)))
+            })
+        };
+        let own = |matches: &dyn Fn(&str) -> bool| {
+            cgroup.lines().find_map(|line| {
+                let (_, rest) = line.split_once(':')?;
+                let (controllers, path) = rest.split_once(':')?;
+                matches(controllers).then(|| PathBuf::from(path))
+            })
+        };
+        let is_memory = |controllers: &str| controllers.split(',').any(|one| one == "memory");
+        if let (Some(root), Some(own)) = (mounted("cgroup", Some("memory")), own(&is_memory)) {
+            return Some(Self { root, version: Version::One, own });
+        }
+        let (root, own) = (mounted("cgroup2", None)?, own(&str::is_empty)?);
+        Some(Self { root, version: Version::Two, own })
+    }
+}
+
+/// Removes groups of ours without processes; the kernel refuses to remove others.
+fn clean(root: &Path) {
+    let Ok(entries) = fs::read_dir(root) else { return };
+    for entry in entries.filter_map(Result::ok) {
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! mkfs and mount: the system's programs.
+
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use trimbench_core::ProvisionError;
+
+use super::{FilesystemKind, failed, program_path};
+
+impl FilesystemKind {
+    /// The package that has its mkfs.
+    const fn package(self) -> &'static str {
+        match self {
+            Self::Ext4 => "e2fsprogs",
+            Self::Xfs => "xfsprogs",
+            Self::Btrfs => "btrfs-progs",
+            Self::F2fs => "f2fs-tools",
+        }
+    }
+
+    fn mkfs(self) -> String {
+        format!("mkfs.{}", self.id())
+    }
+
+    /// What mkfs is told: to be quiet, to overwrite what was confirmed, to leave nothing for later,
+    /// and whether to discard.
+    const fn mkfs_arguments(self, discard: bool) -> &'static [&'static str] {
+        match (self, discard) {
+            (Self::Ext4, true) => {
+                &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,discard"]
+            }
+            (Self::Ext4, false) => {
+                &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"]
+            }
+            (Self::Xfs | Self::Btrfs, true) => &["-q", "-f"],
+            (Self::Xfs | Self::Btrfs, false) => &["-q", "-f", "-K"],
+            (Self::F2fs, true) => &["-q", "-f", "-t", "1"],
+            (Self::F2fs, false) => &["-q", "-f", "-t", "0"],
+        }
+    }
+}
+
+/// That mkfs is installed and the kernel knows the filesystem, before anything is begun.
+pub(super) fn look_for(kind: FilesystemKind) -> Result<(), ProvisionError> {
+    if program_path(&kind.mkfs()).is_none() {
+        let reason = format!("there is no `{}`", kind.mkfs());
+        return Err(failed("make", reason, Some(format!("install {}", kind.package()))));
+    }
+    // A module may still be to be loaded: then the mount says so.
+    let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let is_known = known.lines().any(|line| line.split('\t').next_back() == Some(kind.id()));
+    if !is_known && !module_there(kind) {
+        let reason = format!("this kernel has no {}", kind.id());
+        return Err(failed("mount", reason, Some("name another filesystem".to_owned())));
+    }
+    Ok(())
+}
+
+/// Whether there is a module of the filesystem for the running kernel.
+fn module_there(kind: FilesystemKind) -> bool {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    Path::new("/lib/modules").join(release).join("kernel/fs").join(kind.id()).is_dir()
+}
+
+/// Formats the device.
+pub(super) fn mkfs(
+    kind: FilesystemKind,
+    discard: bool,
+    device: &Path,
+) -> Result<(), ProvisionError> {
+    let mut command = Command::new(program_path(&kind.mkfs()).unwrap_or_default());
+    command.args(kind.mkfs_arguments(discard)).arg(device);
+    run(command).map_err(|complaint| {
+        let advice = "is the device large enough? (XFS takes 300 MB, btrfs 110 MB, ext4 a few)";
+        failed("make", format!("`{}`: {complaint}", kind.mkfs()), Some(advice.to_owned()))
+    })
+}
+
+/// Mounts the device with these options.
+pub(super) fn mount(
+    kind: FilesystemKind,
+    options: &[String],
+    device: &Path,
+    place: &Path,
+) -> Result<(), ProvisionError> {
+    let options = options.join(",");
+    let mut command = Command::new(program_path("mount").unwrap_or_default());
+    command.args(["-t", kind.id(), "-o", &options]).arg(device).arg(place);
+    run(command).map_err(|complaint| {
+        let advice = format!("are the mount options right? (`{options}`; mounting takes root)");
+        failed("mount", complaint, Some(advice))
+    })
+}
+
+/// Runs a program to its end; what it complained of if it failed. A terminal's Ctrl-C does not
+/// reach it: half a filesystem is no use, and the end is decided here.
+fn run(mut command: Command) -> Result<(), String> {
+    command.env("LC_ALL", "C").process_group(0);
+    let output = command.output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    // What follows is how to use the program.
+    let complaint = text.lines().map(str::trim).find(|line| !line.is_empty());
+    Err(complaint.map_or_else(|| output.status.to_string(), str::to_owned))
+}

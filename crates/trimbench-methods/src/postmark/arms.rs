@@ -1,0 +1,146 @@
+//! `PostMark` on filesystems made anew: both mount options and both bufferings, side by side.
+//!
+//! Each run gets a filesystem of its own. Runs are interleaved, the order reversed in every other
+//! repetition (A B B A), so that what drifts does not look like an effect. Source: \[S0\].
+
+use trimbench_core::{
+    Bytes, Clock, DiscardMode, FilesystemWish, Instant, Nanos, Provisioner, Support, Target,
+};
+
+use super::generator::Forecast;
+use super::options::Postmark;
+use super::session::REPETITION;
+use crate::method::{Context, Found, MethodError, Procedure, Stage};
+use crate::runner::Runner;
+
+#[cfg(test)]
+mod tests;
+
+/// Parameters of a step.
+pub(super) const SEED: &str = "seed";
+const START_STATE: &str = "start_state";
+/// How long the unmount took, a metric of a step.
+pub(super) const UNMOUNT: &str = "unmount_s";
+
+/// One column of \[S0\]'s tables, but for the differences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arm {
+    /// Mounted with `discard`, or with `nodiscard`.
+    pub discard: bool,
+    /// Files are moved by the C library (`fwrite`), or by system calls (`write`).
+    pub buffered: bool,
+}
+
+impl Arm {
+    /// Every one, in the order of \[S0\].
+    pub(super) const ALL: [Self; 4] = [
+        Self { discard: false, buffered: true },
+        Self { discard: true, buffered: true },
+        Self { discard: false, buffered: false },
+        Self { discard: true, buffered: false },
+    ];
+
+    /// The kind of its steps, and the end of its figures' ids.
+    pub(super) fn id(self) -> String {
+        let mount = if self.discard { "discard" } else { "nodiscard" };
+        format!("{mount}-{}", buffering(self.buffered))
+    }
+}
+
+/// How a buffering is called in ids.
+pub(super) fn buffering(buffered: bool) -> &'static str {
+    if buffered { "buffered" } else { "unbuffered" }
+}
+
+impl Postmark {
+    /// The same with another seed of `PostMark`'s generator.
+    pub(super) fn with_seed(&self, seed: u32) -> Self {
+        let mut varied = self.clone();
+        varied.settings.seed = seed;
+        varied.forecast = Forecast::new(&varied.settings);
+        varied
+    }
+
+    /// The same with files moved so.
+    fn with_buffering(mut self, buffered: bool) -> Self {
+        self.reading.buffered = buffered;
+        self.writing.buffered = buffered;
+        self
+    }
+
+    /// All runs: repetition, counted from 1, and arm.
+    fn order(&self, repetitions: u32) -> impl Iterator<Item = (u32, Arm)> {
+        (1..=repetitions).flat_map(|repetition| {
+            let mut arms = self.arms.clone();
+            if repetition % 2 == 0 {
+                arms.reverse();
+            }
+            arms.into_iter().map(move |arm| (repetition, arm))
+        })
+    }
+}
+
+/// Runs the method on filesystems made for it.
+pub(super) fn run<P>(
+    method: &Postmark,
+    provisioner: &mut P,
+    context: Context<'_>,
+) -> Result<Found, MethodError>
+where
+    P: Provisioner,
+{
+    let Context { rng, interrupt, monitor, done } = context;
+    let unfit = |reason| MethodError::Unfit { reason };
+    let capabilities = provisioner.capabilities();
+    method.fits(capabilities).map_err(unfit)?;
+    if capabilities.discard == Support::None && method.arms.iter().any(|arm| arm.discard) {
+        let reason = "the device takes no discards, so that both mount options would be the same; \
+                      use `--set mounts=nodiscard`";
+        return Err(unfit(reason.to_owned()));
+    }
+    let is_virtual = capabilities.clock == Clock::Virtual;
+    let vary = method.vary.unwrap_or(is_virtual);
+    // In virtual time equal repetitions are copies of each other.
+    let repetitions = if is_virtual && !vary { 1 } else { method.repetitions };
+    let mut runner = Runner::new(interrupt.clone());
+    let mut steps = done;
+    let total = repetitions as usize * method.arms.len();
+    let once = method.demand(Bytes(0)).time.0 / u64::from(method.repetitions);
+    let mut now = Instant::START;
+    for (repetition, arm) in method.order(repetitions) {
+        let id = format!("{}-{repetition}", arm.id());
+        if steps.iter().any(|step| step.id == id) {
+            continue;
+        }
+        let left = Nanos(once * (total - steps.len()) as u64);
+        monitor.stage(&Stage { done: steps.len(), total, text: &id, now, left });
+        let seed = if vary {
+            method.settings.seed.wrapping_add(repetition - 1)
+        } else {
+            method.settings.seed
+        };
+        let varied = method.with_seed(seed).with_buffering(arm.buffered);
+        let start_state = (is_virtual && vary).then_some(repetition);
+        provisioner.make(&FilesystemWish {
+            discard: if arm.discard { DiscardMode::Online } else { DiscardMode::Off },
+            mkfs_discard: method.mkfs_discard,
+            settle: method.settle,
+            start_state,
+        })?;
+        let files = provisioner.files();
+        varied.fits(files.capabilities()).map_err(unfit)?;
+        let mut step = super::session::repeat(&varied, (files, &mut runner), id)?;
+        step.kind = arm.id();
+        now = provisioner.files().now();
+        step.measure(UNMOUNT, provisioner.unmount()?.seconds());
+        step.set(REPETITION, f64::from(repetition));
+        step.set(SEED, f64::from(seed));
+        if let Some(start_state) = start_state {
+            step.set(START_STATE, f64::from(start_state));
+        }
+        monitor.keep(&step)?;
+        steps.push(step);
+    }
+    let (figures, caveats) = super::analyse(&steps, &mut rng.split("bootstrap"));
+    Ok(Found { steps, figures, caveats, trace_hash: runner.trace_hash() })
+}
