@@ -22,6 +22,6 @@ mod journal;
 mod layout;
 mod lower;
 
-pub use config::{ConfigError, CpuCosts, DiscardPath, FS_BLOCK, FsConfig};
+pub use config::{Allocation, ConfigError, CpuCosts, DiscardPath, FS_BLOCK, FsConfig};
 pub use discards::DiscardCounters;
 pub use filesystem::{FileSystem, FsCounters};

@@ -70,8 +70,16 @@ proptest! {
             prop_assert_eq!(blocks_of(&map), oracle.clone());
             let mapped = oracle.range(start..start + length).count() as u64;
             prop_assert_eq!(map.count(range), mapped);
-            let before = oracle.range(..start).next_back().map(|(_, at)| at + 1);
-            prop_assert_eq!(map.goal(start).is_some(), before.is_some());
+            let (before, after) = map.around(start);
+            let last = |mapped: Mapped| (mapped.range().end() - 1, mapped.extent.end() - 1);
+            let expected = oracle.range(..start).next_back().map(|(logical, at)| (*logical, *at));
+            // An extent that reaches over the place ends behind it.
+            if !oracle.contains_key(&start) {
+                prop_assert_eq!(before.map(last), expected);
+                let first = |mapped: Mapped| (mapped.logical, mapped.extent.start);
+                let expected = oracle.range(start..).next().map(|(logical, at)| (*logical, *at));
+                prop_assert_eq!(after.map(first), expected);
+            }
         }
     }
 }
