@@ -1,7 +1,9 @@
-//! Claims of the issue on files: PostMark to the letter, on real directories.
+//! Claims of the issue on files: PostMark to the letter, on real directories; what a TRIM leaves
+//! behind.
 
 mod lines;
 mod postmark;
+mod settle;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,8 +19,8 @@ pub use postmark::print_forecasts;
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "files",
-    title: "Files: PostMark to the letter.",
-    claims: &[postmark::CLAIM, lines::CLAIM],
+    title: "Files: PostMark to the letter, and the pace after a TRIM.",
+    claims: &[postmark::CLAIM, lines::CLAIM, settle::CLAIM],
 };
 
 /// Parameters of PostMark: a name, and what differs from the program's own, as the options of the
