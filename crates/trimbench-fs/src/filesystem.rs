@@ -1,9 +1,9 @@
 //! The filesystem as a whole: admission, events, and who waits for what.
 //!
 //! A command first takes its processor time. Then it has its effect and sends what it needs to the
-//! device, or waits: for its file, for room in the cache, for space, for a commit. What it waits for
-//! steps it again when it has come. Events of one instant come in this order: the device's, then
-//! commands in the order in which they were due, then the timers of journal and flusher.
+//! device, or waits: for its file, for room in the cache, for space, for a commit. What it waits
+//! for steps it again when it has come. Events of one instant come in this order: the device's,
+//! then commands in the order in which they were due, then the timers of journal and flusher.
 //!
 //! Units: time in nanoseconds on the caller's clock, space in filesystem blocks of 4 KiB.
 
@@ -261,11 +261,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             _ => self.journal.freed(),
         };
         bytes(uncommitted + self.discards.pending())
-    }
-
-    /// In how many extents the file lies; data without a place yet count as none.
-    pub fn extent_count(&self, file: FileId) -> Option<u64> {
-        Some(self.files.get(&file)?.map.extents().len() as u64)
     }
 
     /// Whether it is mounted.
@@ -567,6 +562,11 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
 
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    /// Data without a place yet count as none.
+    fn extent_count(&self, file: FileId) -> Option<u64> {
+        Some(self.files.get(&file)?.map.extents().len() as u64)
     }
 }
 
