@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Caveat, Drive, DriveError, Errno, FileCommand, Instant,
-    Interrupt, Nanos, Target,
+    BlockCommand, Bytes, Capabilities, Caveat, Drive, DriveError, Errno, FileCommand,
+    FilesystemWish, Instant, Interrupt, Nanos, ProvisionError, Provisioner, Target,
 };
 use trimbench_results::{Figure, Step};
 
@@ -15,6 +15,7 @@ use crate::options::{OptionError, OptionInfo, Parameters};
 use crate::postmark::Postmark;
 use crate::recovery::Recovery;
 use crate::runner::RunError;
+use crate::settle::Settle;
 use crate::steady_state::SteadyState;
 use crate::trim_integrity::TrimIntegrity;
 use crate::trim_sweep::TrimSweep;
@@ -70,6 +71,7 @@ pub const METHODS: &[MethodInfo] = &[
     <Recovery as Procedure>::INFO,
     <SteadyState as Procedure>::INFO,
     <TrimIntegrity as Procedure>::INFO,
+    <Settle as Procedure>::INFO,
     <Postmark as Procedure>::INFO,
 ];
 
@@ -114,6 +116,23 @@ pub trait Procedure: Parameters {
         let reason = NEEDS_A_DEVICE.to_owned();
         Err(MethodError::Unfit { reason })
     }
+
+    /// Runs on filesystems that are made for it. Unless a method says otherwise it is one, made as
+    /// mkfs and `mount -o discard` do it, in which it runs as in a directory.
+    fn run_on_filesystems<P>(
+        &self,
+        provisioner: &mut P,
+        context: Context<'_>,
+    ) -> Result<Found, MethodError>
+    where
+        P: Provisioner,
+    {
+        self.fits(provisioner.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
+        provisioner.make(&FilesystemWish::default())?;
+        let found = self.run_in_directory(provisioner.files(), context)?;
+        provisioner.unmount()?;
+        Ok(found)
+    }
 }
 
 /// What a method that works on whole devices says of a directory.
@@ -121,7 +140,8 @@ pub const NEEDS_A_DEVICE: &str = "it writes to a whole device: name an emulated 
     (`sim:NAME`), a block device or an image file";
 
 /// What a method that works on files says of a device.
-pub const NEEDS_A_DIRECTORY: &str = "it works on files: name a directory";
+pub const NEEDS_A_DIRECTORY: &str = "it works on files: name a directory, or a filesystem that \
+    is made for it (`ext4:sim:NAME`)";
 
 /// What targets are assumed to read and write in estimates, bytes a second.
 pub(crate) const ASSUMED_RATE: u64 = 500_000_000;
@@ -165,6 +185,8 @@ pub enum Method {
     Recovery(Recovery),
     /// Sustained performance, and what trimmed space adds to it.
     SteadyState(SteadyState),
+    /// How long a drive is slower after a TRIM.
+    Settle(Settle),
     /// What a filesystem with many small files costs.
     Postmark(Postmark),
 }
@@ -179,6 +201,7 @@ macro_rules! each {
             Method::TrimIntegrity($procedure) => $result,
             Method::Recovery($procedure) => $result,
             Method::SteadyState($procedure) => $result,
+            Method::Settle($procedure) => $result,
             Method::Postmark($procedure) => $result,
         }
     };
@@ -202,6 +225,7 @@ impl Method {
             crate::trim_integrity::ID => Self::TrimIntegrity(TrimIntegrity::resolve(preset, set)?),
             crate::recovery::ID => Self::Recovery(Recovery::resolve(preset, set)?),
             crate::steady_state::ID => Self::SteadyState(SteadyState::resolve(preset, set)?),
+            crate::settle::ID => Self::Settle(Settle::resolve(preset, set)?),
             crate::postmark::ID => Self::Postmark(Postmark::resolve(preset, set)?),
             other => unreachable!("`{other}` is in the list of methods and not here"),
         })
@@ -276,6 +300,18 @@ impl Method {
     {
         each!(self, procedure => procedure.run_in_directory(target, context))
     }
+
+    /// See [`Procedure::run_on_filesystems`].
+    pub fn run_on_filesystems<P>(
+        &self,
+        provisioner: &mut P,
+        context: Context<'_>,
+    ) -> Result<Found, MethodError>
+    where
+        P: Provisioner,
+    {
+        each!(self, procedure => procedure.run_on_filesystems(provisioner, context))
+    }
 }
 
 /// Where a method is, for a live display.
@@ -342,6 +378,9 @@ pub enum MethodError {
     /// The drive could not be put into a stated condition, or asked what it holds.
     #[error(transparent)]
     Drive(#[from] DriveError),
+    /// A filesystem could not be made, mounted or unmounted.
+    #[error(transparent)]
+    Provision(#[from] ProvisionError),
     /// An operation on a file failed; the filesystem may be full by now.
     #[error(
         "`{step}`: {operation} of file {file} failed: {errno}; what was measured before is kept"
