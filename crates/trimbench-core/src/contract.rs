@@ -61,6 +61,11 @@ pub trait Model {
 
     /// See [`Target::take_requests`].
     fn take_requests(&mut self, _out: &mut Vec<BlockRequest>) {}
+
+    /// See [`Target::extent_count`].
+    fn extent_count(&self, _file: FileId) -> Option<u64> {
+        None
+    }
 }
 
 /// Something that owns time and is driven by a runner.

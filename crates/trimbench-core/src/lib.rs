@@ -17,6 +17,7 @@ pub mod exit;
 pub mod fault;
 pub mod layers;
 pub mod nearest;
+pub mod provision;
 pub mod rng;
 pub mod stamp;
 pub mod trace_hash;
@@ -34,5 +35,6 @@ pub use contract::{
 };
 pub use drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
 pub use layers::{BlockRequest, CallerWait};
+pub use provision::{DiscardMode, FilesystemWish, ProvisionError, Provisioner};
 pub use units::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};
 pub use virtual_time::Virtual;

@@ -1,6 +1,6 @@
 //! Virtual time: a target made of any model.
 
-use crate::command::{Completion, Content, Rejected, Tag};
+use crate::command::{Completion, Content, FileId, Rejected, Tag};
 use crate::contract::{Capabilities, Model, Statistics, Target};
 use crate::drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
 use crate::layers::BlockRequest;
@@ -20,6 +20,16 @@ impl<M: Model> Virtual<M> {
     /// Starts the clock at zero.
     pub fn new(model: M) -> Self {
         Self { now: Instant::START, model }
+    }
+
+    /// Starts the clock at `now`, where another one has stopped.
+    pub fn starting_at(now: Instant, model: M) -> Self {
+        Self { now, model }
+    }
+
+    /// The model, without its clock.
+    pub fn into_model(self) -> M {
+        self.model
     }
 
     /// The model, to read its own counters.
@@ -80,6 +90,10 @@ impl<M: Model> Target for Virtual<M> {
 
     fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
         self.model.take_requests(out);
+    }
+
+    fn extent_count(&self, file: FileId) -> Option<u64> {
+        self.model.extent_count(file)
     }
 }
 

@@ -119,7 +119,10 @@ impl Default for FsConfig {
 
 impl FsConfig {
     /// Whether every value is in its range.
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub fn check(&self) -> Result<(), ConfigError> {
         let rows = [
             (
                 "group_fs_blocks",

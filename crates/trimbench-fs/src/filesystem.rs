@@ -263,11 +263,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         bytes(uncommitted + self.discards.pending())
     }
 
-    /// In how many extents the file lies; data without a place yet count as none.
-    pub fn extent_count(&self, file: FileId) -> Option<u64> {
-        Some(self.files.get(&file)?.map.extents().len() as u64)
-    }
-
     /// Whether it is mounted.
     pub fn is_mounted(&self) -> bool {
         self.mounted
@@ -567,6 +562,11 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
 
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    /// Data without a place yet count as none.
+    fn extent_count(&self, file: FileId) -> Option<u64> {
+        Some(self.files.get(&file)?.map.extents().len() as u64)
     }
 }
 

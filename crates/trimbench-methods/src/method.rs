@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Caveat, Drive, DriveError, Errno, FileCommand, Instant,
-    Interrupt, Nanos, Target,
+    BlockCommand, Bytes, Capabilities, Caveat, Drive, DriveError, Errno, FileCommand,
+    FilesystemWish, Instant, Interrupt, Nanos, ProvisionError, Provisioner, Target,
 };
 use trimbench_results::{Figure, Step};
 
@@ -114,6 +114,23 @@ pub trait Procedure: Parameters {
         let reason = NEEDS_A_DEVICE.to_owned();
         Err(MethodError::Unfit { reason })
     }
+
+    /// Runs on filesystems that are made for it. Unless a method says otherwise it is one, made as
+    /// mkfs and `mount -o discard` do it, in which it runs as in a directory.
+    fn run_on_filesystems<P>(
+        &self,
+        provisioner: &mut P,
+        context: Context<'_>,
+    ) -> Result<Found, MethodError>
+    where
+        P: Provisioner,
+    {
+        self.fits(provisioner.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
+        provisioner.make(&FilesystemWish::default())?;
+        let found = self.run_in_directory(provisioner.files(), context)?;
+        provisioner.unmount()?;
+        Ok(found)
+    }
 }
 
 /// What a method that works on whole devices says of a directory.
@@ -121,7 +138,8 @@ pub const NEEDS_A_DEVICE: &str = "it writes to a whole device: name an emulated 
     (`sim:NAME`), a block device or an image file";
 
 /// What a method that works on files says of a device.
-pub const NEEDS_A_DIRECTORY: &str = "it works on files: name a directory";
+pub const NEEDS_A_DIRECTORY: &str = "it works on files: name a directory, or a filesystem that \
+    is made for it (`ext4:sim:NAME`)";
 
 /// What targets are assumed to read and write in estimates, bytes a second.
 pub(crate) const ASSUMED_RATE: u64 = 500_000_000;
@@ -276,6 +294,18 @@ impl Method {
     {
         each!(self, procedure => procedure.run_in_directory(target, context))
     }
+
+    /// See [`Procedure::run_on_filesystems`].
+    pub fn run_on_filesystems<P>(
+        &self,
+        provisioner: &mut P,
+        context: Context<'_>,
+    ) -> Result<Found, MethodError>
+    where
+        P: Provisioner,
+    {
+        each!(self, procedure => procedure.run_on_filesystems(provisioner, context))
+    }
 }
 
 /// Where a method is, for a live display.
@@ -342,6 +372,9 @@ pub enum MethodError {
     /// The drive could not be put into a stated condition, or asked what it holds.
     #[error(transparent)]
     Drive(#[from] DriveError),
+    /// A filesystem could not be made, mounted or unmounted.
+    #[error(transparent)]
+    Provision(#[from] ProvisionError),
     /// An operation on a file failed; the filesystem may be full by now.
     #[error(
         "`{step}`: {operation} of file {file} failed: {errno}; what was measured before is kept"

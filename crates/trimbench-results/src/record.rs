@@ -120,7 +120,7 @@ pub struct Session {
 pub struct TargetRecord {
     /// The short name, `vendor2` or `/srv/data`.
     pub name: String,
-    /// `emulated`, `directory`, `device` or `image`.
+    /// `emulated`, `directory`, `device`, `image` or `filesystem`.
     pub kind: String,
     /// `virtual` or `wall`.
     pub clock: String,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::trace_hash::TraceHash;
@@ -13,11 +12,14 @@ use trimbench_ssd::{
 };
 
 use crate::Description;
+use crate::settings::{nearest, one_of, quantity};
 use crate::spec::TargetError;
 
 /// An emulated drive behind its virtual clock and a layer for planted faults.
 pub type Drive = Virtual<Faulty<Ssd>>;
 
+/// What errors call it.
+const EMULATED_DRIVE: &str = "an emulated drive";
 /// The settings that may follow a profile's name.
 const SETTINGS: [&str; 9] = [
     "capacity",
@@ -109,7 +111,11 @@ impl EmulatedSpec {
 
     fn set(&mut self, part: &str) -> Result<(), TargetError> {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
-        let wrong = |problem: String| TargetError::Setting { key: key.to_owned(), problem };
+        let wrong = |problem: String| TargetError::Setting {
+            of: EMULATED_DRIVE,
+            key: key.to_owned(),
+            problem,
+        };
         match key {
             "capacity" => self.capacity = Some(quantity(value).map_err(wrong)?),
             "trim-reads" => self.reads = Some(one_of(value, &READS).map_err(wrong)?),
@@ -136,8 +142,8 @@ impl EmulatedSpec {
                 }
             }
             _ => {
-                let nearest = nearest(key, &SETTINGS);
-                return Err(TargetError::UnknownSetting { key: key.to_owned(), nearest });
+                let (of, nearest) = (EMULATED_DRIVE, nearest(key, &SETTINGS));
+                return Err(TargetError::UnknownSetting { of, key: key.to_owned(), nearest });
             }
         }
         Ok(())
@@ -282,11 +288,6 @@ pub fn find_profile(name: &str) -> Result<Profile, TargetError> {
     load(name).map(|(_, profile)| profile)
 }
 
-/// A value of a setting, with its unit.
-fn quantity<T: FromStr<Err: fmt::Display>>(value: &str) -> Result<T, String> {
-    value.parse().map_err(|error: T::Err| error.to_string())
-}
-
 /// A point on the drive's clock.
 fn instant(value: &str) -> Result<Instant, String> {
     quantity(value).map(Instant::from_start)
@@ -299,15 +300,6 @@ fn eaten(value: &str) -> Result<Bytes, String> {
         return Err(format!("`{eaten}` is not a multiple of {UNIT} of at most {EATEN_MAX}"));
     }
     Ok(eaten)
-}
-
-/// One of the named values.
-fn one_of<T: Copy>(value: &str, known: &[(&str, T)]) -> Result<T, String> {
-    let found = known.iter().find(|(name, _)| *name == value).map(|(_, found)| *found);
-    found.ok_or_else(|| {
-        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-        format!("`{value}` is not one of {}", names.join(", "))
-    })
 }
 
 /// The name of what reads after TRIM give.
@@ -347,9 +339,4 @@ fn read(path: PathBuf) -> Result<String, TargetError> {
         }
     });
     text.map_err(|error| TargetError::Unreadable { path, error })
-}
-
-/// The known name that is near enough to be meant.
-fn nearest(given: &str, known: &[&str]) -> Option<String> {
-    trimbench_core::nearest::nearest(given, known.iter().copied()).map(str::to_owned)
 }

@@ -6,11 +6,14 @@
 mod device;
 mod directory;
 mod emulated;
+mod modelled;
+mod settings;
 mod spec;
 
 pub use device::{DeviceOutlook, ProvisionedDevice, inspect_device, provision_device};
 pub use directory::{ProvisionedDirectory, provision_directory};
 pub use emulated::{Drive, EmulatedSpec, ProvisionedDrive, find_profile};
+pub use modelled::{ModelledFilesystems, ModelledSpec, ProvisionedModel};
 pub use spec::{TargetError, TargetSpec};
 pub use trimbench_linux::Consent;
 pub use trimbench_linux::passthrough::PurgeChoice;
@@ -25,7 +28,7 @@ use trimbench_ssd::Provenance;
 pub struct Description {
     /// Short name.
     pub name: String,
-    /// `emulated`, `directory`, `device` or `image`.
+    /// `emulated`, `directory`, `device`, `image` or `filesystem`.
     pub kind: &'static str,
     /// What tells it from others.
     pub identity: BTreeMap<String, String>,

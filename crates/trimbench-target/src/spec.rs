@@ -2,7 +2,8 @@
 //!
 //! `sim:NAME` or `sim:FILE.toml`, with settings behind commas (`sim:vendor2,capacity=32GiB`), is an
 //! emulated drive; anything else is a path: a directory is measured in, a block device or a regular
-//! file (an image) is overwritten, if that was allowed.
+//! file (an image) is overwritten, if that was allowed. A filesystem that is to be made stands
+//! before the device, as the layer above it, with settings of its own: `ext4,memory=2GiB:sim:NAME`.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,18 +13,24 @@ use trimbench_core::nearest::did_you_mean;
 use trimbench_ssd::{BUILT_IN, ConfigError, ProfileError};
 
 use crate::emulated::EmulatedSpec;
+use crate::modelled::ModelledSpec;
+use crate::settings::nearest;
 
 #[cfg(test)]
 mod tests;
 
 /// What marks an emulated drive.
-const EMULATED: &str = "sim:";
+pub(crate) const EMULATED: &str = "sim:";
+/// Filesystems that may stand before a device.
+const FILESYSTEMS: [&str; 1] = [crate::modelled::NAME];
 
 /// A target, not yet opened.
 #[derive(Clone, Debug)]
 pub enum TargetSpec {
     /// An emulated drive.
     Emulated(Box<EmulatedSpec>),
+    /// A modelled filesystem on an emulated drive.
+    Modelled(Box<ModelledSpec>),
     /// A directory on a mounted filesystem.
     Directory(PathBuf),
     /// A block device or an image file, by the name that the user gave it.
@@ -42,17 +49,38 @@ pub enum TargetError {
         /// What was probably meant.
         nearest: Option<String>,
     },
-    /// A setting behind the profile's name is not known.
-    #[error("an emulated drive has no setting `{key}`{}", did_you_mean(.nearest.as_deref()))]
+    /// No filesystem of that name can be made.
+    #[error("there is no filesystem `{name}` to be made{}", did_you_mean(.nearest.as_deref()))]
+    UnknownFilesystem {
+        /// As given.
+        name: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+    /// A filesystem stands before something that is no device.
+    #[error("`{below}` is no device that a filesystem can be made on")]
+    NothingBelow {
+        /// What stands behind the filesystem.
+        below: String,
+    },
+    /// The modelled filesystem cannot be had.
+    #[error("the modelled filesystem: {0}")]
+    Model(#[from] trimbench_fs::ConfigError),
+    /// A setting behind a name is not known.
+    #[error("{of} has no setting `{key}`{}", did_you_mean(.nearest.as_deref()))]
     UnknownSetting {
+        /// What has settings: `an emulated drive`.
+        of: &'static str,
         /// As given.
         key: String,
         /// What was probably meant.
         nearest: Option<String>,
     },
     /// A setting's value cannot be understood.
-    #[error("setting `{key}` of the emulated drive: {problem}")]
+    #[error("setting `{key}` of {of}: {problem}")]
     Setting {
+        /// What has settings: `an emulated drive`.
+        of: &'static str,
         /// The setting.
         key: String,
         /// What is wrong.
@@ -151,6 +179,9 @@ impl TargetError {
         matches!(
             self,
             Self::UnknownProfile { .. }
+                | Self::UnknownFilesystem { .. }
+                | Self::NothingBelow { .. }
+                | Self::Model(_)
                 | Self::UnknownSetting { .. }
                 | Self::Setting { .. }
                 | Self::Unreadable { .. }
@@ -171,7 +202,17 @@ impl TargetError {
                     names.join(", ")
                 ));
             }
-            Self::UnknownSetting { .. } => "write for example `sim:vendor2,capacity=32GiB`",
+            Self::UnknownFilesystem { .. } => {
+                return Some(format!("filesystems: {}", FILESYSTEMS.join(", ")));
+            }
+            Self::NothingBelow { .. } => "write for example `ext4:sim:vendor2`",
+            Self::Model(trimbench_fs::ConfigError::DeviceTooSmall { .. }) => {
+                "give a larger `--capacity`"
+            }
+            Self::UnknownSetting { .. } => {
+                "write for example `sim:vendor2,capacity=32GiB`, or \
+                 `ext4,discard-path=in-commit:sim:vendor2`"
+            }
             Self::Memory { .. }
             | Self::Config { error: ConfigError::CapacityTooLarge { .. }, .. } => {
                 "give a smaller `--capacity`"
@@ -201,6 +242,9 @@ impl TargetSpec {
         if let Some(drive) = text.strip_prefix(EMULATED) {
             return EmulatedSpec::parse(drive, capacity).map(|spec| Self::Emulated(Box::new(spec)));
         }
+        if let Some(layer) = Layer::of(text)? {
+            return layer.parse(capacity);
+        }
         let path = PathBuf::from(text);
         match std::fs::metadata(&path) {
             // The whole path, so that a run resumed elsewhere means the same place.
@@ -223,6 +267,15 @@ impl TargetSpec {
             Err(error) => Err(TargetError::Unreachable { path, error }),
         }
     }
+
+    /// The emulated drive that it is, or stands on.
+    pub fn emulated_drive(&self) -> Option<&EmulatedSpec> {
+        match self {
+            Self::Emulated(drive) => Some(drive),
+            Self::Modelled(filesystem) => Some(filesystem.drive()),
+            Self::Directory(_) | Self::Device(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for TargetSpec {
@@ -230,6 +283,7 @@ impl fmt::Display for TargetSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Emulated(spec) => write!(formatter, "{EMULATED}{spec}"),
+            Self::Modelled(spec) => write!(formatter, "{spec}"),
             Self::Directory(path) | Self::Device(path) => write!(formatter, "{}", path.display()),
         }
     }
@@ -238,4 +292,39 @@ impl fmt::Display for TargetSpec {
 fn is_device(metadata: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt;
     metadata.file_type().is_block_device()
+}
+
+/// A filesystem with its settings, and what it stands before.
+struct Layer<'a> {
+    settings: Option<&'a str>,
+    below: &'a str,
+}
+
+impl<'a> Layer<'a> {
+    /// Reads `FILESYSTEM[,key=value]...:BELOW`; `None` for a path.
+    fn of(text: &'a str) -> Result<Option<Self>, TargetError> {
+        let Some((head, below)) = text.split_once(':') else { return Ok(None) };
+        let (name, settings) = match head.split_once(',') {
+            Some((name, settings)) => (name, Some(settings)),
+            None => (head, None),
+        };
+        if FILESYSTEMS.contains(&name) {
+            return Ok(Some(Self { settings, below }));
+        }
+        // A path may hold a colon, but not this.
+        if below.starts_with(EMULATED) {
+            let nearest = nearest(name, &FILESYSTEMS);
+            return Err(TargetError::UnknownFilesystem { name: name.to_owned(), nearest });
+        }
+        Ok(None)
+    }
+
+    fn parse(&self, capacity: Option<Bytes>) -> Result<TargetSpec, TargetError> {
+        let Some(drive) = self.below.strip_prefix(EMULATED) else {
+            return Err(TargetError::NothingBelow { below: self.below.to_owned() });
+        };
+        let drive = EmulatedSpec::parse(drive, capacity)?;
+        let spec = ModelledSpec::parse(self.settings, drive)?;
+        Ok(TargetSpec::Modelled(Box::new(spec)))
+    }
 }

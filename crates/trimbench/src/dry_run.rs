@@ -39,6 +39,18 @@ impl Session {
                 fact(text, "destroys", "nothing: the drive is emulated");
                 fact(text, "privileges", "none");
             }
+            TargetSpec::Modelled(spec) => {
+                if let Err(reason) = self.method.fits(&ideal_directory()) {
+                    fact(text, "left out", &reason);
+                    return;
+                }
+                let profile = spec.drive().profile();
+                fact(text, "profile", &profile.summary);
+                fact(text, "provenance", &profile.provenance.to_string());
+                self.describe_demand(text, Some(spec.drive().capacity()), "virtual");
+                fact(text, "destroys", "nothing: filesystem and drive are models");
+                fact(text, "privileges", "none");
+            }
             TargetSpec::Directory(_) => {
                 if let Err(reason) = self.method.fits(&ideal_directory()) {
                     fact(text, "left out", &reason);

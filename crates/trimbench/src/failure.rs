@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use trimbench_core::{Errno, exit};
+use trimbench_core::{Errno, ProvisionError, exit};
 use trimbench_methods::runner::RunError;
 use trimbench_methods::{MethodError, OptionError};
 use trimbench_target::TargetError;
@@ -79,6 +79,10 @@ impl From<MethodError> for Failure {
                 | MethodError::Broken { errno: Errno(1 | 13), .. }
         );
         let full = matches!(&error, MethodError::File { errno: Errno::ENOSPC, .. });
+        if let MethodError::Provision(ProvisionError { advice, .. }) = &error {
+            let hint = advice.clone();
+            return Self { code, error: error.into(), hint };
+        }
         let hint = match (denied, full) {
             (true, _) => Some("fstrim (`mode=trim`) takes root; deletions do not".to_owned()),
             (_, true) => Some(

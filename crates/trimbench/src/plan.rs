@@ -59,7 +59,7 @@ impl Plan {
                 return Err(Failure::usage(anyhow::anyhow!("`--target {text}` is given twice")));
             }
             let target = TargetSpec::parse(text, args.capacity)?;
-            destroys |= !matches!(target, TargetSpec::Emulated(_));
+            destroys |= target.emulated_drive().is_none();
             for method in &methods {
                 sessions.push(Session::new(target.clone(), method, preset, &set)?);
             }
@@ -113,6 +113,9 @@ impl Session {
         let target = match target {
             TargetSpec::Emulated(spec) => {
                 TargetSpec::Emulated(Box::new(spec.settled(method.space())))
+            }
+            TargetSpec::Modelled(spec) => {
+                TargetSpec::Modelled(Box::new(spec.settled(method.space())))
             }
             real @ (TargetSpec::Directory(_) | TargetSpec::Device(_)) => real,
         };

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use trimbench_core::rng::Rng;
-use trimbench_core::{Capabilities, Clock, Interrupt, Medium, Target, exit};
+use trimbench_core::{Capabilities, Clock, Interrupt, Medium, Provisioner, Target, exit};
 use trimbench_methods::method::KeepFailed;
 use trimbench_methods::{Context, Found, Method, MethodError, Monitor, Stage};
 use trimbench_results::{
@@ -13,7 +13,7 @@ use trimbench_results::{
 };
 use trimbench_ssd::MODEL_VERSION;
 use trimbench_target::{
-    Description, EmulatedSpec, TargetSpec, provision_device, provision_directory,
+    Description, EmulatedSpec, ModelledSpec, TargetSpec, provision_device, provision_directory,
 };
 
 use crate::args::OutputFormat;
@@ -247,17 +247,16 @@ fn one_session(
     }
     let rng = Rng::new(plan.seed).split(&session.planned.method);
     let mut title = format!("{} on {}", session.planned.method, session.planned.target);
-    if let TargetSpec::Emulated(spec) = &session.target {
-        let _ = write!(title, ", profile {:016x}", spec.profile_hash());
+    if let Some(drive) = session.target.emulated_drive() {
+        let _ = write!(title, ", profile {:016x}", drive.profile_hash());
     }
-    let clock = match &session.target {
-        TargetSpec::Emulated(_) => Clock::Virtual,
-        TargetSpec::Directory(_) | TargetSpec::Device(_) => Clock::Wall,
-    };
+    let clock =
+        if session.target.emulated_drive().is_some() { Clock::Virtual } else { Clock::Wall };
     let place = (keeper.index + 1, plan.sessions.len());
     keeper.progress = Some(Progress::begin(&title, place, clock));
     match &session.target {
         TargetSpec::Emulated(spec) => on_emulated((plan, session, spec), keeper, (&rng, interrupt)),
+        TargetSpec::Modelled(spec) => on_modelled((plan, session, spec), keeper, (&rng, interrupt)),
         TargetSpec::Directory(path) => {
             in_directory((plan, session, path), keeper, (&rng, interrupt))
         }
@@ -279,6 +278,23 @@ fn on_emulated(
     }
     let context = Context { rng, interrupt, monitor: keeper, done: Vec::new() };
     let found = method.run_on_device(&mut drive.target, context)?;
+    keeper.finish(found, true)
+}
+
+fn on_modelled(
+    (plan, session, spec): (&Plan, &Session, &ModelledSpec),
+    keeper: &mut Keeper<'_>,
+    (rng, interrupt): (&Rng, &Interrupt),
+) -> Result<(), Failure> {
+    let method = &session.method;
+    let mut filesystems = spec.provision(method.space(), plan.seed)?;
+    let capabilities = filesystems.target.capabilities().clone();
+    keeper.place(session_record(session, &filesystems.description, &capabilities))?;
+    if keeper.leave_out(plan, method, &capabilities)? {
+        return Ok(());
+    }
+    let context = Context { rng, interrupt, monitor: keeper, done: Vec::new() };
+    let found = method.run_on_filesystems(&mut filesystems.target, context)?;
     keeper.finish(found, true)
 }
 

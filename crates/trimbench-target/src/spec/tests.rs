@@ -27,6 +27,17 @@ fn a_drive_prints_as_the_text_that_means_it() {
             None,
             "sim:vendor2,trim-reads=unstable,trim-eats-neighbour=4KiB",
         ),
+        ("ext4:sim:vendor2", Some(Bytes::gib(4)), "ext4:sim:vendor2,capacity=4GiB"),
+        (
+            "ext4,memory=2048MiB,discard-path=in-commit:sim:vendor2,capacity=8GiB",
+            None,
+            "ext4,discard-path=in-commit,memory=2GiB:sim:vendor2,capacity=8GiB",
+        ),
+        (
+            "ext4,cpu-kib=300ns,cpu-call=1us,cpu-metadata=20us,commit=1s,journal=64MiB:sim:vendor2",
+            None,
+            "ext4,journal=64MiB,commit=1s,cpu-metadata=20us,cpu-call=1us,cpu-kib=300ns:sim:vendor2",
+        ),
     ] {
         assert_eq!(TargetSpec::parse(text, capacity).unwrap().to_string(), printed);
         assert_eq!(TargetSpec::parse(printed, None).unwrap().to_string(), printed);
@@ -39,6 +50,11 @@ fn wrong_names_get_the_nearest_right_one() {
     assert!(error.contains("did you mean `vendor2`?"), "{error}");
     let error = refused("sim:vendor2,capcity=1GiB").to_string();
     assert!(error.contains("did you mean `capacity`?"), "{error}");
+    let error = refused("ext4,memry=1GiB:sim:vendor2").to_string();
+    assert!(error.contains("the modelled filesystem has no setting `memry`"), "{error}");
+    assert!(error.contains("did you mean `memory`?"), "{error}");
+    let error = refused("ext3:sim:vendor2").to_string();
+    assert!(error.contains("did you mean `ext4`?"), "{error}");
     let error = refused("vendor2").to_string();
     assert!(error.contains("did you mean `sim:vendor2`?"), "{error}");
 }
@@ -48,6 +64,18 @@ fn absurd_capacities_are_refused() {
     for capacity in ["0", "1MiB", "5000B", "17TiB", "99999999TiB", "16", "sixteen"] {
         let error = refused(&format!("sim:vendor2,capacity={capacity}"));
         assert!(error.is_usage(), "{capacity}: {error}");
+    }
+}
+
+#[test]
+fn a_filesystem_needs_a_device_below_and_sound_settings() {
+    assert!(matches!(refused("ext4:vendor2"), TargetError::NothingBelow { .. }));
+    assert!(matches!(refused("ext4:sim:vendor22"), TargetError::UnknownProfile { .. }));
+    for setting in ["memory=1MiB", "journal=2GiB", "commit=0s", "cpu-call=2s", "discard-path=none"]
+    {
+        let error = refused(&format!("ext4,{setting}:sim:vendor2"));
+        assert!(matches!(error, TargetError::Setting { .. }), "{setting}: {error}");
+        assert!(error.is_usage(), "{setting}: {error}");
     }
 }
 

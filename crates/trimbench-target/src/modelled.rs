@@ -1,0 +1,331 @@
+//! Modelled filesystems on an emulated drive: made anew as often as a method wishes, in virtual
+//! time.
+//!
+//! The drive is one and the same from filesystem to filesystem, and its clock goes on. What mkfs
+//! discards is sent to it; what mkfs writes is not modelled.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use trimbench_core::fault::Faulty;
+use trimbench_core::rng::Rng;
+use trimbench_core::{
+    BlockCommand, Bytes, Capabilities, Completion, DiscardMode, Drive as _, DriveError, Errno,
+    FilesystemWish, Instant, LbaRange, Medium, Model, Nanos, ProvisionError, Provisioner, Status,
+    Support, Tag, Target, Virtual,
+};
+use trimbench_fs::{CpuCosts, DiscardPath, FileSystem, FsConfig};
+use trimbench_ssd::Ssd;
+
+use crate::Description;
+use crate::emulated::{Drive, EmulatedSpec};
+use crate::settings::{nearest, one_of, within};
+use crate::spec::{EMULATED, TargetError};
+
+#[cfg(test)]
+mod tests;
+
+/// The filesystem that is modelled.
+pub(crate) const NAME: &str = "ext4";
+/// What errors call it.
+const OF: &str = "the modelled filesystem";
+/// The settings that may follow its name.
+const SETTINGS: [&str; 7] =
+    ["discard-path", "memory", "journal", "commit", "cpu-metadata", "cpu-call", "cpu-kib"];
+/// What `discard-path` may be: what `discard` is served by.
+const DISCARD_PATHS: [(&str, DiscardPath); 3] = [
+    ("in-commit", DiscardPath::InCommit),
+    ("worker", DiscardPath::Worker),
+    ("worker-unclipped", DiscardPath::WorkerUnclipped),
+];
+/// The longest processor time.
+const CPU_MAX: Nanos = Nanos::from_secs(1);
+/// What mke2fs discards at a time. Source: e2fsprogs, `mke2fs_discard_device`.
+const MKFS_DISCARD: Bytes = Bytes::gib(2);
+/// A start state overwrites at most this part of the drive at random.
+const OVERWRITTEN: u64 = 8;
+/// The one tag: the provisioner issues one command after the other.
+const TAG: Tag = Tag(0);
+
+/// A modelled filesystem and its drive, not yet made.
+#[derive(Clone, Debug)]
+pub struct ModelledSpec {
+    /// What it is made as where online discard is wished for.
+    config: FsConfig,
+    /// The settings that were given, as texts.
+    settings: BTreeMap<&'static str, String>,
+    drive: EmulatedSpec,
+}
+
+/// Modelled filesystems that can be had, and what they are.
+#[derive(Debug)]
+pub struct ProvisionedModel {
+    /// What makes them.
+    pub target: ModelledFilesystems,
+    /// What they are.
+    pub description: Description,
+}
+
+impl ModelledSpec {
+    /// Reads `key=value[,key=value]...`.
+    pub(crate) fn parse(text: Option<&str>, drive: EmulatedSpec) -> Result<Self, TargetError> {
+        let mut spec = Self { config: FsConfig::default(), settings: BTreeMap::new(), drive };
+        for part in text.into_iter().flat_map(|text| text.split(',')) {
+            spec.set(part)?;
+        }
+        spec.config.check()?;
+        Ok(spec)
+    }
+
+    fn set(&mut self, part: &str) -> Result<(), TargetError> {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        let Some(known) = SETTINGS.into_iter().find(|known| *known == key) else {
+            let nearest = nearest(key, &SETTINGS);
+            return Err(TargetError::UnknownSetting { of: OF, key: key.to_owned(), nearest });
+        };
+        let wrong = |problem| TargetError::Setting { of: OF, key: known.to_owned(), problem };
+        let FsConfig { cpu: CpuCosts { metadata, call, kib }, .. } = &mut self.config;
+        let text = match known {
+            "discard-path" => {
+                self.config.discard = one_of(value, &DISCARD_PATHS).map_err(wrong)?;
+                value.to_owned()
+            }
+            "memory" => {
+                let found = within(value, Bytes::mib(16), Bytes::gib(1 << 10)).map_err(wrong)?;
+                self.config.memory = found;
+                found.to_string()
+            }
+            "journal" => {
+                let found = within(value, Bytes::mib(1), Bytes::gib(1)).map_err(wrong)?;
+                self.config.journal = Some(found);
+                found.to_string()
+            }
+            "commit" => {
+                let hour = Nanos::from_secs(3_600);
+                let found = within(value, Nanos::from_millis(1), hour).map_err(wrong)?;
+                self.config.commit_interval = found;
+                found.to_string()
+            }
+            _ => {
+                let cost = match known {
+                    "cpu-metadata" => metadata,
+                    "cpu-call" => call,
+                    _ => kib,
+                };
+                *cost = within(value, Nanos::ZERO, CPU_MAX).map_err(wrong)?;
+                cost.to_string()
+            }
+        };
+        self.settings.insert(known, text);
+        Ok(())
+    }
+
+    /// The drive below.
+    pub fn drive(&self) -> &EmulatedSpec {
+        &self.drive
+    }
+
+    /// The same with the drive's capacity settled for files of `needed` bytes and what the
+    /// filesystem takes itself.
+    #[must_use]
+    pub fn settled(mut self, needed: Bytes) -> Self {
+        self.drive = self.drive.settled(with_metadata(needed));
+        self
+    }
+
+    /// Makes the drive and fills it, as [`EmulatedSpec::provision`] does; what is random comes from
+    /// `seed`.
+    pub fn provision(&self, needed: Bytes, seed: u64) -> Result<ProvisionedModel, TargetError> {
+        let drive = self.drive.provision(with_metadata(needed))?;
+        let Description { mut identity, caveats, provenance, .. } = drive.description;
+        let now = drive.target.now();
+        // For its room, and to see whether it can be made at all.
+        let first = FileSystem::make(self.config, drive.target.into_model())?;
+        let capabilities = first.capabilities().clone();
+        identity.insert("filesystem".to_owned(), format!("{NAME}, modelled"));
+        identity.extend(self.describe_config(first.config()));
+        let description = Description {
+            name: format!("{NAME} on {}", drive.description.name),
+            kind: "filesystem",
+            identity,
+            state: "each filesystem made anew by the method; before the first, the drive was \
+                    purged and every 4 KiB unit written once in order. Processor times are assumed"
+                .to_owned(),
+            provenance,
+            caveats,
+        };
+        let drive = Some(Virtual::starting_at(now, first.into_device()));
+        let rng = Rng::new(seed).split("start-state");
+        let config = self.config;
+        let target = ModelledFilesystems { config, capabilities, rng, drive, mounted: None };
+        Ok(ProvisionedModel { target, description })
+    }
+
+    /// What it is made as, in the words of the settings.
+    fn describe_config(&self, made: &FsConfig) -> BTreeMap<String, String> {
+        let FsConfig { memory, commit_interval, cpu, .. } = made;
+        let path = DISCARD_PATHS.into_iter().find(|(_, path)| *path == self.config.discard);
+        let journal = made.journal.map_or("as mke2fs".to_owned(), |size| size.to_string());
+        [
+            ("discard-path", path.map_or("none", |(name, _)| name).to_owned()),
+            ("memory", memory.to_string()),
+            ("journal", journal),
+            ("commit", commit_interval.to_string()),
+            ("cpu-metadata", cpu.metadata.to_string()),
+            ("cpu-call", cpu.call.to_string()),
+            ("cpu-kib", cpu.kib.to_string()),
+        ]
+        .map(|(key, value)| (format!("{NAME}-{key}"), value))
+        .into()
+    }
+}
+
+impl fmt::Display for ModelledSpec {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(NAME)?;
+        for key in SETTINGS {
+            if let Some(value) = self.settings.get(key) {
+                write!(formatter, ",{key}={value}")?;
+            }
+        }
+        write!(formatter, ":{EMULATED}{}", self.drive)
+    }
+}
+
+/// A drive for files of so many bytes: inode tables and bitmaps take 1.7 % of it, the journal at
+/// most 1 GiB, and a last group that is not whole is not used.
+fn with_metadata(files: Bytes) -> Bytes {
+    files + Bytes(files.0 / 32) + Bytes::mib(1_280)
+}
+
+/// Makes modelled filesystems on one emulated drive.
+#[derive(Debug)]
+pub struct ModelledFilesystems {
+    config: FsConfig,
+    capabilities: Capabilities,
+    /// Of start states.
+    rng: Rng,
+    /// While no filesystem is on it; else it is below that one.
+    drive: Option<Drive>,
+    mounted: Option<Virtual<FileSystem<Faulty<Ssd>>>>,
+}
+
+impl ModelledFilesystems {
+    /// The drive by itself, after the filesystem was unmounted.
+    fn take_drive(&mut self) -> Result<Drive, ProvisionError> {
+        if self.mounted.is_some() {
+            self.unmount()?;
+        }
+        let gone = "an earlier one failed and took the drive with it".to_owned();
+        self.drive.take().ok_or_else(|| failed("make", gone))
+    }
+
+    /// Purges the drive, fills it in order, and overwrites a part of it at random.
+    fn put_into(&self, drive: &mut Drive, start_state: u32) -> Result<(), DriveError> {
+        let Medium::Device { capacity, .. } = drive.capabilities().medium else {
+            unreachable!("it is a drive");
+        };
+        drive.purge()?;
+        let ssd = drive.model_mut().inner_mut();
+        ssd.precondition_sequential(Bytes(0), capacity);
+        let mut rng = self.rng.split(&start_state.to_string());
+        let fs_blocks = capacity.0 / trimbench_fs::FS_BLOCK.0;
+        ssd.precondition_random(rng.below(fs_blocks / OVERWRITTEN), &mut rng);
+        Ok(())
+    }
+}
+
+impl Provisioner for ModelledFilesystems {
+    type Files = Virtual<FileSystem<Faulty<Ssd>>>;
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
+        let discard = match &wish.discard {
+            DiscardMode::Off => DiscardPath::None,
+            DiscardMode::Online => self.config.discard,
+            DiscardMode::Policy(policy) => {
+                let reason = format!("it takes no trim policy, and was to take `{policy}`");
+                return Err(failed("make", reason));
+            }
+        };
+        let mut drive = self.take_drive()?;
+        if let Some(start_state) = wish.start_state {
+            self.put_into(&mut drive, start_state)
+                .map_err(|error| failed("make", error.to_string()))?;
+        }
+        if wish.mkfs_discard {
+            discard_all(&mut drive)?;
+        }
+        let settled = drive.now() + wish.settle;
+        while drive.now() < settled {
+            drive.reap(settled, &mut Vec::new());
+        }
+        let now = drive.now();
+        let config = FsConfig { discard, ..self.config };
+        let made = FileSystem::make(config, drive.into_model())
+            .map_err(|error| failed("make", error.to_string()))?;
+        self.mounted = Some(Virtual::starting_at(now, made));
+        Ok(())
+    }
+
+    fn files(&mut self) -> &mut Self::Files {
+        self.mounted.as_mut().expect("a filesystem was made and is mounted")
+    }
+
+    fn unmount(&mut self) -> Result<Nanos, ProvisionError> {
+        let files = self.files();
+        let begin = files.now();
+        let began = files.model_mut().unmount(begin, TAG);
+        began.map_err(|rejected| failed("unmount", rejected.to_string()))?;
+        await_one(files).map_err(|errno| failed("unmount", errno.to_string()))?;
+        let end = files.now();
+        let files = self.mounted.take().expect("it was there a moment ago");
+        let drive = files.into_model().into_device();
+        self.drive = Some(Virtual::starting_at(end, drive));
+        Ok(end - begin)
+    }
+}
+
+/// The whole drive is discarded, as mkfs does it: one piece after the other.
+fn discard_all(drive: &mut Drive) -> Result<(), ProvisionError> {
+    let Capabilities { medium, discard, discard_max, discard_granularity, .. } =
+        *drive.capabilities();
+    let Medium::Device { capacity, logical_block } = medium else {
+        unreachable!("it is a drive");
+    };
+    if discard == Support::None {
+        return Ok(());
+    }
+    let granularity = discard_granularity.max(logical_block.bytes());
+    let piece = MKFS_DISCARD.min(discard_max);
+    let piece = Bytes((piece.0 / granularity.0).max(1) * granularity.0);
+    for index in 0..capacity.pieces(piece) {
+        let offset = Bytes(index * piece.0);
+        let length = piece.min(capacity - offset);
+        let range = LbaRange::from_bytes(offset, length, logical_block)
+            .expect("pieces of a drive are whole logical blocks");
+        drive
+            .submit(TAG, BlockCommand::Discard(range))
+            .map_err(|rejected| failed("make", rejected.to_string()))?;
+        await_one(drive).map_err(|errno| failed("make", format!("its discard failed: {errno}")))?;
+    }
+    Ok(())
+}
+
+/// Waits for the command under way.
+fn await_one<T: Target>(target: &mut T) -> Result<(), Errno> {
+    let mut ended: Vec<Completion> = Vec::new();
+    target.reap(Instant::NEVER, &mut ended);
+    match ended[..] {
+        [Completion { status: Status::Done, .. }] => Ok(()),
+        [Completion { status: Status::Failed(errno), .. }] => Err(errno),
+        _ => unreachable!("one command is under way"),
+    }
+}
+
+fn failed(operation: &'static str, reason: String) -> ProvisionError {
+    ProvisionError { operation, reason, advice: None }
+}

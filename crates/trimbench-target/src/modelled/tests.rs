@@ -1,0 +1,125 @@
+use trimbench_core::{FileCommand, FileId, Payload, Stream};
+
+use super::*;
+use crate::TargetSpec;
+
+/// A filesystem of 256 MiB on a small drive.
+fn provisioned(settings: &str) -> ModelledFilesystems {
+    let text = format!("ext4,journal=8MiB{settings}:sim:vendor6,capacity=512MiB");
+    let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(&text, None) else {
+        panic!("`{text}` is a modelled filesystem");
+    };
+    spec.provision(Bytes(0), 1).expect("the drive is large enough").target
+}
+
+fn wish(discard: DiscardMode, mkfs_discard: bool) -> FilesystemWish {
+    FilesystemWish { discard, mkfs_discard, ..FilesystemWish::default() }
+}
+
+fn run(files: &mut impl Target<Command = FileCommand>, commands: &[FileCommand]) {
+    for command in commands {
+        files.submit(TAG, *command).expect("the command is sound");
+        await_one(files).expect("there is room");
+    }
+}
+
+/// A file is made, made durable, and removed.
+fn make_and_remove(files: &mut impl Target<Command = FileCommand>, length: Bytes) {
+    let file = FileId(1);
+    let stream = Stream { piece: 4096, buffered: false, payload: Payload::Random };
+    let directory = trimbench_core::DirectoryId::OWN;
+    let make = FileCommand::Store { file, directory, length, stream };
+    run(files, &[make, FileCommand::Fsync { file }, FileCommand::Unlink { file }]);
+    run(files, &[FileCommand::SyncFilesystem]);
+    let second = files.now() + Nanos::from_secs(1);
+    files.reap(second, &mut Vec::new());
+}
+
+#[test]
+fn mkfs_discards_the_whole_drive_if_that_is_wished() {
+    for (mkfs_discard, discarded) in [(true, Bytes::mib(512)), (false, Bytes(0))] {
+        let mut filesystems = provisioned("");
+        filesystems.make(&wish(DiscardMode::Off, mkfs_discard)).unwrap();
+        assert_eq!(filesystems.files().statistics().discard.bytes, discarded);
+    }
+}
+
+#[test]
+fn what_a_deletion_frees_is_discarded_by_an_online_mount_alone() {
+    let mut filesystems = provisioned(",discard-path=worker");
+    for (mode, freed) in [(DiscardMode::Off, Bytes(0)), (DiscardMode::Online, Bytes::mib(4))] {
+        filesystems.make(&wish(mode, false)).unwrap();
+        let before = filesystems.files().statistics().discard.bytes;
+        make_and_remove(filesystems.files(), Bytes::mib(4));
+        assert_eq!(filesystems.files().statistics().discard.bytes - before, freed);
+    }
+}
+
+#[test]
+fn each_filesystem_is_new_and_the_clock_goes_on() {
+    let mut filesystems = provisioned("");
+    let file = FileId(7);
+    let mut ended = Nanos::ZERO;
+    for _ in 0..3 {
+        filesystems.make(&FilesystemWish::default()).unwrap();
+        assert!(filesystems.files().now().since_start() > ended, "mkfs discards, in its time");
+        run(filesystems.files(), &[FileCommand::Create { file }]);
+        let before = filesystems.files().now().since_start();
+        let span = filesystems.unmount().unwrap();
+        assert!(span > Nanos::ZERO, "the journal is written");
+        ended = before + span;
+    }
+}
+
+#[test]
+fn a_settle_wait_comes_between_mkfs_and_mount() {
+    let settle = Nanos::from_secs(10);
+    let mounted = |settle| {
+        let mut filesystems = provisioned("");
+        filesystems.make(&FilesystemWish { settle, ..FilesystemWish::default() }).unwrap();
+        filesystems.files().now()
+    };
+    assert_eq!(mounted(settle) - mounted(Nanos::ZERO), settle);
+}
+
+#[test]
+fn the_same_start_state_gives_the_same_times_and_another_one_others() {
+    let took = |start_state| {
+        let mut filesystems = provisioned("");
+        let wish =
+            FilesystemWish { start_state: Some(start_state), ..wish(DiscardMode::Off, false) };
+        // Whatever was done before.
+        filesystems.make(&FilesystemWish::default()).unwrap();
+        for _ in 0..start_state {
+            make_and_remove(filesystems.files(), Bytes::mib(2));
+        }
+        filesystems.make(&wish).unwrap();
+        let begin = filesystems.files().now();
+        for _ in 0..20 {
+            make_and_remove(filesystems.files(), Bytes::mib(16));
+        }
+        filesystems.files().now() - begin
+    };
+    assert_eq!(took(1), took(1));
+    assert_ne!(took(1), took(2));
+}
+
+#[test]
+fn a_trim_policy_is_refused() {
+    let mut filesystems = provisioned("");
+    let policy = DiscardMode::Policy("paced".to_owned());
+    let error = filesystems.make(&wish(policy, true)).unwrap_err();
+    assert!(error.to_string().contains("`paced`"), "{error}");
+}
+
+#[test]
+fn a_drive_that_fails_is_told_of() {
+    let mut filesystems = provisioned("");
+    filesystems.make(&FilesystemWish::default()).unwrap();
+    let text = "ext4:sim:vendor6,capacity=512MiB,eio-from=0s";
+    let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(text, None) else { panic!("{text}") };
+    let mut filesystems = spec.provision(Bytes(0), 1).unwrap().target;
+    let error = filesystems.make(&FilesystemWish::default()).unwrap_err();
+    assert_eq!(error.operation, "make");
+    assert!(error.reason.contains("EIO"), "{error}");
+}
