@@ -11,9 +11,9 @@
 //! checkpointed: at the age of `dirty_expire`, when the log is needed, or at a sync. A block that a
 //! later transaction holds is written for that one.
 //!
-//! Not modelled: the blocks of revoke records, the wait of a handle for a block that is just being logged, fast
-//! commits, `data=journal` and `data=writeback`, `nobarrier`, a device for the log of its own,
-//! recovery.
+//! Not modelled: the blocks of revoke records, the wait of a handle for a block that is just being
+//! logged, fast commits, `data=journal` and `data=writeback`, `nobarrier`, a device for
+//! the log of its own, recovery.
 //!
 //! Units: filesystem blocks of 4 KiB.
 

@@ -19,6 +19,7 @@ mod rig;
 mod rounds;
 pub mod runner;
 pub mod settings;
+pub mod settle;
 pub mod steady;
 pub mod steady_state;
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod headlines;
 mod names;
 mod notes;
 mod summary;
+mod surface;
 #[cfg(test)]
 mod tests;
 

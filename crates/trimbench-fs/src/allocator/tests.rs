@@ -78,7 +78,9 @@ fn free_space_is_found_within_its_group() {
 proptest! {
     /// Against a bitmap: nothing is given twice, nothing is lost, and extents stay merged.
     #[test]
-    fn what_is_taken_was_free(steps in prop::collection::vec((0..4_u32, 1..700_u64, 0..4_000_u64), 1..200)) {
+    fn what_is_taken_was_free(
+        steps in prop::collection::vec((0..4_u32, 1..700_u64, 0..4_000_u64), 1..200),
+    ) {
         let mut allocator = allocator();
         let mut taken = vec![false; 4_000];
         let mut held: Vec<Extent> = Vec::new();

@@ -55,13 +55,15 @@ proptest! {
                 while let Some(hole) = map.first_hole(range) {
                     next += u64::from(apart);
                     map.insert(hole.start, Extent::new(next, hole.length));
-                    oracle.extend((0..hole.length).map(|offset| (hole.start + offset, next + offset)));
+                    let place = |offset| (hole.start + offset, next + offset);
+                    oracle.extend((0..hole.length).map(place));
                     next += hole.length;
                 }
             } else {
                 let mut freed = Vec::new();
                 map.cut(range, |extent| freed.extend(extent.start..extent.end()));
-                let expected: Vec<u64> = oracle.range(start..start + length).map(|(_, at)| *at).collect();
+                let expected: Vec<u64> =
+                    oracle.range(start..start + length).map(|(_, at)| *at).collect();
                 prop_assert_eq!(freed, expected);
                 oracle.retain(|logical, _| !(range.start..range.end()).contains(logical));
             }

@@ -1,9 +1,10 @@
-//! The figures of one session: a line each, and percentiles as a matrix.
+//! The figures of one session: a line each, and percentiles and planes as tables.
 
 use trimbench_results::{Figure, Session};
 
 use super::headlines::{common_level, interval, interval_name, verdict};
 use super::notes::Notes;
+use super::surface;
 use crate::grid::{Column, GAP, Grid};
 use crate::number::{Scale, quantity};
 use crate::style::Style;
@@ -46,19 +47,21 @@ struct Line<'a> {
 pub(super) fn figures(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
     let mut ordered: Vec<&Figure> = session.figures.iter().collect();
     ordered.sort_by_key(|figure| !figure.headline);
+    let (plane, others): (Vec<&Figure>, Vec<&Figure>) =
+        ordered.into_iter().partition(|figure| surface::holds(figure));
     let (matrix, rows): (Vec<&Figure>, Vec<&Figure>) =
-        ordered.into_iter().partition(|figure| in_matrix(figure));
-    let mut lines = Vec::new();
+        others.into_iter().partition(|figure| in_matrix(figure));
+    let mut tables = Vec::new();
     if !rows.is_empty() {
-        lines.extend(table(&rows, notes, style));
+        tables.push(table(&rows, notes, style));
     }
     if !matrix.is_empty() {
-        if !lines.is_empty() {
-            lines.push(String::new());
-        }
-        lines.extend(percentiles(&matrix, notes, style));
+        tables.push(percentiles(&matrix, notes, style));
     }
-    lines
+    if !plane.is_empty() {
+        tables.push(surface::surface(&plane, notes, style));
+    }
+    tables.join(&String::new())
 }
 
 /// A figure a line; neighbours whose titles end alike stand below that end.
