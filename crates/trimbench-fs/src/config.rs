@@ -1,6 +1,7 @@
 //! What can be chosen of a modelled filesystem and of the machine that it runs on.
 
 use trimbench_core::{Bytes, Nanos, Ppm};
+use trimbench_policy::PolicyError;
 
 /// The filesystem's block. ext4's usual one, and the only one modelled.
 pub const FS_BLOCK: Bytes = Bytes(4096);
@@ -111,6 +112,9 @@ pub enum ConfigError {
     /// The target is not a block device.
     #[error("a filesystem needs a block device below it, with logical blocks of at most 4 KiB")]
     NotABlockDevice,
+    /// A trim policy cannot be made for the device.
+    #[error(transparent)]
+    Policy(PolicyError),
 }
 
 impl Default for FsConfig {

@@ -14,6 +14,7 @@ mod allocator;
 mod cache;
 mod commands;
 mod config;
+mod cow;
 mod discards;
 mod extent;
 mod file;
@@ -23,5 +24,6 @@ mod layout;
 mod lower;
 
 pub use config::{Allocation, ConfigError, CpuCosts, DiscardPath, FS_BLOCK, FsConfig};
+pub use cow::{ClassLimits, Pool, PoolConfig, PoolCosts, PoolCounters, QueueLimits, TrimManner};
 pub use discards::DiscardCounters;
 pub use filesystem::{FileSystem, FsCounters};
