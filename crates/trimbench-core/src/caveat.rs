@@ -52,6 +52,8 @@ pub enum Caveat {
     CacheSwallowed,
     /// No file was left for the transactions still to come.
     OutOfFiles,
+    /// The drive that was left idle first, and serves as reference, had no even pace either.
+    UnsteadyTwin,
 }
 
 /// Id, meaning and advice of one caveat.
@@ -72,7 +74,7 @@ const fn text(
     Text { caveat, id, meaning, advice }
 }
 
-const TABLE: [Text; 24] = [
+const TABLE: [Text; 25] = [
     text(Caveat::DebugBuild, "debug-build", "built without optimisation", "build with `--release`"),
     text(
         Caveat::Emulated,
@@ -211,6 +213,12 @@ const TABLE: [Text; 24] = [
         "out-of-files",
         "transactions ended early because no file was left",
         "use more files, fewer transactions, or a larger `bias-create`",
+    ),
+    text(
+        Caveat::UnsteadyTwin,
+        "unsteady-twin",
+        "the drive that was left idle first was below its later pace too, at some time",
+        "let it rest longer (`--set rest=5min`), or smooth more (`--set smoothing=25`)",
     ),
 ];
 

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::command::{Completion, FileId, OperationKind, Rejected, Tag};
+use crate::layers::BlockRequest;
 use crate::units::{BlockSize, Blocks, Bytes, Instant, LbaRange, Nanos};
 
 /// Ranges of one discard, at most. Source: \[NVME\].
 pub const DISCARD_RANGES_MAX: usize = 256;
 
+const NO_REQUESTS: Rejected = Rejected::Unsupported { operation: "a look at its requests" };
 const ONE_RANGE: Rejected = Rejected::Unsupported { operation: "a discard of several ranges" };
 
 /// Something passive that takes commands and is told the time: the emulated SSD, the modelled
@@ -48,6 +50,17 @@ pub trait Model {
 
     /// What it can do.
     fn capabilities(&self) -> &Capabilities;
+
+    /// See [`Target::watch_requests`].
+    ///
+    /// # Errors
+    /// [`Rejected::Unsupported`] where there is no layer below, or none that can be seen.
+    fn watch_requests(&mut self, _watch: bool) -> Result<(), Rejected> {
+        Err(NO_REQUESTS)
+    }
+
+    /// See [`Target::take_requests`].
+    fn take_requests(&mut self, _out: &mut Vec<BlockRequest>) {}
 
     /// See [`Target::extent_count`].
     fn extent_count(&self, _file: FileId) -> Option<u64> {
@@ -93,6 +106,20 @@ pub trait Target {
     fn extent_count(&self, _file: FileId) -> Option<u64> {
         None
     }
+
+    /// Begins or ends to note the requests that its devices are sent. What was noted and not taken
+    /// is forgotten either way.
+    ///
+    /// # Errors
+    /// [`Rejected::Unsupported`] where it has no layer below, or none that can be seen.
+    fn watch_requests(&mut self, _watch: bool) -> Result<(), Rejected> {
+        Err(NO_REQUESTS)
+    }
+
+    /// Appends the requests that ended since the last call, in the order of their ends, then those
+    /// under way, as far as they have come: these come again when they have ended. Nothing where
+    /// they are not watched.
+    fn take_requests(&mut self, _out: &mut Vec<BlockRequest>) {}
 }
 
 /// Whose time the target's clock shows. The two are never mixed in one figure.

@@ -15,6 +15,7 @@ pub mod contract;
 pub mod drive;
 pub mod exit;
 pub mod fault;
+pub mod layers;
 pub mod nearest;
 pub mod provision;
 pub mod rng;
@@ -33,6 +34,7 @@ pub use contract::{
     Model, Next, Statistics, Support, Target, Workload,
 };
 pub use drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
+pub use layers::{BlockRequest, CallerWait};
 pub use provision::{DiscardMode, FilesystemWish, ProvisionError, Provisioner};
 pub use units::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};
 pub use virtual_time::Virtual;

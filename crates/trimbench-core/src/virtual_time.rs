@@ -3,6 +3,7 @@
 use crate::command::{Completion, Content, FileId, Rejected, Tag};
 use crate::contract::{Capabilities, Model, Statistics, Target};
 use crate::drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
+use crate::layers::BlockRequest;
 use crate::units::{Bytes, Instant, LbaRange, Nanos};
 
 #[cfg(test)]
@@ -81,6 +82,14 @@ impl<M: Model> Target for Virtual<M> {
 
     fn statistics(&self) -> Statistics {
         self.model.statistics()
+    }
+
+    fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {
+        self.model.watch_requests(watch)
+    }
+
+    fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
+        self.model.take_requests(out);
     }
 
     fn extent_count(&self, file: FileId) -> Option<u64> {

@@ -1,23 +1,23 @@
 //! Free space, and who gets which part of it.
 //!
-//! Model, after ext4's multi-block allocator (fs/ext4/mballoc.c): each group keeps its free space
-//! as extents that are merged with their neighbours. A request names a goal. Taken is the first
-//! extent that is long enough, from the goal on, first among groups whose free extents are that
-//! long on average, then among all; if there is none, the longest piece of the next group that has
-//! any. A file continues behind its last extent. A new one that is open for writing follows one
-//! common goal (stream allocation); one that was closed before its data got a place begins to look
-//! in the second group of its inode's flex group, so that space that became free there is taken
-//! first. Files of up to 16 blocks are packed into a chunk of 512 (the locality group), closed ones
-//! too, as from Linux 6.0 on.
+//! Model, after ext4's multi-block allocator (fs/ext4/mballoc.c):
 //!
-//! Simplified: first fit where ext4 weighs up to 200 extents and takes the best; one chunk for the
-//! machine, not one per processor; no preallocation per file: a file that is open and grows
-//! continues behind its last extent if that is free. Not modelled: `mb_optimize_scan` (5.13 and
-//! later), which takes groups in the order of their fragments and so spreads files over many of
-//! them; bigalloc; uninitialised groups.
+//! - A file of up to 16 blocks takes them from a chunk of 512 that such files share. There are
+//!   several chunks; the one nearest to the file's goal that has enough is taken, and a new one is
+//!   made if none has.
+//! - A file that nobody has open for writing when its data get their place takes exactly as much as
+//!   it needs, searched for from its home group on.
+//! - One that is open takes more: up to the next power of two, or pieces of 2, 4 or 8 MiB. What it
+//!   does not need yet is kept for it until it is closed, shortened or deleted. It is searched for
+//!   where the last such search ended (stream allocation), if the file cannot go on where it ends.
+//! - A search goes by buddies, group by group ([`search`]).
 //!
-//! Invariants (`check`): free extents of a group do not overlap and do not touch; their sum is the
-//! group's counter, and that of all groups the filesystem's.
+//! Simplified: chunks are the machine's, not a processor's; of what is kept for a file only the
+//! part behind what it took, and only the latest; groups that have never been looked at are found
+//! at once (ext4 finds them later). Not modelled: bigalloc, stripes, old files without extents.
+//!
+//! Invariants (`check`): those of the groups; the index knows every group; the sum of the groups'
+//! free blocks is the filesystem's.
 //!
 //! Units: filesystem blocks of 4 KiB.
 
@@ -25,187 +25,167 @@ use std::collections::BTreeMap;
 
 use trimbench_core::units::{index, narrow};
 
+use crate::config::Allocation;
 use crate::extent::Extent;
+
+mod group;
+mod search;
+
+use group::Group;
+use search::{Index, Request, place};
 
 #[cfg(test)]
 mod tests;
 
-/// Files up to this size share a chunk (`mb_stream_req`).
-pub(crate) const SMALL_FILE: u64 = 16;
+/// Files up to this size share chunks (`mb_stream_req`).
+const SMALL_FILE: u64 = 16;
 /// Length of such a chunk (`mb_group_prealloc`).
 const CHUNK: u64 = 512;
+/// So many chunks whose rest is about as long are kept, and as many remain once there are more.
+const CHUNKS: (usize, usize) = (8, 5);
+/// The longest rest of a chunk that is told apart: 2^9.
+const LONGEST_REST: u32 = 9;
 
-/// How hard an extent is searched for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Search {
-    /// In groups whose free extents are long enough on average.
-    Promising,
-    /// In every group.
-    Thorough,
-    /// A shorter one will do.
-    Anything,
+/// What a file wants blocks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wish {
+    pub(crate) inode: u64,
+    /// The blocks of the file that have no place.
+    pub(crate) hole: Extent,
+    /// Blocks of the file.
+    pub(crate) size: u64,
+    /// Whether anyone has it open for writing.
+    pub(crate) open: bool,
+    /// Where the blocks before the hole end, in the file and on the device.
+    pub(crate) before: Option<(u64, u64)>,
+    /// Where the blocks behind the hole begin, in the file and on the device.
+    pub(crate) after: Option<(u64, u64)>,
+    /// Where a file with this inode goes at first.
+    pub(crate) home: u64,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Group {
-    /// Start (within the group) to length.
-    extents: BTreeMap<u32, u32>,
-    free: u32,
-    /// No free extent is longer than this.
-    longest_at_most: u32,
+/// Blocks that are kept for a file.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    /// Which blocks of the file they are for, from this on.
+    logical: u64,
+    extent: Extent,
 }
 
 /// All free space.
 #[derive(Clone, Debug)]
 pub(crate) struct Allocator {
     groups: Vec<Group>,
+    index: Option<Index>,
     group_fs_blocks: u64,
     free: u64,
-    /// Where the last allocation without a goal ended.
-    stream: u64,
-    /// What is left of the chunk for small files.
-    chunk: Option<Extent>,
-}
-
-impl Group {
-    fn insert(&mut self, mut start: u32, mut length: u32) {
-        self.free += length;
-        let end = start + length;
-        if let Some((&before, &its)) = self.extents.range(..start).next_back() {
-            assert!(before + its <= start, "a free extent is freed again");
-            if before + its == start {
-                start = before;
-                length += its;
-            }
-        }
-        if let Some((&after, &its)) = self.extents.range(end..).next()
-            && after == end
-        {
-            self.extents.remove(&after);
-            length += its;
-        }
-        self.extents.insert(start, length);
-        self.longest_at_most = self.longest_at_most.max(length);
-    }
-
-    fn remove(&mut self, start: u32, length: u32) {
-        let (&from, &its) =
-            self.extents.range(..=start).next_back().expect("what is taken is free");
-        assert!(start + length <= from + its, "what is taken is free");
-        if from == start {
-            self.extents.remove(&from);
-        } else {
-            self.extents.insert(from, start - from);
-        }
-        if start + length < from + its {
-            self.extents.insert(start + length, from + its - start - length);
-        }
-        self.free -= length;
-    }
-
-    /// The first free extent of at least `wanted` blocks from `from` on; parts of one count.
-    fn first_fit(&mut self, from: u32, wanted: u32) -> Option<(u32, u32)> {
-        if self.longest_at_most < wanted {
-            return None;
-        }
-        if let Some((&start, &length)) = self.extents.range(..from).next_back()
-            && start + length >= from + wanted
-        {
-            return Some((from, start + length - from));
-        }
-        let mut longest = 0;
-        for (&start, &length) in self.extents.range(from..) {
-            if length >= wanted {
-                return Some((start, length));
-            }
-            longest = longest.max(length);
-        }
-        if from == 0 {
-            self.longest_at_most = longest;
-        }
-        None
-    }
-
-    fn longest(&self) -> Option<(u32, u32)> {
-        // Of several the first.
-        let found = self.extents.iter().rev().max_by_key(|(_, length)| **length)?;
-        Some((*found.0, *found.1))
-    }
+    /// The groups where the last searches for open files ended, by inode.
+    streams: Vec<usize>,
+    /// What is left of chunks for small files.
+    chunks: Vec<Extent>,
+    /// By inode.
+    kept: BTreeMap<u64, Kept>,
+    /// Blocks in chunks and kept for files.
+    reserved: u64,
 }
 
 impl Allocator {
     /// Everything is free.
-    pub(crate) fn new(groups: u64, group_fs_blocks: u64) -> Self {
-        let size = narrow(group_fs_blocks);
-        let mut empty = Group::default();
-        empty.insert(0, size);
+    pub(crate) fn new(search: Allocation, groups: u64, group_fs_blocks: u64) -> Self {
+        let all = vec![Group::new(narrow(group_fs_blocks)); index(groups)];
+        let streams = match search {
+            Allocation::Linear => 1,
+            Allocation::ByIndex { processors } => groups.div_ceil(4).min(processors.into()),
+        };
         Self {
-            groups: vec![empty; index(groups)],
+            index: Index::for_search(search, &all),
+            groups: all,
             group_fs_blocks,
             free: groups * group_fs_blocks,
-            stream: 0,
-            chunk: None,
+            streams: vec![0; index(streams)],
+            chunks: Vec::new(),
+            kept: BTreeMap::new(),
+            reserved: 0,
         }
     }
 
-    /// Blocks that are free and in no chunk.
+    /// Blocks that are free, and neither in a chunk nor kept for a file.
     pub(crate) fn free(&self) -> u64 {
         self.free
     }
 
     /// Blocks that an allocation can still get.
     pub(crate) fn obtainable(&self) -> u64 {
-        self.free + self.chunk.map_or(0, |chunk| chunk.length)
+        self.free + self.reserved
     }
 
     /// Blocks in the middle of the device, in as few pieces as there are; `None` if it has too few.
     pub(crate) fn take_region(&mut self, length: u64) -> Option<Vec<Extent>> {
         let mut region = Vec::new();
-        let mut goal = self.groups.len() as u64 / 2 * self.group_fs_blocks;
+        let mut from = self.groups.len() as u64 / 2 * self.group_fs_blocks;
         let mut left = length;
         while left > 0 {
-            let taken = self.take(left.min(self.group_fs_blocks), goal)?;
+            let Some(run) = self.free_from(from) else {
+                from = (from / self.group_fs_blocks + 1) * self.group_fs_blocks;
+                if from >= self.groups.len() as u64 * self.group_fs_blocks {
+                    return None;
+                }
+                continue;
+            };
+            let taken = Extent::new(run.start, run.length.min(left));
+            self.withhold(taken);
             region.push(taken);
-            goal = taken.end();
             left -= taken.length;
         }
         Some(region)
     }
 
-    /// Up to `wanted` blocks for a large file: from `goal` on if it has one, else behind the last
-    /// allocation that had none. `None` if nothing is free.
-    pub(crate) fn take_large(&mut self, wanted: u64, goal: Option<u64>) -> Option<Extent> {
-        let taken = self.take(wanted.min(self.group_fs_blocks), goal.unwrap_or(self.stream))?;
-        if goal.is_none() {
-            self.stream = taken.end();
+    /// The first blocks of a hole of a file. `None` if nothing is free.
+    pub(crate) fn take(&mut self, wish: &Wish) -> Option<Extent> {
+        let hole = wish.hole;
+        if let Some(extent) = self.take_kept(wish) {
+            return Some(extent);
         }
-        Some(taken)
+        let end = hole.end().max(wish.size);
+        let goal = wish.before.map_or(wish.home, |(_, address)| address);
+        if end <= SMALL_FILE {
+            return self.take_from_chunk(hole.length, goal);
+        }
+        if hole.end() == wish.size && !wish.open {
+            let length = narrow(hole.length.min(self.group_fs_blocks));
+            return self.search(length, length, goal);
+        }
+        self.take_more(wish)
     }
 
-    /// Up to `wanted` blocks for a small file, from the chunk that such files share; a new one is
-    /// taken in `group` or behind it. `None` if nothing is free.
-    pub(crate) fn take_small(&mut self, wanted: u64, group: u64) -> Option<Extent> {
-        if self.chunk.is_none_or(|chunk| chunk.length < wanted) {
-            self.release_chunk();
-            self.chunk = self.take(CHUNK.min(self.group_fs_blocks), group * self.group_fs_blocks);
-        }
-        let chunk = self.chunk.take()?;
-        let taken = Extent::new(chunk.start, wanted.min(chunk.length));
-        let rest = Extent::between(taken.end(), chunk.end());
-        self.chunk = (rest.length > 0).then_some(rest);
-        Some(taken)
+    /// A block for a directory, or for extents of a file, from the group of `near` on. `None` if
+    /// nothing is free.
+    pub(crate) fn take_metadata(&mut self, near: u64) -> Option<Extent> {
+        let request = Request { needed: 1, sought: 1, group: self.place(near).0, data: false };
+        self.take_request(request)
     }
 
-    /// Gives back what is left of the chunk.
-    pub(crate) fn release_chunk(&mut self) {
-        if let Some(chunk) = self.chunk.take() {
-            self.give(chunk);
+    /// Gives back what is kept for a file.
+    pub(crate) fn release(&mut self, inode: u64) {
+        if let Some(kept) = self.kept.remove(&inode) {
+            self.give_reserved(kept.extent);
         }
     }
 
-    /// What is left of the chunk.
-    pub(crate) fn chunk(&self) -> Option<Extent> {
-        self.chunk
+    /// Gives back everything that is in a chunk or kept for a file.
+    pub(crate) fn release_all(&mut self) {
+        for chunk in std::mem::take(&mut self.chunks) {
+            self.give_reserved(chunk);
+        }
+        for kept in std::mem::take(&mut self.kept).into_values() {
+            self.give_reserved(kept.extent);
+        }
+    }
+
+    /// What is in a chunk or kept for a file.
+    pub(crate) fn reserved(&self) -> impl Iterator<Item = Extent> {
+        let kept = self.kept.values().map(|kept| kept.extent);
+        self.chunks.iter().copied().chain(kept)
     }
 
     /// Makes the blocks free.
@@ -214,26 +194,26 @@ impl Allocator {
         for part in self.split(extent) {
             let (group, start) = self.place(part.start);
             self.groups[group].insert(start, narrow(part.length));
+            self.changed(group);
         }
     }
 
-    /// Takes these blocks, which are free and lie in one group.
+    /// Takes these blocks, which are free.
     pub(crate) fn withhold(&mut self, extent: Extent) {
-        let (group, start) = self.place(extent.start);
-        self.groups[group].remove(start, narrow(extent.length));
         self.free -= extent.length;
+        for part in self.split(extent) {
+            let (group, start) = self.place(part.start);
+            self.groups[group].remove(start, narrow(part.length));
+            self.changed(group);
+        }
     }
 
     /// The first free extent that ends behind `from`, within the group of `from`; from there on.
     pub(crate) fn free_from(&self, from: u64) -> Option<Extent> {
         let (group, start) = self.place(from);
         let base = from - u64::from(start);
-        let extents = &self.groups[group].extents;
-        let around =
-            extents.range(..=start).next_back().filter(|(at, length)| *at + *length > start);
-        let (&at, &length) = around.or_else(|| extents.range(start..).next())?;
-        let end = base + u64::from(at) + u64::from(length);
-        Some(Extent::between(from.max(base + u64::from(at)), end))
+        let (start, end) = self.groups[group].run_from(start)?;
+        Some(Extent::between(base + u64::from(start), base + u64::from(end)))
     }
 
     /// The parts of `extent` by group: no extent of ext4's allocator crosses a group.
@@ -245,71 +225,208 @@ impl Allocator {
 
     /// Checks the invariants and calls `free` for every free extent. Slow.
     pub(crate) fn check(&self, mut free: impl FnMut(Extent)) {
-        let mut total = 0;
-        for (group, its) in self.groups.iter().enumerate() {
-            let base = group as u64 * self.group_fs_blocks;
-            let (mut end, mut sum) = (None, 0);
-            for (&start, &length) in &its.extents {
-                assert!(end.is_none_or(|end| end < start), "free extents are merged");
-                assert!(length > 0 && length <= its.longest_at_most, "the bound of lengths holds");
-                end = Some(start + length);
-                sum += length;
-                free(Extent::new(base + u64::from(start), length.into()));
-            }
-            assert!(
-                u64::from(end.unwrap_or(0)) <= self.group_fs_blocks,
-                "extents end in their group"
-            );
-            assert_eq!(sum, its.free, "a group knows what is free");
-            total += u64::from(sum);
+        for (at, group) in self.groups.iter().enumerate() {
+            let base = at as u64 * self.group_fs_blocks;
+            group.check(|start, end| {
+                free(Extent::between(base + u64::from(start), base + u64::from(end)));
+            });
         }
+        if let Some(index) = &self.index {
+            index.check(&self.groups);
+        }
+        let total: u64 = self.groups.iter().map(|group| u64::from(group.free)).sum();
         assert_eq!(total, self.free, "the filesystem knows what is free");
+        let reserved: u64 = self.reserved().map(|extent| extent.length).sum();
+        assert_eq!(reserved, self.reserved, "the filesystem knows what it keeps");
     }
 
-    fn take(&mut self, wanted: u64, goal: u64) -> Option<Extent> {
-        if self.free == 0 {
-            self.release_chunk();
-        }
-        if self.free == 0 || wanted == 0 {
+    /// What was kept for the hole.
+    fn take_kept(&mut self, wish: &Wish) -> Option<Extent> {
+        let hole = wish.hole;
+        let kept = self.kept.get(&wish.inode)?;
+        if kept.logical != hole.start {
             return None;
         }
-        let total = self.groups.len() as u64 * self.group_fs_blocks;
-        let goal = if goal < total { goal } else { 0 };
-        let searches = [Search::Promising, Search::Thorough, Search::Anything];
-        let found = searches.into_iter().find_map(|search| self.find(search, goal, wanted))?;
-        let taken = Extent::new(found.start, found.length.min(wanted));
+        let taken = Extent::new(kept.extent.start, kept.extent.length.min(hole.length));
+        let rest = Extent::between(taken.end(), kept.extent.end());
+        self.reserved -= taken.length;
+        self.keep(wish.inode, Kept { logical: hole.start + taken.length, extent: rest });
+        Some(taken)
+    }
+
+    /// Blocks are kept for a file from now on, instead of those that were.
+    fn keep(&mut self, inode: u64, kept: Kept) {
+        if kept.extent.length > 0 {
+            self.kept.insert(inode, kept);
+        } else {
+            self.kept.remove(&inode);
+        }
+    }
+
+    /// Blocks for a small file, from one of the chunks.
+    fn take_from_chunk(&mut self, wanted: u64, goal: u64) -> Option<Extent> {
+        let enough = self.chunks.iter().enumerate().filter(|(_, chunk)| chunk.length >= wanted);
+        let nearest = enough.min_by_key(|(_, chunk)| chunk.start.abs_diff(goal)).map(|(at, _)| at);
+        let chunk = if let Some(at) = nearest {
+            self.chunks.swap_remove(at)
+        } else {
+            let sought = CHUNK.min(self.group_fs_blocks);
+            let chunk = self.search(narrow(wanted), narrow(sought), goal)?;
+            self.reserved += chunk.length;
+            chunk
+        };
+        let taken = Extent::new(chunk.start, wanted.min(chunk.length));
+        self.reserved -= taken.length;
+        let rest = Extent::between(taken.end(), chunk.end());
+        if rest.length > 0 {
+            self.chunks.push(rest);
+            self.thin_chunks(rest_order(rest));
+        }
+        Some(taken)
+    }
+
+    /// Gives back the shortest of the chunks whose rests have this order, if they are too many.
+    fn thin_chunks(&mut self, order: u32) {
+        let (most, remain) = CHUNKS;
+        let mut alike: Vec<Extent> =
+            self.chunks.iter().copied().filter(|chunk| rest_order(*chunk) == order).collect();
+        if alike.len() <= most {
+            return;
+        }
+        alike.sort_unstable_by_key(|chunk| (chunk.length, chunk.start));
+        for chunk in &alike[..alike.len() - remain] {
+            self.chunks.retain(|each| each != chunk);
+            self.give_reserved(*chunk);
+        }
+    }
+
+    /// Blocks for a file that is open, more than it needs.
+    fn take_more(&mut self, wish: &Wish) -> Option<Extent> {
+        let hole = wish.hole;
+        let range = self.rounded(wish);
+        let sought = narrow(range.length);
+        let behind = wish.before.filter(|(logical, _)| *logical == range.start);
+        let before = wish.after.filter(|(logical, _)| *logical == range.end());
+        let goal = behind
+            .map(|(_, address)| address)
+            .or_else(|| before.and_then(|(_, address)| address.checked_sub(range.length)));
+        let at_goal = goal.filter(|goal| self.is_free(*goal, range.length));
+        let (taken, logical) = if let Some(goal) = at_goal {
+            let taken = Extent::new(goal, range.length);
+            self.withhold(taken);
+            (taken, range.start)
+        } else {
+            let stream = index(wish.inode % self.streams.len() as u64);
+            let needed = narrow(hole.length.min(range.end() - hole.start));
+            let group = self.streams[stream];
+            let taken = self.take_request(Request { needed, sought, group, data: true })?;
+            self.streams[stream] = self.place(taken.start).0;
+            (taken, aligned(range, hole, taken.length))
+        };
+        // What lies before the hole is not kept.
+        let skipped = hole.start - logical;
+        let wanted = hole.length.min(taken.length - skipped);
+        let used = Extent::new(taken.start + skipped, wanted);
+        if skipped > 0 {
+            self.give(Extent::new(taken.start, skipped));
+        }
+        self.release(wish.inode);
+        let rest = Extent::between(used.end(), taken.end());
+        self.reserved += rest.length;
+        self.keep(wish.inode, Kept { logical: hole.start + wanted, extent: rest });
+        Some(used)
+    }
+
+    /// The blocks of the file that are sought together: a power of two, or an aligned piece, less
+    /// what has its place (`ext4_mb_normalize_request`).
+    fn rounded(&self, wish: &Wish) -> Extent {
+        let hole = wish.hole;
+        let size = hole.end().max(wish.size);
+        let piece = match size {
+            ..=256 => None,
+            257..=1_024 => Some(512),
+            1_025..=2_048 => Some(1_024),
+            _ => Some(2_048),
+        };
+        let mut range = match piece {
+            None => Extent::new(0, size.next_power_of_two().max(4)),
+            Some(piece) => {
+                let start = hole.start / piece * piece;
+                // No extent is longer than a group.
+                let least = hole.start / self.group_fs_blocks * self.group_fs_blocks;
+                Extent::between(start.max(least), start + piece)
+            }
+        };
+        if let Some((logical, _)) = wish.before.filter(|(logical, _)| *logical > range.start) {
+            range = Extent::between(logical, range.end());
+        }
+        if let Some((logical, _)) = wish.after.filter(|(logical, _)| *logical < range.end()) {
+            range = Extent::between(range.start, logical);
+        }
+        Extent::new(range.start, range.length.min(self.group_fs_blocks))
+    }
+
+    /// Data blocks from the group of `goal` on.
+    fn search(&mut self, needed: u32, sought: u32, goal: u64) -> Option<Extent> {
+        let group = self.place(goal).0.min(self.groups.len() - 1);
+        self.take_request(Request { needed, sought, group, data: true })
+    }
+
+    fn take_request(&mut self, request: Request) -> Option<Extent> {
+        if self.free == 0 {
+            self.release_all();
+        }
+        let run = search::find(&self.groups, self.index.as_ref(), request)?;
+        let start = run.group as u64 * self.group_fs_blocks + u64::from(run.start);
+        let taken = Extent::new(start, run.length.into());
         self.withhold(taken);
         Some(taken)
     }
 
-    /// A free extent of at least `wanted` blocks, or with [`Search::Anything`] any. The goal's
-    /// group comes first with what lies behind the goal, and last with the rest.
-    fn find(&mut self, search: Search, goal: u64, wanted: u64) -> Option<Extent> {
-        let (first, offset) = self.place(goal);
-        let (count, wanted) = (self.groups.len(), narrow(wanted));
-        for step in 0..=count {
-            let at = (first + step) % count;
-            let from = if step == 0 { offset } else { 0 };
-            let group = &mut self.groups[at];
-            if group.free == 0 || (search != Search::Anything && group.free < wanted) {
-                continue;
-            }
-            let average = group.free / narrow(group.extents.len() as u64);
-            let found = match search {
-                Search::Promising if step > 0 && average < wanted => None,
-                Search::Promising | Search::Thorough => group.first_fit(from, wanted),
-                Search::Anything => group.longest(),
-            };
-            if let Some((start, length)) = found {
-                let base = at as u64 * self.group_fs_blocks;
-                return Some(Extent::new(base + u64::from(start), length.into()));
-            }
+    /// Whether these blocks are free and lie in one group.
+    fn is_free(&self, start: u64, length: u64) -> bool {
+        let (group, at) = self.place(start);
+        let its = self.groups.get(group);
+        its.is_some_and(|its| {
+            at + narrow(length) <= narrow(self.group_fs_blocks)
+                && its
+                    .run_from(at)
+                    .is_some_and(|(from, end)| from == at && u64::from(end - from) >= length)
+        })
+    }
+
+    fn give_reserved(&mut self, extent: Extent) {
+        self.reserved -= extent.length;
+        self.give(extent);
+    }
+
+    fn changed(&mut self, group: usize) {
+        if let Some(index) = &mut self.index {
+            index.update(group, &self.groups[group]);
         }
-        None
     }
 
     /// The group of an address, and where in it.
     fn place(&self, address: u64) -> (usize, u32) {
-        (index(address / self.group_fs_blocks), narrow(address % self.group_fs_blocks))
+        place(address, self.group_fs_blocks)
     }
+}
+
+/// From which block of the file on `length` blocks are used, which may be fewer than `range`: so
+/// that they end with it, begin with it, or begin with the hole; the first that takes the hole in
+/// (`ext4_mb_new_inode_pa`).
+fn aligned(range: Extent, hole: Extent, length: u64) -> u64 {
+    let at_end = range.end() - length;
+    if hole.start >= at_end {
+        at_end
+    } else if hole.end() <= range.start + length {
+        range.start
+    } else {
+        hole.start
+    }
+}
+
+/// How much is left of a chunk, roughly.
+fn rest_order(chunk: Extent) -> u32 {
+    chunk.length.ilog2().min(LONGEST_REST)
 }

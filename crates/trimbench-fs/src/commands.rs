@@ -25,6 +25,8 @@ pub(crate) enum Stage {
     Edges,
     /// Its data move.
     Moving,
+    /// It was delayed, because much is dirty.
+    Delayed,
     /// Dirty data are written back.
     WritingBack,
     /// A transaction commits.

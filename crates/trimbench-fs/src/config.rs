@@ -1,6 +1,7 @@
 //! What can be chosen of a modelled filesystem and of the machine that it runs on.
 
 use trimbench_core::{Bytes, Nanos, Ppm};
+use trimbench_policy::PolicyError;
 
 /// The filesystem's block. ext4's usual one, and the only one modelled.
 pub const FS_BLOCK: Bytes = Bytes(4096);
@@ -22,6 +23,24 @@ pub enum DiscardPath {
     WorkerUnclipped,
 }
 
+/// How ext4 finds free blocks, and merges what becomes free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocation {
+    /// One group after the other from the goal on; what one transaction frees is merged with all
+    /// its neighbours. ext4 up to Linux 5.5.
+    Linear,
+    /// Among groups that are sorted by their free extents, those that fit most tightly first
+    /// (`mb_optimize_scan`); one after the other with fewer than 16 groups. Large files that are
+    /// open follow as many streams as there are processors, of a quarter of the groups at most.
+    /// What is freed is merged with one of its neighbours, if that is adjacent, and only then with
+    /// the other. What is written is an extent of its own until it is written. ext4 from Linux
+    /// 6.17 on.
+    ByIndex {
+        /// Processors of the machine, at least 1.
+        processors: u32,
+    },
+}
+
 /// Processor time of commands. Each outstanding command has a processor to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuCosts {
@@ -38,6 +57,8 @@ pub struct CpuCosts {
 pub struct FsConfig {
     /// The discard path.
     pub discard: DiscardPath,
+    /// How free blocks are found.
+    pub allocation: Allocation,
     /// FITRIM leaves free extents alone that are shorter; raised to the device's granularity.
     pub trim_minimum: Bytes,
     /// Blocks of a block group: a multiple of 8 in [256, 32768].
@@ -91,6 +112,9 @@ pub enum ConfigError {
     /// The target is not a block device.
     #[error("a filesystem needs a block device below it, with logical blocks of at most 4 KiB")]
     NotABlockDevice,
+    /// A trim policy cannot be made for the device.
+    #[error(transparent)]
+    Policy(PolicyError),
 }
 
 impl Default for FsConfig {
@@ -100,6 +124,7 @@ impl Default for FsConfig {
     fn default() -> Self {
         Self {
             discard: DiscardPath::WorkerUnclipped,
+            allocation: Allocation::ByIndex { processors: 2 },
             trim_minimum: Bytes(0),
             group_fs_blocks: 32_768,
             group_inodes: 8_192,
@@ -167,6 +192,12 @@ impl FsConfig {
                 self.request_max.0,
                 "a multiple of 4 KiB, at least that",
                 self.request_max.0 >= FS_BLOCK.0 && self.request_max.0.is_multiple_of(FS_BLOCK.0),
+            ),
+            (
+                "processors",
+                0,
+                "at least 1",
+                self.allocation != Allocation::ByIndex { processors: 0 },
             ),
             (
                 "write_back_depth",

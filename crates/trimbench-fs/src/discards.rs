@@ -8,8 +8,8 @@
 //! of the group). It gives up what is left when the filesystem is unmounted, and when an allocation
 //! fails for want of space.
 //!
-//! Conservation: freed = discarded + pending + dropped + reused, in blocks that were freed. What the
-//! unclipped worker discards beyond the freed extent counts apart.
+//! Conservation: freed = discarded + pending + dropped + reused, in blocks that were freed. What
+//! the unclipped worker discards beyond the freed extent counts apart.
 //!
 //! Not modelled: the side by side submission of Linux 4.13 to 5.14.
 

@@ -12,6 +12,7 @@ use trimbench_core::{DirectoryId, Errno, FileCommand};
 
 use crate::commands::Slot;
 use crate::extent::{Extent, RangeSet};
+use crate::layout::MetadataId;
 
 #[cfg(test)]
 mod tests;
@@ -75,10 +76,11 @@ impl ExtentMap {
         (at < range.end()).then(|| Extent::between(at, range.end()))
     }
 
-    /// The block behind the last one that is mapped before `logical`.
-    pub(crate) fn goal(&self, logical: u64) -> Option<u64> {
-        let before = self.extents.partition_point(|mapped| mapped.logical < logical);
-        Some(self.extents[before.checked_sub(1)?].extent.end())
+    /// What is mapped before `logical` and behind it, next to it or not.
+    pub(crate) fn around(&self, logical: u64) -> (Option<Mapped>, Option<Mapped>) {
+        let at = self.extents.partition_point(|mapped| mapped.logical < logical);
+        let before = at.checked_sub(1).map(|before| self.extents[before]);
+        (before, self.extents.get(at).copied())
     }
 
     /// Maps a hole.
@@ -120,8 +122,15 @@ pub(crate) struct Inode {
     pub(crate) number: u64,
     /// The directory with its name.
     pub(crate) directory: DirectoryId,
-    /// Whether it stays open after the command that made it.
+    /// Whether it is kept open.
     pub(crate) open: bool,
+}
+
+/// The block that a file's extents lie in if the inode does not hold them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ExtentTree {
+    pub(crate) extent: Extent,
+    pub(crate) metadata: MetadataId,
 }
 
 /// A file, or a name that commands wait for.
@@ -131,6 +140,9 @@ pub(crate) struct File {
     pub(crate) inode: Option<Inode>,
     pub(crate) size: u64,
     pub(crate) map: ExtentMap,
+    pub(crate) tree: Option<ExtentTree>,
+    /// What is being written continues an extent, and is none with it yet.
+    pub(crate) seam: bool,
     /// Pages that differ from the device; those without a place on it get one at write-back.
     pub(crate) dirty: RangeSet,
     /// Pages in the cache, dirty ones too.

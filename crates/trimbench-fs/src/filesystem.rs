@@ -1,9 +1,9 @@
 //! The filesystem as a whole: admission, events, and who waits for what.
 //!
 //! A command first takes its processor time. Then it has its effect and sends what it needs to the
-//! device, or waits: for its file, for room in the cache, for space, for a commit. What it waits for
-//! steps it again when it has come. Events of one instant come in this order: the device's, then
-//! commands in the order in which they were due, then the timers of journal and flusher.
+//! device, or waits: for its file, for room in the cache, for space, for a commit. What it waits
+//! for steps it again when it has come. Events of one instant come in this order: the device's,
+//! then commands in the order in which they were due, then the timers of journal and flusher.
 //!
 //! Units: time in nanoseconds on the caller's clock, space in filesystem blocks of 4 KiB.
 
@@ -31,6 +31,7 @@ use crate::lower::{Ended, Lower, Owner};
 mod check;
 mod commit;
 mod data;
+mod extent_tree;
 mod names;
 mod trim;
 mod whole;
@@ -80,6 +81,8 @@ pub struct FileSystem<M> {
     discards: Discards,
     files: BTreeMap<FileId, File>,
     directories: BTreeMap<DirectoryId, Directory>,
+    /// Files that were opened for writing, in this order; some may be gone.
+    opened: VecDeque<FileId>,
     /// Inodes that were used and are free, and the first that never was.
     free_inodes: BinaryHeap<Reverse<u64>>,
     next_inode: u64,
@@ -161,10 +164,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let layout = Layout::new(&config, capacity)?;
         let too_small =
             || ConfigError::DeviceTooSmall { capacity, group: bytes(layout.group_fs_blocks()) };
-        let mut allocator = Allocator::new(layout.groups(), layout.group_fs_blocks());
-        for extent in layout.metadata() {
-            allocator.split(extent).for_each(|part| allocator.withhold(part));
-        }
+        let mut allocator =
+            Allocator::new(config.allocation, layout.groups(), layout.group_fs_blocks());
+        layout.metadata().for_each(|extent| allocator.withhold(extent));
         let length = layout.journal_length(&config);
         let region = allocator.take_region(length).ok_or_else(too_small)?;
         if length < 64 || allocator.free() < layout.group_fs_blocks() / 4 {
@@ -195,6 +197,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             discards: Discards::default(),
             files: BTreeMap::new(),
             directories: BTreeMap::new(),
+            opened: VecDeque::new(),
             free_inodes: BinaryHeap::new(),
             next_inode: 0,
             commands: Commands::default(),

@@ -11,13 +11,13 @@
 //! checkpointed: at the age of `dirty_expire`, when the log is needed, or at a sync. A block that a
 //! later transaction holds is written for that one.
 //!
-//! Not modelled: the blocks of revoke records, the wait of a handle for a block that is just being logged, fast
-//! commits, `data=journal` and `data=writeback`, `nobarrier`, a device for the log of its own,
-//! recovery.
+//! Not modelled: the blocks of revoke records, the wait of a handle for a block that is just being
+//! logged, fast commits, `data=journal` and `data=writeback`, `nobarrier`, a device for
+//! the log of its own, recovery.
 //!
 //! Units: filesystem blocks of 4 KiB.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use trimbench_core::Instant;
 use trimbench_core::units::index;
@@ -274,4 +274,41 @@ pub(crate) fn merged(mut freed: Vec<Extent>, group_fs_blocks: u64) -> Vec<Extent
         }
     }
     merged
+}
+
+/// The same in the way of Linux 6.17: an extent that is freed is merged with one of its neighbours
+/// if it touches that one, and then with the other; else it stays alone, also if it touches the
+/// other. The one that comes first is that below which ext4 would hang the new one in a red-black
+/// tree (`ext4_mb_free_metadata`). Here it is the later of the two, as in a tree that is not
+/// balanced.
+pub(crate) fn merged_as_freed(freed: &[Extent], group_fs_blocks: u64) -> Vec<Extent> {
+    // By start: length, and the place in the order in which they came.
+    let mut entries: BTreeMap<u64, (u64, usize)> = BTreeMap::new();
+    for (count, extent) in freed.iter().enumerate() {
+        let base = extent.start / group_fs_blocks * group_fs_blocks;
+        let before = entries.range(base..extent.start).next_back();
+        let behind = entries.range(extent.start..base + group_fs_blocks).next();
+        let first_before = match (before, behind) {
+            (Some((_, (_, before))), Some((_, (_, behind)))) => before > behind,
+            (before, _) => before.is_some(),
+        };
+        let before = before
+            .map(|(start, (length, count))| (Extent::new(*start, *length), *count))
+            .filter(|(before, _)| before.end() == extent.start);
+        let behind = behind
+            .map(|(start, (length, count))| (Extent::new(*start, *length), *count))
+            .filter(|(behind, _)| behind.start == extent.end());
+        let first = if first_before { before } else { behind };
+        let Some((_, count)) = first else {
+            entries.insert(extent.start, (extent.length, count));
+            continue;
+        };
+        let start = before.map_or(extent.start, |(before, _)| before.start);
+        let end = behind.map_or(extent.end(), |(behind, _)| behind.end());
+        if let Some((behind, _)) = behind {
+            entries.remove(&behind.start);
+        }
+        entries.insert(start, (end - start, count));
+    }
+    entries.into_iter().map(|(start, (length, _))| Extent::new(start, length)).collect()
 }

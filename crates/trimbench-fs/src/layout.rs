@@ -1,12 +1,13 @@
 //! Where metadata lies.
 //!
-//! Model: ext4 with `flex_bg`: the bitmaps and inode tables of 16 groups lie together at the start
-//! of the first of them; superblock and group descriptors before those of the first 16; the journal
-//! in the middle of the device, in one piece where there is one. Only whole groups are used. Each
-//! metadata block has a number, by which the journal knows it; blocks of directories get theirs as
-//! they are allocated. Source: Linux Documentation/filesystems/ext4/, e2fsprogs `mke2fs.c`.
+//! Model: ext4 with `flex_bg` and `sparse_super`: the bitmaps and inode tables of 16 groups lie
+//! together at the start of the first of them; superblock, group descriptors and what is reserved
+//! for more of those before those of the first 16, with copies at the start of group 1 and of those
+//! whose number is a power of 3, 5 or 7; the journal in the middle of the device, in one piece
+//! where there is one. Only whole groups are used. Each metadata block has a number, by which the
+//! journal knows it; blocks of directories and of extents get theirs as they are allocated. Source: Linux Documentation/filesystems/ext4/, e2fsprogs `mke2fs.c`.
 //!
-//! Not modelled: backups of the superblock, quota, extended attributes, checksums.
+//! Not modelled: quota, extended attributes, checksums.
 //!
 //! Units: filesystem blocks of 4 KiB.
 
@@ -48,8 +49,8 @@ pub(crate) struct Layout {
     groups: u64,
     group_fs_blocks: u64,
     group_inodes: u64,
-    /// Blocks of directories, by their number less `fixed`.
-    directories: Vec<u64>,
+    /// Blocks that are no fixed ones, by their number less `fixed`.
+    others: Vec<u64>,
 }
 
 impl Layout {
@@ -60,7 +61,7 @@ impl Layout {
             groups: capacity.0 / FS_BLOCK.0 / group_fs_blocks,
             group_fs_blocks,
             group_inodes: u64::from(config.group_inodes),
-            directories: Vec::new(),
+            others: Vec::new(),
         };
         let fits = layout.groups >= 2
             && layout.metadata().all(|extent| extent.end() <= layout.groups * group_fs_blocks)
@@ -99,15 +100,23 @@ impl Layout {
         (flex * FLEX_GROUPS + 1).min(self.groups - 1) * self.group_fs_blocks
     }
 
-    /// The fixed metadata, as extents; the journal and directories are apart. In the order of
-    /// addresses; none overlap if each flex group holds its own.
+    /// Where a directory with this inode looks for space first: the first group of its flex group.
+    pub(crate) fn directory_goal(&self, inode: u64) -> u64 {
+        let flex = self.group_of_inode(inode) / FLEX_GROUPS;
+        flex * FLEX_GROUPS * self.group_fs_blocks
+    }
+
+    /// The fixed metadata, as extents; the journal and directories are apart. None overlap if each
+    /// flex group holds its own.
     pub(crate) fn metadata(&self) -> impl Iterator<Item = Extent> {
-        let head = Extent::new(0, 1 + self.descriptors());
+        let backups = (0..self.groups)
+            .filter(|group| has_fs_superblock(*group))
+            .map(|group| Extent::new(group * self.group_fs_blocks, self.head()));
         let flexes = (0..self.groups.div_ceil(FLEX_GROUPS)).map(|flex| {
             let members = FLEX_GROUPS.min(self.groups - flex * FLEX_GROUPS);
             Extent::new(self.flex_start(flex), members * (2 + self.table()))
         });
-        std::iter::once(head).chain(flexes)
+        backups.chain(flexes)
     }
 
     /// The journal's size: the configured one, or mke2fs's for this size. Source: e2fsprogs,
@@ -148,15 +157,15 @@ impl Layout {
         trimbench_core::units::narrow(id)
     }
 
-    /// A number for a directory's block at this address.
-    pub(crate) fn add_directory_fs_block(&mut self, address: u64) -> MetadataId {
-        self.directories.push(address);
-        trimbench_core::units::narrow(self.fixed() + self.directories.len() as u64 - 1)
+    /// A number for a block at this address: of a directory, or of a file's extents.
+    pub(crate) fn add_fs_block(&mut self, address: u64) -> MetadataId {
+        self.others.push(address);
+        trimbench_core::units::narrow(self.fixed() + self.others.len() as u64 - 1)
     }
 
     /// How many numbers are given.
     pub(crate) fn ids(&self) -> usize {
-        index(self.fixed()) + self.directories.len()
+        index(self.fixed()) + self.others.len()
     }
 
     /// The address of a metadata block.
@@ -167,7 +176,7 @@ impl Layout {
             return id;
         }
         if id >= self.fixed() {
-            return self.directories[index(id - self.fixed())];
+            return self.others[index(id - self.fixed())];
         }
         let (group, offset) = ((id - head) / (2 + self.table()), (id - head) % (2 + self.table()));
         let (flex, member) = (group / FLEX_GROUPS, group % FLEX_GROUPS);
@@ -190,6 +199,15 @@ impl Layout {
         self.groups.div_ceil(DESCRIPTORS_PER_FS_BLOCK)
     }
 
+    /// Blocks of the superblock or a copy of it, of the descriptors, and what mke2fs reserves for
+    /// more of them: as many as a filesystem of 1024 times the size has, 1024 at most.
+    fn head(&self) -> u64 {
+        let grown = (self.total() << 10).min(u64::from(u32::MAX));
+        let groups = grown.div_ceil(self.group_fs_blocks);
+        let reserved = groups.div_ceil(DESCRIPTORS_PER_FS_BLOCK).saturating_sub(self.descriptors());
+        1 + self.descriptors() + reserved.min(FS_BLOCK.0 / 4).min(self.group_fs_blocks / 4)
+    }
+
     /// Numbers of fixed metadata blocks.
     fn fixed(&self) -> u64 {
         1 + self.descriptors() + self.groups * (2 + self.table())
@@ -198,6 +216,18 @@ impl Layout {
     /// Where the metadata of a flex group begins.
     fn flex_start(&self, flex: u64) -> u64 {
         let start = flex * FLEX_GROUPS * self.group_fs_blocks;
-        if flex == 0 { 1 + self.descriptors() } else { start }
+        if flex == 0 { self.head() } else { start }
     }
+}
+
+/// Whether the group has the superblock or a copy of it.
+fn has_fs_superblock(group: u64) -> bool {
+    let is_power_of = |base: u64| {
+        let mut power = base;
+        while power < group {
+            power *= base;
+        }
+        power == group
+    };
+    group <= 1 || [3, 5, 7].into_iter().any(is_power_of)
 }

@@ -14,6 +14,7 @@ mod allocator;
 mod cache;
 mod commands;
 mod config;
+mod cow;
 mod discards;
 mod extent;
 mod file;
@@ -22,6 +23,7 @@ mod journal;
 mod layout;
 mod lower;
 
-pub use config::{ConfigError, CpuCosts, DiscardPath, FS_BLOCK, FsConfig};
+pub use config::{Allocation, ConfigError, CpuCosts, DiscardPath, FS_BLOCK, FsConfig};
+pub use cow::{ClassLimits, Pool, PoolConfig, PoolCosts, PoolCounters, QueueLimits, TrimManner};
 pub use discards::DiscardCounters;
 pub use filesystem::{FileSystem, FsCounters};

@@ -3,7 +3,7 @@
 //! Every command counts in one point; a point is a mean over what it stands for, never a sample.
 
 use trimbench_core::units::index;
-use trimbench_core::{BlockCommand, BlockSize, Bytes, Instant};
+use trimbench_core::{BlockCommand, BlockSize, Bytes, Instant, Nanos};
 use trimbench_results::{Series, Step};
 
 use crate::runner::{Observer, Sample};
@@ -173,6 +173,48 @@ impl Observer<BlockCommand> for RateCurve {
                 // Every other end stays: two slices become one.
                 self.ends = self.ends.iter().skip(1).step_by(2).copied().collect();
                 self.slice *= 2;
+            }
+        }
+    }
+}
+
+/// Throughput of a load against time, in slices of equal length.
+#[derive(Debug)]
+pub(crate) struct SliceCurve {
+    begun: Instant,
+    logical_block: BlockSize,
+    slice: Nanos,
+    /// Bytes that ended in each slice.
+    slices: Vec<u64>,
+}
+
+impl SliceCurve {
+    /// `count` slices of a load from `begun` on; what ends later is not counted.
+    pub(crate) fn new(
+        begun: Instant,
+        (slice, count): (Nanos, usize),
+        logical_block: BlockSize,
+    ) -> Self {
+        Self { begun, logical_block, slice, slices: vec![0; count] }
+    }
+
+    /// Notes MB/s against the middle of each slice.
+    pub(crate) fn store(&self, key: &str, step: &mut Step) {
+        let seconds = self.slice.seconds();
+        let x = (0..self.slices.len()).map(|slice| (slice as f64 + 0.5) * seconds).collect();
+        let y = self.slices.iter().map(|bytes| Some(*bytes as f64 / 1e6 / seconds)).collect();
+        let series = Series::new("s", "MB/s", x, y);
+        step.series.extend(series.map(|series| (key.to_owned(), series)));
+    }
+}
+
+impl Observer<BlockCommand> for SliceCurve {
+    #[inline]
+    fn observe(&mut self, sample: &Sample<BlockCommand>) {
+        if let BlockCommand::Read(range) | BlockCommand::Write { range, .. } = sample.command {
+            let slice = index(sample.completed.since(self.begun).0 / self.slice.0);
+            if let Some(bytes) = self.slices.get_mut(slice) {
+                *bytes += range.length().bytes(self.logical_block).0;
             }
         }
     }

@@ -7,6 +7,7 @@
 
 mod analysis;
 mod options;
+mod rate;
 mod session;
 mod subject;
 #[cfg(test)]
@@ -19,7 +20,7 @@ pub use session::{Plan, Trial, run};
 pub use subject::{DeviceSubject, DirectorySubject, Groups, Subject};
 
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Drive, FileCommand, Medium, Support, Target,
+    BlockCommand, Bytes, Capabilities, Drive, FileCommand, Medium, Nanos, Support, Target,
 };
 
 use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
@@ -37,7 +38,11 @@ impl Procedure for DeleteStall {
     };
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
-        announced_figures()
+        let mut figures = announced_figures();
+        if self.p999_limit.is_some() {
+            figures.extend(rate::announced(&self.rate_chunks));
+        }
+        figures
     }
 
     fn space(&self) -> Bytes {
@@ -45,7 +50,12 @@ impl Procedure for DeleteStall {
     }
 
     fn demand(&self, _: Bytes) -> Demand {
-        Demand { written: self.written() + self.load_written(), time: self.estimate(ASSUMED_RATE) }
+        let searched = self.searched();
+        let search = Nanos::from_seconds(searched.0 as f64 / ASSUMED_RATE as f64);
+        Demand {
+            written: self.written() + self.load_written() + searched,
+            time: self.estimate(ASSUMED_RATE) + search,
+        }
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
@@ -53,6 +63,11 @@ impl Procedure for DeleteStall {
         let (available, advice) = match capabilities.medium {
             Medium::Device { capacity, .. } => {
                 (capacity, "give a larger one (`--capacity` if it is emulated)")
+            }
+            Medium::Directory { .. } if self.p999_limit.is_some() => {
+                let reason = "the search for the highest rate of deletion (`p999-limit`) works on \
+                              devices: leave it out in a directory";
+                return Err(reason.to_owned());
             }
             Medium::Directory { available, .. } => {
                 (available, "free some space (a reserve of the filesystem is never used)")

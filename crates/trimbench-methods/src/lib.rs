@@ -10,6 +10,7 @@ mod curve;
 pub mod delete_stall;
 mod drain;
 pub mod idle_trim;
+pub mod locate;
 pub mod method;
 pub mod options;
 mod phase;
@@ -19,6 +20,7 @@ mod rig;
 mod rounds;
 pub mod runner;
 pub mod settings;
+pub mod settle;
 pub mod steady;
 pub mod steady_state;
 #[cfg(test)]
@@ -28,6 +30,7 @@ pub mod trim_sweep;
 pub mod workload;
 
 pub use area::{Area, DeviceArea, FileArea};
+pub use locate::{Located, Place, Slice, locate};
 pub use method::{
     Context, Demand, Found, Method, MethodError, MethodInfo, Monitor, Preset, Procedure, Stage,
 };

@@ -15,6 +15,7 @@ use crate::options::{OptionError, OptionInfo, Parameters};
 use crate::postmark::Postmark;
 use crate::recovery::Recovery;
 use crate::runner::RunError;
+use crate::settle::Settle;
 use crate::steady_state::SteadyState;
 use crate::trim_integrity::TrimIntegrity;
 use crate::trim_sweep::TrimSweep;
@@ -70,6 +71,7 @@ pub const METHODS: &[MethodInfo] = &[
     <Recovery as Procedure>::INFO,
     <SteadyState as Procedure>::INFO,
     <TrimIntegrity as Procedure>::INFO,
+    <Settle as Procedure>::INFO,
     <Postmark as Procedure>::INFO,
 ];
 
@@ -188,6 +190,8 @@ pub enum Method {
     Recovery(Recovery),
     /// Sustained performance, and what trimmed space adds to it.
     SteadyState(SteadyState),
+    /// How long a drive is slower after a TRIM.
+    Settle(Settle),
     /// What a filesystem with many small files costs.
     Postmark(Postmark),
 }
@@ -202,6 +206,7 @@ macro_rules! each {
             Method::TrimIntegrity($procedure) => $result,
             Method::Recovery($procedure) => $result,
             Method::SteadyState($procedure) => $result,
+            Method::Settle($procedure) => $result,
             Method::Postmark($procedure) => $result,
         }
     };
@@ -225,6 +230,7 @@ impl Method {
             crate::trim_integrity::ID => Self::TrimIntegrity(TrimIntegrity::resolve(preset, set)?),
             crate::recovery::ID => Self::Recovery(Recovery::resolve(preset, set)?),
             crate::steady_state::ID => Self::SteadyState(SteadyState::resolve(preset, set)?),
+            crate::settle::ID => Self::Settle(Settle::resolve(preset, set)?),
             crate::postmark::ID => Self::Postmark(Postmark::resolve(preset, set)?),
             other => unreachable!("`{other}` is in the list of methods and not here"),
         })

@@ -70,12 +70,13 @@ pub(crate) struct Phase {
     pub(crate) read: Bytes,
     pub(crate) written: Bytes,
     /// Bytes discarded.
-    discarded: Bytes,
+    pub(crate) discarded: Bytes,
     latencies: LatencyHistogram,
     longest: Nanos,
     /// Of the drive's counters before and after.
     wear: Option<(Wear, Wear)>,
-    foreign: bool,
+    /// Others used the device beside it.
+    pub(crate) foreign: bool,
 }
 
 impl Phase {
@@ -233,12 +234,20 @@ where
     }
 
     /// Discards `[start, end)` of the device, one command after the other, each as large as the
-    /// device takes.
-    pub(crate) fn trim(
+    /// device takes, and keeps that as a step.
+    pub(crate) fn trim(&mut self, id: &str, range: (Bytes, Bytes)) -> Result<(), MethodError> {
+        let phase = self.discard(id, range)?;
+        let mut step = Step::new(id, "trim");
+        phase.store(&mut step);
+        self.keep(step)
+    }
+
+    /// The same as a part of a step.
+    pub(crate) fn discard(
         &mut self,
         id: &str,
         (start, end): (Bytes, Bytes),
-    ) -> Result<(), MethodError> {
+    ) -> Result<Phase, MethodError> {
         let shape = self.rig.shape;
         let unit = shape.granularity.0;
         let most = (shape.discard_max.min(TRIM_PIECE_MAX).0 / unit * unit).max(unit);
@@ -248,10 +257,7 @@ where
             BlockCommand::Discard(range.expect("shares are whole logical blocks"))
         });
         let mut discards = Single(InOrder::new(discards.collect(), 1));
-        let phase = self.run(id, &mut discards, &mut unobserved)?;
-        let mut step = Step::new(id, "trim");
-        phase.store(&mut step);
-        self.keep(step)
+        self.run(id, &mut discards, &mut unobserved)
     }
 
     /// Runs to the end; nothing is outstanding afterwards.

@@ -80,6 +80,22 @@ pub(crate) fn whole_percent(share: Ppm) -> Option<u32> {
     whole.then_some(share.0 / 10_000)
 }
 
+/// Reads a list of whole percentages within the limits: ascending, each once.
+pub(crate) fn percents(
+    values: &Values,
+    key: &'static str,
+    (low, high): (Ppm, Ppm),
+) -> Result<Vec<Ppm>, OptionError> {
+    let mut shares = values.list(key, low, high)?;
+    if let Some(share) = shares.iter().find(|share| whole_percent(**share).is_none()) {
+        let problem = format!("`{share}` is not a whole percentage");
+        return Err(OptionError::Value { key, problem });
+    }
+    shares.sort_unstable();
+    shares.dedup();
+    Ok(shares)
+}
+
 /// Reads a size of accesses: a multiple of 4 KiB in `[4KiB, high]`.
 pub(crate) fn access(
     values: &Values,

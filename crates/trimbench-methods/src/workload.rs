@@ -254,19 +254,27 @@ impl<C> Workload for Script<C> {
     }
 }
 
-/// Writes an area once, in order, with a few commands outstanding.
+/// Writes an area in order with a few commands outstanding: once, or again and again.
 #[derive(Clone, Debug)]
 pub struct SequentialWrite<A> {
     area: A,
     piece: Bytes,
     next: Bytes,
     vacant: u32,
+    /// When to end, if it begins anew at the area's end.
+    until: Option<Instant>,
 }
 
 impl<A: Area> SequentialWrite<A> {
     /// Pieces of `piece` bytes, `queue_depth` of them outstanding.
     pub fn new(area: A, piece: Bytes, queue_depth: u32) -> Self {
-        Self { area, piece, next: Bytes(0), vacant: queue_depth }
+        Self { area, piece, next: Bytes(0), vacant: queue_depth, until: None }
+    }
+
+    /// The same again and again, issuing nothing from `until` on.
+    #[must_use]
+    pub fn circling(self, until: Instant) -> Self {
+        Self { until: Some(until), ..self }
     }
 }
 
@@ -274,8 +282,12 @@ impl<A: Area> Workload for SequentialWrite<A> {
     type Command = A::Command;
 
     fn next(&mut self, now: Instant) -> Next<A::Command> {
-        if self.next >= self.area.length() {
+        let ends = self.next >= self.area.length();
+        if self.until.map_or(ends, |until| now >= until) {
             return Next::Done;
+        }
+        if ends {
+            self.next = Bytes(0);
         }
         if self.vacant == 0 {
             return Next::Await;

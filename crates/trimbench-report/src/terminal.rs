@@ -20,6 +20,7 @@ mod names;
 mod notes;
 mod sides;
 mod summary;
+mod surface;
 #[cfg(test)]
 mod tests;
 

@@ -57,7 +57,7 @@ fn run(
 }
 
 /// The same with its record in a folder of the raw output.
-fn run_into(
+pub(super) fn run_into(
     context: &Context<'_>,
     output: &str,
     method: &str,
@@ -69,19 +69,19 @@ fn run_into(
 }
 
 /// The only session of a record.
-fn only_session(raw: &Raw, file: &str) -> Result<Session> {
+pub(super) fn only_session(raw: &Raw, file: &str) -> Result<Session> {
     let mut sessions = raw.record(file)?.sessions;
     ensure!(sessions.len() == 1, "{file} holds {} sessions, not 1", sessions.len());
     sessions.pop().context("no session")
 }
 
 /// A metric of a step.
-fn metric(step: &Step, key: &str) -> Result<f64> {
+pub(super) fn metric(step: &Step, key: &str) -> Result<f64> {
     step.metrics.get(key).copied().with_context(|| format!("`{}` has no {key}", step.id))
 }
 
 /// A parameter of a step.
-fn parameter(step: &Step, key: &str) -> Result<f64> {
+pub(super) fn parameter(step: &Step, key: &str) -> Result<f64> {
     step.parameters.get(key).copied().with_context(|| format!("`{}` has no {key}", step.id))
 }
 

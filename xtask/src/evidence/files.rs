@@ -1,7 +1,9 @@
-//! Claims of the issue on files: PostMark to the letter, on real directories.
+//! Claims of the issue on files: PostMark to the letter, on real directories; what a TRIM leaves
+//! behind.
 
 mod lines;
 mod postmark;
+mod settle;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,8 +19,8 @@ pub use postmark::print_forecasts;
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "files",
-    title: "Files: PostMark to the letter.",
-    claims: &[postmark::CLAIM, lines::CLAIM],
+    title: "Files: PostMark to the letter, and the pace after a TRIM.",
+    claims: &[postmark::CLAIM, lines::CLAIM, settle::CLAIM],
 };
 
 /// Parameters of PostMark: a name, and what differs from the program's own, as the options of the
@@ -60,6 +62,20 @@ impl Set {
 
     /// Debian's, as a configuration file for it.
     fn peer(&self, context: &Context<'_>, directory: &Path) -> Result<Command> {
+        self.script(context, directory, (self.name, "run\n"))
+    }
+
+    /// Debian's, which reads its parameters and ends: what a run of it takes beside the files.
+    fn idle_peer(&self, context: &Context<'_>, directory: &Path) -> Result<Command> {
+        self.script(context, directory, (&format!("{}-idle", self.name), ""))
+    }
+
+    fn script(
+        &self,
+        context: &Context<'_>,
+        directory: &Path,
+        (name, run): (&str, &str),
+    ) -> Result<Command> {
         let mut text = String::new();
         let bytes = |value: &str| value.trim_end_matches('B').to_owned();
         for (key, name, own) in NAMES {
@@ -71,8 +87,8 @@ impl Set {
         let size = |key, own| bytes(self.value(key).unwrap_or(own));
         writeln!(text, "set size {} {}", size("size-low", "500B"), size("size-high", "10000B"))?;
         writeln!(text, "set buffering {}", self.buffering())?;
-        writeln!(text, "set location {}\nset report terse\nrun\nquit", directory.display())?;
-        let file = context.folder().join(format!("{}.pmrc", self.name));
+        writeln!(text, "set location {}\nset report terse\n{run}quit", directory.display())?;
+        let file = context.folder().join(format!("{name}.pmrc"));
         fs::write(&file, text).with_context(|| format!("write {}", file.display()))?;
         let mut command = Command::new("postmark");
         command.arg(file);

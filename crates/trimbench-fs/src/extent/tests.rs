@@ -16,7 +16,9 @@ fn members(set: &RangeSet) -> BTreeSet<u64> {
 
 proptest! {
     #[test]
-    fn a_range_set_is_a_set(steps in prop::collection::vec((any::<bool>(), 0..60_u64, 0..20_u64), 1..60)) {
+    fn a_range_set_is_a_set(
+        steps in prop::collection::vec((any::<bool>(), 0..60_u64, 0..20_u64), 1..60),
+    ) {
         let (mut set, mut oracle) = (RangeSet::default(), BTreeSet::new());
         for (inserts, start, length) in steps {
             let range = Extent::new(start, length);

@@ -55,21 +55,31 @@ proptest! {
                 while let Some(hole) = map.first_hole(range) {
                     next += u64::from(apart);
                     map.insert(hole.start, Extent::new(next, hole.length));
-                    oracle.extend((0..hole.length).map(|offset| (hole.start + offset, next + offset)));
+                    let place = |offset| (hole.start + offset, next + offset);
+                    oracle.extend((0..hole.length).map(place));
                     next += hole.length;
                 }
             } else {
                 let mut freed = Vec::new();
                 map.cut(range, |extent| freed.extend(extent.start..extent.end()));
-                let expected: Vec<u64> = oracle.range(start..start + length).map(|(_, at)| *at).collect();
+                let expected: Vec<u64> =
+                    oracle.range(start..start + length).map(|(_, at)| *at).collect();
                 prop_assert_eq!(freed, expected);
                 oracle.retain(|logical, _| !(range.start..range.end()).contains(logical));
             }
             prop_assert_eq!(blocks_of(&map), oracle.clone());
             let mapped = oracle.range(start..start + length).count() as u64;
             prop_assert_eq!(map.count(range), mapped);
-            let before = oracle.range(..start).next_back().map(|(_, at)| at + 1);
-            prop_assert_eq!(map.goal(start).is_some(), before.is_some());
+            let (before, after) = map.around(start);
+            let last = |mapped: Mapped| (mapped.range().end() - 1, mapped.extent.end() - 1);
+            let expected = oracle.range(..start).next_back().map(|(logical, at)| (*logical, *at));
+            // An extent that reaches over the place ends behind it.
+            if !oracle.contains_key(&start) {
+                prop_assert_eq!(before.map(last), expected);
+                let first = |mapped: Mapped| (mapped.logical, mapped.extent.start);
+                let expected = oracle.range(start..).next().map(|(logical, at)| (*logical, *at));
+                prop_assert_eq!(after.map(first), expected);
+            }
         }
     }
 }

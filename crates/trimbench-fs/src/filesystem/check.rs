@@ -10,7 +10,7 @@ use super::FileSystem;
 
 impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// Checks every invariant: each block has exactly one owner (free space, a file, metadata, the
-    /// journal, a directory, the chunk of small files, a transaction that freed it, or a discard
+    /// journal, a directory, what is kept for files, a transaction that freed it, or a discard
     /// that withholds it); free extents are merged; freed = discarded + pending + dropped + reused;
     /// the sums of the cache are those of its files. Slow.
     ///
@@ -46,12 +46,13 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     fn owned(&self, own: &mut impl FnMut(Extent)) {
         self.layout.metadata().for_each(&mut *own);
         self.journal.region().iter().copied().for_each(&mut *own);
-        self.allocator.chunk().into_iter().for_each(&mut *own);
+        self.allocator.reserved().for_each(&mut *own);
         for directory in self.directories.values() {
             directory.extents.iter().copied().for_each(&mut *own);
         }
         for file in self.files.values() {
             file.map.extents().iter().for_each(|mapped| own(mapped.extent));
+            file.tree.into_iter().for_each(|tree| own(tree.extent));
         }
         self.journal.running.freed.iter().copied().for_each(&mut *own);
         if let Some(commit) = &self.journal.committing {

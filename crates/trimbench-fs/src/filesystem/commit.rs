@@ -6,17 +6,17 @@
 //! ```
 //!
 //! The commit record is a write between two flushes: what jbd2 sends a device without FUA. Freed
-//! extents of one transaction are merged with each other, not with what is free around them, and
-//! never across groups; discards come in the order of addresses (in ext4 in that of the frees).
+//! extents of one transaction are merged with each other (from Linux 6.17 on not always), not with
+//! what is free around them, and never across groups; discards come in the order of addresses (in ext4 in that of the frees).
 //! Source: fs/jbd2/commit.c; `ext4_process_freed_data` in fs/ext4/mballoc.c.
 
 use trimbench_core::units::index;
 use trimbench_core::{BlockCommand, Errno, Instant, Model};
 
 use crate::commands::Slot;
-use crate::config::DiscardPath;
+use crate::config::{Allocation, DiscardPath};
 use crate::discards::bytes;
-use crate::journal::{Phase, merged};
+use crate::journal::{Phase, merged, merged_as_freed};
 use crate::lower::{Owner, Transfer};
 
 use super::FileSystem;
@@ -55,7 +55,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let group_fs_blocks = self.layout.group_fs_blocks();
         let commit = self.journal.committing.as_mut().expect("it has just begun");
         let freed = std::mem::take(&mut commit.transaction.freed);
-        commit.transaction.freed = merged(freed, group_fs_blocks);
+        commit.transaction.freed = match self.config.allocation {
+            Allocation::Linear => merged(freed, group_fs_blocks),
+            Allocation::ByIndex { .. } => merged_as_freed(&freed, group_fs_blocks),
+        };
         self.advance_commit(now);
         for slot in std::mem::take(&mut self.handle_waiters) {
             self.step(slot, now);

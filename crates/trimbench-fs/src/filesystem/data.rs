@@ -9,7 +9,7 @@
 
 use trimbench_core::{BlockCommand, DirectoryId, FileId, Instant, Model};
 
-use crate::allocator::SMALL_FILE;
+use crate::allocator::Wish;
 use crate::commands::{Slot, Stage};
 use crate::config::FS_BLOCK;
 use crate::extent::Extent;
@@ -97,11 +97,13 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let command = *self.commands.get(slot);
         if command.stage == Stage::Moving {
             self.unflushed = true;
+            self.fold_extents(id, now);
             return Progress::ended(command.failure);
         }
         if self.files[&id].inode.is_none() {
             return Progress::failed(NO_ENTRY);
         }
+        self.keep_open(id);
         if !self.is_clean(slot, id, now) || !self.may_join(slot, now) {
             return Progress::Waits;
         }
@@ -139,6 +141,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             return Progress::failed(NO_ENTRY);
         }
         let inside = bytes.overlap(Extent::new(0, file.size));
+        self.keep_open(id);
         if !self.is_clean(slot, id, now) {
             return Progress::Waits;
         }
@@ -152,24 +155,23 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// Maps a hole of a file, all of it: the space was found to be there.
     pub(super) fn allocate(&mut self, id: FileId, hole: Extent, now: Instant) {
-        let file = &self.files[&id];
-        let length = file.size.div_ceil(FS_BLOCK.0).max(hole.end());
-        let inode = file.inode.expect("a file with data has an inode");
-        let group = self.layout.group_of_inode(inode.number);
-        let home = (!inode.open).then(|| self.layout.goal(inode.number));
-        let mut at = hole.start;
-        while at < hole.end() {
-            let wanted = hole.end() - at;
-            let goal = self.files[&id].map.goal(at).or(home);
-            let taken = if length <= SMALL_FILE {
-                self.allocator.take_small(wanted, group)
-            } else {
-                self.allocator.take_large(wanted, goal)
+        let mut hole = hole;
+        while hole.length > 0 {
+            let file = &self.files[&id];
+            let inode = file.inode.expect("a file with data has an inode");
+            let (before, after) = file.map.around(hole.start);
+            let wish = Wish {
+                inode: inode.number,
+                hole,
+                size: file.size.div_ceil(FS_BLOCK.0),
+                open: inode.open || !file.order.is_idle(),
+                before: before.map(|mapped| (mapped.range().end(), mapped.extent.end())),
+                after: after.map(|mapped| (mapped.logical, mapped.extent.start)),
+                home: self.layout.goal(inode.number),
             };
-            let taken = taken.expect("the space was found to be there");
-            self.file(id).map.insert(at, taken);
-            self.touch_group(taken.start, now);
-            at += taken.length;
+            let taken = self.allocator.take(&wish).expect("the space was found to be there");
+            self.map(id, hole, taken, now);
+            hole = Extent::between(hole.start + taken.length, hole.end());
         }
         self.touch_inode(id, now);
     }

@@ -22,6 +22,8 @@ use crate::layout::{Metadata, MetadataId};
 
 use super::{EXISTS, FileSystem, Progress};
 
+/// Files that stay open, the oldest is closed first: as the target of a real directory keeps them.
+const OPEN_FILES: usize = 256;
 /// Names in a leaf of a directory: entries of 24 bytes, leaves five sixths full.
 const NAMES_PER_LEAF: u64 = 140;
 
@@ -40,9 +42,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let inode = self.next_inode;
         self.next_inode += 1;
         let mut own = Directory { inode, ..Directory::default() };
-        let leaf = self.allocator.take_small(1, 0).expect("a fresh filesystem has space");
-        self.allocator.release_chunk();
-        own.leaves.push(self.layout.add_directory_fs_block(leaf.start));
+        let leaf = self.allocator.take_metadata(0).expect("a fresh filesystem has space");
+        own.leaves.push(self.layout.add_fs_block(leaf.start));
         own.extents.push(leaf);
         self.directories.insert(DirectoryId::OWN, own);
     }
@@ -72,9 +73,12 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let number = self.take_inode(now);
         let transaction = self.journal.running.id;
         let file = self.file(id);
-        file.inode = Some(Inode { number, directory, open });
+        file.inode = Some(Inode { number, directory, open: false });
         file.size = 0;
         file.transaction = transaction;
+        if open {
+            self.keep_open(id);
+        }
         Progress::DONE
     }
 
@@ -106,6 +110,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if !self.may_cut(slot, id, now) {
             return Progress::Waits;
         }
+        self.keep_open(id);
         self.cut(id, Extent::between(length.div_ceil(FS_BLOCK.0), u64::MAX), now);
         self.file(id).size = length;
         self.touch_inode(id, now);
@@ -125,6 +130,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if !self.may_cut(slot, id, now) {
             return Progress::Waits;
         }
+        self.keep_open(id);
         let (from, to) = (bytes.start.div_ceil(FS_BLOCK.0), bytes.end() / FS_BLOCK.0);
         if from < to {
             self.cut(id, Extent::between(from, to), now);
@@ -195,20 +201,23 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self.may_join(slot, now)
     }
 
-    /// Takes blocks away from a file: pages, promises and extents.
+    /// Takes blocks away from a file: pages, promises, what is kept for it, and extents.
     fn cut(&mut self, id: FileId, range: Extent, now: Instant) {
         self.forget_pages(id, range);
+        let inode = self.files[&id].inode.expect("commands under way keep their file");
+        self.allocator.release(inode.number);
         let mut freed = Vec::new();
         self.file(id).map.cut(range, |extent| freed.push(extent));
         for extent in freed {
             self.free(extent, now);
         }
+        self.fold_extents(id, now);
         self.room_came(now);
         self.write_back(now);
     }
 
     /// Frees blocks: they can be taken again after the commit.
-    fn free(&mut self, extent: Extent, now: Instant) {
+    pub(super) fn free(&mut self, extent: Extent, now: Instant) {
         for part in self.allocator.split(extent) {
             self.journal.free(part);
             self.touch_group(part.start, now);
@@ -229,6 +238,29 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         file.transaction = transaction;
         let inode = file.inode.expect("a file that changes has an inode");
         self.touch(now, Metadata::Inode(inode.number));
+    }
+
+    /// A command opens the file for writing, and it stays open until so many others came.
+    pub(super) fn keep_open(&mut self, id: FileId) {
+        let inode = self.file(id).inode.as_mut().expect("a file that is opened is there");
+        if std::mem::replace(&mut inode.open, true) {
+            return;
+        }
+        self.opened.push_back(id);
+        if self.opened.len() > OPEN_FILES {
+            let oldest = self.opened.pop_front().expect("there are more than none");
+            self.close(oldest);
+        }
+    }
+
+    /// A file is open no more; what was kept for it is free, unless it waits for its data.
+    fn close(&mut self, id: FileId) {
+        let Some(file) = self.files.get_mut(&id) else { return };
+        let Some(inode) = &mut file.inode else { return };
+        inode.open = false;
+        if file.dirty.is_empty() {
+            self.allocator.release(inode.number);
+        }
     }
 
     pub(super) fn file(&mut self, id: FileId) -> &mut File {
@@ -289,10 +321,14 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if self.available() == 0 {
             return false;
         }
-        let group = self.layout.group_of_inode(self.directories[&directory].inode);
-        let Some(extent) = self.allocator.take_small(1, group) else { return false };
+        let its = &self.directories[&directory];
+        let near = its
+            .extents
+            .last()
+            .map_or_else(|| self.layout.directory_goal(its.inode), |last| last.start);
+        let Some(extent) = self.allocator.take_metadata(near) else { return false };
         self.touch_group(extent.start, now);
-        let leaf = self.layout.add_directory_fs_block(extent.start);
+        let leaf = self.layout.add_fs_block(extent.start);
         let its = self.directories.get_mut(&directory).expect("it is there");
         its.leaves.push(leaf);
         its.extents.push(extent);

@@ -2,11 +2,12 @@ use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::{Lba, Operation as _, OperationKind, Payload, Stream, Target as _, Virtual};
 
 use super::*;
-use crate::config::CpuCosts;
+use crate::config::{Allocation, CpuCosts};
 use recorder::Recorder;
 
 mod commits;
 mod discard_paths;
+mod extent_tree;
 mod pages;
 mod random;
 mod recorder;

@@ -40,6 +40,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             if self.files[&id].inode.is_none() {
                 return Progress::failed(NO_ENTRY);
             }
+            self.keep_open(id);
             self.set_stage(slot, Stage::WritingBack);
             if !self.is_clean(slot, id, now) {
                 return Progress::Waits;
@@ -106,7 +107,13 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
                 return Progress::Waits;
             }
         }
-        self.allocator.release_chunk();
+        self.opened.clear();
+        for file in self.files.values_mut() {
+            if let Some(inode) = &mut file.inode {
+                inode.open = false;
+            }
+        }
+        self.allocator.release_all();
         self.trimmed.fill(false);
         let cached: Vec<FileId> = self.files.keys().copied().collect();
         for id in cached {

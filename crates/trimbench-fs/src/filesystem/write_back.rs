@@ -99,6 +99,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         file.write_error = file.write_error.or(failure);
         let idle = file.in_flight == 0;
         let waiters = if idle { std::mem::take(&mut file.waiters) } else { Vec::new() };
+        if idle {
+            self.fold_extents(id, now);
+        }
         if let Some(transaction) = transaction {
             self.ordered_ended(transaction, now);
         }

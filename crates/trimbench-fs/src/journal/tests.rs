@@ -87,3 +87,25 @@ fn freed_extents_merge_but_not_across_groups() {
     let expected = [(0, 15), (30, 20), (90, 10), (100, 10)];
     assert_eq!(merged(freed, 100), expected.map(|(start, length)| Extent::new(start, length)));
 }
+
+#[test]
+fn today_a_freed_extent_is_merged_with_the_neighbour_that_is_looked_at() {
+    let check = |freed: &[(u64, u64)], expected: &[(u64, u64)]| {
+        let extents = |pairs: &[(u64, u64)]| -> Vec<Extent> {
+            pairs.iter().map(|(start, length)| Extent::new(*start, *length)).collect()
+        };
+        assert_eq!(merged_as_freed(&extents(freed), 1_000), extents(expected), "{freed:?}");
+    };
+    // In order, or backwards: there is one neighbour only.
+    check(&[(10, 5), (15, 5), (20, 5)], &[(10, 15)]);
+    check(&[(20, 5), (15, 5), (10, 5)], &[(10, 15)]);
+    // Between two: the later one is looked at, here 40, which does not touch.
+    check(&[(10, 5), (40, 5), (15, 5)], &[(10, 5), (15, 5), (40, 5)]);
+    check(&[(40, 5), (10, 5), (15, 5)], &[(10, 10), (40, 5)]);
+    // What touches both is merged with both, whichever comes first.
+    check(&[(10, 5), (20, 5), (15, 5)], &[(10, 15)]);
+    check(&[(20, 5), (10, 5), (15, 5)], &[(10, 15)]);
+    // Groups are apart, and a merged extent keeps its place in the order.
+    check(&[(990, 10), (1_000, 5)], &[(990, 10), (1_000, 5)]);
+    check(&[(10, 5), (40, 5), (45, 5), (15, 5)], &[(10, 5), (15, 5), (40, 10)]);
+}

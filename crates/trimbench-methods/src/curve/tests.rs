@@ -130,3 +130,18 @@ fn the_last_commands_of_a_load_are_no_point_of_their_own() {
     assert!((slowest(3) - 103.0 / 0.13).abs() < 1e-6, "{}", slowest(3));
     assert!((slowest(50) - 100.0).abs() < 1e-6, "half a slice is a load: {}", slowest(50));
 }
+
+#[test]
+fn slices_of_time_count_what_ended_in_them() {
+    let mut curve = SliceCurve::new(at(100), (Nanos::from_millis(10), 4), BlockSize::SECTOR);
+    // At the border it is the next slice; what ends after the last counts nowhere.
+    for completed in [100, 109, 110, 125, 139, 140, 500] {
+        curve.observe(&write(0, 4_096, completed));
+    }
+    let mut step = Step::new("point", "point");
+    curve.store("throughput-time", &mut step);
+    let series = &step.series["throughput-time"];
+    let rate = |count: f64| Some(count * 4_096.0 / 1e6 / 0.01);
+    assert_eq!(series.y, [rate(2.0), rate(1.0), rate(1.0), rate(1.0)]);
+    assert!((series.x[0] - 0.005).abs() < 1e-12 && (series.x[3] - 0.035).abs() < 1e-12);
+}

@@ -53,6 +53,22 @@ const OPTIONS: &[OptionInfo] = &[
         ["10ms", "10ms", "10ms"],
         "a response beyond this is overdue, 1us to 1h",
     ),
+    option(
+        "p999-limit",
+        ["none", "none", "none"],
+        "on a device: searches the highest rate of deletion whose p99.9 of the load's response \
+         time stays within this, 1us to 1h; `none`: no search",
+    ),
+    option(
+        "rate-chunks",
+        ["1MiB,8MiB,64MiB", "1MiB,4MiB,16MiB,64MiB,256MiB", "1MiB,8MiB,64MiB"],
+        "sizes of the discards that the search compares, 64KiB to 2TiB",
+    ),
+    option(
+        "rate-max",
+        ["1GB", "2GB", "2GB"],
+        "the highest rate of deletion that the search tries, bytes a second, 2MB to 100GB",
+    ),
     option("placebo-only", ["no", "no", "no"], "`yes`: delete nothing, to see the method's noise"),
 ];
 
@@ -104,7 +120,35 @@ pub struct DeleteStall {
     pub overdue_after: Nanos,
     /// Delete nothing.
     pub placebo_only: bool,
+    /// What the p99.9 of the load may come to beside a steady deletion; `None`: no search.
+    pub p999_limit: Option<Nanos>,
+    /// Sizes of discards that the search compares, ascending, whole multiples of 4 KiB.
+    pub rate_chunks: Vec<Bytes>,
+    /// The highest rate that it tries, bytes a second.
+    pub rate_max: Bytes,
     values: Values,
+}
+
+/// The chunks that the search compares, none of them larger than what is deleted.
+fn rate_chunks(
+    values: &Values,
+    sizes: &[Bytes],
+    searches: bool,
+) -> Result<Vec<Bytes>, OptionError> {
+    let key = "rate-chunks";
+    let mut chunks = values.sizes(key, Bytes(64 << 10), Bytes::gib(2 << 10))?;
+    for chunk in &mut chunks {
+        *chunk = whole(*chunk);
+    }
+    chunks.sort_unstable();
+    chunks.dedup();
+    match (chunks.last(), sizes.last()) {
+        (Some(chunk), Some(size)) if searches && chunk > size => {
+            let problem = format!("`{chunk}` is more than the largest of `sizes`, {size}");
+            Err(OptionError::Value { key, problem })
+        }
+        _ => Ok(chunks),
+    }
 }
 
 /// Whole units of [`SIZE_UNIT`], rounded down.
@@ -131,7 +175,17 @@ impl Parameters for DeleteStall {
             let problem = format!("`{access}` is not a multiple of 4KiB");
             return Err(OptionError::Value { key: "access", problem });
         }
+        let limit = "p999-limit";
+        let p999_limit = if values.is_word(limit, "none") {
+            None
+        } else {
+            Some(values.span(limit, Nanos::from_micros(1), hour)?)
+        };
+        let rate_chunks = rate_chunks(&values, &sizes, p999_limit.is_some())?;
         Ok(Self {
+            p999_limit,
+            rate_chunks,
+            rate_max: values.quantity("rate-max", Bytes(2_000_000), Bytes(100_000_000_000))?,
             sizes,
             repetitions: values.quantity("repetitions", 1, REPETITIONS_MAX)?,
             placebos: values.quantity("placebos", 2, 1_000)?,
@@ -184,6 +238,19 @@ impl DeleteStall {
         let files: u64 = self.sizes.iter().map(|size| size.0).sum();
         let times = if self.placebo_only { 0 } else { u64::from(self.repetitions) };
         Bytes(self.span.0 + files * times)
+    }
+
+    /// Bytes that the search writes at the most, to have them deleted.
+    pub fn searched(&self) -> Bytes {
+        let lengths = self.rate_chunks.len() as u64 * super::rate::LENGTHS_MAX;
+        let each = self.rate_max.0 as f64 * self.shortest_try().seconds();
+        let tries = if self.p999_limit.is_some() { lengths } else { 0 };
+        Bytes(trimbench_core::units::rounded(each).saturating_mul(tries))
+    }
+
+    /// The least time of a try.
+    pub(super) fn shortest_try(&self) -> Nanos {
+        self.gap.times(super::rate::accesses_needed())
     }
 
     /// Bytes that the load writes.

@@ -16,6 +16,7 @@ use crate::workload::{
     FILL_DEPTH, FILL_PIECE, OpenLoop, RandomAccess, Script, SequentialWrite, SerialProbe,
 };
 
+mod rate;
 #[cfg(test)]
 mod tests;
 
@@ -113,7 +114,8 @@ where
         left: method.estimate(ASSUMED_RATE),
     });
     session.set_up()?;
-    let mut steps = done;
+    let (mut steps, tried): (Vec<Step>, Vec<Step>) =
+        done.into_iter().partition(|step| plan.trials.iter().any(|trial| trial.id == step.id));
     let measured_from = session.target.now();
     let already = steps.len();
     for (index, trial) in plan.trials.iter().enumerate() {
@@ -135,11 +137,14 @@ where
         monitor.keep(&step)?;
         steps.push(step);
     }
+    let rates = session.rates(monitor, &tried)?;
     session.tear_down()?;
     let trace_hash = session.runner.trace_hash();
     let place = |step: &Step| plan.trials.iter().position(|trial| trial.id == step.id);
     steps.sort_by_key(place);
-    let (figures, caveats) = super::analyse(method, &mut steps, &mut rng.split("bootstrap"));
+    let (mut figures, caveats) = super::analyse(method, &mut steps, &mut rng.split("bootstrap"));
+    figures.extend(super::rate::figures(&rates, &mut rng.split("rate bootstrap")));
+    steps.extend(rates);
     Ok(Found { steps, figures, caveats, trace_hash })
 }
 

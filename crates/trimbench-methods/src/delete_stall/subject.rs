@@ -35,6 +35,10 @@ pub trait Subject {
     /// The deletion: what is timed.
     fn delete(&self, ordinal: u32, size: Bytes) -> Groups<Self::Command>;
 
+    /// The commands that delete the content of the first file in pieces of `chunk`; none where only
+    /// whole files can be deleted.
+    fn pieces(&self, size: Bytes, chunk: Bytes) -> Vec<Self::Command>;
+
     /// Removes what the deletion left, after the window.
     fn tidy(&self, ordinal: u32) -> Groups<Self::Command>;
 
@@ -52,14 +56,17 @@ pub struct DeviceSubject {
     logical_block: BlockSize,
     span: Bytes,
     chunk: Bytes,
+    /// The largest discard, whole logical blocks.
+    discard_max: Bytes,
 }
 
 impl DeviceSubject {
     /// For a device of this logical block size that takes discards of up to `discard_max`.
     pub fn new(method: &DeleteStall, logical_block: BlockSize, discard_max: Bytes) -> Self {
         let unit = logical_block.bytes().0;
+        let discard_max = Bytes(discard_max.0 / unit * unit);
         let chunk = Bytes(method.chunk.min(discard_max).0 / unit * unit);
-        Self { logical_block, span: method.span, chunk }
+        Self { logical_block, span: method.span, chunk, discard_max }
     }
 }
 
@@ -97,13 +104,18 @@ impl Subject for DeviceSubject {
         vec![vec![BlockCommand::Flush]]
     }
 
-    fn delete(&self, ordinal: u32, size: Bytes) -> Groups<BlockCommand> {
-        let area = self.victim_area(ordinal, size);
-        let chunks = (0..size.pieces(self.chunk)).map(|index| {
-            let offset = Bytes(index * self.chunk.0);
-            BlockCommand::Discard(area.range(offset, self.chunk.min(size - offset)))
+    fn delete(&self, _: u32, size: Bytes) -> Groups<BlockCommand> {
+        vec![self.pieces(size, self.chunk), vec![BlockCommand::Flush]]
+    }
+
+    fn pieces(&self, size: Bytes, chunk: Bytes) -> Vec<BlockCommand> {
+        let area = self.victim_area(0, size);
+        let chunk = chunk.min(self.discard_max);
+        let chunks = (0..size.pieces(chunk)).map(|index| {
+            let offset = Bytes(index * chunk.0);
+            BlockCommand::Discard(area.range(offset, chunk.min(size - offset)))
         });
-        vec![chunks.collect(), vec![BlockCommand::Flush]]
+        chunks.collect()
     }
 
     fn tidy(&self, _: u32) -> Groups<BlockCommand> {
@@ -198,6 +210,10 @@ impl Subject for DirectorySubject {
             groups.push(vec![FileCommand::TrimFreeSpace]);
         }
         groups
+    }
+
+    fn pieces(&self, _: Bytes, _: Bytes) -> Vec<FileCommand> {
+        Vec::new()
     }
 
     fn tidy(&self, ordinal: u32) -> Groups<FileCommand> {

@@ -146,14 +146,9 @@ impl SteadyState {
 
 /// The trimmed shares, ascending, with 0 as the first: what the others are compared with.
 fn shares(values: &Values) -> Result<Vec<Ppm>, OptionError> {
-    let key = "trimmed-shares";
-    let mut shares = values.list(key, Ppm(0), Ppm(900_000))?;
-    if let Some(share) = shares.iter().find(|share| settings::whole_percent(**share).is_none()) {
-        let problem = format!("`{share}` is not a whole percentage");
-        return Err(OptionError::Value { key, problem });
+    let mut shares = settings::percents(values, "trimmed-shares", (Ppm(0), Ppm(900_000)))?;
+    if shares.first() != Some(&Ppm(0)) {
+        shares.insert(0, Ppm(0));
     }
-    shares.push(Ppm(0));
-    shares.sort_unstable();
-    shares.dedup();
     Ok(shares)
 }

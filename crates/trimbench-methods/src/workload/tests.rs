@@ -129,6 +129,19 @@ fn a_sequential_write_covers_the_area_once_with_a_shorter_last_piece() {
 }
 
 #[test]
+fn a_circling_write_begins_anew_until_its_time_is_over() {
+    let area = DeviceArea { length: Bytes(3 * 4_096), ..area() };
+    let mut load = SequentialWrite::new(area, Bytes(4_096), 5).circling(at(10));
+    let mut starts = Vec::new();
+    while let Next::Issue { command, .. } = load.next(at(9)) {
+        let BlockCommand::Write { range, .. } = command else { panic!("{command:?}") };
+        starts.push(range.start().0 - 2_048);
+    }
+    assert_eq!(starts, [0, 8, 16, 0, 8], "five outstanding");
+    assert_eq!(load.next(at(10)), Next::Done);
+}
+
+#[test]
 fn random_accesses_reach_the_first_and_the_last_place() {
     let small = DeviceArea { length: Bytes(4 * 4_096), ..area() };
     let mut access = RandomAccess::new(small, Bytes(4_096), Ppm::ONE, Rng::new(1));

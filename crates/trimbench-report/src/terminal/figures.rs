@@ -1,10 +1,11 @@
-//! The figures of one session: a line each, and percentiles as a matrix.
+//! The figures of one session: a line each, and percentiles and planes as tables.
 
 use trimbench_results::{Figure, Session};
 
 use super::headlines::{common_level, interval, interval_name, verdict};
 use super::notes::Notes;
 use super::sides;
+use super::surface;
 use crate::grid::{Column, GAP, Grid};
 use crate::number::{Scale, quantity};
 use crate::style::Style;
@@ -49,15 +50,24 @@ pub(super) fn figures(session: &Session, notes: &Notes, style: Style) -> Vec<Str
     ordered.sort_by_key(|figure| !figure.headline);
     let (sides, others): (Vec<&Figure>, Vec<&Figure>) =
         ordered.into_iter().partition(|figure| sides::is_side(figure));
+    let (plane, others): (Vec<&Figure>, Vec<&Figure>) =
+        others.into_iter().partition(|figure| surface::holds(figure));
     let (matrix, rows): (Vec<&Figure>, Vec<&Figure>) =
         others.into_iter().partition(|figure| in_matrix(figure));
-    let parts = [
-        sides::tables(&sides, notes, style),
-        if rows.is_empty() { Vec::new() } else { table(&rows, notes, style) },
-        if matrix.is_empty() { Vec::new() } else { percentiles(&matrix, notes, style) },
-    ];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.reduce(|above, below| [above, vec![String::new()], below].concat()).unwrap_or_default()
+    let mut tables = Vec::new();
+    if !sides.is_empty() {
+        tables.push(sides::tables(&sides, notes, style));
+    }
+    if !rows.is_empty() {
+        tables.push(table(&rows, notes, style));
+    }
+    if !matrix.is_empty() {
+        tables.push(percentiles(&matrix, notes, style));
+    }
+    if !plane.is_empty() {
+        tables.push(surface::surface(&plane, notes, style));
+    }
+    tables.join(&String::new())
 }
 
 /// A figure a line; neighbours whose titles end alike stand below that end.

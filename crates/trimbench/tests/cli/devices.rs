@@ -7,12 +7,13 @@ use trimbench_results::Outcome;
 use super::{code, record, stderr, stdout, trimbench};
 
 /// The methods that work on whole devices, quick on 64 MiB.
-pub(crate) const QUICK: [(&str, &[&str]); 5] = [
+pub(crate) const QUICK: [(&str, &[&str]); 6] = [
     ("trim-sweep", &["sizes=4KiB,1MiB", "reference=1MiB", "commands=20", "load-span=8MiB"]),
     ("idle-trim", &["repetitions=1", "rest=0"]),
     ("recovery", &["rest=0"]),
     ("steady-state", &["round-time=100ms", "precondition=100%", "rest=0"]),
     ("trim-integrity", &["region=4MiB"]),
+    ("settle", &["window=100ms", "slice=5ms", "rest=0"]),
 ];
 
 #[test]
@@ -23,7 +24,7 @@ fn methods_that_need_a_device_are_left_out_of_a_directory_or_refused_by_name() {
     assert_eq!(code(&named), Some(3), "{}", stderr(&named));
     assert!(stderr(&named).contains("writes to a whole device"), "{}", stderr(&named));
     let dry = trimbench(folder.path(), &["run", "--target", here, "--dry-run"]);
-    assert_eq!(stdout(&dry).matches("left out").count(), 5, "{}", stdout(&dry));
+    assert_eq!(stdout(&dry).matches("left out").count(), 6, "{}", stdout(&dry));
 }
 
 #[test]

@@ -180,8 +180,7 @@ impl Trial {
                 let mut extents = file.map.extents().iter();
                 assert!(extents.all(|mapped| mapped.extent.overlap(discard).is_none()));
             }
-            let chunk = fs.allocator.chunk();
-            assert!(chunk.is_none_or(|chunk| chunk.overlap(discard).is_none()));
+            assert!(fs.allocator.reserved().all(|extent| extent.overlap(discard).is_none()));
             assert!(fs.layout.metadata().all(|extent| extent.overlap(discard).is_none()));
             let mut journal = fs.journal.region().iter();
             assert!(journal.all(|extent| extent.overlap(discard).is_none()));

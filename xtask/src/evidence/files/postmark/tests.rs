@@ -45,7 +45,8 @@ fn counts_are_taken_out_of_the_rates_and_one_that_differs_is_seen() {
 fn the_ratio_is_the_median_of_the_pairs() {
     let planted = Planted::new();
     for (pair, total) in [(1, 0.9), (2, 1.0), (3, 9.0)] {
-        planted.timed_capture((&format!("pair-{pair}-peer"), 1.0), 0, LINE);
+        planted.timed_capture((&format!("pair-{pair}-peer"), 1.25), 0, LINE);
+        planted.timed_capture((&format!("pair-{pair}-idle"), 0.25), 0, "");
         plant(&planted, &format!("pair-{pair}"), &[("total_s", total)]);
     }
     let finding = ratio(&planted.raw()).unwrap();

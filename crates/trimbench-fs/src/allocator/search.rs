@@ -1,0 +1,307 @@
+//! Which free blocks a request gets, if not those at its goal.
+//!
+//! Groups are tried by one criterion after the other, each less choosy than the one before. Within
+//! a group the free runs are measured from its start on, and of more than ten that are long enough
+//! the shortest is taken; a run is measured in whole buddies ([`Group::reach`]), and one that
+//! measures exactly what is sought is taken at once. Source: `ext4_mb_regular_allocator`.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use trimbench_core::units::{index, narrow};
+
+use crate::config::Allocation;
+
+use super::group::{Group, ORDERS};
+
+/// Runs that are measured before the best is taken (`mb_min_to_scan`).
+const ENOUGH: u32 = 10;
+/// Runs that are measured at most, if none is long enough (`mb_max_to_scan`).
+const AT_MOST: u32 = 200;
+/// By how many halvings a request is shortened at most so that a group has it on average
+/// (`mb_best_avail_max_trim_order`).
+const HALVINGS: u32 = 3;
+/// With fewer groups they are searched one after the other
+/// (`MB_DEFAULT_LINEAR_SCAN_THRESHOLD`).
+const FEW_GROUPS: usize = 16;
+/// Groups that hold metadata come in such steps; data that fill whole buddies avoid them.
+const FLEX_GROUPS: usize = 16;
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    /// Blocks that are needed.
+    pub(super) needed: u32,
+    /// Blocks that are looked for: more than needed, if the rest is to be kept for later.
+    pub(super) sought: u32,
+    /// The group where the search begins.
+    pub(super) group: usize,
+    /// For data, not for metadata.
+    pub(super) data: bool,
+}
+
+/// A run of free blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) group: usize,
+    pub(super) start: u32,
+    pub(super) length: u32,
+}
+
+/// Which groups come into question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Criterion {
+    /// Has a buddy that is large enough, for a request of 2^n blocks.
+    Buddy(usize),
+    /// Its free runs are long enough on average.
+    Average,
+    /// Has so much free.
+    Enough,
+    /// Has anything free.
+    Anything,
+}
+
+/// What a search has seen.
+#[derive(Debug, Default)]
+struct Seen {
+    best: Option<Run>,
+    measured: u32,
+}
+
+/// Groups by how long their free runs are on average, and by their largest buddy; so that
+/// suitable ones are found without asking each.
+#[derive(Clone, Debug)]
+pub(super) struct Index {
+    averages: [BTreeSet<usize>; ORDERS],
+    largest: [BTreeSet<usize>; ORDERS],
+    /// By group, the order of its average and of its largest buddy.
+    known: Vec<Option<(usize, usize)>>,
+}
+
+impl Index {
+    fn new(groups: &[Group]) -> Self {
+        let mut new = Self {
+            averages: Default::default(),
+            largest: Default::default(),
+            known: vec![None; groups.len()],
+        };
+        for (at, group) in groups.iter().enumerate() {
+            new.update(at, group);
+        }
+        new
+    }
+
+    /// For these groups, if they are searched by it.
+    pub(super) fn for_search(search: Allocation, groups: &[Group]) -> Option<Self> {
+        let by_index = search != Allocation::Linear && groups.len() >= FEW_GROUPS;
+        by_index.then(|| Self::new(groups))
+    }
+
+    /// A group has changed.
+    pub(super) fn update(&mut self, at: usize, group: &Group) {
+        let now = group.largest_order().map(|largest| (order_of(group.free / group.runs), largest));
+        let before = std::mem::replace(&mut self.known[at], now);
+        if before == now {
+            return;
+        }
+        if let Some((average, largest)) = before {
+            self.averages[average].remove(&at);
+            self.largest[largest].remove(&at);
+        }
+        if let Some((average, largest)) = now {
+            self.averages[average].insert(at);
+            self.largest[largest].insert(at);
+        }
+    }
+
+    /// Checks that every group stands where it should.
+    pub(super) fn check(&self, groups: &[Group]) {
+        let expected = Self::new(groups);
+        assert_eq!(expected.averages, self.averages, "groups are known by their averages");
+        assert_eq!(expected.largest, self.largest, "groups are known by their largest buddy");
+    }
+}
+
+/// Where free blocks lie for a request; `None` if nothing is free. At most as long as sought.
+pub(super) fn find(groups: &[Group], by: Option<&Index>, request: Request) -> Option<Run> {
+    let mut seen = Seen::default();
+    let sought = request.sought;
+    let count = groups.len();
+    let ranges = [request.group..count, 0..request.group];
+    let found = (sought.is_power_of_two() && (2..=8_192).contains(&sought))
+        .then(|| Criterion::Buddy(index(sought.ilog2().into())));
+    for criterion in found.into_iter().chain([Criterion::Average]) {
+        let found = match by {
+            Some(by) => indexed(groups, by, criterion, (request, &ranges), &mut seen),
+            None => each(groups, criterion, (request, &ranges), &mut seen),
+        };
+        if found.is_some() || seen.measured > AT_MOST {
+            return found.or_else(|| best(groups, &seen, sought));
+        }
+    }
+    if let Some(by) = by.filter(|_| request.data)
+        && let Some(found) = shortened(groups, by, (request, &ranges), &mut seen)
+    {
+        return Some(found);
+    }
+    for criterion in [Criterion::Enough, Criterion::Anything] {
+        let found = each(groups, criterion, (request, &ranges), &mut seen);
+        if found.is_some() || seen.measured > AT_MOST {
+            return found.or_else(|| best(groups, &seen, sought));
+        }
+    }
+    best(groups, &seen, sought)
+}
+
+/// The longest run that was seen, as long as it measures.
+fn best(groups: &[Group], seen: &Seen, sought: u32) -> Option<Run> {
+    let run = seen.best?;
+    let length = groups[run.group].reach(run.start, run.length).min(sought);
+    Some(Run { length, ..run })
+}
+
+/// One group after the other.
+fn each(
+    groups: &[Group],
+    criterion: Criterion,
+    (request, ranges): (Request, &[Range<usize>; 2]),
+    seen: &mut Seen,
+) -> Option<Run> {
+    ranges.iter().flat_map(Clone::clone).find_map(|at| {
+        if seen.measured > AT_MOST {
+            return None;
+        }
+        look_into(&groups[at], at, (criterion, request), seen)
+    })
+}
+
+/// The groups that the index names, those with the shortest runs that may do first.
+fn indexed(
+    groups: &[Group],
+    by: &Index,
+    criterion: Criterion,
+    (request, ranges): (Request, &[Range<usize>; 2]),
+    seen: &mut Seen,
+) -> Option<Run> {
+    let (from, table) = match criterion {
+        Criterion::Buddy(order) => (order, &by.largest),
+        _ => (order_of(request.sought), &by.averages),
+    };
+    let mut candidates = ranges
+        .iter()
+        .filter(|range| !range.is_empty())
+        .flat_map(|range| table[from..].iter().flat_map(|groups| groups.range(range.clone())));
+    candidates.find_map(|&at| {
+        if seen.measured > AT_MOST {
+            return None;
+        }
+        look_into(&groups[at], at, (criterion, request), seen)
+    })
+}
+
+/// Groups whose average is long enough for a part of the request.
+fn shortened(
+    groups: &[Group],
+    by: &Index,
+    (request, ranges): (Request, &[Range<usize>; 2]),
+    seen: &mut Seen,
+) -> Option<Run> {
+    let order = request.sought.ilog2();
+    let mut least = order.saturating_sub(HALVINGS);
+    if 1 << least < request.needed {
+        least = request.needed.ilog2() + 1;
+    }
+    for range in ranges.iter().filter(|range| !range.is_empty()) {
+        for order in (least..=order).rev() {
+            let request = Request { sought: 1 << order, ..request };
+            let suitable = &by.averages[order_of(request.sought)];
+            let found = suitable
+                .range(range.clone())
+                .find_map(|&at| look_into(&groups[at], at, (Criterion::Average, request), seen));
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+    None
+}
+
+/// What a group has for the request, if it comes into question.
+fn look_into(
+    group: &Group,
+    at: usize,
+    (criterion, request): (Criterion, Request),
+    seen: &mut Seen,
+) -> Option<Run> {
+    let sought = request.sought;
+    let suitable = group.free > 0
+        && match criterion {
+            Criterion::Buddy(order) => {
+                let reserved = request.data && at.is_multiple_of(FLEX_GROUPS);
+                !reserved && group.largest_order() >= Some(order)
+            }
+            Criterion::Average => group.free / group.runs >= sought,
+            Criterion::Enough => group.free >= sought,
+            Criterion::Anything => true,
+        };
+    if !suitable {
+        return None;
+    }
+    if let Criterion::Buddy(order) = criterion {
+        let start = group.first_buddy(order).expect("its largest buddy is large enough");
+        return Some(Run { group: at, start, length: sought });
+    }
+    let mut from = 0;
+    while let Some((start, end)) = group.run_from(from) {
+        from = end;
+        if criterion == Criterion::Average && end - start < sought {
+            continue;
+        }
+        let run = Run { group: at, start, length: group.reach(start, sought) };
+        from = start + run.length;
+        if seen.measure(run, sought) {
+            return seen.taken(sought);
+        }
+        if seen.measured > AT_MOST {
+            return None;
+        }
+    }
+    seen.taken(sought)
+}
+
+impl Seen {
+    /// Takes a run into account; whether the search is over.
+    fn measure(&mut self, run: Run, sought: u32) -> bool {
+        self.measured += 1;
+        let Some(best) = self.best.filter(|_| run.length != sought) else {
+            self.best = Some(run);
+            return run.length == sought;
+        };
+        let better = if best.length < sought {
+            run.length > best.length
+        } else {
+            run.length > sought && run.length < best.length
+        };
+        if better {
+            self.best = Some(run);
+        }
+        self.measured > ENOUGH && self.taken(sought).is_some()
+    }
+
+    /// The best, if it is long enough.
+    fn taken(&self, sought: u32) -> Option<Run> {
+        let best = self.best.filter(|best| best.length >= sought)?;
+        Some(Run { length: sought, ..best })
+    }
+}
+
+/// Where the index has groups whose free runs are so long on average
+/// (`mb_avg_fragment_size_order`).
+fn order_of(length: u32) -> usize {
+    index(u64::from(length.max(2).ilog2()) - 1).min(ORDERS - 1)
+}
+
+/// An address in blocks of the group.
+pub(super) fn place(address: u64, group_fs_blocks: u64) -> (usize, u32) {
+    (index(address / group_fs_blocks), narrow(address % group_fs_blocks))
+}

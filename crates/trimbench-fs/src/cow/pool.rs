@@ -1,0 +1,363 @@
+//! The pool as a whole: admission, events, and who waits for what.
+//!
+//! Events of one instant come in this order: the drives', in their order, then commands in the order
+//! in which they were due, then the group's, then a pass of discards.
+//!
+//! What is not modelled: a cache of what was read or written (reads of data that are not dirty go to
+//! the drives), the intent log (an fsync waits for its group), compression, gang blocks, snapshots,
+//! unmounting, and redundancy at work: a request that fails fails those who wait for it. Metadata
+//! are written round and round in an area of their own, so that their bytes count but nothing is
+//! freed by them.
+//!
+//! Units: time in nanoseconds on the caller's clock, space in sectors of 4 KiB, files in records.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+
+use trimbench_core::contract::ClassStatistics;
+use trimbench_core::units::narrow;
+use trimbench_core::{
+    BlockCommand, BlockRequest, Bytes, Capabilities, Clock, Completion, DirectoryId, DrainRule,
+    FileCommand, FileId, ForceDiscards, Instant, Medium, Model, Nanos, Rejected, Statistics,
+    Support, Tag,
+};
+use trimbench_policy::Counters;
+
+use super::config::{PoolConfig, TrimManner};
+use super::drive::{Drive, Ended, Owner};
+use super::space::Space;
+use super::stripe::{Piece, Stripe};
+use crate::commands::{Commands, Slot, Task, file_of};
+use crate::config::{ConfigError, FS_BLOCK};
+use files::File;
+use group::Groups;
+
+mod files;
+mod group;
+mod trim;
+
+#[cfg(test)]
+mod tests;
+
+/// One sector in so many of each drive is for metadata. Assumed.
+const METADATA_SHARE: u64 = 128;
+/// One sector in so many is kept free, so that there is always somewhere to write to. Source:
+/// \[OPENZFS\] `spa_slop_shift`.
+const SLOP_SHARE: u64 = 32;
+
+/// What a pool has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolCounters {
+    /// Groups synced.
+    pub groups: u64,
+    /// Bytes of records written, without parity.
+    pub written: Bytes,
+    /// Bytes of records given back, without parity.
+    pub freed: Bytes,
+    /// Times that a command waited for dirty data to become less.
+    pub throttled: u64,
+    /// Writes that waited for a discard of their place.
+    pub parked: u64,
+    /// Passes of the old manner that discarded something.
+    pub passes: u64,
+}
+
+/// A modelled pool. Made by [`Pool::make`]; mounted.
+#[derive(Debug)]
+pub struct Pool<M> {
+    config: PoolConfig,
+    capabilities: Capabilities,
+    drives: Vec<Drive<M>>,
+    /// The next event of each drive.
+    next: Vec<Instant>,
+    stripe: Stripe,
+    space: Space,
+    slop: u64,
+    /// Where the next metadata go: drive and sector.
+    metadata_at: (usize, u64),
+    metadata_sectors: u64,
+    files: BTreeMap<FileId, File>,
+    /// Files with data of the open group.
+    dirty_files: BTreeSet<FileId>,
+    /// How many files each directory has.
+    directories: BTreeMap<DirectoryId, u64>,
+    commands: Commands,
+    /// Commands that go on then, in the order of time, then of sequence.
+    due: BinaryHeap<Reverse<(Instant, u64, Slot)>>,
+    sequence: u64,
+    groups: Groups,
+    /// Commands that wait for less dirty data.
+    room_waiters: VecDeque<Slot>,
+    /// When the last command that was delayed goes on: the next one goes on after it.
+    delayed_until: Instant,
+    trim: trim::Passes,
+    counters: PoolCounters,
+    /// Kept for its memory.
+    pieces: Vec<Piece>,
+    ended: Vec<Ended>,
+    completions: Vec<Completion>,
+}
+
+impl<M: Model<Command = BlockCommand>> Pool<M> {
+    /// Makes a pool on drives of one size, and mounts it: in no time, and without a command to
+    /// them. Of larger drives the size of the smallest is used.
+    ///
+    /// # Errors
+    /// A value out of its range; drives that are too small, or none.
+    pub fn make(config: PoolConfig, devices: Vec<M>) -> Result<Self, ConfigError> {
+        config.check(devices.len())?;
+        let drives = devices
+            .into_iter()
+            .enumerate()
+            .map(|(number, device)| {
+                let number = u16::try_from(number).expect("at most 255 drives");
+                Drive::new(number, device, &config)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let stripe = Stripe { drives: drives.len() as u64, parity: config.parity.into() };
+        let sectors = drives.iter().map(Drive::sectors).min().expect("at least one drive");
+        let metadata_sectors = (sectors / METADATA_SHARE).max(64);
+        let record = stripe.allocated(config.record.0 / FS_BLOCK.0);
+        let (first, end) = (metadata_sectors * stripe.drives, sectors * stripe.drives);
+        let metaslabs = u64::from(config.metaslabs);
+        if end < first + metaslabs * record {
+            return Err(ConfigError::DeviceTooSmall {
+                capacity: Bytes(sectors * FS_BLOCK.0),
+                group: Bytes(metaslabs * record * FS_BLOCK.0 / stripe.drives),
+            });
+        }
+        let space = Space::new(first, end, metaslabs);
+        let slop = space.free() / SLOP_SHARE;
+        let records = (space.free() - slop) / record;
+        let below = drives[0].device().capabilities();
+        let capabilities = Capabilities {
+            clock: Clock::Virtual,
+            medium: Medium::Directory {
+                available: Bytes(records * config.record.0),
+                fs_block: FS_BLOCK,
+            },
+            drain: drain(&config),
+            ..below.clone()
+        };
+        Ok(Self {
+            next: drives.iter().map(Drive::next_event).collect(),
+            capabilities,
+            drives,
+            stripe,
+            space,
+            slop,
+            metadata_at: (0, 1),
+            metadata_sectors,
+            files: BTreeMap::new(),
+            dirty_files: BTreeSet::new(),
+            directories: BTreeMap::from([(DirectoryId::OWN, 0)]),
+            commands: Commands::default(),
+            due: BinaryHeap::new(),
+            sequence: 0,
+            groups: Groups::default(),
+            room_waiters: VecDeque::new(),
+            delayed_until: Instant::START,
+            trim: trim::Passes::default(),
+            counters: PoolCounters::default(),
+            pieces: Vec::new(),
+            ended: Vec::new(),
+            completions: Vec::new(),
+            config,
+        })
+    }
+
+    /// The drives below.
+    pub fn devices(&self) -> impl Iterator<Item = &M> {
+        self.drives.iter().map(Drive::device)
+    }
+
+    /// The drives, without the pool.
+    ///
+    /// # Panics
+    /// If [`Self::is_busy`].
+    pub fn into_devices(self) -> Vec<M> {
+        assert!(!self.is_busy(), "the pool is in use");
+        self.drives.into_iter().map(Drive::into_device).collect()
+    }
+
+    /// Gives up the discards that wait. Those under way end.
+    pub fn give_up_discards(&mut self) {
+        self.drives.iter_mut().for_each(Drive::give_up_discards);
+    }
+
+    /// Whether a command, a group or a request to a drive is under way.
+    pub fn is_busy(&self) -> bool {
+        self.commands.outstanding() > 0
+            || self.groups.syncing.is_some()
+            || self.drives.iter().any(Drive::is_busy)
+    }
+
+    /// What it was made as.
+    pub fn config(&self) -> &PoolConfig {
+        &self.config
+    }
+
+    /// What it has counted.
+    pub fn counters(&self) -> PoolCounters {
+        let parked = self.drives.iter().map(Drive::parked_count).sum();
+        PoolCounters { parked, ..self.counters }
+    }
+
+    /// What became of the space that was freed on one drive, in its logical blocks.
+    pub fn trim_counters(&self, drive: usize) -> &Counters {
+        self.drives[drive].trimmer().counters()
+    }
+
+    /// Sectors of data in a record.
+    fn record_sectors(&self) -> u64 {
+        self.config.record.0 / FS_BLOCK.0
+    }
+
+    fn schedule(&mut self, at: Instant, slot: Slot) {
+        self.sequence += 1;
+        self.due.push(Reverse((at, self.sequence, slot)));
+    }
+
+    /// How many asynchronous writes a drive may be given now: by the share of dirty data, from the
+    /// least below 30 % to the most above 60 %.
+    fn async_writes(&self) -> u32 {
+        let limits = self.config.limits.classes[super::queue::Class::AsyncWrite as usize];
+        let (dirty, most) = (self.groups.dirty_total, self.config.dirty_max.0);
+        let (from, to) = (most * 3 / 10, most * 6 / 10);
+        let above = dirty.clamp(from, to) - from;
+        limits.least + narrow(u64::from(limits.most - limits.least) * above / (to - from))
+    }
+
+    /// Gives a drive what it may have, after something changed for it.
+    fn pump(&mut self, drive: usize, now: Instant) {
+        let async_writes = self.async_writes();
+        self.drives[drive].pump(now, async_writes);
+        self.next[drive] = self.drives[drive].next_event();
+    }
+
+    fn pump_all(&mut self, now: Instant) {
+        (0..self.drives.len()).for_each(|drive| self.pump(drive, now));
+    }
+
+    /// The drive whose event is next, and when.
+    fn next_drive(&self) -> (Instant, usize) {
+        let next = self.next.iter().enumerate().map(|(drive, at)| (*at, drive));
+        next.min().expect("at least one drive")
+    }
+
+    fn drive_event(&mut self, drive: usize, now: Instant) {
+        let mut ended = std::mem::take(&mut self.ended);
+        self.drives[drive].advance(now, &mut ended);
+        for each in ended.drain(..) {
+            match each.owner {
+                Owner::Command(slot) => self.read_ended(slot, each.failure, now),
+                Owner::Group { cleaned } => self.group_io_ended(cleaned, each.failure, now),
+                Owner::Trim => self.discard_ended(now),
+            }
+        }
+        self.ended = ended;
+        self.pump(drive, now);
+    }
+}
+
+/// The old manner waits for `trim_timeout` before it discards, and then takes a share of it at each
+/// pass.
+fn drain(config: &PoolConfig) -> DrainRule {
+    DrainRule {
+        force: ForceDiscards::Sync,
+        quiet: config.trim_interval.times(3),
+        latest_start: match config.manner {
+            TrimManner::FreeBsd => config.trim_timeout + config.trim_interval.times(2),
+            TrimManner::OpenZfs => config.trim_interval,
+        },
+        timeout: Nanos::from_secs(24 * 3_600),
+    }
+}
+
+fn add(sum: &mut ClassStatistics, one: ClassStatistics) {
+    sum.completed += one.completed;
+    sum.bytes += one.bytes;
+    sum.time += one.time;
+}
+
+impl<M: Model<Command = BlockCommand>> Model for Pool<M> {
+    type Command = FileCommand;
+
+    fn submit(&mut self, now: Instant, tag: Tag, command: FileCommand) -> Result<(), Rejected> {
+        files::validate(command)?;
+        let slot = if let Some(file) = file_of(command) {
+            let makes = matches!(command, FileCommand::Create { .. } | FileCommand::Store { .. });
+            if !makes && !self.files.get(&file).is_some_and(|file| file.order.expected) {
+                return Err(Rejected::UnknownFile { file });
+            }
+            let slot = self.commands.add(tag, Task::File(command));
+            if !self.admit(file, slot, command) {
+                return Ok(());
+            }
+            slot
+        } else {
+            self.commands.add(tag, Task::File(command))
+        };
+        self.schedule(now + self.config.cpu.metadata, slot);
+        Ok(())
+    }
+
+    fn next_event(&self) -> Instant {
+        let due = self.due.peek().map_or(Instant::NEVER, |Reverse((at, _, _))| *at);
+        self.next_drive().0.min(due).min(self.group_event()).min(self.trim.next_pass)
+    }
+
+    fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
+        loop {
+            let at = self.next_event();
+            if at > now || at == Instant::NEVER {
+                break;
+            }
+            let (drive_at, drive) = self.next_drive();
+            if drive_at <= at {
+                self.drive_event(drive, at);
+            } else if self.due.peek().is_some_and(|Reverse((due, _, _))| *due <= at) {
+                let Reverse((_, _, slot)) = self.due.pop().expect("there is a first");
+                self.step(slot, at);
+            } else if self.group_event() <= at {
+                self.group_step(at);
+            } else {
+                self.start_pass(at);
+            }
+        }
+        out.append(&mut self.completions);
+    }
+
+    fn statistics(&self) -> Statistics {
+        let mut sum =
+            Statistics { outstanding: self.commands.outstanding(), ..Statistics::default() };
+        for drive in &self.drives {
+            let one = drive.device().statistics();
+            add(&mut sum.read, one.read);
+            add(&mut sum.write, one.write);
+            add(&mut sum.discard, one.discard);
+            add(&mut sum.flush, one.flush);
+        }
+        if self.capabilities.discard != Support::None {
+            let pending = self.drives.iter().map(|drive| drive.pending().0).sum();
+            sum.discard_pending = Some(Bytes(pending));
+        }
+        sum
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {
+        self.drives.iter_mut().for_each(|drive| drive.watch(watch));
+        Ok(())
+    }
+
+    fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
+        let from = out.len();
+        self.drives.iter_mut().for_each(|drive| drive.take_ended(out));
+        out[from..].sort_by_key(|request| (request.completed, request.device));
+        self.drives.iter().for_each(|drive| drive.list_active(out));
+    }
+}

@@ -1,0 +1,303 @@
+//! The highest rate of deletion whose p99.9 of the load stays within a limit: which rate to try
+//! next, what a try shows, and the figures. No I/O.
+//!
+//! A try at one rate and chunk counts the accesses of the load whose response time exceeds the
+//! limit. Its p99.9 is within the limit if and only if no more than the thousandth part of the
+//! accesses (rounded down) exceed it, which needs no percentile; none is computed from fewer than
+//! 10 / (1 - q) accesses.
+//!
+//! Units: rates in bytes a second, 1 MB = 10^6 bytes.
+
+use trimbench_core::rng::Rng;
+use trimbench_core::units::{index, rounded};
+use trimbench_core::{Bytes, Nanos};
+use trimbench_results::statistics::{Bootstrap, bootstrap_interval};
+use trimbench_results::{Figure, Quantile, Series, Step};
+
+#[cfg(test)]
+mod tests;
+
+/// The percentile that is limited.
+const QUANTILE: Quantile = Quantile::P99_9;
+/// Kinds of steps: a try of the search, the load alone, and the long run that confirms.
+pub(super) const TRY: &str = "rate";
+pub(super) const ALONE: &str = "rate-load-alone";
+pub(super) const CONFIRMATION: &str = "rate-confirmation";
+/// How much longer a confirmation is.
+pub(super) const LONGER: u64 = 3;
+/// The lowest rate that is tried.
+pub(super) const LOWEST: u64 = 1_000_000;
+/// Halvings of the interval between a rate that passes and one that fails: a factor of 1000
+/// becomes one of 1000^(1/128), 5.5 %.
+const HALVINGS: u32 = 7;
+/// Rates that are confirmed at the most, the highest first.
+const CONFIRMATIONS: usize = 3;
+/// Blocks of a try.
+const BLOCKS: u64 = 30;
+
+/// Tries of one chunk at the most, in lengths of the shortest: for the estimate of a run.
+pub(super) const LENGTHS_MAX: u64 = 2 + HALVINGS as u64 + LONGER * CONFIRMATIONS as u64;
+
+/// The accesses that a try needs.
+pub(super) fn accesses_needed() -> u64 {
+    QUANTILE.samples_needed()
+}
+
+/// How many accesses of `count` may exceed the limit.
+fn allowed(count: u64) -> u64 {
+    count / 1_000
+}
+
+/// The highest of the rates in `[LOWEST, highest]` that passes and is confirmed, if any: the ends
+/// first, then halving the interval of their logarithms. `passes` is shown each rate, and whether
+/// it is a confirmation.
+pub(super) fn search<E>(
+    highest: u64,
+    mut passes: impl FnMut(u64, bool) -> Result<bool, E>,
+) -> Result<Option<u64>, E> {
+    let mut passed = Vec::new();
+    if passes(highest, false)? {
+        passed.push(highest);
+    } else if passes(LOWEST, false)? {
+        passed.push(LOWEST);
+        let (mut low, mut high) = (LOWEST, highest);
+        for _ in 0..HALVINGS {
+            let middle = rounded((low as f64 * high as f64).sqrt());
+            if passes(middle, false)? {
+                passed.push(middle);
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+    }
+    for rate in passed.into_iter().rev().take(CONFIRMATIONS) {
+        if passes(rate, true)? {
+            return Ok(Some(rate));
+        }
+    }
+    Ok(None)
+}
+
+/// What one try is: chunks at a pace, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pace {
+    /// From the start of one chunk to that of the next.
+    pub(super) interval: Nanos,
+    /// Chunks in all.
+    pub(super) chunks: u64,
+}
+
+impl Pace {
+    /// Chunks of `chunk` bytes at `rate`, for at least `time`.
+    pub(super) fn new(chunk: Bytes, rate: u64, time: Nanos) -> Self {
+        let interval = Nanos::from_seconds(chunk.0 as f64 / rate as f64).max(Nanos(1));
+        Self { interval, chunks: time.0.div_ceil(interval.0).max(1) }
+    }
+
+    /// All of it.
+    pub(super) fn time(self) -> Nanos {
+        self.interval.times(self.chunks)
+    }
+}
+
+/// The slowest accesses of a try, block by block, so that its p99.9 can be resampled.
+///
+/// A block is a part of the time, no shorter than the pace of the chunks: what a chunk does to the
+/// load lies in one block, or in two neighbours.
+#[derive(Clone, Debug)]
+pub(super) struct Tails {
+    block: Nanos,
+    limit: Nanos,
+    /// Accesses of each block, and the slowest of them, the slowest first.
+    blocks: Vec<(u64, Vec<Nanos>)>,
+    /// Of each block so many are kept: what lies above the percentile of all accesses, and one.
+    keep: usize,
+    exceeding: u64,
+}
+
+impl Tails {
+    /// Of a load of one access every `gap` for the time of `pace`.
+    pub(super) fn new(pace: Pace, gap: Nanos, limit: Nanos) -> Self {
+        let block = Nanos(pace.time().0.div_ceil(BLOCKS)).max(pace.interval);
+        let count = index(pace.time().0.div_ceil(block.0));
+        let accesses = pace.time().0 / gap.0.max(1);
+        // Arrivals may be random: half as many more.
+        let keep = index(allowed(accesses) * 3 / 2 + 2);
+        Self { block, limit, blocks: vec![(0, Vec::new()); count], keep, exceeding: 0 }
+    }
+
+    /// Takes in an access that was intended so long after the beginning.
+    pub(super) fn note(&mut self, after: Nanos, response: Nanos) {
+        let last = self.blocks.len() - 1;
+        let (count, slowest) = &mut self.blocks[index(after.0 / self.block.0).min(last)];
+        *count += 1;
+        self.exceeding += u64::from(response > self.limit);
+        let at = slowest.partition_point(|other| *other >= response);
+        if at < self.keep {
+            slowest.insert(at, response);
+            slowest.truncate(self.keep);
+        }
+    }
+
+    fn count(&self) -> u64 {
+        self.blocks.iter().map(|(count, _)| count).sum()
+    }
+
+    /// Whether a try of `expected` accesses has failed, whatever comes.
+    pub(super) fn has_failed(&self, expected: u64) -> bool {
+        self.exceeding > allowed(expected.max(self.count()))
+    }
+
+    /// Notes counts, and the slowest accesses of each block.
+    pub(super) fn store(&self, step: &mut Step) {
+        step.set("limit_s", self.limit.seconds());
+        step.measure("load_count", self.count() as f64);
+        step.measure("exceeding_count", self.exceeding as f64);
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        for (block, (_, slowest)) in self.blocks.iter().enumerate() {
+            x.extend(std::iter::repeat_n(block as f64, slowest.len()));
+            y.extend(slowest.iter().map(|response| Some(response.0 as f64 / 1e6)));
+        }
+        let slowest = Series::new("block", "ms", x, y);
+        step.series.extend(slowest.map(|series| (SLOWEST.to_owned(), series)));
+        let blocks = (0..self.blocks.len()).map(|block| block as f64).collect();
+        let counts = self.blocks.iter().map(|(count, _)| Some(*count as f64)).collect();
+        let counts = Series::new("block", "accesses", blocks, counts);
+        step.series.extend(counts.map(|series| (ACCESSES.to_owned(), series)));
+    }
+}
+
+/// Series of a try: the slowest accesses of each block, and how many accesses it had.
+const SLOWEST: &str = "slowest-accesses";
+const ACCESSES: &str = "block-accesses";
+
+/// Whether the try kept the limit and the rate; `None` if it had too few accesses to say so.
+pub(super) fn verdict(step: &Step) -> Option<bool> {
+    let metric = |key: &str| step.metrics.get(key).copied();
+    let (count, exceeding) = (metric("load_count")?, metric("exceeding_count")?);
+    let kept = exceeding <= allowed(rounded(count)) as f64;
+    if kept && rounded(count) < accesses_needed() {
+        return None;
+    }
+    // The load alone deletes nothing.
+    let sustained = metric("issued_of_planned_ratio").is_none_or(|share| share >= SUSTAINED);
+    Some(kept && sustained)
+}
+
+/// A drive that takes fewer of the chunks in time does not keep the rate.
+const SUSTAINED: f64 = 0.98;
+
+/// The blocks of a step: accesses, and the slowest of them in ms.
+fn blocks(step: &Step) -> Option<Vec<(f64, Vec<f64>)>> {
+    let counts = step.series.get(ACCESSES)?.y.iter().copied().collect::<Option<Vec<f64>>>()?;
+    let mut blocks: Vec<(f64, Vec<f64>)> =
+        counts.into_iter().map(|count| (count, Vec::new())).collect();
+    let slowest = step.series.get(SLOWEST)?;
+    for (block, response) in slowest.x.iter().zip(&slowest.y) {
+        blocks.get_mut(index(rounded(*block)))?.1.push((*response)?);
+    }
+    Some(blocks)
+}
+
+/// p99.9 of blocks together, ms; `None` with too few accesses.
+fn p999<'a>(blocks: impl Iterator<Item = &'a (f64, Vec<f64>)>) -> Option<f64> {
+    let (mut count, mut slowest) = (0.0, Vec::new());
+    for (accesses, of_block) in blocks {
+        count += accesses;
+        slowest.extend_from_slice(of_block);
+    }
+    if rounded(count) < accesses_needed() {
+        return None;
+    }
+    slowest.sort_unstable_by(|a: &f64, b| b.total_cmp(a));
+    slowest.get(index(allowed(rounded(count)))).copied()
+}
+
+/// p99.9 of a step with the interval of the block bootstrap.
+fn response(id: &str, title: &str, step: &Step, rng: &mut Rng) -> Option<Figure> {
+    let blocks = blocks(step)?;
+    let mut figure = Figure::new(id, title, p999(blocks.iter())?, "ms")?;
+    figure.n = rounded(*step.metrics.get("load_count")?);
+    let points: Vec<(f64, f64)> = (0..blocks.len()).map(|block| (0.0, block as f64)).collect();
+    figure.interval = bootstrap_interval(&points, rng, Bootstrap::default(), |drawn| {
+        p999(drawn.iter().map(|(_, block)| &blocks[index(rounded(*block))]))
+    });
+    Some(figure)
+}
+
+/// Ids and units of the figures for these chunks.
+pub(super) fn announced(chunks: &[Bytes]) -> Vec<(String, &'static str)> {
+    let mut figures = vec![
+        (BEST.to_owned(), "MB/s"),
+        (BEST_CHUNK.to_owned(), "MiB"),
+        (RESPONSE.to_owned(), "ms"),
+        (LOAD_ALONE.to_owned(), "ms"),
+    ];
+    figures.extend(chunks.iter().map(|chunk| (of_chunk(*chunk), "MB/s")));
+    figures
+}
+
+const BEST: &str = "highest-deletion-rate";
+const BEST_CHUNK: &str = "highest-deletion-rate-chunk";
+const RESPONSE: &str = "highest-deletion-rate-response";
+const LOAD_ALONE: &str = "deletion-rate-load-alone";
+
+fn of_chunk(chunk: Bytes) -> String {
+    format!("deletion-rate-in-chunks-of-{chunk}")
+}
+
+/// The figures of a search: a pure function of its steps.
+pub(super) fn figures(steps: &[Step], rng: &mut Rng) -> Vec<Figure> {
+    let parameter = |step: &Step, key: &str| step.parameters.get(key).copied().unwrap_or(0.0);
+    let chunk = |step: &Step| Bytes(rounded(parameter(step, "chunk_bytes")));
+    let rate = |step: &Step| parameter(step, "deletion_bytes_per_s") / 1e6;
+    let mut figures = Vec::new();
+    let Some(alone) = steps.iter().find(|step| step.kind == ALONE) else { return figures };
+    let mut chunks: Vec<Bytes> = steps.iter().filter(|it| it.kind == TRY).map(chunk).collect();
+    chunks.sort_unstable();
+    chunks.dedup();
+    let mut best: Option<&Step> = None;
+    let mut rows = Vec::new();
+    for size in chunks {
+        let of_it = || steps.iter().filter(move |step| chunk(step) == size);
+        let highest = of_it().filter(|it| it.kind == TRY).map(rate).fold(0.0, f64::max);
+        let confirmed = of_it()
+            .filter(|it| it.kind == CONFIRMATION && verdict(it) == Some(true))
+            .max_by(|a, b| rate(a).total_cmp(&rate(b)));
+        let title = format!("highest rate of deletion within the limit, in chunks of {size}");
+        let value = confirmed.map_or(0.0, rate);
+        let row = Figure::new(&of_chunk(size), &title, value, "MB/s").map(|figure| {
+            let tried = of_it().any(|it| it.kind == CONFIRMATION);
+            let word = match confirmed {
+                Some(step) if rate(step) >= highest => "as high as was tried".to_owned(),
+                Some(_) => "confirmed".to_owned(),
+                None if tried => "not confirmed".to_owned(),
+                None => format!("{} MB/s is too much", LOWEST / 1_000_000),
+            };
+            Figure { n: of_it().count() as u64, verdict: Some(word), ..figure }
+        });
+        rows.extend(row);
+        // Of equals the larger chunk: fewer commands.
+        best = confirmed.filter(|it| best.is_none_or(|best| rate(it) >= rate(best))).or(best);
+    }
+    let title = "highest rate of deletion that keeps p99.9 of the load within the limit";
+    let limit = parameter(alone, "limit_s") * 1e3;
+    let verdict = match best {
+        _ if verdict(alone) != Some(true) => "the load alone exceeds the limit".to_owned(),
+        Some(step) => format!("in chunks of {}: limit {limit} ms", chunk(step)),
+        None => format!("none found: limit {limit} ms"),
+    };
+    let figure = Figure::new(BEST, title, best.map_or(0.0, rate), "MB/s");
+    figures.extend(figure.map(|figure| Figure { verdict: Some(verdict), ..figure }));
+    if let Some(step) = best {
+        let size = chunk(step).0 as f64 / f64::from(1 << 20);
+        figures.extend(Figure::new(BEST_CHUNK, "chunk of that rate", size, "MiB"));
+        let title = "response time of the load at that rate, p99.9";
+        figures.extend(response(RESPONSE, title, step, rng));
+    }
+    let title = "response time of the load without deletions, p99.9";
+    figures.extend(response(LOAD_ALONE, title, alone, rng));
+    figures.extend(rows);
+    figures
+}

@@ -1,0 +1,73 @@
+//! `settle`: how long a drive takes to be back at its pace after a TRIM.
+//!
+//! Some drives acknowledge a TRIM at once and work it off later, slowing everything meanwhile.
+//! Points of a plane, the range that is trimmed against what was written before: after the TRIM a
+//! load runs, slice by slice, beside the same load on a drive that was left idle first. The
+//! procedure, its parameters and what it cannot show are in `docs/methods/settle.md`. Source:
+//! \[S0\], its note on vendor6.
+
+mod analysis;
+mod options;
+mod session;
+#[cfg(test)]
+mod tests;
+
+pub use analysis::{analyse, announced_figures};
+pub use options::{Reference, Settle};
+pub use session::{Plan, Point};
+
+use trimbench_core::{BlockCommand, BlockSize, Bytes, Capabilities, Drive, Nanos, Target};
+
+use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
+use crate::options::Parameters;
+use crate::rig::Shape;
+use crate::settings;
+
+/// Stable id.
+pub const ID: &str = "settle";
+
+/// The smallest device that it makes sense on.
+const SPACE: Bytes = Bytes::mib(16);
+
+impl Procedure for Settle {
+    const INFO: MethodInfo = MethodInfo {
+        id: Self::ID,
+        version: 1,
+        summary: "how long a drive is slower after a TRIM, by its range and what was written",
+        options: Self::OPTIONS,
+    };
+
+    fn announced_figures(&self) -> Vec<(String, &'static str)> {
+        announced_figures(self)
+    }
+
+    fn space(&self) -> Bytes {
+        SPACE
+    }
+
+    fn demand(&self, capacity: Bytes) -> Demand {
+        let span = self.span.on(capacity, BlockSize::SECTOR);
+        let loads = self.loads_per_point();
+        let points = (self.ranges.len() * self.written.len()) as u64;
+        let before: u64 = self.written.iter().map(|share| share.of(span.0)).sum();
+        let before = before.saturating_mul(self.ranges.len() as u64 * loads);
+        let windows = self.window.times(points * loads);
+        let assumed = trimbench_core::units::rounded(windows.seconds() * ASSUMED_RATE as f64);
+        // Emptied, and before the TRIM; a twin rests after it too.
+        let rests = self.rest.times(points * (2 * loads + (loads - 1)));
+        let filling = Nanos::from_seconds(before as f64 / ASSUMED_RATE as f64);
+        Demand { written: Bytes(before.saturating_add(assumed)), time: windows + rests + filling }
+    }
+
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+        Shape::of_discarding(capabilities)?;
+        settings::fits(capabilities, SPACE, &[self.access])
+    }
+
+    fn run_on_device<D>(&self, device: &mut D, context: Context<'_>) -> Result<Found, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        session::run(self, device, context)
+    }
+}

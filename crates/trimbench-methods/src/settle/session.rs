@@ -1,0 +1,189 @@
+//! The procedure: purge, then at each point empty, write, trim, load; and the same for its twin.
+
+use trimbench_core::rng::Rng;
+use trimbench_core::{BlockCommand, Bytes, Caveat, Data, Drive, Ppm, Target};
+use trimbench_results::Step;
+
+use super::options::{Reference, Settle};
+use crate::curve::SliceCurve;
+use crate::method::{Context, Found, MethodError, Procedure};
+use crate::phase::{Bench, Phase, Planned};
+use crate::rig::{Rig, Shape, unobserved};
+use crate::runner::Single;
+use crate::settings::{UNIT, whole, whole_percent};
+use crate::workload::{FILL_DEPTH, FILL_PIECE, SequentialWrite};
+
+/// Throughput against time after the TRIM; the same of the twin.
+pub(super) const CURVE: &str = "throughput-time";
+pub(super) const TWIN: &str = "throughput-time-twin";
+/// The kind of step that is a point.
+pub(super) const POINT: &str = "point";
+/// The id of the step that says how the drive was purged begins so.
+const PURGE: &str = "purge";
+
+/// One point of the plane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Unique in the session.
+    pub id: String,
+    /// Shares of the span in percent: what is trimmed, and what is written before.
+    pub percents: (u32, u32),
+    /// Bytes that are trimmed, from the start of the device.
+    pub range: Bytes,
+    /// Bytes that are written before, from the start of the device.
+    pub written: Bytes,
+}
+
+/// All points of a session, in their random order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The points.
+    pub points: Vec<Point>,
+    /// What is used of the device.
+    pub span: Bytes,
+}
+
+impl Plan {
+    /// The points of `method` on a device of this shape.
+    pub fn new(method: &Settle, shape: Shape, rng: &Rng) -> Self {
+        let span = method.span.on(shape.size, shape.logical_block);
+        let percent = |share| whole_percent(share).expect("checked when it was read");
+        // Whole units of the TRIM, and room for one access.
+        let unit = shape.granularity.0.max(method.access.0).next_multiple_of(UNIT);
+        let range = |share: Ppm| Bytes((share.of(span.0) / unit * unit).max(unit)).min(span);
+        let mut points = Vec::new();
+        for &trimmed in &method.ranges {
+            for &before in &method.written {
+                let percents = (percent(trimmed), percent(before));
+                let written = whole(Bytes(before.of(span.0)), shape.logical_block);
+                let id = format!("trimmed-{}-written-{}", percents.0, percents.1);
+                points.push(Point { id, percents, range: range(trimmed), written });
+            }
+        }
+        rng.split("order").shuffle(&mut points);
+        Self { points, span }
+    }
+}
+
+/// Runs the method.
+pub(super) fn run<D>(
+    method: &Settle,
+    device: &mut D,
+    mut context: Context<'_>,
+) -> Result<Found, MethodError>
+where
+    D: Target<Command = BlockCommand> + Drive,
+{
+    method.fits(device.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
+    let done = std::mem::take(&mut context.done);
+    let rig = Rig::new(device, context.interrupt);
+    let plan = Plan::new(method, rig.shape, context.rng);
+    let (size, bytes) = (rig.shape.size, method.demand(rig.shape.size).written.0);
+    let planned = Planned { steps: plan.points.len() + 1, bytes };
+    let mut bench = Bench::new(rig, context, planned);
+    bench.steps = done;
+    if !bench.steps.iter().any(|step| step.kind == PURGE) {
+        bench.purge(PURGE)?;
+    }
+    for point in &plan.points {
+        if !bench.steps.iter().any(|step| step.id == point.id) {
+            let step = measure(method, &mut bench, point, plan.span)?;
+            bench.keep(step)?;
+        }
+    }
+    let trace_hash = bench.rig.trace_hash();
+    let mut steps = bench.steps;
+    let place = |step: &Step| {
+        let point = plan.points.iter().position(|point| point.id == step.id);
+        point.map_or(0, |point| point + 1)
+    };
+    steps.sort_by_key(place);
+    let (figures, mut caveats) = super::analyse(method, &steps);
+    caveats.extend(method.span.caveat(size));
+    Ok(Found { steps, figures, caveats, trace_hash })
+}
+
+/// One point, with its twin if there is one.
+fn measure<D>(
+    method: &Settle,
+    bench: &mut Bench<'_, D>,
+    point: &Point,
+    span: Bytes,
+) -> Result<Step, MethodError>
+where
+    D: Target<Command = BlockCommand> + Drive,
+{
+    let mut step = Step::new(point.id.clone(), POINT);
+    step.set("trimmed_percent", f64::from(point.percents.0));
+    step.set("written_percent", f64::from(point.percents.1));
+    step.set("range_bytes", point.range.0 as f64);
+    step.set("written_bytes", point.written.0 as f64);
+    step.set("slice_s", method.slice.seconds());
+    let before = bench.rig.device.statistics();
+    let emptied = empty_and_write(method, bench, point, span)?;
+    let trimmed = bench.discard(&point.id, (Bytes(0), point.range))?;
+    step.measure("trim_s", trimmed.ended.since(trimmed.begun).seconds());
+    load(method, bench, point, (CURVE, &mut step))?;
+    let mut issued = trimbench_core::contract::ClassStatistics::default();
+    for phase in [&emptied, &trimmed] {
+        issued.completed += phase.commands;
+        issued.bytes += phase.discarded;
+    }
+    // Only now: the counters may lag, and the load must follow the TRIM at once.
+    let counted = bench.rig.discards_since(before, issued)?;
+    if (counted.completed, counted.bytes) != (issued.completed, issued.bytes) {
+        step.caveat(Caveat::CommandsMerged);
+    }
+    if method.reference == Reference::Twin {
+        empty_and_write(method, bench, point, span)?;
+        bench.discard(&point.id, (Bytes(0), point.range))?;
+        bench.rig.rest(method.rest)?;
+        load(method, bench, point, (TWIN, &mut step))?;
+    }
+    Ok(step)
+}
+
+/// Trims the span, rests, writes what the point says, and rests again; the TRIM.
+fn empty_and_write<D>(
+    method: &Settle,
+    bench: &mut Bench<'_, D>,
+    point: &Point,
+    span: Bytes,
+) -> Result<Phase, MethodError>
+where
+    D: Target<Command = BlockCommand> + Drive,
+{
+    let emptied = bench.discard(&point.id, (Bytes(0), span))?;
+    bench.rig.rest(method.rest)?;
+    if point.written.0 > 0 {
+        let area = bench.rig.shape.first(point.written, Data::Random);
+        bench.write(&point.id, area, (FILL_PIECE, FILL_DEPTH), &mut unobserved)?;
+        bench.rig.flush(&point.id)?;
+        bench.rig.rest(method.rest)?;
+    }
+    Ok(emptied)
+}
+
+/// Writes the range that was trimmed, in order and again and again, for the window.
+fn load<D>(
+    method: &Settle,
+    bench: &mut Bench<'_, D>,
+    point: &Point,
+    (curve, step): (&str, &mut Step),
+) -> Result<(), MethodError>
+where
+    D: Target<Command = BlockCommand> + Drive,
+{
+    let shape = bench.rig.shape;
+    let area = shape.first(point.range, Data::Random);
+    let begun = bench.rig.now();
+    let writes = SequentialWrite::new(area, method.access, method.queue_depth);
+    let mut writes = Single(writes.circling(begun + method.window));
+    let mut slices = SliceCurve::new(begun, (method.slice, method.slices()), shape.logical_block);
+    let phase = bench.run(&point.id, &mut writes, &mut slices)?;
+    slices.store(curve, step);
+    if phase.foreign {
+        step.caveat(Caveat::OtherLoad);
+    }
+    Ok(())
+}

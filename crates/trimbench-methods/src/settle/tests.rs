@@ -1,0 +1,257 @@
+//! A drive of which every number is known, and curves that are written down.
+
+use trimbench_core::{Bytes, Caveat, Nanos, PurgeMeans, Virtual};
+use trimbench_results::{Series, Step};
+use trimbench_ssd::TrimMode;
+
+use super::session::{CURVE, POINT, TWIN};
+use super::*;
+use crate::method::Preset;
+use crate::options::OptionError;
+use crate::runner::RunError;
+use crate::testing::{
+    Keeper, Lying, assert_needs_discards, close, drive, figure, resume, run, settings,
+};
+
+/// Slices of the tests, s.
+const SLICE: f64 = 0.01;
+
+/// On the drive of the tests: all of its 1 GiB, 2 s of load in slices of 10 ms.
+fn method(set: &[(&str, &str)]) -> Settle {
+    let own = [("ranges", "50%,100%"), ("written", "0,100%"), ("span", "all")];
+    Settle::resolve(Preset::Quick, &settings(&[&own[..], set].concat())).unwrap()
+}
+
+fn of(mode: TrimMode, set: &[(&str, &str)]) -> Found {
+    let mut device = Virtual::new(Lying::new(drive(mode)));
+    run(&method(set), &mut device, &mut Keeper::default()).unwrap()
+}
+
+/// What the analysis finds in one point with these curves.
+fn found_in(set: &[(&str, &str)], rates: &[f64], twin: &[f64]) -> Vec<trimbench_results::Figure> {
+    let set = [&[("ranges", "50%"), ("written", "0")], set].concat();
+    analyse(&method(&set), &[point(0, rates, twin)]).0
+}
+
+fn point(written: u32, rates: &[f64], twin: &[f64]) -> Step {
+    let mut step = Step::new(format!("trimmed-50-written-{written}"), POINT);
+    step.set("trimmed_percent", 50.0);
+    step.set("written_percent", f64::from(written));
+    step.set("slice_s", SLICE);
+    for (key, rates) in [(CURVE, rates), (TWIN, twin)] {
+        let x = (0..rates.len()).map(|slice| slice as f64).collect();
+        let y = rates.iter().copied().map(Some).collect();
+        step.series.extend(Series::new("s", "MB/s", x, y).map(|it| (key.to_owned(), it)));
+    }
+    step
+}
+
+/// A level, the `slow` first slices at a share of it.
+fn curve(slow: usize, share: f64) -> Vec<f64> {
+    (0..100).map(|slice| if slice < slow { 200.0 * share } else { 200.0 }).collect()
+}
+
+#[test]
+fn a_drive_that_works_a_trim_off_settles_after_work_over_share() {
+    let found = of(TrimMode::Background, &[]);
+    // 262.144 ms of work for a GiB that was written, a tenth for one that was not; a quarter of the
+    // time is for it.
+    for (trimmed, written, work) in
+        [(50, 0, 0.013_107_2), (100, 0, 0.026_214_4), (50, 100, 0.131_072), (100, 100, 0.262_144)]
+    {
+        let id = format!("settling-trimmed-{trimmed}-written-{written}");
+        let after = figure(&found.figures, &id).value;
+        let expected = work / 0.25;
+        assert!((after - expected).abs() < SLICE, "{id}: {after}, not {expected}");
+    }
+    let headline = figure(&found.figures, "settle");
+    assert!(headline.headline && headline.n == 4, "{headline:?}");
+    close(headline.value, figure(&found.figures, "settling-trimmed-100-written-100").value);
+    assert_eq!(headline.verdict.as_deref(), Some("slower after 4 of 4 TRIMs"));
+    let slowest = figure(&found.figures, "settle-slowest").value;
+    assert!((0.74..0.79).contains(&slowest), "a quarter is taken: {slowest}");
+    // What is lost is the work, less what of a slice falls on a command that has left the
+    // controller.
+    let lost = figure(&found.figures, "settle-lost").value;
+    assert!((0.9 * 0.262_144..=0.27).contains(&lost), "{lost}");
+    close(figure(&found.figures, "settle-twin").value, 0.0);
+    assert_eq!(found.caveats, []);
+}
+
+#[test]
+fn a_drive_that_works_at_once_or_has_nothing_to_do_is_at_its_pace() {
+    for mode in [TrimMode::Queued, TrimMode::Blocking, TrimMode::None, TrimMode::Ignored] {
+        let found = of(mode, &[]);
+        let headline = figure(&found.figures, "settle");
+        close(headline.value, 0.0);
+        assert_eq!(headline.verdict.as_deref(), Some("at its pace at once"), "{mode:?}");
+        // 32 pieces of 8.192 ms and 130 us, where it works at once.
+        let works = matches!(mode, TrimMode::Queued | TrimMode::Blocking);
+        let trim = 32.0 * 130e-6 + if works { 0.262_144 } else { 0.0 };
+        close(figure(&found.figures, "settle-trim").value, trim);
+    }
+}
+
+#[test]
+fn what_does_not_settle_within_the_window_is_a_bound() {
+    let set = [("window", "400ms"), ("slice", "4ms")];
+    let found = of(TrimMode::Background, &set);
+    let open = figure(&found.figures, "settling-trimmed-100-written-100");
+    close(open.value, 0.4);
+    assert_eq!(open.verdict.as_deref(), Some("not reached"));
+    assert_eq!(open.caveats, [Caveat::WindowTooShort.id()]);
+    let headline = figure(&found.figures, "settle");
+    assert_eq!(headline.verdict.as_deref(), Some("not reached at 2 of 4 points"));
+    assert_eq!(headline.caveats, [Caveat::WindowTooShort.id()]);
+    // A flat curve is its own plateau; that of another point tells.
+    let set = [&set[..], &[("reference", "plateau")]].concat();
+    let alone = of(TrimMode::Background, &set);
+    let open = figure(&alone.figures, "settling-trimmed-100-written-100");
+    assert_eq!(open.verdict.as_deref(), Some("not reached"));
+    assert!(figure(&alone.figures, "settling-trimmed-50-written-0").verdict.is_none());
+    assert!(alone.figures.iter().all(|figure| figure.id != "settle-twin"));
+}
+
+#[test]
+fn a_plateau_of_the_same_curve_serves_where_it_is_reached() {
+    let twin = of(TrimMode::Background, &[]);
+    let plateau = of(TrimMode::Background, &[("reference", "plateau")]);
+    for figure_of_twin in twin.figures.iter().filter(|it| it.id.starts_with("settling-")) {
+        let other = figure(&plateau.figures, &figure_of_twin.id).value;
+        assert!((other - figure_of_twin.value).abs() < SLICE + 1e-9, "{}", figure_of_twin.id);
+    }
+}
+
+#[test]
+fn the_running_median_leaves_single_slices_out_and_keeps_edges() {
+    let level = vec![200.0; 100];
+    let after = |set: &[(&str, &str)], rates: &[f64]| {
+        figure(&found_in(set, rates, &level), "settling-trimmed-50-written-0").value
+    };
+    for slow in [0, 3, 7, 50, 94] {
+        close(after(&[], &curve(slow, 0.7)), slow as f64 * SLICE);
+    }
+    let mut hiccup = curve(10, 0.7);
+    (hiccup[40], hiccup[41]) = (0.0, 0.0);
+    close(after(&[], &hiccup), 10.0 * SLICE);
+    close(after(&[("smoothing", "1")], &hiccup), 42.0 * SLICE);
+    // Late, but it is back: the last tenth as a whole is at its pace.
+    let mut late = curve(10, 0.7);
+    late[96..].fill(100.0);
+    close(after(&[], &late), 100.0 * SLICE);
+    assert!(found_in(&[], &late, &level)[0].caveats.is_empty());
+    late[94..].fill(100.0);
+    assert_eq!(found_in(&[], &late, &level)[0].caveats, [Caveat::WindowTooShort.id()]);
+    // 95 % is settled.
+    close(after(&[], &curve(10, 0.951)), 0.0);
+    close(after(&[], &curve(10, 0.949)), 10.0 * SLICE);
+}
+
+#[test]
+fn lost_time_adds_up_and_a_faster_curve_takes_from_it() {
+    let level = vec![200.0; 100];
+    let lost = |rates: &[f64]| figure(&found_in(&[], rates, &level), "settle-lost").value;
+    close(lost(&curve(20, 0.7)), 0.3 * 20.0 * SLICE);
+    let mut rates = curve(20, 0.7);
+    rates[30..40].fill(220.0);
+    close(lost(&rates), 0.3 * 20.0 * SLICE - 0.1 * 10.0 * SLICE);
+}
+
+#[test]
+fn a_twin_that_is_slow_itself_is_said() {
+    let figures = found_in(&[], &curve(10, 0.5), &curve(5, 0.5));
+    close(figure(&figures, "settle-twin").value, 5.0 * SLICE);
+    let headline = figure(&figures, "settle");
+    assert_eq!(headline.caveats, [Caveat::UnsteadyTwin.id()]);
+    close(headline.value, 10.0 * SLICE);
+    // A twin that becomes slower, when a cache is full, is none of that: the pace is compared with
+    // that of the same moment.
+    let falls: Vec<f64> = (0..100).map(|slice| if slice < 50 { 400.0 } else { 200.0 }).collect();
+    let figures = found_in(&[], &falls, &falls);
+    assert_eq!(figure(&figures, "settle").caveats, Vec::<String>::new());
+    close(figure(&figures, "settle").value, 0.0);
+}
+
+#[test]
+fn each_point_begins_empty_and_trims_its_range() {
+    let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
+    let method =
+        method(&[("ranges", "50%"), ("written", "100%"), ("window", "100ms"), ("slice", "5ms")]);
+    run(&method, &mut device, &mut Keeper::default()).unwrap();
+    // 32 pieces empty the drive and 16 are the TRIM; once more for the twin.
+    let discards = &device.model().discards;
+    assert_eq!(discards.len(), 2 * (32 + 16));
+    let end = |range: &trimbench_core::LbaRange| range.end().0 * 512;
+    assert_eq!(discards[32..48].iter().map(end).max(), Some(Bytes::mib(512).0));
+    // Rests: before writing, before the TRIM, and the twin's after it.
+    let now = trimbench_core::Target::now(&device).since(trimbench_core::Instant::START);
+    assert!(now > Nanos::from_secs(5) && method.demand(Bytes::gib(1)).time > Nanos::from_secs(5));
+}
+
+#[test]
+fn merged_commands_and_another_load_are_noticed() {
+    let mut lying = Lying::new(drive(TrimMode::Queued));
+    lying.merged = 2;
+    let found = run(&method(&[]), &mut Virtual::new(lying), &mut Keeper::default()).unwrap();
+    let caveats = &figure(&found.figures, "settling-trimmed-50-written-0").caveats;
+    assert!(caveats.contains(&Caveat::CommandsMerged.id().to_owned()), "{caveats:?}");
+}
+
+#[test]
+fn the_page_has_every_option_as_it_is() {
+    let page = include_str!("../../../../docs/methods/settle.md");
+    for option in Settle::INFO.options {
+        let [quick, standard, published] = option.presets;
+        let row = format!("| `{}` | {quick} | {standard} | {published} |", option.key);
+        assert!(page.contains(&row), "{row}");
+    }
+    for (id, _) in announced_figures(&method(&[])) {
+        let id = if id.starts_with("settling-") { "settling-trimmed-R-written-W" } else { &id };
+        assert!(page.contains(&format!("`{id}`")), "{id}");
+    }
+}
+
+#[test]
+fn a_resumed_run_equals_one_without_a_break() {
+    let method = method(&[("window", "200ms"), ("slice", "2ms")]);
+    let new = || Virtual::new(Lying::new(drive(TrimMode::Background)));
+    let whole = run(&method, &mut new(), &mut Keeper::default()).unwrap();
+    assert_eq!(whole.steps.len(), 5, "the purge and four points");
+    let mut keeper = Keeper::stopping_after(3);
+    let error = run(&method, &mut new(), &mut keeper).unwrap_err();
+    assert!(matches!(error, MethodError::Run(RunError::Interrupted)), "{error}");
+    let mut rest = Keeper::default();
+    let resumed = resume(&method, &mut new(), &mut rest, keeper.steps).unwrap();
+    assert_eq!(rest.steps.len(), 2, "nothing is measured twice");
+    let ids = |found: &Found| found.steps.iter().map(|it| it.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&resumed), ids(&whole));
+    assert_eq!(resumed.figures, whole.figures);
+}
+
+#[test]
+fn every_figure_found_is_among_the_announced_ids() {
+    let announced = announced_figures(&method(&[]));
+    for figure in of(TrimMode::Background, &[]).figures {
+        let entry = announced.iter().find(|(id, _)| *id == figure.id);
+        assert_eq!(entry.map(|(_, unit)| *unit), Some(figure.unit.as_str()), "{}", figure.id);
+    }
+}
+
+#[test]
+fn a_directory_and_a_device_without_discards_do_not_fit() {
+    assert_needs_discards(&method(&[]));
+}
+
+#[test]
+fn a_part_of_the_drive_and_options_out_of_range_are_said() {
+    let mut lying = Lying::new(drive(TrimMode::Queued));
+    lying.means = PurgeMeans::Trim;
+    let set = [("span", "100MiB"), ("window", "20ms"), ("slice", "1ms")];
+    let found = run(&method(&set), &mut Virtual::new(lying), &mut Keeper::default()).unwrap();
+    assert_eq!(found.caveats, [Caveat::PartOfDrive]);
+    for (key, value) in [("smoothing", "4"), ("slice", "1s"), ("ranges", "0"), ("written", "101%")]
+    {
+        let error = Settle::resolve(Preset::Quick, &settings(&[(key, value)])).unwrap_err();
+        assert!(matches!(error, OptionError::Value { .. }), "{key}={value}");
+    }
+}
