@@ -10,6 +10,8 @@ use std::process::Command;
 use tempfile::TempDir;
 
 pub mod obstacles;
+pub mod planted;
+pub mod slow_disk;
 pub mod superblocks;
 
 /// Something that not every machine has.
@@ -25,6 +27,10 @@ pub enum Need {
     Filesystem(&'static str),
     /// Disks in memory (zram) that can be added: block devices that are no loop devices.
     RamDisk,
+    /// FUSE filesystems that can be mounted.
+    Fuse,
+    /// Block tracepoints.
+    Tracing,
     /// A running system whose root directory lies on a block device.
     RootDevice,
 }
@@ -39,13 +45,13 @@ pub fn requires(test: &str, needs: &[Need]) -> bool {
     missing.is_none()
 }
 
-/// A filesystem on a loop device over an image of its own. Unmounted, detached and deleted when
-/// dropped.
+/// A filesystem on a loop device. Unmounted and detached when dropped.
 #[derive(Debug)]
 pub struct LoopFilesystem {
     device: String,
-    mount_point: PathBuf,
-    _folder: TempDir,
+    mount_point: TempDir,
+    /// Goes with the filesystem where it is its own.
+    folder: Option<TempDir>,
 }
 
 impl Need {
@@ -71,6 +77,12 @@ impl Need {
                 let there = Path::new("/sys/class/zram-control/hot_add").exists();
                 (!there).then(|| "no zram".to_owned())
             }
+            Self::Fuse => (!Path::new("/dev/fuse").exists()).then(|| "no FUSE".to_owned()),
+            Self::Tracing => {
+                let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+                let there = known.lines().any(|line| line == "nodev\ttracefs");
+                (!there).then(|| "the kernel has no tracefs".to_owned())
+            }
             Self::RootDevice => {
                 let there = obstacles::root_device().is_some();
                 (!there).then(|| "the root directory is not on a block device".to_owned())
@@ -85,7 +97,8 @@ impl Need {
 }
 
 impl LoopFilesystem {
-    /// Makes a filesystem of this type in an image of `mebibytes` and mounts it with `options`.
+    /// Makes a filesystem of this type in an image of `mebibytes` of its own and mounts it with
+    /// `options`.
     ///
     /// # Panics
     /// If that fails: [`requires`] said that it works.
@@ -94,12 +107,21 @@ impl LoopFilesystem {
         let image = folder.path().join("image");
         let file = std::fs::File::create(&image).expect("the folder is ours");
         file.set_len(mebibytes << 20).expect("sparse files take no room");
-        let image = image.to_str().expect("temporary names are ASCII").to_owned();
-        let device = run("losetup", &["--find", "--show", &image]).trim().to_owned();
-        let mount_point = folder.path().join("mount");
-        std::fs::create_dir(&mount_point).expect("the folder is ours");
+        let mut new = Self::on(&image, filesystem, options);
+        new.folder = Some(folder);
+        new
+    }
+
+    /// The same in an image that is there.
+    ///
+    /// # Panics
+    /// If that fails: [`requires`] said that it works.
+    pub fn on(image: &Path, filesystem: &str, options: &str) -> Self {
+        let image = image.to_str().expect("temporary names are ASCII");
+        let mount_point = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
+        let device = run("losetup", &["--find", "--show", image]).trim().to_owned();
         // From here on `drop` cleans up, also when a step below panics.
-        let new = Self { device, mount_point, _folder: folder };
+        let new = Self { device, mount_point, folder: None };
         let program = format!("mkfs.{filesystem}");
         let quick: &[&str] = match filesystem {
             // No lazy initialisation: it would write during the test.
@@ -107,21 +129,35 @@ impl LoopFilesystem {
             _ => &["-q", "-f"],
         };
         run(&program, &[quick, &[&new.device]].concat());
-        let mount_point = new.mount_point.to_str().expect("temporary names are ASCII");
+        let mount_point = new.path().to_str().expect("temporary names are ASCII");
         run("mount", &["-o", options, &new.device, mount_point]);
         new
     }
 
     /// Where it is mounted.
     pub fn path(&self) -> &Path {
-        &self.mount_point
+        self.mount_point.path()
+    }
+
+    /// An attribute of the device's queue in sysfs.
+    pub fn queue(&self, attribute: &str) -> PathBuf {
+        queue_of(&self.device, attribute)
+    }
+
+    /// Unmounts and detaches; a second time does nothing.
+    pub fn close(&mut self) {
+        if !self.device.is_empty() {
+            let _ = Command::new("umount").arg(self.path()).output();
+            let _ = Command::new("losetup").args(["--detach", &self.device]).output();
+            self.device.clear();
+            drop(self.folder.take());
+        }
     }
 }
 
 impl Drop for LoopFilesystem {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.mount_point).output();
-        let _ = Command::new("losetup").args(["--detach", &self.device]).output();
+        self.close();
     }
 }
 
@@ -170,9 +206,13 @@ impl LoopDevice {
 
     /// An attribute of its queue in sysfs.
     pub fn queue(&self, attribute: &str) -> PathBuf {
-        let name = self.node.trim_start_matches("/dev/");
-        Path::new("/sys/block").join(name).join("queue").join(attribute)
+        queue_of(&self.node, attribute)
     }
+}
+
+fn queue_of(node: &str, attribute: &str) -> PathBuf {
+    let name = node.trim_start_matches("/dev/");
+    Path::new("/sys/block").join(name).join("queue").join(attribute)
 }
 
 impl Drop for LoopDevice {
@@ -180,6 +220,14 @@ impl Drop for LoopDevice {
         let _ = Command::new("losetup").args(["--detach", &self.node]).output();
         drop(self.folder.take());
     }
+}
+
+/// A folder for images: in memory, so that no disk is slow where none is meant to be.
+///
+/// # Panics
+/// If there is no room for it.
+pub fn scratch() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").expect("/dev/shm is writable")
 }
 
 /// Runs a program and returns what it printed.

@@ -373,6 +373,13 @@ pub enum Rejected {
         /// Its reason.
         errno: Errno,
     },
+    /// The requests of the devices below cannot be seen: whoever wants to know where a stall lies
+    /// must do without.
+    #[error("the requests of the devices below cannot be seen: {reason}")]
+    Unseen {
+        /// Why, and what to do.
+        reason: String,
+    },
     /// The target may not be written to, and takes no command any more.
     #[error("the target is not touched: {reason}")]
     Refused {

@@ -111,7 +111,8 @@ pub trait Target {
     /// is forgotten either way.
     ///
     /// # Errors
-    /// [`Rejected::Unsupported`] where it has no layer below, or none that can be seen.
+    /// [`Rejected::Unsupported`] where it has no layer below, or none that can be seen;
+    /// [`Rejected::Unseen`] where it is the circumstances that forbid it.
     fn watch_requests(&mut self, _watch: bool) -> Result<(), Rejected> {
         Err(NO_REQUESTS)
     }
@@ -120,6 +121,12 @@ pub trait Target {
     /// under way, as far as they have come: these come again when they have ended. Nothing where
     /// they are not watched.
     fn take_requests(&mut self, _out: &mut Vec<BlockRequest>) {}
+
+    /// How much of what would have told of requests was lost since they are watched, at least: the
+    /// places of stalls are then known in part only. Models lose nothing.
+    fn requests_lost(&self) -> u64 {
+        0
+    }
 }
 
 /// Whose time the target's clock shows. The two are never mixed in one figure.

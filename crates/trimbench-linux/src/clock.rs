@@ -27,7 +27,19 @@ impl MonotonicClock {
     /// The time on this clock.
     #[inline]
     pub(crate) fn now(self) -> Instant {
-        Instant::from_start(nanos(clock_gettime(ClockId::Monotonic)).saturating_sub(self.origin))
+        self.at_monotonic(Self::monotonic())
+    }
+
+    /// The time on `CLOCK_MONOTONIC` itself.
+    #[inline]
+    pub(crate) fn monotonic() -> Nanos {
+        nanos(clock_gettime(ClockId::Monotonic))
+    }
+
+    /// What this clock shows when `CLOCK_MONOTONIC` shows `time`; its start for what was before.
+    #[inline]
+    pub(crate) fn at_monotonic(self, time: Nanos) -> Instant {
+        Instant::from_start(time.saturating_sub(self.origin))
     }
 }
 

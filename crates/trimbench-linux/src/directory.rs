@@ -31,8 +31,8 @@ use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{AtFlags, Mode, OFlags, StatVfsMountFlags};
 use trimbench_core::{
-    Bytes, Capabilities, Caveat, Clock, Completion, Errno, FileCommand, FileId, Instant, Medium,
-    Nanos, Rejected, Statistics, Status, Tag, Target,
+    BlockRequest, Bytes, Capabilities, Caveat, Clock, Completion, Errno, FileCommand, FileId,
+    Instant, Medium, Nanos, Rejected, Statistics, Status, Tag, Target,
 };
 
 use crate::clock::{MonotonicClock, exact_timers};
@@ -41,7 +41,8 @@ use crate::inspect::{direct_io_alignment, physical_ssd};
 use crate::ioctl;
 use crate::mounts::{Mount, errno_of, mount_of};
 use crate::statistics::StatisticsSource;
-use crate::sysfs::devices_of;
+use crate::sysfs::{BlockDevice, devices_of};
+use crate::tracepoints::{TraceError, Tracer};
 
 use buffers::{Direction, Pool};
 use data::{Access, DataPath, Ended, Request};
@@ -97,6 +98,10 @@ pub struct DirectoryTarget {
     caveats: Vec<Caveat>,
     cleaned: Vec<PathBuf>,
     statistics: StatisticsSource,
+    /// What the filesystem keeps its data on.
+    devices: Vec<BlockDevice>,
+    /// While requests are watched.
+    tracer: Option<Tracer>,
     /// Metadata commands that may start; `reap` decides where.
     due: VecDeque<(Tag, FileCommand)>,
     /// Commands that failed before the kernel saw them.
@@ -167,6 +172,8 @@ impl DirectoryTarget {
             caveats,
             cleaned,
             statistics,
+            devices: devices_of(&mount),
+            tracer: None,
             due: VecDeque::new(),
             failed: Vec::new(),
             outstanding: 0,
@@ -363,6 +370,27 @@ impl Target for DirectoryTarget {
         Statistics { outstanding: self.outstanding, ..self.statistics.read() }
     }
 
+    fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {
+        // The old one first: each costs the machine some time an event.
+        self.tracer = None;
+        if watch {
+            let started = Tracer::start(&self.devices, self.clock);
+            let unseen = |error: TraceError| Rejected::Unseen { reason: error.to_string() };
+            self.tracer = Some(started.map_err(unseen)?);
+        }
+        Ok(())
+    }
+
+    fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.take(out);
+        }
+    }
+
+    fn requests_lost(&self) -> u64 {
+        self.tracer.as_ref().map_or(0, Tracer::lost)
+    }
+
     fn set_source(&mut self, source: &[u8]) {
         self.workplace.streams.set_source(source);
     }
@@ -487,7 +515,7 @@ fn io_block(workspace: &Workspace) -> Result<Bytes, DirectoryError> {
 
 fn capabilities(mount: &Mount, medium: Medium, discard_path: DiscardPath) -> Capabilities {
     let devices = devices_of(mount);
-    let depth = |device: &crate::sysfs::BlockDevice| {
+    let depth = |device: &BlockDevice| {
         device.number("device/queue_depth").or_else(|| device.number("queue/nr_requests"))
     };
     let queue_depth = devices.iter().filter_map(depth).sum::<u64>();

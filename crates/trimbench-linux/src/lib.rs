@@ -3,9 +3,10 @@
 //!
 //! Entry points: [`Inspection`] and [`Claim`] are the only way to open a block device or an image
 //! file for writing; [`BlockTarget`] runs block commands on what was opened so; [`DirectoryTarget`]
-//! runs file commands in a directory of its own on a mounted filesystem; [`environment`] says what
-//! the machine and the storage stack look like; [`passthrough`] speaks to a drive past the block
-//! layer; [`atomic_write`] keeps run records whole; [`wall_time_unix`] dates them.
+//! runs file commands in a directory of its own on a mounted filesystem, and sees the requests of
+//! the devices below by block tracepoints; [`environment`] says what the machine and the storage
+//! stack look like; [`passthrough`] speaks to a drive past the block layer; [`atomic_write`] keeps
+//! run records whole; [`wall_time_unix`] dates them.
 //!
 //! Needs Linux 5.11 (`io_uring` waits with a timeout of their own). `unsafe` is lifted in
 //! `ring` and `directory::ring` (memory shared with the kernel) and in `ioctl` (calls that no crate
@@ -26,6 +27,7 @@ pub mod passthrough;
 mod ring;
 mod statistics;
 mod sysfs;
+mod tracepoints;
 
 pub use atomic::{AtomicWriteError, Durability, atomic_write};
 pub use block::{BlockError, BlockMedium, BlockOptions, BlockTarget, FirstWrite, Purger};
@@ -41,3 +43,4 @@ pub use inspect::{DeviceKind, NotPhysical, environment, physical_ssd};
 pub use made::{CacheControl, FilesystemKind, MadeFilesystems, MakeError, MakeOptions};
 pub use memory::available_memory;
 pub use mounts::{Mount, MountError, mount_of};
+pub use tracepoints::TraceError;

@@ -226,7 +226,8 @@ proptest! {
     ) {
         let located = locate(&waits, &requests, THRESHOLD);
         for time in 0..200 {
-            let slice = located.slices.iter().find(|slice| slice.from <= at(time) && at(time) < slice.to);
+            let now = at(time);
+            let slice = located.slices.iter().find(|slice| slice.from <= now && now < slice.to);
             let found = slice.map(|slice| (slice.place, slice.discarding));
             prop_assert_eq!(found, naive(&waits, &requests, time), "at {}", time);
         }

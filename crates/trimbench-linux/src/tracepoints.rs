@@ -1,0 +1,145 @@
+//! Requests as the block layer sees them, from its tracepoints: when each was given to it, handed
+//! to the device, and done.
+//!
+//! Binary events come from a tracefs instance of our own, so that other users of tracing are not
+//! disturbed and nothing but our devices' events is recorded. A thread empties its buffers 20 times
+//! a second. Events are put in order and joined to requests here; no text is made or read for them.
+//!
+//! What the events mean (kernel 6.18): a bio is *queued* when the filesystem gives it to the block
+//! layer, which is before it waits for a tag or is held by write-back throttling, and after
+//! blk-throttle has let it go. Its request is *issued* when the driver takes it.
+//!
+//! Needs root. What is not seen: layers above the device's own queue (dm, md), which count as the
+//! layer above; devices without a queue of requests (zram, `NVMe` multipath), which are refused.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use trimbench_core::{BlockRequest, Errno};
+
+use crate::clock::MonotonicClock;
+use crate::sysfs::BlockDevice;
+
+mod events;
+mod instance;
+mod pages;
+mod reader;
+mod requests;
+
+use instance::Instance;
+use reader::Reader;
+
+/// How often the kernel's buffers are emptied.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Why requests cannot be seen.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// Only root may trace; where root may not either, the kernel is locked down
+    /// (`/sys/kernel/security/lockdown`), or this is a container or sandbox without tracefs.
+    #[error("tracing is not permitted ({errno} at `{path}`): it needs root outside a sandbox")]
+    NotPermitted {
+        /// Where.
+        path: String,
+        /// The reason.
+        errno: Errno,
+    },
+    /// The kernel was built without tracing or without block tracepoints
+    /// (`CONFIG_BLK_DEV_IO_TRACE`).
+    #[error("the kernel has no block tracepoints: `{path}` is missing")]
+    Absent {
+        /// What is missing.
+        path: String,
+    },
+    /// The kernel's buffers have a layout that is not known here.
+    #[error("`{path}` describes a layout that is not known")]
+    UnknownLayout {
+        /// Where it is described.
+        path: String,
+    },
+    /// The filesystem lies on no block device, as tmpfs does.
+    #[error("there is no block device below")]
+    NoDevice,
+    /// The device has no queue of requests: name the devices below it.
+    #[error("`{device}` handles no requests of its own")]
+    NoRequests {
+        /// Its kernel name.
+        device: String,
+    },
+    /// The kernel refused.
+    #[error("cannot set up tracing at `{path}`: {errno}")]
+    Kernel {
+        /// Where.
+        path: String,
+        /// Its reason.
+        errno: Errno,
+    },
+}
+
+/// Records the requests of devices from its start until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Tracer {
+    reader: Arc<Mutex<Reader>>,
+    /// Dropped to end the thread.
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Tracer {
+    /// Begins to record. Times are those of `clock`; requests name devices by their place in
+    /// `devices`.
+    pub(crate) fn start(
+        devices: &[BlockDevice],
+        clock: MonotonicClock,
+    ) -> Result<Self, TraceError> {
+        let disks = requests::disks(devices)?;
+        let instance = Instance::create()?;
+        let reader = Arc::new(Mutex::new(Reader::new(instance, disks, clock)?));
+        let (stop, stopped) = channel::<()>();
+        let shared = Arc::clone(&reader);
+        let drains = move || {
+            while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                lock(&shared).drain();
+            }
+        };
+        let thread = std::thread::Builder::new().name("tracepoints".to_owned()).spawn(drains);
+        let thread = thread.map_err(|error| TraceError::Kernel {
+            path: "a thread".to_owned(),
+            errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
+        })?;
+        Ok(Self { reader, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Appends the requests that ended since the last call, in the order of their ends, then those
+    /// under way. Requests of the last 0.2 ms may be missing or appear not as far as they are.
+    pub(crate) fn take(&mut self, out: &mut Vec<BlockRequest>) {
+        let mut reader = lock(&self.reader);
+        reader.drain();
+        reader.take(out);
+    }
+
+    /// Events that the kernel dropped because its buffers were full, at least. After each loss all
+    /// that was under way is forgotten.
+    pub(crate) fn lost(&self) -> u64 {
+        lock(&self.reader).lost()
+    }
+}
+
+impl Drop for Tracer {
+    /// Ends the thread; the reader then removes the instance.
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic there was reported there.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A reader that panicked is as good as it was: what it lost shows as requests under way.
+fn lock(reader: &Mutex<Reader>) -> MutexGuard<'_, Reader> {
+    reader.lock().unwrap_or_else(PoisonError::into_inner)
+}

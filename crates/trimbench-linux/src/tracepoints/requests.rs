@@ -1,0 +1,231 @@
+//! From events to requests.
+//!
+//! A request carries one bio or several that were merged; a large bio becomes several requests. So
+//! a request is the range of sectors that was issued, and it entered when the first of the bios
+//! did that it carries. What waits is kept as ranges, and an issue cuts its own out of them.
+//! (An empty flush is the range of no sectors; one that the device does serves all that wait.)
+
+use std::collections::VecDeque;
+
+use trimbench_core::{BlockRequest, Instant, OperationKind};
+
+use crate::sysfs::BlockDevice;
+
+use super::TraceError;
+use super::events::{BlockEvent, Happened};
+
+#[cfg(test)]
+mod tests;
+
+/// More waiting ranges on one device than any has tags, or threads wait: something is not seen.
+const WAITING_MAX: usize = 65_536;
+/// Requests that are kept until they are taken: 160 MB. What comes later is lost.
+const ENDED_MAX: usize = 4 << 20;
+
+/// A disk with a queue of requests, and the numbers that its events may carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Disk {
+    /// Its place in the list that the caller gave.
+    pub(super) device: u16,
+    /// Its own, then its partitions': bios carry the partition's, requests the disk's.
+    pub(super) numbers: Vec<u32>,
+}
+
+/// The disks that do the work of `devices`: those below stacked devices, whole.
+pub(super) fn disks(devices: &[BlockDevice]) -> Result<Vec<Disk>, TraceError> {
+    let mut disks = Vec::new();
+    for (device, top) in devices.iter().enumerate() {
+        let device = u16::try_from(device).unwrap_or(u16::MAX);
+        for leaf in leaves(top) {
+            if !leaf.disk().join("mq").exists() {
+                return Err(TraceError::NoRequests { device: leaf.name });
+            }
+            let with_parts = std::iter::once(leaf.clone()).chain(leaf.partitions());
+            let numbers = with_parts.filter_map(|each| each.numbers()).map(number).collect();
+            disks.push(Disk { device, numbers });
+        }
+    }
+    if disks.is_empty() { Err(TraceError::NoDevice) } else { Ok(disks) }
+}
+
+fn leaves(device: &BlockDevice) -> Vec<BlockDevice> {
+    let whole = device.whole();
+    let below = whole.below();
+    if below.is_empty() { vec![whole] } else { below.iter().flat_map(leaves).collect() }
+}
+
+/// As events have it (`MKDEV`).
+fn number((major, minor): (u32, u32)) -> u32 {
+    (major << 20) | minor
+}
+
+/// Joins events to requests. Events come in the order of their times.
+#[derive(Debug)]
+pub(super) struct Requests {
+    disks: Vec<(Disk, Queue)>,
+    ended: Vec<BlockRequest>,
+    lost: u64,
+}
+
+/// What is under way on one disk, the oldest first.
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<Range>,
+    held: VecDeque<(Range, Instant)>,
+}
+
+/// Sectors of one class that entered together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Range {
+    kind: OperationKind,
+    start: u64,
+    end: u64,
+    entered: Instant,
+}
+
+impl Requests {
+    pub(super) fn new(disks: Vec<Disk>) -> Self {
+        let disks = disks.into_iter().map(|disk| (disk, Queue::default())).collect();
+        Self { disks, ended: Vec::new(), lost: 0 }
+    }
+
+    /// The event happened at `at` on the target's clock.
+    pub(super) fn apply(&mut self, event: &BlockEvent, at: Instant) {
+        let mut disks = self.disks.iter_mut();
+        let Some((disk, queue)) = disks.find(|(disk, _)| disk.numbers.contains(&event.device))
+        else {
+            return;
+        };
+        let end = event.sector + event.sectors;
+        let range = Range { kind: event.kind, start: event.sector, end, entered: at };
+        match event.happened {
+            Happened::Queued => queue.waiting.push_back(range),
+            Happened::Issued => queue.issue(range),
+            Happened::Requeued => queue.requeue(range),
+            Happened::BioEnded => queue.bio_ended(range),
+            Happened::Completed => {
+                if let Some((range, issued)) = queue.complete(range) {
+                    let Range { kind, entered, .. } = range;
+                    let device = disk.device;
+                    let done = BlockRequest { device, kind, entered, issued, completed: at };
+                    self.ended.push(done);
+                }
+            }
+        }
+        if queue.waiting.len() > WAITING_MAX {
+            self.lose(1);
+        }
+        if self.ended.len() > ENDED_MAX {
+            self.ended.pop();
+            self.lost += 1;
+        }
+    }
+
+    /// So many events were lost: what is under way may have ended, and is forgotten.
+    pub(super) fn lose(&mut self, events: u64) {
+        self.lost += events;
+        for (_, queue) in &mut self.disks {
+            *queue = Queue::default();
+        }
+    }
+
+    /// Events lost so far.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Appends what ended since the last call, then what is under way.
+    pub(super) fn take(&mut self, out: &mut Vec<BlockRequest>) {
+        out.append(&mut self.ended);
+        for (disk, queue) in &self.disks {
+            let held = queue.held.iter().copied();
+            let waiting = queue.waiting.iter().map(|range| (*range, Instant::NEVER));
+            out.extend(held.chain(waiting).map(|(range, issued)| BlockRequest {
+                device: disk.device,
+                kind: range.kind,
+                entered: range.entered,
+                issued,
+                completed: Instant::NEVER,
+            }));
+        }
+    }
+}
+
+impl Queue {
+    /// The device takes a request of this range: what waits of it waits no more. A request of
+    /// which nothing was seen waiting entered now.
+    fn issue(&mut self, request: Range) {
+        let mut entered = request.entered;
+        let mut taken: Vec<Range> = Vec::new();
+        let mut at = 0;
+        while let Some(&range) = self.waiting.get(at) {
+            let part = request.common(range);
+            // Of two that want the same sectors only the older one is in this request.
+            let is_new = |part: Range| !taken.iter().any(|old| old.common(part).is_some());
+            match part {
+                Some(part) if part.is_empty() || is_new(part) => {
+                    entered = entered.min(range.entered);
+                    taken.push(part);
+                    let before = Range { end: part.start, ..range };
+                    let after = Range { start: part.end, ..range };
+                    self.waiting.remove(at);
+                    for rest in [after, before].into_iter().filter(|rest| !rest.is_empty()) {
+                        self.waiting.insert(at, rest);
+                        at += 1;
+                    }
+                }
+                _ => at += 1,
+            }
+        }
+        self.held.push_back((Range { entered, ..request }, request.entered));
+    }
+
+    fn requeue(&mut self, request: Range) {
+        if let Some(at) = self.find_held(request) {
+            self.waiting.extend(self.held.remove(at).map(|(range, _)| range));
+        }
+    }
+
+    /// A bio that failed before it was issued, told by its first sector; or one that is done, told
+    /// by its last, for it has nothing left. Of the latter some were in a request whose range does
+    /// not show them.
+    fn bio_ended(&mut self, bio: Range) {
+        let is_it = |range: &Range| {
+            range.kind == bio.kind
+                && if bio.is_empty() { range.end == bio.end } else { range.start == bio.start }
+        };
+        if let Some(at) = self.waiting.iter().position(is_it) {
+            self.waiting.remove(at);
+        }
+    }
+
+    /// The request that is done; `None` if a part of it is left, or it was never seen.
+    fn complete(&mut self, request: Range) -> Option<(Range, Instant)> {
+        let at = self.find_held(request)?;
+        let (range, _) = &mut self.held[at];
+        if request.end < range.end {
+            range.start = request.end;
+            return None;
+        }
+        self.held.remove(at)
+    }
+
+    fn find_held(&self, request: Range) -> Option<usize> {
+        self.held
+            .iter()
+            .position(|(held, _)| held.kind == request.kind && held.start == request.start)
+    }
+}
+
+impl Range {
+    fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    /// The sectors that both have; of two flushes the same nothing. `None` if they have none.
+    fn common(self, other: Self) -> Option<Self> {
+        let (start, end) = (self.start.max(other.start), self.end.min(other.end));
+        let meets = start < end || (self.is_empty() && other.is_empty());
+        (self.kind == other.kind && meets).then_some(Self { start, end, ..other })
+    }
+}

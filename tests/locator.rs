@@ -1,0 +1,224 @@
+//! The locator on real filesystems: planted stalls are found where they were planted. And the
+//! tracepoints that it stands on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tests::Need::{Fuse, Loop, Program, Root, Tracing};
+use tests::planted::{Planted, Seen};
+use tests::{LoopFilesystem, Need, requires, run};
+use trimbench_core::{
+    BlockRequest, Bytes, CallerWait, Completion, FileCommand, FileId, Nanos, Operation as _,
+    OperationKind, Rejected, Status, Tag, Target as _,
+};
+use trimbench_linux::{DirectoryOptions, DirectoryTarget};
+use trimbench_methods::{Located, Place, locate};
+
+const PLANTED: [Need; 6] = [Root, Loop, Fuse, Tracing, Program("mkfs.ext4"), Program("fsfreeze")];
+
+/// What was seen of a planted stall, and where the locator puts it. `None` if it was skipped.
+fn located(test: &str, planted: Planted) -> Option<(Seen, Located)> {
+    if !requires(test, &PLANTED) {
+        return None;
+    }
+    let seen = planted.watch();
+    assert_eq!(seen.lost, 0);
+    let located = locate(&seen.waits, &seen.requests, planted.threshold());
+    Some((seen, located))
+}
+
+/// Asserts that at least 95 % of the stalled time lies in these places, and that there was enough.
+#[track_caller]
+fn lies_in(located: &Located, places: &[Place], at_least: Nanos) {
+    assert!(located.stalled() >= at_least, "{:?}", located.stalled());
+    let share: f64 = places.iter().filter_map(|place| located.share(*place)).sum();
+    assert!(share >= 0.95, "{share}: {:?}", located.slices);
+}
+
+#[test]
+fn a_device_that_freezes_is_found_to_be_the_device() {
+    let test = "a_device_that_freezes_is_found_to_be_the_device";
+    let Some((seen, located)) = located(test, Planted::FrozenDevice) else { return };
+    lies_in(&located, &[Place::Device], Nanos::from_millis(1_900));
+    // The discard of the file that was deleted just before is held up with the rest.
+    let held =
+        |request: &&BlockRequest| request.completed.since(request.issued) > Nanos::from_secs(1);
+    let kinds: Vec<OperationKind> =
+        seen.requests.iter().filter(held).map(|each| each.kind).collect();
+    assert!(kinds.contains(&OperationKind::Write), "{kinds:?}");
+}
+
+#[test]
+fn a_frozen_filesystem_is_found_to_be_above() {
+    let test = "a_frozen_filesystem_is_found_to_be_above";
+    let Some((_, located)) = located(test, Planted::FrozenFilesystem) else { return };
+    lies_in(&located, &[Place::Above], Nanos::from_millis(1_900));
+}
+
+#[test]
+fn exhausted_tags_are_found_to_be_the_device() {
+    let test = "exhausted_tags_are_found_to_be_the_device";
+    let Some((seen, located)) = located(test, Planted::ExhaustedTags) else { return };
+    lies_in(&located, &[Place::Device, Place::Tags], Nanos::from_secs(4));
+    // The reader waits for a tag most of its time, and only then in the device.
+    let reader: Vec<_> =
+        seen.waits.iter().copied().filter(|wait| wait.kind == OperationKind::Read).collect();
+    let located = locate(&reader, &seen.requests, Planted::ExhaustedTags.threshold());
+    lies_in(&located, &[Place::Device, Place::Tags], Nanos::from_secs(1));
+    assert!(located.share(Place::Tags) > Some(0.1), "{:?}", located.slices);
+}
+
+/// A tracefs that is mounted for the test, and unmounted at its end unless others use it.
+struct Tracefs(tempfile::TempDir);
+
+impl Tracefs {
+    fn new() -> Self {
+        let new = Self(tests::scratch());
+        run("mount", &["-t", "tracefs", "none", new.0.path().to_str().expect("a short name")]);
+        new
+    }
+
+    fn instances(&self) -> PathBuf {
+        self.0.path().join("instances")
+    }
+
+    /// Those of a process.
+    fn of(&self, process: u32) -> Vec<PathBuf> {
+        let prefix = format!("trimbench-{process}-");
+        let entries = fs::read_dir(self.instances()).expect("tracefs is mounted").flatten();
+        let is_its = |path: &PathBuf| path.to_string_lossy().contains(&prefix);
+        entries.map(|entry| entry.path()).filter(is_its).collect()
+    }
+}
+
+impl Drop for Tracefs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).output();
+    }
+}
+
+fn open(path: &Path) -> DirectoryTarget {
+    DirectoryTarget::open(path, DirectoryOptions::default()).expect("the directory is suitable")
+}
+
+fn perform(target: &mut DirectoryTarget, command: FileCommand) -> CallerWait {
+    let from = target.now();
+    target.submit(Tag(1), command).expect("a valid command");
+    let mut out: Vec<Completion> = Vec::new();
+    while out.is_empty() {
+        target.reap(target.now() + Nanos::from_secs(1), &mut out);
+    }
+    assert_eq!(out[0].status, Status::Done, "{command:?}");
+    CallerWait { kind: command.kind(), from, to: out[0].at }
+}
+
+#[test]
+fn each_request_of_the_device_is_seen_once_and_nothing_else() {
+    let test = "each_request_of_the_device_is_seen_once_and_nothing_else";
+    if !requires(test, &[Root, Loop, Tracing, Program("mkfs.ext4")]) {
+        return;
+    }
+    let filesystem = LoopFilesystem::new("ext4", 256, "discard");
+    let other = LoopFilesystem::new("ext4", 64, "defaults");
+    let (mut target, mut others) = (open(filesystem.path()), open(other.path()));
+    let file = FileId(1);
+    perform(&mut target, FileCommand::Create { file });
+    perform(&mut others, FileCommand::Create { file });
+    perform(&mut target, FileCommand::SyncFilesystem);
+    target.watch_requests(true).expect("root may trace");
+    let before = target.statistics();
+    let mut writes = Vec::new();
+    for piece in 0..50 {
+        let (offset, length) = (Bytes(piece << 16), Bytes(1 << 16));
+        writes.push(perform(&mut target, FileCommand::Write { file, offset, length }));
+        perform(&mut others, FileCommand::Write { file, offset, length });
+    }
+    perform(&mut target, FileCommand::Unlink { file });
+    perform(&mut target, FileCommand::SyncFilesystem);
+    let drain = target.now() + Nanos::from_secs(2);
+    while target.statistics().discard.completed == before.discard.completed {
+        assert!(target.now() < drain, "the discard comes right after the commit");
+        target.reap(target.now() + Nanos::from_millis(5), &mut Vec::new());
+    }
+    target.reap(target.now() + Nanos::from_millis(20), &mut Vec::new());
+    let after = target.statistics();
+    let mut requests = Vec::new();
+    target.take_requests(&mut requests);
+    assert_eq!(target.requests_lost(), 0);
+    // The device's own counters: each request once, and none of the other device.
+    let flushes = after.flush.completed - before.flush.completed;
+    for (kind, before, after) in [
+        (OperationKind::Write, before.write, after.write),
+        (OperationKind::Read, before.read, after.read),
+        (OperationKind::Discard, before.discard, after.discard),
+        (OperationKind::Flush, before.flush, after.flush),
+    ] {
+        let seen = requests.iter().filter(|each| each.kind == kind).count() as u64;
+        let counted = after.completed - before.completed;
+        // A flush without data is counted as a write too.
+        let more = if kind == OperationKind::Write { flushes } else { 0 };
+        assert!((seen..=seen + more).contains(&counted), "{kind:?}: {seen}, not {counted}");
+    }
+    for each in &requests {
+        let times = (each.entered, each.issued, each.completed);
+        assert!(times.0 <= times.1 && times.1 <= times.2 && times.2 <= target.now(), "{each:?}");
+    }
+    // One clock: the request of each write lies within what its caller waited.
+    for wait in writes {
+        let is_its = |each: &BlockRequest| {
+            each.kind == OperationKind::Write
+                && each.entered >= wait.from
+                && each.completed <= wait.to
+        };
+        assert!(requests.iter().any(is_its), "{wait:?}");
+    }
+    // No more once it is over.
+    target.watch_requests(false).expect("to end is always possible");
+    let mut none = Vec::new();
+    target.take_requests(&mut none);
+    assert_eq!(none, []);
+}
+
+#[test]
+fn nothing_of_ours_stays_in_tracefs_and_what_killed_runs_left_is_removed() {
+    let test = "nothing_of_ours_stays_in_tracefs_and_what_killed_runs_left_is_removed";
+    if !requires(test, &[Root, Loop, Tracing, Program("mkfs.ext4")]) {
+        return;
+    }
+    let tracefs = Tracefs::new();
+    let filesystem = LoopFilesystem::new("ext4", 64, "defaults");
+    let mut target = open(filesystem.path());
+    // A process that was, one that is, and a name that is not ours.
+    let mut ended = Command::new("true").spawn().expect("it is there");
+    ended.wait().expect("it ends");
+    let left = tracefs.instances().join(format!("trimbench-{}-0", ended.id()));
+    let living = tracefs.instances().join("trimbench-1-0");
+    let foreign = tracefs.instances().join(format!("other-{}-0", ended.id()));
+    for path in [&left, &living, &foreign] {
+        fs::create_dir(path).expect("root may make instances");
+    }
+    target.watch_requests(true).expect("root may trace");
+    let there = [&left, &living, &foreign].map(|path| path.exists());
+    for path in [&living, &foreign] {
+        fs::remove_dir(path).expect("nobody uses it");
+    }
+    assert_eq!(there, [false, true, true]);
+    let own = tracefs.of(std::process::id());
+    let filter = fs::read_to_string(own[0].join("events/block/block_rq_issue/filter"));
+    assert!(filter.expect("it is ours").starts_with("(dev == "), "only our device is recorded");
+    drop(target);
+    assert!(!own[0].exists(), "{own:?}");
+}
+
+#[test]
+fn where_requests_cannot_be_seen_the_reason_is_told() {
+    if !requires("where_requests_cannot_be_seen_the_reason_is_told", &[Root]) {
+        return;
+    }
+    let folder = tests::scratch();
+    let mut target = open(folder.path());
+    let refused = target.watch_requests(true).expect_err("tmpfs has no device");
+    assert_eq!(refused, Rejected::Unseen { reason: "there is no block device below".to_owned() });
+    assert_eq!(target.requests_lost(), 0);
+}

@@ -1,0 +1,236 @@
+//! A disk that can be made slow or stopped: a loop device over a file that this program serves by
+//! FUSE from a file in memory. What the loop device is asked for is done by one thread, one after
+//! the other, discards included.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, UNIX_EPOCH};
+
+use fuser::{
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
+    Generation, INodeNo, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry,
+    ReplyOpen, ReplyStatfs, ReplyWrite, Request, WriteFlags,
+};
+use rustix::fs::FallocateFlags;
+use tempfile::TempDir;
+
+use crate::LoopFilesystem;
+
+/// The one file of the filesystem.
+const NAME: &str = "image";
+const FILE: INodeNo = INodeNo(2);
+/// What a loop device takes for the granularity of discards.
+const FS_BLOCK: u32 = 4096;
+/// How long the kernel may believe what it was told of the file: it never changes.
+const TTL: Duration = Duration::from_secs(3_600);
+
+/// A filesystem on a loop device over a file that can be made slow. All is gone when dropped.
+#[derive(Debug)]
+pub struct SlowDisk {
+    // The order is that of dropping, after the file was made fast again.
+    filesystem: LoopFilesystem,
+    pace: Arc<Pace>,
+    session: Option<BackgroundSession>,
+    _folder: TempDir,
+}
+
+/// How fast the file is.
+#[derive(Debug, Default)]
+struct Pace {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    frozen: bool,
+    delay: Duration,
+}
+
+#[derive(Debug)]
+struct SlowFile {
+    content: File,
+    size: u64,
+    pace: Arc<Pace>,
+}
+
+impl SlowDisk {
+    /// A filesystem of this type and size with these mount options. It is as fast as it can be.
+    ///
+    /// # Panics
+    /// If that fails: [`crate::requires`] said that it works.
+    pub fn new(filesystem: &str, mebibytes: u64, options: &str) -> Self {
+        let folder = crate::scratch();
+        let content = tempfile::tempfile_in(folder.path()).expect("the folder is ours");
+        content.set_len(mebibytes << 20).expect("sparse files take no room");
+        let mount_point = folder.path().join("fuse");
+        std::fs::create_dir(&mount_point).expect("the folder is ours");
+        let pace = Arc::new(Pace::default());
+        let file = SlowFile { content, size: mebibytes << 20, pace: Arc::clone(&pace) };
+        let session = fuser::spawn_mount(file, &mount_point, &Config::default());
+        let session = session.expect("root may mount FUSE");
+        let filesystem = LoopFilesystem::on(&mount_point.join(NAME), filesystem, options);
+        Self { filesystem, pace, session: Some(session), _folder: folder }
+    }
+
+    /// Where the filesystem is mounted.
+    pub fn path(&self) -> &Path {
+        self.filesystem.path()
+    }
+
+    /// An attribute of the disk's queue in sysfs.
+    pub fn queue(&self, attribute: &str) -> std::path::PathBuf {
+        self.filesystem.queue(attribute)
+    }
+
+    /// From now on each read, write, discard and flush takes so much longer.
+    pub fn delay(&self, delay: Duration) {
+        self.pace.set(|state| state.delay = delay);
+    }
+
+    /// Stops the disk, or lets it go on: it then does what it was asked for meanwhile.
+    pub fn freeze(&self, frozen: bool) {
+        self.pace.set(|state| state.frozen = frozen);
+    }
+}
+
+impl Drop for SlowDisk {
+    fn drop(&mut self) {
+        self.pace.set(|state| *state = State::default());
+        self.filesystem.close();
+        if let Some(session) = self.session.take() {
+            let _ = session.umount_and_join();
+        }
+    }
+}
+
+impl Pace {
+    fn set(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_all();
+    }
+
+    /// Takes the time that one operation takes.
+    #[expect(clippy::disallowed_methods, reason = "a disk that is slow by the wall's clock")]
+    fn pass(&self) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        std::thread::sleep(state.delay);
+        let thawed = self.changed.wait_while(state, |state| state.frozen);
+        drop(thawed);
+    }
+}
+
+impl SlowFile {
+    fn attributes(&self, node: INodeNo) -> FileAttr {
+        let is_file = node == FILE;
+        FileAttr {
+            ino: node,
+            size: if is_file { self.size } else { 0 },
+            blocks: 0,
+            atime: UNIX_EPOCH,
+            mtime: UNIX_EPOCH,
+            ctime: UNIX_EPOCH,
+            crtime: UNIX_EPOCH,
+            kind: if is_file { FileType::RegularFile } else { FileType::Directory },
+            perm: if is_file { 0o600 } else { 0o700 },
+            nlink: 1,
+            uid: 0,
+            gid: 0,
+            rdev: 0,
+            blksize: FS_BLOCK,
+            flags: 0,
+        }
+    }
+
+    fn answer(&self, done: io::Result<()>, reply: ReplyEmpty) {
+        self.pace.pass();
+        match done {
+            Ok(()) => reply.ok(),
+            Err(error) => reply.error(error.into()),
+        }
+    }
+}
+
+impl Filesystem for SlowFile {
+    fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        if name == NAME {
+            reply.entry(&TTL, &self.attributes(FILE), Generation(0));
+        } else {
+            reply.error(Errno::ENOENT);
+        }
+    }
+
+    fn getattr(&self, _: &Request, node: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        reply.attr(&TTL, &self.attributes(node));
+    }
+
+    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        // Nothing is to be hidden by the page cache of this file.
+        reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
+    }
+
+    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+        reply.statfs(self.size / u64::from(FS_BLOCK), 0, 0, 1, 0, FS_BLOCK, 255, FS_BLOCK);
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        self.pace.pass();
+        let mut data = vec![0; usize::try_from(size).expect("64 bits")];
+        match self.content.read_at(&mut data, offset) {
+            Ok(length) => reply.data(&data[..length]),
+            Err(error) => reply.error(error.into()),
+        }
+    }
+
+    fn write(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _: WriteFlags,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        self.pace.pass();
+        match self.content.write_all_at(data, offset) {
+            Ok(()) => reply.written(u32::try_from(data.len()).expect("a request is short")),
+            Err(error) => reply.error(error.into()),
+        }
+    }
+
+    fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        self.answer(Ok(()), reply);
+    }
+
+    fn fallocate(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        let flags = FallocateFlags::from_bits_retain(mode.cast_unsigned());
+        let done = rustix::fs::fallocate(&self.content, flags, offset, length);
+        self.answer(done.map_err(io::Error::from), reply);
+    }
+}
