@@ -10,6 +10,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 pub mod obstacles;
+pub mod operations;
 pub mod planted;
 pub mod slow_disk;
 pub mod superblocks;
@@ -31,6 +32,8 @@ pub enum Need {
     Fuse,
     /// Block tracepoints.
     Tracing,
+    /// A kernel of this version or later.
+    Linux(u32, u32),
     /// A running system whose root directory lies on a block device.
     RootDevice,
 }
@@ -83,6 +86,12 @@ impl Need {
                 let there = known.lines().any(|line| line == "nodev\ttracefs");
                 (!there).then(|| "the kernel has no tracefs".to_owned())
             }
+            Self::Linux(major, minor) => {
+                let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
+                let mut parts = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+                let running = (parts.next()?.ok()?, parts.next()?.ok()?);
+                (running < (major, minor)).then(|| format!("Linux is older than {major}.{minor}"))
+            }
             Self::RootDevice => {
                 let there = obstacles::root_device().is_some();
                 (!there).then(|| "the root directory is not on a block device".to_owned())
@@ -103,7 +112,15 @@ impl LoopFilesystem {
     /// # Panics
     /// If that fails: [`requires`] said that it works.
     pub fn new(filesystem: &str, mebibytes: u64, options: &str) -> Self {
-        let folder = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
+        Self::within(Path::new("/var/tmp"), filesystem, mebibytes, options)
+    }
+
+    /// As [`LoopFilesystem::new`], with its image in a folder in `parent`.
+    ///
+    /// # Panics
+    /// If that fails: [`requires`] said that it works.
+    pub fn within(parent: &Path, filesystem: &str, mebibytes: u64, options: &str) -> Self {
+        let folder = tempfile::tempdir_in(parent).expect("the folder is writable");
         let image = folder.path().join("image");
         let file = std::fs::File::create(&image).expect("the folder is ours");
         file.set_len(mebibytes << 20).expect("sparse files take no room");
@@ -152,6 +169,11 @@ impl LoopFilesystem {
             self.device.clear();
             drop(self.folder.take());
         }
+    }
+
+    /// The name of the device in `/sys` and `/proc`: `loop0`.
+    pub fn device_name(&self) -> &str {
+        self.device.trim_start_matches("/dev/")
     }
 }
 

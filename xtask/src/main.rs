@@ -2,6 +2,7 @@
 #![expect(clippy::print_stderr, reason = "a program reports to its user")]
 
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -126,6 +127,16 @@ enum Step {
     /// What `evidence files.1` starts: PostMark's generator with known parameters, as JSON
     #[command(hide = true)]
     EvidencePostmark,
+    /// What `evidence files.4` starts: what ext4 and its model send their devices, as JSON
+    #[command(hide = true)]
+    EvidenceKernel {
+        /// How many of the logs
+        logs: usize,
+        /// How often the kernel plays each
+        runs: usize,
+        /// Where the kernel's images go
+        folder: PathBuf,
+    },
     /// Measure the project's claims again: one JSON line for each figure, and docs/evidence
     Evidence {
         /// A key (`foundation`) or an item (`foundation.1`); all keys without
@@ -177,6 +188,10 @@ fn run(step: Step) -> Result<bool> {
         evidence::files::print_forecasts();
         return Ok(true);
     }
+    if let Step::EvidenceKernel { logs, runs, folder } = &step {
+        evidence::files::print_tallies(*logs, *runs, folder);
+        return Ok(true);
+    }
     let repository = Repository::here()?;
     match step {
         Step::Setup { extra } => setup::run(extra).map(|()| true),
@@ -192,7 +207,8 @@ fn run(step: Step) -> Result<bool> {
         | Step::EvidenceAmplification { .. }
         | Step::EvidenceQueueing { .. }
         | Step::EvidenceTrimModes { .. }
-        | Step::EvidencePostmark => {
+        | Step::EvidencePostmark
+        | Step::EvidenceKernel { .. } => {
             unreachable!("it was handled above")
         }
         Step::Bench { name, small, case, repetitions, json } => {

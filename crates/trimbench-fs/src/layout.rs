@@ -5,7 +5,8 @@
 //! for more of those before those of the first 16, with copies at the start of group 1 and of those
 //! whose number is a power of 3, 5 or 7; the journal in the middle of the device, in one piece
 //! where there is one. Only whole groups are used. Each metadata block has a number, by which the
-//! journal knows it; blocks of directories and of extents get theirs as they are allocated. Source: Linux Documentation/filesystems/ext4/, e2fsprogs `mke2fs.c`.
+//! journal knows it; blocks of directories and of extents get theirs as they are allocated.
+//! Source: Linux Documentation/filesystems/ext4/, e2fsprogs `mke2fs.c`.
 //!
 //! Not modelled: quota, extended attributes, checksums.
 //!

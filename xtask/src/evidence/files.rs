@@ -1,6 +1,7 @@
-//! Claims of the issue on files: PostMark to the letter, on real directories; what a TRIM leaves
-//! behind.
+//! Claims of the issue on files: PostMark to the letter, on real directories; the modelled ext4
+//! beside the real one; what a TRIM leaves behind.
 
+mod kernel;
 mod lines;
 mod postmark;
 mod settle;
@@ -14,13 +15,14 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::{Context, Key};
 
+pub use kernel::print_tallies;
 pub use postmark::print_forecasts;
 
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "files",
-    title: "Files: PostMark to the letter, and the pace after a TRIM.",
-    claims: &[postmark::CLAIM, lines::CLAIM, settle::CLAIM],
+    title: "Files: PostMark to the letter, the modelled ext4 beside the kernel's, and the pace after a TRIM.",
+    claims: &[postmark::CLAIM, lines::CLAIM, kernel::CLAIM, settle::CLAIM],
 };
 
 /// Parameters of PostMark: a name, and what differs from the program's own, as the options of the

@@ -7,7 +7,8 @@
 //!
 //! The commit record is a write between two flushes: what jbd2 sends a device without FUA. Freed
 //! extents of one transaction are merged with each other (from Linux 6.17 on not always), not with
-//! what is free around them, and never across groups; discards come in the order of addresses (in ext4 in that of the frees).
+//! what is free around them, and never across groups; discards come in the order of addresses (in
+//! ext4 in that of the frees).
 //! Source: fs/jbd2/commit.c; `ext4_process_freed_data` in fs/ext4/mballoc.c.
 
 use trimbench_core::units::index;
