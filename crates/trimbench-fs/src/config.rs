@@ -22,6 +22,17 @@ pub enum DiscardPath {
     WorkerUnclipped,
 }
 
+/// The block layer's I/O scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduler {
+    /// None: every command goes to the device at once.
+    None,
+    /// CFQ, Linux's default from 2.6.18 to 3.x, as far as it concerns one program: writes of
+    /// write-back and of checkpoints wait while a read is under way, and go one at a time for
+    /// 200 ms after the last; then one more each 100 ms.
+    Cfq,
+}
+
 /// Processor time of commands. Each outstanding command has a processor to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuCosts {
@@ -62,6 +73,13 @@ pub struct FsConfig {
     pub request_max: Bytes,
     /// Writes that write-back keeps under way: a queue of the block layer leaves it no more.
     pub write_back_depth: u32,
+    /// What passes what on the way to the device.
+    pub scheduler: Scheduler,
+    /// Reads of a file through the cache go ahead of it by up to this much (`read_ahead_kb`).
+    pub read_ahead: Bytes,
+    /// Files of up to 64 KiB that are closed before their data get a place are packed like open
+    /// ones (Linux 6.0 and later); before, they follow each other like large ones.
+    pub pack_closed_files: bool,
     /// Processor time.
     pub cpu: CpuCosts,
 }
@@ -112,6 +130,9 @@ impl Default for FsConfig {
             write_back_interval: Nanos::from_secs(5),
             request_max: Bytes(512 << 10),
             write_back_depth: 32,
+            scheduler: Scheduler::None,
+            read_ahead: Bytes(128 << 10),
+            pack_closed_files: true,
             cpu: CpuCosts { metadata: Nanos::from_micros(10), call: Nanos(700), kib: Nanos(250) },
         }
     }

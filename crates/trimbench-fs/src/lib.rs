@@ -17,11 +17,12 @@ mod config;
 mod discards;
 mod extent;
 mod file;
+mod files;
 mod filesystem;
 mod journal;
 mod layout;
 mod lower;
 
-pub use config::{ConfigError, CpuCosts, DiscardPath, FS_BLOCK, FsConfig};
+pub use config::{ConfigError, CpuCosts, DiscardPath, FS_BLOCK, FsConfig, Scheduler};
 pub use discards::DiscardCounters;
 pub use filesystem::{FileSystem, FsCounters};

@@ -54,7 +54,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         open: bool,
         now: Instant,
     ) -> Progress {
-        if self.files[&id].inode.is_some() {
+        if self.files[id].inode.is_some() {
             return Progress::failed(EXISTS);
         }
         if !self.directories.contains_key(&directory) {
@@ -79,7 +79,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     }
 
     pub(super) fn unlink(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
-        let Some(inode) = self.files[&id].inode else { return Progress::failed(NO_ENTRY) };
+        let Some(inode) = self.files[id].inode else { return Progress::failed(NO_ENTRY) };
         if !self.may_cut(slot, id, now) {
             return Progress::Waits;
         }
@@ -100,7 +100,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         length: u64,
         now: Instant,
     ) -> Progress {
-        if self.files[&id].inode.is_none() {
+        if self.files[id].inode.is_none() {
             return Progress::failed(NO_ENTRY);
         }
         if !self.may_cut(slot, id, now) {
@@ -119,7 +119,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         bytes: Extent,
         now: Instant,
     ) -> Progress {
-        if self.files[&id].inode.is_none() {
+        if self.files[id].inode.is_none() {
             return Progress::failed(NO_ENTRY);
         }
         if !self.may_cut(slot, id, now) {
@@ -232,7 +232,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     }
 
     pub(super) fn file(&mut self, id: FileId) -> &mut File {
-        self.files.get_mut(&id).expect("commands under way keep their file")
+        self.files.get_mut(id).expect("commands under way keep their file")
     }
 
     fn inodes_left(&self) -> u64 {

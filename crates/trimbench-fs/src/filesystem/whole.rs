@@ -37,14 +37,14 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     pub(super) fn fsync(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
         let command = *self.commands.get(slot);
         if command.stage < Stage::Committing {
-            if self.files[&id].inode.is_none() {
+            if self.files[id].inode.is_none() {
                 return Progress::failed(NO_ENTRY);
             }
             self.set_stage(slot, Stage::WritingBack);
             if !self.is_clean(slot, id, now) {
                 return Progress::Waits;
             }
-            let transaction = self.files[&id].transaction;
+            let transaction = self.files[id].transaction;
             if transaction > self.journal.committed {
                 self.set_stage(slot, Stage::Committing);
                 self.await_commit(slot, transaction, now);
@@ -108,7 +108,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
         self.allocator.release_chunk();
         self.trimmed.fill(false);
-        let cached: Vec<FileId> = self.files.keys().copied().collect();
+        let cached: Vec<FileId> = self.files.iter().map(|(id, _)| id).collect();
         for id in cached {
             self.forget_pages(id, Extent::between(0, u64::MAX));
         }
