@@ -81,6 +81,8 @@ pub(crate) struct Allocator {
     free: u64,
     /// The groups where the last searches for open files ended, by inode.
     streams: Vec<usize>,
+    /// Whether small files that are closed are packed into chunks, too.
+    packs_closed: bool,
     /// What is left of chunks for small files.
     chunks: Vec<Extent>,
     /// By inode.
@@ -103,6 +105,7 @@ impl Allocator {
             group_fs_blocks,
             free: groups * group_fs_blocks,
             streams: vec![0; index(streams)],
+            packs_closed: matches!(search, Allocation::ByIndex { .. }),
             chunks: Vec::new(),
             kept: BTreeMap::new(),
             reserved: 0,
@@ -148,7 +151,7 @@ impl Allocator {
         }
         let end = hole.end().max(wish.size);
         let goal = wish.before.map_or(wish.home, |(_, address)| address);
-        if end <= SMALL_FILE {
+        if end <= SMALL_FILE && (wish.open || self.packs_closed) {
             return self.take_from_chunk(hole.length, goal);
         }
         if hole.end() == wish.size && !wish.open {

@@ -20,6 +20,9 @@ use trimbench_core::{FileId, Instant};
 use crate::commands::Slot;
 use crate::config::{FS_BLOCK, FsConfig};
 
+/// So many uses are kept in any case.
+const USES_LEAST: usize = 1_024;
+
 /// What the cache knows of all files together.
 #[derive(Debug)]
 pub(crate) struct PageCache {
@@ -36,8 +39,10 @@ pub(crate) struct PageCache {
     pub(crate) cached: u64,
     /// Dirty files and since when, oldest first.
     dirty_files: BTreeMap<u64, (FileId, Instant)>,
-    /// Files with pages, least recently used first.
-    used_files: BTreeMap<u64, FileId>,
+    /// Uses of files, the oldest first: only the last use of a file that has pages counts.
+    uses: VecDeque<(u64, FileId)>,
+    /// Files with pages.
+    files: usize,
     next_order: u64,
     /// Writers that wait for room.
     pub(crate) throttled: VecDeque<Slot>,
@@ -55,7 +60,8 @@ impl PageCache {
             delayed: 0,
             cached: 0,
             dirty_files: BTreeMap::new(),
-            used_files: BTreeMap::new(),
+            uses: VecDeque::new(),
+            files: 0,
             next_order: 0,
             throttled: VecDeque::new(),
         }
@@ -98,28 +104,34 @@ impl PageCache {
         self.dirty_files.remove(&order);
     }
 
-    /// A file is used; `order` is its former place.
+    /// A file is used; `order` is its former place. Returns its new one.
     pub(crate) fn used(&mut self, file: FileId, order: Option<u64>) -> u64 {
-        if let Some(order) = order {
-            self.used_files.remove(&order);
-        }
+        self.files += usize::from(order.is_none());
         self.next_order += 1;
-        self.used_files.insert(self.next_order, file);
+        self.uses.push_back((self.next_order, file));
         self.next_order
     }
 
     /// A file has no page any more.
-    pub(crate) fn forget(&mut self, order: u64) {
-        self.used_files.remove(&order);
+    pub(crate) fn forget(&mut self) {
+        self.files -= 1;
     }
 
-    /// The least recently used file.
-    pub(crate) fn least_recently_used(&self) -> Option<FileId> {
-        self.used_files.first_key_value().map(|(_, file)| *file)
+    /// Takes out the oldest use: the file's place in the order of use, if it was the last one.
+    pub(crate) fn pop_use(&mut self) -> Option<(u64, FileId)> {
+        self.uses.pop_front()
     }
 
-    /// How many files have pages.
-    pub(crate) fn files(&self) -> usize {
-        self.used_files.len()
+    /// Throws away the uses that do not count, once they are the greater part; `last` says whether
+    /// one does.
+    pub(crate) fn tidy_uses(&mut self, last: impl Fn(u64, FileId) -> bool) {
+        if self.uses.len() > 2 * self.files + USES_LEAST {
+            self.uses.retain(|(order, file)| last(*order, *file));
+        }
+    }
+
+    /// How many uses are kept.
+    pub(crate) fn uses(&self) -> usize {
+        self.uses.len()
     }
 }

@@ -27,18 +27,30 @@ pub enum DiscardPath {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocation {
     /// One group after the other from the goal on; what one transaction frees is merged with all
-    /// its neighbours. ext4 up to Linux 5.5.
+    /// its neighbours. Files of up to 64 KiB that are closed before their data get a place follow
+    /// each other like large ones; open ones are packed. ext4 up to Linux 5.5.
     Linear,
     /// Among groups that are sorted by their free extents, those that fit most tightly first
     /// (`mb_optimize_scan`); one after the other with fewer than 16 groups. Large files that are
     /// open follow as many streams as there are processors, of a quarter of the groups at most.
     /// What is freed is merged with one of its neighbours, if that is adjacent, and only then with
-    /// the other. What is written is an extent of its own until it is written. ext4 from Linux
-    /// 6.17 on.
+    /// the other. What is written is an extent of its own until it is written. Small files are
+    /// packed, open or closed (from 6.0 on). ext4 from Linux 6.17 on.
     ByIndex {
         /// Processors of the machine, at least 1.
         processors: u32,
     },
+}
+
+/// The block layer's I/O scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduler {
+    /// None: every command goes to the device at once.
+    None,
+    /// CFQ, Linux's default from 2.6.18 to 3.x, as far as it concerns one program: writes of
+    /// write-back and of checkpoints wait while a read is under way, and go one at a time for
+    /// 200 ms after the last; then one more each 100 ms.
+    Cfq,
 }
 
 /// Processor time of commands. Each outstanding command has a processor to itself.
@@ -83,6 +95,10 @@ pub struct FsConfig {
     pub request_max: Bytes,
     /// Writes that write-back keeps under way: a queue of the block layer leaves it no more.
     pub write_back_depth: u32,
+    /// What passes what on the way to the device.
+    pub scheduler: Scheduler,
+    /// Reads of a file through the cache go ahead of it by up to this much (`read_ahead_kb`).
+    pub read_ahead: Bytes,
     /// Processor time.
     pub cpu: CpuCosts,
 }
@@ -137,6 +153,8 @@ impl Default for FsConfig {
             write_back_interval: Nanos::from_secs(5),
             request_max: Bytes(512 << 10),
             write_back_depth: 32,
+            scheduler: Scheduler::None,
+            read_ahead: Bytes(128 << 10),
             cpu: CpuCosts { metadata: Nanos::from_micros(10), call: Nanos(700), kib: Nanos(250) },
         }
     }

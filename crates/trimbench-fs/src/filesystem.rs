@@ -23,7 +23,7 @@ use crate::commands::{Commands, Slot, Stage, Task, file_of};
 use crate::config::{ConfigError, DiscardPath, FS_BLOCK, FsConfig};
 use crate::discards::{DiscardCounters, Discards, bytes};
 use crate::extent::Extent;
-use crate::file::File;
+use crate::files::Files;
 use crate::journal::Journal;
 use crate::layout::{Layout, Metadata};
 use crate::lower::{Ended, Lower, Owner};
@@ -79,7 +79,7 @@ pub struct FileSystem<M> {
     journal: Journal,
     cache: PageCache,
     discards: Discards,
-    files: BTreeMap<FileId, File>,
+    files: Files,
     directories: BTreeMap<DirectoryId, Directory>,
     /// Files that were opened for writing, in this order; some may be gone.
     opened: VecDeque<FileId>,
@@ -195,7 +195,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             allocator,
             journal,
             discards: Discards::default(),
-            files: BTreeMap::new(),
+            files: Files::default(),
             directories: BTreeMap::new(),
             opened: VecDeque::new(),
             free_inodes: BinaryHeap::new(),
@@ -340,7 +340,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// Whether the file may get this command, and whether it may start.
     fn admit(&mut self, file: FileId, slot: Slot, command: FileCommand) -> bool {
-        let entry = self.files.entry(file).or_default();
+        let entry = self.files.or_default(file);
         match command {
             FileCommand::Create { .. } | FileCommand::Store { .. } => entry.order.expected = true,
             FileCommand::Unlink { .. } => entry.order.expected = false,
@@ -399,7 +399,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self.completions.push(Completion { tag: command.tag, at: now, status });
         let Task::File(what) = command.task else { return };
         let Some(id) = file_of(what) else { return };
-        let file = self.files.get_mut(&id).expect("commands under way keep their file");
+        let file = self.files.get_mut(id).expect("commands under way keep their file");
         file.order.ended();
         if let (FileCommand::Create { .. } | FileCommand::Store { .. }, Status::Failed(errno)) =
             (what, status)
@@ -408,15 +408,15 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         {
             file.order.expected = false;
         }
-        while let Some(next) = self.files.get_mut(&id).and_then(|file| file.order.next()) {
+        while let Some(next) = self.files.get_mut(id).and_then(|file| file.order.next()) {
             let Task::File(what) = self.commands.get(next).task else {
                 unreachable!("only file commands wait for a file");
             };
             self.schedule(now + self.processor_time(what), next);
         }
-        let file = &self.files[&id];
+        let file = &self.files[id];
         if file.inode.is_none() && file.order.is_idle() && !file.order.expected {
-            self.files.remove(&id);
+            self.files.remove(id);
         }
     }
 
@@ -511,7 +511,7 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
             return Ok(());
         };
         let makes = matches!(command, FileCommand::Create { .. } | FileCommand::Store { .. });
-        if !makes && !self.files.get(&file).is_some_and(|file| file.order.expected) {
+        if !makes && !self.files.get(file).is_some_and(|file| file.order.expected) {
             return Err(Rejected::UnknownFile { file });
         }
         let slot = self.commands.add(tag, Task::File(command));
@@ -539,6 +539,7 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
                     self.ended(each);
                 }
                 self.ended = ended;
+                self.lower.dispatch(at);
             } else if self.due.peek().is_some_and(|Reverse((due, _, _))| *due <= at) {
                 let Reverse((_, _, slot)) = self.due.pop().expect("there is a first");
                 self.step(slot, at);
@@ -569,7 +570,7 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
 
     /// Data without a place yet count as none.
     fn extent_count(&self, file: FileId) -> Option<u64> {
-        Some(self.files.get(&file)?.map.extents().len() as u64)
+        Some(self.files.get(file)?.map.extents().len() as u64)
     }
 }
 

@@ -18,12 +18,13 @@ mod cow;
 mod discards;
 mod extent;
 mod file;
+mod files;
 mod filesystem;
 mod journal;
 mod layout;
 mod lower;
 
-pub use config::{Allocation, ConfigError, CpuCosts, DiscardPath, FS_BLOCK, FsConfig};
+pub use config::{Allocation, ConfigError, CpuCosts, DiscardPath, FS_BLOCK, FsConfig, Scheduler};
 pub use cow::{ClassLimits, Pool, PoolConfig, PoolCosts, PoolCounters, QueueLimits, TrimManner};
 pub use discards::DiscardCounters;
 pub use filesystem::{FileSystem, FsCounters};

@@ -3,15 +3,21 @@
 //! Reads and writes are split at the block layer's largest request, discards at the device's
 //! largest. Neighbouring requests of different files are not merged.
 
+use std::collections::VecDeque;
+
 use trimbench_core::units::{index, narrow};
 use trimbench_core::{
     BlockCommand, BlockSize, Blocks, Capabilities, Completion, Errno, FileId, Instant, Lba,
-    LbaRange, Medium, Model, Status, Tag,
+    LbaRange, Medium, Model, Nanos, Status, Tag,
 };
 
 use crate::commands::Slot;
-use crate::config::{ConfigError, FS_BLOCK, FsConfig};
+use crate::config::{ConfigError, FS_BLOCK, FsConfig, Scheduler};
 use crate::extent::Extent;
+
+/// A slice of CFQ's: the time after which writes get one in beside reads, and after which each time
+/// one more is let into the device (`cfq_slice_sync`, block/cfq-iosched.c).
+const SLICE: Nanos = Nanos::from_millis(100);
 
 /// Whom the end of a device command concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +32,13 @@ pub(crate) enum Owner {
     Checkpoint,
     /// The worker that discards.
     Worker,
+}
+
+impl Owner {
+    /// Whether nobody waits for it: its writes stay behind everything else.
+    fn is_patient(self) -> bool {
+        matches!(self, Self::WriteBack(_) | Self::Checkpoint)
+    }
 }
 
 /// A write of pages of a file.
@@ -61,8 +74,17 @@ pub(crate) struct Lower<M> {
     logical_per_fs_block: u64,
     request_max: u64,
     discard_max: u64,
+    scheduler: Scheduler,
+    /// Writes that nobody waits for and that wait for their turn, since when, and how many of their
+    /// kind the device has.
+    patient: VecDeque<(Instant, Owner, BlockCommand)>,
+    patient_in_device: u32,
+    /// Reads that the device has, and when it last had one.
+    reads: u32,
+    last_read: Instant,
     /// By tag.
     owners: Vec<Owner>,
+    is_read: Vec<bool>,
     unused: Vec<Tag>,
     completions: Vec<Completion>,
 }
@@ -80,8 +102,14 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
             logical_per_fs_block: FS_BLOCK.0 / BlockSize::bytes(logical_block).0,
             request_max: config.request_max.0 / FS_BLOCK.0,
             discard_max: (capabilities.discard_max.0 / FS_BLOCK.0).max(1),
+            scheduler: config.scheduler,
+            patient: VecDeque::new(),
+            patient_in_device: 0,
+            reads: 0,
+            last_read: Instant::START,
             device,
             owners: Vec::new(),
+            is_read: Vec::new(),
             unused: Vec::new(),
             completions: Vec::new(),
         })
@@ -131,9 +159,14 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
                 Transfer::Write => BlockCommand::write(range),
                 Transfer::Discard => BlockCommand::Discard(range),
             };
-            self.submit(now, owner, command);
+            if owner.is_patient() {
+                self.patient.push_back((now, owner, command));
+            } else {
+                self.submit(now, owner, command);
+            }
             sent += 1;
         }
+        self.dispatch(now);
         sent
     }
 
@@ -154,17 +187,48 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
                 Status::Done => None,
                 Status::Failed(errno) => Some(errno),
             };
-            out.push(Ended { owner: self.owners[index(tag.0.into())], at, failure });
+            let owner = self.owners[index(tag.0.into())];
+            self.patient_in_device -= u32::from(owner.is_patient());
+            if self.is_read[index(tag.0.into())] {
+                self.reads -= 1;
+                self.last_read = at;
+            }
+            out.push(Ended { owner, at, failure });
             self.unused.push(tag);
         }
     }
 
+    /// Gives the device as many of the writes that nobody waits for as it may have.
+    pub(crate) fn dispatch(&mut self, now: Instant) {
+        while let Some(&(since, owner, command)) = self.patient.front()
+            && self.patient_in_device < self.patient_most(now, since)
+        {
+            self.patient.pop_front();
+            self.patient_in_device += 1;
+            self.submit(now, owner, command);
+        }
+    }
+
+    /// How many such writes the device may have, the first of those that wait having waited since
+    /// `since`.
+    fn patient_most(&self, now: Instant, since: Instant) -> u32 {
+        match self.scheduler {
+            Scheduler::None => u32::MAX,
+            Scheduler::Cfq if self.reads > 0 => u32::from(now - since >= SLICE),
+            Scheduler::Cfq => narrow(((now - self.last_read).0 / SLICE.0).max(1)),
+        }
+    }
+
     fn submit(&mut self, now: Instant, owner: Owner, command: BlockCommand) {
+        let is_read = matches!(command, BlockCommand::Read(_));
+        self.reads += u32::from(is_read);
         let tag = if let Some(tag) = self.unused.pop() {
             self.owners[index(tag.0.into())] = owner;
+            self.is_read[index(tag.0.into())] = is_read;
             tag
         } else {
             self.owners.push(owner);
+            self.is_read.push(is_read);
             Tag(narrow(self.owners.len() as u64 - 1))
         };
         self.device

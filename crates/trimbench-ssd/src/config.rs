@@ -11,12 +11,14 @@ mod cache;
 mod collector;
 mod compression;
 mod mapping_cache;
+mod streams;
 
 pub use cache::{SlcCacheConfig, SlcMode, WhenFull};
 pub use collector::{CollectorConfig, VictimPolicy};
 pub use compression::CompressionConfig;
 pub(crate) use compression::WHOLE;
 pub use mapping_cache::MappingCacheConfig;
+pub use streams::WriteStreamsConfig;
 
 #[cfg(test)]
 mod tests;
@@ -221,6 +223,8 @@ pub struct SsdConfig {
     pub compression: Option<CompressionConfig>,
     /// The mapping cache of a drive without DRAM; `None`: all of the map is in DRAM.
     pub mapping_cache: Option<MappingCacheConfig>,
+    /// What scattered writes cost; `None`: nothing beyond their programs.
+    pub write_streams: Option<WriteStreamsConfig>,
 }
 
 /// A drive that cannot be built.
@@ -337,6 +341,9 @@ impl SsdConfig {
         }
         if let Some(cache) = &self.mapping_cache {
             cache.check(self)?;
+        }
+        if let Some(streams) = &self.write_streams {
+            streams.check()?;
         }
         let minimum = Bytes(self.geometry.superblock.0 * 8);
         let fits = self.capacity >= minimum && self.capacity.0.is_multiple_of(UNIT_BYTES);

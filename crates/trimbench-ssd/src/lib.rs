@@ -21,13 +21,14 @@ mod nand;
 mod profile;
 mod slots;
 mod ssd;
+mod streams;
 mod trim;
 mod write_buffer;
 
 pub use config::{
     CollectorConfig, CompressionConfig, ConfigError, ContentsConfig, Geometry, HostInterface,
     LinkDuplex, MappingCacheConfig, Media, NandTiming, SlcCacheConfig, SlcMode, SsdConfig,
-    SuspendConfig, TrimConfig, TrimMode, TrimmedReads, VictimPolicy, WhenFull,
+    SuspendConfig, TrimConfig, TrimMode, TrimmedReads, VictimPolicy, WhenFull, WriteStreamsConfig,
 };
 pub use counters::Counters;
 #[doc(hidden)]

@@ -13,7 +13,7 @@ use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise};
 use crate::config::{
     CollectorConfig, CompressionConfig, ContentsConfig, Geometry, HostInterface, LinkDuplex,
     MappingCacheConfig, Media, NandTiming, SlcCacheConfig, SlcMode, SsdConfig, SuspendConfig,
-    TrimConfig, TrimMode, TrimmedReads, UNIT_BYTES, VictimPolicy, WhenFull,
+    TrimConfig, TrimMode, TrimmedReads, UNIT_BYTES, VictimPolicy, WhenFull, WriteStreamsConfig,
 };
 
 mod provenance;
@@ -141,6 +141,7 @@ struct File {
     compression: Option<CompressionTable>,
     mapping_cache: Option<MappingCacheTable>,
     suspend: Option<SuspendTable>,
+    write_streams: Option<WriteStreamsTable>,
 }
 
 #[derive(Deserialize)]
@@ -307,6 +308,13 @@ struct MappingCacheTable {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct WriteStreamsTable {
+    count: Entry<u32>,
+    switch: Span,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct SuspendTable {
     program: Span,
     erase: Span,
@@ -381,6 +389,10 @@ impl File {
                 .as_ref()
                 .map(|table| CompressionConfig { floor: table.floor.value.0 }),
             mapping_cache: self.mapping_cache.as_ref().map(|cache| cache.config(&self.nand)),
+            write_streams: self.write_streams.as_ref().map(|table| WriteStreamsConfig {
+                count: table.count.value,
+                switch: table.switch.value.0,
+            }),
         }
     }
 }

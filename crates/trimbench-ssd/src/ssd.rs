@@ -23,6 +23,7 @@ use crate::events::{Action, Events};
 use crate::flash::Flash;
 use crate::nand::{Nand, Rate, Resource};
 use crate::slots::{InFlight, Slot, Slots};
+use crate::streams::WriteStreams;
 use crate::trim::{Backlog, Granules};
 use path::Path;
 
@@ -76,6 +77,7 @@ pub struct Ssd {
     /// `None` before the first stamped write.
     contents: Option<Box<Contents>>,
     overreach: Overreach,
+    streams: Option<WriteStreams>,
 }
 
 /// How often the superblocks of a drive were erased.
@@ -173,6 +175,7 @@ impl Ssd {
             statistics: Statistics::default(),
             contents: None,
             overreach: Overreach::default(),
+            streams: config.write_streams.map(WriteStreams::new),
             capabilities,
             config,
         }
@@ -224,6 +227,7 @@ impl Ssd {
         self.nand = Nand::new(&self.config);
         self.backlog.clear();
         self.contents = None;
+        self.streams = self.config.write_streams.map(WriteStreams::new);
         self.events.clear();
         self.path = Path::default();
         self.counters = Counters::default();

@@ -85,7 +85,7 @@ fn a_power_of_two_gets_a_buddy_of_the_smallest_order_that_does() {
 
 #[test]
 fn small_files_share_the_nearest_chunk() {
-    let mut allocator = allocator();
+    let mut allocator = Allocator::new(ByIndex { processors: 1 }, 4, 1_024);
     let far = |length| Wish { home: 3_072, ..closed(length) };
     // The first group has metadata.
     assert_eq!(allocator.take(&closed(4)), Some(Extent::new(1_024, 4)));

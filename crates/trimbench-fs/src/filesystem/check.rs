@@ -50,7 +50,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         for directory in self.directories.values() {
             directory.extents.iter().copied().for_each(&mut *own);
         }
-        for file in self.files.values() {
+        for (_, file) in self.files.iter() {
             file.map.extents().iter().for_each(|mapped| own(mapped.extent));
             file.tree.into_iter().for_each(|tree| own(tree.extent));
         }
@@ -64,7 +64,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     fn check_cache(&self) {
         let (mut dirty, mut cached, mut delayed, mut requests) = (0, 0, 0, 0);
-        for file in self.files.values() {
+        for (_, file) in self.files.iter() {
             dirty += file.dirty.total();
             cached += file.cached.total();
             requests += file.in_flight;

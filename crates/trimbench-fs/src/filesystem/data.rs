@@ -1,7 +1,7 @@
 //! Reads and writes, through the page cache and past it.
 //!
-//! Charged: through the cache, reading a page that is not in it (in requests of `request_max`, all
-//! at once) and one that a write changes in part; past it, every block touched. A transfer past the
+//! Charged: through the cache, reading a page that is not in it (window by window, one after the
+//! other, as readahead grows) and one that a write changes in part; past it, every block touched. A transfer past the
 //! cache first has the file's dirty pages written back.
 //!
 //! Not modelled: readahead beyond what was asked for, conversion of unwritten extents, the partial
@@ -17,6 +17,9 @@ use crate::lower::{Owner, Transfer};
 
 use super::names::NO_ENTRY;
 use super::{FileSystem, Progress};
+
+/// Blocks that the first read of a file brings (`get_init_ra_size` in mm/readahead.c).
+const READ_AHEAD_FIRST: u64 = 4;
 
 /// The blocks that hold these bytes.
 fn fs_blocks(bytes: Extent) -> Extent {
@@ -46,7 +49,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     pub(super) fn append(&mut self, slot: Slot, id: FileId, length: u64, now: Instant) -> Progress {
         let stage = self.commands.get(slot).stage;
         if stage == Stage::Start {
-            let file = &self.files[&id];
+            let file = &self.files[id];
             if file.inode.is_none() {
                 return Progress::failed(NO_ENTRY);
             }
@@ -70,20 +73,38 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// Reads the first `length` bytes of a file, through the cache.
     pub(super) fn load(&mut self, slot: Slot, id: FileId, length: u64, now: Instant) -> Progress {
-        let file = &self.files[&id];
+        let file = &self.files[id];
         if file.inode.is_none() {
             return Progress::failed(NO_ENTRY);
         }
         let range = fs_blocks(Extent::new(0, length.min(file.size)));
-        let command = *self.commands.get(slot);
-        if command.stage == Stage::Start && self.read_pages(slot, id, range, now) {
-            self.set_stage(slot, Stage::Moving);
-            return Progress::Waits;
+        self.set_stage(slot, Stage::Moving);
+        loop {
+            let command = *self.commands.get(slot);
+            if command.failure.is_some() {
+                return Progress::ended(command.failure);
+            }
+            if command.end > command.at {
+                // A window has come.
+                self.keep_pages(id, Extent::between(command.at, command.end));
+            }
+            if command.end >= range.end() {
+                return Progress::DONE;
+            }
+            let window = self.next_window(Extent::between(command.at, command.end));
+            let end = range.end().min(command.end + window);
+            let state = self.commands.get(slot);
+            (state.at, state.end) = (command.end, end);
+            if self.read_pages(slot, id, Extent::between(command.end, end), now) {
+                return Progress::Waits;
+            }
         }
-        if command.failure.is_none() && range.length > 0 {
-            self.keep_pages(id, range);
-        }
-        Progress::ended(command.failure)
+    }
+
+    /// Blocks that are read ahead after `last`: four to begin with, then twice as many each time.
+    fn next_window(&self, last: Extent) -> u64 {
+        let most = (self.config.read_ahead.0 / FS_BLOCK.0).max(1);
+        if last.end() == 0 { READ_AHEAD_FIRST.min(most) } else { (2 * last.length).min(most) }
     }
 
     /// Writes past the cache.
@@ -100,7 +121,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             self.fold_extents(id, now);
             return Progress::ended(command.failure);
         }
-        if self.files[&id].inode.is_none() {
+        if self.files[id].inode.is_none() {
             return Progress::failed(NO_ENTRY);
         }
         self.keep_open(id);
@@ -108,13 +129,13 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             return Progress::Waits;
         }
         let range = fs_blocks(bytes);
-        if range.length - self.files[&id].map.count(range) > self.available() {
+        if range.length - self.files[id].map.count(range) > self.available() {
             return self.no_space(slot, now);
         }
         self.forget_pages(id, range);
-        let size = self.files[&id].size.max(bytes.end());
+        let size = self.files[id].size.max(bytes.end());
         self.file(id).size = size;
-        while let Some(hole) = self.files[&id].map.first_hole(range) {
+        while let Some(hole) = self.files[id].map.first_hole(range) {
             self.allocate(id, hole, now);
         }
         self.touch_inode(id, now);
@@ -136,7 +157,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if command.stage == Stage::Moving {
             return Progress::ended(command.failure);
         }
-        let file = &self.files[&id];
+        let file = &self.files[id];
         if file.inode.is_none() {
             return Progress::failed(NO_ENTRY);
         }
@@ -157,7 +178,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     pub(super) fn allocate(&mut self, id: FileId, hole: Extent, now: Instant) {
         let mut hole = hole;
         while hole.length > 0 {
-            let file = &self.files[&id];
+            let file = &self.files[id];
             let inode = file.inode.expect("a file with data has an inode");
             let (before, after) = file.map.around(hole.start);
             let wish = Wish {
@@ -215,7 +236,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             }
             let mut range = fs_blocks(Extent::between(command.at, command.end));
             range.length = range.length.min(room);
-            let file = &self.files[&id];
+            let file = &self.files[id];
             let fresh = file.dirty.gaps(range).into_iter();
             let fresh = fresh.map(|gap| gap.length - file.map.count(gap)).sum::<u64>();
             if fresh > self.available() {
@@ -232,14 +253,14 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// Reads those pages that are not in the cache but on the device; `false` if there are none.
     fn read_pages(&mut self, slot: Slot, id: FileId, range: Extent, now: Instant) -> bool {
-        let gaps = self.files[&id].cached.gaps(range);
+        let gaps = self.files[id].cached.gaps(range);
         let extents = self.mapped(id, &gaps);
         self.send(slot, Transfer::Read, &extents, now)
     }
 
     /// Where these blocks of a file are, as far as they are anywhere.
     fn mapped(&self, id: FileId, ranges: &[Extent]) -> Vec<Extent> {
-        let map = &self.files[&id].map;
+        let map = &self.files[id].map;
         ranges.iter().flat_map(|range| map.within(*range)).map(|mapped| mapped.extent).collect()
     }
 

@@ -31,10 +31,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         file.seam |= apart && after == before;
         let count = after + usize::from(file.seam);
         self.touch_group(extent.start, now);
-        if count <= IN_INODE || self.files[&id].tree.is_some() || self.available() <= left {
+        if count <= IN_INODE || self.files[id].tree.is_some() || self.available() <= left {
             return;
         }
-        let inode = self.files[&id].inode.expect("a file with data has an inode");
+        let inode = self.files[id].inode.expect("a file with data has an inode");
         let home = self.layout.goal(inode.number);
         let Some(block) = self.allocator.take_metadata(home) else { return };
         self.touch_group(block.start, now);

@@ -55,7 +55,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         open: bool,
         now: Instant,
     ) -> Progress {
-        if self.files[&id].inode.is_some() {
+        if self.files[id].inode.is_some() {
             return Progress::failed(EXISTS);
         }
         if !self.directories.contains_key(&directory) {
@@ -83,7 +83,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     }
 
     pub(super) fn unlink(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
-        let Some(inode) = self.files[&id].inode else { return Progress::failed(NO_ENTRY) };
+        let Some(inode) = self.files[id].inode else { return Progress::failed(NO_ENTRY) };
         if !self.may_cut(slot, id, now) {
             return Progress::Waits;
         }
@@ -104,7 +104,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         length: u64,
         now: Instant,
     ) -> Progress {
-        if self.files[&id].inode.is_none() {
+        if self.files[id].inode.is_none() {
             return Progress::failed(NO_ENTRY);
         }
         if !self.may_cut(slot, id, now) {
@@ -124,7 +124,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         bytes: Extent,
         now: Instant,
     ) -> Progress {
-        if self.files[&id].inode.is_none() {
+        if self.files[id].inode.is_none() {
             return Progress::failed(NO_ENTRY);
         }
         if !self.may_cut(slot, id, now) {
@@ -204,7 +204,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// Takes blocks away from a file: pages, promises, what is kept for it, and extents.
     fn cut(&mut self, id: FileId, range: Extent, now: Instant) {
         self.forget_pages(id, range);
-        let inode = self.files[&id].inode.expect("commands under way keep their file");
+        let inode = self.files[id].inode.expect("commands under way keep their file");
         self.allocator.release(inode.number);
         let mut freed = Vec::new();
         self.file(id).map.cut(range, |extent| freed.push(extent));
@@ -255,7 +255,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// A file is open no more; what was kept for it is free, unless it waits for its data.
     fn close(&mut self, id: FileId) {
-        let Some(file) = self.files.get_mut(&id) else { return };
+        let Some(file) = self.files.get_mut(id) else { return };
         let Some(inode) = &mut file.inode else { return };
         inode.open = false;
         if file.dirty.is_empty() {
@@ -264,7 +264,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     }
 
     pub(super) fn file(&mut self, id: FileId) -> &mut File {
-        self.files.get_mut(&id).expect("commands under way keep their file")
+        self.files.get_mut(id).expect("commands under way keep their file")
     }
 
     fn inodes_left(&self) -> u64 {

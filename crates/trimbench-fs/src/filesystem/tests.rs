@@ -125,7 +125,7 @@ impl Machine {
     }
 
     fn extents(&self, file: u32) -> Vec<Extent> {
-        let map = &self.fs().files[&FileId(file)].map;
+        let map = &self.fs().files[FileId(file)].map;
         map.extents().iter().map(|mapped| mapped.extent).collect()
     }
 

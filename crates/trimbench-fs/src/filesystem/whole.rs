@@ -37,7 +37,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     pub(super) fn fsync(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
         let command = *self.commands.get(slot);
         if command.stage < Stage::Committing {
-            if self.files[&id].inode.is_none() {
+            if self.files[id].inode.is_none() {
                 return Progress::failed(NO_ENTRY);
             }
             self.keep_open(id);
@@ -45,7 +45,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             if !self.is_clean(slot, id, now) {
                 return Progress::Waits;
             }
-            let transaction = self.files[&id].transaction;
+            let transaction = self.files[id].transaction;
             if transaction > self.journal.committed {
                 self.set_stage(slot, Stage::Committing);
                 self.await_commit(slot, transaction, now);
@@ -108,15 +108,13 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             }
         }
         self.opened.clear();
-        for file in self.files.values_mut() {
-            if let Some(inode) = &mut file.inode {
-                inode.open = false;
-            }
-        }
         self.allocator.release_all();
         self.trimmed.fill(false);
-        let cached: Vec<FileId> = self.files.keys().copied().collect();
-        for id in cached {
+        let all: Vec<FileId> = self.files.iter().map(|(id, _)| id).collect();
+        for id in all {
+            if let Some(inode) = &mut self.file(id).inode {
+                inode.open = false;
+            }
             self.forget_pages(id, Extent::between(0, u64::MAX));
         }
         let failure = self.commands.get(slot).failure;

@@ -22,7 +22,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// Pages of a file become dirty; `fresh` of them have no place on the device and are none of
     /// those that were promised one.
     pub(super) fn make_dirty(&mut self, id: FileId, range: Extent, fresh: u64, now: Instant) {
-        let file = self.files.get_mut(&id).expect("commands under way keep their file");
+        let file = self.files.get_mut(id).expect("commands under way keep their file");
         self.cache.dirty += file.dirty.insert(range);
         self.cache.delayed += fresh;
         if file.dirty_order.is_none() {
@@ -35,15 +35,18 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// Pages of a file are in the cache and were just used.
     pub(super) fn keep_pages(&mut self, id: FileId, range: Extent) {
-        let file = self.files.get_mut(&id).expect("commands under way keep their file");
+        let file = self.files.get_mut(id).expect("commands under way keep their file");
         self.cache.cached += file.cached.insert(range);
         file.used_order = Some(self.cache.used(id, file.used_order));
+        let files = &self.files;
+        let last = |order, id| files.get(id).is_some_and(|file| file.used_order == Some(order));
+        self.cache.tidy_uses(last);
         self.evict();
     }
 
     /// Pages of a file go, dirty or not.
     pub(super) fn forget_pages(&mut self, id: FileId, range: Extent) {
-        let file = self.files.get_mut(&id).expect("commands under way keep their file");
+        let file = self.files.get_mut(id).expect("commands under way keep their file");
         let promised = |part: Extent| part.length - file.map.count(part);
         let delayed: u64 = file.dirty.within(range).map(promised).sum();
         self.cache.delayed -= delayed;
@@ -54,10 +57,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         {
             self.cache.remove_dirty_file(order);
         }
-        if file.cached.is_empty()
-            && let Some(order) = file.used_order.take()
-        {
-            self.cache.forget(order);
+        if file.cached.is_empty() && file.used_order.take().is_some() {
+            self.cache.forget();
         }
     }
 
@@ -140,7 +141,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// The file whose pages are written next, if any are to be.
     fn next_to_write(&mut self) -> Option<FileId> {
         while let Some(&id) = self.urgent.front() {
-            if self.files.get(&id).is_some_and(|file| !file.dirty.is_empty()) {
+            if self.files.get(id).is_some_and(|file| !file.dirty.is_empty()) {
                 return Some(id);
             }
             self.urgent.pop_front();
@@ -156,7 +157,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// Writes the beginning of the first dirty range of a file.
     fn write_some(&mut self, id: FileId, now: Instant) {
-        let file = &self.files[&id];
+        let file = &self.files[id];
         let first = file.dirty.first().expect("the file is dirty");
         let mut range = Extent::new(first.start, first.length.min(ALLOCATION_MAX));
         let mut transaction = None;
@@ -170,7 +171,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             Some(hole) => range = Extent::between(range.start, hole.start),
             None => {}
         }
-        let file = self.files.get_mut(&id).expect("it is there");
+        let file = self.files.get_mut(id).expect("it is there");
         let mut sent = 0;
         let owner = Owner::WriteBack(WriteBack { file: id, length: range.length, transaction });
         for mapped in file.map.within(range) {
@@ -204,12 +205,16 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// Forgets clean files until the rest fits.
     fn evict(&mut self) {
-        for _ in 0..self.cache.files() {
+        // What is in use at present comes up once.
+        for _ in 0..self.cache.uses() {
             if !self.cache.over_memory() {
                 return;
             }
-            let Some(id) = self.cache.least_recently_used() else { return };
-            let file = self.files.get_mut(&id).expect("a file with pages is there");
+            let Some((order, id)) = self.cache.pop_use() else { return };
+            let Some(file) = self.files.get_mut(id) else { continue };
+            if file.used_order != Some(order) {
+                continue;
+            }
             if file.dirty.is_empty() && file.in_flight == 0 {
                 self.forget_pages(id, Extent::between(0, u64::MAX));
             } else {

@@ -90,6 +90,7 @@ pub(crate) fn drive(mode: TrimMode) -> SsdConfig {
         slc_cache: None,
         compression: None,
         mapping_cache: None,
+        write_streams: None,
         collector: CollectorConfig {
             policy: VictimPolicy::Greedy,
             separate_hot: false,

@@ -18,7 +18,7 @@ pub(super) mod translation;
 use std::collections::VecDeque;
 
 use trimbench_core::units::narrow;
-use trimbench_core::{Data, Instant, LbaRange};
+use trimbench_core::{Data, Instant, LbaRange, Nanos};
 
 use super::{Ssd, UnitSpan};
 use crate::config::LinkDuplex;
@@ -142,8 +142,12 @@ impl Ssd {
     #[expect(clippy::inline_always, reason = "a call costs more than what it does")]
     #[inline(always)]
     pub(super) fn start_write(&mut self, at: Instant, slot: Slot, range: LbaRange, data: Data) {
-        let accepted = self.controller.reserve(at, self.config.host.command);
         let span = UnitSpan::of(range);
+        let scattered = match &mut self.streams {
+            Some(streams) => streams.write(span.first, span.end),
+            None => Nanos::ZERO,
+        };
+        let accepted = self.controller.reserve(at, self.config.host.command + scattered);
         let incoming = self.place(span, data);
         if self.config.mapping_cache.is_some() {
             self.look_up(accepted, slot, span, Then::Write(incoming));

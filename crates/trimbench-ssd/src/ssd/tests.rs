@@ -58,6 +58,7 @@ pub(crate) fn plain() -> SsdConfig {
         slc_cache: None,
         compression: None,
         mapping_cache: None,
+        write_streams: None,
     }
 }
 

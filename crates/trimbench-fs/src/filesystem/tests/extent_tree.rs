@@ -3,7 +3,7 @@
 use super::*;
 
 fn tree(machine: &Machine) -> bool {
-    machine.fs().files[&FileId(1)].tree.is_some()
+    machine.fs().files[FileId(1)].tree.is_some()
 }
 
 #[test]

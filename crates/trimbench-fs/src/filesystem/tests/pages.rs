@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::Scheduler;
 
 fn load(file: u32, fs_blocks: u64) -> FileCommand {
     FileCommand::Load { file: FileId(file), length: bytes(fs_blocks), stream: STREAM }
@@ -56,7 +57,10 @@ fn a_read_comes_from_the_cache_or_from_the_device() {
     machine.mount();
     machine.clear();
     assert_eq!(machine.done(load(1, 100)), Nanos::from_micros(1_000));
-    assert_eq!(machine.sent(OperationKind::Read), [machine.extents(1)[0]]);
+    // Four blocks, then each time twice as many up to 128 KiB, one after the other.
+    let (start, read) = (machine.extents(1)[0].start, machine.sent(OperationKind::Read));
+    let windows = [(0, 4), (4, 8), (12, 16), (28, 32), (60, 32), (92, 8)];
+    assert_eq!(read, windows.map(|(at, length)| Extent::new(start + at, length)));
     assert_eq!(machine.done(load(1, 100)), Nanos::ZERO, "now it is in the cache");
 }
 
@@ -92,7 +96,7 @@ fn an_append_reads_the_page_that_it_changes_in_part() {
     machine.done(FileCommand::Append { file: FileId(1), length: Bytes(10), stream: STREAM });
     let start = machine.extents(1)[0].start;
     assert_eq!(machine.sent(OperationKind::Read), [Extent::new(start + 24, 1)]);
-    assert_eq!(machine.fs().files[&FileId(1)].size, 100_010);
+    assert_eq!(machine.fs().files[FileId(1)].size, 100_010);
     machine.sync();
     assert_eq!(machine.extents(1).len(), 1, "no further block was needed");
 }
@@ -144,4 +148,76 @@ fn processor_time_counts_calls_and_bytes() {
     // The C library makes calls of 4 KiB of them.
     let buffered = Stream { buffered: true, ..piece };
     assert_eq!(machine.done(stored(3, buffered)), Nanos(10_000 + 25 * 700 + 100 * 250));
+}
+
+/// The most writes of write-back that the device has at once, when four are to be made `quiet` after
+/// the last read, or, with `read`, right after one more.
+fn writes_at_once(scheduler: Scheduler, quiet: Nanos, read: bool) -> usize {
+    let config = FsConfig { scheduler, ..config(DiscardPath::None) };
+    let mut machine = Machine::with(config, Recorder::new(Bytes::mib(128)));
+    machine.store(1, 4);
+    machine.unmount();
+    machine.mount();
+    machine.rest(quiet);
+    if read {
+        machine.done(load(1, 4));
+    }
+    machine.clear();
+    // The fifth is above the background limit, and the first goes, in requests of 128 blocks.
+    (2..7).for_each(|file| {
+        machine.store(file, 400);
+    });
+    machine.rest(SECOND);
+    let log = machine.fs().device().log();
+    assert_eq!(log.len(), 4, "{log:?}");
+    let others = |at: Instant| log.iter().filter(|entry| entry.from <= at && at < entry.to).count();
+    log.iter().map(|entry| others(entry.from)).max().unwrap_or(0)
+}
+
+#[test]
+fn cfq_lets_writes_in_one_by_one_after_a_read() {
+    let quiet = Nanos::from_millis(350);
+    assert_eq!(writes_at_once(Scheduler::None, Nanos::ZERO, true), 4);
+    assert_eq!(writes_at_once(Scheduler::Cfq, Nanos::ZERO, false), 1);
+    assert_eq!(writes_at_once(Scheduler::Cfq, quiet, false), 3);
+    assert_eq!(writes_at_once(Scheduler::Cfq, quiet, true), 1);
+}
+
+#[test]
+fn under_cfq_writes_wait_while_a_read_is_under_way_but_not_for_ever() {
+    for (write, waits) in [(Nanos::from_millis(10), true), (Nanos::from_millis(40), false)] {
+        let config = FsConfig { scheduler: Scheduler::Cfq, ..config(DiscardPath::None) };
+        let mut machine = Machine::with(config, Recorder::new(Bytes::mib(128)));
+        machine.store(1, 8);
+        machine.unmount();
+        machine.mount();
+        machine.clear();
+        machine.target.model_mut().device_mut().write = write;
+        // Two reads of four blocks: 80 ms, or 320 ms.
+        machine.target.submit(Tag(1), load(1, 8)).unwrap();
+        (2..7).for_each(|file| machine.target.submit(Tag(file), stored(file, 400)).unwrap());
+        let (until, mut out) = (machine.now() + SECOND, Vec::new());
+        while machine.now() < until {
+            machine.target.reap(until, &mut out);
+        }
+        let log = machine.fs().device().log();
+        let of = |kind| log.iter().filter(move |entry| entry.command.kind() == kind);
+        let read_until = of(OperationKind::Read).map(|entry| entry.to).max().unwrap();
+        let written_from = of(OperationKind::Write).map(|entry| entry.from).min().unwrap();
+        assert_eq!(written_from >= read_until, waits, "{log:?}");
+    }
+}
+
+#[test]
+fn closed_small_files_are_packed_from_linux_6_0_on() {
+    let today = Allocation::ByIndex { processors: 1 };
+    for (allocation, follows) in [(today, false), (Allocation::Linear, true)] {
+        let config = FsConfig { allocation, ..config(DiscardPath::None) };
+        let mut machine = Machine::with(config, Recorder::new(Bytes::mib(128)));
+        machine.store(1, 4);
+        machine.store(2, 100);
+        machine.sync();
+        let (small, large) = (machine.extents(1)[0], machine.extents(2)[0]);
+        assert_eq!(large.start == small.end(), follows, "{small:?} {large:?}");
+    }
 }

@@ -141,7 +141,7 @@ fn commands_on_one_file_run_in_their_order() {
     let tags: Vec<u32> = out.iter().map(|completion| completion.tag.0).collect();
     assert_eq!(tags, [0, 1, 2, 3]);
     assert!(out.iter().all(|completion| completion.status == Status::Done));
-    assert_eq!(machine.fs().files[&FileId(1)].size, 8 * 4_096);
+    assert_eq!(machine.fs().files[FileId(1)].size, 8 * 4_096);
     machine.fs().check();
 }
 

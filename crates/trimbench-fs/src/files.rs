@@ -1,0 +1,78 @@
+//! All files, by their number.
+//!
+//! Files that are made one after the other have neighbouring numbers, so a file is kept at its
+//! number, in leaves of 256 that are there as soon as one of their numbers is. The table of leaves
+//! takes 8 bytes for each, up to the largest number: 128 MiB for the largest of all.
+
+use std::ops::Index;
+
+use trimbench_core::FileId;
+use trimbench_core::units::index;
+
+use crate::file::File;
+
+#[cfg(test)]
+mod tests;
+
+/// Numbers of a leaf.
+const LEAF: u32 = 256;
+
+/// All files, and names that commands wait for.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    leaves: Vec<Option<Box<[Option<File>]>>>,
+}
+
+/// In which leaf a file is, and where in it.
+#[inline]
+fn place(id: FileId) -> (usize, usize) {
+    (index((id.0 / LEAF).into()), index((id.0 % LEAF).into()))
+}
+
+impl Files {
+    #[inline]
+    pub(crate) fn get(&self, id: FileId) -> Option<&File> {
+        let (leaf, at) = place(id);
+        self.leaves.get(leaf)?.as_ref()?[at].as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: FileId) -> Option<&mut File> {
+        let (leaf, at) = place(id);
+        self.leaves.get_mut(leaf)?.as_mut()?[at].as_mut()
+    }
+
+    /// The file of this number, made if there is none.
+    pub(crate) fn or_default(&mut self, id: FileId) -> &mut File {
+        let (leaf, at) = place(id);
+        if leaf >= self.leaves.len() {
+            self.leaves.resize_with(leaf + 1, || None);
+        }
+        let empty = || (0..LEAF).map(|_| None).collect();
+        self.leaves[leaf].get_or_insert_with(empty)[at].get_or_insert_default()
+    }
+
+    pub(crate) fn remove(&mut self, id: FileId) {
+        let (leaf, at) = place(id);
+        if let Some(Some(leaf)) = self.leaves.get_mut(leaf) {
+            leaf[at] = None;
+        }
+    }
+
+    /// All of them, in the order of their numbers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (FileId, &File)> {
+        (0..).step_by(index(LEAF.into())).zip(&self.leaves).flat_map(|(first, leaf)| {
+            let files = (first..).zip(leaf.iter().flatten());
+            files.filter_map(|(number, file)| Some((FileId(number), file.as_ref()?)))
+        })
+    }
+}
+
+impl Index<FileId> for Files {
+    type Output = File;
+
+    #[inline]
+    fn index(&self, id: FileId) -> &File {
+        self.get(id).expect("commands under way keep their file")
+    }
+}

@@ -1,0 +1,32 @@
+//! Streams of sequential writes, and what a write that continues none of them costs.
+
+use trimbench_core::Nanos;
+
+use super::{ConfigError, STEP_MAX, require};
+
+/// The most streams that are kept apart.
+const STREAMS_MAX: u32 = 1_024;
+
+/// A drive that keeps a few streams of sequential writes apart and pays for any other write.
+///
+/// Drives that map coarsely collect writes in a few log blocks. A write that continues none of them
+/// has the drive close one and merge it \[KIM02\].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteStreamsConfig {
+    /// How many, at least 1.
+    pub count: u32,
+    /// Controller time of a write that continues none, beyond what any command takes.
+    pub switch: Nanos,
+}
+
+impl WriteStreamsConfig {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        require(
+            (1..=STREAMS_MAX).contains(&self.count),
+            "write_streams.count",
+            self.count,
+            "between 1 and 1024",
+        )?;
+        require(self.switch <= STEP_MAX, "write_streams.switch", self.switch, "at most an hour")
+    }
+}
