@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use ::tests::operations::{self, Tally};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
-use tests::operations::{self, Tally};
 
 use crate::evidence::foundation::memory_folder;
 use crate::evidence::{Bar, Capture, Claim, Context, Finding, Raw};
