@@ -1,8 +1,8 @@
 //! Reads and writes, through the page cache and past it.
 //!
 //! Charged: through the cache, reading a page that is not in it (window by window, one after the
-//! other, as readahead grows) and one that a write changes in part; past it, every block touched. A transfer past the
-//! cache first has the file's dirty pages written back.
+//! other, as readahead grows) and one that a write changes in part; past it, every block touched. A
+//! transfer past the cache first has the file's dirty pages written back.
 //!
 //! Not modelled: readahead beyond what was asked for, conversion of unwritten extents, the partial
 //! block at the edge of a transfer past the cache (it is transferred whole).

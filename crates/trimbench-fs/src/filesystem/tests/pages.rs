@@ -150,8 +150,8 @@ fn processor_time_counts_calls_and_bytes() {
     assert_eq!(machine.done(stored(3, buffered)), Nanos(10_000 + 25 * 700 + 100 * 250));
 }
 
-/// The most writes of write-back that the device has at once, when four are to be made `quiet` after
-/// the last read, or, with `read`, right after one more.
+/// The most writes of write-back that the device has at once, when four are to be made `quiet`
+/// after the last read, or, with `read`, right after one more.
 fn writes_at_once(scheduler: Scheduler, quiet: Nanos, read: bool) -> usize {
     let config = FsConfig { scheduler, ..config(DiscardPath::None) };
     let mut machine = Machine::with(config, Recorder::new(Bytes::mib(128)));
