@@ -13,8 +13,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use trimbench_core::{
-    Bytes, Capabilities, Clock, DiscardMode, DrainRule, Errno, FilesystemWish, Medium, Nanos,
-    ProvisionError, Provisioner, Support,
+    Bytes, Capabilities, Clock, DiscardMode, DrainRule, Errno, FilesystemWish, Interrupt, Medium,
+    Nanos, ProvisionError, Provisioner, Support,
 };
 
 use crate::claim::{ClaimError, Consent, Guard, Inspection};
@@ -30,6 +30,9 @@ use loop_device::OwnLoop;
 use memory_limit::MemoryLimit;
 use mount_point::MountPoint;
 use programs::{mkfs, mount};
+
+/// How often a wait looks whether the user wants to stop.
+const LOOK_EVERY: Nanos = Nanos::from_millis(50);
 
 /// A type of filesystem that can be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +60,7 @@ pub enum CacheControl {
 }
 
 /// What is to be made, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct MakeOptions {
     /// The type.
     pub kind: FilesystemKind,
@@ -67,6 +70,8 @@ pub struct MakeOptions {
     pub cache: CacheControl,
     /// Makes the content of files.
     pub seed: u64,
+    /// The user's wish to stop, which ends a wait before a mount.
+    pub interrupt: Interrupt,
 }
 
 /// What cannot be had before anything is made.
@@ -87,7 +92,8 @@ pub struct MadeFilesystems {
     // The order is that of dropping: the filesystem, then what it stands on.
     mounted: Option<Mounted>,
     place: MountPoint,
-    below: Below,
+    /// `None` for a device, which is claimed anew for each making.
+    image: Option<Attached>,
     /// Given back last, when nothing of ours is cached any more.
     _limit: Option<MemoryLimit>,
     inspection: Inspection,
@@ -102,13 +108,12 @@ struct Mounted {
     files: DirectoryTarget,
 }
 
-/// What mkfs is given.
+/// An image file below a loop device of ours.
 #[derive(Debug)]
-enum Below {
-    /// A device by its node; claimed anew for each making.
-    Device,
-    /// Our loop device, and what keeps the image for it.
-    Image { own: OwnLoop, _guard: Guard },
+struct Attached {
+    own: OwnLoop,
+    /// Keeps the image for it.
+    _guard: Guard,
 }
 
 impl FilesystemKind {
@@ -152,19 +157,19 @@ impl MadeFilesystems {
             CacheControl::Keep | CacheControl::Drop => None,
         };
         let (file, guard) = claim.into_parts();
-        let below = if inspection.is_image() {
-            let own = attach(file)?;
-            Below::Image { own, _guard: guard }
+        let image = if inspection.is_image() {
+            Some(Attached { own: attach(&file)?, _guard: guard })
         } else {
             // Each making claims it again: mkfs and mount want it for themselves.
-            drop((file, guard));
-            Below::Device
+            drop(guard);
+            None
         };
+        drop(file);
         let capabilities = expected(inspection.size());
         Ok(Self {
             mounted: None,
             place,
-            below,
+            image,
             _limit: limit,
             inspection: inspection.clone(),
             consent: consent.clone(),
@@ -179,16 +184,13 @@ impl MadeFilesystems {
     }
 
     /// The node that mkfs and mount are given.
-    fn node(&self) -> PathBuf {
-        match &self.below {
-            Below::Device => self.inspection.path().to_owned(),
-            Below::Image { own, .. } => own.node().to_owned(),
-        }
+    fn node(&self) -> &Path {
+        self.image.as_ref().map_or(self.inspection.path(), |image| image.own.node())
     }
 
     /// Looks once more at a device before mkfs overwrites it; an image is still claimed.
     fn look_again(&mut self) -> Result<(), ProvisionError> {
-        if let Below::Device = self.below {
+        if self.image.is_none() {
             let claimed = self.inspection.claim(&self.consent);
             let refused = |error: ClaimError| failed("make", error.to_string(), Some(error.hint()));
             claimed.map_err(refused)?;
@@ -207,7 +209,7 @@ impl MadeFilesystems {
         let own = if online { "discard" } else { "nodiscard" };
         let mut all = vec![own.to_owned()];
         all.extend(self.options.mount_options.iter().cloned());
-        mount(kind, &all, &self.node(), path)?;
+        mount(kind, &all, self.node(), path)?;
         let opened = DirectoryTarget::open(
             path,
             DirectoryOptions { seed: self.options.seed, ..DirectoryOptions::default() },
@@ -276,8 +278,8 @@ impl Provisioner for MadeFilesystems {
         if self.options.cache == CacheControl::Drop {
             drop_caches()?;
         }
-        mkfs(self.options.kind, wish.mkfs_discard, &self.node())?;
-        settle(wish.settle);
+        mkfs(self.options.kind, wish.mkfs_discard, self.node())?;
+        settle(wish.settle, &self.options.interrupt);
         self.mounted = Some(self.mount(wish)?);
         Ok(())
     }
@@ -301,7 +303,7 @@ impl Drop for MadeFilesystems {
 }
 
 /// Attaches the image to a loop device of our own.
-fn attach(image: OwnedFd) -> Result<OwnLoop, ProvisionError> {
+fn attach(image: &OwnedFd) -> Result<OwnLoop, ProvisionError> {
     OwnLoop::attach(image).map_err(|errno| {
         let reason = format!("no loop device can be attached to the image: {errno}");
         failed("make", reason, root_advice(errno))
@@ -330,9 +332,15 @@ fn drop_caches() -> Result<(), ProvisionError> {
     })
 }
 
+/// Waits, until the user wants to stop.
 #[expect(clippy::disallowed_methods, reason = "no target is there whose time could pass")]
-fn settle(span: Nanos) {
-    std::thread::sleep(std::time::Duration::from_nanos(span.0));
+fn settle(span: Nanos, interrupt: &Interrupt) {
+    let clock = MonotonicClock::start();
+    let end = clock.now() + span;
+    while clock.now() < end && !interrupt.requested() {
+        let left = end.since(clock.now()).min(LOOK_EVERY);
+        std::thread::sleep(std::time::Duration::from_nanos(left.0));
+    }
 }
 
 /// What to do about a missing permission.

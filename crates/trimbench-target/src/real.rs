@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use trimbench_core::{Bytes, Caveat};
+use trimbench_core::{Bytes, Caveat, Interrupt};
 use trimbench_linux::{
     CacheControl, Consent, FilesystemKind, Inspection, MadeFilesystems, MakeError, MakeOptions,
 };
@@ -112,12 +112,14 @@ impl RealSpec {
         &self,
         consent: &Consent,
         seed: u64,
+        interrupt: &Interrupt,
     ) -> Result<ProvisionedFilesystems, TargetError> {
         let inspection = Inspection::of(&self.path)?;
         let environment = inspection.environment().unwrap_or_default();
         let (kind, cache) = (self.kind, self.cache);
         let mount_options = self.mount_options.clone();
-        let options = MakeOptions { kind, mount_options, cache, seed };
+        let interrupt = interrupt.clone();
+        let options = MakeOptions { kind, mount_options, cache, seed, interrupt };
         let target =
             MadeFilesystems::claim(&inspection, consent, options).map_err(|error| match error {
                 MakeError::Claim(error) => TargetError::Claim(error),

@@ -11,7 +11,7 @@ pub(crate) fn quantity<T: FromStr<Err: fmt::Display>>(value: &str) -> Result<T, 
 /// The same in a range, its ends included.
 pub(crate) fn within<T>(value: &str, low: T, high: T) -> Result<T, String>
 where
-    T: FromStr<Err: fmt::Display> + PartialOrd + fmt::Display,
+    T: FromStr<Err: fmt::Display> + PartialOrd + fmt::Display + Copy,
 {
     let found = quantity(value)?;
     if found < low || found > high {

@@ -228,9 +228,6 @@ impl TargetError {
             }
             Self::NotModelled { .. } => "write `ext4:sim:NAME`, or name a device or an image file",
             Self::Provision(error) => return error.advice.clone(),
-            Self::Model(trimbench_fs::ConfigError::DeviceTooSmall { .. }) => {
-                "give a larger `--capacity`"
-            }
             Self::UnknownSetting { .. } => {
                 "write for example `sim:vendor2,capacity=32GiB`, or \
                  `ext4,discard-path=in-commit:sim:vendor2`"
@@ -239,7 +236,8 @@ impl TargetError {
             | Self::Config { error: ConfigError::CapacityTooLarge { .. }, .. } => {
                 "give a smaller `--capacity`"
             }
-            Self::Config { error: ConfigError::CapacityTooSmall { .. }, .. } => {
+            Self::Model(trimbench_fs::ConfigError::DeviceTooSmall { .. })
+            | Self::Config { error: ConfigError::CapacityTooSmall { .. }, .. } => {
                 "give a larger `--capacity`"
             }
             Self::Claim(error) => return Some(error.hint()),

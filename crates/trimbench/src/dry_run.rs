@@ -40,7 +40,7 @@ impl Session {
                 fact(text, "privileges", "none");
             }
             TargetSpec::Modelled(spec) => {
-                if let Err(reason) = self.method.fits(&ideal_directory()) {
+                if let Err(reason) = self.method.fits(&ideal_directory(spec.drive().capacity())) {
                     fact(text, "left out", &reason);
                     return;
                 }
@@ -52,7 +52,7 @@ impl Session {
                 fact(text, "privileges", "none");
             }
             TargetSpec::Directory(_) => {
-                if let Err(reason) = self.method.fits(&ideal_directory()) {
+                if let Err(reason) = self.method.fits(&ideal_directory(Bytes(u64::MAX))) {
                     fact(text, "left out", &reason);
                     return;
                 }
@@ -70,7 +70,10 @@ impl Session {
             },
             TargetSpec::Real(spec) => match inspect_device(spec.path(), &plan.consent) {
                 Err(error) => fact(text, "refused", &error.to_string()),
-                Ok(device) => self.describe_device(text, (&device, &ideal_directory()), None),
+                Ok(device) => {
+                    let ideal = ideal_directory(device.capacity);
+                    self.describe_device(text, (&device, &ideal), None);
+                }
             },
         }
     }
@@ -135,11 +138,11 @@ fn fact(text: &mut String, label: &str, value: &str) {
     let _ = writeln!(text, "  {label:12} {value}");
 }
 
-/// A directory that lacks nothing: what does not fit it fits none.
-fn ideal_directory() -> Capabilities {
+/// A directory with so much room that lacks nothing else: what does not fit it fits none.
+fn ideal_directory(available: Bytes) -> Capabilities {
     Capabilities {
         clock: Clock::Wall,
-        medium: Medium::Directory { available: Bytes(u64::MAX), fs_block: Bytes(4_096) },
+        medium: Medium::Directory { available, fs_block: Bytes(4_096) },
         discard: Support::Native,
         discard_max: Bytes(u64::MAX),
         discard_granularity: Bytes(4_096),
@@ -151,7 +154,7 @@ fn ideal_directory() -> Capabilities {
 /// A device of this capacity that lacks nothing.
 fn ideal_device(capacity: Bytes) -> Capabilities {
     let medium = Medium::Device { capacity, logical_block: BlockSize::SECTOR };
-    Capabilities { medium, ..ideal_directory() }
+    Capabilities { medium, ..ideal_directory(capacity) }
 }
 
 /// To three digits, in decimal units as drives are sold.

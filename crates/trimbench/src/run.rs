@@ -338,7 +338,7 @@ fn on_filesystems(
     keeper: &mut Keeper<'_>,
     (rng, interrupt): (&Rng, &Interrupt),
 ) -> Result<(), Failure> {
-    let mut filesystems = spec.provision(&plan.consent, plan.seed)?;
+    let mut filesystems = spec.provision(&plan.consent, plan.seed, interrupt)?;
     say_cleaned(filesystems.cleaned);
     let capabilities = filesystems.target.capabilities().clone();
     let mut record = session_record(session, &filesystems.description, &capabilities);

@@ -24,7 +24,7 @@ pub(super) struct OwnLoop {
 impl OwnLoop {
     /// Attaches the image. The device does its I/O through this very opening, so that its locks
     /// hold on and what was claimed is what is written.
-    pub(super) fn attach(image: OwnedFd) -> Result<Self, Errno> {
+    pub(super) fn attach(image: &OwnedFd) -> Result<Self, Errno> {
         let open = |path: &Path| {
             let flags = OFlags::RDWR | OFlags::CLOEXEC;
             rustix::fs::open(path, flags, Mode::empty()).map_err(errno_of)

@@ -87,10 +87,9 @@ fn table(title: &str, rows: &[Row], notes: &Notes, style: Style) -> Vec<String> 
         let mut cells = vec![(*title).to_owned()];
         cells.extend(figures.map(|figure| figure.map_or_else(|| "-".to_owned(), value)));
         let difference = figures[SIDES.len() - 1];
-        cells
-            .push(difference.map_or_else(String::new, |figure| {
-                interval(figure, level, |end| significant(end))
-            }));
+        cells.push(
+            difference.map_or_else(String::new, |figure| interval(figure, level, significant)),
+        );
         let word = difference.map(verdict).filter(|word| word != "differs").unwrap_or_default();
         let marks = notes.marks(figures.iter().flatten().flat_map(|figure| &figure.caveats));
         let remark = [word, marks].into_iter().filter(|text| !text.is_empty());
