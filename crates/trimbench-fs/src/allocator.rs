@@ -65,6 +65,8 @@ pub(crate) struct Allocator {
     stream: u64,
     /// What is left of the chunk for small files.
     chunk: Option<Extent>,
+    /// What was taken since somebody looked, if somebody does.
+    taken: Option<Vec<Extent>>,
 }
 
 impl Group {
@@ -145,6 +147,7 @@ impl Allocator {
             free: groups * group_fs_blocks,
             stream: 0,
             chunk: None,
+            taken: None,
         }
     }
 
@@ -222,6 +225,14 @@ impl Allocator {
         let (group, start) = self.place(extent.start);
         self.groups[group].remove(start, narrow(extent.length));
         self.free -= extent.length;
+        if let Some(taken) = &mut self.taken {
+            taken.push(extent);
+        }
+    }
+
+    /// What was taken from free space since the last call; kept from the first call on.
+    pub(crate) fn newly_taken(&mut self) -> Vec<Extent> {
+        self.taken.replace(Vec::new()).unwrap_or_default()
     }
 
     /// The first free extent that ends behind `from`, within the group of `from`; from there on.

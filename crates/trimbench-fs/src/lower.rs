@@ -6,7 +6,7 @@
 use trimbench_core::units::{index, narrow};
 use trimbench_core::{
     BlockCommand, BlockSize, Blocks, Capabilities, Completion, Errno, FileId, Instant, Lba,
-    LbaRange, Medium, Model, Status, Tag,
+    LbaRange, Medium, Model, Nanos, Status, Tag,
 };
 
 use crate::commands::Slot;
@@ -26,6 +26,8 @@ pub(crate) enum Owner {
     Checkpoint,
     /// The worker that discards.
     Worker,
+    /// The trim policy, and which of its discards.
+    Policy(u32),
 }
 
 /// A write of pages of a file.
@@ -52,6 +54,16 @@ pub(crate) struct Ended {
     pub(crate) owner: Owner,
     pub(crate) at: Instant,
     pub(crate) failure: Option<Errno>,
+    /// How long it took; `None` for a discard.
+    pub(crate) latency: Option<Nanos>,
+}
+
+/// A command under way.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    owner: Owner,
+    at: Instant,
+    discards: bool,
 }
 
 /// A block device under a filesystem.
@@ -62,7 +74,9 @@ pub(crate) struct Lower<M> {
     request_max: u64,
     discard_max: u64,
     /// By tag.
-    owners: Vec<Owner>,
+    sent: Vec<Sent>,
+    /// Commands under way that are no discards.
+    foreground: u64,
     unused: Vec<Tag>,
     completions: Vec<Completion>,
 }
@@ -81,7 +95,8 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
             request_max: config.request_max.0 / FS_BLOCK.0,
             discard_max: (capabilities.discard_max.0 / FS_BLOCK.0).max(1),
             device,
-            owners: Vec::new(),
+            sent: Vec::new(),
+            foreground: 0,
             unused: Vec::new(),
             completions: Vec::new(),
         })
@@ -101,6 +116,16 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
 
     pub(crate) fn capabilities(&self) -> &Capabilities {
         self.device.capabilities()
+    }
+
+    /// Commands under way that are no discards.
+    pub(crate) fn foreground(&self) -> u64 {
+        self.foreground
+    }
+
+    /// The largest discard.
+    pub(crate) fn discard_max(&self) -> u64 {
+        self.discard_max
     }
 
     /// Sends a transfer in as many requests as it takes; returns how many.
@@ -154,18 +179,24 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
                 Status::Done => None,
                 Status::Failed(errno) => Some(errno),
             };
-            out.push(Ended { owner: self.owners[index(tag.0.into())], at, failure });
+            let sent = self.sent[index(tag.0.into())];
+            let latency = (!sent.discards).then(|| at.since(sent.at));
+            self.foreground -= u64::from(!sent.discards);
+            out.push(Ended { owner: sent.owner, at, failure, latency });
             self.unused.push(tag);
         }
     }
 
     fn submit(&mut self, now: Instant, owner: Owner, command: BlockCommand) {
+        let discards = matches!(command, BlockCommand::Discard(_));
+        self.foreground += u64::from(!discards);
+        let sent = Sent { owner, at: now, discards };
         let tag = if let Some(tag) = self.unused.pop() {
-            self.owners[index(tag.0.into())] = owner;
+            self.sent[index(tag.0.into())] = sent;
             tag
         } else {
-            self.owners.push(owner);
-            Tag(narrow(self.owners.len() as u64 - 1))
+            self.sent.push(sent);
+            Tag(narrow(self.sent.len() as u64 - 1))
         };
         self.device
             .submit(now, tag, command)

@@ -8,6 +8,7 @@ use recorder::Recorder;
 mod commits;
 mod discard_paths;
 mod pages;
+mod policy;
 mod random;
 mod recorder;
 mod whole;
