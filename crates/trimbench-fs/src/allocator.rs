@@ -89,6 +89,8 @@ pub(crate) struct Allocator {
     kept: BTreeMap<u64, Kept>,
     /// Blocks in chunks and kept for files.
     reserved: u64,
+    /// What was taken since somebody looked, if somebody does.
+    taken: Option<Vec<Extent>>,
 }
 
 impl Allocator {
@@ -109,6 +111,7 @@ impl Allocator {
             chunks: Vec::new(),
             kept: BTreeMap::new(),
             reserved: 0,
+            taken: None,
         }
     }
 
@@ -209,6 +212,14 @@ impl Allocator {
             self.groups[group].remove(start, narrow(part.length));
             self.changed(group);
         }
+        if let Some(taken) = &mut self.taken {
+            taken.push(extent);
+        }
+    }
+
+    /// What was taken from free space since the last call; kept from the first call on.
+    pub(crate) fn newly_taken(&mut self) -> Vec<Extent> {
+        self.taken.replace(Vec::new()).unwrap_or_default()
     }
 
     /// The first free extent that ends behind `from`, within the group of `from`; from there on.

@@ -33,11 +33,15 @@ mod commit;
 mod data;
 mod extent_tree;
 mod names;
+mod policy;
 mod trim;
 mod whole;
 mod write_back;
 
 use names::Directory;
+use policy::Policy;
+
+pub use policy::{PolicyReport, policy};
 
 #[cfg(test)]
 mod tests;
@@ -79,6 +83,8 @@ pub struct FileSystem<M> {
     journal: Journal,
     cache: PageCache,
     discards: Discards,
+    /// A trim policy in the place of the discard path.
+    policy: Option<Policy>,
     files: Files,
     directories: BTreeMap<DirectoryId, Directory>,
     /// Files that were opened for writing, in this order; some may be gone.
@@ -195,6 +201,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             allocator,
             journal,
             discards: Discards::default(),
+            policy: None,
             files: Files::default(),
             directories: BTreeMap::new(),
             opened: VecDeque::new(),
@@ -253,17 +260,15 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// What it has counted.
     pub fn counters(&self) -> FsCounters {
-        FsCounters { discards: self.discards.counters, ..self.counters }
+        FsCounters { discards: self.discard_counters(), ..self.counters }
     }
 
     /// Freed bytes that are neither discarded nor given up: of transactions that have not
     /// committed, and waiting for the worker.
     pub fn discards_pending(&self) -> Bytes {
-        let uncommitted = match self.config.discard {
-            DiscardPath::None => 0,
-            _ => self.journal.freed(),
-        };
-        bytes(uncommitted + self.discards.pending())
+        let none = self.config.discard == DiscardPath::None && self.policy.is_none();
+        let uncommitted = if none { 0 } else { self.journal.freed() };
+        bytes(uncommitted + self.discards.pending() + self.policy_pending())
     }
 
     /// Whether it is mounted.
@@ -422,7 +427,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// A command of the device ended.
     fn ended(&mut self, ended: Ended) {
-        let Ended { owner, at, failure } = ended;
+        let Ended { owner, at, failure, latency } = ended;
+        if let Some(latency) = latency {
+            self.policy_sees(latency, at);
+        }
         match owner {
             Owner::Command(slot) => {
                 let command = self.commands.get(slot);
@@ -436,12 +444,13 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             Owner::Commit => self.commit_io_ended(failure, at),
             Owner::Checkpoint => self.checkpoint_io_ended(failure, at),
             Owner::Worker => self.worker_io_ended(at),
+            Owner::Policy(which) => self.policy_io_ended(which, at),
         }
     }
 
     /// The next instant at which a timer of ours goes off.
     fn timer_at(&self) -> Instant {
-        self.flusher_at.min(self.commit_at())
+        self.flusher_at.min(self.commit_at()).min(self.policy_wakes_at())
     }
 
     /// A transaction is joined: metadata change in it.
@@ -468,7 +477,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// There is no space: waits for what will become free, or fails.
     fn no_space(&mut self, slot: Slot, now: Instant) -> Progress {
         let freed = self.journal.freed() > 0;
-        let withheld = self.withheld > 0 || self.discards.job.is_some();
+        let withheld =
+            self.withheld > 0 || self.discards.job.is_some() || self.policy_withholds() > 0;
         if !freed && !withheld {
             return Progress::failed(Errno::ENOSPC);
         }
@@ -545,18 +555,17 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
                 self.step(slot, at);
             } else if self.commit_at() <= at {
                 self.try_commit(at);
-            } else {
+            } else if self.flusher_at <= at {
                 self.flusher_looks(at);
             }
+            self.run_policy(at);
         }
         out.append(&mut self.completions);
     }
 
     fn statistics(&self) -> Statistics {
-        let pending = match self.config.discard {
-            DiscardPath::None => None,
-            _ => Some(self.discards_pending()),
-        };
+        let none = self.config.discard == DiscardPath::None && self.policy.is_none();
+        let pending = (!none).then(|| self.discards_pending());
         Statistics {
             outstanding: self.commands.outstanding(),
             discard_pending: pending,

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use trimbench_core::units::{index, narrow};
 use trimbench_core::{
     BlockCommand, BlockSize, Blocks, Capabilities, Completion, Errno, FileId, Instant, Lba,
-    LbaRange, Medium, Model, Nanos, Status, Tag,
+    LbaRange, Medium, Model, Nanos, Operation, OperationKind, Status, Tag,
 };
 
 use crate::commands::Slot;
@@ -32,6 +32,8 @@ pub(crate) enum Owner {
     Checkpoint,
     /// The worker that discards.
     Worker,
+    /// The trim policy, and which of its discards.
+    Policy(u32),
 }
 
 impl Owner {
@@ -65,6 +67,16 @@ pub(crate) struct Ended {
     pub(crate) owner: Owner,
     pub(crate) at: Instant,
     pub(crate) failure: Option<Errno>,
+    /// How long it took; `None` for a discard.
+    pub(crate) latency: Option<Nanos>,
+}
+
+/// A command under way.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    owner: Owner,
+    at: Instant,
+    kind: OperationKind,
 }
 
 /// A block device under a filesystem.
@@ -83,8 +95,9 @@ pub(crate) struct Lower<M> {
     reads: u32,
     last_read: Instant,
     /// By tag.
-    owners: Vec<Owner>,
-    is_read: Vec<bool>,
+    sent: Vec<Sent>,
+    /// Commands under way that are no discards.
+    foreground: u64,
     unused: Vec<Tag>,
     completions: Vec<Completion>,
 }
@@ -108,8 +121,8 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
             reads: 0,
             last_read: Instant::START,
             device,
-            owners: Vec::new(),
-            is_read: Vec::new(),
+            sent: Vec::new(),
+            foreground: 0,
             unused: Vec::new(),
             completions: Vec::new(),
         })
@@ -129,6 +142,16 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
 
     pub(crate) fn capabilities(&self) -> &Capabilities {
         self.device.capabilities()
+    }
+
+    /// Commands under way that are no discards.
+    pub(crate) fn foreground(&self) -> u64 {
+        self.foreground
+    }
+
+    /// The largest discard.
+    pub(crate) fn discard_max(&self) -> u64 {
+        self.discard_max
     }
 
     /// Sends a transfer in as many requests as it takes; returns how many.
@@ -187,13 +210,16 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
                 Status::Done => None,
                 Status::Failed(errno) => Some(errno),
             };
-            let owner = self.owners[index(tag.0.into())];
+            let Sent { owner, at: since, kind } = self.sent[index(tag.0.into())];
             self.patient_in_device -= u32::from(owner.is_patient());
-            if self.is_read[index(tag.0.into())] {
+            if kind == OperationKind::Read {
                 self.reads -= 1;
                 self.last_read = at;
             }
-            out.push(Ended { owner, at, failure });
+            let is_foreground = kind != OperationKind::Discard;
+            self.foreground -= u64::from(is_foreground);
+            let latency = is_foreground.then(|| at.since(since));
+            out.push(Ended { owner, at, failure, latency });
             self.unused.push(tag);
         }
     }
@@ -220,16 +246,15 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
     }
 
     fn submit(&mut self, now: Instant, owner: Owner, command: BlockCommand) {
-        let is_read = matches!(command, BlockCommand::Read(_));
-        self.reads += u32::from(is_read);
+        let sent = Sent { owner, at: now, kind: command.kind() };
+        self.reads += u32::from(sent.kind == OperationKind::Read);
+        self.foreground += u64::from(sent.kind != OperationKind::Discard);
         let tag = if let Some(tag) = self.unused.pop() {
-            self.owners[index(tag.0.into())] = owner;
-            self.is_read[index(tag.0.into())] = is_read;
+            self.sent[index(tag.0.into())] = sent;
             tag
         } else {
-            self.owners.push(owner);
-            self.is_read.push(is_read);
-            Tag(narrow(self.owners.len() as u64 - 1))
+            self.sent.push(sent);
+            Tag(narrow(self.sent.len() as u64 - 1))
         };
         self.device
             .submit(now, tag, command)

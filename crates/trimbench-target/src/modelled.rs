@@ -243,12 +243,13 @@ impl Provisioner for ModelledFilesystems {
     }
 
     fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
-        let discard = match &wish.discard {
-            DiscardMode::Off => DiscardPath::None,
-            DiscardMode::Online => self.config.discard,
-            DiscardMode::Policy(policy) => {
-                let reason = format!("it takes no trim policy, and was to take `{policy}`");
-                return Err(failed("make", reason));
+        let (discard, policy) = match &wish.discard {
+            DiscardMode::Off => (DiscardPath::None, None),
+            DiscardMode::Online => (self.config.discard, None),
+            DiscardMode::Policy(text) => {
+                let policy = trimbench_fs::policy(text);
+                let policy = policy.map_err(|error| failed("make", error.to_string()))?;
+                (DiscardPath::None, Some(policy))
             }
         };
         let mut drive = self.take_drive()?;
@@ -267,6 +268,10 @@ impl Provisioner for ModelledFilesystems {
         let config = FsConfig { discard, ..self.config };
         let made = FileSystem::make(config, drive.into_model())
             .map_err(|error| failed("make", error.to_string()))?;
+        let made = match policy {
+            Some(policy) => made.with_policy(policy),
+            None => made,
+        };
         self.mounted = Some(Virtual::starting_at(now, made));
         Ok(())
     }

@@ -28,9 +28,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let wrong = owners.iter().position(|owners| *owners != 1);
         assert_eq!(wrong, None, "each block has one owner");
         self.check_cache();
-        let counters = self.discards.counters;
+        let counters = self.discard_counters();
         let known = counters.discarded + counters.dropped + counters.reused;
-        let pending = bytes(self.discards.pending());
+        let pending = bytes(self.discards.pending() + self.policy_pending());
         let ahead = self.discarded_ahead();
         assert_eq!(counters.freed + ahead, known + pending, "no freed block is forgotten");
     }
@@ -59,6 +59,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             commit.transaction.freed.iter().copied().for_each(&mut *own);
         }
         self.discards.job.and_then(|job| job.withheld).into_iter().for_each(&mut *own);
+        self.policy_withheld().for_each(&mut *own);
         self.commands.iter().filter_map(|command| command.withheld).for_each(&mut *own);
     }
 

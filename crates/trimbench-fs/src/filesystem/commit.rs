@@ -169,6 +169,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             self.allocator.give(extent);
             self.trimmed[index(extent.start / self.layout.group_fs_blocks())] = false;
             match self.config.discard {
+                _ if self.policy.is_some() => self.policy_frees(extent, now),
                 DiscardPath::None => self.discards.counters.dropped += bytes(extent.length),
                 DiscardPath::InCommit => {}
                 DiscardPath::Worker | DiscardPath::WorkerUnclipped => self.discards.push(extent),

@@ -9,6 +9,7 @@ mod commits;
 mod discard_paths;
 mod extent_tree;
 mod pages;
+mod policy;
 mod random;
 mod recorder;
 mod whole;

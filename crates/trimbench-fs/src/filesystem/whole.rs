@@ -102,7 +102,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             self.set_stage(slot, Stage::Discarding);
             let dropped = self.discards.drop_pending();
             self.discards.counters.dropped_at_unmount += bytes(dropped);
-            if self.discards.job.is_some() {
+            self.policy_gives_up();
+            if self.discards.job.is_some() || self.policy_withholds() > 0 {
                 self.unmounting = Some(slot);
                 return Progress::Waits;
             }

@@ -250,7 +250,7 @@ impl DeleteStall {
 
     /// The least time of a try.
     pub(super) fn shortest_try(&self) -> Nanos {
-        self.gap.times(super::rate::accesses_needed())
+        self.gap.times(super::rate::accesses_meant())
     }
 
     /// Bytes that the load writes.

@@ -39,8 +39,14 @@ const BLOCKS: u64 = 30;
 pub(super) const LENGTHS_MAX: u64 = 2 + HALVINGS as u64 + LONGER * CONFIRMATIONS as u64;
 
 /// The accesses that a try needs.
-pub(super) fn accesses_needed() -> u64 {
+fn accesses_needed() -> u64 {
     QUANTILE.samples_needed()
+}
+
+/// The accesses that a try is meant to have: a twentieth more than it needs, as random arrivals may
+/// be fewer than meant (five standard deviations).
+pub(super) fn accesses_meant() -> u64 {
+    accesses_needed() + accesses_needed() / 20
 }
 
 /// How many accesses of `count` may exceed the limit.
@@ -93,6 +99,11 @@ impl Pace {
     pub(super) fn new(chunk: Bytes, rate: u64, time: Nanos) -> Self {
         let interval = Nanos::from_seconds(chunk.0 as f64 / rate as f64).max(Nanos(1));
         Self { interval, chunks: time.0.div_ceil(interval.0).max(1) }
+    }
+
+    /// Without deletions, for at least `time`: as many parts as there are blocks.
+    pub(super) fn alone(time: Nanos) -> Self {
+        Self { interval: Nanos(time.0.div_ceil(BLOCKS)), chunks: BLOCKS }
     }
 
     /// All of it.

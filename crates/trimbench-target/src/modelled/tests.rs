@@ -105,11 +105,20 @@ fn the_same_start_state_gives_the_same_times_and_another_one_others() {
 }
 
 #[test]
-fn a_trim_policy_is_refused() {
+fn a_trim_policy_decides_what_is_discarded() {
     let mut filesystems = provisioned("");
-    let policy = DiscardMode::Policy("paced".to_owned());
-    let error = filesystems.make(&wish(policy, true)).unwrap_err();
-    assert!(error.to_string().contains("`paced`"), "{error}");
+    let policy = |text: &str| wish(DiscardMode::Policy(text.to_owned()), false);
+    for (text, freed) in [("none", Bytes(0)), ("online", Bytes::mib(4)), ("deferred", Bytes(0))] {
+        filesystems.make(&policy(text)).unwrap();
+        let before = filesystems.files().statistics().discard.bytes;
+        make_and_remove(filesystems.files(), Bytes::mib(4));
+        assert_eq!(filesystems.files().statistics().discard.bytes - before, freed, "{text}");
+        assert!(filesystems.files().model().policy_report().is_some());
+    }
+    // A policy that cannot be leaves the drive where it is.
+    let error = filesystems.make(&policy("pased")).unwrap_err();
+    assert!(error.to_string().contains("`pased`"), "{error}");
+    filesystems.make(&policy("paced")).unwrap();
 }
 
 #[test]

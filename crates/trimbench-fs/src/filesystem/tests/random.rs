@@ -100,14 +100,21 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(discard: DiscardPath, slow: bool) -> Self {
+    fn new(discard: Discarding, slow: bool) -> Self {
         let mut device = Recorder::new(Bytes::mib(128));
         device.discard = if slow { SECOND } else { Nanos::from_micros(50) };
         device.limit_discards(Bytes::mib(8));
-        let config =
-            FsConfig { memory: Bytes::mib(16), journal: Some(bytes(256)), ..config(discard) };
+        let path = match discard {
+            Discarding::Path(path) => path,
+            Discarding::Policy(_) => DiscardPath::None,
+        };
+        let config = FsConfig { memory: Bytes::mib(16), journal: Some(bytes(256)), ..config(path) };
+        let mut made = FileSystem::make(config, device).expect("it fits");
+        if let Discarding::Policy(policy) = discard {
+            made = made.with_policy(super::super::policy(policy).expect("a policy"));
+        }
         Self {
-            machine: Machine::with(config, device),
+            machine: Machine { target: Virtual::new(made) },
             expected: Expected::new(),
             outstanding: BTreeMap::new(),
             next_tag: 0,
@@ -189,7 +196,7 @@ impl Trial {
 }
 
 /// Runs the steps and returns the hash of all completions.
-fn run(discard: DiscardPath, slow: bool, depth: usize, steps: &[Step]) -> u64 {
+fn run(discard: Discarding, slow: bool, depth: usize, steps: &[Step]) -> u64 {
     let mut trial = Trial::new(discard, slow);
     for step in steps {
         trial.take(*step, depth);
@@ -211,15 +218,30 @@ fn run(discard: DiscardPath, slow: bool, depth: usize, steps: &[Step]) -> u64 {
     trial.hash.value()
 }
 
-const PATHS: [DiscardPath; 4] =
-    [DiscardPath::None, DiscardPath::InCommit, DiscardPath::Worker, DiscardPath::WorkerUnclipped];
+/// What becomes of freed space.
+#[derive(Clone, Copy, Debug)]
+enum Discarding {
+    Path(DiscardPath),
+    Policy(&'static str),
+}
+
+const PATHS: [Discarding; 8] = [
+    Discarding::Path(DiscardPath::None),
+    Discarding::Path(DiscardPath::InCommit),
+    Discarding::Path(DiscardPath::Worker),
+    Discarding::Path(DiscardPath::WorkerUnclipped),
+    Discarding::Policy("online"),
+    Discarding::Policy("deferred,delay=2s"),
+    Discarding::Policy("skip-by-queue,pending-max=2"),
+    Discarding::Policy("paced,discard-min=4KiB"),
+];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn random_commands_keep_every_invariant(
-        path in 0..4_usize,
+        path in 0..PATHS.len(),
         slow in any::<bool>(),
         depth in 0..6_usize,
         steps in prop::collection::vec(step(), 1..120),

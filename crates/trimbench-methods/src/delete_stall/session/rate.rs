@@ -51,16 +51,15 @@ where
         let Some(limit) = self.method.p999_limit else { return Ok(Vec::new()) };
         let mut steps: Vec<Step> = Vec::new();
         let mut measure = |session: &mut Self, what: Try| -> Result<bool, MethodError> {
-            let step = match done.iter().find(|step| step.id == what.id) {
-                Some(step) => step.clone(),
-                None => {
-                    let (now, left) = (session.target.now(), session.method.shortest_try());
-                    let (done, total) = (steps.len(), steps.len() + 1);
-                    monitor.stage(&Stage { done, total, text: &what.id, now, left });
-                    let step = session.attempt(&what, limit)?;
-                    monitor.keep(&step)?;
-                    step
-                }
+            let step = if let Some(step) = done.iter().find(|step| step.id == what.id) {
+                step.clone()
+            } else {
+                let (now, left) = (session.target.now(), session.method.shortest_try());
+                let (done, total) = (steps.len(), steps.len() + 1);
+                monitor.stage(&Stage { done, total, text: &what.id, now, left });
+                let step = session.attempt(&what, limit)?;
+                monitor.keep(&step)?;
+                step
             };
             let kept = verdict(&step) == Some(true);
             steps.push(step);
@@ -91,7 +90,7 @@ where
                 step.set("deletion_bytes_per_s", rate as f64);
                 (chunk, Pace::new(chunk, rate, time))
             }
-            None => (Bytes(0), Pace { interval: time, chunks: 1 }),
+            None => (Bytes(0), Pace::alone(time)),
         };
         let room = method.sizes.last().copied().unwrap_or(chunk);
         let per_part = (room.0 / chunk.0.max(1)).max(1).min(pace.chunks);

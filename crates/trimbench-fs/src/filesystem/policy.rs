@@ -1,0 +1,256 @@
+//! Discards as a trim policy allows, in the place of a discard path.
+//!
+//! What a commit freed goes into the policy's queue, and can be taken again at once: what is taken
+//! no longer waits for a discard. A discard goes when the policy grants it, withheld from allocation
+//! meanwhile. An extent is not divided but at the device's longest discard and at the borders of
+//! groups: ext4 discards whole free extents. The foreground that the policy is shown are the
+//! commands of the device but its discards.
+//!
+//! As ext4's worker it leaves an extent alone if the space that dirty pages were promised would not
+//! be there meanwhile, and gives up what waits at unmount. What is left of a chunk for small files
+//! counts as taken, and is not discarded when it is given back.
+//!
+//! Conservation: freed = issued + skipped + invalidated + waiting, in blocks. Of what is issued, what
+//! is left alone for want of space counts as dropped.
+
+use trimbench_core::units::{index, narrow};
+use trimbench_core::{
+    BlockCommand, BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Model, Nanos, Support,
+};
+use trimbench_policy::{
+    Choice, Counters, Extents, Foreground, Options, PolicyError, Standing, Step, TrimPolicy,
+    Trimmer,
+};
+
+use crate::config::{DiscardPath, FS_BLOCK};
+use crate::discards::{DiscardCounters, bytes};
+use crate::extent::Extent;
+use crate::lower::{Owner, Transfer};
+
+use super::FileSystem;
+
+/// Extents that wait at the most: what the queue of a large filesystem may take of memory, 100 MB.
+const EXTENTS_MAX: usize = 1 << 20;
+
+/// A trim policy at work.
+#[derive(Debug)]
+pub(super) struct Policy {
+    trimmer: Trimmer,
+    /// Discards under way, by their numbers.
+    under_way: Vec<Option<UnderWay>>,
+    /// When it is asked again, if nothing happens before.
+    wakes_at: Instant,
+    /// Commands of the foreground under way, as it was last told.
+    told: u64,
+    /// Blocks that its discards withhold now, and the most that they have.
+    withheld: u64,
+    withheld_max: u64,
+    /// Blocks of granted discards that were not sent for want of space, and the discards sent.
+    left_alone: u64,
+    sent: u64,
+}
+
+/// A discard under way.
+#[derive(Debug)]
+struct UnderWay {
+    /// What it withholds: one extent for each group.
+    withheld: Vec<Extent>,
+    /// Commands of the device.
+    io: u32,
+}
+
+/// What a policy has done to a filesystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PolicyReport {
+    /// What became of all that was freed, in filesystem blocks.
+    pub counters: Counters,
+    /// The most that discards withheld from allocation at a time.
+    pub withheld_max: Bytes,
+    /// Freed, and waiting for a discard.
+    pub waiting: Bytes,
+    /// What it has learned of the drive, if it learns.
+    pub standing: Option<Standing>,
+}
+
+/// A trim policy for modelled filesystems, of a text such as `paced,target=5ms`.
+///
+/// # Errors
+/// There is none of this name, or a value is not of its kind or out of its range.
+pub fn policy(text: &str) -> Result<Box<dyn TrimPolicy>, PolicyError> {
+    // It counts in filesystem blocks.
+    let fs_block = BlockSize::new(FS_BLOCK).expect("4 KiB is a power of two");
+    text.parse::<Choice>()?.build(fs_block)
+}
+
+impl<M: Model<Command = BlockCommand>> FileSystem<M> {
+    /// The same with a trim policy ([`policy`]) in the place of its discard path; on a device that
+    /// takes no discards nothing changes.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Box<dyn TrimPolicy>) -> Self {
+        let native = self.lower.capabilities().discard;
+        if native == Support::None {
+            return self;
+        }
+        let options = Options {
+            discard_max: Blocks(self.lower.discard_max()),
+            extents: Extents::Atomic,
+            extents_max: EXTENTS_MAX,
+        };
+        self.policy = Some(Policy {
+            trimmer: Trimmer::new(policy, options),
+            under_way: Vec::new(),
+            wakes_at: Instant::NEVER,
+            told: 0,
+            withheld: 0,
+            withheld_max: 0,
+            left_alone: 0,
+            sent: 0,
+        });
+        self.config.discard = DiscardPath::None;
+        self.capabilities.discard = native;
+        self.allocator.newly_taken();
+        self
+    }
+
+    /// What its trim policy has done; `None` without one.
+    pub fn policy_report(&self) -> Option<PolicyReport> {
+        let policy = self.policy.as_ref()?;
+        Some(PolicyReport {
+            counters: *policy.trimmer.counters(),
+            withheld_max: bytes(policy.withheld_max),
+            waiting: bytes(self.policy_pending()),
+            standing: policy.trimmer.standing(),
+        })
+    }
+
+    /// What became of freed space, whoever decided.
+    pub(super) fn discard_counters(&self) -> DiscardCounters {
+        let counters = self.discards.counters;
+        let Some(policy) = &self.policy else { return counters };
+        let its = policy.trimmer.counters();
+        DiscardCounters {
+            issued: policy.sent,
+            discarded: bytes(its.issued.blocks.0 - policy.left_alone),
+            dropped: bytes(its.skipped.blocks.0 + policy.left_alone),
+            reused: bytes(its.invalidated.blocks.0),
+            ..counters
+        }
+    }
+
+    /// Blocks that wait for the policy.
+    pub(super) fn policy_pending(&self) -> u64 {
+        self.policy.as_ref().map_or(0, |policy| policy.trimmer.backlog().blocks.0)
+    }
+
+    /// Blocks that the policy's discards withhold.
+    pub(super) fn policy_withholds(&self) -> u64 {
+        self.policy.as_ref().map_or(0, |policy| policy.withheld)
+    }
+
+    /// The same as extents.
+    pub(super) fn policy_withheld(&self) -> impl Iterator<Item = Extent> {
+        let under_way = self.policy.iter().flat_map(|policy| policy.under_way.iter().flatten());
+        under_way.flat_map(|discard| discard.withheld.iter().copied())
+    }
+
+    /// When the policy is asked again, if nothing happens before.
+    pub(super) fn policy_wakes_at(&self) -> Instant {
+        self.policy.as_ref().map_or(Instant::NEVER, |policy| policy.wakes_at)
+    }
+
+    /// An extent was freed, and its commit is done.
+    pub(super) fn policy_frees(&mut self, extent: Extent, now: Instant) {
+        let policy = self.policy.as_mut().expect("whoever calls has seen that there is one");
+        policy.trimmer.freed(now, range(extent));
+    }
+
+    /// A command of the foreground ended.
+    pub(super) fn policy_sees(&mut self, latency: Nanos, now: Instant) {
+        if let Some(policy) = &mut self.policy {
+            let (outstanding, latency) = (self.lower.foreground(), Some(latency));
+            policy.trimmer.foreground(now, Foreground { outstanding, latency });
+            policy.told = outstanding;
+        }
+    }
+
+    /// All that waits is given up.
+    pub(super) fn policy_gives_up(&mut self) {
+        if let Some(policy) = &mut self.policy {
+            policy.trimmer.give_up();
+        }
+    }
+
+    /// Tells the policy what has happened, and does what it grants.
+    pub(super) fn run_policy(&mut self, now: Instant) {
+        let Some(mut policy) = self.policy.take() else { return };
+        for taken in self.allocator.newly_taken() {
+            policy.trimmer.rewritten(range(taken));
+        }
+        let outstanding = self.lower.foreground();
+        if policy.told != outstanding {
+            policy.told = outstanding;
+            policy.trimmer.foreground(now, Foreground { outstanding, latency: None });
+        }
+        policy.wakes_at = loop {
+            match policy.trimmer.next(now) {
+                Step::Discard(range) => self.send_granted(&mut policy, range, now),
+                Step::Until(at) => break at,
+                Step::Idle => break Instant::NEVER,
+            }
+        };
+        // What it withholds itself no longer waits.
+        self.allocator.newly_taken();
+        self.policy = Some(policy);
+    }
+
+    fn send_granted(&mut self, policy: &mut Policy, granted: LbaRange, now: Instant) {
+        let whole = Extent::new(granted.start().0, granted.length().0);
+        if self.allocator.obtainable() < self.cache.delayed + whole.length {
+            policy.left_alone += whole.length;
+            policy.trimmer.completed(now);
+            return;
+        }
+        let vacant = policy.under_way.iter().position(Option::is_none);
+        let number = vacant.unwrap_or_else(|| {
+            policy.under_way.push(None);
+            policy.under_way.len() - 1
+        });
+        let withheld: Vec<Extent> = self.allocator.split(whole).collect();
+        let mut io = 0;
+        for &extent in &withheld {
+            self.allocator.withhold(extent);
+            let owner = Owner::Policy(narrow(number as u64));
+            io += self.lower.send(now, owner, Transfer::Discard, extent);
+        }
+        policy.sent += u64::from(io);
+        policy.withheld += whole.length;
+        policy.withheld_max = policy.withheld_max.max(policy.withheld);
+        policy.under_way[number] = Some(UnderWay { withheld, io });
+    }
+
+    /// A command of a discard ended; one that failed costs the device's knowledge only.
+    pub(super) fn policy_io_ended(&mut self, which: u32, now: Instant) {
+        let policy = self.policy.as_mut().expect("its discard was under way");
+        let place = &mut policy.under_way[index(which.into())];
+        let discard = place.as_mut().expect("it was under way");
+        discard.io -= 1;
+        if discard.io > 0 {
+            return;
+        }
+        let withheld = place.take().expect("it was under way").withheld;
+        policy.withheld -= withheld.iter().map(|extent| extent.length).sum::<u64>();
+        policy.trimmer.completed(now);
+        let is_last = policy.withheld == 0;
+        for extent in withheld {
+            self.allocator.give(extent);
+        }
+        self.space_came(now);
+        if is_last && let Some(slot) = self.unmounting.take() {
+            self.step(slot, now);
+        }
+    }
+}
+
+fn range(extent: Extent) -> LbaRange {
+    LbaRange::new(Lba(extent.start), Blocks(extent.length)).expect("extents are not empty")
+}

@@ -1,0 +1,156 @@
+//! Freed space under a trim policy.
+
+use super::*;
+
+/// A machine with this policy, on a device that takes 1 ms for a discard.
+fn machine(policy: &str) -> Machine {
+    with(policy, Recorder::new(Bytes::mib(128)))
+}
+
+fn with(policy: &str, device: Recorder) -> Machine {
+    let made = FileSystem::make(config(DiscardPath::WorkerUnclipped), device).expect("it fits");
+    let policy = super::super::policy(policy).expect("a policy");
+    Machine { target: Virtual::new(made.with_policy(policy)) }
+}
+
+/// Files of 32 blocks, one behind the other, on the device.
+fn filled(policy: &str, files: u32) -> Machine {
+    let mut machine = machine(policy);
+    fill(&mut machine, files);
+    machine
+}
+
+fn fill(machine: &mut Machine, files: u32) {
+    for file in 0..files {
+        machine.store(file, 32);
+    }
+    machine.sync();
+    machine.clear();
+}
+
+fn report(machine: &Machine) -> PolicyReport {
+    machine.fs().policy_report().expect("it has a policy")
+}
+
+#[test]
+fn online_discards_at_the_commit_and_nobody_waits_for_it() {
+    let mut machine = filled("online", 8);
+    let (first, second) = (machine.extents(1)[0], machine.extents(5)[0]);
+    machine.unlink(1);
+    machine.unlink(5);
+    machine.sync();
+    // Both at once: the commit does not wait, though each takes 1 ms.
+    assert_eq!(machine.discards(), [first, second]);
+    assert_eq!(report(&machine).withheld_max, bytes(64));
+    machine.rest(SECOND);
+    machine.fs().check();
+    let counters = report(&machine).counters;
+    assert_eq!((counters.issued.count, counters.issued.blocks.0), (2, 64));
+    assert_eq!(counters.deferred.count, 0);
+    assert_eq!(machine.counters().discarded, bytes(64));
+    assert_eq!(machine.fs().policy_withholds(), 0);
+}
+
+#[test]
+fn none_discards_nothing_and_counts_it_as_skipped() {
+    let mut machine = filled("none", 4);
+    machine.unlink(0);
+    machine.sync();
+    machine.rest(Nanos::from_secs(1_000));
+    assert!(machine.discards().is_empty());
+    assert_eq!(report(&machine).counters.skipped.blocks.0, 32);
+    assert_eq!(machine.counters().dropped, bytes(32));
+}
+
+#[test]
+fn a_deferred_discard_comes_in_its_time() {
+    let mut machine = filled("deferred,delay=100s", 4);
+    let extent = machine.extents(2)[0];
+    machine.unlink(2);
+    machine.sync();
+    machine.rest(Nanos::from_secs(99));
+    assert!(machine.discards().is_empty());
+    assert_eq!(machine.fs().discards_pending(), bytes(32));
+    machine.rest(Nanos::from_secs(2));
+    assert_eq!(machine.discards(), [extent]);
+    assert_eq!(report(&machine).counters.deferred.count, 1);
+}
+
+#[test]
+fn what_is_taken_again_is_not_discarded() {
+    let mut machine = filled("deferred,delay=100s", 4);
+    for file in 0..4 {
+        machine.unlink(file);
+    }
+    machine.sync();
+    // Closed files take what became free in their group first.
+    machine.store(10, 64);
+    machine.sync();
+    let taken = machine.extents(10);
+    let reused = report(&machine).counters.invalidated.blocks.0;
+    machine.rest(Nanos::from_secs(200));
+    let discards = machine.discards();
+    assert!(!discards.is_empty() && reused == 64, "{reused} of 128 blocks were taken: {taken:?}");
+    let apart = |a: &Extent, b: &Extent| a.end() <= b.start || b.end() <= a.start;
+    assert!(discards.iter().all(|it| taken.iter().all(|file| apart(it, file))), "{discards:?}");
+    machine.fs().check();
+}
+
+#[test]
+fn unmount_gives_up_what_waits_and_lets_the_rest_end() {
+    let mut machine = filled("deferred,delay=100s", 4);
+    machine.unlink(0);
+    machine.unmount();
+    assert!(machine.discards().is_empty());
+    assert_eq!(report(&machine).counters.skipped.blocks.0, 32);
+    let mut machine = filled("deferred,delay=1s", 4);
+    machine.unlink(0);
+    machine.sync();
+    while machine.discards().is_empty() {
+        machine.rest(Nanos::from_micros(100));
+    }
+    assert_eq!(machine.fs().policy_withholds(), 32, "the discard is under way");
+    machine.unmount();
+    assert_eq!(machine.fs().policy_withholds(), 0, "it has ended");
+    machine.fs().check();
+}
+
+#[test]
+fn a_discard_is_as_long_as_its_extent_whatever_is_granted() {
+    let mut device = Recorder::new(Bytes::mib(128));
+    device.limit_discards(bytes(20));
+    let mut machine = with("paced,discard-min=4KiB,discard-max=4KiB", device);
+    fill(&mut machine, 4);
+    let extent = machine.extents(2)[0];
+    machine.unlink(2);
+    machine.sync();
+    machine.rest(Nanos::from_secs(600));
+    // Only the longest discard of the drive divides it.
+    let parts = [Extent::new(extent.start, 20), Extent::new(extent.start + 20, 12)];
+    assert_eq!(machine.discards(), parts);
+}
+
+#[test]
+fn a_policy_sees_how_long_the_foreground_waits() {
+    // Reads and writes of some ms or some us; the discard of a freed file is skipped or not.
+    for (write, skipped) in [(Nanos::from_millis(50), 32), (Nanos::from_micros(10), 0)] {
+        let mut device = Recorder::new(Bytes::mib(128));
+        device.write = write;
+        let mut machine = with("skip-by-latency,threshold=15ms", device);
+        fill(&mut machine, 4);
+        machine.unlink(1);
+        machine.sync();
+        assert_eq!(report(&machine).counters.skipped.blocks.0, skipped, "{write}");
+    }
+}
+
+#[test]
+fn a_device_without_discards_has_no_policy() {
+    let mut device = Recorder::new(Bytes::mib(128));
+    device.refuse_discards();
+    let machine = with("online", device);
+    assert_eq!(machine.fs().policy_report(), None);
+    for wrong in ["deferred,delay=fast", "no-such-policy"] {
+        assert!(super::super::policy(wrong).is_err(), "{wrong}");
+    }
+}
