@@ -39,10 +39,10 @@ struct Machine {
 
 impl Machine {
     fn new(manner: TrimManner) -> Self {
-        Self::with(config(manner), Device::new(), FaultPlan::default())
+        Self::with(config(manner), &Device::new(), FaultPlan::default())
     }
 
-    fn with(config: PoolConfig, device: Device, faults: FaultPlan) -> Self {
+    fn with(config: PoolConfig, device: &Device, faults: FaultPlan) -> Self {
         let devices = (0..DRIVES).map(|_| Faulty::new(device.clone(), faults)).collect();
         Self { target: Virtual::new(Pool::make(config, devices).expect("it fits")) }
     }
@@ -198,7 +198,7 @@ fn a_group_is_synced_at_its_age_or_with_so_much_dirty_data() {
 fn much_dirty_data_delays_commands_and_more_stops_them() {
     let mut device = Device::new();
     device.write = Nanos::from_millis(20);
-    let mut machine = Machine::with(config(TrimManner::FreeBsd), device, FaultPlan::default());
+    let mut machine = Machine::with(config(TrimManner::FreeBsd), &device, FaultPlan::default());
     let quick = machine.done(store(1, 4 * MIB));
     assert_eq!(quick, Nanos::ZERO);
     // 4 MiB are being written, 5 and more are dirty: above 60 % of 8 MiB.
@@ -259,7 +259,7 @@ fn names_are_taken_once_and_directories_are_removed_empty() {
 #[test]
 fn a_drive_that_fails_fails_those_who_wait_for_it() {
     let faults = FaultPlan { fail_from: Some(Instant::from_start(SECOND)), ..FaultPlan::default() };
-    let mut machine = Machine::with(config(TrimManner::FreeBsd), Device::new(), faults);
+    let mut machine = Machine::with(config(TrimManner::FreeBsd), &Device::new(), faults);
     machine.done(store(1, MIB));
     machine.sync();
     machine.pass(SECOND);

@@ -10,7 +10,7 @@ fn deleted(manner: TrimManner, policy: &str) -> Machine {
     config.trim_pending_max = 100;
     config.limits.classes[4].most = config.limits.classes[4].most.min(16);
     config.policy = policy.parse().expect("a policy");
-    let mut machine = Machine::with(config, device, FaultPlan::default());
+    let mut machine = Machine::with(config, &device, FaultPlan::default());
     // One metaslab, of 22 MiB of data, and all but one of the others.
     machine.done(store(1, 150 * MIB));
     machine.sync();
