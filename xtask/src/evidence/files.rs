@@ -1,6 +1,7 @@
 //! Claims of the issue on files: PostMark to the letter, on real directories; what a TRIM leaves
 //! behind.
 
+mod deletions;
 mod lines;
 mod postmark;
 mod settle;
@@ -19,8 +20,8 @@ pub use postmark::print_forecasts;
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "files",
-    title: "Files: PostMark to the letter, and the pace after a TRIM.",
-    claims: &[postmark::CLAIM, lines::CLAIM, settle::CLAIM],
+    title: "Files: PostMark to the letter, deletions, and the pace after a TRIM.",
+    claims: &[postmark::CLAIM, lines::CLAIM, deletions::CLAIM, settle::CLAIM],
 };
 
 /// Parameters of PostMark: a name, and what differs from the program's own, as the options of the
