@@ -1,6 +1,7 @@
 //! Claims of the issue on files: PostMark to the letter, on real directories; the modelled ext4
-//! beside the real one; what a TRIM leaves behind.
+//! beside the real one; deletions on filesystems made anew; what a TRIM leaves behind.
 
+mod deletions;
 mod kernel;
 mod lines;
 mod postmark;
@@ -21,8 +22,8 @@ pub use postmark::print_forecasts;
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "files",
-    title: "Files: PostMark to the letter, the modelled ext4 beside the kernel's, and the pace after a TRIM.",
-    claims: &[postmark::CLAIM, lines::CLAIM, kernel::CLAIM, settle::CLAIM],
+    title: "Files: PostMark, the modelled ext4 beside the kernel's, deletions, the pace after a TRIM.",
+    claims: &[postmark::CLAIM, lines::CLAIM, kernel::CLAIM, deletions::CLAIM, settle::CLAIM],
 };
 
 /// Parameters of PostMark: a name, and what differs from the program's own, as the options of the

@@ -8,6 +8,7 @@
 mod devices;
 mod directories;
 mod errors;
+mod filesystems;
 mod images;
 mod interrupts;
 mod lists;

@@ -1,0 +1,144 @@
+//! `delete-stall` on filesystems that are made for it: modelled ext4 on the drives of \[S1\], and
+//! real ones on loop devices.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use trimbench_results::Session;
+
+use crate::evidence::foundation::memory_folder;
+use crate::evidence::{Bar, Capture, Claim, Context, Finding, Raw};
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "files.5",
+    title: "How long a deletion is noticed, on drives and on filesystems made for it",
+    bar: "like-optane-900p 0.000 s/GB and like-rc100 0.25 s/GB, as [S1] has them (the second is \
+          calibrated), by themselves and under the modelled ext4; real ext4, XFS and btrfs on loop \
+          devices run to the end, and call the difference noise if, and only if, its interval \
+          holds 0 (short form: ext4 alone). What their deletions cost is that of a file in memory: \
+          without a bar",
+    short: Duration::from_secs(120),
+    full: Duration::from_secs(600),
+    measure,
+    read,
+};
+
+/// A drive, what \[S1\] has of it, and how far off the figure may be, all in s/GB.
+const DRIVES: [(&str, f64, f64); 2] =
+    [("like-optane-900p", 0.0, 0.000_5), ("like-rc100", 0.25, 0.01)];
+/// What stands before a drive, and how it is called.
+const LAYERS: [(&str, &str); 2] = [("sim:", "by itself"), ("ext4:sim:", "under the modelled ext4")];
+/// Real filesystems, the first of them in the short form too.
+const FILESYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
+/// Of the image that they are made on, in memory and without holes filled: 2 GiB.
+const IMAGE_BYTES: u64 = 2 << 30;
+/// Few and small deletions: nothing is learnt from more.
+const OPTIONS: [&str; 7] = [
+    "sizes=64MiB,128MiB",
+    "repetitions=2",
+    "placebos=3",
+    "span=64MiB",
+    "window=500ms",
+    "lead=200ms",
+    "rest=200ms",
+];
+/// Deletions and placebos of these.
+const TRIALS: f64 = 7.0;
+
+fn measure(context: &Context<'_>) -> Result<()> {
+    for (drive, ..) in DRIVES {
+        for (layer, _) in LAYERS {
+            let target = format!("{layer}{drive}");
+            let name = file_name(&target);
+            let mut command = context.trimbench(&["run", "delete-stall", "--target", &target])?;
+            command.arg("--output").arg(context.folder().join(&name));
+            context.capture_well(&name, &mut command)?;
+        }
+    }
+    let folder = memory_folder(context)?;
+    let count = if context.is_short() { 1 } else { FILESYSTEMS.len() };
+    for filesystem in &FILESYSTEMS[..count] {
+        let image = folder.path().join(filesystem);
+        let file = std::fs::File::create(&image).context("make an image")?;
+        file.set_len(IMAGE_BYTES).context("size the image")?;
+        let target = format!("{filesystem}:{}", image.display());
+        let mut command = context.trimbench(&["run", "delete-stall", "--target", &target])?;
+        command.arg("--destroy").arg(&image);
+        command.args(OPTIONS.iter().flat_map(|option| ["--set", option]));
+        command.arg("--output").arg(context.folder().join(filesystem));
+        context.capture(filesystem, &mut command)?;
+        // Its pages are memory.
+        std::fs::remove_file(&image).context("remove the image")?;
+    }
+    Ok(())
+}
+
+/// A target's name without what a file name may not have.
+fn file_name(target: &str) -> String {
+    target.replace(':', "-")
+}
+
+fn read(raw: &Raw) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for (drive, published, off) in DRIVES {
+        for (layer, called) in LAYERS {
+            let name = file_name(&format!("{layer}{drive}"));
+            let (session, capture) = session(raw, &name)?;
+            capture.expect_status(0)?;
+            let stutter = session.figure("stutter").context("no stutter")?;
+            let bar = Bar::Within(published - off, published + off);
+            let finding = Finding::new(
+                &format!("stutter of {drive} {called}"),
+                (stutter.value, "s/GB"),
+                bar,
+                &capture,
+            );
+            let note = format!("published: {published} s/GB");
+            findings.push(finding.from_file(&file(&name)).with_note(&note));
+        }
+    }
+    let captures = raw.captures()?;
+    let real = FILESYSTEMS.into_iter().filter(|one| captures.iter().any(|it| it.name == **one));
+    for filesystem in real {
+        findings.extend(on_loop_device(raw, filesystem)?);
+    }
+    Ok(findings)
+}
+
+/// What a real filesystem's run measured, and what it says of noise.
+fn on_loop_device(raw: &Raw, filesystem: &str) -> Result<[Finding; 2]> {
+    let (session, capture) = session(raw, filesystem)?;
+    let status = capture.status;
+    ensure!(matches!(status, Some(0 | 4)), "{filesystem} ended with {status:?}");
+    let ran = if session.finished { session.steps.len() } else { 0 };
+    let stutter = session.figure("stutter").context("no stutter")?;
+    let interval = stutter.interval.context("no interval")?;
+    let says = stutter.verdict.as_deref().unwrap_or_default();
+    let is_told = says.starts_with("noise") == interval.contains(0.0);
+    let note =
+        format!("{:.2} s/GB ({:.2} to {:.2}): {says}", stutter.value, interval.low, interval.high);
+    let finding = |what: &str, figure, bar| {
+        let what = format!("real {filesystem} on a loop device: {what}");
+        Finding::new(&what, (figure, ""), bar, &capture).from_file(&file(filesystem))
+    };
+    Ok([
+        finding("deletions and placebos measured", ran as f64, Bar::Equals(TRIALS)),
+        finding("noise is called so", f64::from(u8::from(is_told)), Bar::Equals(1.0))
+            .with_note(&note),
+    ])
+}
+
+/// The session of one run, and what printed it.
+fn session(raw: &Raw, name: &str) -> Result<(Session, Capture)> {
+    let capture = raw.capture(name)?;
+    let mut sessions = raw.record(&file(name))?.sessions;
+    ensure!(sessions.len() == 1, "{name} holds {} sessions, not 1", sessions.len());
+    Ok((sessions.remove(0), capture))
+}
+
+fn file(name: &str) -> String {
+    format!("{name}/run.json")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+use trimbench_results::{Interval, Step};
+
+use super::{FILESYSTEMS, read};
+use crate::evidence::planted::{Planted, failing, record, session};
+
+/// What the runs found.
+struct Runs {
+    /// In the order of drives and layers.
+    stutters: [f64; 4],
+    /// Steps of each real run, its interval and its verdict.
+    real: (usize, [f64; 2], &'static str),
+    filesystems: usize,
+}
+
+const GOOD: Runs = Runs {
+    stutters: [0.000_2, -0.000_3, 0.249, 0.251],
+    real: (7, [-1.0, 3.0], "noise: not told apart from placebo"),
+    filesystems: 3,
+};
+
+/// What of the runs fails.
+fn failed(runs: &Runs) -> String {
+    let planted = Planted::new();
+    let names = [
+        "sim-like-optane-900p",
+        "ext4-sim-like-optane-900p",
+        "sim-like-rc100",
+        "ext4-sim-like-rc100",
+    ];
+    for (name, stutter) in names.into_iter().zip(runs.stutters) {
+        planted.capture(name, 0, "");
+        let measured = session(name, &[("stutter", stutter)]);
+        planted.record(&format!("{name}/run.json"), &record(vec![measured]));
+    }
+    let (steps, [low, high], verdict) = runs.real;
+    for name in &FILESYSTEMS[..runs.filesystems] {
+        planted.capture(name, 4, "");
+        let mut measured = session(name, &[("stutter", 1.0)]);
+        measured.figures[0].interval = Interval::new(low, high, 0.95);
+        measured.figures[0].verdict = Some(verdict.to_owned());
+        measured.steps = (0..steps).map(|index| Step::new(index.to_string(), "delete")).collect();
+        planted.record(&format!("{name}/run.json"), &record(vec![measured]));
+    }
+    failing(&read(&planted.raw()).unwrap()).join(", ")
+}
+
+#[test]
+fn good_runs_hold_in_both_forms() {
+    assert_eq!(failed(&GOOD), "");
+    assert_eq!(failed(&Runs { filesystems: 1, ..GOOD }), "");
+    let differs = (7, [0.5, 3.0], "differs from placebo");
+    assert_eq!(failed(&Runs { real: differs, ..GOOD }), "");
+}
+
+#[test]
+fn each_figure_that_is_off_is_seen() {
+    for (stutters, expected) in [
+        ([0.001, 0.0, 0.25, 0.25], "stutter of like-optane-900p by itself"),
+        ([0.0, -0.001, 0.25, 0.25], "stutter of like-optane-900p under the modelled ext4"),
+        ([0.0, 0.0, 0.23, 0.25], "stutter of like-rc100 by itself"),
+        ([0.0, 0.0, 0.25, 0.27], "stutter of like-rc100 under the modelled ext4"),
+    ] {
+        assert_eq!(failed(&Runs { stutters, ..GOOD }), expected);
+    }
+    let few = (6, [-1.0, 3.0], "noise");
+    let expected = "real ext4 on a loop device: deletions and placebos measured";
+    assert_eq!(failed(&Runs { real: few, filesystems: 1, ..GOOD }), expected);
+    for real in [(7, [-1.0, 3.0], "differs from placebo"), (7, [1.0, 3.0], "noise")] {
+        let expected = "real ext4 on a loop device: noise is called so";
+        assert_eq!(failed(&Runs { real, filesystems: 1, ..GOOD }), expected);
+    }
+}
