@@ -4,7 +4,8 @@
 //! [`FileSystem`] is a [`trimbench_core::Model`] of file commands over any model of a block device:
 //! passive, told the time, without I/O of its own. What it sends to the device below follows from
 //! an allocator, a page cache with delayed allocation, a journal with ordered
-//! data, and one of four discard paths ([`DiscardPath`]) or a trim policy in its place. No content is kept: a file is extents and
+//! data, and one of four discard paths ([`DiscardPath`])
+//! or a trim policy in its place. No content is kept: a file is extents and
 //! sets of pages, so that an operation costs the number of its extents, not of its blocks.
 //!
 //! What is modelled, what is not and how far to trust it stands at the head of each file and in

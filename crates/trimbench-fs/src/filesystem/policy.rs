@@ -1,8 +1,8 @@
 //! Discards as a trim policy allows, in the place of a discard path.
 //!
 //! What a commit freed goes into the policy's queue, and can be taken again at once: what is taken
-//! no longer waits for a discard. A discard goes when the policy grants it, withheld from allocation
-//! meanwhile. An extent is not divided but at the device's longest discard and at the borders of
+//! no longer waits for a discard. A discard goes when the policy grants it, withheld from
+//! allocation meanwhile. An extent is not divided but at the device's longest discard and at the borders of
 //! groups: ext4 discards whole free extents. The foreground that the policy is shown are the
 //! commands of the device but its discards.
 //!
@@ -10,8 +10,8 @@
 //! be there meanwhile, and gives up what waits at unmount. What is left of a chunk for small files
 //! counts as taken, and is not discarded when it is given back.
 //!
-//! Conservation: freed = issued + skipped + invalidated + waiting, in blocks. Of what is issued, what
-//! is left alone for want of space counts as dropped.
+//! Conservation: freed = issued + skipped + invalidated + waiting, in blocks. Of what is issued,
+//! what is left alone for want of space counts as dropped.
 
 use trimbench_core::units::{index, narrow};
 use trimbench_core::{
