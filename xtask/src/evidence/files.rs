@@ -22,7 +22,7 @@ pub use postmark::print_forecasts;
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "files",
-    title: "Files: PostMark, the modelled ext4 beside the kernel's, deletions, the pace after a TRIM.",
+    title: "Files: PostMark, the modelled ext4 beside the kernel's, deletions, settling.",
     claims: &[postmark::CLAIM, lines::CLAIM, kernel::CLAIM, deletions::CLAIM, settle::CLAIM],
 };
 

@@ -2,9 +2,9 @@
 //!
 //! What a commit freed goes into the policy's queue, and can be taken again at once: what is taken
 //! no longer waits for a discard. A discard goes when the policy grants it, withheld from
-//! allocation meanwhile. An extent is not divided but at the device's longest discard and at the borders of
-//! groups: ext4 discards whole free extents. The foreground that the policy is shown are the
-//! commands of the device but its discards.
+//! allocation meanwhile. An extent is not divided but at the device's longest discard and at the
+//! borders of groups: ext4 discards whole free extents. The foreground that the policy is shown are
+//! the commands of the device but its discards.
 //!
 //! As ext4's worker it leaves an extent alone if the space that dirty pages were promised would not
 //! be there meanwhile, and gives up what waits at unmount. What is left of a chunk for small files

@@ -154,8 +154,8 @@ fn value(figures: &[Figure], id: &str) -> f64 {
 fn a_long_chunk_is_limited_by_how_many_accesses_it_holds_up() {
     let found = found(&[]);
     // A chunk of 32 MiB holds the controller for 8.192 + 0.1 ms. Of the accesses, one a ms, those
-    // of its first 3.3 ms or so wait for more than 5 ms: 3 or 4, and 10 of 10,500 may. So there may be
-    // 2.5 to 3.4 chunks in 10.5 s.
+    // of its first 3.3 ms or so wait for more than 5 ms: 3 or 4, and 10 of 10,500 may. So there may
+    // be 2.5 to 3.4 chunks in 10.5 s.
     let long = value(&found.figures, "deletion-rate-in-chunks-of-32MiB");
     let chunks = long * 10.5 / 33.554_432;
     assert!((1.9..=3.6).contains(&chunks), "{long} MB/s are {chunks} chunks in 10 s");
