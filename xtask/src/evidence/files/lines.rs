@@ -17,7 +17,7 @@ pub(super) const CLAIM: Claim = Claim {
     bar: "`report --compat 1.51` prints the line of Debian's postmark, field by field, where no \
           phase takes a second; the import of the 24 published columns finds the old formula in \
           each, and 507 deletions a second for vendor2 where the table says 971.77",
-    short: Duration::from_secs(60),
+    short: Duration::from_secs(15),
     full: Duration::from_secs(60),
     measure,
     read,

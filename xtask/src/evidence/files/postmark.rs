@@ -18,7 +18,7 @@ pub(super) const CLAIM: Claim = Claim {
     bar: "both golden vectors and a third set are exact; counts and bytes of five further sets of \
           parameters equal those of Debian's postmark in the same directory; wall time at most \
           1.05 of it on tmpfs: median of 12 interleaved pairs (short form: 3)",
-    short: Duration::from_secs(120),
+    short: Duration::from_secs(70),
     full: Duration::from_secs(420),
     measure,
     read,

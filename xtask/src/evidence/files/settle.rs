@@ -17,7 +17,7 @@ pub(super) const CLAIM: Claim = Claim {
           the settling time is the model's work over its share, from one slice less to two slices \
           more; the twins show 0; a drive that does not put TRIM off settles at once at every \
           point, and its TRIM takes the work instead",
-    short: Duration::from_secs(25),
+    short: Duration::from_secs(10),
     full: Duration::from_secs(60),
     measure,
     read,
