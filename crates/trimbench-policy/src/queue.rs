@@ -13,8 +13,8 @@
 //! What a filesystem withholds without writing it is set aside, and waits as before when it
 //! returns.
 //!
-//! Invariant: blocks freed = issued + skipped + invalidated + waiting + set aside. Numbers of extents do not
-//! add up, because extents merge and split.
+//! Invariant: blocks freed = issued + skipped + invalidated + waiting + set aside. Numbers of
+//! extents do not add up, because extents merge and split.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,18 +2,17 @@
 //!
 //! What a commit freed goes into the policy's queue, and can be taken again at once: what is taken
 //! no longer waits for a discard. A discard goes when the policy grants it, withheld from
-//! allocation meanwhile. An extent is not divided but at the device's longest discard and at the borders of
-//! groups: ext4 discards whole free extents. The foreground that the policy is shown are the
-//! commands of the device but its discards.
+//! allocation meanwhile. An extent is not divided but at the device's longest discard and at the
+//! borders of groups: ext4 discards whole free extents. The foreground that the policy is shown are
+//! the commands of the device but its discards.
 //!
 //! As ext4's worker it leaves an extent alone if the space that dirty pages were promised would not
-//! be there meanwhile, and gives up what waits at unmount. What is in a chunk for small files, or kept
-//! for one file, is set aside: not discarded meanwhile, and waiting as before once it is given back
-//! unused. What FITRIM discards counts as taken.
+//! be there meanwhile, and gives up what waits at unmount. What is in a chunk for small files, or
+//! kept for one file, is set aside: not discarded meanwhile, and waiting as before once it is given
+//! back unused. What FITRIM discards counts as taken.
 //!
 //! Conservation: freed = issued + skipped + invalidated + waiting, in blocks; what is set aside
-//! counts as waiting. Of what is issued,
-//! what is left alone for want of space counts as dropped.
+//! counts as waiting. Of what is issued, what is left alone for want of space counts as dropped.
 
 use trimbench_core::units::{index, narrow};
 use trimbench_core::{
