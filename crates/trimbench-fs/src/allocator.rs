@@ -64,6 +64,17 @@ pub(crate) struct Wish {
     pub(crate) home: u64,
 }
 
+/// What became of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// They are no longer free: withheld, in a chunk, or kept for a file.
+    Withheld(Extent),
+    /// A file or a directory got them.
+    Used(Extent),
+    /// They were in a chunk or kept for a file, and are free again, never used.
+    Returned(Extent),
+}
+
 /// Blocks that are kept for a file.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
@@ -89,8 +100,8 @@ pub(crate) struct Allocator {
     kept: BTreeMap<u64, Kept>,
     /// Blocks in chunks and kept for files.
     reserved: u64,
-    /// What was taken since somebody looked, if somebody does.
-    taken: Option<Vec<Extent>>,
+    /// What changed since somebody looked, if somebody does.
+    changes: Option<Vec<Change>>,
 }
 
 impl Allocator {
@@ -111,7 +122,7 @@ impl Allocator {
             chunks: Vec::new(),
             kept: BTreeMap::new(),
             reserved: 0,
-            taken: None,
+            changes: None,
         }
     }
 
@@ -148,27 +159,18 @@ impl Allocator {
 
     /// The first blocks of a hole of a file. `None` if nothing is free.
     pub(crate) fn take(&mut self, wish: &Wish) -> Option<Extent> {
-        let hole = wish.hole;
-        if let Some(extent) = self.take_kept(wish) {
-            return Some(extent);
-        }
-        let end = hole.end().max(wish.size);
-        let goal = wish.before.map_or(wish.home, |(_, address)| address);
-        if end <= SMALL_FILE && (wish.open || self.packs_closed) {
-            return self.take_from_chunk(hole.length, goal);
-        }
-        if hole.end() == wish.size && !wish.open {
-            let length = narrow(hole.length.min(self.group_fs_blocks));
-            return self.search(length, length, goal);
-        }
-        self.take_more(wish)
+        let taken = self.take_for(wish)?;
+        self.use_up(taken);
+        Some(taken)
     }
 
     /// A block for a directory, or for extents of a file, from the group of `near` on. `None` if
     /// nothing is free.
     pub(crate) fn take_metadata(&mut self, near: u64) -> Option<Extent> {
         let request = Request { needed: 1, sought: 1, group: self.place(near).0, data: false };
-        self.take_request(request)
+        let taken = self.take_request(request)?;
+        self.use_up(taken);
+        Some(taken)
     }
 
     /// Gives back what is kept for a file.
@@ -212,14 +214,17 @@ impl Allocator {
             self.groups[group].remove(start, narrow(part.length));
             self.changed(group);
         }
-        if let Some(taken) = &mut self.taken {
-            taken.push(extent);
-        }
+        self.note(Change::Withheld(extent));
     }
 
-    /// What was taken from free space since the last call; kept from the first call on.
-    pub(crate) fn newly_taken(&mut self) -> Vec<Extent> {
-        self.taken.replace(Vec::new()).unwrap_or_default()
+    /// Notes that what waits for a discard of these blocks need not wait any more.
+    pub(crate) fn use_up(&mut self, extent: Extent) {
+        self.note(Change::Used(extent));
+    }
+
+    /// What changed since the last call, in order; noted from the first call on.
+    pub(crate) fn changes(&mut self) -> Vec<Change> {
+        self.changes.replace(Vec::new()).unwrap_or_default()
     }
 
     /// The first free extent that ends behind `from`, within the group of `from`; from there on.
@@ -252,6 +257,24 @@ impl Allocator {
         assert_eq!(total, self.free, "the filesystem knows what is free");
         let reserved: u64 = self.reserved().map(|extent| extent.length).sum();
         assert_eq!(reserved, self.reserved, "the filesystem knows what it keeps");
+    }
+
+    /// The same, not noted.
+    fn take_for(&mut self, wish: &Wish) -> Option<Extent> {
+        let hole = wish.hole;
+        if let Some(extent) = self.take_kept(wish) {
+            return Some(extent);
+        }
+        let end = hole.end().max(wish.size);
+        let goal = wish.before.map_or(wish.home, |(_, address)| address);
+        if end <= SMALL_FILE && (wish.open || self.packs_closed) {
+            return self.take_from_chunk(hole.length, goal);
+        }
+        if hole.end() == wish.size && !wish.open {
+            let length = narrow(hole.length.min(self.group_fs_blocks));
+            return self.search(length, length, goal);
+        }
+        self.take_more(wish)
     }
 
     /// What was kept for the hole.
@@ -342,7 +365,7 @@ impl Allocator {
         let wanted = hole.length.min(taken.length - skipped);
         let used = Extent::new(taken.start + skipped, wanted);
         if skipped > 0 {
-            self.give(Extent::new(taken.start, skipped));
+            self.give_unused(Extent::new(taken.start, skipped));
         }
         self.release(wish.inode);
         let rest = Extent::between(used.end(), taken.end());
@@ -411,7 +434,18 @@ impl Allocator {
 
     fn give_reserved(&mut self, extent: Extent) {
         self.reserved -= extent.length;
+        self.give_unused(extent);
+    }
+
+    fn give_unused(&mut self, extent: Extent) {
         self.give(extent);
+        self.note(Change::Returned(extent));
+    }
+
+    fn note(&mut self, change: Change) {
+        if let Some(changes) = &mut self.changes {
+            changes.push(change);
+        }
     }
 
     fn changed(&mut self, group: usize) {

@@ -10,8 +10,11 @@
 //! \[CEPH\]: the newcomer that touches no neighbour, or the shorter part
 //! of an extent that a rewrite has cut in two.
 //!
-//! Invariant: blocks freed = issued + skipped + invalidated + waiting. Numbers of extents do not
-//! add up, because extents merge and split.
+//! What a filesystem withholds without writing it is set aside, and waits as before when it
+//! returns.
+//!
+//! Invariant: blocks freed = issued + skipped + invalidated + waiting + set aside. Numbers of
+//! extents do not add up, because extents merge and split.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +30,9 @@ pub struct FreedQueue {
     by_age: BTreeSet<(Instant, Lba)>,
     extents_max: usize,
     waiting: Blocks,
+    /// What is withheld of what waited. Few extents: those that a filesystem reserves.
+    aside: BTreeMap<Lba, Extent>,
+    set_aside: Blocks,
     counters: Counters,
 }
 
@@ -68,6 +74,8 @@ impl FreedQueue {
             by_age: BTreeSet::new(),
             extents_max,
             waiting: Blocks(0),
+            aside: BTreeMap::new(),
+            set_aside: Blocks(0),
             counters: Counters::default(),
         }
     }
@@ -88,21 +96,40 @@ impl FreedQueue {
         self.check();
     }
 
-    /// `range` was written: what of it waits needs no discard any more. How many blocks that were.
+    /// `range` was written: what of it waits, or is set aside, needs no discard any more. How many
+    /// blocks that were.
     pub fn rewritten(&mut self, range: LbaRange) -> Blocks {
-        let before = self.waiting;
-        while let Some((start, extent)) = self.last_before(range.end()) {
-            let end = start + extent.length;
-            if end <= range.start() {
-                break;
-            }
-            self.remove(start);
-            let gone = end.min(range.end()).0 - start.max(range.start()).0;
-            self.counters.invalidated.add(Blocks(gone));
-            self.insert_remains(extent.since, (start, range.start()), (range.end(), end));
+        let mut gone = Blocks(0);
+        let parts = [self.cut_waiting(range), self.cut_aside(range)];
+        for (_, part) in parts.into_iter().flatten() {
+            self.counters.invalidated.add(part.length);
+            gone += part.length;
         }
         self.check();
-        before - self.waiting
+        gone
+    }
+
+    /// `range` is not free for now, though not written: what of it waits is set aside.
+    pub fn withheld(&mut self, range: LbaRange) {
+        for (start, part) in self.cut_waiting(range) {
+            self.set_aside += part.length;
+            self.aside.insert(start, part);
+        }
+        self.check();
+    }
+
+    /// `range` is free again, not written: what of it was set aside waits as before.
+    pub fn returned(&mut self, range: LbaRange) {
+        for (start, part) in self.cut_aside(range) {
+            let range = LbaRange::new(start, part.length).expect("parts are not empty");
+            self.insert_merged(part.since, range);
+        }
+        self.check();
+    }
+
+    /// Blocks that are set aside.
+    pub fn set_aside(&self) -> Blocks {
+        self.set_aside
     }
 
     /// Takes the oldest extent for its discard, at most `limit` blocks of it.
@@ -156,9 +183,46 @@ impl FreedQueue {
         &self.counters
     }
 
+    /// Removes what of `range` waits.
+    fn cut_waiting(&mut self, range: LbaRange) -> Vec<(Lba, Extent)> {
+        let mut parts = Vec::new();
+        while let Some((start, extent)) = last_before(&self.extents, range.end()) {
+            let end = start + extent.length;
+            if end <= range.start() {
+                break;
+            }
+            self.remove(start);
+            parts.push(extent.part(start, range));
+            self.insert_remains(extent.since, (start, range.start()), (range.end(), end));
+        }
+        parts
+    }
+
+    /// Removes what of `range` is set aside.
+    fn cut_aside(&mut self, range: LbaRange) -> Vec<(Lba, Extent)> {
+        let mut parts = Vec::new();
+        while let Some((start, extent)) = last_before(&self.aside, range.end()) {
+            let end = start + extent.length;
+            if end <= range.start() {
+                break;
+            }
+            self.aside.remove(&start);
+            let part = extent.part(start, range);
+            self.set_aside = self.set_aside - part.1.length;
+            parts.push(part);
+            for (from, to) in [(start, range.start()), (range.end(), end)] {
+                if from < to {
+                    let length = Blocks(to.0 - from.0);
+                    self.aside.insert(from, Extent { length, ..extent });
+                }
+            }
+        }
+        parts
+    }
+
     fn insert_merged(&mut self, now: Instant, range: LbaRange) {
         let (mut start, mut end, mut since) = (range.start(), range.end(), now);
-        let (before, after) = (self.last_before(start), self.extents.get(&end).copied());
+        let (before, after) = (last_before(&self.extents, start), self.extents.get(&end).copied());
         let next = self.extents.range(start..).next();
         let overlaps = before.is_some_and(|(at, extent)| at + extent.length > start)
             || next.is_some_and(|(&at, _)| at < end);
@@ -192,10 +256,6 @@ impl FreedQueue {
         }
     }
 
-    fn last_before(&self, end: Lba) -> Option<(Lba, Extent)> {
-        self.extents.range(..end).next_back().map(|(&start, &extent)| (start, extent))
-    }
-
     fn insert(&mut self, start: Lba, extent: Extent) {
         self.extents.insert(start, extent);
         self.by_age.insert((extent.since, start));
@@ -216,7 +276,8 @@ impl FreedQueue {
 
     fn check(&self) {
         let Counters { freed, issued, skipped, invalidated, .. } = &self.counters;
-        let told = issued.blocks + skipped.blocks + invalidated.blocks + self.waiting;
+        let told = issued.blocks + skipped.blocks + invalidated.blocks;
+        let told = told + self.waiting + self.set_aside;
         debug_assert_eq!(freed.blocks, told, "every freed block is accounted for");
         debug_assert_eq!(self.extents.len(), self.by_age.len());
         debug_assert!(self.extents.len() <= self.extents_max);
@@ -241,4 +302,17 @@ impl Tally {
 struct Extent {
     length: Blocks,
     since: Instant,
+}
+
+impl Extent {
+    /// What of it, which begins at `start`, lies within `range`.
+    fn part(self, start: Lba, range: LbaRange) -> (Lba, Self) {
+        let (from, to) = (start.max(range.start()), (start + self.length).min(range.end()));
+        (from, Self { length: Blocks(to.0 - from.0), ..self })
+    }
+}
+
+/// The last extent that begins before `end`.
+fn last_before(extents: &BTreeMap<Lba, Extent>, end: Lba) -> Option<(Lba, Extent)> {
+    extents.range(..end).next_back().map(|(&start, &extent)| (start, extent))
 }

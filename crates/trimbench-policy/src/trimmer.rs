@@ -71,6 +71,16 @@ impl Trimmer {
         self.queue.rewritten(range)
     }
 
+    /// A range is not free for now, and nobody has written it: see [`FreedQueue::withheld`].
+    pub fn withheld(&mut self, range: LbaRange) {
+        self.queue.withheld(range);
+    }
+
+    /// A range that was withheld is free again, not written.
+    pub fn returned(&mut self, range: LbaRange) {
+        self.queue.returned(range);
+    }
+
     /// What to do at `now`. A discard counts as issued.
     pub fn next(&mut self, now: Instant) -> Step {
         if self.policy.sheds(now) {
@@ -123,6 +133,11 @@ impl Trimmer {
             oldest: self.queue.oldest(),
             in_flight: self.in_flight,
         }
+    }
+
+    /// Blocks that were freed and are withheld: they wait, but not for the policy.
+    pub fn set_aside(&self) -> Blocks {
+        self.queue.set_aside()
     }
 
     /// What became of all that was freed.

@@ -7,11 +7,12 @@
 //! the commands of the device but its discards.
 //!
 //! As ext4's worker it leaves an extent alone if the space that dirty pages were promised would not
-//! be there meanwhile, and gives up what waits at unmount. What is left of a chunk for small files
-//! counts as taken, and is not discarded when it is given back.
+//! be there meanwhile, and gives up what waits at unmount. What is in a chunk for small files, or
+//! kept for one file, is set aside: not discarded meanwhile, and waiting as before once it is given
+//! back unused. What FITRIM discards counts as taken.
 //!
-//! Conservation: freed = issued + skipped + invalidated + waiting, in blocks. Of what is issued,
-//! what is left alone for want of space counts as dropped.
+//! Conservation: freed = issued + skipped + invalidated + waiting, in blocks; what is set aside
+//! counts as waiting. Of what is issued, what is left alone for want of space counts as dropped.
 
 use trimbench_core::units::{index, narrow};
 use trimbench_core::{
@@ -22,6 +23,7 @@ use trimbench_policy::{
     Trimmer,
 };
 
+use crate::allocator::Change;
 use crate::config::{DiscardPath, FS_BLOCK};
 use crate::discards::{DiscardCounters, bytes};
 use crate::extent::Extent;
@@ -57,6 +59,21 @@ struct UnderWay {
     withheld: Vec<Extent>,
     /// Commands of the device.
     io: u32,
+}
+
+impl Policy {
+    /// Keeps its queue in step with free space.
+    fn follow(&mut self, changes: Vec<Change>) {
+        for change in changes {
+            match change {
+                Change::Withheld(extent) => self.trimmer.withheld(range(extent)),
+                Change::Used(extent) => {
+                    self.trimmer.rewritten(range(extent));
+                }
+                Change::Returned(extent) => self.trimmer.returned(range(extent)),
+            }
+        }
+    }
 }
 
 /// What a policy has done to a filesystem.
@@ -108,7 +125,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         });
         self.config.discard = DiscardPath::None;
         self.capabilities.discard = native;
-        self.allocator.newly_taken();
+        self.allocator.changes();
         self
     }
 
@@ -137,9 +154,11 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
     }
 
-    /// Blocks that wait for the policy.
+    /// Blocks that wait for the policy, those that are set aside included.
     pub(super) fn policy_pending(&self) -> u64 {
-        self.policy.as_ref().map_or(0, |policy| policy.trimmer.backlog().blocks.0)
+        self.policy
+            .as_ref()
+            .map_or(0, |policy| policy.trimmer.backlog().blocks.0 + policy.trimmer.set_aside().0)
     }
 
     /// Blocks that the policy's discards withhold.
@@ -176,6 +195,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// All that waits is given up.
     pub(super) fn policy_gives_up(&mut self) {
         if let Some(policy) = &mut self.policy {
+            policy.follow(self.allocator.changes());
             policy.trimmer.give_up();
         }
     }
@@ -183,9 +203,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// Tells the policy what has happened, and does what it grants.
     pub(super) fn run_policy(&mut self, now: Instant) {
         let Some(mut policy) = self.policy.take() else { return };
-        for taken in self.allocator.newly_taken() {
-            policy.trimmer.rewritten(range(taken));
-        }
+        policy.follow(self.allocator.changes());
         let outstanding = self.lower.foreground();
         if policy.told != outstanding {
             policy.told = outstanding;
@@ -199,7 +217,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             }
         };
         // What it withholds itself no longer waits.
-        self.allocator.newly_taken();
+        self.allocator.changes();
         self.policy = Some(policy);
     }
 

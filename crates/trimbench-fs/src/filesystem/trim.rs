@@ -116,6 +116,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             let spare = self.allocator.obtainable() >= self.cache.delayed + free.length;
             if free.length >= least && spare {
                 self.allocator.withhold(free);
+                self.allocator.use_up(free);
                 self.withheld += free.length;
                 let sent = self.lower.send(now, Owner::Command(slot), Transfer::Discard, free);
                 let counters = &mut self.discards.counters;

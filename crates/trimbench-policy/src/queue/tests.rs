@@ -62,6 +62,27 @@ fn a_rewrite_cuts_what_it_meets_and_nothing_else() {
 }
 
 #[test]
+fn what_is_withheld_and_returns_waits_as_before() {
+    let mut queue = FreedQueue::new(8);
+    free(&mut queue, 1, 0, 100);
+    queue.withheld(range(40, 80));
+    assert_eq!((queue.waiting(), queue.set_aside()), (Blocks(40), Blocks(60)));
+    // Of what is set aside 10 blocks are written, and 30 return.
+    assert_eq!(queue.rewritten(range(50, 10)), Blocks(10));
+    queue.returned(range(30, 50));
+    assert_eq!((queue.waiting(), queue.set_aside()), (Blocks(40 + 30), Blocks(20)));
+    // What gives up what waits does not reach it.
+    queue.skip_all();
+    queue.returned(range(80, 40));
+    assert_eq!(queue.oldest(), at(1));
+    assert_eq!(queue.take(at(9), ALL), Some(range(80, 20)));
+    let Counters { freed, issued, skipped, invalidated, .. } = queue.counters();
+    assert_eq!(freed, &tally(1, 100));
+    assert_eq!((issued, invalidated), (&tally(1, 20), &tally(1, 10)));
+    assert_eq!(skipped.blocks, Blocks(70));
+}
+
+#[test]
 fn a_full_queue_skips_the_newcomer_and_the_shorter_part_of_a_cut() {
     let mut queue = FreedQueue::new(1);
     free(&mut queue, 1, 0, 10);

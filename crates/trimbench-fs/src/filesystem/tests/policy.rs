@@ -1,5 +1,7 @@
 //! Freed space under a trim policy.
 
+use trimbench_policy::Counters;
+
 use super::*;
 
 /// A machine with this policy, on a device that takes 1 ms for a discard.
@@ -93,6 +95,43 @@ fn what_is_taken_again_is_not_discarded() {
     assert!(!discards.is_empty() && reused == 64, "{reused} of 128 blocks were taken: {taken:?}");
     let apart = |a: &Extent, b: &Extent| a.end() <= b.start || b.end() <= a.start;
     assert!(discards.iter().all(|it| taken.iter().all(|file| apart(it, file))), "{discards:?}");
+    machine.fs().check();
+}
+
+#[test]
+fn what_is_kept_for_a_file_and_given_back_is_discarded() {
+    let mut machine = machine("deferred,delay=100s");
+    // Files fill the filesystem, but for 8 blocks: what is taken later is what a deletion freed.
+    let mut files = 0;
+    while machine.fs().allocator.free() > 8 {
+        let length = (machine.fs().allocator.free() - 8).min(1_024);
+        machine.store(files, length);
+        machine.sync();
+        files += 1;
+    }
+    machine.clear();
+    machine.unlink(0);
+    machine.sync();
+    // A file that is open and has 40 blocks gets 64, of which 24 are kept for it.
+    let (file, offset) = (FileId(files), Bytes(0));
+    machine.done(FileCommand::Create { file });
+    machine.done(FileCommand::Write { file, offset, length: bytes(40) });
+    machine.done(fsync(files));
+    let taken = machine.extents(files);
+    assert_eq!(machine.fs().allocator.obtainable(), machine.fs().allocator.free() + 24);
+    assert_eq!(report(&machine).counters.invalidated.blocks.0, 40);
+    assert_eq!(report(&machine).waiting, bytes(1_024 - 40));
+    machine.rest(Nanos::from_secs(200));
+    let blocks = |machine: &Machine| machine.discards().iter().map(|it| it.length).sum::<u64>();
+    assert_eq!(blocks(&machine), 1_024 - 64, "what is kept is left alone");
+    machine.fs().check();
+    machine.unlink(files);
+    machine.sync();
+    machine.rest(Nanos::from_secs(200));
+    let Counters { freed, issued, invalidated, .. } = report(&machine).counters;
+    assert_eq!((freed.blocks.0, invalidated.blocks.0), (1_024 + 40, 40), "{taken:?}");
+    assert_eq!(issued.blocks.0, 1_024, "all that is free is discarded, once");
+    assert_eq!((blocks(&machine), report(&machine).waiting), (1_024, Bytes(0)));
     machine.fs().check();
 }
 
