@@ -80,7 +80,7 @@ pub enum TargetError {
     #[error(transparent)]
     Provision(#[from] ProvisionError),
     /// The modelled filesystem cannot be had.
-    #[error("the modelled filesystem: {0}")]
+    #[error(transparent)]
     Model(#[from] trimbench_fs::ConfigError),
     /// A setting behind a name is not known.
     #[error("{of} has no setting `{key}`{}", did_you_mean(.nearest.as_deref()))]

@@ -65,7 +65,7 @@ fn what_does_not_go_together_is_a_usage_error_with_the_right_name() {
         ("ext3:sim:vendor6", "did you mean `ext4`?"),
         ("btrfs:sim:vendor6", "no model of btrfs"),
         ("ext4:.", "no device that a filesystem can be made on"),
-        ("ext4:sim:vendor6,capacity=100MiB", "does not fit"),
+        ("ext4:sim:vendor6,capacity=128MiB", "does not fit"),
     ] {
         let arguments = [&POSTMARK[..], &["--target", target, "--output", "run"]].concat();
         let output = trimbench(folder.path(), &arguments);
@@ -83,11 +83,14 @@ fn methods_for_whole_devices_and_images_without_consent_are_refused() {
     assert!(stderr(&output).contains("it writes to a whole device"), "{}", stderr(&output));
 
     let (folder, target) = image(128);
-    for wrong in [&["--output", "a"][..], &["--output", "b", "--destroy", "/dev/null"]] {
+    for (wrong, said) in [
+        (&["--output", "a"][..], "would be destroyed"),
+        (&["--output", "b", "--destroy", "/dev/null"], "which is not the target"),
+    ] {
         let arguments = [&POSTMARK[..], &["--target", &target], wrong].concat();
         let output = trimbench(folder.path(), &arguments);
         assert_eq!(code(&output), Some(3), "{}", stderr(&output));
-        assert!(stderr(&output).contains("would be destroyed"), "{}", stderr(&output));
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
     }
 }
 
@@ -105,8 +108,12 @@ fn a_dry_run_tells_what_the_arms_take_together() {
         let written = |text: &str| {
             let line = text.lines().find(|line| line.trim_start().starts_with("writes")).unwrap();
             let words: Vec<&str> = line.split_whitespace().collect();
-            assert_eq!(words[5].trim_end_matches(','), "MB", "{line}");
-            words[4].parse::<f64>().unwrap()
+            let unit = match words[5].trim_end_matches(',') {
+                "MB" => 1.0,
+                "GB" => 1_000.0,
+                other => panic!("{other}: {line}"),
+            };
+            unit * words[4].parse::<f64>().unwrap()
         };
         let single = stdout(&trimbench(folder.path(), &one));
         let ratio = written(&text) / written(&single);
