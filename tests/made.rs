@@ -1,7 +1,7 @@
 //! Real filesystems made anew on image files and loop devices: made as wished, and gone afterwards,
 //! whatever happens.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -167,39 +167,6 @@ fn what_cannot_be_had_is_told_and_leaves_nothing() {
     assert!(operation == "mount" && reason.contains("mount:"), "{operation}: {reason}");
     drop(wrong_option);
     assert!(!attached(&small));
-}
-
-/// A device that takes no discards, until this is dropped: the limit belongs to the number of the
-/// loop device and would outlive its image.
-struct DiscardLimit(PathBuf);
-
-impl DiscardLimit {
-    fn none(device: &LoopDevice) -> Self {
-        let file = device.queue("discard_max_bytes");
-        std::fs::write(&file, "0").expect("root may");
-        Self(file)
-    }
-}
-
-impl Drop for DiscardLimit {
-    fn drop(&mut self) {
-        // The most that is a multiple of any granularity here.
-        let _ = std::fs::write(&self.0, "4294963200");
-    }
-}
-
-#[test]
-fn a_mount_that_ignores_discard_is_an_error() {
-    let test = "a_mount_that_ignores_discard_is_an_error";
-    if !requires(test, &[Root, Loop, Program("mkfs.ext4"), Filesystem("ext4")]) {
-        return;
-    }
-    let device = LoopDevice::new(128);
-    let _limit = DiscardLimit::none(&device);
-    let mut filesystems = made(Path::new(device.node()), FilesystemKind::Ext4, &[]).unwrap();
-    let (operation, reason) = failure(filesystems.make(&FilesystemWish::default()));
-    assert!(operation == "mount" && reason.contains("takes no discards"), "{reason}");
-    filesystems.make(&wish(DiscardMode::Off, true)).expect("without it can be had");
 }
 
 #[test]

@@ -35,10 +35,7 @@ impl OwnLoop {
             let node = PathBuf::from(format!("/dev/loop{}", free_loop(control.as_fd())?));
             let device = open(&node)?;
             match attach_loop(device.as_fd(), image.as_fd()) {
-                Ok(()) => {
-                    allow_discards(&node);
-                    return Ok(Self { node, _device: device });
-                }
+                Ok(()) => return Ok(Self { node, _device: device }),
                 Err(errno @ Errno(libc::EBUSY)) => last = errno,
                 Err(errno) => return Err(errno),
             }
@@ -49,22 +46,5 @@ impl OwnLoop {
     /// `/dev/loop0`.
     pub(super) fn node(&self) -> &Path {
         &self.node
-    }
-}
-
-/// Takes away the limit of discards that a former user may have left: it belongs to the number of
-/// the device, not to the image. Where that cannot be done, the mount says that nothing is
-/// discarded.
-fn allow_discards(node: &Path) {
-    let Some(name) = node.file_name() else { return };
-    let queue = Path::new("/sys/block").join(name).join("queue");
-    let number =
-        |file: &str| std::fs::read_to_string(queue.join(file)).ok()?.trim().parse::<u64>().ok();
-    if let (Some(limit), Some(granularity @ 1..)) =
-        (number("discard_max_hw_bytes"), number("discard_granularity"))
-    {
-        // Only multiples of the granularity are taken.
-        let limit = limit - limit % granularity;
-        let _ = std::fs::write(queue.join("discard_max_bytes"), limit.to_string());
     }
 }
