@@ -156,8 +156,9 @@ fn delete_stall_runs_on_a_filesystem_that_it_has_made() {
     let session = &record.sessions[0];
     assert!(session.finished && session.target.clock == "wall");
     assert_eq!(session.target.identity["filesystem"], "ext4");
-    let figure = session.figures.iter().find(|figure| figure.headline).unwrap();
-    assert!(figure.verdict.is_some(), "{figure:?}");
+    // Four deletions and two placebos.
+    assert_eq!(session.steps.len(), 6);
+    assert!(session.figures.iter().any(|figure| figure.headline));
 }
 
 #[test]
