@@ -1,10 +1,11 @@
-//! Claims of the issue on files: PostMark to the letter, on real directories; the modelled ext4
-//! beside the real one; what a TRIM leaves behind.
+//! Claims of the issue on files: PostMark to the letter, on real directories; the published tables
+//! from fitted drives; the modelled ext4 beside the real one; what a TRIM leaves behind.
 
 mod kernel;
 mod lines;
 mod postmark;
 mod settle;
+mod table;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -22,7 +23,7 @@ pub use postmark::print_forecasts;
 pub(super) const KEY: Key = Key {
     name: "files",
     title: "Files: PostMark to the letter, the modelled ext4 beside the kernel's, and the pace after a TRIM.",
-    claims: &[postmark::CLAIM, lines::CLAIM, kernel::CLAIM, settle::CLAIM],
+    claims: &[postmark::CLAIM, lines::CLAIM, table::CLAIM, kernel::CLAIM, settle::CLAIM],
 };
 
 /// Parameters of PostMark: a name, and what differs from the program's own, as the options of the
