@@ -100,6 +100,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
                 return synced;
             }
             self.set_stage(slot, Stage::Discarding);
+            // Before it is given up: what is given back waits for the policy, too.
+            self.opened.clear();
+            self.allocator.release_all();
             let dropped = self.discards.drop_pending();
             self.discards.counters.dropped_at_unmount += bytes(dropped);
             self.policy_gives_up();
@@ -108,8 +111,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
                 return Progress::Waits;
             }
         }
-        self.opened.clear();
-        self.allocator.release_all();
         self.trimmed.fill(false);
         let all: Vec<FileId> = self.files.iter().map(|(id, _)| id).collect();
         for id in all {
