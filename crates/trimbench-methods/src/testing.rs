@@ -123,6 +123,14 @@ pub(crate) fn says(capacity: Bytes, granularity: Bytes, discard_max: Bytes) -> C
     }
 }
 
+/// What was found is among what was announced, and in its unit.
+pub(crate) fn assert_announced(announced: &[(String, &'static str)], found: &[Figure]) {
+    for figure in found {
+        let entry = announced.iter().find(|(id, _)| *id == figure.id);
+        assert_eq!(entry.map(|(_, unit)| *unit), Some(figure.unit.as_str()), "{}", figure.id);
+    }
+}
+
 /// Fails unless the method refuses directories and devices without discards, and nothing else here.
 pub(crate) fn assert_needs_discards(method: &impl Procedure) {
     let good = says(Bytes::gib(1), Bytes(4_096), Bytes::gib(1));

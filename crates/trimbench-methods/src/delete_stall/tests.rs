@@ -9,7 +9,7 @@ use super::window::{LOAD, PROBE, SCRIPT, Window};
 use super::*;
 use crate::method::Preset;
 use crate::runner::{Observer, Sample};
-use crate::testing::settings;
+use crate::testing::{assert_announced, settings};
 
 fn method(set: &[(&str, &str)]) -> DeleteStall {
     DeleteStall::resolve(Preset::Quick, &settings(set)).unwrap()
@@ -214,11 +214,7 @@ fn without_placebos_there_are_no_figures() {
 fn every_figure_found_is_among_the_announced_ids() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
     let (figures, _) = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
-    let announced = announced_figures();
-    for figure in figures {
-        let entry = announced.iter().find(|(id, _)| *id == figure.id);
-        assert_eq!(entry.map(|(_, unit)| *unit), Some(figure.unit.as_str()), "{}", figure.id);
-    }
+    assert_announced(&announced_figures(), &figures);
 }
 
 #[test]

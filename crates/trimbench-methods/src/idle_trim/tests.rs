@@ -11,7 +11,8 @@ use crate::method::Preset;
 use crate::runner::RunError;
 use crate::settings::Span;
 use crate::testing::{
-    Keeper, Lying, assert_needs_discards, close, drive, figure, resume, run, settings,
+    Keeper, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
+    settings,
 };
 
 fn method(set: &[(&str, &str)]) -> IdleTrim {
@@ -218,11 +219,7 @@ fn a_drive_that_fails_ends_the_run_and_what_was_measured_stays() {
 
 #[test]
 fn every_figure_found_is_among_the_announced_ids() {
-    let announced = announced_figures();
-    for figure in of(TrimMode::Queued, &[]).figures {
-        let entry = announced.iter().find(|(id, _)| *id == figure.id);
-        assert_eq!(entry.map(|(_, unit)| *unit), Some(figure.unit.as_str()), "{}", figure.id);
-    }
+    assert_announced(&announced_figures(), &of(TrimMode::Queued, &[]).figures);
 }
 
 #[test]

@@ -5,7 +5,9 @@ use trimbench_results::{Figure, Step};
 use super::*;
 use crate::method::{Method, Preset};
 use crate::runner::RunError;
-use crate::testing::{Keeper, Toy, emulated, faulty, figure, profile, run, settings, small_tlc};
+use crate::testing::{
+    Keeper, Toy, assert_announced, emulated, faulty, figure, profile, run, settings, small_tlc,
+};
 
 fn method(set: &[(&str, &str)]) -> Recovery {
     Recovery::resolve(Preset::Quick, &settings(set)).unwrap()
@@ -229,10 +231,7 @@ fn every_figure_found_is_among_the_announced_ids() {
     let found = run(&set, &mut drive, &mut Keeper::default()).unwrap();
     let announced = announced_figures(&set);
     assert_eq!(found.figures.len(), announced.len());
-    for figure in &found.figures {
-        let entry = announced.iter().find(|(id, _)| *id == figure.id);
-        assert_eq!(entry.map(|(_, unit)| *unit), Some(figure.unit.as_str()), "{}", figure.id);
-    }
+    assert_announced(&announced, &found.figures);
     // What compresses is said on what it touches, and not on the whole session.
     assert_eq!(found.caveats, []);
 }

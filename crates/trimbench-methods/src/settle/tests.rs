@@ -10,7 +10,8 @@ use crate::method::Preset;
 use crate::options::OptionError;
 use crate::runner::RunError;
 use crate::testing::{
-    Keeper, Lying, assert_needs_discards, close, drive, figure, resume, run, settings,
+    Keeper, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
+    settings,
 };
 
 /// Slices of the tests, s.
@@ -230,11 +231,7 @@ fn a_resumed_run_equals_one_without_a_break() {
 
 #[test]
 fn every_figure_found_is_among_the_announced_ids() {
-    let announced = announced_figures(&method(&[]));
-    for figure in of(TrimMode::Background, &[]).figures {
-        let entry = announced.iter().find(|(id, _)| *id == figure.id);
-        assert_eq!(entry.map(|(_, unit)| *unit), Some(figure.unit.as_str()), "{}", figure.id);
-    }
+    assert_announced(&announced_figures(&method(&[])), &of(TrimMode::Background, &[]).figures);
 }
 
 #[test]

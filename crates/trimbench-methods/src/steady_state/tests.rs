@@ -8,7 +8,8 @@ use crate::rig::Shape;
 use crate::runner::RunError;
 use crate::steady::Criterion;
 use crate::testing::{
-    Keeper, Toy, emulated, faulty, figure, profile, run, says, settings, small_tlc,
+    Keeper, Toy, assert_announced, emulated, faulty, figure, profile, run, says, settings,
+    small_tlc,
 };
 
 fn method(set: &[(&str, &str)]) -> SteadyState {
@@ -267,11 +268,7 @@ fn every_figure_found_is_among_the_announced_ids() {
     let set = [("ageing-rounds", "2"), ("trimmed-shares", "0,10%,25%")];
     let mut drive = emulated(small_tlc(Bytes::mib(32), Ppm(125_000)));
     let found = run(&method(&set), &mut drive, &mut Keeper::default()).unwrap();
-    let announced = announced_figures(&method(&set));
-    for figure in &found.figures {
-        let entry = announced.iter().find(|(id, _)| *id == figure.id);
-        assert_eq!(entry.map(|(_, unit)| *unit), Some(figure.unit.as_str()), "{}", figure.id);
-    }
+    assert_announced(&announced_figures(&method(&set)), &found.figures);
 }
 
 #[test]

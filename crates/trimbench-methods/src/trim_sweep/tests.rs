@@ -12,7 +12,8 @@ use super::*;
 use crate::method::Preset;
 use crate::runner::RunError;
 use crate::testing::{
-    Keeper, Lying, assert_needs_discards, close, drive, figure, resume, run, says, settings,
+    Keeper, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
+    says, settings,
 };
 
 const SMALL: [(&str, &str); 7] = [
@@ -426,11 +427,7 @@ fn the_published_limits_are_on_figures_that_exist() {
 #[test]
 fn every_figure_found_is_among_the_announced_ids() {
     let found = sweep(TrimMode::Queued, &[("commands", "1000"), ("sizes", "4KiB,64KiB,1MiB")]);
-    let announced = announced_figures();
-    for figure in &found.figures {
-        let entry = announced.iter().find(|(id, _)| *id == figure.id);
-        assert_eq!(entry.map(|(_, unit)| *unit), Some(figure.unit.as_str()), "{}", figure.id);
-    }
+    assert_announced(&announced_figures(), &found.figures);
     assert!(found.figures.iter().any(|figure| figure.id == "loaded-p98.5"));
 }
 

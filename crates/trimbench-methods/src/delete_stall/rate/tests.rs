@@ -11,7 +11,9 @@ use crate::delete_stall::DeleteStall;
 use crate::method::{Found, Preset, Procedure};
 use crate::options::Parameters;
 use crate::runner::RunError;
-use crate::testing::{Keeper, Lying, close, drive, figure, resume, run, settings};
+use crate::testing::{
+    Keeper, Lying, assert_announced, close, drive, figure, resume, run, settings,
+};
 
 const MB: u64 = 1_000_000;
 const HIGHEST: u64 = 1_000 * MB;
@@ -209,11 +211,7 @@ fn without_a_limit_there_is_no_search_and_announced_is_what_is_found() {
     let plain = found(&[("p999-limit", "none")]);
     assert!(plain.steps.iter().all(|step| !step.kind.starts_with("rate")));
     assert!(plain.figures.iter().all(|figure| !figure.id.contains("deletion-rate")));
-    let announced = method(&[]).announced_figures();
-    for figure in found(&[("rate-chunks", "32MiB")]).figures {
-        let entry = announced.iter().find(|(id, _)| *id == figure.id);
-        assert_eq!(entry.map(|(_, unit)| *unit), Some(figure.unit.as_str()), "{}", figure.id);
-    }
+    assert_announced(&method(&[]).announced_figures(), &found(&[("rate-chunks", "32MiB")]).figures);
 }
 
 #[test]
