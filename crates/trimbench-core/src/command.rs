@@ -199,6 +199,33 @@ pub enum FileCommand {
     TrimFreeSpace,
 }
 
+impl FileCommand {
+    /// The file that it is about; `None` for a directory or the whole filesystem.
+    pub const fn file(self) -> Option<FileId> {
+        match self {
+            Self::Create { file }
+            | Self::Store { file, .. }
+            | Self::Append { file, .. }
+            | Self::Load { file, .. }
+            | Self::Write { file, .. }
+            | Self::Read { file, .. }
+            | Self::Truncate { file, .. }
+            | Self::PunchHole { file, .. }
+            | Self::Unlink { file }
+            | Self::Fsync { file } => Some(file),
+            Self::MakeDirectory { .. }
+            | Self::RemoveDirectory { .. }
+            | Self::SyncFilesystem
+            | Self::TrimFreeSpace => None,
+        }
+    }
+
+    /// Whether its file is there afterwards, and was not before.
+    pub const fn makes(self) -> bool {
+        matches!(self, Self::Create { .. } | Self::Store { .. })
+    }
+}
+
 /// What class of work a command is, for statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OperationKind {

@@ -15,6 +15,7 @@ pub mod contract;
 pub mod drive;
 pub mod exit;
 pub mod fault;
+pub mod file_order;
 pub mod layers;
 pub mod nearest;
 pub mod provision;
@@ -34,6 +35,7 @@ pub use contract::{
     Model, Next, Statistics, Support, Target, Workload,
 };
 pub use drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
+pub use file_order::FileOrder;
 pub use layers::{BlockRequest, CallerWait};
 pub use provision::{DiscardMode, FilesystemWish, ProvisionError, Provisioner};
 pub use units::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};

@@ -1,7 +1,7 @@
 //! The caller's commands that have not ended.
 
 use trimbench_core::units::{index, narrow};
-use trimbench_core::{Errno, FileCommand, FileId, Tag};
+use trimbench_core::{Errno, FileCommand, Tag};
 
 use crate::extent::Extent;
 
@@ -98,25 +98,5 @@ impl Commands {
 
     pub(crate) fn outstanding(&self) -> u64 {
         (self.slots.len() - self.unused.len()) as u64
-    }
-}
-
-/// The file that a command is about, if it is about one.
-pub(crate) fn file_of(command: FileCommand) -> Option<FileId> {
-    match command {
-        FileCommand::Create { file }
-        | FileCommand::Store { file, .. }
-        | FileCommand::Append { file, .. }
-        | FileCommand::Load { file, .. }
-        | FileCommand::Write { file, .. }
-        | FileCommand::Read { file, .. }
-        | FileCommand::Truncate { file, .. }
-        | FileCommand::PunchHole { file, .. }
-        | FileCommand::Unlink { file }
-        | FileCommand::Fsync { file } => Some(file),
-        FileCommand::MakeDirectory { .. }
-        | FileCommand::RemoveDirectory { .. }
-        | FileCommand::SyncFilesystem
-        | FileCommand::TrimFreeSpace => None,
     }
 }

@@ -1,14 +1,8 @@
 //! A file: its extents, its pages in the cache, and the commands on it.
 //!
-//! Commands on one file end in the order in which they were submitted, except that transfers run
-//! side by side, as the real directory target has it. What changes names and sizes runs alone; an
-//! fsync begins when what was submitted before it has ended.
-//!
 //! Units: bytes for sizes, filesystem blocks for everything else.
 
-use std::collections::VecDeque;
-
-use trimbench_core::{DirectoryId, Errno, FileCommand};
+use trimbench_core::{DirectoryId, Errno, FileOrder};
 
 use crate::commands::Slot;
 use crate::extent::{Extent, RangeSet};
@@ -159,83 +153,6 @@ pub(crate) struct File {
     pub(crate) write_error: Option<Errno>,
     /// Commands that wait until it is not written back any more.
     pub(crate) waiters: Vec<Slot>,
-    pub(crate) order: Order,
-}
-
-/// How a command shares its file with others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sharing {
-    /// With any number of its kind.
-    Shared,
-    /// Starts when nothing is under way; then as `Shared`.
-    AfterEarlier,
-    /// With nothing.
-    Alone,
-}
-
-/// In which order the commands on a file run.
-#[derive(Debug, Default)]
-pub(crate) struct Order {
-    /// Whether the file is there once everything submitted so far has ended.
-    pub(crate) expected: bool,
-    under_way: u32,
-    alone: bool,
-    waiting: VecDeque<(Slot, FileCommand)>,
-}
-
-impl Order {
-    /// Whether the command may start now; otherwise it comes out of [`Order::next`].
-    pub(crate) fn admit(&mut self, slot: Slot, command: FileCommand) -> bool {
-        if self.waiting.is_empty() && self.may_start(command) {
-            self.begin(command);
-            return true;
-        }
-        self.waiting.push_back((slot, command));
-        false
-    }
-
-    /// A command ended.
-    pub(crate) fn ended(&mut self) {
-        assert!(self.under_way > 0, "a command ends once");
-        self.under_way -= 1;
-        self.alone = false;
-    }
-
-    /// The next command that may start now; it counts as started.
-    pub(crate) fn next(&mut self) -> Option<Slot> {
-        let &(slot, command) = self.waiting.front()?;
-        if !self.may_start(command) {
-            return None;
-        }
-        self.waiting.pop_front();
-        self.begin(command);
-        Some(slot)
-    }
-
-    /// Whether no command is under way or waits.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.under_way == 0 && self.waiting.is_empty()
-    }
-
-    fn may_start(&self, command: FileCommand) -> bool {
-        match sharing(command) {
-            Sharing::Shared => !self.alone,
-            Sharing::AfterEarlier | Sharing::Alone => self.under_way == 0,
-        }
-    }
-
-    fn begin(&mut self, command: FileCommand) {
-        self.under_way += 1;
-        self.alone = sharing(command) == Sharing::Alone;
-    }
-}
-
-fn sharing(command: FileCommand) -> Sharing {
-    match command {
-        FileCommand::Read { .. } | FileCommand::Write { .. } | FileCommand::Load { .. } => {
-            Sharing::Shared
-        }
-        FileCommand::Fsync { .. } => Sharing::AfterEarlier,
-        _ => Sharing::Alone,
-    }
+    /// The commands on it.
+    pub(crate) order: FileOrder<Slot>,
 }

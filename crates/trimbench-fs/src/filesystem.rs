@@ -19,7 +19,7 @@ use trimbench_core::{
 
 use crate::allocator::Allocator;
 use crate::cache::PageCache;
-use crate::commands::{Commands, Slot, Stage, Task, file_of};
+use crate::commands::{Commands, Slot, Stage, Task};
 use crate::config::{ConfigError, DiscardPath, FS_BLOCK, FsConfig};
 use crate::discards::{DiscardCounters, Discards, bytes};
 use crate::extent::Extent;
@@ -345,13 +345,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// Whether the file may get this command, and whether it may start.
     fn admit(&mut self, file: FileId, slot: Slot, command: FileCommand) -> bool {
-        let entry = self.files.or_default(file);
-        match command {
-            FileCommand::Create { .. } | FileCommand::Store { .. } => entry.order.expected = true,
-            FileCommand::Unlink { .. } => entry.order.expected = false,
-            _ => {}
-        }
-        entry.order.admit(slot, command)
+        self.files.or_default(file).order.admit(slot, command)
     }
 
     /// Goes on with a command.
@@ -403,20 +397,19 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let command = self.commands.remove(slot);
         self.completions.push(Completion { tag: command.tag, at: now, status });
         let Task::File(what) = command.task else { return };
-        let Some(id) = file_of(what) else { return };
+        let Some(id) = what.file() else { return };
         let file = self.files.get_mut(id).expect("commands under way keep their file");
         file.order.ended();
-        if let (FileCommand::Create { .. } | FileCommand::Store { .. }, Status::Failed(errno)) =
-            (what, status)
+        if let Status::Failed(errno) = status
+            && what.makes()
             && errno != EXISTS
             && file.inode.is_none()
         {
             file.order.expected = false;
         }
-        while let Some(next) = self.files.get_mut(id).and_then(|file| file.order.next()) {
-            let Task::File(what) = self.commands.get(next).task else {
-                unreachable!("only file commands wait for a file");
-            };
+        while let Some((next, what)) =
+            self.files.get_mut(id).and_then(|file| file.order.startable())
+        {
             self.schedule(now + self.processor_time(what), next);
         }
         let file = &self.files[id];
@@ -515,13 +508,12 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
     fn submit(&mut self, now: Instant, tag: Tag, command: FileCommand) -> Result<(), Rejected> {
         self.check_mounted(true)?;
         validate(command)?;
-        let Some(file) = file_of(command) else {
+        let Some(file) = command.file() else {
             let slot = self.commands.add(tag, Task::File(command));
             self.schedule(now + self.processor_time(command), slot);
             return Ok(());
         };
-        let makes = matches!(command, FileCommand::Create { .. } | FileCommand::Store { .. });
-        if !makes && !self.files.get(file).is_some_and(|file| file.order.expected) {
+        if !command.makes() && !self.files.get(file).is_some_and(|file| file.order.expected) {
             return Err(Rejected::UnknownFile { file });
         }
         let slot = self.commands.add(tag, Task::File(command));

@@ -48,7 +48,7 @@ use buffers::{Direction, Pool};
 use data::{Access, DataPath, Ended, Request};
 pub use discard_path::{DiscardObstacle, DiscardPath};
 pub use error::{DirectoryError, Unsuitable};
-use files::{Files, Place, file_of, makes};
+use files::{Files, Place};
 use metadata::{Finished, Job, Workers, Workplace};
 use name::Name;
 use ring::Ring;
@@ -241,7 +241,7 @@ impl DirectoryTarget {
     /// nothing to do meanwhile.
     fn start_due(&mut self, deadline: Instant, news: bool, out: &mut Vec<Completion>) {
         while let Some((tag, command)) = self.due.pop_front() {
-            let file = file_of(command);
+            let file = command.file();
             let place = file.map_or_else(Place::default, |file| self.files.place(file));
             let open = file.and_then(|file| match command {
                 FileCommand::Unlink { .. } => self.files.take_open(file),
@@ -285,10 +285,12 @@ impl DirectoryTarget {
 
     fn finish_metadata(&mut self, finished: Finished, out: &mut Vec<Completion>) {
         let Finished { tag, command, at, status, open } = finished;
-        let file = file_of(command);
+        let file = command.file();
         if let Some(file) = file {
             match (command, status, open) {
-                (_, Status::Failed(errno), _) if makes(command) && errno != Errno(libc::EEXIST) => {
+                (_, Status::Failed(errno), _)
+                    if command.makes() && errno != Errno(libc::EEXIST) =>
+                {
                     self.files.never_came(file);
                 }
                 (_, _, Some(open)) => self.files.keep_open(file, open),
@@ -332,7 +334,7 @@ impl Target for DirectoryTarget {
                 return Err(Rejected::Kernel { errno: Errno(libc::EINVAL) });
             }
         }
-        let starts = match file_of(command) {
+        let starts = match command.file() {
             Some(file) => self.files.admit(tag, file, command)?,
             None => true,
         };

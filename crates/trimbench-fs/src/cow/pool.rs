@@ -27,7 +27,7 @@ use super::config::{PoolConfig, TrimManner};
 use super::drive::{Drive, Ended, Owner};
 use super::space::Space;
 use super::stripe::{Piece, Stripe};
-use crate::commands::{Commands, Slot, Task, file_of};
+use crate::commands::{Commands, Slot, Task};
 use crate::config::{ConfigError, FS_BLOCK};
 use files::File;
 use group::Groups;
@@ -285,9 +285,8 @@ impl<M: Model<Command = BlockCommand>> Model for Pool<M> {
 
     fn submit(&mut self, now: Instant, tag: Tag, command: FileCommand) -> Result<(), Rejected> {
         files::validate(command)?;
-        let slot = if let Some(file) = file_of(command) {
-            let makes = matches!(command, FileCommand::Create { .. } | FileCommand::Store { .. });
-            if !makes && !self.files.get(&file).is_some_and(|file| file.order.expected) {
+        let slot = if let Some(file) = command.file() {
+            if !command.makes() && !self.files.get(&file).is_some_and(|file| file.order.expected) {
                 return Err(Rejected::UnknownFile { file });
             }
             let slot = self.commands.add(tag, Task::File(command));

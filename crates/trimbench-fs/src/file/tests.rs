@@ -1,38 +1,8 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use trimbench_core::{Bytes, FileId};
 
 use super::*;
-
-const FILE: FileId = FileId(1);
-const READ: FileCommand = FileCommand::Read { file: FILE, offset: Bytes(0), length: Bytes(1) };
-const FSYNC: FileCommand = FileCommand::Fsync { file: FILE };
-const UNLINK: FileCommand = FileCommand::Unlink { file: FILE };
-
-#[test]
-fn transfers_run_side_by_side_and_the_rest_waits() {
-    let mut order = Order::default();
-    assert!(order.admit(0, READ));
-    assert!(order.admit(1, READ));
-    assert!(!order.admit(2, FSYNC), "it waits for what was before it");
-    assert!(!order.admit(3, READ), "and what comes later waits behind it");
-    assert!(!order.admit(4, UNLINK));
-    order.ended();
-    assert_eq!(order.next(), None);
-    order.ended();
-    assert_eq!(order.next(), Some(2));
-    assert_eq!(order.next(), Some(3), "beside an fsync a transfer may run");
-    assert_eq!(order.next(), None);
-    order.ended();
-    order.ended();
-    assert_eq!(order.next(), Some(4));
-    assert!(!order.admit(5, READ), "beside an unlink nothing runs");
-    order.ended();
-    assert_eq!(order.next(), Some(5));
-    order.ended();
-    assert!(order.is_idle());
-}
 
 fn blocks_of(map: &ExtentMap) -> BTreeMap<u64, u64> {
     let each = |mapped: &Mapped| {

@@ -1,17 +1,12 @@
 //! Which files there are, and in which order their commands may run.
 //!
-//! Commands on one file end in the order that they were submitted, except that reads and writes run
-//! side by side. Those that change names and sizes run alone on their file; an fsync waits for what
-//! was submitted before it and lets reads and writes pass.
-//!
-//! Invariants: nothing waits on a file without something under way on it; a command that runs alone
-//! does so with nothing else under way.
+//! The order is that of [`FileOrder`].
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use trimbench_core::{DirectoryId, FileCommand, FileId, Rejected, Tag};
+use trimbench_core::{DirectoryId, FileCommand, FileId, FileOrder, Rejected, Tag};
 
 #[cfg(test)]
 mod tests;
@@ -19,26 +14,11 @@ mod tests;
 /// Files kept open at most; the limit of a process is often 1024.
 const OPEN_FILES: usize = 256;
 
-/// How a command shares its file with others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sharing {
-    /// With any number of its kind.
-    Shared,
-    /// Starts when nothing is under way; then as `Shared`.
-    AfterEarlier,
-    /// With nothing.
-    Alone,
-}
-
 #[derive(Debug, Default)]
 struct Entry {
     place: Place,
     open: Option<Arc<OwnedFd>>,
-    /// Whether the file is there once everything submitted so far has ended.
-    expected: bool,
-    under_way: u32,
-    alone: bool,
-    waiting: VecDeque<(Tag, FileCommand)>,
+    order: FileOrder<Tag>,
 }
 
 /// All files of a target.
@@ -58,48 +38,29 @@ impl Files {
         file: FileId,
         command: FileCommand,
     ) -> Result<bool, Rejected> {
-        let creates = makes(command);
-        let known = self.entries.get(&file).is_some_and(|entry| entry.expected);
-        if !known && !creates {
+        let known = self.entries.get(&file).is_some_and(|entry| entry.order.expected);
+        if !known && !command.makes() {
             return Err(Rejected::UnknownFile { file });
         }
         let entry = self.entries.entry(file).or_default();
-        if creates {
-            entry.expected = true;
-            if let FileCommand::Store { directory, .. } = command {
-                entry.place = Place::In(directory);
-            }
-        } else if matches!(command, FileCommand::Unlink { .. }) {
-            entry.expected = false;
+        if let FileCommand::Store { directory, .. } = command {
+            entry.place = Place::In(directory);
         }
-        if entry.waiting.is_empty() && entry.may_start(command) {
-            entry.begin(command);
-            return Ok(true);
-        }
-        entry.waiting.push_back((tag, command));
-        Ok(false)
+        Ok(entry.order.admit(tag, command))
     }
 
     /// A command ended that was admitted or came out of [`Files::startable`].
     pub(super) fn ended(&mut self, file: FileId) {
         let entry = self.entries.get_mut(&file).expect("commands under way keep their file");
-        assert!(entry.under_way > 0, "a command ends once");
-        entry.under_way -= 1;
-        entry.alone = false;
-        if entry.under_way == 0 && entry.waiting.is_empty() && !entry.expected {
+        entry.order.ended();
+        if entry.order.is_idle() && !entry.order.expected {
             self.entries.remove(&file);
         }
     }
 
     /// The next command of this file that may start now, if any; it counts as started.
     pub(super) fn startable(&mut self, file: FileId) -> Option<(Tag, FileCommand)> {
-        let entry = self.entries.get_mut(&file)?;
-        let &(_, command) = entry.waiting.front()?;
-        if !entry.may_start(command) {
-            return None;
-        }
-        entry.begin(command);
-        entry.waiting.pop_front()
+        self.entries.get_mut(&file)?.order.startable()
     }
 
     /// Where the file is.
@@ -133,24 +94,10 @@ impl Files {
     /// A file that could not be made is not there.
     pub(super) fn never_came(&mut self, file: FileId) {
         if let Some(entry) = self.entries.get_mut(&file)
-            && entry.waiting.iter().all(|(_, each)| !makes(*each))
+            && !entry.order.makes_later()
         {
-            entry.expected = false;
+            entry.order.expected = false;
         }
-    }
-}
-
-impl Entry {
-    fn may_start(&self, command: FileCommand) -> bool {
-        match sharing(command) {
-            Sharing::Shared => !self.alone,
-            Sharing::AfterEarlier | Sharing::Alone => self.under_way == 0,
-        }
-    }
-
-    fn begin(&mut self, command: FileCommand) {
-        self.under_way += 1;
-        self.alone = sharing(command) == Sharing::Alone;
     }
 }
 
@@ -162,39 +109,4 @@ pub(super) enum Place {
     Top,
     /// In this directory, as `7`: what a program stored.
     In(DirectoryId),
-}
-
-/// Whether the file is there afterwards, and was not before.
-pub(super) fn makes(command: FileCommand) -> bool {
-    matches!(command, FileCommand::Create { .. } | FileCommand::Store { .. })
-}
-
-/// The file that a command is about; `None` for those about the whole filesystem.
-pub(super) fn file_of(command: FileCommand) -> Option<FileId> {
-    match command {
-        FileCommand::Create { file }
-        | FileCommand::Store { file, .. }
-        | FileCommand::Append { file, .. }
-        | FileCommand::Load { file, .. }
-        | FileCommand::Write { file, .. }
-        | FileCommand::Read { file, .. }
-        | FileCommand::Truncate { file, .. }
-        | FileCommand::PunchHole { file, .. }
-        | FileCommand::Unlink { file }
-        | FileCommand::Fsync { file } => Some(file),
-        FileCommand::SyncFilesystem
-        | FileCommand::TrimFreeSpace
-        | FileCommand::MakeDirectory { .. }
-        | FileCommand::RemoveDirectory { .. } => None,
-    }
-}
-
-fn sharing(command: FileCommand) -> Sharing {
-    match command {
-        FileCommand::Read { .. } | FileCommand::Write { .. } | FileCommand::Load { .. } => {
-            Sharing::Shared
-        }
-        FileCommand::Fsync { .. } => Sharing::AfterEarlier,
-        _ => Sharing::Alone,
-    }
 }

@@ -17,7 +17,7 @@ use crate::clock::MonotonicClock;
 use crate::ioctl;
 use crate::mounts::errno_of;
 
-use super::files::{Place, file_of};
+use super::files::Place;
 use super::name::Name;
 use super::stream::Streams;
 
@@ -99,7 +99,7 @@ impl Workplace {
     /// Executes a command, on any thread, and says when it ended.
     pub(super) fn execute(&self, job: Job, clock: MonotonicClock) -> Finished {
         let Job { tag, command, place, open } = job;
-        let result = match file_of(command) {
+        let result = match command.file() {
             Some(file) => self.perform(command, &Name::of(file, place), open),
             None => self.perform_on_all(command).map(|()| None),
         };

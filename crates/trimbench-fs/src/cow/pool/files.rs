@@ -7,18 +7,17 @@ use std::collections::BTreeMap;
 
 use trimbench_core::units::narrow;
 use trimbench_core::{
-    BlockCommand, Completion, DirectoryId, Errno, FileCommand, FileId, Instant, Model, Nanos,
-    Rejected, Status,
+    BlockCommand, Completion, DirectoryId, Errno, FileCommand, FileId, FileOrder, Instant, Model,
+    Nanos, Rejected, Status,
 };
 
 use super::Pool;
-use crate::commands::{Slot, Stage, Task, file_of};
+use crate::commands::{Slot, Stage, Task};
 use crate::config::FS_BLOCK;
 use crate::cow::drive::{Owner, Work};
 use crate::cow::queue::Class;
 use crate::cow::stripe::{Columns, Run};
 use crate::extent::{Extent, RangeSet};
-use crate::file::Order;
 
 /// Bytes that a command moves at a time.
 const PIECE: u64 = 1 << 20;
@@ -40,7 +39,7 @@ pub(super) struct File {
     pub(super) runs: BTreeMap<u64, Run>,
     /// Records of the open group.
     pub(super) dirty: RangeSet,
-    pub(super) order: Order,
+    pub(super) order: FileOrder<Slot>,
 }
 
 impl File {
@@ -70,13 +69,7 @@ impl Progress {
 impl<M: Model<Command = BlockCommand>> Pool<M> {
     /// Whether the command may start; its file may get it in any case.
     pub(super) fn admit(&mut self, file: FileId, slot: Slot, command: FileCommand) -> bool {
-        let entry = self.files.entry(file).or_default();
-        match command {
-            FileCommand::Create { .. } | FileCommand::Store { .. } => entry.order.expected = true,
-            FileCommand::Unlink { .. } => entry.order.expected = false,
-            _ => {}
-        }
-        entry.order.admit(slot, command)
+        self.files.entry(file).or_default().order.admit(slot, command)
     }
 
     /// Goes on with a command.
@@ -133,14 +126,14 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         let command = self.commands.remove(slot);
         self.completions.push(Completion { tag: command.tag, at: now, status });
         let Task::File(what) = command.task else { return };
-        let Some(id) = file_of(what) else { return };
+        let Some(id) = what.file() else { return };
         let file = self.files.get_mut(&id).expect("commands under way keep their file");
         file.order.ended();
-        let makes = matches!(what, FileCommand::Create { .. } | FileCommand::Store { .. });
-        if makes && file.directory.is_none() {
+        if what.makes() && file.directory.is_none() {
             file.order.expected = false;
         }
-        while let Some(next) = self.files.get_mut(&id).and_then(|file| file.order.next()) {
+        while let Some((next, _)) = self.files.get_mut(&id).and_then(|file| file.order.startable())
+        {
             self.schedule(now + self.config.cpu.metadata, next);
         }
         let file = &self.files[&id];
