@@ -1,11 +1,13 @@
 //! Claims of the issue on files: PostMark to the letter, on real directories; the modelled ext4
-//! beside the real one; deletions on filesystems made anew; what a TRIM leaves behind.
+//! beside the real one; deletions on filesystems made anew; what a TRIM leaves behind; where stalls
+//! lie, and the storm of \[S3\].
 
 mod deletions;
 mod kernel;
 mod lines;
 mod postmark;
 mod settle;
+mod stalls;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,12 +20,20 @@ use super::{Context, Key};
 
 pub use kernel::print_tallies;
 pub use postmark::print_forecasts;
+pub use stalls::print_stall;
 
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "files",
-    title: "Files: PostMark, the modelled ext4 beside the kernel's, deletions, settling.",
-    claims: &[postmark::CLAIM, lines::CLAIM, kernel::CLAIM, deletions::CLAIM, settle::CLAIM],
+    title: "Files: PostMark, the modelled ext4 beside the kernel's, deletions, settling, stalls.",
+    claims: &[
+        postmark::CLAIM,
+        lines::CLAIM,
+        kernel::CLAIM,
+        deletions::CLAIM,
+        settle::CLAIM,
+        stalls::CLAIM,
+    ],
 };
 
 /// Parameters of PostMark: a name, and what differs from the program's own, as the options of the
