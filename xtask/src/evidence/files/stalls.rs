@@ -184,7 +184,7 @@ fn parse(text: &str) -> Result<Seen> {
                     entered: at(entered),
                     issued: maybe(issued),
                     completed: maybe(completed),
-                })
+                });
             }
             Line::Lost(count) => {
                 seen.lost = count;
