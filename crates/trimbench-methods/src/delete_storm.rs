@@ -33,7 +33,7 @@ impl Procedure for DeleteStorm {
     const INFO: MethodInfo = MethodInfo {
         id: Self::ID,
         version: 1,
-        summary: "mass deletion, and the next job beside its discards: how long it stalls, and where",
+        summary: "mass deletion, and the next job beside its discards: its stalls, and where",
         options: Self::OPTIONS,
     };
 

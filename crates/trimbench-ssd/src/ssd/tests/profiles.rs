@@ -243,8 +243,8 @@ fn the_850_pro_is_as_quick_as_it_is_said_to_be() {
     assert_near("sequential writes, MB/s", pass(&mut small("like-850-pro")), 520.0, 0.06);
 }
 
-/// \[INTEL15\] for reads and writes; \[S3\] for TRIM: in 30 minutes 3.1 million pieces a drive, with
-/// the wait for the last of them.
+/// \[INTEL15\] for reads and writes; \[S3\] for TRIM: in 30 minutes 3.1 million pieces a drive,
+/// with the wait for the last of them.
 #[test]
 fn the_p3500_trims_1800_pieces_a_second_whatever_their_size() {
     for piece in [SMALL, 16 * SMALL] {
