@@ -32,9 +32,10 @@ const LAYERS: [(&str, &str); 2] = [("sim:", "by itself"), ("ext4:sim:", "under t
 const FILESYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 /// Of the image that they are made on, in memory and without holes filled: 2 GiB.
 const IMAGE_BYTES: u64 = 2 << 30;
-/// Few and small deletions: nothing is learnt from more.
+/// Few and small deletions, as nothing is learnt from more; of three sizes, as a slope has no
+/// interval of fewer.
 const OPTIONS: [&str; 7] = [
-    "sizes=64MiB,128MiB",
+    "sizes=32MiB,64MiB,128MiB",
     "repetitions=2",
     "placebos=3",
     "span=64MiB",
@@ -43,7 +44,7 @@ const OPTIONS: [&str; 7] = [
     "rest=200ms",
 ];
 /// Deletions and placebos of these.
-const TRIALS: f64 = 7.0;
+const TRIALS: f64 = 9.0;
 
 fn measure(context: &Context<'_>) -> Result<()> {
     for (drive, ..) in DRIVES {
