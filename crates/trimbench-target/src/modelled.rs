@@ -10,11 +10,11 @@ use std::fmt;
 use trimbench_core::fault::Faulty;
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Completion, DiscardMode, Drive as _, DriveError, Errno,
-    FilesystemWish, Instant, LbaRange, Medium, Model, Nanos, ProvisionError, Provisioner, Status,
-    Support, Tag, Target, Virtual,
+    Account, BlockCommand, Bytes, Capabilities, Completion, DiscardMode, Drive as _, DriveError,
+    Errno, FilesystemWish, Instant, LbaRange, Medium, Model, Nanos, ProvisionError, Provisioner,
+    Status, Support, Tag, Target, Virtual,
 };
-use trimbench_fs::{CpuCosts, DiscardPath, FileSystem, FsConfig};
+use trimbench_fs::{CpuCosts, DiscardPath, FS_BLOCK, FileSystem, FsConfig};
 use trimbench_ssd::Ssd;
 
 use crate::Description;
@@ -229,7 +229,7 @@ impl ModelledFilesystems {
         let ssd = drive.model_mut().inner_mut();
         ssd.precondition_sequential(Bytes(0), capacity);
         let mut rng = self.rng.split(&start_state.to_string());
-        let fs_blocks = capacity.0 / trimbench_fs::FS_BLOCK.0;
+        let fs_blocks = capacity.0 / FS_BLOCK.0;
         ssd.precondition_random(rng.below(fs_blocks / OVERWRITTEN), &mut rng);
         Ok(())
     }
@@ -242,20 +242,24 @@ impl Provisioner for ModelledFilesystems {
         &self.capabilities
     }
 
+    fn check(&self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
+        if let DiscardMode::Policy(text) = &wish.discard {
+            trimbench_fs::policy(text).map_err(not_made)?;
+        }
+        Ok(())
+    }
+
     fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
         let (discard, policy) = match &wish.discard {
             DiscardMode::Off => (DiscardPath::None, None),
             DiscardMode::Online => (self.config.discard, None),
             DiscardMode::Policy(text) => {
-                let policy = trimbench_fs::policy(text);
-                let policy = policy.map_err(|error| failed("make", error.to_string()))?;
-                (DiscardPath::None, Some(policy))
+                (DiscardPath::None, Some(trimbench_fs::policy(text).map_err(not_made)?))
             }
         };
         let mut drive = self.take_drive()?;
         if let Some(start_state) = wish.start_state {
-            self.put_into(&mut drive, start_state)
-                .map_err(|error| failed("make", error.to_string()))?;
+            self.put_into(&mut drive, start_state).map_err(not_made)?;
         }
         if wish.mkfs_discard {
             discard_all(&mut drive)?;
@@ -266,8 +270,7 @@ impl Provisioner for ModelledFilesystems {
         }
         let now = drive.now();
         let config = FsConfig { discard, ..self.config };
-        let made = FileSystem::make(config, drive.into_model())
-            .map_err(|error| failed("make", error.to_string()))?;
+        let made = FileSystem::make(config, drive.into_model()).map_err(not_made)?;
         let made = match policy {
             Some(policy) => made.with_policy(policy),
             None => made,
@@ -291,6 +294,21 @@ impl Provisioner for ModelledFilesystems {
         let drive = files.into_model().into_device();
         self.drive = Some(Virtual::starting_at(end, drive));
         Ok(end - begin)
+    }
+
+    fn account(&mut self) -> Option<Account> {
+        let files = self.files().model_mut();
+        let policy = files.policy_report().map(|report| report.account());
+        files.forget_policy_maxima();
+        // The drive's units are as large as the filesystem's blocks.
+        let free: Vec<LbaRange> = files.free_space().collect();
+        let ssd = files.device_mut().inner_mut();
+        let held = |range: &LbaRange| {
+            (range.start().0..range.end().0).filter(|unit| ssd.holds_data(*unit)).count() as u64
+        };
+        let units: u64 = free.iter().map(held).sum();
+        let wear = ssd.wear()?;
+        Some(Account { wear, untrimmed: Bytes(units * FS_BLOCK.0), policy })
     }
 }
 
@@ -329,6 +347,10 @@ fn await_one<T: Target>(target: &mut T) -> Result<(), Errno> {
         [Completion { status: Status::Failed(errno), .. }] => Err(errno),
         _ => unreachable!("one command is under way"),
     }
+}
+
+fn not_made(error: impl fmt::Display) -> ProvisionError {
+    failed("make", error.to_string())
 }
 
 fn failed(operation: &'static str, reason: String) -> ProvisionError {
