@@ -12,6 +12,7 @@ use trimbench_results::{Figure, Step};
 use crate::delete_stall::DeleteStall;
 use crate::idle_trim::IdleTrim;
 use crate::options::{OptionError, OptionInfo, Parameters};
+use crate::policy::PolicyLab;
 use crate::postmark::Postmark;
 use crate::recovery::Recovery;
 use crate::runner::RunError;
@@ -73,6 +74,7 @@ pub const METHODS: &[MethodInfo] = &[
     <TrimIntegrity as Procedure>::INFO,
     <Settle as Procedure>::INFO,
     <Postmark as Procedure>::INFO,
+    <PolicyLab as Procedure>::INFO,
 ];
 
 /// A method with its parameters, as resolved from a preset and what the user set.
@@ -95,6 +97,11 @@ pub trait Procedure: Parameters {
 
     /// The least capacity of a device, or room in a directory, that it needs.
     fn space(&self) -> Bytes;
+
+    /// The capacity of an emulated drive whose target sets none; `None` leaves it to the profile.
+    fn emulated_capacity(&self) -> Option<Bytes> {
+        None
+    }
 
     /// What a run on a device of this capacity takes.
     fn demand(&self, capacity: Bytes) -> Demand;
@@ -194,6 +201,8 @@ pub enum Method {
     Settle(Settle),
     /// What a filesystem with many small files costs.
     Postmark(Postmark),
+    /// What trim policies cost and bring.
+    Policy(PolicyLab),
 }
 
 /// Does the same with whichever method it is.
@@ -208,6 +217,7 @@ macro_rules! each {
             Method::SteadyState($procedure) => $result,
             Method::Settle($procedure) => $result,
             Method::Postmark($procedure) => $result,
+            Method::Policy($procedure) => $result,
         }
     };
 }
@@ -232,6 +242,7 @@ impl Method {
             crate::steady_state::ID => Self::SteadyState(SteadyState::resolve(preset, set)?),
             crate::settle::ID => Self::Settle(Settle::resolve(preset, set)?),
             crate::postmark::ID => Self::Postmark(Postmark::resolve(preset, set)?),
+            crate::policy::ID => Self::Policy(PolicyLab::resolve(preset, set)?),
             other => unreachable!("`{other}` is in the list of methods and not here"),
         })
     }
@@ -270,6 +281,11 @@ impl Method {
     /// See [`Procedure::space`].
     pub fn space(&self) -> Bytes {
         each!(self, procedure => procedure.space())
+    }
+
+    /// See [`Procedure::emulated_capacity`].
+    pub fn emulated_capacity(&self) -> Option<Bytes> {
+        each!(self, procedure => procedure.emulated_capacity())
     }
 
     /// See [`Procedure::demand`].

@@ -125,6 +125,12 @@ impl ModelledSpec {
         &self.drive
     }
 
+    /// The same with this capacity of the drive where none was asked for.
+    #[must_use]
+    pub fn preferring(self, capacity: Option<Bytes>) -> Self {
+        Self { drive: self.drive.preferring(capacity), ..self }
+    }
+
     /// The same with the drive's capacity settled for files of `needed` bytes and what the
     /// filesystem takes itself.
     #[must_use]

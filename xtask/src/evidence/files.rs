@@ -1,9 +1,11 @@
 //! Claims of the issue on files: PostMark to the letter, on real directories; the modelled ext4
-//! beside the real one; deletions on filesystems made anew; what a TRIM leaves behind.
+//! beside the real one; deletions on filesystems made anew; what a TRIM leaves behind; trim
+//! policies.
 
 mod deletions;
 mod kernel;
 mod lines;
+mod policies;
 mod postmark;
 mod settle;
 
@@ -22,8 +24,15 @@ pub use postmark::print_forecasts;
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "files",
-    title: "Files: PostMark, the modelled ext4 beside the kernel's, deletions, settling.",
-    claims: &[postmark::CLAIM, lines::CLAIM, kernel::CLAIM, deletions::CLAIM, settle::CLAIM],
+    title: "Files: PostMark, the modelled ext4 beside the kernel's, deletions, settling, policies.",
+    claims: &[
+        postmark::CLAIM,
+        lines::CLAIM,
+        kernel::CLAIM,
+        deletions::CLAIM,
+        settle::CLAIM,
+        policies::CLAIM,
+    ],
 };
 
 /// Parameters of PostMark: a name, and what differs from the program's own, as the options of the
