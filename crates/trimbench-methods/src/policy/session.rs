@@ -55,7 +55,7 @@ where
     method.fits(provisioner.capabilities()).map_err(unfit)?;
     for (policy, text) in &method.policies {
         let checked = provisioner.check(&wish(method, text));
-        checked.map_err(|error| OptionError::Value { key: *policy, problem: error.reason })?;
+        checked.map_err(|error| OptionError::Value { key: policy, problem: error.reason })?;
     }
     let mut runner = Runner::new(interrupt.clone());
     for (at, (policy, text)) in method.policies.iter().enumerate() {

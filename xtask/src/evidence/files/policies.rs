@@ -177,7 +177,7 @@ fn judge(drive: &str, runs: &[Run]) -> Result<(Vec<Finding>, bool)> {
         ),
         finding(
             "freed bytes in no account, as a share, the most of all policies",
-            (most(&Run::lost)?, ""),
+            (most(&|run| run.lost())?, ""),
             Bar::AtMost(LOST_MOST),
         ),
         finding("bytes trimmed under `none`", (most(&|run| run.under("trimmed", "none"))?, "B"), {
@@ -185,12 +185,12 @@ fn judge(drive: &str, runs: &[Run]) -> Result<(Vec<Finding>, bool)> {
         }),
         finding(
             "the greatest write amplification over that of `none`",
-            (most(&Run::amplification)?, ""),
+            (most(&|run| run.amplification())?, ""),
             Bar::AtMost(1.0 + TOLERANCE),
         )
         .with_note(&format!("to choose: {}", first.verdict("policy"))),
     ];
-    let longest = most(&Run::longest)?;
+    let longest = most(&|run| run.longest())?;
     let target = first.target();
     let note = format!(
         "longest single TRIM {longest:.3} ms, target {target} ms: {}",
