@@ -37,6 +37,8 @@ pub use contract::{
 pub use drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
 pub use file_order::FileOrder;
 pub use layers::{BlockRequest, CallerWait};
-pub use provision::{DiscardMode, FilesystemWish, ProvisionError, Provisioner};
+pub use provision::{
+    Account, DiscardMode, FilesystemWish, PolicyAccount, PolicyTally, ProvisionError, Provisioner,
+};
 pub use units::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};
 pub use virtual_time::Virtual;

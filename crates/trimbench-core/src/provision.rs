@@ -2,7 +2,8 @@
 
 use crate::command::FileCommand;
 use crate::contract::{Capabilities, Target};
-use crate::units::Nanos;
+use crate::drive::Wear;
+use crate::units::{Bytes, Nanos};
 
 /// When a filesystem discards what deletions free.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +44,50 @@ impl Default for FilesystemWish {
     }
 }
 
+/// What is known of a filesystem and its drive beside what its commands show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// What was written to the drive and in it; only differences mean something.
+    pub wear: Wear,
+    /// Free space of the filesystem for which the drive still holds data.
+    pub untrimmed: Bytes,
+    /// What the trim policy has done, where one was wished for.
+    pub policy: Option<PolicyAccount>,
+}
+
+/// What a trim policy has done since the filesystem was made. In bytes, freed = issued + skipped +
+/// invalidated + waiting; numbers do not add up so, because extents merge and split.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PolicyAccount {
+    /// Extents freed.
+    pub freed: PolicyTally,
+    /// Discards issued.
+    pub issued: PolicyTally,
+    /// Of these, the ones that did not go at the instant of their freeing.
+    pub deferred: PolicyTally,
+    /// Given up without a discard.
+    pub skipped: PolicyTally,
+    /// Written again before their discard.
+    pub invalidated: PolicyTally,
+    /// Freed, and waiting for a discard.
+    pub waiting: Bytes,
+    /// The most that waited, since the account before.
+    pub waiting_max: Bytes,
+    /// The most that discards under way withheld from allocation, since the account before.
+    pub withheld_max: Bytes,
+    /// The longest that a discard took, from its issue to its end, since the account before.
+    pub longest: Nanos,
+}
+
+/// A number of extents or discards, and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PolicyTally {
+    /// How many.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: Bytes,
+}
+
 /// Makes filesystems on one device, one after the other, and mounts them. Dropping it unmounts.
 ///
 /// Instants and counters of two filesystems are not to be compared.
@@ -53,6 +98,10 @@ pub trait Provisioner {
     /// What filesystems made here can do at best. Their room is known once one is made; until then
     /// it is the device's capacity, or an estimate below it.
     fn capabilities(&self) -> &Capabilities;
+
+    /// Whether such a filesystem can be made, as far as that is known without making it: a method
+    /// that makes several asks before the first.
+    fn check(&self, wish: &FilesystemWish) -> Result<(), ProvisionError>;
 
     /// Makes a filesystem and mounts it. One that is still mounted is unmounted first.
     fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError>;
@@ -65,6 +114,15 @@ pub trait Provisioner {
 
     /// Unmounts; how long that took. No command may be outstanding.
     fn unmount(&mut self) -> Result<Nanos, ProvisionError>;
+
+    /// What is known of the mounted filesystem and its drive; `None` where that cannot be known, as
+    /// of a real one. No command may be outstanding.
+    ///
+    /// # Panics
+    /// If none is mounted.
+    fn account(&mut self) -> Option<Account> {
+        None
+    }
 }
 
 /// A filesystem that cannot be made, mounted or unmounted.

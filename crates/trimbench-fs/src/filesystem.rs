@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use trimbench_core::units::index;
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Clock, Completion, DirectoryId, DrainRule, Errno,
-    FileCommand, FileId, ForceDiscards, Instant, Medium, Model, Nanos, Rejected, Statistics,
-    Status, Support, Tag,
+    BlockCommand, Blocks, Bytes, Capabilities, Clock, Completion, DirectoryId, DrainRule, Errno,
+    FileCommand, FileId, ForceDiscards, Instant, Lba, LbaRange, Medium, Model, Nanos, Rejected,
+    Statistics, Status, Support, Tag,
 };
 
 use crate::allocator::Allocator;
@@ -269,6 +269,20 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let none = self.config.discard == DiscardPath::None && self.policy.is_none();
         let uncommitted = if none { 0 } else { self.journal.freed() };
         bytes(uncommitted + self.discards.pending() + self.policy_pending())
+    }
+
+    /// Its free space, in filesystem blocks of the device, by groups.
+    pub fn free_space(&self) -> impl Iterator<Item = LbaRange> {
+        let size = self.layout.group_fs_blocks();
+        (0..self.layout.groups()).flat_map(move |group| {
+            let mut from = group * size;
+            std::iter::from_fn(move || {
+                let within = from < (group + 1) * size;
+                let extent = within.then(|| self.allocator.free_from(from)).flatten()?;
+                from = extent.end();
+                LbaRange::new(Lba(extent.start), Blocks(extent.length))
+            })
+        })
     }
 
     /// Whether it is mounted.

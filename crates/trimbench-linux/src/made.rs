@@ -262,10 +262,7 @@ impl Provisioner for MadeFilesystems {
         &self.capabilities
     }
 
-    fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
-        if self.mounted.is_some() {
-            self.take_down()?;
-        }
+    fn check(&self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
         if let DiscardMode::Policy(policy) = &wish.discard {
             let reason = format!("a real one takes no trim policy, and was to take `{policy}`");
             return Err(failed("make", reason, None));
@@ -274,6 +271,14 @@ impl Provisioner for MadeFilesystems {
             let reason = "a real device cannot be put into a start state".to_owned();
             return Err(failed("make", reason, None));
         }
+        Ok(())
+    }
+
+    fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
+        if self.mounted.is_some() {
+            self.take_down()?;
+        }
+        self.check(wish)?;
         self.look_again()?;
         if self.options.cache == CacheControl::Drop {
             drop_caches()?;

@@ -15,6 +15,7 @@ pub mod locate;
 pub mod method;
 pub mod options;
 mod phase;
+pub mod policy;
 pub mod postmark;
 pub mod recovery;
 mod rig;

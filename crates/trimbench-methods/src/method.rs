@@ -13,6 +13,7 @@ use crate::delete_stall::DeleteStall;
 use crate::delete_storm::DeleteStorm;
 use crate::idle_trim::IdleTrim;
 use crate::options::{OptionError, OptionInfo, Parameters};
+use crate::policy::PolicyLab;
 use crate::postmark::Postmark;
 use crate::recovery::Recovery;
 use crate::runner::RunError;
@@ -75,6 +76,7 @@ pub const METHODS: &[MethodInfo] = &[
     <Settle as Procedure>::INFO,
     <Postmark as Procedure>::INFO,
     <DeleteStorm as Procedure>::INFO,
+    <PolicyLab as Procedure>::INFO,
 ];
 
 /// A method with its parameters, as resolved from a preset and what the user set.
@@ -97,6 +99,11 @@ pub trait Procedure: Parameters {
 
     /// The least capacity of a device, or room in a directory, that it needs.
     fn space(&self) -> Bytes;
+
+    /// The capacity of an emulated drive whose target sets none; `None` leaves it to the profile.
+    fn emulated_capacity(&self) -> Option<Bytes> {
+        None
+    }
 
     /// What a run on a device of this capacity takes.
     fn demand(&self, capacity: Bytes) -> Demand;
@@ -198,6 +205,8 @@ pub enum Method {
     Postmark(Postmark),
     /// What the next job feels of a mass deletion.
     DeleteStorm(DeleteStorm),
+    /// What trim policies cost and bring.
+    Policy(PolicyLab),
 }
 
 /// Does the same with whichever method it is.
@@ -213,6 +222,7 @@ macro_rules! each {
             Method::Settle($procedure) => $result,
             Method::Postmark($procedure) => $result,
             Method::DeleteStorm($procedure) => $result,
+            Method::Policy($procedure) => $result,
         }
     };
 }
@@ -238,6 +248,7 @@ impl Method {
             crate::settle::ID => Self::Settle(Settle::resolve(preset, set)?),
             crate::postmark::ID => Self::Postmark(Postmark::resolve(preset, set)?),
             crate::delete_storm::ID => Self::DeleteStorm(DeleteStorm::resolve(preset, set)?),
+            crate::policy::ID => Self::Policy(PolicyLab::resolve(preset, set)?),
             other => unreachable!("`{other}` is in the list of methods and not here"),
         })
     }
@@ -276,6 +287,11 @@ impl Method {
     /// See [`Procedure::space`].
     pub fn space(&self) -> Bytes {
         each!(self, procedure => procedure.space())
+    }
+
+    /// See [`Procedure::emulated_capacity`].
+    pub fn emulated_capacity(&self) -> Option<Bytes> {
+        each!(self, procedure => procedure.emulated_capacity())
     }
 
     /// See [`Procedure::demand`].

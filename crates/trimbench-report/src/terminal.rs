@@ -23,6 +23,7 @@ mod summary;
 mod surface;
 #[cfg(test)]
 mod tests;
+mod under;
 
 use notes::Notes;
 

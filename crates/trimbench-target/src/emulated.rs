@@ -194,6 +194,12 @@ impl EmulatedSpec {
         }
     }
 
+    /// The same drive with this capacity where none was asked for.
+    #[must_use]
+    pub fn preferring(self, capacity: Option<Bytes>) -> Self {
+        Self { capacity: self.capacity.or(capacity), ..self }
+    }
+
     /// The same drive with its capacity settled, so that its text says it.
     #[must_use]
     pub fn settled(mut self, needed: Bytes) -> Self {

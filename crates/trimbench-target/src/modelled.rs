@@ -10,11 +10,11 @@ use std::fmt;
 use trimbench_core::fault::Faulty;
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Completion, DiscardMode, Drive as _, DriveError, Errno,
-    FilesystemWish, Instant, LbaRange, Medium, Model, Nanos, ProvisionError, Provisioner, Status,
-    Support, Tag, Target, Virtual,
+    Account, BlockCommand, Bytes, Capabilities, Completion, DiscardMode, Drive as _, DriveError,
+    Errno, FilesystemWish, Instant, LbaRange, Medium, Model, Nanos, ProvisionError, Provisioner,
+    Status, Support, Tag, Target, Virtual,
 };
-use trimbench_fs::{CpuCosts, DiscardPath, FileSystem, FsConfig};
+use trimbench_fs::{CpuCosts, DiscardPath, FS_BLOCK, FileSystem, FsConfig};
 use trimbench_ssd::Ssd;
 
 use crate::Description;
@@ -126,6 +126,12 @@ impl ModelledSpec {
         &self.drive
     }
 
+    /// The same with this capacity of the drive where none was asked for.
+    #[must_use]
+    pub fn preferring(self, capacity: Option<Bytes>) -> Self {
+        Self { drive: self.drive.preferring(capacity), ..self }
+    }
+
     /// The same with the drive's capacity settled for files of `needed` bytes and what the
     /// filesystem takes itself.
     #[must_use]
@@ -229,22 +235,26 @@ impl Provisioner for ModelledFilesystems {
         &self.capabilities
     }
 
+    fn check(&self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
+        if let DiscardMode::Policy(text) = &wish.discard {
+            trimbench_fs::policy(text).map_err(not_made)?;
+        }
+        Ok(())
+    }
+
     fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
         let (discard, policy) = match &wish.discard {
             DiscardMode::Off => (DiscardPath::None, None),
             DiscardMode::Online => (self.config.discard, None),
             DiscardMode::Policy(text) => {
-                let policy = trimbench_fs::policy(text);
-                let policy = policy.map_err(|error| failed("make", error.to_string()))?;
-                (DiscardPath::None, Some(policy))
+                (DiscardPath::None, Some(trimbench_fs::policy(text).map_err(not_made)?))
             }
         };
         let mut drive = self.take_drive()?;
         prepare(&mut drive, wish, &self.rng)?;
         let now = drive.now();
         let config = FsConfig { discard, ..self.config };
-        let made = FileSystem::make(config, drive.into_model())
-            .map_err(|error| failed("make", error.to_string()))?;
+        let made = FileSystem::make(config, drive.into_model()).map_err(not_made)?;
         let made = match policy {
             Some(policy) => made.with_policy(policy),
             None => made,
@@ -269,12 +279,27 @@ impl Provisioner for ModelledFilesystems {
         self.drive = Some(Virtual::starting_at(end, drive));
         Ok(end - begin)
     }
+
+    fn account(&mut self) -> Option<Account> {
+        let files = self.files().model_mut();
+        let policy = files.policy_report().map(|report| report.account());
+        files.forget_policy_maxima();
+        // The drive's units are as large as the filesystem's blocks.
+        let free: Vec<LbaRange> = files.free_space().collect();
+        let ssd = files.device_mut().inner_mut();
+        let held = |range: &LbaRange| {
+            (range.start().0..range.end().0).filter(|unit| ssd.holds_data(*unit)).count() as u64
+        };
+        let units: u64 = free.iter().map(held).sum();
+        let wear = ssd.wear()?;
+        Some(Account { wear, untrimmed: Bytes(units * FS_BLOCK.0), policy })
+    }
 }
 
 /// Brings a drive into the state that mkfs and the mount are to find.
 fn prepare(drive: &mut Drive, wish: &FilesystemWish, rng: &Rng) -> Result<(), ProvisionError> {
     if let Some(start_state) = wish.start_state {
-        put_into(drive, start_state, rng).map_err(|error| failed("make", error.to_string()))?;
+        put_into(drive, start_state, rng).map_err(not_made)?;
     }
     if wish.mkfs_discard {
         discard_all(drive)?;
@@ -295,7 +320,7 @@ fn put_into(drive: &mut Drive, start_state: u32, rng: &Rng) -> Result<(), DriveE
     let ssd = drive.model_mut().inner_mut();
     ssd.precondition_sequential(Bytes(0), capacity);
     let mut rng = rng.split(&start_state.to_string());
-    let fs_blocks = capacity.0 / trimbench_fs::FS_BLOCK.0;
+    let fs_blocks = capacity.0 / FS_BLOCK.0;
     ssd.precondition_random(rng.below(fs_blocks / OVERWRITTEN), &mut rng);
     Ok(())
 }
@@ -335,6 +360,10 @@ fn await_one<T: Target>(target: &mut T) -> Result<(), Errno> {
         [Completion { status: Status::Failed(errno), .. }] => Err(errno),
         _ => unreachable!("one command is under way"),
     }
+}
+
+fn not_made(error: impl fmt::Display) -> ProvisionError {
+    failed("make", error.to_string())
 }
 
 fn failed(operation: &'static str, reason: String) -> ProvisionError {

@@ -110,12 +110,13 @@ impl Session {
         set: &BTreeMap<String, String>,
     ) -> Result<Self, Failure> {
         let method = Method::resolve(method, preset, set)?;
+        let (own, space) = (method.emulated_capacity(), method.space());
         let target = match target {
             TargetSpec::Emulated(spec) => {
-                TargetSpec::Emulated(Box::new(spec.settled(method.space())))
+                TargetSpec::Emulated(Box::new(spec.preferring(own).settled(space)))
             }
             TargetSpec::Modelled(spec) => {
-                TargetSpec::Modelled(Box::new(spec.settled(method.space())))
+                TargetSpec::Modelled(Box::new(spec.preferring(own).settled(space)))
             }
             TargetSpec::Pool(spec) => TargetSpec::Pool(Box::new(spec.settled(method.space()))),
             real @ (TargetSpec::Real(_) | TargetSpec::Directory(_) | TargetSpec::Device(_)) => real,

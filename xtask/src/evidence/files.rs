@@ -1,10 +1,11 @@
 //! Claims of the issue on files: PostMark to the letter, on real directories; the modelled ext4
 //! beside the real one; deletions on filesystems made anew; what a TRIM leaves behind; where stalls
-//! lie, and the storm of \[S3\].
+//! lie, and the storm of \[S3\]; trim policies.
 
 mod deletions;
 mod kernel;
 mod lines;
+mod policies;
 mod postmark;
 mod settle;
 mod stalls;
@@ -25,7 +26,7 @@ pub use stalls::print_stall;
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "files",
-    title: "Files: PostMark, the modelled ext4 beside the kernel's, deletions, settling, stalls.",
+    title: "Files: PostMark, the modelled ext4 beside the kernel's, deletions, stalls, policies.",
     claims: &[
         postmark::CLAIM,
         lines::CLAIM,
@@ -33,6 +34,7 @@ pub(super) const KEY: Key = Key {
         deletions::CLAIM,
         settle::CLAIM,
         stalls::CLAIM,
+        policies::CLAIM,
     ],
 };
 

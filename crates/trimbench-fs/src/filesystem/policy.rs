@@ -16,10 +16,11 @@
 
 use trimbench_core::units::{index, narrow};
 use trimbench_core::{
-    BlockCommand, BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Model, Nanos, Support,
+    BlockCommand, BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Model, Nanos, PolicyAccount,
+    PolicyTally, Support,
 };
 use trimbench_policy::{
-    Choice, Counters, Extents, Foreground, Options, PolicyError, Standing, Step, TrimPolicy,
+    Choice, Counters, Extents, Foreground, Options, PolicyError, Standing, Step, Tally, TrimPolicy,
     Trimmer,
 };
 
@@ -47,14 +48,20 @@ pub(super) struct Policy {
     /// Blocks that its discards withhold now, and the most that they have.
     withheld: u64,
     withheld_max: u64,
-    /// Blocks of granted discards that were not sent for want of space, and the discards sent.
-    left_alone: u64,
+    /// The most blocks that have waited, once it had granted what it would.
+    waiting_max: u64,
+    /// The longest that a discard took.
+    longest: Nanos,
+    /// Granted discards that were not sent for want of space, their blocks, and the discards sent.
+    left_alone: Tally,
     sent: u64,
 }
 
 /// A discard under way.
 #[derive(Debug)]
 struct UnderWay {
+    /// When it was sent.
+    since: Instant,
     /// What it withholds: one extent for each group.
     withheld: Vec<Extent>,
     /// Commands of the device.
@@ -81,12 +88,39 @@ impl Policy {
 pub struct PolicyReport {
     /// What became of all that was freed, in filesystem blocks.
     pub counters: Counters,
+    /// Of what was issued, what was left alone for want of space.
+    pub left_alone: Tally,
     /// The most that discards withheld from allocation at a time.
     pub withheld_max: Bytes,
     /// Freed, and waiting for a discard.
     pub waiting: Bytes,
+    /// The most that has waited.
+    pub waiting_max: Bytes,
+    /// The longest that a discard took, from its issue to its end.
+    pub longest: Nanos,
     /// What it has learned of the drive, if it learns.
     pub standing: Option<Standing>,
+}
+
+impl PolicyReport {
+    /// The same in bytes. What was left alone for want of space counts as skipped.
+    pub fn account(&self) -> PolicyAccount {
+        let Self { counters, left_alone, .. } = self;
+        let of = |count: u64, blocks: Blocks| PolicyTally { count, bytes: bytes(blocks.0) };
+        let tally = |tally: Tally| of(tally.count, tally.blocks);
+        let Counters { issued, skipped, .. } = *counters;
+        PolicyAccount {
+            freed: tally(counters.freed),
+            issued: of(issued.count - left_alone.count, issued.blocks - left_alone.blocks),
+            deferred: tally(counters.deferred),
+            skipped: of(skipped.count + left_alone.count, skipped.blocks + left_alone.blocks),
+            invalidated: tally(counters.invalidated),
+            waiting: self.waiting,
+            waiting_max: self.waiting_max,
+            withheld_max: self.withheld_max,
+            longest: self.longest,
+        }
+    }
 }
 
 /// A trim policy for modelled filesystems, of a text such as `paced,target=5ms`.
@@ -120,7 +154,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             told: 0,
             withheld: 0,
             withheld_max: 0,
-            left_alone: 0,
+            waiting_max: 0,
+            longest: Nanos::ZERO,
+            left_alone: Tally::default(),
             sent: 0,
         });
         self.config.discard = DiscardPath::None;
@@ -134,10 +170,23 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let policy = self.policy.as_ref()?;
         Some(PolicyReport {
             counters: *policy.trimmer.counters(),
+            left_alone: policy.left_alone,
             withheld_max: bytes(policy.withheld_max),
             waiting: bytes(self.policy_pending()),
+            waiting_max: bytes(policy.waiting_max),
+            longest: policy.longest,
             standing: policy.trimmer.standing(),
         })
+    }
+
+    /// Lets the maxima of its policy's report begin anew, from what is now.
+    pub fn forget_policy_maxima(&mut self) {
+        let waiting = self.policy_pending();
+        if let Some(policy) = &mut self.policy {
+            policy.waiting_max = waiting;
+            policy.withheld_max = policy.withheld;
+            policy.longest = Nanos::ZERO;
+        }
     }
 
     /// What became of freed space, whoever decided.
@@ -147,8 +196,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let its = policy.trimmer.counters();
         DiscardCounters {
             issued: policy.sent,
-            discarded: bytes(its.issued.blocks.0 - policy.left_alone),
-            dropped: bytes(its.skipped.blocks.0 + policy.left_alone),
+            discarded: bytes(its.issued.blocks.0 - policy.left_alone.blocks.0),
+            dropped: bytes(its.skipped.blocks.0 + policy.left_alone.blocks.0),
             reused: bytes(its.invalidated.blocks.0),
             ..counters
         }
@@ -219,12 +268,17 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         // What it withholds itself no longer waits.
         self.allocator.changes();
         self.policy = Some(policy);
+        let waiting = self.policy_pending();
+        if let Some(policy) = &mut self.policy {
+            policy.waiting_max = policy.waiting_max.max(waiting);
+        }
     }
 
     fn send_granted(&mut self, policy: &mut Policy, granted: LbaRange, now: Instant) {
         let whole = Extent::new(granted.start().0, granted.length().0);
         if self.allocator.obtainable() < self.cache.delayed + whole.length {
-            policy.left_alone += whole.length;
+            policy.left_alone.count += 1;
+            policy.left_alone.blocks += Blocks(whole.length);
             policy.trimmer.completed(now);
             return;
         }
@@ -243,7 +297,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         policy.sent += u64::from(io);
         policy.withheld += whole.length;
         policy.withheld_max = policy.withheld_max.max(policy.withheld);
-        policy.under_way[number] = Some(UnderWay { withheld, io });
+        policy.under_way[number] = Some(UnderWay { since: now, withheld, io });
     }
 
     /// A command of a discard ended; one that failed costs the device's knowledge only.
@@ -255,7 +309,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if discard.io > 0 {
             return;
         }
-        let withheld = place.take().expect("it was under way").withheld;
+        let UnderWay { since, withheld, .. } = place.take().expect("it was under way");
+        policy.longest = policy.longest.max(now - since);
         policy.withheld -= withheld.iter().map(|extent| extent.length).sum::<u64>();
         policy.trimmer.completed(now);
         let is_last = policy.withheld == 0;

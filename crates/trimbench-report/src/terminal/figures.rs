@@ -5,7 +5,7 @@ use trimbench_results::{Figure, Session};
 use super::headlines::{common_level, interval, interval_name, verdict};
 use super::notes::Notes;
 use super::sides;
-use super::surface;
+use super::{surface, under};
 use crate::grid::{Column, GAP, Grid};
 use crate::number::{Scale, quantity};
 use crate::style::Style;
@@ -52,6 +52,8 @@ pub(super) fn figures(session: &Session, notes: &Notes, style: Style) -> Vec<Str
         ordered.into_iter().partition(|figure| sides::is_side(figure));
     let (plane, others): (Vec<&Figure>, Vec<&Figure>) =
         others.into_iter().partition(|figure| surface::holds(figure));
+    let (beneath, others): (Vec<&Figure>, Vec<&Figure>) =
+        others.into_iter().partition(|figure| under::holds(figure));
     let (matrix, rows): (Vec<&Figure>, Vec<&Figure>) =
         others.into_iter().partition(|figure| in_matrix(figure));
     let mut tables = Vec::new();
@@ -66,6 +68,9 @@ pub(super) fn figures(session: &Session, notes: &Notes, style: Style) -> Vec<Str
     }
     if !plane.is_empty() {
         tables.push(surface::surface(&plane, notes, style));
+    }
+    if !beneath.is_empty() {
+        tables.push(under::tables(&beneath, notes, style));
     }
     tables.join(&String::new())
 }

@@ -16,7 +16,7 @@ use trimbench_fs::{Pool, PoolConfig, TrimManner};
 use trimbench_policy::Choice;
 use trimbench_ssd::Ssd;
 
-use super::{TAG, await_one, failed, prepare};
+use super::{TAG, await_one, failed, not_made, prepare};
 use crate::Description;
 use crate::emulated::{Drive, EmulatedSpec};
 use crate::settings::{nearest, one_of, within};
@@ -244,6 +244,18 @@ pub struct ModelledPools {
     mounted: Option<Virtual<Pool<Faulty<Ssd>>>>,
 }
 
+impl ModelledPools {
+    /// The policy that is wished for.
+    fn policy(&self, wish: &FilesystemWish) -> Result<Choice, ProvisionError> {
+        let text = match &wish.discard {
+            DiscardMode::Off => "none",
+            DiscardMode::Online => return Ok(self.config.policy.clone()),
+            DiscardMode::Policy(text) => text,
+        };
+        text.parse().map_err(not_made)
+    }
+}
+
 impl Provisioner for ModelledPools {
     type Files = Virtual<Pool<Faulty<Ssd>>>;
 
@@ -251,13 +263,12 @@ impl Provisioner for ModelledPools {
         &self.capabilities
     }
 
+    fn check(&self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
+        self.policy(wish).map(|_| ())
+    }
+
     fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
-        let policy = match &wish.discard {
-            DiscardMode::Off => "none".to_owned(),
-            DiscardMode::Online => self.config.policy.to_string(),
-            DiscardMode::Policy(policy) => policy.clone(),
-        };
-        let policy = policy.parse().map_err(|error| failed("make", format!("{error}")))?;
+        let policy = self.policy(wish)?;
         if self.mounted.is_some() {
             self.unmount()?;
         }
@@ -277,8 +288,7 @@ impl Provisioner for ModelledPools {
         }
         let devices = drives.into_iter().map(Virtual::into_model).collect();
         let config = PoolConfig { policy, ..self.config.clone() };
-        let made =
-            Pool::make(config, devices).map_err(|error| failed("make", error.to_string()))?;
+        let made = Pool::make(config, devices).map_err(not_made)?;
         self.mounted = Some(Virtual::starting_at(now, made));
         Ok(())
     }

@@ -122,6 +122,47 @@ fn a_trim_policy_decides_what_is_discarded() {
 }
 
 #[test]
+fn an_account_tells_what_the_policy_did_and_what_the_drive_still_holds() {
+    let length = Bytes::mib(4);
+    for (text, discards) in [("none", 0), ("online", 1), ("deferred,delay=1h", 0)] {
+        let mut filesystems = provisioned("");
+        let policy = DiscardMode::Policy(text.to_owned());
+        filesystems.make(&wish(policy, true)).unwrap();
+        let before = filesystems.account().unwrap();
+        assert_eq!(before.untrimmed, Bytes(0), "mkfs has discarded all");
+        make_and_remove(filesystems.files(), length);
+        let after = filesystems.account().unwrap();
+        let written = after.wear.host_written - before.wear.host_written;
+        assert!(written >= length, "{written}: its data, and the journal");
+        let left = if discards == 0 { length } else { Bytes(0) };
+        assert_eq!(after.untrimmed, left, "{text}");
+        let done = after.policy.unwrap();
+        assert_eq!((done.freed.count, done.freed.bytes), (1, length), "{text}");
+        assert_eq!(done.issued.count, discards, "{text}");
+        let known = done.issued.bytes + done.skipped.bytes + done.invalidated.bytes + done.waiting;
+        assert_eq!(known, length, "{text}");
+        assert_eq!(done.longest > Nanos::ZERO, discards > 0, "{text}");
+        let waited = if text.starts_with("deferred") { length } else { Bytes(0) };
+        assert_eq!(done.waiting_max, waited, "{text}");
+        assert_eq!(done.withheld_max, length - left, "{text}");
+        let again = filesystems.account().unwrap().policy.unwrap();
+        assert_eq!((again.withheld_max, again.longest), (Bytes(0), Nanos::ZERO), "maxima are new");
+        assert_eq!(again.waiting_max, waited, "what still waits counts");
+    }
+}
+
+#[test]
+fn a_policy_that_cannot_be_is_known_before_anything_is_made() {
+    let filesystems = provisioned("");
+    let policy = |text: &str| wish(DiscardMode::Policy(text.to_owned()), false);
+    assert_eq!(filesystems.check(&policy("paced,target=5ms")), Ok(()));
+    for (text, said) in [("pased", "did you mean `paced`?"), ("paced,target=5h", "out of range")] {
+        let error = filesystems.check(&policy(text)).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
 fn a_drive_that_fails_is_told_of() {
     let mut filesystems = provisioned("");
     filesystems.make(&FilesystemWish::default()).unwrap();

@@ -73,16 +73,8 @@ fn discards_arrive_within_the_window_and_nothing_is_left_behind() {
 fn start(folder: &Path, target: &str) -> Child {
     let mut command = command(folder, &few(target, "sizes=32MiB,48MiB,64MiB", "run"));
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    loop {
-        let json = std::fs::read(folder.join("run/run.json")).unwrap_or_default();
-        if let Ok(record) = RunRecord::from_json(&json)
-            && record.sessions.first().is_some_and(|session| !session.steps.is_empty())
-        {
-            return child;
-        }
-        assert!(child.try_wait().unwrap().is_none(), "the run ended before it was interrupted");
-        std::thread::sleep(super::interrupts::LOOK_AGAIN);
-    }
+    super::interrupts::wait_for_steps(folder, "run", 1, &mut child);
+    child
 }
 
 #[test]

@@ -210,10 +210,8 @@ fn an_image_that_is_cut_off_midway_is_no_result() {
         ["run", "idle-trim", "--target", target, "--destroy", target, "--output", "run"];
     let slow = ["--set", "repetitions=2", "--set", "rest=1s"];
     let mut command = command(folder.path(), &[&arguments[..], &slow].concat());
-    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    while allocated(&path) < 32 << 20 {
-        std::thread::sleep(super::interrupts::LOOK_AGAIN);
-    }
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    super::interrupts::wait_until(&mut child, || allocated(&path) >= 32 << 20);
     fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), Some(3), "{}", stderr(&output));

@@ -12,9 +12,6 @@ use super::{code, command, record, stderr, trimbench};
 /// A run of about three seconds.
 const LONG: [&str; 5] = ["run", "delete-stall", "--preset", "published", "--output"];
 
-/// A record is looked at again after this, so that looking does not slow the run down.
-pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(10);
-
 /// Starts the long run into `run`.
 fn start(folder: &Path, run: &str) -> Child {
     let arguments = [&LONG[..], &[run]].concat();
@@ -24,16 +21,20 @@ fn start(folder: &Path, run: &str) -> Child {
 
 /// Waits until the record in `run` holds at least `sessions` sessions with a step in the last.
 pub(crate) fn wait_for_steps(folder: &Path, run: &str, sessions: usize, child: &mut Child) {
-    loop {
+    wait_until(child, || {
         let json = std::fs::read(folder.join(run).join("run.json")).unwrap_or_default();
-        if let Ok(record) = trimbench_results::RunRecord::from_json(&json)
-            && record.sessions.len() >= sessions
-            && record.sessions.last().is_some_and(|session| !session.steps.is_empty())
-        {
-            return;
-        }
+        let Ok(record) = trimbench_results::RunRecord::from_json(&json) else { return false };
+        let begun = record.sessions.last().is_some_and(|session| !session.steps.is_empty());
+        begun && record.sessions.len() >= sessions
+    });
+}
+
+/// Waits until something is there, while the run goes on.
+#[expect(clippy::disallowed_methods, reason = "looking must not slow the run down")]
+pub(crate) fn wait_until(child: &mut Child, is_there: impl Fn() -> bool) {
+    while !is_there() {
         assert!(child.try_wait().unwrap().is_none(), "the run ended before it was interrupted");
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

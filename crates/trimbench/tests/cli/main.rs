@@ -12,6 +12,7 @@ mod filesystems;
 mod images;
 mod interrupts;
 mod lists;
+mod policies;
 mod postmark;
 mod runs;
 

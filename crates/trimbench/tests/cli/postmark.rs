@@ -78,10 +78,8 @@ fn long_run(folder: &Path, target: &str) -> std::process::Child {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for_steps(folder, "run", 1, &mut child);
     let target = Path::new(target);
-    while !entries(target).iter().any(|name| target.join(name).join("s0").is_dir()) {
-        assert!(child.try_wait().unwrap().is_none(), "the run ended before it was interrupted");
-        std::thread::sleep(super::interrupts::LOOK_AGAIN);
-    }
+    let begun = || entries(target).iter().any(|name| target.join(name).join("s0").is_dir());
+    super::interrupts::wait_until(&mut child, begun);
     child
 }
 

@@ -13,10 +13,10 @@ pub(super) const CLAIM: Claim = Claim {
     id: "files.5",
     title: "How long a deletion is noticed, on drives and on filesystems made for it",
     bar: "like-optane-900p 0.000 s/GB and like-rc100 0.25 s/GB, as [S1] has them (the second is \
-          calibrated), by themselves and under the modelled ext4; real ext4, XFS and btrfs on loop \
-          devices run to the end, and what they say of the difference is what its intervals say: \
-          noise where they hold 0 (short form: ext4 alone). What their deletions cost is that of a file in memory: \
-          without a bar",
+          calibrated), by themselves and under the modelled ext4; real ext4, XFS and btrfs on \
+          loop devices run to the end, and what they say of the difference is what its intervals \
+          say: noise where they hold 0 (short form: ext4 alone). What their deletions cost is \
+          that of a file in memory: without a bar",
     short: Duration::from_secs(25),
     full: Duration::from_secs(300),
     measure,

@@ -1,0 +1,105 @@
+//! `policy`: what trim policies cost and bring, one beside the other.
+//!
+//! Files are deleted and made anew at a steady rate beside a load, the same operations under each
+//! policy, again and again until the write amplification is stable. What the load felt and what was
+//! left untrimmed come from the same cycles. The procedure, its parameters and what it cannot show
+//! are in `docs/methods/policy.md`. Source: the proposals of \[S3\].
+
+mod analysis;
+mod churn;
+mod options;
+mod session;
+#[cfg(test)]
+mod tests;
+
+pub use analysis::{analyse, announced_figures};
+pub use options::{POLICIES, PolicyLab};
+
+use trimbench_core::{
+    BlockCommand, Bytes, Capabilities, Clock, Drive, FileCommand, Medium, Nanos, Provisioner,
+    Support, Target,
+};
+
+use crate::method::{Context, Demand, Found, MethodError, MethodInfo, Procedure};
+use crate::options::Parameters;
+
+/// Stable id.
+pub const ID: &str = "policy";
+
+/// What it says of every target but one.
+const NEEDS_A_MODEL: &str = "trim policies work on a modelled filesystem, and what they cost is \
+    read from the drive below: name `ext4:sim:NAME`";
+
+impl Procedure for PolicyLab {
+    const INFO: MethodInfo = MethodInfo {
+        id: Self::ID,
+        version: 1,
+        summary: "eight trim policies: latency of a load against write amplification",
+        options: Self::OPTIONS,
+    };
+
+    fn announced_figures(&self) -> Vec<(String, &'static str)> {
+        announced_figures(self)
+    }
+
+    fn space(&self) -> Bytes {
+        self.needed()
+    }
+
+    fn emulated_capacity(&self) -> Option<Bytes> {
+        Some(self.drive)
+    }
+
+    fn demand(&self, capacity: Bytes) -> Demand {
+        let policies = self.policies.len() as u64;
+        let churned = self.cycle.of(capacity.0).saturating_mul(self.cycles_max.into());
+        let each = self.age.of(capacity.0).saturating_add(churned);
+        let time = Nanos::from_seconds(churned as f64 / self.churn.0 as f64);
+        Demand { written: Bytes(each.saturating_mul(policies)), time: time.times(policies) }
+    }
+
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+        let (Medium::Directory { available, .. }, Clock::Virtual) =
+            (capabilities.medium, capabilities.clock)
+        else {
+            return Err(NEEDS_A_MODEL.to_owned());
+        };
+        if capabilities.discard == Support::None {
+            return Err("the drive takes no discards: all policies are one".to_owned());
+        }
+        let needed = self.needed();
+        if needed > available {
+            return Err(format!(
+                "it needs {needed} and there are {available}; give a larger drive \
+                 (`capacity=`), or use a smaller `foreground-span` and smaller \
+                 `file-sizes`"
+            ));
+        }
+        Ok(())
+    }
+
+    fn run_on_device<D>(&self, _: &mut D, _: Context<'_>) -> Result<Found, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        Err(MethodError::Unfit { reason: NEEDS_A_MODEL.to_owned() })
+    }
+
+    fn run_in_directory<T>(&self, _: &mut T, _: Context<'_>) -> Result<Found, MethodError>
+    where
+        T: Target<Command = FileCommand>,
+    {
+        Err(MethodError::Unfit { reason: NEEDS_A_MODEL.to_owned() })
+    }
+
+    fn run_on_filesystems<P>(
+        &self,
+        provisioner: &mut P,
+        context: Context<'_>,
+    ) -> Result<Found, MethodError>
+    where
+        P: Provisioner,
+    {
+        session::run(self, provisioner, context)
+    }
+}

@@ -1,0 +1,282 @@
+//! The procedure: under each policy a new filesystem on the same drive, aged, then the same cycles
+//! until the write amplification is stable.
+
+use std::cell::Cell;
+
+use trimbench_core::rng::Rng;
+use trimbench_core::{
+    Account, Bytes, DiscardMode, Errno, FileCommand, FileId, FilesystemWish, Instant, Medium,
+    Nanos, Next, PolicyTally, Provisioner, Status, Target, Workload as _,
+};
+use trimbench_results::{LatencyHistogram, Step};
+
+use super::NEEDS_A_MODEL;
+use super::churn::Churn;
+use super::options::PolicyLab;
+use crate::area::FileArea;
+use crate::method::{Context, Found, MethodError, Monitor, Procedure, Stage};
+use crate::options::OptionError;
+use crate::runner::{Runner, Sample, Single, Streams, UntilFailure};
+use crate::steady::Criterion;
+use crate::workload::{FILL_DEPTH, FILL_PIECE, InOrder, OpenLoop, RandomAccess, SequentialWrite};
+
+/// Metrics of a cycle.
+pub(super) const AMPLIFICATION: &str = "write_amplification";
+pub(super) const HOST: &str = "host_written_bytes";
+pub(super) const MEDIA: &str = "media_written_bytes";
+pub(super) const MADE: &str = "files_made_bytes";
+pub(super) const SPAN: &str = "cycle_s";
+pub(super) const UNTRIMMED: &str = "untrimmed_bytes";
+pub(super) const WAITING_MAX: &str = "waiting_bytes_max";
+pub(super) const WITHHELD_MAX: &str = "withheld_bytes_max";
+pub(super) const LONGEST: &str = "discard_s_max";
+/// What a policy has counted since the filesystem was made; `_count` and `_bytes` of each.
+pub(super) const COUNTED: [&str; 5] = ["freed", "issued", "deferred", "skipped", "invalidated"];
+pub(super) const WAITING: &str = "waiting_bytes";
+/// Response times of the foreground.
+pub(super) const RESPONSE: &str = "response-time";
+
+/// The file that the foreground accesses; those that come and go have the numbers behind it.
+const LOADED: FileId = FileId(0);
+/// The state of the drive before each filesystem: the same for all.
+const START_STATE: u32 = 1;
+
+/// Runs the method.
+pub(super) fn run<P>(
+    method: &PolicyLab,
+    provisioner: &mut P,
+    context: Context<'_>,
+) -> Result<Found, MethodError>
+where
+    P: Provisioner,
+{
+    let Context { rng, interrupt, monitor, done: mut steps } = context;
+    let unfit = |reason: String| MethodError::Unfit { reason };
+    method.fits(provisioner.capabilities()).map_err(unfit)?;
+    for (policy, text) in &method.policies {
+        let checked = provisioner.check(&wish(method, text));
+        checked.map_err(|error| OptionError::Value { key: policy, problem: error.reason })?;
+    }
+    let mut runner = Runner::new(interrupt.clone());
+    for (at, (policy, text)) in method.policies.iter().enumerate() {
+        provisioner.make(&wish(method, text))?;
+        let files = provisioner.files();
+        let Medium::Directory { available, .. } = files.capabilities().medium else {
+            unreachable!("it is a filesystem");
+        };
+        let room = Bytes(available.0 - method.span.0.min(available.0));
+        let mut life = Life {
+            method,
+            policy,
+            room,
+            churn: Churn::new(
+                method,
+                Bytes(method.fill.of(available.0).saturating_sub(method.span.0)),
+                FileId(LOADED.0 + 1),
+                rng.split("files"),
+            ),
+            rng: rng.split("foreground"),
+            runner: &mut runner,
+        };
+        life.age(files, Bytes(method.age.of(available.0).saturating_sub(method.span.0)))?;
+        let of_policy = life.cycles(provisioner, (at, &mut *monitor))?;
+        steps.extend(of_policy);
+        provisioner.unmount()?;
+    }
+    let (figures, caveats) = super::analyse(method, &steps);
+    Ok(Found { steps, figures, caveats, trace_hash: runner.trace_hash() })
+}
+
+/// A filesystem under this policy.
+fn wish(method: &PolicyLab, policy: &str) -> FilesystemWish {
+    FilesystemWish {
+        discard: DiscardMode::Policy(policy.to_owned()),
+        mkfs_discard: method.mkfs_discard,
+        settle: Nanos::ZERO,
+        start_state: Some(START_STATE),
+    }
+}
+
+/// A filesystem under one policy, from its making to its end.
+struct Life<'a> {
+    method: &'a PolicyLab,
+    policy: &'static str,
+    /// What files can take.
+    room: Bytes,
+    churn: Churn,
+    rng: Rng,
+    runner: &'a mut Runner<FileCommand>,
+}
+
+impl Life<'_> {
+    /// Fills the filesystem, and deletes what is too much of it.
+    fn age<T>(&mut self, files: &mut T, most: Bytes) -> Result<(), MethodError>
+    where
+        T: Target<Command = FileCommand>,
+    {
+        let mut all = |commands| self.runner.prepare(files, &mut Single(InOrder::new(commands, 1)));
+        all(vec![FileCommand::Create { file: LOADED }])?;
+        let area = FileArea { file: LOADED, length: self.method.span };
+        let mut fill = Single(SequentialWrite::new(area, FILL_PIECE, FILL_DEPTH));
+        self.runner.prepare(files, &mut fill)?;
+        let mut all = |commands| self.runner.prepare(files, &mut Single(InOrder::new(commands, 1)));
+        all(self.churn.grow(most))?;
+        let mut commands = self.churn.shrink();
+        commands.push(FileCommand::SyncFilesystem);
+        Ok(all(commands)?)
+    }
+
+    /// The cycles, as many as it takes.
+    fn cycles<P>(
+        &mut self,
+        provisioner: &mut P,
+        (at, monitor): (usize, &mut dyn Monitor),
+    ) -> Result<Vec<Step>, MethodError>
+    where
+        P: Provisioner,
+    {
+        let method = self.method;
+        let criterion = criterion(method);
+        let most = method.cycles_max as usize;
+        let (mut steps, mut amplifications) = (Vec::new(), Vec::new());
+        let mut before = account(provisioner)?;
+        for cycle in 1..=method.cycles_max {
+            let text = format!("{}-cycle-{cycle}", self.policy);
+            let (done, total) = (at * most + steps.len(), method.policies.len() * most);
+            let bytes = self.method.cycle.of(self.room.0).saturating_mul((total - done) as u64);
+            let left = Nanos::from_seconds(bytes as f64 / method.churn.0 as f64);
+            let now = provisioner.files().now();
+            monitor.stage(&Stage { done, total, text: &text, now, left });
+            let mut step = self.cycle(provisioner.files(), text, cycle)?;
+            let after = account(provisioner)?;
+            note(&mut step, &before, &after);
+            amplifications.extend(after.wear.amplification_since(before.wear));
+            monitor.keep(&step)?;
+            steps.push(step);
+            before = after;
+            if criterion.judge_last(&amplifications).is_some_and(|verdict| verdict.steady) {
+                break;
+            }
+        }
+        Ok(steps)
+    }
+
+    /// One cycle: a share of the room is made anew beside the foreground.
+    fn cycle<T>(&mut self, files: &mut T, id: String, cycle: u32) -> Result<Step, MethodError>
+    where
+        T: Target<Command = FileCommand>,
+    {
+        let method = self.method;
+        let begin = files.now();
+        self.churn.begin(begin, Bytes(method.cycle.of(self.room.0)));
+        let area = FileArea { file: LOADED, length: method.span };
+        let rng = self.rng.split(&cycle.to_string());
+        let access = RandomAccess::new(area, method.access, method.read_share, rng);
+        let end = (begin, Instant::NEVER);
+        let mut beside = Beside {
+            churn: &mut self.churn,
+            foreground: OpenLoop::new(access, method.arrivals, method.gap, end),
+        };
+        let (failed, mut failure) = (Cell::new(false), None);
+        let (mut made, mut responses) = (Bytes(0), LatencyHistogram::new());
+        let mut observer = |sample: &Sample<FileCommand>| {
+            if let Status::Failed(errno) = sample.status {
+                failure.get_or_insert((sample.command, errno));
+                failed.set(true);
+            } else if sample.stream == FOREGROUND {
+                responses.record(sample.response_time());
+            } else if let FileCommand::Write { length, .. } = sample.command {
+                made += length;
+            }
+        };
+        let mut streams = UntilFailure { streams: &mut beside, failed: &failed };
+        self.runner.run_until(files, &mut streams, &mut observer, Instant::NEVER)?;
+        if let Some((command, errno)) = failure {
+            return Err(file_error(id, command, errno));
+        }
+        let mut step = Step::new(id, self.policy);
+        step.set("cycle", f64::from(cycle));
+        step.measure(SPAN, (files.now() - begin).seconds());
+        step.measure(MADE, made.0 as f64);
+        step.histograms.insert(RESPONSE.to_owned(), responses.to_text());
+        Ok(step)
+    }
+}
+
+/// When the amplification is stable.
+pub(super) fn criterion(method: &PolicyLab) -> Criterion {
+    let excursion_max = f64::from(method.tolerance.0) / 1e6;
+    Criterion { window: method.window, excursion_max, rise_max: excursion_max / 2.0 }
+}
+
+/// What the filesystem's maker knows of it.
+fn account<P: Provisioner>(provisioner: &mut P) -> Result<Account, MethodError> {
+    let found = provisioner.account();
+    found.ok_or_else(|| MethodError::Unfit { reason: NEEDS_A_MODEL.to_owned() })
+}
+
+/// Puts down what the drive and the policy did.
+fn note(step: &mut Step, before: &Account, after: &Account) {
+    let (earlier, later) = (before.wear, after.wear);
+    step.measure(HOST, (later.host_written - earlier.host_written).0 as f64);
+    step.measure(MEDIA, (later.media_written - earlier.media_written).0 as f64);
+    if let Some(amplification) = later.amplification_since(earlier) {
+        step.measure(AMPLIFICATION, amplification);
+    }
+    step.measure(UNTRIMMED, after.untrimmed.0 as f64);
+    let policy = after.policy.unwrap_or_default();
+    let tallies =
+        [policy.freed, policy.issued, policy.deferred, policy.skipped, policy.invalidated];
+    for (key, PolicyTally { count, bytes }) in COUNTED.iter().zip(tallies) {
+        step.measure(&format!("{key}_count"), count as f64);
+        step.measure(&format!("{key}_bytes"), bytes.0 as f64);
+    }
+    step.measure(WAITING, policy.waiting.0 as f64);
+    step.measure(WAITING_MAX, policy.waiting_max.0 as f64);
+    step.measure(WITHHELD_MAX, policy.withheld_max.0 as f64);
+    step.measure(LONGEST, policy.longest.seconds());
+}
+
+fn file_error(step: String, command: FileCommand, errno: Errno) -> MethodError {
+    let operation = match command {
+        FileCommand::Create { .. } => "creation",
+        FileCommand::Write { .. } => "writing",
+        FileCommand::Read { .. } => "reading",
+        _ => "deletion",
+    };
+    let file = command.file().map_or(0, |file| file.0);
+    MethodError::File { step, operation, file, errno }
+}
+
+/// The foreground's number among the streams; the files' is 0.
+const FOREGROUND: usize = 1;
+
+/// Files that come and go, and the foreground for as long as they do.
+struct Beside<'a> {
+    churn: &'a mut Churn,
+    foreground: OpenLoop<FileArea>,
+}
+
+impl Streams for Beside<'_> {
+    type Command = FileCommand;
+
+    fn next(&mut self, now: Instant) -> (usize, Next<FileCommand>) {
+        let files = match self.churn.next(now) {
+            next @ (Next::Issue { .. } | Next::Done) => return (0, next),
+            Next::NotBefore(at) => at,
+            Next::Await => Instant::NEVER,
+        };
+        match self.foreground.next(now) {
+            Next::NotBefore(at) => (FOREGROUND, Next::NotBefore(at.min(files))),
+            next => (FOREGROUND, next),
+        }
+    }
+
+    fn completed(&mut self, stream: usize, command: &FileCommand, at: Instant) {
+        if stream == FOREGROUND {
+            self.foreground.completed(command, at);
+        } else {
+            self.churn.completed(command, at);
+        }
+    }
+}

@@ -1,0 +1,363 @@
+use trimbench_core::rng::Rng;
+use trimbench_core::{
+    Bytes, Capabilities, Caveat, Clock, FileCommand, FileId, FilesystemWish, Instant, Medium,
+    Nanos, Next, Provisioner as _, Support, Workload as _,
+};
+use trimbench_results::{LatencyHistogram, Step};
+use trimbench_target::{ModelledFilesystems, TargetSpec};
+
+use super::analysis::{Point, choose};
+use super::churn::Churn;
+use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN};
+use super::*;
+use crate::Preset;
+use crate::method::{Context, MethodError};
+use crate::testing::{Keeper, assert_announced, close, figure, says, settings};
+
+/// Small files on a small drive.
+const SMALL: [(&str, &str); 7] = [
+    ("file-sizes", "256KiB,1MiB"),
+    ("foreground-span", "8MiB"),
+    ("cycle", "20%"),
+    ("stable-cycles", "2"),
+    ("cycles", "3"),
+    ("rate", "2000"),
+    ("deferred", "delay=1s"),
+];
+
+fn method(set: &[(&str, &str)]) -> PolicyLab {
+    let mut all = settings(&SMALL);
+    all.extend(settings(set));
+    PolicyLab::resolve(Preset::Quick, &all).unwrap()
+}
+
+fn refused(set: &[(&str, &str)]) -> String {
+    PolicyLab::resolve(Preset::Quick, &settings(set)).unwrap_err().to_string()
+}
+
+fn modelled(drive: &str) -> ModelledFilesystems {
+    let text = format!("ext4,journal=8MiB:sim:{drive},capacity=512MiB");
+    let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(&text, None) else {
+        panic!("`{text}` is a modelled filesystem");
+    };
+    spec.provision(Bytes(0), 7).unwrap().target
+}
+
+fn run(method: &PolicyLab, drive: &str) -> Result<(Found, Keeper), MethodError> {
+    let mut keeper = Keeper::default();
+    let interrupt = keeper.interrupt.clone();
+    let (rng, done) = (Rng::new(7), Vec::new());
+    let context = Context { rng: &rng, interrupt: &interrupt, monitor: &mut keeper, done };
+    let found = method.run_on_filesystems(&mut modelled(drive), context)?;
+    Ok((found, keeper))
+}
+
+fn metric(step: &Step, key: &str) -> f64 {
+    step.metrics.get(key).copied().unwrap_or_else(|| panic!("{} has {key}", step.id))
+}
+
+#[test]
+fn the_policies_are_those_of_the_modelled_filesystem() {
+    let filesystems = modelled("vendor6");
+    let wish = |text: &str| FilesystemWish {
+        discard: trimbench_core::DiscardMode::Policy(text.to_owned()),
+        ..FilesystemWish::default()
+    };
+    for preset in Preset::ALL {
+        let lab = PolicyLab::resolve(preset, &settings(&[])).unwrap();
+        assert_eq!(lab.policies.len(), POLICIES.len());
+        for (_, text) in &lab.policies {
+            assert_eq!(filesystems.check(&wish(text)), Ok(()), "{text}");
+        }
+    }
+    let unknown = filesystems.check(&wish("-")).unwrap_err().reason;
+    let list = format!("there are {}", POLICIES.join(", "));
+    assert!(unknown.ends_with(&list), "{unknown}");
+}
+
+#[test]
+fn policies_are_chosen_by_name_and_take_their_parameters() {
+    let lab = method(&[("policies", "paced, none,batched"), ("target", "3ms"), ("paced", "")]);
+    let expected =
+        [("none", "none"), ("batched", "batched,period=15s"), ("paced", "paced,target=3ms")];
+    let expected = expected.map(|(name, text)| (name, text.to_owned()));
+    assert_eq!(lab.policies, expected);
+    for (set, said) in [
+        (("policies", "none,pased"), "did you mean `paced`?"),
+        (("policies", "none,"), "there is no policy ``"),
+        (("policies", "none,none"), "`none` is named twice"),
+        (("rate", "0"), "out of range; give 1 to 1000000"),
+        (("churn", "1KB"), "out of range"),
+        (("used", "96%"), "out of range"),
+        (("age", "70%"), "out of range; give 80% to 98%"),
+        (("cycles", "4"), "out of range; give 5 to 1000"),
+        (("access", "5000B"), "not a multiple of 4KiB"),
+        (("target", "1us"), "out of range"),
+    ] {
+        let error = refused(&[set]);
+        assert!(error.contains(said), "{set:?}: {error}");
+    }
+}
+
+#[test]
+fn only_a_modelled_filesystem_that_discards_fits() {
+    let lab = method(&[]);
+    let medium = Medium::Directory { available: Bytes::gib(1), fs_block: Bytes(4_096) };
+    let device = says(Bytes::gib(1), Bytes(4_096), Bytes::gib(1));
+    let good = Capabilities { medium, ..device.clone() };
+    assert_eq!(lab.fits(&good), Ok(()));
+    let real = Capabilities { clock: Clock::Wall, ..good.clone() };
+    for other in [&device, &real] {
+        assert!(lab.fits(other).unwrap_err().contains("name `ext4:sim:NAME`"));
+    }
+    let without = Capabilities { discard: Support::None, ..good.clone() };
+    assert!(lab.fits(&without).unwrap_err().contains("takes no discards"));
+    let available = Bytes::mib(100) - Bytes(1);
+    let medium = Medium::Directory { available, fs_block: Bytes(4_096) };
+    let small = lab.fits(&Capabilities { medium, ..good }).unwrap_err();
+    assert!(small.contains("it needs 100MiB"), "{small}");
+}
+
+/// All commands of a churn that get ended at once, with the time at which each was issued.
+fn played(churn: &mut Churn, bytes: Bytes) -> Vec<(Instant, FileCommand)> {
+    let mut now = Instant::START;
+    churn.begin(now, bytes);
+    let mut commands = Vec::new();
+    loop {
+        match churn.next(now) {
+            Next::Issue { command, .. } => {
+                commands.push((now, command));
+                assert_eq!(churn.next(now), Next::Await, "one after the other");
+                churn.completed(&command, now);
+            }
+            Next::NotBefore(at) => now = at,
+            Next::Await => panic!("nothing is under way"),
+            Next::Done => return commands,
+        }
+    }
+}
+
+#[test]
+fn files_come_and_go_within_their_room_and_at_their_rate() {
+    let lab = method(&[("churn", "1MiB"), ("file-sizes", "256KiB,512KiB")]);
+    let budget = Bytes::mib(4);
+    let new = || Churn::new(&lab, budget, FileId(1), Rng::new(3));
+    let mut churn = new();
+    let grown = churn.grow(Bytes::mib(5));
+    let shrunk = churn.shrink();
+    assert!(shrunk.iter().all(|it| matches!(it, FileCommand::Unlink { .. })));
+    let played_once = played(&mut churn, Bytes::mib(20));
+    let mut again = new();
+    assert_eq!((again.grow(Bytes::mib(5)), again.shrink()), (grown.clone(), shrunk.clone()));
+    assert_eq!(played(&mut again, Bytes::mib(20)), played_once, "the same operations");
+
+    let mut live = std::collections::BTreeMap::new();
+    let (mut made, mut first) = (0, true);
+    let aged = [grown, shrunk].concat().into_iter().map(|command| (None, command));
+    let cycled = played_once.iter().map(|(at, command)| (Some(*at), *command));
+    for (at, command) in aged.chain(cycled) {
+        match command {
+            FileCommand::Create { file } => assert_eq!(live.insert(file, 0), None),
+            FileCommand::Write { file, offset, length } => {
+                let size = live.get_mut(&file).expect("it was made");
+                assert_eq!(*size, offset.0, "in order");
+                *size += length.0;
+                made += if at.is_some() { length.0 } else { 0 };
+            }
+            FileCommand::Unlink { file } => assert!(live.remove(&file).is_some()),
+            other => panic!("{other:?}"),
+        }
+        let most = if at.is_some() { budget } else { Bytes::mib(5) };
+        let sum: u64 = live.values().sum();
+        assert!(sum <= most.0, "{sum}");
+        if at.is_some() && first {
+            assert!(sum > Bytes::mib(3).0, "{sum}: not more than needed is deleted");
+            first = false;
+        }
+    }
+    assert!((Bytes::mib(20).0..Bytes::mib(21).0).contains(&made), "{made}");
+    let last = played_once.last().unwrap().0.since_start();
+    close(last.seconds(), (made - (128 << 10)) as f64 / f64::from(1 << 20));
+}
+
+#[test]
+fn every_policy_meets_the_same_operations_and_its_counters_add_up() {
+    let lab = method(&[("policies", "none,online,deferred,paced")]);
+    let (found, keeper) = run(&lab, "vendor6").unwrap();
+    assert_eq!(found.steps, keeper.steps);
+    let made = |policy: &str| -> Vec<f64> {
+        let cycles = found.steps.iter().filter(|step| step.kind == policy);
+        cycles.map(|step| metric(step, MADE)).collect()
+    };
+    let none = made("none");
+    assert!((2..=3).contains(&none.len()), "{none:?}");
+    for (policy, _) in &lab.policies {
+        let made = made(policy);
+        let common = made.len().min(none.len());
+        assert_eq!(made[..common], none[..common], "{policy}");
+        let last = found.steps.iter().rfind(|step| step.kind == *policy).unwrap();
+        let bytes = |key: &str| metric(last, &format!("{key}_bytes"));
+        let known = bytes("issued") + bytes("skipped") + bytes("invalidated") + bytes("waiting");
+        close(known, bytes("freed"));
+        assert!(bytes("freed") > none[0], "{policy}");
+    }
+    let of = |id: &str| figure(&found.figures, id).value;
+    assert!(of("trimmed-under-none") <= 0.0 && of("issued-under-none") <= 0.0);
+    close(of("not-trimmed-under-none"), of("freed-under-none"));
+    close(of("trimmed-under-online"), of("freed-under-online"));
+    assert!(of("untrimmed-under-none") > of("untrimmed-under-online"));
+    assert!(of("deferred-under-deferred") > 0.0 && of("waited-under-deferred") > 0.0);
+    assert!(of("amplification-under-none") >= of("amplification-under-online"));
+    assert_announced(&lab.announced_figures(), &found.figures);
+    assert_eq!(found.figures.len(), lab.announced_figures().len(), "and each is found");
+    let (again, _) = run(&lab, "vendor6").unwrap();
+    assert_eq!(again.trace_hash, found.trace_hash);
+}
+
+#[test]
+fn cycles_end_when_the_amplification_is_stable_and_at_the_latest_at_their_most() {
+    for (tolerance, cycles, unsteady) in [("50%", 3, false), ("0.1%", 4, true)] {
+        let lab = method(&[("policies", "none"), ("tolerance", tolerance), ("cycles", "4")]);
+        let (found, _) = run(&lab, "vendor6").unwrap();
+        assert_eq!(found.steps.len(), cycles, "{tolerance}");
+        let figure = figure(&found.figures, "amplification-under-none");
+        assert_eq!(figure.n, 2, "of the last");
+        let caveat = Caveat::NoSteadyState.id();
+        assert_eq!(figure.caveats.iter().any(|id| id == caveat), unsteady, "{tolerance}");
+        let headline = &found.figures[0];
+        assert_eq!(headline.caveats.iter().any(|id| id == caveat), unsteady, "{tolerance}");
+    }
+}
+
+#[test]
+fn parameters_of_a_policy_that_cannot_be_end_it_before_anything_is_measured() {
+    let lab = method(&[("policies", "none,paced"), ("paced", "load=200%")]);
+    let error = run(&lab, "vendor6").err().unwrap().to_string();
+    assert!(error.contains("option `paced`: `load`: `200%` is out of range"), "{error}");
+    let lab = method(&[("paced", "lode=5%")]);
+    let error = run(&lab, "vendor6").err().unwrap().to_string();
+    assert!(error.contains("did you mean `load`?"), "{error}");
+}
+
+#[test]
+fn the_policy_to_choose_is_quick_among_those_that_wear_little() {
+    let point =
+        |policy, tail, amplification, throughput| Point { policy, tail, amplification, throughput };
+    let points = [
+        point("none", 1.0, 3.0, 20.0),
+        point("online", 90.0, 1.0, 15.0),
+        point("deferred", 40.0, 1.05, 16.0),
+        point("batched", 41.0, 1.06, 16.0),
+        point("paced", 1.5, 1.2, 19.0),
+    ];
+    let best = |slack: &str, lost: &str| {
+        choose(&points, &method(&[("slack", slack), ("lost", lost)])).unwrap().policy
+    };
+    for (slack, chosen) in
+        [("0%", "online"), ("10%", "deferred"), ("25%", "paced"), ("300%", "none")]
+    {
+        assert_eq!(best(slack, "50%"), chosen);
+    }
+    // The least amplification of those that are fast enough.
+    assert_eq!(
+        [best("10%", "22%"), best("10%", "10%"), best("10%", "1%")],
+        ["deferred", "paced", "none"]
+    );
+    let front: Vec<&str> =
+        points.iter().filter(|it| it.is_best(&points)).map(|it| it.policy).collect();
+    assert_eq!(front, ["none", "online", "deferred", "paced"]);
+    assert_eq!(choose(&[], &method(&[])), None);
+}
+
+/// Two cycles with a tail of so many ms and these amplifications, and a TRIM of so many ms.
+fn cycles(policy: &str, tail: u64, amplifications: [f64; 2], longest: f64) -> Vec<Step> {
+    let cycle = |(at, amplification): (usize, f64)| {
+        let mut step = Step::new(format!("{policy}-cycle-{at}"), policy);
+        let mut responses = LatencyHistogram::new();
+        for count in 0..10_000 {
+            let slow = count % 500 == 0;
+            responses.record(Nanos::from_micros(if slow { 1_000 * tail } else { 100 }));
+        }
+        step.histograms.insert(RESPONSE.to_owned(), responses.to_text());
+        step.measure(HOST, 1e9);
+        step.measure(MEDIA, 1e9 * amplification);
+        step.measure(AMPLIFICATION, amplification);
+        step.measure(MADE, 8e8);
+        step.measure(SPAN, 40.0);
+        step.measure(LONGEST, longest / 1e3);
+        step
+    };
+    amplifications.into_iter().enumerate().map(cycle).collect()
+}
+
+#[test]
+fn figures_are_those_of_the_last_cycles_together() {
+    let lab = method(&[("policies", "none,online,paced")]);
+    let mut steps = cycles("none", 500, [9.0, 3.0], 0.0);
+    steps.extend(cycles("none", 2, [3.0, 3.1], 0.0).into_iter().skip(1));
+    steps.extend(cycles("online", 50, [1.1, 1.1], 20.0));
+    steps.extend(cycles("paced", 3, [1.2, 1.6], 4.0));
+    let (figures, _) = analyse(&lab, &steps);
+    let of = |id: &str| figure(&figures, id).value;
+    close(of("amplification-under-none"), 3.05);
+    close(of("throughput-under-none"), 20.0);
+    close(of("cycles-under-none"), 3.0);
+    close(of("trim-under-online"), 20.0);
+    assert!((of("p99.9-under-online") - 50.0).abs() < 0.5);
+    assert!((of("p50-under-online") - 0.1).abs() < 0.01);
+    let headline = &figures[0];
+    assert!(headline.verdict.as_ref().unwrap().starts_with("`online`: the lowest p99.9"));
+    assert!(headline.headline && headline.verdict.as_ref().unwrap().ends_with("online, paced"));
+    let unsteady = |id: &str| figure(&figures, id).caveats == [Caveat::NoSteadyState.id()];
+    assert!(unsteady("p99.9-under-paced") && !unsteady("p99.9-under-none"));
+    assert_eq!(figure(&figures, "p99.9-under-online").verdict.as_deref(), Some("to choose"));
+    assert_eq!(figure(&figures, "p99.9-under-paced").verdict.as_deref(), Some("front"));
+}
+
+#[test]
+fn a_target_is_kept_missed_or_impossible() {
+    let lab = method(&[("policies", "none,paced"), ("target", "10ms")]);
+    for (none, paced, longest, said) in [
+        (1, 9, 4.0, "kept"),
+        (1, 9, 92.0, "kept by trimming rarely: one TRIM takes 92.000 ms"),
+        (1, 11, 92.0, "not possible: one TRIM takes 92.000 ms"),
+        (12, 11, 4.0, "missed, and without any TRIM too"),
+        (1, 11, 4.0, "missed"),
+    ] {
+        let mut steps = cycles("none", none, [1.0, 1.0], 0.0);
+        steps.extend(cycles("paced", paced, [1.0, 1.0], longest));
+        let (figures, _) = analyse(&lab, &steps);
+        let target = figure(&figures, "paced-over-target");
+        assert_eq!(target.verdict.as_deref(), Some(said));
+        assert!((target.value - paced as f64 / 10.0).abs() < 0.01, "{}", target.value);
+    }
+}
+
+#[test]
+fn too_few_accesses_leave_no_choice() {
+    let lab = method(&[("policies", "none")]);
+    let mut steps = cycles("none", 1, [1.0, 1.0], 0.0);
+    for step in &mut steps {
+        let mut few = LatencyHistogram::new();
+        few.record(Nanos::from_micros(100));
+        step.histograms.insert(RESPONSE.to_owned(), few.to_text());
+    }
+    let (figures, caveats) = analyse(&lab, &steps);
+    assert_eq!(caveats, [Caveat::TooFewPoints]);
+    assert!(figures.iter().all(|figure| !figure.headline && figure.id != "p99.9-under-none"));
+    assert!(figures.iter().any(|figure| figure.id == "amplification-under-none"));
+}
+
+#[test]
+fn the_page_has_every_option_as_it_is_and_every_figure() {
+    let page = include_str!("../../../../docs/methods/policy.md");
+    for option in PolicyLab::OPTIONS {
+        let [quick, standard, published] = option.presets;
+        let row = format!("| `{}` | {quick} | {standard} | {published} | ", option.key);
+        assert!(page.contains(&row), "{row}");
+    }
+    for (id, _) in announced_figures(&method(&[("policies", "paced")])) {
+        let id = id.strip_suffix("-paced").map_or(id.clone(), |column| format!("{column}-P"));
+        assert!(page.contains(&format!("`{id}`")), "{id}");
+    }
+}
