@@ -10,6 +10,7 @@ use trimbench_core::{
 use trimbench_results::{Figure, Step};
 
 use crate::delete_stall::DeleteStall;
+use crate::delete_storm::DeleteStorm;
 use crate::idle_trim::IdleTrim;
 use crate::options::{OptionError, OptionInfo, Parameters};
 use crate::policy::PolicyLab;
@@ -74,6 +75,7 @@ pub const METHODS: &[MethodInfo] = &[
     <TrimIntegrity as Procedure>::INFO,
     <Settle as Procedure>::INFO,
     <Postmark as Procedure>::INFO,
+    <DeleteStorm as Procedure>::INFO,
     <PolicyLab as Procedure>::INFO,
 ];
 
@@ -203,6 +205,8 @@ pub enum Method {
     Postmark(Postmark),
     /// What trim policies cost and bring.
     Policy(PolicyLab),
+    /// What the next job feels of a mass deletion.
+    DeleteStorm(DeleteStorm),
 }
 
 /// Does the same with whichever method it is.
@@ -218,6 +222,7 @@ macro_rules! each {
             Method::Settle($procedure) => $result,
             Method::Postmark($procedure) => $result,
             Method::Policy($procedure) => $result,
+            Method::DeleteStorm($procedure) => $result,
         }
     };
 }
@@ -243,6 +248,7 @@ impl Method {
             crate::settle::ID => Self::Settle(Settle::resolve(preset, set)?),
             crate::postmark::ID => Self::Postmark(Postmark::resolve(preset, set)?),
             crate::policy::ID => Self::Policy(PolicyLab::resolve(preset, set)?),
+            crate::delete_storm::ID => Self::DeleteStorm(DeleteStorm::resolve(preset, set)?),
             other => unreachable!("`{other}` is in the list of methods and not here"),
         })
     }

@@ -118,6 +118,7 @@ impl Session {
             TargetSpec::Modelled(spec) => {
                 TargetSpec::Modelled(Box::new(spec.preferring(own).settled(space)))
             }
+            TargetSpec::Pool(spec) => TargetSpec::Pool(Box::new(spec.settled(method.space()))),
             real @ (TargetSpec::Real(_) | TargetSpec::Directory(_) | TargetSpec::Device(_)) => real,
         };
         let planned = PlannedSession {

@@ -1,6 +1,6 @@
 //! Claims of the issue on files: PostMark to the letter, on real directories; the modelled ext4
-//! beside the real one; deletions on filesystems made anew; what a TRIM leaves behind; trim
-//! policies.
+//! beside the real one; deletions on filesystems made anew; what a TRIM leaves behind; where stalls
+//! lie, and the storm of \[S3\]; trim policies.
 
 mod deletions;
 mod kernel;
@@ -8,6 +8,7 @@ mod lines;
 mod policies;
 mod postmark;
 mod settle;
+mod stalls;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,17 +21,19 @@ use super::{Context, Key};
 
 pub use kernel::print_tallies;
 pub use postmark::print_forecasts;
+pub use stalls::print_stall;
 
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "files",
-    title: "Files: PostMark, the modelled ext4 beside the kernel's, deletions, settling, policies.",
+    title: "Files: PostMark, the modelled ext4, deletions, settling, stalls, trim policies.",
     claims: &[
         postmark::CLAIM,
         lines::CLAIM,
         kernel::CLAIM,
         deletions::CLAIM,
         settle::CLAIM,
+        stalls::CLAIM,
         policies::CLAIM,
     ],
 };
