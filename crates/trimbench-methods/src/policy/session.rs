@@ -60,6 +60,8 @@ where
     let mut runner = Runner::new(interrupt.clone());
     for (at, (policy, text)) in method.policies.iter().enumerate() {
         provisioner.make(&wish(method, text))?;
+        // Before anything is written: a pool of drives accounts for nothing.
+        account(provisioner)?;
         let files = provisioner.files();
         let Medium::Directory { available, .. } = files.capabilities().medium else {
             unreachable!("it is a filesystem");
