@@ -1,11 +1,13 @@
-//! Claims of the issue on files: PostMark to the letter, on real directories; the modelled ext4
-//! beside the real one; deletions on filesystems made anew; what a TRIM leaves behind.
+//! Claims of the issue on files: PostMark to the letter, on real directories; the published tables
+//! from fitted drives; the modelled ext4 beside the real one; deletions on filesystems made anew;
+//! what a TRIM leaves behind.
 
 mod deletions;
 mod kernel;
 mod lines;
 mod postmark;
 mod settle;
+mod table;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -23,7 +25,14 @@ pub use postmark::print_forecasts;
 pub(super) const KEY: Key = Key {
     name: "files",
     title: "Files: PostMark, the modelled ext4 beside the kernel's, deletions, settling.",
-    claims: &[postmark::CLAIM, lines::CLAIM, kernel::CLAIM, deletions::CLAIM, settle::CLAIM],
+    claims: &[
+        postmark::CLAIM,
+        lines::CLAIM,
+        table::CLAIM,
+        kernel::CLAIM,
+        deletions::CLAIM,
+        settle::CLAIM,
+    ],
 };
 
 /// Parameters of PostMark: a name, and what differs from the program's own, as the options of the
