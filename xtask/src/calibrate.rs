@@ -1,15 +1,19 @@
 //! Step `calibrate`: the emulated drives vendor1 to vendor6 fitted to \[S0\], through the modelled
 //! filesystem.
 //!
-//! Three values a drive are fitted to the buffered columns of the published tables, and written into
-//! its profile: [`fit`]. What the model then says of all 24 columns is a prediction, but for these
-//! 18 figures. The test machine is one set of values for all drives: [`machine`].
+//! Three values a drive are fitted to the buffered columns of the published tables, and written
+//! into its profile: [`fit`]. What the model then says of all 24 columns is a prediction, but for
+//! these 18 figures. The test machine is one set of values for all drives: [`FsConfig::s0`].
+//!
+//! [`FsConfig::s0`]: trimbench_fs::FsConfig::s0
 
 mod fit;
-pub mod machine;
 pub mod published;
 mod run;
 mod table;
+
+use std::fs;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_ssd::{Profile, SsdConfig};
@@ -17,12 +21,16 @@ use trimbench_ssd::{Profile, SsdConfig};
 use crate::Repository;
 use published::{Column, Durations, VENDORS};
 pub use run::Run;
+pub use table::tables;
 
 #[cfg(test)]
 mod tests;
 
+/// One of the durations, in seconds.
+pub type Phase = fn(&Durations) -> f64;
+
 /// The durations that \[S0\] gives, by name.
-pub const PHASES: [(&str, fn(&Durations) -> f64); 4] = [
+pub const PHASES: [(&str, Phase); 4] = [
     ("total", Durations::total),
     ("creation", |durations| durations.creation),
     ("transactions", |durations| durations.transactions),
@@ -39,14 +47,14 @@ pub struct Mean {
 }
 
 /// What the user asks for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Wish {
     /// Fit nothing: the tables of the profiles as they are.
     pub tables: bool,
     /// Repetitions of each column.
     pub repetitions: u32,
-    /// A line of JSON for each run, in place of the tables.
-    pub json: bool,
+    /// Where each run is written to as well, as a line of JSON.
+    pub runs: Option<PathBuf>,
 }
 
 /// Fits the drives unless only the tables are asked for, and prints the tables.
@@ -61,13 +69,12 @@ pub fn run(repository: &Repository, wish: &Wish) -> Result<()> {
         })?
     };
     let runs = run::table(&drives, wish.repetitions)?;
-    if wish.json {
-        for run in &runs {
-            println!("{}", serde_json::to_string(run).context("print a run")?);
-        }
-    } else {
-        print!("{}", table::tables(&runs)?);
+    if let Some(path) = &wish.runs {
+        let lines = runs.iter().map(|run| Ok(serde_json::to_string(run)? + "\n"));
+        let lines: String = lines.collect::<Result<_>>().context("write the runs")?;
+        fs::write(path, lines).with_context(|| format!("write {}", path.display()))?;
     }
+    print!("{}", tables(&runs)?);
     Ok(())
 }
 

@@ -47,9 +47,9 @@ enum Step {
         /// Repetitions of each column
         #[arg(long, value_name = "N", default_value_t = 10)]
         repetitions: u32,
-        /// A line of JSON for each run, in place of the tables
-        #[arg(long)]
-        json: bool,
+        /// Write each run to this file as well, as a line of JSON
+        #[arg(long, value_name = "FILE")]
+        runs: Option<PathBuf>,
     },
     /// Measure ourselves, each benchmark beside a peer
     Bench {
@@ -215,8 +215,8 @@ fn run(step: Step) -> Result<bool> {
         Step::Ci => ci::run(&repository),
         Step::Tidy => tidy::run(&repository),
         Step::Docs { check } => docs::run(&repository, check),
-        Step::Calibrate { tables, repetitions, json } => {
-            let wish = calibrate::Wish { tables, repetitions, json };
+        Step::Calibrate { tables, repetitions, runs } => {
+            let wish = calibrate::Wish { tables, repetitions, runs };
             calibrate::run(&repository, &wish).map(|()| true)
         }
         Step::BenchBlockWork { .. }

@@ -1,8 +1,10 @@
 //! The three values of each drive, and where they are written.
 //!
-//! Each is searched for by the secant rule against one published figure of the *buffered* columns;
-//! nothing of the unbuffered ones and no deletion is looked at. A TRIM's cost cannot be below 0:
-//! where even 0 gives a longer phase than the published one, it is 0.
+//! Each is searched for by the secant rule, from what stands in the profile on, against one
+//! published figure of the *buffered* columns; nothing of the unbuffered ones and no deletion is
+//! looked at. Published figures are means, so each is compared with the mean of the first
+//! repetitions. A TRIM's cost cannot be below 0: where even 0 gives a longer phase than the
+//! published one, it is 0.
 
 use std::fs;
 
@@ -17,6 +19,8 @@ use crate::Repository;
 /// A search ends within this share of the published figure, or after so many steps.
 const NEAR: f64 = 0.003;
 const STEPS: usize = 8;
+/// Repetitions that are compared with it.
+const REPETITIONS: u32 = 3;
 
 /// One of the three values.
 struct Value {
@@ -76,9 +80,10 @@ pub(super) fn fit(repository: &Repository, vendor: &str) -> Result<(String, SsdC
     for value in &VALUES {
         fitted = written(&fitted, vendor, &mut config, value)?;
     }
-    Profile::parse(&fitted).context("the profile as fitted")?;
+    // With whole microseconds, as they are written.
+    let fitted_config = Profile::parse(&fitted).context("the profile as fitted")?.config;
     fs::write(&path, &fitted).with_context(|| format!("write {}", path.display()))?;
-    Ok((vendor.to_owned(), config))
+    Ok((vendor.to_owned(), fitted_config))
 }
 
 /// Sets a value so that its figure is the published one.
@@ -87,8 +92,9 @@ fn search(vendor: &str, config: &mut SsdConfig, value: &Value) -> Result<()> {
     let begin = (value.of)(config).seconds();
     let mut figure = |at: f64| -> Result<f64> {
         *(value.of)(config) = Nanos::from_seconds(at);
-        let run = repeat((vendor, config), value.column, 0)?;
-        Ok((value.figure)(&run.durations) - wanted)
+        let runs = (0..REPETITIONS).map(|number| repeat((vendor, config), value.column, number));
+        let runs = runs.collect::<Result<Vec<_>>>()?;
+        Ok((value.figure)(&Durations::mean(runs.iter().map(|run| &run.durations))) - wanted)
     };
     let near = |error: f64| error.abs() <= NEAR * wanted;
     let mut last = (begin, figure(begin)?);
@@ -120,10 +126,9 @@ fn written(text: &str, vendor: &str, config: &mut SsdConfig, value: &Value) -> R
     if microseconds == 0 {
         reason += "; even 0 gives more";
     }
-    let line = format!(
-        "{} = {{ value = \"{microseconds}us\", fitted = \"{reason}; by `cargo xtask calibrate`\" }}",
-        value.key
-    );
+    reason += "; by `cargo xtask calibrate`";
+    let key = value.key;
+    let line = format!("{key} = {{ value = \"{microseconds}us\", fitted = \"{reason}\" }}");
     let (mut table, mut found) = (String::new(), false);
     let mut lines = Vec::new();
     for old in text.lines() {
@@ -131,12 +136,12 @@ fn written(text: &str, vendor: &str, config: &mut SsdConfig, value: &Value) -> R
             old.clone_into(&mut table);
         }
         let is_it = table == format!("[{}]", value.table)
-            && old.split_once(" =").is_some_and(|(key, _)| key == value.key);
+            && old.split_once(" =").is_some_and(|(name, _)| name == key);
         lines.push(if is_it { line.as_str() } else { old });
         found |= is_it;
     }
     if !found {
-        bail!("profiles/{vendor}.toml has no `{}.{}`", value.table, value.key);
+        bail!("profiles/{vendor}.toml has no `{}.{key}`", value.table);
     }
     Ok(lines.join("\n") + "\n")
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Interrupt, Virtual};
-use trimbench_fs::FileSystem;
+use trimbench_fs::{DiscardPath, FileSystem, FsConfig};
 use trimbench_methods::method::{KeepFailed, Monitor, Stage};
 use trimbench_methods::options::Parameters as _;
 use trimbench_methods::postmark::{Postmark, metrics};
@@ -18,7 +18,6 @@ use trimbench_methods::{Context, Preset, Procedure as _};
 use trimbench_results::Step;
 use trimbench_ssd::{Change, SsdConfig};
 
-use super::machine;
 use super::published::{Column, Durations};
 
 /// PostMark's seed in the first repetition: its own. Each further one has the next number.
@@ -30,7 +29,7 @@ const WRITTEN_BEFORE: Bytes = Bytes::mib(100);
 const UNIT: u64 = 4_096;
 
 /// Simulations side by side.
-pub const THREADS: usize = 2;
+const THREADS: usize = 2;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,7 +53,7 @@ pub struct Run {
 }
 
 /// Runs one repetition of a column on a drive.
-pub fn repeat(
+pub(super) fn repeat(
     (vendor, config): (&str, &SsdConfig),
     column: Column,
     repetition: u32,
@@ -63,7 +62,9 @@ pub fn repeat(
     let units = narrow(WRITTEN_BEFORE.0 / UNIT * u64::from(repetition));
     drive.precondition_with((0..units).map(Change::Write));
     drive.precondition_with((0..units).map(Change::Discard));
-    let filesystem = FileSystem::make(machine::config(column.discard), drive)?;
+    let machine = FsConfig::s0();
+    let discard = if column.discard { machine.discard } else { DiscardPath::None };
+    let filesystem = FileSystem::make(FsConfig { discard, ..machine }, drive)?;
     let set = [
         ("repetitions", "1".to_owned()),
         ("seed", (FIRST_SEED + repetition).to_string()),
@@ -100,7 +101,7 @@ pub fn repeat(
 
 /// Runs the columns of drives, each `repetitions` times; in the order of drives, columns and
 /// repetitions.
-pub fn table(drives: &[(String, SsdConfig)], repetitions: u32) -> Result<Vec<Run>> {
+pub(super) fn table(drives: &[(String, SsdConfig)], repetitions: u32) -> Result<Vec<Run>> {
     let mut wanted = Vec::new();
     for (vendor, config) in drives {
         for column in Column::ALL {
@@ -112,7 +113,7 @@ pub fn table(drives: &[(String, SsdConfig)], repetitions: u32) -> Result<Vec<Run
 }
 
 /// Does `work` on each item, [`THREADS`] at a time; the results in the order of the items.
-pub fn side_by_side<T: Sync, R: Send>(
+pub(super) fn side_by_side<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {

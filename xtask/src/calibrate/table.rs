@@ -14,8 +14,8 @@ const OF_TRANSACTIONS: [usize; 6] = [1, 2, 5, 6, 7, 10];
 /// And the one that follows from that of creation alone.
 const OF_CREATION: usize = 4;
 
-/// All tables.
-pub(super) fn tables(runs: &[Run]) -> Result<String> {
+/// All tables, and what they are.
+pub fn tables(runs: &[Run]) -> Result<String> {
     let repetitions = runs.iter().map(|run| run.repetition + 1).max().unwrap_or(0);
     let mut text = format!(
         "Means of {repetitions} repetitions, which differ in PostMark's seed (42 and on) and in \

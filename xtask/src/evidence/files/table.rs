@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use trimbench_methods::postmark::METRICS;
 
 use crate::calibrate::published::{Column, Durations, VENDORS, durations};
-use crate::calibrate::{Mean, PHASES, Run, means};
+use crate::calibrate::{Mean, PHASES, Run, means, tables};
 use crate::evidence::{Bar, Capture, Claim, Context, Finding, Raw};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -22,6 +23,8 @@ pub(super) const CLAIM: Claim = Claim {
     read,
 };
 
+/// The runs, a line of JSON for each.
+const RUNS: &str = "runs.ndjson";
 /// Repetitions of each column. They differ in PostMark's seed and in what the drive had written.
 const REPETITIONS: u32 = 10;
 /// What the whole table may take, and of how many runs it is.
@@ -47,20 +50,18 @@ const POINTS: [(&str, Option<f64>); 6] = [
 
 fn measure(context: &Context<'_>) -> Result<()> {
     let repetitions = if context.is_short() { 1 } else { REPETITIONS };
-    let steps = ["xtask", "calibrate", "--tables", "--json", "--repetitions"];
+    let steps = ["xtask", "calibrate", "--tables", "--repetitions"];
     let mut command = context.repository().command("cargo", &steps);
-    command.arg(repetitions.to_string());
+    command.arg(repetitions.to_string()).arg("--runs").arg(context.folder().join(RUNS));
     context.capture_well("table", &mut command).map(|_| ())
 }
 
 fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let capture = raw.capture("table")?;
-    let text = raw.text(&capture.output)?;
-    let runs: Vec<Run> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).context("a run"))
-        .collect::<Result<_>>()?;
-    let mut findings = Vec::new();
+    let runs = raw.text(RUNS)?;
+    let runs = runs.lines().map(|line| serde_json::from_str(line).context("a run"));
+    let runs: Vec<Run> = runs.collect::<Result<_>>()?;
+    let mut findings = vec![printed(&runs, raw, &capture)?];
     for (vendor, points) in POINTS {
         findings.extend(Drive::read(&runs, (vendor, points), &capture)?.findings()?);
     }
@@ -68,10 +69,25 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let what = format!("wall time of {count} runs");
     let bar = Bar::AtMost(WALL_SECONDS * count / TABLE);
     findings.push(
-        Finding::new(&what, (capture.elapsed_seconds, "s"), bar, &capture)
+        Finding::new(&what, (capture.elapsed_seconds, "s"), bar, &raw.capture_itself("table")?)
             .with_note("2 simulations side by side, and the start of cargo"),
     );
     Ok(findings)
+}
+
+/// The tables that were printed; they must be those of the runs.
+fn printed(runs: &[Run], raw: &Raw, capture: &Capture) -> Result<Finding> {
+    let printed = raw.text(&capture.output)?;
+    ensure!(printed == tables(runs)?, "the tables that were printed are not those of the runs");
+    let rows = METRICS.map(|(name, _)| format!("{name:34}|"));
+    let is_row = |line: &&str| rows.iter().any(|row| line.starts_with(row));
+    let count = printed.lines().filter(is_row).count() as f64;
+    let what = "rows of the tables in the form of [S0]";
+    let wanted = (rows.len() * VENDORS.len()) as f64;
+    Ok(Finding::new(what, (count, ""), Bar::Equals(wanted), capture).with_note(
+        "fitted cells are marked there, the null model stands below; 18 values fitted, 54 \
+         durations predicted, by a machine that was chosen with the deletions in view",
+    ))
 }
 
 /// A drive's columns, in the order of [`Column::ALL`].
@@ -109,7 +125,7 @@ impl<'a> Drive<'a> {
     }
 
     fn finding(&self, what: &str, figure: (f64, &'static str), bar: Bar) -> Finding {
-        Finding::new(&format!("{}: {what}", self.name), figure, bar, self.capture)
+        Finding::new(&format!("{}: {what}", self.name), figure, bar, self.capture).from_file(RUNS)
     }
 
     /// How far the unbuffered durations but deletion are off, and those of the null model.

@@ -8,27 +8,27 @@ fn found(seconds: f64, change: impl Fn(&str, Column, &mut Durations)) -> Vec<Fin
 }
 
 fn planted(seconds: f64, change: impl Fn(&str, Column, &mut Durations)) -> Planted {
-    let mut printed = String::new();
+    let mut runs = Vec::new();
     for vendor in VENDORS {
         for column in Column::ALL {
             let mut durations = durations(vendor, column).unwrap();
             change(vendor, column, &mut durations);
-            let run = Run {
+            runs.push(Run {
                 vendor: vendor.to_owned(),
                 column,
                 repetition: 0,
                 durations,
-                metrics: vec![1.0],
+                metrics: vec![1.0; 13],
                 discards: 0.0,
                 files_deleted: 0.0,
                 after: 0.0,
-            };
-            printed += &serde_json::to_string(&run).unwrap();
-            printed.push('\n');
+            });
         }
     }
     let planted = Planted::new();
-    planted.timed_capture(("table", seconds), 0, &printed);
+    planted.timed_capture(("table", seconds), 0, &tables(&runs).unwrap());
+    let lines = runs.iter().map(|run| serde_json::to_string(run).unwrap() + "\n");
+    planted.file(RUNS, lines.collect::<String>().as_bytes());
     planted
 }
 
@@ -37,8 +37,8 @@ fn what_is_published_meets_every_gate() {
     let findings = found(6.0, |_, _, _| ());
     assert_eq!(failing(&findings), Vec::<&str>::new());
     // For each drive two gates on durations and two on totals; for all but vendor2 four deletions.
-    assert_eq!(findings.len(), 6 * 4 + 5 * 4 + 1);
-    let vendor1 = &findings[0];
+    assert_eq!(findings.len(), 1 + 6 * 4 + 5 * 4 + 1);
+    let vendor1 = &findings[1];
     assert!(vendor1.note.contains("total, unbuffered, nodiscard +0.0 ("), "{}", vendor1.note);
     assert_eq!(failing(&found(6.1, |_, _, _| ())), ["wall time of 24 runs"]);
 }
@@ -79,5 +79,14 @@ fn each_gate_can_fail() {
 fn a_drive_without_all_its_columns_is_an_error() {
     let planted = Planted::new();
     planted.capture("table", 0, "");
+    planted.file(RUNS, b"");
     assert!(read(&planted.raw()).unwrap_err().to_string().contains("no run"));
+}
+
+#[test]
+fn tables_that_are_not_those_of_the_runs_are_an_error() {
+    let planted = planted(1.0, |_, _, _| ());
+    let printed = planted.raw().text("table.stdout").unwrap();
+    planted.file("table.stdout", printed.replacen("1.00", "1.01", 1).as_bytes());
+    assert!(read(&planted.raw()).unwrap_err().to_string().contains("not those of the runs"));
 }
