@@ -2,7 +2,7 @@
 //! filesystem.
 //!
 //! Three values a drive are fitted to the buffered columns of the published tables, and written
-//! into its profile: [`fit`]. What the model then says of all 24 columns is a prediction, but for
+//! into its profile: `fit`. What the model then says of all 24 columns is a prediction, but for
 //! these 18 figures. The test machine is one set of values for all drives: [`FsConfig::s0`].
 //!
 //! [`FsConfig::s0`]: trimbench_fs::FsConfig::s0
