@@ -16,6 +16,7 @@
 )]
 
 pub mod bench;
+pub mod calibrate;
 pub mod ci;
 pub mod docs;
 pub mod evidence;

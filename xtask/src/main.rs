@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use xtask::{Repository, bench, ci, docs, evidence, process, setup, soak, tidy, verify};
+use xtask::{Repository, bench, calibrate, ci, docs, evidence, process, setup, soak, tidy, verify};
 
 /// Set-up, tests, CI, benchmarks and evidence of trimbench. Every step can be run alone.
 #[derive(Debug, Parser)]
@@ -37,6 +37,19 @@ enum Step {
         /// Write nothing; fail if a generated document is not what would be written
         #[arg(long)]
         check: bool,
+    },
+    /// Fit vendor1 to vendor6 to the published tables, through the modelled filesystem, and print
+    /// theirs
+    Calibrate {
+        /// Fit nothing: the tables of the profiles as they are
+        #[arg(long)]
+        tables: bool,
+        /// Repetitions of each column
+        #[arg(long, value_name = "N", default_value_t = 10)]
+        repetitions: u32,
+        /// Write each run to this file as well, as a line of JSON
+        #[arg(long, value_name = "FILE")]
+        runs: Option<PathBuf>,
     },
     /// Measure ourselves, each benchmark beside a peer
     Bench {
@@ -212,6 +225,10 @@ fn run(step: Step) -> Result<bool> {
         Step::Ci => ci::run(&repository),
         Step::Tidy => tidy::run(&repository),
         Step::Docs { check } => docs::run(&repository, check),
+        Step::Calibrate { tables, repetitions, runs } => {
+            let wish = calibrate::Wish { tables, repetitions, runs };
+            calibrate::run(&repository, &wish).map(|()| true)
+        }
         Step::BenchBlockWork { .. }
         | Step::EvidenceSeries { .. }
         | Step::EvidenceAmplification { .. }

@@ -231,7 +231,7 @@ impl Allocator {
     pub(crate) fn free_from(&self, from: u64) -> Option<Extent> {
         let (group, start) = self.place(from);
         let base = from - u64::from(start);
-        let (start, end) = self.groups[group].run_from(start)?;
+        let (start, end) = self.groups[group].run_from(start, u32::MAX)?;
         Some(Extent::between(base + u64::from(start), base + u64::from(end)))
     }
 
@@ -427,7 +427,7 @@ impl Allocator {
         its.is_some_and(|its| {
             at + narrow(length) <= narrow(self.group_fs_blocks)
                 && its
-                    .run_from(at)
+                    .run_from(at, u32::MAX)
                     .is_some_and(|(from, end)| from == at && u64::from(end - from) >= length)
         })
     }

@@ -161,6 +161,38 @@ impl Default for FsConfig {
 }
 
 impl FsConfig {
+    /// The machine and the kernel of \[S0\]'s tests, mounted with `discard`.
+    ///
+    /// \[S0\] names neither. Its mount option is of 2009 to 2010 (Linux 2.6.33 brought ext4's
+    /// online discard into its present form, 2.6.37 changed what mkfs and the block layer do), so
+    /// the kernel is assumed to be of that time: CFQ, discards inside the commit, the allocator of
+    /// up to 5.5.
+    ///
+    /// **Memory, limit of dirty pages, depth of write-back and processor time are no blind guess.**
+    /// They were chosen with \[S0\]'s deletions in view, among values that such a machine may have.
+    /// `docs/model/calibration.md` says what was tried, and what others gave.
+    pub fn s0() -> Self {
+        Self {
+            discard: DiscardPath::InCommit,
+            allocation: Allocation::Linear,
+            // 4 GiB less what programs and the kernel take.
+            memory: Bytes::mib(2_944),
+            // vm.dirty_background_ratio since 2.6.30.
+            dirty_background: Ppm(100_000),
+            // vm.dirty_ratio is 20 %; writers are held from halfway between the two on
+            // (`balance_dirty_pages`).
+            dirty_limit: Ppm(150_000),
+            // A queue of 128 requests counts as congested from 113 on
+            // (`blk_queue_congestion_threshold`).
+            write_back_depth: 113,
+            scheduler: Scheduler::Cfq,
+            // A slow processor of that time.
+            cpu: CpuCosts { metadata: Nanos::from_micros(50), ..Self::default().cpu },
+            // mke2fs's journal, 5 s between commits, read-ahead of 128 KiB, requests of 512 KiB.
+            ..Self::default()
+        }
+    }
+
     /// Whether every value is in its range.
     ///
     /// # Errors

@@ -3,6 +3,8 @@
 //! Units: filesystem blocks of 4 KiB. A file of 100 KB is one extent, so that whatever walks
 //! extents does not walk blocks.
 
+use smallvec::SmallVec;
+
 #[cfg(test)]
 mod tests;
 
@@ -45,10 +47,10 @@ impl Extent {
 
 /// A set of blocks of one file, as ranges that neither overlap nor touch, in order.
 ///
-/// A sorted vector: a file has few ranges, mostly one.
+/// A sorted vector: a file has few ranges, mostly one, which lies in the set itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RangeSet {
-    ranges: Vec<Extent>,
+    ranges: SmallVec<[Extent; 1]>,
     total: u64,
 }
 
@@ -79,7 +81,12 @@ impl RangeSet {
             before += range.length;
             merged = Extent::between(merged.start.min(range.start), merged.end().max(range.end()));
         }
-        self.ranges.splice(from..to, [merged]);
+        if from == to {
+            self.ranges.insert(from, merged);
+        } else {
+            self.ranges[from] = merged;
+            self.ranges.drain(from + 1..to);
+        }
         self.total += merged.length - before;
         merged.length - before
     }
@@ -96,7 +103,8 @@ impl RangeSet {
         let head =
             (first.start < removed.start).then(|| Extent::between(first.start, removed.start));
         let tail = (last.end() > removed.end()).then(|| Extent::between(removed.end(), last.end()));
-        self.ranges.splice(from..to, head.into_iter().chain(tail));
+        self.ranges.drain(from..to);
+        self.ranges.insert_many(from, head.into_iter().chain(tail));
         let kept = [head, tail].iter().flatten().map(|range| range.length).sum::<u64>();
         self.total -= before - kept;
         before - kept

@@ -2,6 +2,7 @@
 //!
 //! Units: bytes for sizes, filesystem blocks for everything else.
 
+use smallvec::SmallVec;
 use trimbench_core::{DirectoryId, Errno, FileOrder};
 
 use crate::commands::Slot;
@@ -34,10 +35,11 @@ impl Mapped {
     }
 }
 
-/// The extents of a file, in its order; neighbours that continue each other are one.
+/// The extents of a file, in its order; neighbours that continue each other are one. Most files
+/// have one, which lies in the map itself.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExtentMap {
-    extents: Vec<Mapped>,
+    extents: SmallVec<[Mapped; 1]>,
 }
 
 impl ExtentMap {
@@ -106,7 +108,8 @@ impl ExtentMap {
             .then(|| first.part(Extent::between(first.logical, range.start)));
         let tail = (last.range().end() > range.end())
             .then(|| last.part(Extent::between(range.end(), last.range().end())));
-        self.extents.splice(from..to, head.into_iter().chain(tail));
+        self.extents.drain(from..to);
+        self.extents.insert_many(from, head.into_iter().chain(tail));
     }
 }
 

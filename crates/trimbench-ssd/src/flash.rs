@@ -25,6 +25,14 @@ use cache::Cache;
 pub(crate) use packed::PackedUnit;
 use separate::Parked;
 
+/// Where a unit was found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Located {
+    group: u32,
+    /// Not in the buffer any more.
+    on_flash: bool,
+}
+
 /// The translation layer of a flash drive.
 #[derive(Debug)]
 pub(crate) struct Flash {
@@ -137,12 +145,28 @@ impl Flash {
     /// Where a unit is read from at `now`: its program group, or `None` when no flash is involved
     /// (it holds nothing, or is still in the buffer).
     pub(crate) fn locate(&mut self, lpn: u32, now: Instant) -> Option<u32> {
+        self.locate_beside(lpn, now, &mut None)
+    }
+
+    /// The same. `before` is what was found of the unit before this one at the same instant:
+    /// neighbours mostly lie in one group.
+    pub(crate) fn locate_beside(
+        &mut self,
+        lpn: u32,
+        now: Instant,
+        before: &mut Option<Located>,
+    ) -> Option<u32> {
         let ppn = self.mapping.lookup(lpn)?;
         if self.mapping.packing.is_some() {
             return self.locate_packed(ppn, now);
         }
         let group = ppn >> self.group_shift;
-        (!self.is_filling(group) && !self.buffer.holds(group, now)).then_some(group)
+        let located = before.filter(|before| before.group == group).unwrap_or_else(|| Located {
+            group,
+            on_flash: !self.is_filling(group) && !self.buffer.holds(group, now),
+        });
+        *before = Some(located);
+        located.on_flash.then_some(group)
     }
 
     /// The logical unit whose data a read of `lpn` gives; see [`Mapping::holder`].

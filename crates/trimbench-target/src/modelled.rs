@@ -14,7 +14,7 @@ use trimbench_core::{
     Errno, FilesystemWish, Instant, LbaRange, Medium, Model, Nanos, ProvisionError, Provisioner,
     Status, Support, Tag, Target, Virtual,
 };
-use trimbench_fs::{CpuCosts, DiscardPath, FS_BLOCK, FileSystem, FsConfig};
+use trimbench_fs::{Allocation, CpuCosts, DiscardPath, FS_BLOCK, FileSystem, FsConfig, Scheduler};
 use trimbench_ssd::Ssd;
 
 use crate::Description;
@@ -31,8 +31,14 @@ pub(crate) const NAME: &str = "ext4";
 /// What errors call it.
 const OF: &str = "the modelled filesystem";
 /// The settings that may follow its name.
-const SETTINGS: [&str; 7] =
-    ["discard-path", "memory", "journal", "commit", "cpu-metadata", "cpu-call", "cpu-kib"];
+const SETTINGS: [&str; 8] =
+    [MACHINE, "discard-path", "memory", "journal", "commit", "cpu-metadata", "cpu-call", "cpu-kib"];
+/// The setting that the others change, wherever it stands.
+const MACHINE: &str = "machine";
+/// Makes the configuration of a machine.
+type Machine = fn() -> FsConfig;
+/// What it may be.
+const MACHINES: [(&str, Machine); 2] = [("today", FsConfig::default), ("s0", FsConfig::s0)];
 /// What `discard-path` may be: what `discard` is served by.
 const DISCARD_PATHS: [(&str, DiscardPath); 3] = [
     ("in-commit", DiscardPath::InCommit),
@@ -71,7 +77,9 @@ impl ModelledSpec {
     /// Reads `key=value[,key=value]...`.
     pub(crate) fn parse(text: Option<&str>, drive: EmulatedSpec) -> Result<Self, TargetError> {
         let mut spec = Self { config: FsConfig::default(), settings: BTreeMap::new(), drive };
-        for part in text.into_iter().flat_map(|text| text.split(',')) {
+        let parts = || text.into_iter().flat_map(|text| text.split(','));
+        let is_machine = |part: &&str| part.split('=').next() == Some(MACHINE);
+        for part in parts().filter(is_machine).chain(parts().filter(|part| !is_machine(part))) {
             spec.set(part)?;
         }
         spec.config.check()?;
@@ -87,6 +95,10 @@ impl ModelledSpec {
         let wrong = |problem| TargetError::Setting { of: OF, key: known.to_owned(), problem };
         let FsConfig { cpu: CpuCosts { metadata, call, kib }, .. } = &mut self.config;
         let text = match known {
+            MACHINE => {
+                self.config = one_of(value, &MACHINES).map_err(wrong)?();
+                value.to_owned()
+            }
             "discard-path" => {
                 self.config.discard = one_of(value, &DISCARD_PATHS).map_err(wrong)?;
                 value.to_owned()
@@ -171,6 +183,16 @@ impl ModelledSpec {
     /// What it is made as, in the words of the settings.
     fn describe_config(&self, made: &FsConfig) -> BTreeMap<String, String> {
         let FsConfig { memory, commit_interval, cpu, .. } = made;
+        let allocation = match made.allocation {
+            Allocation::Linear => "group by group (Linux to 5.5)".to_owned(),
+            Allocation::ByIndex { processors } => {
+                format!("by index (Linux from 6.17 on), {processors} processors")
+            }
+        };
+        let scheduler = match made.scheduler {
+            Scheduler::None => "none",
+            Scheduler::Cfq => "CFQ",
+        };
         let path = DISCARD_PATHS.into_iter().find(|(_, path)| *path == self.config.discard);
         let journal = made.journal.map_or("as mke2fs".to_owned(), |size| size.to_string());
         [
@@ -181,6 +203,11 @@ impl ModelledSpec {
             ("cpu-metadata", cpu.metadata.to_string()),
             ("cpu-call", cpu.call.to_string()),
             ("cpu-kib", cpu.kib.to_string()),
+            ("allocation", allocation),
+            ("scheduler", scheduler.to_owned()),
+            ("dirty-background", made.dirty_background.to_string()),
+            ("dirty-limit", made.dirty_limit.to_string()),
+            ("write-back-depth", made.write_back_depth.to_string()),
         ]
         .map(|(key, value)| (format!("{NAME}-{key}"), value))
         .into()

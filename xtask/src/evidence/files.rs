@@ -1,6 +1,6 @@
-//! Claims of the issue on files: PostMark to the letter, on real directories; the modelled ext4
-//! beside the real one; deletions on filesystems made anew; what a TRIM leaves behind; where stalls
-//! lie, and the storm of \[S3\]; trim policies.
+//! Claims of the issue on files: PostMark to the letter, on real directories; the published tables
+//! from fitted drives; the modelled ext4 beside the real one; deletions on filesystems made anew;
+//! what a TRIM leaves behind; where stalls lie, and the storm of \[S3\]; trim policies.
 
 mod deletions;
 mod kernel;
@@ -9,6 +9,7 @@ mod policies;
 mod postmark;
 mod settle;
 mod stalls;
+mod table;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -26,10 +27,11 @@ pub use stalls::print_stall;
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "files",
-    title: "Files: PostMark, the modelled ext4 beside the kernel's, deletions, stalls, policies.",
+    title: "Files: PostMark, the modelled ext4, [S0]'s tables, deletions, stalls, trim policies.",
     claims: &[
         postmark::CLAIM,
         lines::CLAIM,
+        table::CLAIM,
         kernel::CLAIM,
         deletions::CLAIM,
         settle::CLAIM,

@@ -54,7 +54,7 @@ impl Group {
     /// Makes blocks free.
     pub(super) fn insert(&mut self, start: u32, length: u32) {
         let end = start + length;
-        assert!(self.run_from(start).is_none_or(|(at, _)| at >= end), "a block is freed again");
+        assert!(self.next_free(start).is_none_or(|at| at >= end), "a block is freed again");
         let left = self.start_of_run_before(start);
         let right = self.end_of_run(end);
         self.set(start, end, true);
@@ -77,11 +77,14 @@ impl Group {
         }
     }
 
-    /// The free run that ends behind `from`, as far as it does not begin before: start and end.
-    pub(super) fn run_from(&self, from: u32) -> Option<(u32, u32)> {
-        let from = from.max(self.first_free);
-        let start = next_bit(&self.free_bits, from, true).filter(|start| *start < self.size)?;
-        Some((start, self.end_of_run(start)))
+    /// The free run that ends behind `from`, as far as it does not begin before: start and end; of
+    /// a longer one so many blocks.
+    pub(super) fn run_from(&self, from: u32, most: u32) -> Option<(u32, u32)> {
+        let start = self.next_free(from)?;
+        let limit = start.saturating_add(most).min(self.size);
+        let bits = &self.free_bits[..index(limit.div_ceil(WORD).into())];
+        let end = next_bit(bits, start, false).map_or(limit, |end| end.min(limit));
+        Some((start, end))
     }
 
     /// The order of the largest buddy; `None` if nothing is free.
@@ -134,6 +137,12 @@ impl Group {
         assert_eq!((expected.free, expected.runs), (self.free, self.runs), "the counts are right");
         assert_eq!(expected.counts, self.counts, "buddies are counted");
         assert!(expected.buddies == self.buddies, "buddies are as large as can be");
+    }
+
+    /// The first free block from this one on.
+    fn next_free(&self, from: u32) -> Option<u32> {
+        let from = from.max(self.first_free);
+        next_bit(&self.free_bits, from, true).filter(|start| *start < self.size)
     }
 
     /// The order of the buddy that this free block lies in.
@@ -214,14 +223,15 @@ fn bit(bits: &[u64], at: u32) -> bool {
 fn next_bit(bits: &[u64], from: u32, wanted: bool) -> Option<u32> {
     let invert = if wanted { 0 } else { u64::MAX };
     let first = index(u64::from(from / WORD));
-    let mut mask = u64::MAX << (from % WORD);
-    for (at, word) in bits.iter().enumerate().skip(first) {
-        let found = (word ^ invert) & mask;
-        if found != 0 {
-            let words = u32::try_from(at).expect("a group has few words");
-            return Some(words * WORD + found.trailing_zeros());
-        }
-        mask = u64::MAX;
+    let within = (bits.get(first)? ^ invert) & (u64::MAX << (from % WORD));
+    if within != 0 {
+        return Some(from / WORD * WORD + within.trailing_zeros());
     }
-    None
+    // Runs are long: eight words at a time, as far as none has such a bit.
+    let behind = &bits[first + 1..];
+    let none = |words: &&[u64]| words.iter().fold(0, |any, word| any | (word ^ invert)) == 0;
+    let skipped = 8 * behind.chunks_exact(8).take_while(none).count();
+    let at = skipped + behind[skipped..].iter().position(|word| word ^ invert != 0)?;
+    let words = u32::try_from(first + 1 + at).expect("a group has few words");
+    Some(words * WORD + (behind[at] ^ invert).trailing_zeros())
 }

@@ -240,7 +240,9 @@ fn look_into(
                 let reserved = request.data && at.is_multiple_of(FLEX_GROUPS);
                 !reserved && group.largest_order() >= Some(order)
             }
-            Criterion::Average => group.free / group.runs >= sought,
+            Criterion::Average => {
+                u64::from(group.free) >= u64::from(sought) * u64::from(group.runs)
+            }
             Criterion::Enough => group.free >= sought,
             Criterion::Anything => true,
         };
@@ -252,7 +254,7 @@ fn look_into(
         return Some(Run { group: at, start, length: sought });
     }
     let mut from = 0;
-    while let Some((start, end)) = group.run_from(from) {
+    while let Some((start, end)) = group.run_from(from, sought) {
         from = end;
         if criterion == Criterion::Average && end - start < sought {
             continue;

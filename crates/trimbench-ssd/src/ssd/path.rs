@@ -23,7 +23,7 @@ use trimbench_core::{Data, Instant, LbaRange, Nanos};
 use super::{Ssd, UnitSpan};
 use crate::config::LinkDuplex;
 use crate::events::Action;
-use crate::flash::PackedUnit;
+use crate::flash::{Located, PackedUnit};
 use crate::slots::{BySlot, Slot};
 use crate::write_buffer::Position;
 use translation::{Coming, PageReads, Then, Waiter};
@@ -223,9 +223,9 @@ impl Ssd {
         self.counters.host_read_units += u64::from(span.end - span.first);
         self.path.fetch(slot, Purpose::Data);
         // Neighbours in one program group come with one read of the die.
-        let mut current: Option<(u32, u32)> = None;
+        let (mut current, mut located): (Option<(u32, u32)>, _) = (None, None);
         for lpn in span.first..span.end {
-            let group = self.group_of(lpn, at);
+            let group = self.group_of(lpn, at, &mut located);
             current = match (current, group) {
                 (Some((open, units)), Some(group)) if open == group => Some((open, units + 1)),
                 (before, group) => {
@@ -241,9 +241,9 @@ impl Ssd {
     }
 
     /// The program group in which a unit lies; `None` if no flash is involved.
-    fn group_of(&mut self, lpn: u32, now: Instant) -> Option<u32> {
+    fn group_of(&mut self, lpn: u32, now: Instant, before: &mut Option<Located>) -> Option<u32> {
         match &mut self.flash {
-            Some(flash) => flash.locate(lpn, now),
+            Some(flash) => flash.locate_beside(lpn, now, before),
             None => Some(lpn / narrow(self.config.program_units())),
         }
     }

@@ -173,3 +173,20 @@ fn a_drive_that_fails_is_told_of() {
     assert_eq!(error.operation, "make");
     assert!(error.reason.contains("EIO"), "{error}");
 }
+
+#[test]
+fn the_machine_of_s0_is_that_of_the_calibration_and_the_record_says_so() {
+    let text = "ext4,memory=1GiB,machine=s0:sim:vendor6,capacity=512MiB";
+    let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(text, None) else { panic!("{text}") };
+    assert_eq!(spec.config, FsConfig { memory: Bytes::gib(1), ..FsConfig::s0() });
+    let identity = spec.provision(Bytes(0), 1).unwrap().description.identity;
+    for (key, value) in [
+        ("discard-path", "in-commit"),
+        ("allocation", "group by group (Linux to 5.5)"),
+        ("scheduler", "CFQ"),
+        ("dirty-limit", "15%"),
+        ("memory", "1GiB"),
+    ] {
+        assert_eq!(identity[&format!("ext4-{key}")], value);
+    }
+}

@@ -34,6 +34,12 @@ fn a_drive_prints_as_the_text_that_means_it() {
             "ext4,discard-path=in-commit,memory=2GiB:sim:vendor2,capacity=8GiB",
         ),
         (
+            // The machine is what the others change, wherever it stands.
+            "ext4,memory=2GiB,machine=s0:sim:vendor2",
+            None,
+            "ext4,machine=s0,memory=2GiB:sim:vendor2",
+        ),
+        (
             "ext4,cpu-kib=300ns,cpu-call=1us,cpu-metadata=20us,commit=1s,journal=64MiB:sim:vendor2",
             None,
             "ext4,journal=64MiB,commit=1s,cpu-metadata=20us,cpu-call=1us,cpu-kib=300ns:sim:vendor2",
@@ -71,8 +77,14 @@ fn absurd_capacities_are_refused() {
 fn a_filesystem_needs_a_device_below_and_sound_settings() {
     assert!(matches!(refused("ext4:vendor2"), TargetError::NothingBelow { .. }));
     assert!(matches!(refused("ext4:sim:vendor22"), TargetError::UnknownProfile { .. }));
-    for setting in ["memory=1MiB", "journal=2GiB", "commit=0s", "cpu-call=2s", "discard-path=none"]
-    {
+    for setting in [
+        "memory=1MiB",
+        "journal=2GiB",
+        "commit=0s",
+        "cpu-call=2s",
+        "discard-path=none",
+        "machine=s1",
+    ] {
         let error = refused(&format!("ext4,{setting}:sim:vendor2"));
         assert!(matches!(error, TargetError::Setting { .. }), "{setting}: {error}");
         assert!(error.is_usage(), "{setting}: {error}");

@@ -88,7 +88,8 @@ fn a_record_that_is_no_record_is_refused_with_advice() {
     let folder = tempdir().unwrap();
     let run = folder.path().join("run");
     std::fs::create_dir(&run).unwrap();
-    let good = trimbench(folder.path(), &small(&["--target", "sim:vendor2", "--output", "good"]));
+    let good =
+        trimbench(folder.path(), &small(&["--target", "sim:like-rc100", "--output", "good"]));
     assert_eq!(code(&good), Some(0), "{}", stderr(&good));
     let text = std::fs::read_to_string(folder.path().join("good/run.json")).unwrap();
     for (broken, expected) in [
@@ -119,7 +120,7 @@ fn a_record_that_is_no_record_is_refused_with_advice() {
 fn nobody_reading_the_messages_ends_no_run() {
     let folder = tempdir().unwrap();
     let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let arguments = small(&["--target", "sim:vendor2", "--output", "run"]);
+    let arguments = small(&["--target", "sim:like-rc100", "--output", "run"]);
     let mut command = super::command(folder.path(), &arguments);
     let status = command.stderr(full()).stdout(std::process::Stdio::null()).status().unwrap();
     assert_eq!(status.code(), Some(0), "messages that cannot be written are no error");

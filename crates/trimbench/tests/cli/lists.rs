@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use tempfile::tempdir;
+use trimbench_ssd::Profile;
 
 use super::{code, stderr, stdout, trimbench};
 
@@ -59,7 +60,9 @@ fn a_profile_is_explained_value_by_value() {
         &lines[at.unwrap_or_else(|| panic!("no `{start}` in {text}")) + 1]
     };
     // With its unit, and the source below.
-    assert!(after("trim.command 90ms fitted").starts_with("[S0], buffered:"));
+    let trim = Profile::built_in("vendor2").unwrap().config.trim.command.to_string();
+    let source = after(&format!("trim.command {trim} fitted"));
+    assert!(source.starts_with("[S0], buffered, transactions with discard: 2479.9 s"), "{source}");
     assert!(after("nand.channel_bytes_per_second 1200MB/s assumed").starts_with("as the generic"));
     assert!(after("trim.per_gib_mapped 0/GiB assumed").starts_with("no growth with size"));
     let document = json(&["profiles", "--explain", "vendor2"]);
@@ -72,8 +75,8 @@ fn a_profile_is_explained_value_by_value() {
     assert!(lines.contains(&counts), "no `{counts}` in {text}");
     assert_eq!(document["assumed"], assumed);
     let command = values.iter().find(|value| value["key"] == "trim.command").unwrap();
-    assert_eq!((&command["value"], &command["origin"]), (&"90ms".into(), &"fitted".into()));
-    assert!(command["source"].as_str().unwrap().contains("92 ms"));
+    assert_eq!((&command["value"], &command["origin"]), (&trim.into(), &"fitted".into()));
+    assert!(command["source"].as_str().unwrap().contains("cargo xtask calibrate"));
     // One line for each value.
     let format = ["profiles", "--explain", "vendor2", "--output-format", "ndjson"];
     let ndjson = list(&format);

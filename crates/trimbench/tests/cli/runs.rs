@@ -34,13 +34,13 @@ fn the_default_run_tells_the_four_drives_apart() {
         let session = record.sessions.iter().find(|session| session.target.name == name).unwrap();
         session.headline().unwrap().value
     };
-    // S1: the 900P prints 0.000; S0: vendor2 pays about 90 ms for each TRIM, 8 of them a GiB.
+    // S1: the 900P prints 0.000, the RC100 takes 0.25 s for each GB.
     assert!(stutter("like-optane-900p").abs() < 0.000_5);
-    assert!((stutter("vendor2") - 8.0 * 0.09 / 1.073_741_824).abs() < 0.01);
+    assert!((stutter("like-rc100") - 0.25).abs() < 0.01);
     assert!(stutter("generic-sata-tlc") > 10.0 * stutter("generic-nvme-tlc"));
-    assert!(stutter("vendor2") > 10.0 * stutter("generic-sata-tlc"));
+    assert!(stutter("like-rc100") > 10.0 * stutter("generic-sata-tlc"));
     let report = stdout(&output);
-    for name in ["vendor2", "like-optane-900p", "virtual time", "seed 1"] {
+    for name in ["like-rc100", "like-optane-900p", "virtual time", "seed 1"] {
         assert!(report.contains(name), "{report}");
     }
     assert!(report.lines().all(|line| line.chars().count() <= 80), "readable at 80 columns");
@@ -121,8 +121,9 @@ fn limits_decide_the_exit_code() {
     for (run, limit, exit) in
         [("a", "stutter=30s/GB", 0), ("b", "stutter=1ms/GB", 1), ("c", "p99.9=1us", 1)]
     {
-        let set = ["--set", "chunk=4MiB", "--limit", limit, "--output", run];
-        let arguments = small(&[&["--target", "sim:vendor2"], &set[..]].concat());
+        // A load of reads: scattered writes take vendor2 more time than there is.
+        let set = ["chunk=4MiB", "--set", "read-share=100%", "--limit", limit, "--output", run];
+        let arguments = small(&[&["--target", "sim:vendor2", "--set"], &set[..]].concat());
         let output = trimbench(folder.path(), &arguments);
         assert_eq!(code(&output), Some(exit), "{limit}: {}", stderr(&output));
         assert!(stderr(&output).contains("limit"), "{}", stderr(&output));
@@ -132,14 +133,15 @@ fn limits_decide_the_exit_code() {
 #[test]
 fn a_limit_on_the_slope_says_so_when_every_deletion_stalls_alike() {
     let folder = tempdir().unwrap();
-    // One TRIM of 90 ms for each of these sizes.
+    // One TRIM of 82 ms for each of these sizes, under a load that the drive can serve.
+    let vendor2 = ["--target", "sim:vendor2", "--set", "read-share=100%"];
     let limit = ["--limit", "stutter=1ms/GB", "--output", "run"];
-    let arguments = small(&[&["--target", "sim:vendor2"], &limit[..]].concat());
+    let arguments = small(&[&vendor2[..], &limit[..]].concat());
     let output = trimbench(folder.path(), &arguments);
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains("(stalls, whatever the size)"), "{}", stderr(&output));
     let limit = ["--limit", "stutter-per-deletion=50ms", "--output", "fixed"];
-    let arguments = small(&[&["--target", "sim:vendor2"], &limit[..]].concat());
+    let arguments = small(&[&vendor2[..], &limit[..]].concat());
     let output = trimbench(folder.path(), &arguments);
     assert_eq!(code(&output), Some(1), "{}", stderr(&output));
 }
@@ -147,7 +149,7 @@ fn a_limit_on_the_slope_says_so_when_every_deletion_stalls_alike() {
 #[test]
 fn an_invalid_run_is_kept_marked_and_ends_with_code_4() {
     let folder = tempdir().unwrap();
-    // vendor2 needs 90 ms a chunk: 16 of them outlast this window.
+    // vendor2 needs 82 ms a chunk: 16 of them outlast this window.
     let set = ["--set", "window=200ms", "--set", "chunk=1MiB", "--output", "run"];
     let arguments = small(&[&["--target", "sim:vendor2"], &set[..]].concat());
     let output = trimbench(folder.path(), &arguments);
@@ -179,7 +181,9 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
     let output = trimbench(folder.path(), &["run", "--dry-run", "--capacity", "4GiB"]);
     assert_eq!(code(&output), Some(0));
     let plan = stdout(&output);
-    for text in ["sim:vendor2,capacity=4GiB", "virtual time", "written", "privileges", "destroys"] {
+    for text in
+        ["sim:like-rc100,capacity=4GiB", "virtual time", "written", "privileges", "destroys"]
+    {
         assert!(plan.contains(text), "no `{text}` in {plan}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -188,7 +192,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 #[test]
 fn a_report_and_its_tables_come_from_the_record_alone() {
     let folder = tempdir().unwrap();
-    let arguments = small(&["--target", "sim:vendor2", "--output", "run"]);
+    let arguments = small(&["--target", "sim:like-rc100", "--output", "run"]);
     let run = trimbench(folder.path(), &arguments);
     let report = trimbench(folder.path(), &["report", "run", "--csv", "tables"]);
     assert_eq!(code(&report), Some(0), "{}", stderr(&report));

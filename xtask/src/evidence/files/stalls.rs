@@ -28,7 +28,7 @@ pub(super) const CLAIM: Claim = Claim {
           it stalls, the drives complete no write for at least 0.85 of the time and the locator \
           says above for at least 0.85 of it; with a drive whose TRIM blocks and today's OpenZFS \
           it says device for most of it. One in 64 is too small for the model: more than 0.65",
-    short: Duration::from_secs(45),
+    short: Duration::from_secs(35),
     full: Duration::from_secs(240),
     measure,
     read,

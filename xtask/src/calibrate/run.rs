@@ -1,0 +1,149 @@
+//! One run of PostMark on an emulated drive below the modelled filesystem, and many side by side.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+use trimbench_core::rng::Rng;
+use trimbench_core::units::narrow;
+use trimbench_core::{Bytes, Interrupt, Virtual};
+use trimbench_fs::{DiscardPath, FileSystem, FsConfig};
+use trimbench_methods::method::{KeepFailed, Monitor, Stage};
+use trimbench_methods::options::Parameters as _;
+use trimbench_methods::postmark::{Postmark, metrics};
+use trimbench_methods::{Context, Preset, Procedure as _};
+use trimbench_results::Step;
+use trimbench_ssd::{Change, SsdConfig};
+
+use super::published::{Column, Durations};
+
+/// PostMark's seed in the first repetition: its own. Each further one has the next number.
+const FIRST_SEED: u32 = 42;
+/// What the drive had written before mkfs trimmed it, in the second repetition; in each further one
+/// as much more.
+const WRITTEN_BEFORE: Bytes = Bytes::mib(100);
+/// Bytes of a mapping unit.
+const UNIT: u64 = 4_096;
+
+/// Simulations side by side.
+const THREADS: usize = 2;
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The drive.
+    pub vendor: String,
+    /// The column of its table.
+    pub column: Column,
+    /// Which repetition, from 0 on.
+    pub repetition: u32,
+    /// How long the phases took.
+    pub durations: Durations,
+    /// The 13 metrics, in the order of the tables, by their true formulas.
+    pub metrics: Vec<f64>,
+    /// Discards, those that come after the clock included.
+    pub discards: f64,
+    /// Files deleted, in transactions and after them.
+    pub files_deleted: f64,
+    /// From the end of the last deletion to that of the last discard, in seconds.
+    pub after: f64,
+}
+
+/// Runs one repetition of a column on a drive.
+pub(super) fn repeat(
+    (vendor, config): (&str, &SsdConfig),
+    column: Column,
+    repetition: u32,
+) -> Result<Run> {
+    let mut drive = config.clone().build().context("build the drive")?;
+    let units = narrow(WRITTEN_BEFORE.0 / UNIT * u64::from(repetition));
+    drive.precondition_with((0..units).map(Change::Write));
+    drive.precondition_with((0..units).map(Change::Discard));
+    let machine = FsConfig::s0();
+    let discard = if column.discard { machine.discard } else { DiscardPath::None };
+    let filesystem = FileSystem::make(FsConfig { discard, ..machine }, drive)?;
+    let set = [
+        ("repetitions", "1".to_owned()),
+        ("seed", (FIRST_SEED + repetition).to_string()),
+        ("buffering", column.buffered.to_string()),
+    ];
+    let set: BTreeMap<_, _> = set.map(|(key, value)| (key.to_owned(), value)).into();
+    let method = Postmark::resolve(Preset::Published, &set)?;
+    let mut target = Virtual::new(filesystem);
+    let (interrupt, rng) = (Interrupt::default(), Rng::new(u64::from(repetition)));
+    let context =
+        Context { rng: &rng, interrupt: &interrupt, monitor: &mut Silent, done: Vec::new() };
+    let found = method.run_in_directory(&mut target, context)?;
+    let step = found.steps.first().context("one repetition was measured")?;
+    let metric = |key: &str| {
+        let value = step.metrics.get(key).copied();
+        value.with_context(|| format!("`{key}` was not measured"))
+    };
+    let durations = Durations {
+        creation: metric("creation_s")?,
+        transactions: metric("transactions_s")?,
+        deletion: metric("deletion_s")?,
+    };
+    Ok(Run {
+        vendor: vendor.to_owned(),
+        column,
+        repetition,
+        durations,
+        metrics: metrics(&method.forecast.counts, &durations.times()).to_vec(),
+        discards: metric("discard_commands")?,
+        files_deleted: metric("deleted_in_transactions_count")? + metric("deleted_alone_count")?,
+        after: metric("sync_s")? + metric("drain_s")?,
+    })
+}
+
+/// Runs the columns of drives, each `repetitions` times; in the order of drives, columns and
+/// repetitions.
+pub(super) fn table(drives: &[(String, SsdConfig)], repetitions: u32) -> Result<Vec<Run>> {
+    let mut wanted = Vec::new();
+    for (vendor, config) in drives {
+        for column in Column::ALL {
+            let runs = (0..repetitions).map(|number| ((vendor.as_str(), config), column, number));
+            wanted.extend(runs);
+        }
+    }
+    side_by_side(&wanted, |&(drive, column, repetition)| repeat(drive, column, repetition))
+}
+
+/// Does `work` on each item, [`THREADS`] at a time; the results in the order of the items.
+pub(super) fn side_by_side<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::new());
+    let worker = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return };
+            let result = work(item);
+            done.lock().expect("no worker panicked").push((at, result));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(worker);
+        }
+    });
+    let mut done = done.into_inner().expect("no worker panicked");
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Nobody looks on.
+struct Silent;
+
+impl Monitor for Silent {
+    fn stage(&mut self, _: &Stage<'_>) {}
+
+    fn keep(&mut self, _: &Step) -> Result<(), KeepFailed> {
+        Ok(())
+    }
+}
