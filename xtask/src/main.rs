@@ -150,6 +150,13 @@ enum Step {
         /// Where the kernel's images go
         folder: PathBuf,
     },
+    /// What `evidence files.7` starts: a stall planted on a filesystem, and what was seen of it, a
+    /// line of JSON each
+    #[command(hide = true)]
+    EvidenceStall {
+        /// Which: `frozen-device`, `frozen-filesystem` or `exhausted-tags`
+        stall: String,
+    },
     /// Measure the project's claims again: one JSON line for each figure, and docs/evidence
     Evidence {
         /// A key (`foundation`) or an item (`foundation.1`); all keys without
@@ -205,6 +212,9 @@ fn run(step: Step) -> Result<bool> {
         evidence::files::print_tallies(*logs, *runs, folder);
         return Ok(true);
     }
+    if let Step::EvidenceStall { stall } = &step {
+        return evidence::files::print_stall(stall).map(|()| true);
+    }
     let repository = Repository::here()?;
     match step {
         Step::Setup { extra } => setup::run(extra).map(|()| true),
@@ -225,7 +235,8 @@ fn run(step: Step) -> Result<bool> {
         | Step::EvidenceQueueing { .. }
         | Step::EvidenceTrimModes { .. }
         | Step::EvidencePostmark
-        | Step::EvidenceKernel { .. } => {
+        | Step::EvidenceKernel { .. }
+        | Step::EvidenceStall { .. } => {
             unreachable!("it was handled above")
         }
         Step::Bench { name, small, case, repetitions, json } => {

@@ -54,6 +54,10 @@ pub enum Caveat {
     OutOfFiles,
     /// The drive that was left idle first, and serves as reference, had no even pace either.
     UnsteadyTwin,
+    /// What the devices were sent could not be seen.
+    RequestsUnseen,
+    /// Events on what the devices were sent were lost.
+    RequestsLost,
 }
 
 /// Id, meaning and advice of one caveat.
@@ -74,7 +78,7 @@ const fn text(
     Text { caveat, id, meaning, advice }
 }
 
-const TABLE: [Text; 25] = [
+const TABLE: [Text; 27] = [
     text(Caveat::DebugBuild, "debug-build", "built without optimisation", "build with `--release`"),
     text(
         Caveat::Emulated,
@@ -219,6 +223,18 @@ const TABLE: [Text; 25] = [
         "unsteady-twin",
         "the drive that was left idle first was below its later pace too, at some time",
         "let it rest longer (`--set rest=5min`), or smooth more (`--set smoothing=25`)",
+    ),
+    text(
+        Caveat::RequestsUnseen,
+        "requests-unseen",
+        "what the device was sent could not be seen, so that the stall was not located",
+        "run as root, outside of a sandbox, on a device with a queue of requests",
+    ),
+    text(
+        Caveat::RequestsLost,
+        "requests-lost",
+        "the kernel dropped events on requests: the place of the stall is known in part only",
+        "give the machine less other work, or lower the load",
     ),
 ];
 

@@ -8,6 +8,7 @@
 pub mod area;
 mod curve;
 pub mod delete_stall;
+pub mod delete_storm;
 mod drain;
 pub mod idle_trim;
 pub mod locate;

@@ -10,6 +10,7 @@ use trimbench_core::{
 use trimbench_results::{Figure, Step};
 
 use crate::delete_stall::DeleteStall;
+use crate::delete_storm::DeleteStorm;
 use crate::idle_trim::IdleTrim;
 use crate::options::{OptionError, OptionInfo, Parameters};
 use crate::postmark::Postmark;
@@ -73,6 +74,7 @@ pub const METHODS: &[MethodInfo] = &[
     <TrimIntegrity as Procedure>::INFO,
     <Settle as Procedure>::INFO,
     <Postmark as Procedure>::INFO,
+    <DeleteStorm as Procedure>::INFO,
 ];
 
 /// A method with its parameters, as resolved from a preset and what the user set.
@@ -194,6 +196,8 @@ pub enum Method {
     Settle(Settle),
     /// What a filesystem with many small files costs.
     Postmark(Postmark),
+    /// What the next job feels of a mass deletion.
+    DeleteStorm(DeleteStorm),
 }
 
 /// Does the same with whichever method it is.
@@ -208,6 +212,7 @@ macro_rules! each {
             Method::SteadyState($procedure) => $result,
             Method::Settle($procedure) => $result,
             Method::Postmark($procedure) => $result,
+            Method::DeleteStorm($procedure) => $result,
         }
     };
 }
@@ -232,6 +237,7 @@ impl Method {
             crate::steady_state::ID => Self::SteadyState(SteadyState::resolve(preset, set)?),
             crate::settle::ID => Self::Settle(Settle::resolve(preset, set)?),
             crate::postmark::ID => Self::Postmark(Postmark::resolve(preset, set)?),
+            crate::delete_storm::ID => Self::DeleteStorm(DeleteStorm::resolve(preset, set)?),
             other => unreachable!("`{other}` is in the list of methods and not here"),
         })
     }

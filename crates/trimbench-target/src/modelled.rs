@@ -22,6 +22,7 @@ use crate::emulated::{Drive, EmulatedSpec};
 use crate::settings::{nearest, one_of, within};
 use crate::spec::{EMULATED, TargetError};
 
+pub(crate) mod pool;
 #[cfg(test)]
 mod tests;
 
@@ -246,20 +247,6 @@ impl ModelledFilesystems {
         let gone = "an earlier one failed and took the drive with it".to_owned();
         self.drive.take().ok_or_else(|| failed("make", gone))
     }
-
-    /// Purges the drive, fills it in order, and overwrites a part of it at random.
-    fn put_into(&self, drive: &mut Drive, start_state: u32) -> Result<(), DriveError> {
-        let Medium::Device { capacity, .. } = drive.capabilities().medium else {
-            unreachable!("it is a drive");
-        };
-        drive.purge()?;
-        let ssd = drive.model_mut().inner_mut();
-        ssd.precondition_sequential(Bytes(0), capacity);
-        let mut rng = self.rng.split(&start_state.to_string());
-        let fs_blocks = capacity.0 / trimbench_fs::FS_BLOCK.0;
-        ssd.precondition_random(rng.below(fs_blocks / OVERWRITTEN), &mut rng);
-        Ok(())
-    }
 }
 
 impl Provisioner for ModelledFilesystems {
@@ -280,17 +267,7 @@ impl Provisioner for ModelledFilesystems {
             }
         };
         let mut drive = self.take_drive()?;
-        if let Some(start_state) = wish.start_state {
-            self.put_into(&mut drive, start_state)
-                .map_err(|error| failed("make", error.to_string()))?;
-        }
-        if wish.mkfs_discard {
-            discard_all(&mut drive)?;
-        }
-        let settled = drive.now() + wish.settle;
-        while drive.now() < settled {
-            drive.reap(settled, &mut Vec::new());
-        }
+        prepare(&mut drive, wish, &self.rng)?;
         let now = drive.now();
         let config = FsConfig { discard, ..self.config };
         let made = FileSystem::make(config, drive.into_model())
@@ -319,6 +296,35 @@ impl Provisioner for ModelledFilesystems {
         self.drive = Some(Virtual::starting_at(end, drive));
         Ok(end - begin)
     }
+}
+
+/// Brings a drive into the state that mkfs and the mount are to find.
+fn prepare(drive: &mut Drive, wish: &FilesystemWish, rng: &Rng) -> Result<(), ProvisionError> {
+    if let Some(start_state) = wish.start_state {
+        put_into(drive, start_state, rng).map_err(|error| failed("make", error.to_string()))?;
+    }
+    if wish.mkfs_discard {
+        discard_all(drive)?;
+    }
+    let settled = drive.now() + wish.settle;
+    while drive.now() < settled {
+        drive.reap(settled, &mut Vec::new());
+    }
+    Ok(())
+}
+
+/// Purges the drive, fills it in order, and overwrites a part of it at random.
+fn put_into(drive: &mut Drive, start_state: u32, rng: &Rng) -> Result<(), DriveError> {
+    let Medium::Device { capacity, .. } = drive.capabilities().medium else {
+        unreachable!("it is a drive");
+    };
+    drive.purge()?;
+    let ssd = drive.model_mut().inner_mut();
+    ssd.precondition_sequential(Bytes(0), capacity);
+    let mut rng = rng.split(&start_state.to_string());
+    let fs_blocks = capacity.0 / trimbench_fs::FS_BLOCK.0;
+    ssd.precondition_random(rng.below(fs_blocks / OVERWRITTEN), &mut rng);
+    Ok(())
 }
 
 /// The whole drive is discarded, as mkfs does it: one piece after the other.

@@ -4,6 +4,7 @@
 //! emulated drive; anything else is a path: a directory is measured in, a block device or a regular
 //! file (an image) is overwritten, if that was allowed. A filesystem that is to be made stands
 //! before the device, as the layer above it, with settings of its own: `ext4,memory=2GiB:sim:NAME`.
+//! A pool stands before several drives of one kind: `raidz2:sim:NAME*10`.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use trimbench_linux::FilesystemKind;
 use trimbench_ssd::{BUILT_IN, ConfigError, ProfileError};
 
 use crate::emulated::EmulatedSpec;
+use crate::modelled::pool::{self, PoolSpec};
 use crate::modelled::{self, ModelledSpec};
 use crate::real::RealSpec;
 use crate::settings::nearest;
@@ -24,9 +26,10 @@ mod tests;
 /// What marks an emulated drive.
 pub(crate) const EMULATED: &str = "sim:";
 /// Filesystems that may stand before a device.
-const FILESYSTEMS: [&str; 4] = {
+const FILESYSTEMS: [&str; 8] = {
     let [a, b, c, d] = FilesystemKind::ALL;
-    [a.id(), b.id(), c.id(), d.id()]
+    let [e, f, g, h] = pool::NAMES;
+    [a.id(), b.id(), c.id(), d.id(), e, f, g, h]
 };
 
 /// A target, not yet opened.
@@ -36,6 +39,8 @@ pub enum TargetSpec {
     Emulated(Box<EmulatedSpec>),
     /// A modelled filesystem on an emulated drive.
     Modelled(Box<ModelledSpec>),
+    /// A modelled pool on several emulated drives.
+    Pool(Box<PoolSpec>),
     /// A real filesystem that is made on a block device or an image file.
     Real(RealSpec),
     /// A directory on a mounted filesystem.
@@ -75,6 +80,12 @@ pub enum TargetError {
     NotModelled {
         /// Which.
         name: &'static str,
+    },
+    /// A pool stands before something other than emulated drives.
+    #[error("{name} is modelled, and can be made on emulated drives only")]
+    NotOnDevices {
+        /// Which.
+        name: String,
     },
     /// Filesystems cannot be made on the device or image file.
     #[error(transparent)]
@@ -198,6 +209,7 @@ impl TargetError {
                 | Self::UnknownFilesystem { .. }
                 | Self::NothingBelow { .. }
                 | Self::NotModelled { .. }
+                | Self::NotOnDevices { .. }
                 | Self::Model(_)
                 | Self::UnknownSetting { .. }
                 | Self::Setting { .. }
@@ -227,6 +239,7 @@ impl TargetError {
                  block device"
             }
             Self::NotModelled { .. } => "write `ext4:sim:NAME`, or name a device or an image file",
+            Self::NotOnDevices { .. } => "write for example `raidz2:sim:NAME*10`",
             Self::Provision(error) => return error.advice.clone(),
             Self::UnknownSetting { .. } => {
                 "write for example `sim:vendor2,capacity=32GiB`, or \
@@ -298,6 +311,7 @@ impl TargetSpec {
         match self {
             Self::Emulated(drive) => Some(drive),
             Self::Modelled(filesystem) => Some(filesystem.drive()),
+            Self::Pool(pool) => Some(pool.drive()),
             Self::Real(_) | Self::Directory(_) | Self::Device(_) => None,
         }
     }
@@ -309,6 +323,7 @@ impl fmt::Display for TargetSpec {
         match self {
             Self::Emulated(spec) => write!(formatter, "{EMULATED}{spec}"),
             Self::Modelled(spec) => write!(formatter, "{spec}"),
+            Self::Pool(spec) => write!(formatter, "{spec}"),
             Self::Real(spec) => write!(formatter, "{spec}"),
             Self::Directory(path) | Self::Device(path) => write!(formatter, "{}", path.display()),
         }
@@ -322,7 +337,7 @@ fn is_device(metadata: &std::fs::Metadata) -> bool {
 
 /// A filesystem with its settings, and what it stands before.
 struct Layer<'a> {
-    kind: FilesystemKind,
+    name: &'a str,
     settings: Option<&'a str>,
     below: &'a str,
 }
@@ -335,8 +350,8 @@ impl<'a> Layer<'a> {
             Some((name, settings)) => (name, Some(settings)),
             None => (head, None),
         };
-        if let Some(kind) = FilesystemKind::ALL.into_iter().find(|kind| kind.id() == name) {
-            return Ok(Some(Self { kind, settings, below }));
+        if FILESYSTEMS.contains(&name) {
+            return Ok(Some(Self { name, settings, below }));
         }
         // A path may hold a colon, but not this.
         if below.starts_with(EMULATED) {
@@ -347,8 +362,15 @@ impl<'a> Layer<'a> {
     }
 
     fn parse(&self, capacity: Option<Bytes>) -> Result<TargetSpec, TargetError> {
-        let Self { kind, settings, below } = *self;
-        if let Some(drive) = below.strip_prefix(EMULATED) {
+        let Self { name, settings, below } = *self;
+        let nothing = || TargetError::NothingBelow { below: below.to_owned() };
+        let drive = below.strip_prefix(EMULATED);
+        let Some(kind) = FilesystemKind::ALL.into_iter().find(|kind| kind.id() == name) else {
+            let drive = drive.ok_or(TargetError::NotOnDevices { name: name.to_owned() })?;
+            let spec = PoolSpec::parse((name, settings), drive, capacity)?;
+            return Ok(TargetSpec::Pool(Box::new(spec)));
+        };
+        if let Some(drive) = drive {
             if kind.id() != modelled::NAME {
                 return Err(TargetError::NotModelled { name: kind.id() });
             }
@@ -356,7 +378,6 @@ impl<'a> Layer<'a> {
             let spec = ModelledSpec::parse(settings, drive)?;
             return Ok(TargetSpec::Modelled(Box::new(spec)));
         }
-        let nothing = || TargetError::NothingBelow { below: below.to_owned() };
         match TargetSpec::of_path(below) {
             Ok(TargetSpec::Device(path)) => {
                 RealSpec::parse(kind, settings, path).map(TargetSpec::Real)

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use trimbench_core::{BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Nanos, Support};
 use trimbench_methods::Demand;
 use trimbench_results::PlannedSession;
-use trimbench_target::{DeviceOutlook, PurgeChoice, TargetSpec, inspect_device};
+use trimbench_target::{DeviceOutlook, EmulatedSpec, PurgeChoice, TargetSpec, inspect_device};
 
 use crate::plan::{Plan, Session};
 
@@ -40,17 +40,9 @@ impl Session {
                 fact(text, "privileges", "none");
             }
             TargetSpec::Modelled(spec) => {
-                if let Err(reason) = self.method.fits(&ideal_directory(spec.drive().capacity())) {
-                    fact(text, "left out", &reason);
-                    return;
-                }
-                let profile = spec.drive().profile();
-                fact(text, "profile", &profile.summary);
-                fact(text, "provenance", &profile.provenance.to_string());
-                self.describe_demand(text, Some(spec.drive().capacity()), "virtual");
-                fact(text, "destroys", "nothing: filesystem and drive are models");
-                fact(text, "privileges", "none");
+                self.describe_modelled(text, spec.drive(), spec.drive().capacity());
             }
+            TargetSpec::Pool(spec) => self.describe_modelled(text, spec.drive(), spec.room()),
             TargetSpec::Directory(_) => {
                 if let Err(reason) = self.method.fits(&ideal_directory(Bytes(u64::MAX))) {
                     fact(text, "left out", &reason);
@@ -76,6 +68,19 @@ impl Session {
                 }
             },
         }
+    }
+
+    /// `capacity` is what files may take at most.
+    fn describe_modelled(&self, text: &mut String, drive: &EmulatedSpec, capacity: Bytes) {
+        if let Err(reason) = self.method.fits(&ideal_directory(capacity)) {
+            fact(text, "left out", &reason);
+            return;
+        }
+        fact(text, "profile", &drive.profile().summary);
+        fact(text, "provenance", &drive.profile().provenance.to_string());
+        self.describe_demand(text, Some(capacity), "virtual");
+        fact(text, "destroys", "nothing: filesystem and drive are models");
+        fact(text, "privileges", "none");
     }
 
     /// `purge` is `None` where filesystems are made on it.

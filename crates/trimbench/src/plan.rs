@@ -117,6 +117,7 @@ impl Session {
             TargetSpec::Modelled(spec) => {
                 TargetSpec::Modelled(Box::new(spec.settled(method.space())))
             }
+            TargetSpec::Pool(spec) => TargetSpec::Pool(Box::new(spec.settled(method.space()))),
             real @ (TargetSpec::Real(_) | TargetSpec::Directory(_) | TargetSpec::Device(_)) => real,
         };
         let planned = PlannedSession {

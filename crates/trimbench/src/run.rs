@@ -13,8 +13,7 @@ use trimbench_results::{
 };
 use trimbench_ssd::MODEL_VERSION;
 use trimbench_target::{
-    Description, EmulatedSpec, ModelledSpec, RealSpec, TargetSpec, provision_device,
-    provision_directory,
+    Description, EmulatedSpec, RealSpec, TargetSpec, provision_device, provision_directory,
 };
 
 use crate::args::OutputFormat;
@@ -257,7 +256,14 @@ fn one_session(
     keeper.progress = Some(Progress::begin(&title, place, clock));
     match &session.target {
         TargetSpec::Emulated(spec) => on_emulated((plan, session, spec), keeper, (&rng, interrupt)),
-        TargetSpec::Modelled(spec) => on_modelled((plan, session, spec), keeper, (&rng, interrupt)),
+        TargetSpec::Modelled(spec) => {
+            let made = spec.provision(session.method.space(), plan.seed)?;
+            on_modelled((plan, session), made.target, &made.description, keeper, (&rng, interrupt))
+        }
+        TargetSpec::Pool(spec) => {
+            let made = spec.provision(session.method.space(), plan.seed)?;
+            on_modelled((plan, session), made.target, &made.description, keeper, (&rng, interrupt))
+        }
         TargetSpec::Real(spec) => on_filesystems((plan, session, spec), keeper, (&rng, interrupt)),
         TargetSpec::Directory(path) => {
             in_directory((plan, session, path), keeper, (&rng, interrupt))
@@ -284,19 +290,20 @@ fn on_emulated(
 }
 
 fn on_modelled(
-    (plan, session, spec): (&Plan, &Session, &ModelledSpec),
+    (plan, session): (&Plan, &Session),
+    mut filesystems: impl Provisioner,
+    description: &Description,
     keeper: &mut Keeper<'_>,
     (rng, interrupt): (&Rng, &Interrupt),
 ) -> Result<(), Failure> {
     let method = &session.method;
-    let mut filesystems = spec.provision(method.space(), plan.seed)?;
-    let capabilities = filesystems.target.capabilities().clone();
-    keeper.place(session_record(session, &filesystems.description, &capabilities))?;
+    let capabilities = filesystems.capabilities().clone();
+    keeper.place(session_record(session, description, &capabilities))?;
     if keeper.leave_out(plan, method, &capabilities)? {
         return Ok(());
     }
     let context = Context { rng, interrupt, monitor: keeper, done: Vec::new() };
-    let found = method.run_on_filesystems(&mut filesystems.target, context)?;
+    let found = method.run_on_filesystems(&mut filesystems, context)?;
     keeper.finish(found, true)
 }
 

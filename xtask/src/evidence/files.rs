@@ -1,12 +1,13 @@
 //! Claims of the issue on files: PostMark to the letter, on real directories; the published tables
 //! from fitted drives; the modelled ext4 beside the real one; deletions on filesystems made anew;
-//! what a TRIM leaves behind.
+//! what a TRIM leaves behind; where stalls lie, and the storm of \[S3\].
 
 mod deletions;
 mod kernel;
 mod lines;
 mod postmark;
 mod settle;
+mod stalls;
 mod table;
 
 use std::fmt::Write as _;
@@ -20,11 +21,12 @@ use super::{Context, Key};
 
 pub use kernel::print_tallies;
 pub use postmark::print_forecasts;
+pub use stalls::print_stall;
 
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "files",
-    title: "Files: PostMark, the modelled ext4 beside the kernel's, deletions, settling.",
+    title: "Files: PostMark, the modelled ext4 beside the kernel's, deletions, settling, stalls.",
     claims: &[
         postmark::CLAIM,
         lines::CLAIM,
@@ -32,6 +34,7 @@ pub(super) const KEY: Key = Key {
         kernel::CLAIM,
         deletions::CLAIM,
         settle::CLAIM,
+        stalls::CLAIM,
     ],
 };
 

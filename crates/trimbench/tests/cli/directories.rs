@@ -81,7 +81,7 @@ fn start(folder: &Path, target: &str) -> Child {
             return child;
         }
         assert!(child.try_wait().unwrap().is_none(), "the run ended before it was interrupted");
-        std::thread::yield_now();
+        std::thread::sleep(super::interrupts::LOOK_AGAIN);
     }
 }
 

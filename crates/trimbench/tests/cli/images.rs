@@ -212,7 +212,7 @@ fn an_image_that_is_cut_off_midway_is_no_result() {
     let mut command = command(folder.path(), &[&arguments[..], &slow].concat());
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     while allocated(&path) < 32 << 20 {
-        std::thread::yield_now();
+        std::thread::sleep(super::interrupts::LOOK_AGAIN);
     }
     fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
     let output = child.wait_with_output().unwrap();

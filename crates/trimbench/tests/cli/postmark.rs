@@ -80,7 +80,7 @@ fn long_run(folder: &Path, target: &str) -> std::process::Child {
     let target = Path::new(target);
     while !entries(target).iter().any(|name| target.join(name).join("s0").is_dir()) {
         assert!(child.try_wait().unwrap().is_none(), "the run ended before it was interrupted");
-        std::thread::yield_now();
+        std::thread::sleep(super::interrupts::LOOK_AGAIN);
     }
     child
 }

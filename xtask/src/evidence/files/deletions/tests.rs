@@ -7,14 +7,15 @@ use crate::evidence::planted::{Planted, failing, record, session};
 struct Runs {
     /// In the order of drives and layers.
     stutters: [f64; 4],
-    /// Steps of each real run, its interval and its verdict.
-    real: (usize, [f64; 2], &'static str),
+    /// Steps of each real run, the intervals of its slope and of a deletion of any size, and its
+    /// verdict.
+    real: (usize, [[f64; 2]; 2], &'static str),
     filesystems: usize,
 }
 
 const GOOD: Runs = Runs {
     stutters: [0.000_2, -0.000_3, 0.249, 0.251],
-    real: (7, [-1.0, 3.0], "noise: not told apart from placebo"),
+    real: (9, [[-1.0, 3.0]; 2], "noise: not told apart from placebo"),
     filesystems: 3,
 };
 
@@ -32,11 +33,14 @@ fn failed(runs: &Runs) -> String {
         let measured = session(name, &[("stutter", stutter)]);
         planted.record(&format!("{name}/run.json"), &record(vec![measured]));
     }
-    let (steps, [low, high], verdict) = runs.real;
+    let (steps, intervals, verdict) = runs.real;
     for name in &FILESYSTEMS[..runs.filesystems] {
         planted.capture(name, 4, "");
-        let mut measured = session(name, &[("stutter", 1.0)]);
-        measured.figures[0].interval = Interval::new(low, high, 0.95);
+        let figures = [("stutter", 1.0), ("stutter-per-deletion", 1.0)];
+        let mut measured = session(name, &figures);
+        for (figure, [low, high]) in measured.figures.iter_mut().zip(intervals) {
+            figure.interval = Interval::new(low, high, 0.95);
+        }
         measured.figures[0].verdict = Some(verdict.to_owned());
         measured.steps = (0..steps).map(|index| Step::new(index.to_string(), "delete")).collect();
         planted.record(&format!("{name}/run.json"), &record(vec![measured]));
@@ -48,8 +52,13 @@ fn failed(runs: &Runs) -> String {
 fn good_runs_hold_in_both_forms() {
     assert_eq!(failed(&GOOD), "");
     assert_eq!(failed(&Runs { filesystems: 1, ..GOOD }), "");
-    let differs = (7, [0.5, 3.0], "differs from placebo");
-    assert_eq!(failed(&Runs { real: differs, ..GOOD }), "");
+    for real in [
+        (9, [[0.5, 3.0], [-1.0, 3.0]], "differs from placebo"),
+        (9, [[-1.0, 3.0], [0.5, 3.0]], "stalls, whatever the size"),
+        (9, [[-0.000_4, 0.000_4], [-1.0, 3.0]], "nothing to notice"),
+    ] {
+        assert_eq!(failed(&Runs { real, ..GOOD }), "");
+    }
 }
 
 #[test]
@@ -62,11 +71,16 @@ fn each_figure_that_is_off_is_seen() {
     ] {
         assert_eq!(failed(&Runs { stutters, ..GOOD }), expected);
     }
-    let few = (6, [-1.0, 3.0], "noise");
+    let few = (8, [[-1.0, 3.0]; 2], "noise");
     let expected = "real ext4 on a loop device: deletions and placebos measured";
     assert_eq!(failed(&Runs { real: few, filesystems: 1, ..GOOD }), expected);
-    for real in [(7, [-1.0, 3.0], "differs from placebo"), (7, [1.0, 3.0], "noise")] {
-        let expected = "real ext4 on a loop device: noise is called so";
+    for real in [
+        (9, [[-1.0, 3.0]; 2], "differs from placebo"),
+        (9, [[1.0, 3.0]; 2], "noise"),
+        (9, [[-1.0, 3.0], [0.5, 3.0]], "noise"),
+        (9, [[-1.0, 3.0]; 2], "stalls, whatever the size"),
+    ] {
+        let expected = "real ext4 on a loop device: the verdict is what the intervals say";
         assert_eq!(failed(&Runs { real, filesystems: 1, ..GOOD }), expected);
     }
 }

@@ -1,0 +1,94 @@
+//! `delete-storm`: parallel writers, mass deletion, and what the next job feels.
+//!
+//! Several writers fill most of a filesystem and delete it all. First alone, to the last discard;
+//! then again, and a second round of writers starts at once, while the discards of the first still
+//! run. The procedure, its parameters and what it cannot show are in
+//! `docs/methods/delete-storm.md`. Source: \[S3\].
+
+mod analysis;
+mod meter;
+mod options;
+mod scene;
+mod session;
+#[cfg(test)]
+mod tests;
+
+pub use analysis::{analyse, announced_figures};
+pub use options::DeleteStorm;
+pub use scene::Phase;
+
+use trimbench_core::{
+    BlockCommand, Bytes, Capabilities, Drive, FileCommand, Medium, Nanos, Target,
+};
+
+use crate::method::{
+    ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, NEEDS_A_DIRECTORY, Procedure,
+};
+use crate::options::Parameters;
+
+/// Stable id.
+pub const ID: &str = "delete-storm";
+
+impl Procedure for DeleteStorm {
+    const INFO: MethodInfo = MethodInfo {
+        id: Self::ID,
+        version: 1,
+        summary: "mass deletion, and the next job beside its discards: its stalls, and where",
+        options: Self::OPTIONS,
+    };
+
+    /// What a round leaves decides how the next one fares.
+    const RESUMES: bool = false;
+
+    fn announced_figures(&self) -> Vec<(String, &'static str)> {
+        announced_figures()
+    }
+
+    fn space(&self) -> Bytes {
+        Bytes(self.file_size.0.saturating_mul(self.writers.into()))
+    }
+
+    fn demand(&self, _: Bytes) -> Demand {
+        let round = self.space().0 as f64;
+        let phases = Phase::all(self.rewrite);
+        let (mut written, mut moved) = (0, 0.0);
+        for phase in phases {
+            let (reads, writes) = phase.moves();
+            written += self.space().0 * u64::from(writes);
+            moved += round * f64::from(u8::from(reads) + u8::from(writes));
+        }
+        Demand { written: Bytes(written), time: Nanos::from_seconds(moved / ASSUMED_RATE as f64) }
+    }
+
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+        let Medium::Directory { available, .. } = capabilities.medium else {
+            return Err(NEEDS_A_DIRECTORY.to_owned());
+        };
+        let needed = self.space();
+        if needed > available {
+            return Err(format!(
+                "its files grow to {needed} and there are {available}; give a smaller `file-size`, \
+                 or fewer `writers`"
+            ));
+        }
+        Ok(())
+    }
+
+    fn run_on_device<D>(&self, _: &mut D, _: Context<'_>) -> Result<Found, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        Err(MethodError::Unfit { reason: NEEDS_A_DIRECTORY.to_owned() })
+    }
+
+    fn run_in_directory<T>(
+        &self,
+        target: &mut T,
+        context: Context<'_>,
+    ) -> Result<Found, MethodError>
+    where
+        T: Target<Command = FileCommand>,
+    {
+        session::run(self, target, context)
+    }
+}

@@ -1,0 +1,252 @@
+//! The procedure: the scene is played, and looked at once in each interval.
+
+use trimbench_core::{
+    BlockRequest, CallerWait, Caveat, FileCommand, FileId, Instant, Nanos, OperationKind, Status,
+    Support, Target,
+};
+use trimbench_results::Step;
+
+use super::analysis::{DURATION, STALL, STALL_LONGEST};
+use super::meter::{Meter, Tick, note};
+use super::options::DeleteStorm;
+use super::scene::{Phase, Scene};
+use crate::drain::Discards;
+use crate::locate::{Place, locate};
+use crate::method::{Context, Found, MethodError, Procedure, Stage};
+use crate::runner::{HUNG_AFTER, RunError, Runner, Sample};
+
+/// An interval in which the writers get less than this share of what they got alone is stalled.
+const STALLED_BELOW: f64 = 0.05;
+
+/// What is looked for in the second round.
+#[derive(Debug, Default)]
+struct Watch {
+    /// Whether the target shows its requests, once it was asked.
+    sees: Option<bool>,
+    /// What was lost of them.
+    lost: u64,
+    waits: Vec<CallerWait>,
+    requests: Vec<BlockRequest>,
+}
+
+/// Runs the method in a directory.
+pub(super) fn run<T>(
+    method: &DeleteStorm,
+    target: &mut T,
+    context: Context<'_>,
+) -> Result<Found, MethodError>
+where
+    T: Target<Command = FileCommand>,
+{
+    let Context { interrupt, monitor, .. } = context;
+    method.fits(target.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
+    let mut runner = Runner::new(interrupt.clone());
+    let drain = target.capabilities().drain;
+    let mut scene = Scene::new(method, drain.force, target.now());
+    let mut meter = Meter::new(target.statistics(), target.now());
+    let mut watch = Watch::default();
+    let mut trim = Trim::default();
+    let mut steps: Vec<Step> = Vec::new();
+    let total = scene.phases();
+    while steps.len() < total {
+        let text = scene.phase().unwrap_or(Phase::CleanUp);
+        let (done, now) = (steps.len(), target.now());
+        monitor.stage(&Stage { done, total, text: text.id(), now, left: Nanos::ZERO });
+        play(method, (target, &mut runner), &mut scene, (&mut meter, &mut watch))?;
+        trim.look(target, &mut scene, method.interval);
+        look(target, &scene, &mut watch);
+        let ended: Vec<_> = scene.ended().skip(steps.len()).collect();
+        for (phase, from, to) in ended {
+            let mut step = Step::new(phase.id(), "phase");
+            note(&mut step, meter.within(from, to), from);
+            step.measure(DURATION, (trim.end_of(phase, to) - from).seconds());
+            if phase == Phase::SecondWrite {
+                let alone = steps.iter().find(|step| step.id == Phase::WriteAgain.id());
+                let alone = alone.expect("it was written before");
+                note_stall(&mut step, meter.within(from, to), rate(alone));
+                note_places(&mut step, &watch, method.threshold);
+                watch = Watch::default();
+            }
+            if trim.gave_up && phase.waits_for_discards() {
+                step.caveat(Caveat::DiscardsIncomplete);
+            }
+            if target.capabilities().discard == Support::None {
+                step.caveat(Caveat::NoDiscard);
+            }
+            monitor.keep(&step)?;
+            steps.push(step);
+        }
+    }
+    let (figures, caveats) = super::analyse(&steps);
+    Ok(Found { steps, figures, caveats, trace_hash: runner.trace_hash() })
+}
+
+/// Plays the scene for one interval.
+fn play<T>(
+    method: &DeleteStorm,
+    (target, runner): (&mut T, &mut Runner<FileCommand>),
+    scene: &mut Scene<'_>,
+    (meter, watch): (&mut Meter, &mut Watch),
+) -> Result<(), MethodError>
+where
+    T: Target<Command = FileCommand>,
+{
+    let until = target.now() + method.interval;
+    let (probe, step) = (scene.probe_stream(), scene.phase().unwrap_or(Phase::CleanUp).id());
+    let mut failure = None;
+    let mut observer = |sample: &Sample<FileCommand>| {
+        if let Status::Failed(errno) = sample.status {
+            failure.get_or_insert((sample.command, errno));
+        } else if sample.stream == probe {
+            meter.probed(sample.latency());
+        }
+        match sample.command {
+            FileCommand::Write { length, .. } => {
+                meter.wrote(length);
+                if watch.sees == Some(true) && sample.latency() > method.threshold {
+                    let (from, to) = (sample.issued, sample.completed);
+                    watch.waits.push(CallerWait { kind: OperationKind::Write, from, to });
+                }
+            }
+            FileCommand::Read { length, .. } => meter.read(length),
+            _ => {}
+        }
+    };
+    runner.run_until(target, scene, &mut observer, until)?;
+    if let Some((command, errno)) = failure {
+        let (operation, FileId(file)) = match command {
+            FileCommand::Create { file } => ("creation", file),
+            FileCommand::Write { file, .. } => ("writing", file),
+            FileCommand::Read { file, .. } => ("reading", file),
+            FileCommand::Unlink { file } => ("deletion", file),
+            FileCommand::Fsync { file } => ("fsync", file),
+            _ => ("sync", FileId(0)),
+        };
+        return Err(MethodError::File { step: step.to_owned(), operation, file, errno });
+    }
+    let now = target.now();
+    meter.tick(target.statistics(), now);
+    let idle = meter.ticks.iter().rev().take_while(|tick| is_idle(tick)).last();
+    let quiet = idle.is_some_and(|first| now.since(first.from) >= HUNG_AFTER);
+    if quiet && runner.outstanding() > 0 {
+        return Err(RunError::Hung { outstanding: runner.outstanding(), limit: HUNG_AFTER }.into());
+    }
+    Ok(())
+}
+
+/// Whether nothing ended in an interval.
+fn is_idle(tick: &Tick) -> bool {
+    tick.callers_read.0 == 0
+        && tick.callers_wrote.0 == 0
+        && tick.discard.completed == 0
+        && tick.probe_max.is_none()
+}
+
+/// Notes requests from the deletion before the second round to its end.
+fn look<T: Target>(target: &mut T, scene: &Scene<'_>, watch: &mut Watch) {
+    let wanted =
+        matches!(scene.phase(), Some(Phase::WriteAgain | Phase::DeleteAgain | Phase::SecondWrite));
+    if wanted && watch.sees.is_none() {
+        watch.sees = Some(target.watch_requests(true).is_ok());
+    }
+    if watch.sees != Some(true) {
+        return;
+    }
+    // Those under way come again when they have ended.
+    watch.requests.retain(|request| request.completed != Instant::NEVER);
+    target.take_requests(&mut watch.requests);
+    watch.lost = target.requests_lost();
+    if scene.phase() == Some(Phase::WriteAgain) {
+        watch.requests.clear();
+        watch.waits.clear();
+    } else if !wanted {
+        // It was watched before, so it can be told to stop.
+        let _ = target.watch_requests(false);
+    }
+}
+
+/// When the discards of a phase were over.
+#[derive(Debug, Default)]
+struct Trim {
+    discards: Option<Discards>,
+    /// When the last was seen.
+    ends: [Option<Instant>; 2],
+    gave_up: bool,
+}
+
+impl Trim {
+    /// Looks whether discards go on, and ends the phase that waits for them when they do not.
+    fn look<T: Target>(&mut self, target: &T, scene: &mut Scene<'_>, interval: Nanos) {
+        let Some(phase) = scene.phase().filter(|phase| phase.waits_for_discards()) else {
+            self.discards = None;
+            return;
+        };
+        let (now, drain) = (target.now(), target.capabilities().drain);
+        let discards = self.discards.get_or_insert_with(|| Discards::of(target));
+        discards.note(target.statistics(), now);
+        let Some(forced) = scene.forced() else { return };
+        let quiet_since = discards.last_change().max(forced + drain.latest_start);
+        self.gave_up = now.since(forced) >= drain.timeout;
+        let over = now >= quiet_since && now.since(quiet_since) >= drain.quiet.max(interval);
+        if over || self.gave_up {
+            self.ends[usize::from(phase == Phase::SecondTrim)] = Some(discards.last_change());
+            scene.next_phase(now);
+        }
+    }
+
+    /// When a phase ended: one that waits for discards, with the last of them.
+    fn end_of(&self, phase: Phase, to: Instant) -> Instant {
+        let seen = match phase {
+            Phase::Trim => self.ends[0],
+            Phase::SecondTrim => self.ends[1],
+            _ => None,
+        };
+        seen.unwrap_or(to)
+    }
+}
+
+/// Bytes a second that the writers wrote in a step.
+fn rate(step: &Step) -> f64 {
+    step.metrics["callers_written_bytes"] / step.metrics[DURATION]
+}
+
+/// Notes in which intervals the writers got next to nothing, and what the drives did meanwhile.
+fn note_stall(step: &mut Step, ticks: &[Tick], rate_alone: f64) {
+    let is_stalled = |tick: &Tick| {
+        let share = (tick.at - tick.from).seconds() * rate_alone * STALLED_BELOW;
+        (tick.callers_wrote.0 as f64) < share
+    };
+    let length = |tick: &Tick| (tick.at - tick.from).seconds();
+    let stalled = ticks.iter().filter(|tick| is_stalled(tick));
+    step.measure(STALL, stalled.clone().map(length).sum());
+    let runs = ticks.chunk_by(|one, next| is_stalled(one) == is_stalled(next));
+    let longest = runs
+        .filter(|run| is_stalled(&run[0]))
+        .map(|run| run.iter().map(length).sum())
+        .fold(0.0, f64::max);
+    step.measure(STALL_LONGEST, longest);
+    let writes: u64 = stalled.clone().map(|tick| tick.write.completed).sum();
+    let discards: u64 = stalled.clone().map(|tick| tick.discard.completed).sum();
+    let silent = stalled.filter(|tick| tick.write.completed == 0).map(length).sum();
+    step.measure("stalled_write_count", writes as f64);
+    step.measure("stalled_discard_count", discards as f64);
+    step.measure("stalled_without_write_s", silent);
+}
+
+/// Notes in which layer the stalled time lies.
+fn note_places(step: &mut Step, watch: &Watch, threshold: Nanos) {
+    if watch.sees != Some(true) {
+        step.caveat(Caveat::RequestsUnseen);
+        return;
+    }
+    if watch.lost > 0 {
+        step.caveat(Caveat::RequestsLost);
+    }
+    let located = locate(&watch.waits, &watch.requests, threshold);
+    step.measure("located_s", located.stalled().seconds());
+    step.measure("located_above_discarding_s", located.above_while_discarding().seconds());
+    for place in Place::ALL {
+        let key = format!("located_{}_s", place.id().replace('-', "_"));
+        step.measure(&key, located.time(place).seconds());
+    }
+}

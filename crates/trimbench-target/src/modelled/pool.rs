@@ -1,0 +1,309 @@
+//! Modelled pools: copy-on-write filesystems over several emulated drives of one kind.
+//!
+//! `raidz2,policy=online:sim:like-p3500*10`. All drives are alike, and what making the pool
+//! discards is sent to each of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use trimbench_core::fault::Faulty;
+use trimbench_core::rng::Rng;
+use trimbench_core::{
+    Bytes, Capabilities, DiscardMode, FileCommand, FilesystemWish, Instant, Model as _, Nanos,
+    ProvisionError, Provisioner, Target, Virtual,
+};
+use trimbench_fs::{Pool, PoolConfig, TrimManner};
+use trimbench_policy::Choice;
+use trimbench_ssd::Ssd;
+
+use super::{TAG, await_one, failed, prepare};
+use crate::Description;
+use crate::emulated::{Drive, EmulatedSpec};
+use crate::settings::{nearest, one_of, within};
+use crate::spec::{EMULATED, TargetError};
+
+#[cfg(test)]
+mod tests;
+
+/// The pools that are modelled.
+pub(crate) const NAMES: [&str; 4] = ["stripe", "raidz1", "raidz2", "raidz3"];
+/// What errors call it.
+const OF: &str = "the modelled pool";
+/// The settings that may follow its name.
+const SETTINGS: [&str; 5] = ["policy", "manner", "scale", "write-kib", "read-kib"];
+/// What `manner` may be.
+const MANNERS: [(&str, TrimManner); 2] =
+    [("freebsd", TrimManner::FreeBsd), ("openzfs", TrimManner::OpenZfs)];
+/// Drives of a pool, at most.
+const DRIVES_MAX: usize = 64;
+
+/// A modelled pool and its drives, not yet made.
+#[derive(Clone, Debug)]
+pub struct PoolSpec {
+    /// `raidz2`.
+    name: String,
+    parity: u32,
+    manner: TrimManner,
+    policy: Choice,
+    scale: u32,
+    write_kib: Option<Nanos>,
+    read_kib: Option<Nanos>,
+    /// The settings that were given, as texts.
+    settings: BTreeMap<&'static str, String>,
+    drive: EmulatedSpec,
+    drives: usize,
+}
+
+/// Modelled pools that can be had, and what they are.
+#[derive(Debug)]
+pub struct ProvisionedPool {
+    /// What makes them.
+    pub target: ModelledPools,
+    /// What they are.
+    pub description: Description,
+}
+
+impl PoolSpec {
+    /// Reads a pool's name and its settings, and `NAME[,key=value]...*COUNT` below it.
+    pub(crate) fn parse(
+        (name, settings): (&str, Option<&str>),
+        below: &str,
+        capacity: Option<Bytes>,
+    ) -> Result<Self, TargetError> {
+        let (drive, count) = match below.rsplit_once('*') {
+            Some((drive, count)) => (drive, count.parse().ok()),
+            None => (below, Some(1)),
+        };
+        let wrong =
+            |problem: String| TargetError::Setting { of: OF, key: "drives".to_owned(), problem };
+        let parity = match name {
+            "raidz1" => 1,
+            "raidz2" => 2,
+            "raidz3" => 3,
+            _ => 0,
+        };
+        let least = parity as usize + 1;
+        let drives = count.filter(|count| (least..=DRIVES_MAX).contains(count));
+        let drives = drives.ok_or_else(|| {
+            wrong(format!("write for example `{name}:sim:NAME*10`, of {least} to {DRIVES_MAX}"))
+        })?;
+        let mut spec = Self {
+            name: name.to_owned(),
+            parity,
+            manner: TrimManner::FreeBsd,
+            policy: "online".parse().expect("a policy of the catalogue"),
+            scale: 1,
+            write_kib: None,
+            read_kib: None,
+            settings: BTreeMap::new(),
+            drive: EmulatedSpec::parse(drive, capacity)?,
+            drives,
+        };
+        for part in settings.into_iter().flat_map(|text| text.split(',')) {
+            spec.set(part)?;
+        }
+        Ok(spec)
+    }
+
+    fn set(&mut self, part: &str) -> Result<(), TargetError> {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        let Some(known) = SETTINGS.into_iter().find(|known| *known == key) else {
+            let nearest = nearest(key, &SETTINGS);
+            return Err(TargetError::UnknownSetting { of: OF, key: key.to_owned(), nearest });
+        };
+        let wrong = |problem| TargetError::Setting { of: OF, key: known.to_owned(), problem };
+        let cost = || within(value, Nanos::ZERO, Nanos::from_millis(1)).map_err(wrong);
+        match known {
+            "policy" => {
+                // A comma would end the setting.
+                let found = value.replace('+', ",").parse::<Choice>();
+                self.policy = found.map_err(|error| wrong(error.to_string()))?;
+            }
+            "manner" => self.manner = one_of(value, &MANNERS).map_err(wrong)?,
+            "scale" => self.scale = within(value, 1, 512).map_err(wrong)?,
+            "write-kib" => self.write_kib = Some(cost()?),
+            _ => self.read_kib = Some(cost()?),
+        }
+        self.settings.insert(known, value.to_owned());
+        Ok(())
+    }
+
+    /// What each drive is.
+    pub fn drive(&self) -> &EmulatedSpec {
+        &self.drive
+    }
+
+    /// Drives less those of parity.
+    fn data_drives(&self) -> u64 {
+        self.drives as u64 - u64::from(self.parity)
+    }
+
+    /// What its drives hold beside parity: more than its files may take.
+    pub fn room(&self) -> Bytes {
+        Bytes(self.drive.capacity().0 * self.data_drives())
+    }
+
+    fn config(&self) -> PoolConfig {
+        let mut config = PoolConfig::new(self.manner).scaled(self.scale);
+        config.parity = self.parity;
+        config.policy = self.policy.clone();
+        config.cpu.write_kib = self.write_kib.unwrap_or(config.cpu.write_kib);
+        config.cpu.read_kib = self.read_kib.unwrap_or(config.cpu.read_kib);
+        config
+    }
+
+    /// The same with the drives' capacity settled for files of `needed` bytes.
+    #[must_use]
+    pub fn settled(mut self, needed: Bytes) -> Self {
+        let share = self.share(needed);
+        self.drive = self.drive.settled(share);
+        self
+    }
+
+    /// What a drive must hold of so many bytes: its share with parity and padding, and a tenth for
+    /// metadata and what is always free.
+    fn share(&self, needed: Bytes) -> Bytes {
+        let share = needed.0 / self.data_drives();
+        Bytes(share + share / 5 + Bytes::mib(64).0)
+    }
+
+    /// Makes the drives and fills each, as [`EmulatedSpec::provision`] does; what is random comes
+    /// from `seed`.
+    pub fn provision(&self, needed: Bytes, seed: u64) -> Result<ProvisionedPool, TargetError> {
+        let share = self.share(needed);
+        let made = (0..self.drives).map(|_| self.drive.provision(share));
+        let mut made = made.collect::<Result<Vec<_>, _>>()?;
+        let one = made.pop().expect("at least one drive");
+        let mut drives: Vec<Drive> = made.into_iter().map(|drive| drive.target).collect();
+        drives.push(one.target);
+        let now = drives[0].now();
+        let devices = drives.into_iter().map(Virtual::into_model).collect();
+        // For its room, and to see whether it can be made at all.
+        let first = Pool::make(self.config(), devices)?;
+        let capabilities = first.capabilities().clone();
+        let Description { mut identity, caveats, provenance, name, .. } = one.description;
+        identity.insert("filesystem".to_owned(), format!("{}, modelled", self.name));
+        identity.insert("drives".to_owned(), self.drives.to_string());
+        identity.extend(self.describe_config());
+        let description = Description {
+            name: format!("{} on {} x {name}", self.name, self.drives),
+            kind: "filesystem",
+            identity,
+            state: "each pool made anew by the method; before the first, every drive was purged \
+                    and every 4 KiB unit written once in order. Of the processor times those for \
+                    data are fitted to [S3], the others assumed"
+                .to_owned(),
+            provenance,
+            caveats,
+        };
+        let drives = first.into_devices();
+        let drives = drives.into_iter().map(|model| Virtual::starting_at(now, model)).collect();
+        let rng = Rng::new(seed).split("start-state");
+        let config = self.config();
+        let target = ModelledPools { config, capabilities, rng, drives, mounted: None };
+        Ok(ProvisionedPool { target, description })
+    }
+
+    fn describe_config(&self) -> BTreeMap<String, String> {
+        let config = self.config();
+        let manner = MANNERS.iter().find(|(_, manner)| *manner == self.manner);
+        let manner = manner.expect("every manner has a name").0;
+        [
+            ("policy", self.policy.to_string()),
+            ("manner", manner.to_owned()),
+            ("scale", self.scale.to_string()),
+            ("write-kib", config.cpu.write_kib.to_string()),
+            ("read-kib", config.cpu.read_kib.to_string()),
+        ]
+        .map(|(key, value)| (format!("pool-{key}"), value))
+        .into()
+    }
+}
+
+impl fmt::Display for PoolSpec {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.name)?;
+        for key in SETTINGS {
+            if let Some(value) = self.settings.get(key) {
+                write!(formatter, ",{key}={value}")?;
+            }
+        }
+        write!(formatter, ":{EMULATED}{}*{}", self.drive, self.drives)
+    }
+}
+
+/// Makes modelled pools on the same emulated drives.
+#[derive(Debug)]
+pub struct ModelledPools {
+    config: PoolConfig,
+    capabilities: Capabilities,
+    /// Of start states.
+    rng: Rng,
+    /// While no pool is on them.
+    drives: Vec<Drive>,
+    mounted: Option<Virtual<Pool<Faulty<Ssd>>>>,
+}
+
+impl Provisioner for ModelledPools {
+    type Files = Virtual<Pool<Faulty<Ssd>>>;
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
+        let policy = match &wish.discard {
+            DiscardMode::Off => "none".to_owned(),
+            DiscardMode::Online => self.config.policy.to_string(),
+            DiscardMode::Policy(policy) => policy.clone(),
+        };
+        let policy = policy.parse().map_err(|error| failed("make", format!("{error}")))?;
+        if self.mounted.is_some() {
+            self.unmount()?;
+        }
+        if self.drives.is_empty() {
+            let gone = "an earlier one failed and took the drives with it".to_owned();
+            return Err(failed("make", gone));
+        }
+        let mut drives = std::mem::take(&mut self.drives);
+        for drive in &mut drives {
+            prepare(drive, wish, &self.rng)?;
+        }
+        let now = drives.iter().map(Target::now).max().unwrap_or(Instant::START);
+        for drive in &mut drives {
+            while drive.now() < now {
+                drive.reap(now, &mut Vec::new());
+            }
+        }
+        let devices = drives.into_iter().map(Virtual::into_model).collect();
+        let config = PoolConfig { policy, ..self.config.clone() };
+        let made =
+            Pool::make(config, devices).map_err(|error| failed("make", error.to_string()))?;
+        self.mounted = Some(Virtual::starting_at(now, made));
+        Ok(())
+    }
+
+    fn files(&mut self) -> &mut Self::Files {
+        self.mounted.as_mut().expect("a pool was made and is mounted")
+    }
+
+    /// Everything is synced, discards that wait are given up, those under way end.
+    fn unmount(&mut self) -> Result<Nanos, ProvisionError> {
+        let files = self.files();
+        let begin = files.now();
+        files
+            .submit(TAG, FileCommand::SyncFilesystem)
+            .map_err(|rejected| failed("unmount", rejected.to_string()))?;
+        await_one(files).map_err(|errno| failed("unmount", errno.to_string()))?;
+        files.model_mut().give_up_discards();
+        while files.model().is_busy() {
+            let next = files.model().next_event();
+            files.reap(next, &mut Vec::new());
+        }
+        let end = files.now();
+        let pool = self.mounted.take().expect("it was there a moment ago");
+        let drives = pool.into_model().into_devices();
+        self.drives = drives.into_iter().map(|model| Virtual::starting_at(end, model)).collect();
+        Ok(end - begin)
+    }
+}
