@@ -35,7 +35,7 @@ const OPTIONS: &[OptionInfo] = &[
     ),
     option("arrivals", ["constant", "poisson", "constant"], "`constant` or `poisson` gaps"),
     option("access", ["4KiB", "4KiB", "4KiB"], "bytes of each access, 4KiB to 1MiB"),
-    option("read-share", ["50%", "50%", "50%"], "share of reads in the load; the rest are writes"),
+    option("read-share", ["90%", "90%", "90%"], "share of reads in the load; the rest are writes"),
     option("span", ["1GiB", "4GiB", "8GiB"], "what load and probe access, 1MiB to 1TiB"),
     option("probe-interval", ["1ms", "1ms", "1ms"], "pace of the serial probe, 100us to 1s"),
     option(

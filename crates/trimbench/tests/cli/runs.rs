@@ -34,13 +34,14 @@ fn the_default_run_tells_the_four_drives_apart() {
         let session = record.sessions.iter().find(|session| session.target.name == name).unwrap();
         session.headline().unwrap().value
     };
-    // S1: the 900P prints 0.000, the RC100 takes 0.25 s for each GB.
+    // S1: the 900P prints 0.000. vendor2 pays 82 ms for each TRIM, 8 of them a GiB, and then 3 ms
+    // for each write that has gathered.
     assert!(stutter("like-optane-900p").abs() < 0.000_5);
-    assert!((stutter("like-rc100") - 0.25).abs() < 0.01);
+    assert!((0.61..1.2).contains(&stutter("vendor2")));
     assert!(stutter("generic-sata-tlc") > 10.0 * stutter("generic-nvme-tlc"));
-    assert!(stutter("like-rc100") > 10.0 * stutter("generic-sata-tlc"));
+    assert!(stutter("vendor2") > 10.0 * stutter("generic-sata-tlc"));
     let report = stdout(&output);
-    for name in ["like-rc100", "like-optane-900p", "virtual time", "seed 1"] {
+    for name in ["vendor2", "like-optane-900p", "virtual time", "seed 1"] {
         assert!(report.contains(name), "{report}");
     }
     assert!(report.lines().all(|line| line.chars().count() <= 80), "readable at 80 columns");
@@ -181,9 +182,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
     let output = trimbench(folder.path(), &["run", "--dry-run", "--capacity", "4GiB"]);
     assert_eq!(code(&output), Some(0));
     let plan = stdout(&output);
-    for text in
-        ["sim:like-rc100,capacity=4GiB", "virtual time", "written", "privileges", "destroys"]
-    {
+    for text in ["sim:vendor2,capacity=4GiB", "virtual time", "written", "privileges", "destroys"] {
         assert!(plan.contains(text), "no `{text}` in {plan}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -4,8 +4,7 @@ use super::read;
 use crate::evidence::device::METHODS;
 use crate::evidence::planted::{Planted, failing, record, session};
 
-const DRIVES: [&str; 4] =
-    ["generic-sata-tlc", "like-rc100", "generic-nvme-tlc", "like-optane-900p"];
+const DRIVES: [&str; 4] = ["generic-sata-tlc", "vendor2", "generic-nvme-tlc", "like-optane-900p"];
 const REPORT: &str = "compressible data make the\ndrive look better than it is\n\
                       2  compressible-data: the data could\n    be compressed: a drive";
 
