@@ -195,7 +195,8 @@ pub struct ClassStatistics {
     pub completed: u64,
     /// Bytes of those commands.
     pub bytes: Bytes,
-    /// Sum of their times from submission to completion.
+    /// Sum of their times from submission to completion, at most 584 years: the waits in a queue
+    /// that grows for hours of virtual time do add up to that.
     pub time: Nanos,
 }
 

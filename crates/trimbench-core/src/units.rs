@@ -177,6 +177,12 @@ impl Nanos {
         Self(u64::try_from(product).unwrap_or(u64::MAX))
     }
 
+    /// The sum, at most [`u64::MAX`] nanoseconds: 584 years.
+    #[must_use]
+    pub fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
     /// The difference, or zero.
     #[must_use]
     pub fn saturating_sub(self, other: Self) -> Self {

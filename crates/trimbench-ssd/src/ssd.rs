@@ -304,7 +304,7 @@ impl Ssd {
         if let Some(class) = self.statistics.class_mut(command.kind) {
             class.completed += 1;
             class.bytes += command.bytes;
-            class.time += at - command.submitted;
+            class.time = class.time.saturating_add(at - command.submitted);
         }
         out.push(Completion { tag: command.tag, at, status: Status::Done });
         if !self.waiting.is_empty() {
