@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use tests::Need::{Fuse, Loop, Program, Root, Tracing};
 use tests::planted::{Planted, Seen};
@@ -17,11 +18,21 @@ use trimbench_methods::{Located, Place, locate};
 
 const PLANTED: [Need; 6] = [Root, Loop, Fuse, Tracing, Program("mkfs.ext4"), Program("fsfreeze")];
 
+/// Tests share a process, and so the names of their instances in tracefs: who looks at those takes
+/// it for writing.
+static TRACING: RwLock<()> = RwLock::new(());
+
+/// What a test holds while it traces.
+fn traces() -> RwLockReadGuard<'static, ()> {
+    TRACING.read().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What was seen of a planted stall, and where the locator puts it. `None` if it was skipped.
 fn located(test: &str, planted: Planted) -> Option<(Seen, Located)> {
     if !requires(test, &PLANTED) {
         return None;
     }
+    let _traces = traces();
     let seen = planted.watch();
     assert_eq!(seen.lost, 0);
     let located = locate(&seen.waits, &seen.requests, planted.threshold());
@@ -119,6 +130,7 @@ fn each_request_of_the_device_is_seen_once_and_nothing_else() {
     if !requires(test, &[Root, Loop, Tracing, Program("mkfs.ext4")]) {
         return;
     }
+    let _traces = traces();
     let filesystem = LoopFilesystem::new("ext4", 256, "discard");
     let other = LoopFilesystem::new("ext4", 64, "defaults");
     let (mut target, mut others) = (open(filesystem.path()), open(other.path()));
@@ -186,6 +198,7 @@ fn nothing_of_ours_stays_in_tracefs_and_what_killed_runs_left_is_removed() {
     if !requires(test, &[Root, Loop, Tracing, Program("mkfs.ext4")]) {
         return;
     }
+    let _alone = TRACING.write().unwrap_or_else(PoisonError::into_inner);
     let tracefs = Tracefs::new();
     let filesystem = LoopFilesystem::new("ext4", 64, "defaults");
     let mut target = open(filesystem.path());

@@ -188,6 +188,11 @@ impl Keeper<'_> {
         capabilities: &Capabilities,
     ) -> Result<bool, Failure> {
         let Err(reason) = method.fits(capabilities) else { return Ok(false) };
+        self.leave_out_for(plan, reason).map(|()| true)
+    }
+
+    /// The same for a reason that only the method's beginning showed.
+    fn leave_out_for(&mut self, plan: &Plan, reason: String) -> Result<(), Failure> {
         if plan.named {
             return Err(MethodError::Unfit { reason }.into());
         }
@@ -195,8 +200,7 @@ impl Keeper<'_> {
         let session = self.session();
         session.left_out = Some(reason);
         session.finished = true;
-        self.store.save(self.record).map_err(Failure::target)?;
-        Ok(true)
+        self.store.save(self.record).map_err(Failure::target)
     }
 
     /// Ends the session with what was found.
@@ -303,8 +307,10 @@ fn on_modelled(
         return Ok(());
     }
     let context = Context { rng, interrupt, monitor: keeper, done: Vec::new() };
-    let found = method.run_on_filesystems(&mut filesystems, context)?;
-    keeper.finish(found, true)
+    match method.run_on_filesystems(&mut filesystems, context) {
+        Err(MethodError::Unfit { reason }) => keeper.leave_out_for(plan, reason),
+        found => keeper.finish(found?, true),
+    }
 }
 
 fn in_directory(

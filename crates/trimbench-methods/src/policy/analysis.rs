@@ -176,6 +176,9 @@ fn target(method: &PolicyLab, lives: &[Life]) -> Option<Figure> {
     let verdict = match (over <= 1.0, longest > target) {
         (true, false) => "kept".to_owned(),
         (true, true) => format!("kept by trimming rarely: {one_trim}"),
+        (false, true) if without > 1.0 => {
+            format!("not possible: {one_trim}; missed without any TRIM too")
+        }
         (false, true) => format!("not possible: {one_trim}"),
         (false, false) if without > 1.0 => "missed, and without any TRIM too".to_owned(),
         (false, false) => "missed".to_owned(),

@@ -14,14 +14,15 @@ use crate::Preset;
 use crate::method::{Context, MethodError};
 use crate::testing::{Keeper, assert_announced, close, figure, says, settings};
 
-/// Small files on a small drive.
-const SMALL: [(&str, &str); 7] = [
+/// Small files on a small drive, which serves the writes of the load.
+const SMALL: [(&str, &str); 8] = [
     ("file-sizes", "256KiB,1MiB"),
     ("foreground-span", "8MiB"),
     ("cycle", "20%"),
     ("stable-cycles", "2"),
     ("cycles", "3"),
     ("rate", "2000"),
+    ("read-share", "95%"),
     ("deferred", "delay=1s"),
 ];
 
@@ -321,6 +322,7 @@ fn a_target_is_kept_missed_or_impossible() {
         (1, 9, 4.0, "kept"),
         (1, 9, 92.0, "kept by trimming rarely: one TRIM takes 92.000 ms"),
         (1, 11, 92.0, "not possible: one TRIM takes 92.000 ms"),
+        (12, 11, 92.0, "not possible: one TRIM takes 92.000 ms; missed without any TRIM too"),
         (12, 11, 4.0, "missed, and without any TRIM too"),
         (1, 11, 4.0, "missed"),
     ] {

@@ -6,6 +6,8 @@ use super::{code, record, stderr, stdout, trimbench};
 
 /// A filesystem on a small drive.
 const TARGET: &str = "ext4,journal=8MiB:sim:vendor6,capacity=512MiB";
+/// A pool of drives, which does not account for their wear.
+const POOL: &str = "stripe,scale=256:sim:like-optane-900p,capacity=2GiB*2";
 /// Small files, and enough accesses for a p99.9, of which the drive can serve the writes.
 const RUN: [&str; 16] = [
     "run",
@@ -72,12 +74,24 @@ fn what_cannot_be_compared_is_refused_with_what_would_do() {
         assert_eq!(code(&output), Some(2), "{set}: {}", stderr(&output));
         assert!(stderr(&output).contains(said), "{set}: {}", stderr(&output));
     }
-    for target in ["sim:vendor6", "."] {
+    for target in ["sim:vendor6", ".", POOL] {
         let arguments = ["run", "policy", "--target", target, "--output", "other"];
         let output = trimbench(folder.path(), &arguments);
         assert_eq!(code(&output), Some(3), "{target}: {}", stderr(&output));
         assert!(stderr(&output).contains("name `ext4:sim:NAME`"), "{}", stderr(&output));
     }
+}
+
+#[test]
+fn a_run_of_all_methods_leaves_it_out_on_a_pool() {
+    let folder = tempdir().unwrap();
+    let output = trimbench(folder.path(), &["run", "--target", POOL, "--output", "run"]);
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("policy is left out"), "{}", stderr(&output));
+    let record = record(folder.path(), "run");
+    let policy = record.sessions.iter().find(|session| session.plan.method == "policy").unwrap();
+    assert!(policy.left_out.is_some() && policy.finished);
+    assert!(record.sessions.iter().any(|session| session.left_out.is_none()));
 }
 
 #[test]
