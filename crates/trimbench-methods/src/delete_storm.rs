@@ -17,9 +17,7 @@ pub use analysis::{analyse, announced_figures};
 pub use options::DeleteStorm;
 pub use scene::Phase;
 
-use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Drive, FileCommand, Medium, Nanos, Target,
-};
+use trimbench_core::{Bytes, Capabilities, FileCommand, Medium, Nanos, Target};
 
 use crate::method::{
     ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, NEEDS_A_DIRECTORY, Procedure,
@@ -72,13 +70,6 @@ impl Procedure for DeleteStorm {
             ));
         }
         Ok(())
-    }
-
-    fn run_on_device<D>(&self, _: &mut D, _: Context<'_>) -> Result<Found, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
-        Err(MethodError::Unfit { reason: NEEDS_A_DIRECTORY.to_owned() })
     }
 
     fn run_in_directory<T>(

@@ -117,18 +117,20 @@ pub trait Procedure: Parameters {
     /// would.
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String>;
 
-    /// Runs on a block device, whose content is lost.
-    fn run_on_device<D>(&self, device: &mut D, context: Context<'_>) -> Result<Found, MethodError>
+    /// Runs on a block device, whose content is lost. A method without it fits none.
+    fn run_on_device<D>(&self, device: &mut D, _: Context<'_>) -> Result<Found, MethodError>
     where
-        D: Target<Command = BlockCommand> + Drive;
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        Err(unfit(self, device.capabilities()))
+    }
 
-    /// Runs in a directory.
-    fn run_in_directory<T>(&self, _: &mut T, _: Context<'_>) -> Result<Found, MethodError>
+    /// Runs in a directory. A method without it fits none.
+    fn run_in_directory<T>(&self, target: &mut T, _: Context<'_>) -> Result<Found, MethodError>
     where
         T: Target<Command = FileCommand>,
     {
-        let reason = NEEDS_A_DEVICE.to_owned();
-        Err(MethodError::Unfit { reason })
+        Err(unfit(self, target.capabilities()))
     }
 
     /// Runs on filesystems that are made for it. Unless a method says otherwise it is one, made as
@@ -147,6 +149,12 @@ pub trait Procedure: Parameters {
         provisioner.unmount()?;
         Ok(found)
     }
+}
+
+/// What a method that cannot run on a kind of target says of it.
+fn unfit(method: &impl Procedure, capabilities: &Capabilities) -> MethodError {
+    let reason = method.fits(capabilities).expect_err("a method runs on what it says it fits");
+    MethodError::Unfit { reason }
 }
 
 /// What a method that works on whole devices says of a directory.
@@ -437,6 +445,23 @@ pub enum MethodError {
         /// The last error.
         errno: Errno,
     },
+}
+
+impl MethodError {
+    /// The failure of a command on a file.
+    pub(crate) fn of_file(step: &str, command: FileCommand, errno: Errno) -> Self {
+        let operation = match command {
+            FileCommand::Create { .. } | FileCommand::Store { .. } => "creation",
+            FileCommand::Append { .. } => "extension",
+            FileCommand::Write { .. } => "writing",
+            FileCommand::Read { .. } | FileCommand::Load { .. } => "reading",
+            FileCommand::Unlink { .. } => "deletion",
+            FileCommand::Fsync { .. } => "fsync",
+            _ => "sync",
+        };
+        let file = command.file().map_or(0, |file| file.0);
+        Self::File { step: step.to_owned(), operation, file, errno }
+    }
 }
 
 /// Lets a wall-clock target be told from a virtual one without naming either.

@@ -15,10 +15,7 @@ mod tests;
 pub use analysis::{analyse, announced_figures};
 pub use options::{POLICIES, PolicyLab};
 
-use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Clock, Drive, FileCommand, Medium, Nanos, Provisioner,
-    Support, Target,
-};
+use trimbench_core::{Bytes, Capabilities, Clock, Medium, Nanos, Provisioner, Support};
 
 use crate::method::{Context, Demand, Found, MethodError, MethodInfo, Procedure};
 use crate::options::Parameters;
@@ -76,20 +73,6 @@ impl Procedure for PolicyLab {
             ));
         }
         Ok(())
-    }
-
-    fn run_on_device<D>(&self, _: &mut D, _: Context<'_>) -> Result<Found, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
-        Err(MethodError::Unfit { reason: NEEDS_A_MODEL.to_owned() })
-    }
-
-    fn run_in_directory<T>(&self, _: &mut T, _: Context<'_>) -> Result<Found, MethodError>
-    where
-        T: Target<Command = FileCommand>,
-    {
-        Err(MethodError::Unfit { reason: NEEDS_A_MODEL.to_owned() })
     }
 
     fn run_on_filesystems<P>(

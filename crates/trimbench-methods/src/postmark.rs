@@ -22,9 +22,7 @@ pub use generator::{Counts, Forecast, Generator, Operation, Phase, Settings};
 pub use options::Postmark;
 
 use trimbench_core::units::{narrow, rounded};
-use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Drive, FileCommand, Medium, Nanos, Provisioner, Target,
-};
+use trimbench_core::{Bytes, Capabilities, FileCommand, Medium, Nanos, Provisioner, Target};
 use trimbench_results::Step;
 
 use crate::method::{
@@ -79,13 +77,6 @@ impl Procedure for Postmark {
             ));
         }
         Ok(())
-    }
-
-    fn run_on_device<D>(&self, _: &mut D, _: Context<'_>) -> Result<Found, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
-        Err(MethodError::Unfit { reason: NEEDS_A_DIRECTORY.to_owned() })
     }
 
     fn run_in_directory<T>(

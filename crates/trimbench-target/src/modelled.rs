@@ -332,10 +332,15 @@ fn prepare(drive: &mut Drive, wish: &FilesystemWish, rng: &Rng) -> Result<(), Pr
         discard_all(drive)?;
     }
     let settled = drive.now() + wish.settle;
-    while drive.now() < settled {
-        drive.reap(settled, &mut Vec::new());
-    }
+    rest(drive, settled);
     Ok(())
+}
+
+/// Lets time pass; nothing is outstanding.
+fn rest(drive: &mut Drive, until: Instant) {
+    while drive.now() < until {
+        drive.reap(until, &mut Vec::new());
+    }
 }
 
 /// Purges the drive, fills it in order, and overwrites a part of it at random.

@@ -1,8 +1,8 @@
 //! The procedure: the scene is played, and looked at once in each interval.
 
 use trimbench_core::{
-    BlockRequest, CallerWait, Caveat, FileCommand, FileId, Instant, Nanos, OperationKind, Status,
-    Support, Target,
+    BlockRequest, CallerWait, Caveat, FileCommand, Instant, Nanos, OperationKind, Status, Support,
+    Target,
 };
 use trimbench_results::Step;
 
@@ -114,15 +114,7 @@ where
     };
     runner.run_until(target, scene, &mut observer, until)?;
     if let Some((command, errno)) = failure {
-        let (operation, FileId(file)) = match command {
-            FileCommand::Create { file } => ("creation", file),
-            FileCommand::Write { file, .. } => ("writing", file),
-            FileCommand::Read { file, .. } => ("reading", file),
-            FileCommand::Unlink { file } => ("deletion", file),
-            FileCommand::Fsync { file } => ("fsync", file),
-            _ => ("sync", FileId(0)),
-        };
-        return Err(MethodError::File { step: step.to_owned(), operation, file, errno });
+        return Err(MethodError::of_file(step, command, errno));
     }
     let now = target.now();
     meter.tick(target.statistics(), now);

@@ -5,8 +5,8 @@ use std::cell::Cell;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    Account, Bytes, DiscardMode, Errno, FileCommand, FileId, FilesystemWish, Instant, Medium,
-    Nanos, Next, PolicyTally, Provisioner, Status, Target, Workload as _,
+    Account, Bytes, DiscardMode, FileCommand, FileId, FilesystemWish, Instant, Medium, Nanos, Next,
+    PolicyTally, Provisioner, Status, Target, Workload as _,
 };
 use trimbench_results::{LatencyHistogram, Step};
 
@@ -194,7 +194,7 @@ impl Life<'_> {
         let mut streams = UntilFailure { streams: &mut beside, failed: &failed };
         self.runner.run_until(files, &mut streams, &mut observer, Instant::NEVER)?;
         if let Some((command, errno)) = failure {
-            return Err(file_error(id, command, errno));
+            return Err(MethodError::of_file(&id, command, errno));
         }
         let mut step = Step::new(id, self.policy);
         step.set("cycle", f64::from(cycle));
@@ -237,17 +237,6 @@ fn note(step: &mut Step, before: &Account, after: &Account) {
     step.measure(WAITING_MAX, policy.waiting_max.0 as f64);
     step.measure(WITHHELD_MAX, policy.withheld_max.0 as f64);
     step.measure(LONGEST, policy.longest.seconds());
-}
-
-fn file_error(step: String, command: FileCommand, errno: Errno) -> MethodError {
-    let operation = match command {
-        FileCommand::Create { .. } => "creation",
-        FileCommand::Write { .. } => "writing",
-        FileCommand::Read { .. } => "reading",
-        _ => "deletion",
-    };
-    let file = command.file().map_or(0, |file| file.0);
-    MethodError::File { step, operation, file, errno }
 }
 
 /// The foreground's number among the streams; the files' is 0.

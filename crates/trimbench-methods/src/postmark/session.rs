@@ -201,14 +201,7 @@ where
     let mut streams = UntilFailure { streams: &mut Single(play), failed: &failed };
     runner.run_until(target, &mut streams, &mut observer, Instant::NEVER)?;
     let Some((command, errno)) = failure else { return Ok(()) };
-    let (operation, FileId(file)) = match command {
-        FileCommand::Store { file, .. } => ("creation", file),
-        FileCommand::Append { file, .. } => ("extension", file),
-        FileCommand::Load { file, .. } => ("reading", file),
-        FileCommand::Unlink { file } => ("deletion", file),
-        other => unreachable!("{other:?} is none of PostMark's"),
-    };
-    Err(MethodError::File { step: step.to_owned(), operation, file, errno })
+    Err(MethodError::of_file(step, command, errno))
 }
 
 /// `PostMark` as a workload: one operation after the other.

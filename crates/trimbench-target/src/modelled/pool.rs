@@ -16,7 +16,7 @@ use trimbench_fs::{Pool, PoolConfig, TrimManner};
 use trimbench_policy::Choice;
 use trimbench_ssd::Ssd;
 
-use super::{TAG, await_one, failed, not_made, prepare};
+use super::{TAG, await_one, failed, not_made, prepare, rest};
 use crate::Description;
 use crate::emulated::{Drive, EmulatedSpec};
 use crate::settings::{nearest, one_of, within};
@@ -282,9 +282,7 @@ impl Provisioner for ModelledPools {
         }
         let now = drives.iter().map(Target::now).max().unwrap_or(Instant::START);
         for drive in &mut drives {
-            while drive.now() < now {
-                drive.reap(now, &mut Vec::new());
-            }
+            rest(drive, now);
         }
         let devices = drives.into_iter().map(Virtual::into_model).collect();
         let config = PoolConfig { policy, ..self.config.clone() };
