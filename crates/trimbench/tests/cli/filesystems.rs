@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{TempDir, tempdir, tempdir_in};
 use tests::Need::{Filesystem, Loop, Program, Root};
@@ -130,7 +131,14 @@ fn image(mebibytes: u64) -> (TempDir, String) {
     (folder, target)
 }
 
-/// Mounts of ours on this image's filesystems.
+/// What a test holds while its runs mount: all mount in one folder, where each run removes what
+/// killed ones left, and where the mounts of one are looked for.
+fn alone() -> MutexGuard<'static, ()> {
+    static MOUNTING: Mutex<()> = Mutex::new(());
+    MOUNTING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Mounts of ours.
 fn mounted_places() -> Vec<String> {
     let table = std::fs::read_to_string("/proc/self/mounts").unwrap();
     let places = table.lines().filter_map(|line| line.split(' ').nth(1));
@@ -147,6 +155,7 @@ fn delete_stall_runs_on_a_filesystem_that_it_has_made() {
     if !requires(test, &[Root, Loop, Program("mkfs.ext4"), Filesystem("ext4")]) {
         return;
     }
+    let _alone = alone();
     let (folder, target) = image(256);
     let destroy = destroy(folder.path());
     let more = ["--target", &target, "--destroy", &destroy, "--output", "run"];
@@ -167,6 +176,7 @@ fn a_killed_run_is_cleaned_up_at_the_next_start_and_gone_on_with() {
     if !requires(test, &[Root, Loop, Program("mkfs.ext4"), Filesystem("ext4")]) {
         return;
     }
+    let _alone = alone();
     let (folder, target) = image(256);
     let destroy = destroy(folder.path());
     let more = ["--target", &target, "--destroy", &destroy, "--output", "run"];
