@@ -1,0 +1,11 @@
+//! Block traces: what a trace is, the formats that it is read from and written to, its statistics,
+//! and the generator of traces nobody may redistribute.
+//!
+//! A trace is a [`Source`] of [`Record`]s, handed out in batches, so that no trace has to fit into
+//! memory. A file is opened by the caller: this crate reads what is passed in.
+
+pub mod record;
+pub mod source;
+
+pub use record::{Kind, Record};
+pub use source::{Place, Source, TraceError};

@@ -1,0 +1,60 @@
+//! Where records come from, and what can be wrong with them.
+
+use std::fmt;
+use std::io;
+
+use crate::record::Record;
+
+/// Records of one trace, in their order.
+pub trait Source {
+    /// Whether the records carry stamps; else they have an order only.
+    fn is_timed(&self) -> bool;
+
+    /// Puts the next records into `batch`, which is emptied before: as many as come cheaply at a
+    /// time, none at the end of the trace.
+    fn read(&mut self, batch: &mut Vec<Record>) -> Result<(), TraceError>;
+}
+
+/// Where in a file something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A line of a text, from 1.
+    Line(u64),
+    /// A byte of a binary file, from 0, after decompression.
+    Byte(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Byte(byte) => write!(f, "byte {byte}"),
+        }
+    }
+}
+
+/// Why a trace cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The file itself cannot be read.
+    #[error("{name}: {error}")]
+    Io {
+        /// The file.
+        name: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Something in it is not as its format says.
+    #[error("{name}, {place}: {found}; expected {expected}")]
+    Broken {
+        /// The file.
+        name: String,
+        /// Where.
+        place: Place,
+        /// What stands there.
+        found: String,
+        /// What should.
+        expected: &'static str,
+    },
+}
