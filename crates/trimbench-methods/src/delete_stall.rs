@@ -20,7 +20,7 @@ pub use session::{Plan, Trial, run};
 pub use subject::{DeviceSubject, DirectorySubject, Groups, Subject};
 
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Drive, FileCommand, Medium, Nanos, Support, Target,
+    BlockCommand, Bytes, Capabilities, Drive, FileCommand, Medium, Support, Target,
 };
 
 use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
@@ -50,11 +50,9 @@ impl Procedure for DeleteStall {
     }
 
     fn demand(&self, _: Bytes) -> Demand {
-        let searched = self.searched();
-        let search = Nanos::from_seconds(searched.0 as f64 / ASSUMED_RATE as f64);
         Demand {
-            written: self.written() + self.load_written() + searched,
-            time: self.estimate(ASSUMED_RATE) + search,
+            written: self.written() + self.load_written() + self.searched(),
+            time: self.estimate(ASSUMED_RATE) + self.search_time(ASSUMED_RATE),
         }
     }
 
@@ -64,9 +62,10 @@ impl Procedure for DeleteStall {
             Medium::Device { capacity, .. } => {
                 (capacity, "give a larger one (`--capacity` if it is emulated)")
             }
-            Medium::Directory { .. } if self.p999_limit.is_some() => {
-                let reason = "the search for the highest rate of deletion (`p999-limit`) works on \
-                              devices: leave it out in a directory";
+            Medium::Directory { .. } if self.p999_limit.is_some() && self.mode == Mode::Trim => {
+                let reason = "the search for the highest rate of deletion (`p999-limit`) wants \
+                              discards that belong to a deletion, and `mode=trim` discards all \
+                              free space each time: use another `mode`";
                 return Err(reason.to_owned());
             }
             Medium::Directory { available, .. } => {

@@ -12,6 +12,7 @@ use trimbench_core::{
     Nanos, Support, Target, Virtual,
 };
 use trimbench_results::{Figure, Step};
+use trimbench_target::{ModelledFilesystems, TargetSpec};
 
 use crate::method::{
     Context, Found, KeepFailed, MethodError, Monitor, NEEDS_A_DEVICE, Procedure, Stage,
@@ -95,6 +96,14 @@ pub(crate) fn run_on_files<P: Procedure>(
     let interrupt = keeper.interrupt.clone();
     let context = Context { rng: &Rng::new(7), interrupt: &interrupt, monitor: keeper, done };
     method.run_in_directory(directory, context)
+}
+
+/// The modelled filesystem of this target text.
+pub(crate) fn modelled(text: &str) -> ModelledFilesystems {
+    let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(text, None) else {
+        panic!("`{text}` is a modelled filesystem");
+    };
+    spec.provision(Bytes(0), 7).unwrap().target
 }
 
 pub(crate) fn settings(set: &[(&str, &str)]) -> BTreeMap<String, String> {

@@ -135,6 +135,11 @@ impl<A: Area> OpenLoop<A> {
         open
     }
 
+    /// Nothing arrives any more.
+    pub(crate) fn end(&mut self) {
+        self.until = Instant::START;
+    }
+
     fn advance(&mut self) {
         let gap = match self.arrivals {
             Arrivals::Constant => self.gap,
@@ -371,5 +376,64 @@ impl<C> Workload for InOrder<C> {
     fn completed(&mut self, _: &C, _: Instant) {
         self.vacant += 1;
         self.outstanding -= 1;
+    }
+}
+
+/// Scripts of a list, one after the other, each at least `pace` after the start of the one before;
+/// one that was made late starts as soon as that has ended, and later ones do not catch up.
+#[derive(Clone, Debug)]
+pub struct PacedScripts<C> {
+    waiting: std::vec::IntoIter<Vec<Vec<C>>>,
+    current: Option<Script<C>>,
+    started: u64,
+    pace: Nanos,
+    due: Instant,
+    until: Instant,
+}
+
+impl<C> PacedScripts<C> {
+    /// The first at `start`, none from `until` on.
+    pub fn new(scripts: Vec<Vec<Vec<C>>>, pace: Nanos, (start, until): (Instant, Instant)) -> Self {
+        let waiting = scripts.into_iter();
+        Self { waiting, current: None, started: 0, pace, due: start, until }
+    }
+
+    /// Scripts that have begun.
+    pub fn started(&self) -> u64 {
+        self.started
+    }
+
+    /// Those that have not.
+    pub fn into_rest(self) -> impl Iterator<Item = Vec<Vec<C>>> {
+        self.waiting
+    }
+}
+
+impl<C> Workload for PacedScripts<C> {
+    type Command = C;
+
+    fn next(&mut self, now: Instant) -> Next<C> {
+        if let Some(script) = &mut self.current {
+            match script.next(now) {
+                Next::Done => self.current = None,
+                next => return next,
+            }
+        }
+        if self.waiting.len() == 0 || now >= self.until {
+            return Next::Done;
+        }
+        if self.due > now {
+            return Next::NotBefore(self.due);
+        }
+        let Some(script) = self.waiting.next() else { return Next::Done };
+        self.started += 1;
+        self.due = now + self.pace;
+        self.current.insert(Script::new(now, script)).next(now)
+    }
+
+    fn completed(&mut self, command: &C, at: Instant) {
+        if let Some(script) = &mut self.current {
+            script.completed(command, at);
+        }
     }
 }

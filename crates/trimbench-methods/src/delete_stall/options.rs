@@ -56,13 +56,14 @@ const OPTIONS: &[OptionInfo] = &[
     option(
         "p999-limit",
         ["none", "none", "none"],
-        "on a device: searches the highest rate of deletion whose p99.9 of the load's response \
-         time stays within this, 1us to 1h; `none`: no search",
+        "searches the highest rate of deletion whose p99.9 of the load's response time stays \
+         within this, 1us to 1h; `none`: no search",
     ),
     option(
         "rate-chunks",
         ["1MiB,8MiB,64MiB", "1MiB,4MiB,16MiB,64MiB,256MiB", "1MiB,8MiB,64MiB"],
-        "sizes of the discards that the search compares, 64KiB to 2TiB",
+        "sizes of the discards, or in a directory of the files, that the search compares, \
+         64KiB to 2TiB",
     ),
     option(
         "rate-max",
@@ -122,7 +123,8 @@ pub struct DeleteStall {
     pub placebo_only: bool,
     /// What the p99.9 of the load may come to beside a steady deletion; `None`: no search.
     pub p999_limit: Option<Nanos>,
-    /// Sizes of discards that the search compares, ascending, whole multiples of 4 KiB.
+    /// Sizes of discards, or of files, that the search compares, ascending, whole multiples of
+    /// 4 KiB.
     pub rate_chunks: Vec<Bytes>,
     /// The highest rate that it tries, bytes a second.
     pub rate_max: Bytes,
@@ -242,10 +244,23 @@ impl DeleteStall {
 
     /// Bytes that the search writes at the most, to have them deleted.
     pub fn searched(&self) -> Bytes {
-        let lengths = self.rate_chunks.len() as u64 * super::rate::LENGTHS_MAX;
         let each = self.rate_max.0 as f64 * self.shortest_try().seconds();
-        let tries = if self.p999_limit.is_some() { lengths } else { 0 };
-        Bytes(trimbench_core::units::rounded(each).saturating_mul(tries))
+        Bytes(trimbench_core::units::rounded(each).saturating_mul(self.tries()))
+    }
+
+    /// How long the search takes at the most on the target's clock, writing at `bytes_per_second`;
+    /// without what a filesystem waits before it discards.
+    pub(super) fn search_time(&self, bytes_per_second: u64) -> Nanos {
+        let writing = self.searched().0 as f64 / bytes_per_second as f64;
+        self.shortest_try().times(self.tries()) + Nanos::from_seconds(writing)
+    }
+
+    /// Tries at the most, in lengths of the shortest; none without a limit.
+    fn tries(&self) -> u64 {
+        match self.p999_limit {
+            Some(_) => self.rate_chunks.len() as u64 * super::rate::LENGTHS_MAX,
+            None => 0,
+        }
     }
 
     /// The least time of a try.

@@ -140,15 +140,28 @@ impl Tails {
 
     /// Takes in an access that was intended so long after the beginning.
     pub(super) fn note(&mut self, after: Nanos, response: Nanos) {
-        let last = self.blocks.len() - 1;
-        let (count, slowest) = &mut self.blocks[index(after.0 / self.block.0).min(last)];
-        *count += 1;
+        self.block_at(after).0 += 1;
+        self.note_behind(after, response);
+    }
+
+    /// Takes in an access that was intended behind the deletions, until their discards were over:
+    /// it belongs to what happened `after` the beginning, and is not one of the accesses whose
+    /// thousandth part may exceed the limit. So a pause that a filesystem makes before it discards
+    /// thins nothing out.
+    pub(super) fn note_behind(&mut self, after: Nanos, response: Nanos) {
         self.exceeding += u64::from(response > self.limit);
+        let keep = self.keep;
+        let slowest = &mut self.block_at(after).1;
         let at = slowest.partition_point(|other| *other >= response);
-        if at < self.keep {
+        if at < keep {
             slowest.insert(at, response);
-            slowest.truncate(self.keep);
+            slowest.truncate(keep);
         }
+    }
+
+    fn block_at(&mut self, after: Nanos) -> &mut (u64, Vec<Nanos>) {
+        let last = self.blocks.len() - 1;
+        &mut self.blocks[index(after.0 / self.block.0).min(last)]
     }
 
     fn count(&self) -> u64 {
@@ -192,12 +205,19 @@ pub(super) fn verdict(step: &Step) -> Option<bool> {
         return None;
     }
     // The load alone deletes nothing.
-    let sustained = metric("issued_of_planned_ratio").is_none_or(|share| share >= SUSTAINED);
-    Some(kept && sustained)
+    let sustained = |key: &str| metric(key).is_none_or(|share| share >= SUSTAINED);
+    Some(kept && [ISSUED, DISCARDED, PACE].into_iter().all(sustained))
 }
 
-/// A drive that takes fewer of the chunks in time does not keep the rate.
+/// A target that takes fewer of the chunks in time, discards less than was deleted, or takes longer
+/// for it than the deletions, does not keep the rate.
 const SUSTAINED: f64 = 0.98;
+
+/// Metrics of a try: the share of the chunks whose deletion began in time; discarded bytes over
+/// deleted ones; the time of the deletions over that of their discards, at most 1.
+pub(super) const ISSUED: &str = "issued_of_planned_ratio";
+pub(super) const DISCARDED: &str = "discarded_of_deleted_ratio";
+pub(super) const PACE: &str = "deletion_over_discard_time_ratio";
 
 /// The blocks of a step: accesses, and the slowest of them in ms.
 fn blocks(step: &Step) -> Option<Vec<(f64, Vec<f64>)>> {

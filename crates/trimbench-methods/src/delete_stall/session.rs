@@ -11,7 +11,7 @@ use super::window::Window;
 use crate::area::Area;
 use crate::drain::Discards;
 use crate::method::{ASSUMED_RATE, Context, Found, MethodError, Procedure, Stage, is_virtual};
-use crate::runner::{HUNG_AFTER, RunError, Runner, Several, Single};
+use crate::runner::{HUNG_AFTER, Observer, RunError, Runner, Several, Single};
 use crate::workload::{
     FILL_DEPTH, FILL_PIECE, OpenLoop, RandomAccess, Script, SequentialWrite, SerialProbe,
 };
@@ -240,12 +240,22 @@ where
             sample_at += SAMPLE_EVERY;
         };
         // Load and probe issue nothing more; what is outstanding still counts.
+        self.finish(&mut streams, &mut window)?;
+        Ok((window, closed))
+    }
+
+    /// Runs streams that issue nothing more until what is outstanding has ended.
+    fn finish(
+        &mut self,
+        streams: &mut Several<'_, S::Command>,
+        observer: &mut impl Observer<S::Command>,
+    ) -> Result<(), MethodError> {
         let limit = self.target.now() + HUNG_AFTER;
         loop {
             // In steps, so that a request to stop is heard while the device says nothing.
             let until = self.target.now() + SAMPLE_EVERY;
-            if self.runner.run_until(self.target, &mut streams, &mut window, until)? {
-                return Ok((window, closed));
+            if self.runner.run_until(self.target, streams, observer, until)? {
+                return Ok(());
             }
             if until >= limit {
                 let outstanding = self.runner.outstanding();

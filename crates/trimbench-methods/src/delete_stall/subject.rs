@@ -35,9 +35,11 @@ pub trait Subject {
     /// The deletion: what is timed.
     fn delete(&self, ordinal: u32, size: Bytes) -> Groups<Self::Command>;
 
-    /// The commands that delete the content of the first file in pieces of `chunk`; none where only
-    /// whole files can be deleted.
-    fn pieces(&self, size: Bytes, chunk: Bytes) -> Vec<Self::Command>;
+    /// The files, by ordinal, that hold `size` bytes which are to be deleted in chunks of `chunk`.
+    fn chunk_files(&self, size: Bytes, chunk: Bytes) -> Vec<(u32, Bytes)>;
+
+    /// How each of these chunks is deleted, in their order.
+    fn delete_chunks(&self, size: Bytes, chunk: Bytes) -> Vec<Groups<Self::Command>>;
 
     /// Removes what the deletion left, after the window.
     fn tidy(&self, ordinal: u32) -> Groups<Self::Command>;
@@ -68,6 +70,21 @@ impl DeviceSubject {
         let chunk = Bytes(method.chunk.min(discard_max).0 / unit * unit);
         Self { logical_block, span: method.span, chunk, discard_max }
     }
+
+    /// Discards the extent in pieces of `chunk`, or of what the device takes.
+    fn discards(&self, size: Bytes, chunk: Bytes) -> impl Iterator<Item = BlockCommand> {
+        let area = self.victim_area(0, size);
+        offsets(size, chunk.min(self.discard_max))
+            .map(move |(offset, length)| BlockCommand::Discard(area.range(offset, length)))
+    }
+}
+
+/// Offset and length of the pieces of `size`, the last of which may be shorter.
+fn offsets(size: Bytes, piece: Bytes) -> impl Iterator<Item = (Bytes, Bytes)> {
+    (0..size.pieces(piece)).map(move |index| {
+        let offset = Bytes(index * piece.0);
+        (offset, piece.min(size - offset))
+    })
 }
 
 impl Subject for DeviceSubject {
@@ -105,17 +122,15 @@ impl Subject for DeviceSubject {
     }
 
     fn delete(&self, _: u32, size: Bytes) -> Groups<BlockCommand> {
-        vec![self.pieces(size, self.chunk), vec![BlockCommand::Flush]]
+        vec![self.discards(size, self.chunk).collect(), vec![BlockCommand::Flush]]
     }
 
-    fn pieces(&self, size: Bytes, chunk: Bytes) -> Vec<BlockCommand> {
-        let area = self.victim_area(0, size);
-        let chunk = chunk.min(self.discard_max);
-        let chunks = (0..size.pieces(chunk)).map(|index| {
-            let offset = Bytes(index * chunk.0);
-            BlockCommand::Discard(area.range(offset, chunk.min(size - offset)))
-        });
-        chunks.collect()
+    fn chunk_files(&self, size: Bytes, _: Bytes) -> Vec<(u32, Bytes)> {
+        vec![(0, size)]
+    }
+
+    fn delete_chunks(&self, size: Bytes, chunk: Bytes) -> Vec<Groups<BlockCommand>> {
+        self.discards(size, chunk).map(|discard| vec![vec![discard]]).collect()
     }
 
     fn tidy(&self, _: u32) -> Groups<BlockCommand> {
@@ -144,7 +159,7 @@ const LOAD: FileId = FileId(0);
 /// A file to make dirty and sync, which forces the log.
 const SCRATCH: FileId = FileId(1);
 /// The first of the deleted files.
-const FIRST_VICTIM: u32 = 2;
+pub(super) const FIRST_VICTIM: u32 = 2;
 /// What is written to the scratch file.
 const SCRATCH_LENGTH: Bytes = Bytes(4_096);
 
@@ -156,6 +171,31 @@ impl DirectorySubject {
 
     fn victim(ordinal: u32) -> FileId {
         FileId(FIRST_VICTIM + ordinal)
+    }
+
+    /// Frees `length` bytes from `offset` to the end of a file; the file itself where the mode
+    /// removes it.
+    fn free(&self, ordinal: u32, offset: Bytes, length: Bytes) -> FileCommand {
+        let file = Self::victim(ordinal);
+        match self.mode {
+            Mode::Unlink | Mode::Trim => FileCommand::Unlink { file },
+            Mode::Truncate => FileCommand::Truncate { file, length: offset },
+            Mode::PunchHole => FileCommand::PunchHole { file, offset, length },
+        }
+    }
+
+    /// What frees space, followed by what makes it durable and sends its discards on their way.
+    fn synced(&self, free: FileCommand) -> Groups<FileCommand> {
+        let mut groups = vec![vec![free], vec![FileCommand::SyncFilesystem]];
+        if self.force == ForceDiscards::FsyncDirtyFile {
+            let (file, offset, length) = (SCRATCH, Bytes(0), SCRATCH_LENGTH);
+            groups.push(vec![FileCommand::Write { file, offset, length }]);
+            groups.push(vec![FileCommand::Fsync { file }]);
+        }
+        if self.mode == Mode::Trim {
+            groups.push(vec![FileCommand::TrimFreeSpace]);
+        }
+        groups
     }
 }
 
@@ -191,29 +231,31 @@ impl Subject for DirectorySubject {
     }
 
     fn delete(&self, ordinal: u32, size: Bytes) -> Groups<FileCommand> {
-        let file = Self::victim(ordinal);
-        let free = match self.mode {
-            Mode::Unlink | Mode::Trim => FileCommand::Unlink { file },
-            Mode::Truncate => FileCommand::Truncate { file, length: Bytes(0) },
-            Mode::PunchHole => {
-                let length = size.max(SCRATCH_LENGTH);
-                FileCommand::PunchHole { file, offset: Bytes(0), length }
-            }
-        };
-        let mut groups = vec![vec![free], vec![FileCommand::SyncFilesystem]];
-        if self.force == ForceDiscards::FsyncDirtyFile {
-            let (file, offset, length) = (SCRATCH, Bytes(0), SCRATCH_LENGTH);
-            groups.push(vec![FileCommand::Write { file, offset, length }]);
-            groups.push(vec![FileCommand::Fsync { file }]);
-        }
-        if self.mode == Mode::Trim {
-            groups.push(vec![FileCommand::TrimFreeSpace]);
-        }
-        groups
+        let whole = size.max(SCRATCH_LENGTH);
+        self.synced(self.free(ordinal, Bytes(0), whole))
     }
 
-    fn pieces(&self, _: Bytes, _: Bytes) -> Vec<FileCommand> {
-        Vec::new()
+    fn chunk_files(&self, size: Bytes, chunk: Bytes) -> Vec<(u32, Bytes)> {
+        match self.mode {
+            Mode::Unlink | Mode::Trim => (0..).zip(offsets(size, chunk).map(|it| it.1)).collect(),
+            Mode::Truncate | Mode::PunchHole => vec![(0, size)],
+        }
+    }
+
+    fn delete_chunks(&self, size: Bytes, chunk: Bytes) -> Vec<Groups<FileCommand>> {
+        let mut pieces: Vec<(Bytes, Bytes)> = offsets(size, chunk).collect();
+        match self.mode {
+            Mode::Unlink | Mode::Trim => {
+                let files = (0..).zip(pieces);
+                files.map(|(ordinal, (_, length))| self.delete(ordinal, length)).collect()
+            }
+            Mode::Truncate | Mode::PunchHole => {
+                // A file can be cut from its end only.
+                pieces.reverse();
+                let free = |(offset, length)| self.synced(self.free(0, offset, length));
+                pieces.into_iter().map(free).collect()
+            }
+        }
     }
 
     fn tidy(&self, ordinal: u32) -> Groups<FileCommand> {

@@ -1,10 +1,11 @@
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockCommand, Blocks, Bytes, Caveat, Errno, FileCommand, ForceDiscards, Instant, Lba, LbaRange,
-    Nanos, Status,
+    BlockCommand, Blocks, Bytes, Caveat, Errno, FileCommand, FileId, ForceDiscards, Instant, Lba,
+    LbaRange, Nanos, Status,
 };
 use trimbench_results::{Figure, Step};
 
+use super::subject::FIRST_VICTIM;
 use super::window::{LOAD, PROBE, SCRIPT, Window};
 use super::*;
 use crate::method::Preset;
@@ -264,6 +265,31 @@ fn a_directory_deletion_syncs_and_forces_the_log_where_it_must() {
     let truncate = DirectorySubject::new(&method(&[("mode", "truncate")]), ForceDiscards::Sync);
     assert!(matches!(truncate.delete(3, Bytes(1))[0][..], [FileCommand::Truncate { .. }]));
     assert!(matches!(truncate.tidy(3)[0][..], [FileCommand::Unlink { .. }]));
+}
+
+#[test]
+fn a_directory_deletes_chunks_as_whole_files_or_from_the_end_of_one() {
+    let chunks = |mode: &str| {
+        let subject = DirectorySubject::new(&method(&[("mode", mode)]), ForceDiscards::Sync);
+        let (size, chunk) = (Bytes::mib(5), Bytes::mib(2));
+        let first = |groups: Groups<FileCommand>| groups[0][0];
+        let deletions = subject.delete_chunks(size, chunk).into_iter().map(first).collect();
+        (subject.chunk_files(size, chunk), deletions)
+    };
+    let (one, last) = (Bytes::mib(1), Bytes::mib(4));
+    let file = FileId(FIRST_VICTIM);
+    let unlinked: Vec<FileCommand> =
+        (0..3).map(|it| FileCommand::Unlink { file: FileId(FIRST_VICTIM + it) }).collect();
+    assert_eq!(
+        chunks("unlink"),
+        (vec![(0, Bytes::mib(2)), (1, Bytes::mib(2)), (2, one)], unlinked)
+    );
+    let cut = [last, Bytes::mib(2), Bytes(0)].map(|length| FileCommand::Truncate { file, length });
+    assert_eq!(chunks("truncate"), (vec![(0, Bytes::mib(5))], cut.into()));
+    let punch = |offset, length| FileCommand::PunchHole { file, offset, length };
+    let two = Bytes::mib(2);
+    let holes = vec![punch(last, one), punch(two, two), punch(Bytes(0), two)];
+    assert_eq!(chunks("punch-hole"), (vec![(0, Bytes::mib(5))], holes));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use trimbench_core::{
     Nanos, Next, Provisioner as _, Support, Workload as _,
 };
 use trimbench_results::{LatencyHistogram, Step};
-use trimbench_target::{ModelledFilesystems, TargetSpec};
+use trimbench_target::ModelledFilesystems;
 
 use super::analysis::{Point, choose};
 use super::churn::Churn;
@@ -37,11 +37,7 @@ fn refused(set: &[(&str, &str)]) -> String {
 }
 
 fn modelled(drive: &str) -> ModelledFilesystems {
-    let text = format!("ext4,journal=8MiB:sim:{drive},capacity=512MiB");
-    let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(&text, None) else {
-        panic!("`{text}` is a modelled filesystem");
-    };
-    spec.provision(Bytes(0), 7).unwrap().target
+    crate::testing::modelled(&format!("ext4,journal=8MiB:sim:{drive},capacity=512MiB"))
 }
 
 fn run(method: &PolicyLab, drive: &str) -> Result<(Found, Keeper), MethodError> {

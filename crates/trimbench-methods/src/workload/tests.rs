@@ -228,3 +228,31 @@ fn a_list_issues_nothing_from_its_end_on() {
     assert_eq!(list.next(at(50)), Next::Done);
     assert!(list.is_over(at(50)) && !list.is_over(at(49)));
 }
+
+#[test]
+fn paced_scripts_follow_one_another_and_begin_none_from_their_end_on() {
+    let scripts = vec![vec![vec![1, 2], vec![3]], vec![vec![4]], vec![vec![5]], vec![vec![6]]];
+    let mut paced = PacedScripts::new(scripts, Nanos::from_micros(100), (at(10), at(400)));
+    let issue = |paced: &mut PacedScripts<u32>, now| match paced.next(now) {
+        Next::Issue { intended, command } => Some((intended, command)),
+        _ => None,
+    };
+    assert_eq!(paced.next(at(0)), Next::NotBefore(at(10)));
+    assert_eq!(issue(&mut paced, at(10)), Some((at(10), 1)));
+    assert_eq!(issue(&mut paced, at(10)), Some((at(10), 2)));
+    paced.completed(&2, at(20));
+    assert_eq!(paced.next(at(20)), Next::Await, "a group waits for the one before");
+    paced.completed(&1, at(30));
+    assert_eq!(issue(&mut paced, at(30)), Some((at(30), 3)));
+    // Late: the second script begins when the first has ended, and sets the pace of the third.
+    assert_eq!(paced.next(at(120)), Next::Await);
+    paced.completed(&3, at(150));
+    assert_eq!(issue(&mut paced, at(150)), Some((at(150), 4)));
+    paced.completed(&4, at(160));
+    assert_eq!(paced.next(at(160)), Next::NotBefore(at(250)));
+    assert_eq!(issue(&mut paced, at(399)), Some((at(399), 5)));
+    paced.completed(&5, at(500));
+    assert_eq!(paced.next(at(500)), Next::Done);
+    assert_eq!(paced.started(), 3);
+    assert_eq!(paced.into_rest().collect::<Vec<_>>(), [vec![vec![6]]]);
+}

@@ -2,17 +2,18 @@
 
 use std::convert::Infallible;
 
-use trimbench_core::{Bytes, Nanos, Virtual};
+use trimbench_core::rng::Rng;
+use trimbench_core::{Bytes, Nanos, Provisioner as _, Virtual};
 use trimbench_results::{Figure, Step};
 use trimbench_ssd::TrimMode;
 
 use super::*;
 use crate::delete_stall::DeleteStall;
-use crate::method::{Found, Preset, Procedure};
+use crate::method::{Context, Found, Preset, Procedure};
 use crate::options::Parameters;
 use crate::runner::RunError;
 use crate::testing::{
-    Keeper, Lying, assert_announced, close, drive, figure, resume, run, settings,
+    Keeper, Lying, assert_announced, close, drive, figure, modelled, resume, run, settings,
 };
 
 const MB: u64 = 1_000_000;
@@ -237,4 +238,60 @@ fn a_chunk_larger_than_what_is_deleted_is_refused() {
     assert!(error.contains("more than the largest of `sizes`"), "{error}");
     let set = settings(&[("sizes", "16MiB"), ("rate-chunks", "32MiB")]);
     assert!(DeleteStall::resolve(Preset::Quick, &set).is_ok(), "nothing is searched");
+}
+
+#[test]
+fn accesses_behind_the_deletions_may_exceed_the_limit_no_more_often() {
+    let mut behind = tails(1_000);
+    let fast = Nanos::from_micros(100);
+    (0..5_000).for_each(|_| behind.note_behind(Nanos::from_secs(9), fast));
+    let step = stored(&behind);
+    close(step.metrics["load_count"], 10_000.0);
+    assert_eq!(verdict(&step), Some(true));
+    behind.note_behind(Nanos::from_secs(9), Nanos::from_millis(9));
+    assert_eq!(verdict(&stored(&behind)), Some(false), "11 of 10,000");
+    close(p999(blocks(&stored(&behind)).unwrap().iter()).unwrap(), 9.0);
+}
+
+#[test]
+fn a_rate_whose_discards_fall_behind_or_stay_away_does_not_pass() {
+    for key in [DISCARDED, PACE] {
+        let mut step = stored(&tails(1_000));
+        step.measure(key, 0.99);
+        assert_eq!(verdict(&step), Some(true));
+        step.measure(key, 0.9);
+        assert_eq!(verdict(&step), Some(false), "{key}");
+    }
+}
+
+#[test]
+fn on_a_filesystem_a_chunk_is_limited_by_the_discards_that_it_brings() {
+    // Every TRIM of vendor2 holds it up for 82.4 ms, whatever the size: 2 or 3 accesses, one a ms,
+    // wait for more than 80 ms, and 10 of 10,500 may. So there may be 3 to 5 chunks in 10.5 s.
+    for mode in ["unlink", "truncate"] {
+        let text = "ext4,journal=8MiB,discard-path=in-commit:sim:vendor2,capacity=512MiB";
+        let mut filesystems = modelled(text);
+        let (rng, mut keeper) = (Rng::new(7), Keeper::default());
+        let interrupt = keeper.interrupt.clone();
+        let context =
+            Context { rng: &rng, interrupt: &interrupt, monitor: &mut keeper, done: Vec::new() };
+        let set = [("p999-limit", "80ms"), ("rate-chunks", "32MiB"), ("mode", mode)];
+        let method = method(&set);
+        let found = method.run_on_filesystems(&mut filesystems, context).unwrap();
+        let long = figure(&found.figures, "deletion-rate-in-chunks-of-32MiB");
+        assert_eq!(long.verdict.as_deref(), Some("confirmed"), "{mode}");
+        let chunks = long.value * 10.5 / 33.554_432;
+        assert!((2.9..=5.1).contains(&chunks), "{mode}: {chunks} chunks in 10.5 s");
+        for step in found.steps.iter().filter(|step| step.kind == CONFIRMATION) {
+            assert!(step.metrics[DISCARDED] >= 1.0 && step.metrics[PACE] >= 0.98, "{}", step.id);
+        }
+        assert_announced(&method.announced_figures(), &found.figures);
+    }
+}
+
+#[test]
+fn a_search_that_trims_all_free_space_each_time_is_refused() {
+    let method = method(&[("mode", "trim")]);
+    let error = method.fits(modelled("ext4:sim:vendor2").capabilities()).unwrap_err();
+    assert!(error.contains("use another `mode`"), "{error}");
 }

@@ -1,20 +1,19 @@
 //! Runs the search for the highest rate of deletion: the load beside chunks at a pace.
 
-use trimbench_core::{Bytes, Instant, Nanos, Status, Target};
+use trimbench_core::{Bytes, Instant, Nanos, Statistics, Status, Target};
 use trimbench_results::Step;
 
-use super::super::rate::{ALONE, CONFIRMATION, LONGER, Pace, TRY, Tails, search, verdict};
+use super::super::rate::{
+    ALONE, CONFIRMATION, DISCARDED, ISSUED, LONGER, PACE, Pace, TRY, Tails, search, verdict,
+};
 use super::super::subject::Subject;
-use super::Session;
+use super::{SAMPLE_EVERY, Session, discarded};
 use crate::method::{MethodError, Monitor, Stage};
 use crate::runner::{Sample, Several};
-use crate::workload::{InOrder, OpenLoop, RandomAccess};
+use crate::workload::{OpenLoop, PacedScripts, RandomAccess};
 
-/// Chunks outstanding: the next one waits until the device has done with the one before.
-const CHUNKS_OUTSTANDING: u32 = 1;
-
-/// Streams of a part.
-const CHUNKS: usize = 0;
+/// Of the streams of a part, chunks and load, the second.
+const LOAD: usize = 1;
 
 /// One try.
 struct Try {
@@ -29,11 +28,76 @@ struct Try {
 /// A part of a try: so many chunks from the `number`-th on.
 struct Part {
     number: u64,
-    /// Bytes that are deleted; none for the load alone.
-    size: Bytes,
+    /// Bytes of a chunk; none for the load alone.
     chunk: Bytes,
     pace: Pace,
     chunks: u64,
+}
+
+impl Part {
+    /// Bytes that are deleted.
+    fn size(&self) -> Bytes {
+        Bytes(self.chunk.0 * self.chunks)
+    }
+}
+
+/// What became of parts.
+#[derive(Clone, Copy, Default)]
+struct Outcome {
+    /// Chunks whose deletion began in time.
+    issued: u64,
+    /// Their bytes, and those that were discarded.
+    deleted: Bytes,
+    discarded: Bytes,
+    /// How long the deletions were meant to take, and how long their discards took.
+    deleting: Nanos,
+    discarding: Nanos,
+}
+
+impl Outcome {
+    fn add(&mut self, part: Self) {
+        self.issued += part.issued;
+        self.deleted += part.deleted;
+        self.discarded += part.discarded;
+        self.deleting += part.deleting;
+        self.discarding += part.discarding.max(part.deleting);
+    }
+
+    /// Notes the shares of `planned` chunks.
+    fn store(&self, step: &mut Step, planned: u64) {
+        step.measure(ISSUED, self.issued as f64 / planned as f64);
+        step.measure(DISCARDED, self.discarded.0 as f64 / self.deleted.0.max(1) as f64);
+        step.measure(PACE, self.deleting.0 as f64 / self.discarding.0 as f64);
+    }
+}
+
+/// What the device's counters show of the discards of a part.
+struct Discarding {
+    before: Statistics,
+    bytes: Bytes,
+    first: Instant,
+    last: Instant,
+}
+
+impl Discarding {
+    fn new(before: Statistics) -> Self {
+        Self { before, bytes: Bytes(0), first: Instant::START, last: Instant::START }
+    }
+
+    fn note(&mut self, now: Instant, statistics: Statistics) {
+        let bytes = discarded(self.before, statistics);
+        if bytes != self.bytes {
+            if self.bytes == Bytes(0) {
+                self.first = now;
+            }
+            (self.bytes, self.last) = (bytes, now);
+        }
+    }
+
+    /// From the first that was seen to the last, less what lies between two looks.
+    fn time(&self) -> Nanos {
+        Nanos((self.last - self.first).0.saturating_sub(SAMPLE_EVERY.0))
+    }
 }
 
 impl<T, S> Session<'_, T, S>
@@ -96,29 +160,25 @@ where
         let per_part = (room.0 / chunk.0.max(1)).max(1).min(pace.chunks);
         let mut tails = Tails::new(pace, method.gap, limit);
         let expected = pace.time().0 / method.gap.0;
-        let (mut before, mut issued) = (0, 0);
+        let mut before = 0;
+        let mut all = Outcome::default();
         while before < pace.chunks && !tails.has_failed(expected) {
             let chunks = per_part.min(pace.chunks - before);
-            let size = if what.deletion.is_some() { Bytes(chunk.0 * chunks) } else { Bytes(0) };
-            let part = Part { number: before, size, chunk, pace, chunks };
-            issued += self.part(&what.id, &part, &mut tails)?;
+            let part = Part { number: before, chunk, pace, chunks };
+            all.add(self.part(&what.id, &part, &mut tails)?);
             before += chunks;
         }
         tails.store(&mut step);
         if what.deletion.is_some() {
-            step.measure("issued_of_planned_ratio", issued as f64 / before as f64);
+            all.store(&mut step, before);
         }
         Ok(step)
     }
 
-    /// One part; how many chunks were issued in time.
-    fn part(&mut self, id: &str, part: &Part, tails: &mut Tails) -> Result<u64, MethodError> {
+    /// One part: deletes it beside the load, which goes on until the discards are over.
+    fn part(&mut self, id: &str, part: &Part, tails: &mut Tails) -> Result<Outcome, MethodError> {
         let method = self.method;
-        if part.size.0 > 0 {
-            let area = self.subject.victim_area(0, part.size);
-            self.fill(area)?;
-        }
-        self.script(self.subject.settle(0))?;
+        let files = self.make_chunks(part)?;
         self.idle(method.rest)?;
         self.quiet()?;
         let begin = self.target.now();
@@ -131,30 +191,79 @@ where
             method.read_share,
             rng.split("load"),
         );
-        let mut load = OpenLoop::new(access, method.arrivals, method.gap, (begin, end));
-        let deletes = part.size.0 > 0;
-        let pieces = deletes.then(|| self.subject.pieces(part.size, part.chunk));
-        let chunks = InOrder::new(pieces.unwrap_or_default(), CHUNKS_OUTSTANDING);
-        let mut chunks = chunks.paced(from, part.pace.interval).until(end);
-        let mut streams = Several(vec![&mut chunks, &mut load]);
+        let mut load = OpenLoop::new(access, method.arrivals, method.gap, (begin, Instant::NEVER));
+        let deletions = match part.size() {
+            Bytes(0) => Vec::new(),
+            size => self.subject.delete_chunks(size, part.chunk),
+        };
+        let mut chunks = PacedScripts::new(deletions, part.pace.interval, (from, end));
         let counted_before = part.pace.interval.times(part.number);
-        let mut issued = 0;
+        let last = Nanos(part.pace.interval.times(part.chunks).0.saturating_sub(1));
         let mut failure = None;
         let mut observer = |sample: &Sample<S::Command>| {
             if let Status::Failed(errno) = sample.status {
                 failure = Some(errno);
             }
-            if sample.stream == CHUNKS {
-                issued += 1;
-            } else if sample.intended >= from {
-                let after = counted_before + sample.intended.since(from);
-                tails.note(after, sample.response_time());
+            if sample.stream == LOAD && sample.intended >= from {
+                let after = sample.intended.since(from);
+                if sample.intended < end {
+                    tails.note(counted_before + after, sample.response_time());
+                } else {
+                    tails.note_behind(counted_before + last, sample.response_time());
+                }
             }
         };
-        self.runner.run_until(self.target, &mut streams, &mut observer, Instant::NEVER)?;
-        match failure {
-            None => Ok(issued),
-            Some(errno) => Err(MethodError::Broken { step: id.to_owned(), count: 1, errno }),
+        let mut seen = Discarding::new(self.target.statistics());
+        let drain = self.target.capabilities().drain;
+        loop {
+            let now = self.target.now();
+            seen.note(now, self.target.statistics());
+            let deleted = Bytes(part.chunk.0 * chunks.started());
+            let is_over = seen.bytes >= deleted && now >= seen.last + drain.quiet;
+            if now >= end && (is_over || now >= end + drain.timeout) {
+                break;
+            }
+            let until = if now < end { end.min(now + SAMPLE_EVERY) } else { now + SAMPLE_EVERY };
+            let mut streams = Several(vec![&mut chunks, &mut load]);
+            self.runner.run_until(self.target, &mut streams, &mut observer, until)?;
         }
+        load.end();
+        self.finish(&mut Several(vec![&mut chunks, &mut load]), &mut observer)?;
+        if let Some(errno) = failure {
+            return Err(MethodError::Broken { step: id.to_owned(), count: 1, errno });
+        }
+        let issued = chunks.started();
+        // What could not be deleted in time, so that each part begins alike.
+        for deletion in chunks.into_rest() {
+            self.script(deletion)?;
+        }
+        for (ordinal, _) in files {
+            self.script(self.subject.tidy(ordinal))?;
+        }
+        Ok(Outcome {
+            issued,
+            deleted: Bytes(part.chunk.0 * issued),
+            discarded: seen.bytes,
+            deleting: part.pace.interval.times(part.chunks),
+            discarding: seen.time(),
+        })
+    }
+
+    /// Writes what a part deletes, and makes it durable; the files.
+    fn make_chunks(&mut self, part: &Part) -> Result<Vec<(u32, Bytes)>, MethodError> {
+        let files = match part.size() {
+            Bytes(0) => Vec::new(),
+            size => self.subject.chunk_files(size, part.chunk),
+        };
+        for &(ordinal, size) in &files {
+            self.script(self.subject.make(ordinal))?;
+            let area = self.subject.victim_area(ordinal, size);
+            self.fill(area)?;
+        }
+        // Of a filesystem it makes all of them durable.
+        if let Some(&(ordinal, _)) = files.last() {
+            self.script(self.subject.settle(ordinal))?;
+        }
+        Ok(files)
     }
 }

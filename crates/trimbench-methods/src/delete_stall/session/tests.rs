@@ -11,7 +11,7 @@ use crate::method::Preset;
 use crate::options::Parameters;
 use crate::testing::{Keeper, settings};
 
-/// Every command takes 100 us.
+/// Every command takes 100 us; accesses 10 ms, while a discard is being worked off in secret.
 struct Toy {
     capabilities: Capabilities,
     queue: Vec<(Instant, Tag)>,
@@ -20,6 +20,8 @@ struct Toy {
     shown: Ppm,
     shown_after: Nanos,
     pending: Vec<(Instant, Bytes)>,
+    /// From when on after a discard it is worked off in secret, until the counters show it.
+    worked_off_after: Nanos,
     /// Discards never end.
     hangs: bool,
     /// Commands of others for each one of ours.
@@ -45,6 +47,7 @@ impl Toy {
             shown: Ppm::ONE,
             shown_after: Nanos::ZERO,
             pending: Vec::new(),
+            worked_off_after: Nanos::from_secs(3_600),
             hangs: false,
             foreign: 0,
             log: Vec::new(),
@@ -57,7 +60,9 @@ impl Model for Toy {
 
     fn submit(&mut self, now: Instant, tag: Tag, what: BlockCommand) -> Result<(), Rejected> {
         self.log.push((now, what));
-        let end = now + Nanos::from_micros(100);
+        let until_shown = self.shown_after.0.saturating_sub(self.worked_off_after.0);
+        let is_busy = self.pending.iter().any(|(at, _)| (*at - now).0 <= until_shown);
+        let end = now + Nanos::from_micros(if is_busy { 10_000 } else { 100 });
         match what {
             BlockCommand::Discard(_) if self.hangs => return Ok(()),
             BlockCommand::Discard(range) => {
@@ -93,6 +98,10 @@ impl Model for Toy {
 }
 
 fn method() -> DeleteStall {
+    method_with(&[])
+}
+
+fn method_with(more: &[(&str, &str)]) -> DeleteStall {
     let set = [
         ("sizes", "1MiB,2MiB,3MiB"),
         ("span", "1MiB"),
@@ -102,16 +111,24 @@ fn method() -> DeleteStall {
         ("repetitions", "1"),
         ("placebos", "2"),
     ];
+    let set: Vec<_> = set.iter().chain(more).copied().collect();
     DeleteStall::resolve(Preset::Quick, &settings(&set)).unwrap()
 }
 
 fn session(toy: Toy, done: Vec<Step>) -> (Result<Found, MethodError>, Virtual<Toy>) {
-    let method = method();
-    let subject = DeviceSubject::new(&method, BlockSize::SECTOR, Bytes::mib(64));
+    session_of(&method(), toy, done)
+}
+
+fn session_of(
+    method: &DeleteStall,
+    toy: Toy,
+    done: Vec<Step>,
+) -> (Result<Found, MethodError>, Virtual<Toy>) {
+    let subject = DeviceSubject::new(method, BlockSize::SECTOR, Bytes::mib(64));
     let mut target = Virtual::new(toy);
     let (rng, interrupt) = (&Rng::new(1), &Interrupt::default());
     let context = Context { rng, interrupt, monitor: &mut Keeper::default(), done };
-    let found = run(&method, (&mut target, subject), context);
+    let found = run(method, (&mut target, subject), context);
     (found, target)
 }
 
@@ -252,4 +269,21 @@ fn a_device_that_hangs_is_given_up_after_half_an_hour() {
     let (result, target) = session(Toy { hangs: true, ..Toy::new() }, Vec::new());
     assert!(matches!(result, Err(MethodError::Run(RunError::Hung { outstanding: 1, .. }))));
     assert!(target.now() < Instant::from_start(Nanos::from_secs(1_900)), "{}", target.now());
+}
+
+#[test]
+fn the_search_goes_on_until_the_discards_are_over_and_counts_what_they_hold_up_then() {
+    let set = [("p999-limit", "5ms"), ("rate-chunks", "3MiB"), ("rate-max", "100MB")];
+    let rate = |toy: Toy| {
+        let found = session_of(&method_with(&set), toy, Vec::new()).0.unwrap();
+        crate::testing::figure(&found.figures, "highest-deletion-rate").value
+    };
+    let (shown_after, worked_off_after) = (Nanos::from_millis(500), Nanos::from_millis(200));
+    crate::testing::close(rate(Toy { shown_after, ..Toy::new() }), 100.0);
+    // The 31 ms of a part are over when its discard is worked off.
+    crate::testing::close(rate(Toy { shown_after, worked_off_after, ..Toy::new() }), 0.0);
+    // Neither is a rate kept whose discards stay away.
+    let mut half = Toy { shown: Ppm(500_000), ..Toy::new() };
+    half.capabilities.drain.timeout = Nanos::from_secs(1);
+    crate::testing::close(rate(half), 0.0);
 }

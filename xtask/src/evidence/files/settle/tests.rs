@@ -64,7 +64,9 @@ fn each_figure_can_miss_its_bar() {
             figure.value = value;
         }
     };
-    assert!(one(0.0, &set("settle-twin", 0.01)).contains("twins"));
+    // vendor6 may be slow in its first slice, of 5 ms here.
+    assert_eq!(one(0.0, &set("settle-twin", 0.005)).matches("twins").count(), 1);
+    assert_eq!(one(0.0, &set("settle-twin", 0.01)).matches("twins").count(), 2);
     let at_once = one(0.0, &set("settling-trimmed-25-written-0", 0.2));
     assert!(at_once.contains("generic-sata-tlc: longest"), "{at_once}");
     let quick = one(0.0, &|session| {
