@@ -8,12 +8,14 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use tests::Need::{Fuse, Loop, Program, Root, Tracing};
 use tests::planted::{Planted, Seen};
-use tests::{LoopFilesystem, Need, requires, run};
+use tests::{LoopDevice, LoopFilesystem, Need, requires, run};
 use trimbench_core::{
     BlockRequest, Bytes, CallerWait, Completion, FileCommand, FileId, Nanos, Operation as _,
     OperationKind, Rejected, Status, Tag, Target as _,
 };
-use trimbench_linux::{DirectoryOptions, DirectoryTarget};
+use trimbench_linux::{
+    DirectoryOptions, DirectoryTarget, RecordedCommand, RecordedEvent, Recorder,
+};
 use trimbench_methods::{Located, Place, locate};
 
 const PLANTED: [Need; 6] = [Root, Loop, Fuse, Tracing, Program("mkfs.ext4"), Program("fsfreeze")];
@@ -234,4 +236,89 @@ fn where_requests_cannot_be_seen_the_reason_is_told() {
     let refused = target.watch_requests(true).expect_err("tmpfs has no device");
     assert_eq!(refused, Rejected::Unseen { reason: "there is no block device below".to_owned() });
     assert_eq!(target.requests_lost(), 0);
+}
+
+/// What of a device's commands is recorded while `act` runs: kind, offset and length.
+fn recorded(
+    node: &str,
+    event: RecordedEvent,
+    act: impl FnOnce(),
+) -> Vec<(OperationKind, u64, u64)> {
+    let mut recorder = Recorder::start(Path::new(node), event).expect("root may trace");
+    let mut commands = Vec::new();
+    act();
+    recorder.take_rest(&mut commands);
+    assert_eq!(recorder.lost(), 0);
+    assert!(commands.is_sorted_by_key(|command| command.at));
+    let parts = |it: &RecordedCommand| (it.kind, it.offset.0, it.length.0);
+    commands.iter().map(parts).filter(|it| it.0 != OperationKind::Read).collect()
+}
+
+/// Writes two blocks with a flush behind them, and trims 2 MiB, through this node.
+fn write_and_trim(node: &str) {
+    let of = format!("of={node}");
+    run(
+        "dd",
+        &["if=/dev/zero", &of, "bs=4096", "count=2", "seek=10", "oflag=direct", "conv=fsync"],
+    );
+    run("blkdiscard", &["--offset", "1048576", "--length", "2097152", node]);
+}
+
+#[test]
+fn the_commands_of_a_device_are_recorded_as_they_were_given() {
+    use OperationKind::{Discard, Flush, Write};
+    let test = "the_commands_of_a_device_are_recorded_as_they_were_given";
+    if !requires(test, &[Root, Loop, Tracing, Program("sfdisk")]) {
+        return;
+    }
+    let _traces = traces();
+    let device = LoopDevice::new(16);
+    let node = device.node();
+    let given = [
+        (Write, 40_960, 4_096),
+        (Write, 45_056, 4_096),
+        (Flush, 0, 0),
+        (Discard, 1 << 20, 2 << 20),
+    ];
+    for event in [RecordedEvent::Queued, RecordedEvent::Issued] {
+        assert_eq!(recorded(node, event, || write_and_trim(node)), given, "{event:?}");
+    }
+    // Of a partition from its beginning; of its disk, from the disk's.
+    let table = device.image().with_extension("table");
+    fs::write(&table, "2048,16384\n").unwrap();
+    let input = fs::File::open(&table).unwrap();
+    let arguments = ["--quiet", "--no-reread", node];
+    let made = Command::new("sfdisk").args(arguments).stdin(input).status();
+    assert!(made.unwrap().success());
+    run("partx", &["--add", node]);
+    let part = format!("{node}p1");
+    let of_part = recorded(&part, RecordedEvent::Queued, || write_and_trim(&part));
+    let of_disk = recorded(node, RecordedEvent::Queued, || write_and_trim(&part));
+    let error = Recorder::start(Path::new(&part), RecordedEvent::Issued).unwrap_err();
+    run("partx", &["--delete", node]);
+    assert_eq!(of_part, given);
+    let shifted = given.map(|(kind, offset, length)| match kind {
+        Flush => (kind, offset, length),
+        _ => (kind, offset + (1 << 20), length),
+    });
+    assert_eq!(of_disk, shifted);
+    assert!(error.to_string().contains("handles no requests of its own"), "{error}");
+}
+
+#[test]
+fn a_recording_is_not_written_to_the_device_that_it_records() {
+    let test = "a_recording_is_not_written_to_the_device_that_it_records";
+    if !requires(test, &[Root, Loop, Tracing, Program("mkfs.ext4")]) {
+        return;
+    }
+    let _traces = traces();
+    let filesystem = LoopFilesystem::new("ext4", 32, "");
+    let node = format!("/dev/{}", filesystem.device_name());
+    let of_device = Recorder::start(Path::new(&node), RecordedEvent::Queued).unwrap();
+    assert!(of_device.records(filesystem.path()));
+    let another = LoopDevice::new(16);
+    let of_another = Recorder::start(Path::new(another.node()), RecordedEvent::Queued).unwrap();
+    assert!(!of_another.records(filesystem.path()));
+    let error = Recorder::start(filesystem.path(), RecordedEvent::Queued).unwrap_err();
+    assert_eq!(error.to_string(), "there is no block device below");
 }

@@ -4,7 +4,8 @@
 //! Entry points: [`Inspection`] and [`Claim`] are the only way to open a block device or an image
 //! file for writing; [`BlockTarget`] runs block commands on what was opened so; [`DirectoryTarget`]
 //! runs file commands in a directory of its own on a mounted filesystem, and sees the requests of
-//! the devices below by block tracepoints; [`environment`] says what the machine and the storage
+//! the devices below by block tracepoints; [`Recorder`] records the commands of a device by the
+//! same; [`environment`] says what the machine and the storage
 //! stack look like; [`passthrough`] speaks to a drive past the block layer; [`atomic_write`] keeps
 //! run records whole; [`wall_time_unix`] dates them.
 //!
@@ -43,4 +44,4 @@ pub use inspect::{DeviceKind, NotPhysical, environment, physical_ssd};
 pub use made::{CacheControl, FilesystemKind, MadeFilesystems, MakeError, MakeOptions};
 pub use memory::available_memory;
 pub use mounts::{Mount, MountError, mount_of};
-pub use tracepoints::TraceError;
+pub use tracepoints::{RecordedCommand, RecordedEvent, Recorder, TraceError};

@@ -26,7 +26,11 @@ mod events;
 mod instance;
 mod pages;
 mod reader;
+mod recorder;
 mod requests;
+mod stream;
+
+pub use recorder::{RecordedCommand, RecordedEvent, Recorder};
 
 use instance::Instance;
 use reader::Reader;

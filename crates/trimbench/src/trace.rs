@@ -3,6 +3,8 @@
 mod args;
 mod convert;
 mod open;
+mod out;
+mod record;
 mod stat;
 
 use trimbench_core::{Interrupt, exit};
@@ -18,6 +20,7 @@ pub(crate) fn run(command: &TraceCommand) -> Result<u8, Failure> {
     match command {
         TraceCommand::Stat(args) => stat::stat(args),
         TraceCommand::Convert(args) => convert::convert(args),
+        TraceCommand::Record(args) => record::record(args),
     }
 }
 

@@ -48,14 +48,14 @@ pub(super) fn disks(devices: &[BlockDevice]) -> Result<Vec<Disk>, TraceError> {
     if disks.is_empty() { Err(TraceError::NoDevice) } else { Ok(disks) }
 }
 
-fn leaves(device: &BlockDevice) -> Vec<BlockDevice> {
+pub(super) fn leaves(device: &BlockDevice) -> Vec<BlockDevice> {
     let whole = device.whole();
     let below = whole.below();
     if below.is_empty() { vec![whole] } else { below.iter().flat_map(leaves).collect() }
 }
 
 /// As events have it (`MKDEV`).
-fn number((major, minor): (u32, u32)) -> u32 {
+pub(super) fn number((major, minor): (u32, u32)) -> u32 {
     (major << 20) | minor
 }
 

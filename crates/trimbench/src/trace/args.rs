@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
-use trimbench_core::{BlockSize, Bytes};
+use trimbench_core::{BlockSize, Bytes, Nanos};
+use trimbench_linux::RecordedEvent;
 use trimbench_trace::{Event, Format, ReadOptions, Wait};
 
 use crate::args::OutputFormat;
@@ -15,6 +16,8 @@ pub(crate) enum TraceCommand {
     Stat(StatArgs),
     /// Write a trace in another format.
     Convert(ConvertArgs),
+    /// Record what a block device is asked for, until Ctrl-C or for a time. Takes root.
+    Record(RecordArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -52,6 +55,40 @@ pub(crate) struct ConvertArgs {
     /// How the account of what was written is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output_format: OutputFormat,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RecordArgs {
+    /// The block device, whole or a partition: `/dev/sdb`.
+    #[arg(value_name = "DEVICE")]
+    pub(crate) device: PathBuf,
+    /// The file to write, which must not exist; `-` is standard output.
+    #[arg(value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// The format to write.
+    #[arg(long, value_name = "FORMAT", value_parser = writable(), default_value = "trimbench")]
+    pub(crate) to: Format,
+    /// Which event is a command.
+    #[arg(long, value_enum, default_value_t)]
+    event: EventArg,
+    /// How long to record; until Ctrl-C if not given.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time: Option<Nanos>,
+    /// Write over OUT if it is there.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// How the account of what was recorded is printed.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) output_format: OutputFormat,
+}
+
+impl RecordArgs {
+    pub(crate) fn event(&self) -> RecordedEvent {
+        match self.event {
+            EventArg::Queue => RecordedEvent::Queued,
+            EventArg::Issue => RecordedEvent::Issued,
+        }
+    }
 }
 
 /// How traces are read.

@@ -1,11 +1,13 @@
 //! `trimbench trace`: what it prints, what it writes, and what it leaves alone.
 
-use std::io::Write;
+use std::io::{Read as _, Write};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
 use tempfile::{TempDir, tempdir};
+use tests::Need::{Loop, Root, Tracing};
+use tests::{LoopDevice, requires, run};
 
 use super::interrupts::{signal, wait_until};
 use super::{code, command, stderr, stdout, trimbench};
@@ -200,4 +202,52 @@ fn what_was_begun_is_removed_when_ctrl_c_insists() {
         signal(&child, "-INT");
     }
     assert_eq!((child.wait().unwrap().code(), out.exists()), (Some(130), false));
+}
+
+#[test]
+fn what_is_no_device_cannot_be_recorded() {
+    let folder = folder("log", LOG);
+    let output = trace(folder.path(), &["record", "log", "out"]);
+    assert_eq!(code(&output), Some(3), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("cannot record `log`: there is no block device below"), "{said}");
+    assert!(said.contains("hint: name a block device"), "{said}");
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
+fn a_recording_ends_with_its_time_or_with_ctrl_c_and_is_whole_both_times() {
+    let test = "a_recording_ends_with_its_time_or_with_ctrl_c_and_is_whole_both_times";
+    if !requires(test, &[Root, Loop, Tracing]) {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let device = LoopDevice::new(16);
+    let node = device.node();
+    let recording = |arguments: &[&str]| -> Child {
+        let arguments = [&["trace", "record", node], arguments].concat();
+        let mut recording = command(folder.path(), &arguments);
+        let mut recording =
+            recording.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        // It says so when it has begun.
+        let mut said = [0];
+        recording.stderr.as_mut().unwrap().read_exact(&mut said).unwrap();
+        recording
+    };
+    let ended = recording(&["timed", "--time", "300ms"]);
+    run("blkdiscard", &["--offset", "1048576", "--length", "2097152", node]);
+    let output = ended.wait_with_output().unwrap();
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    // Who looks at new devices may read from it.
+    assert!(stdout(&output).ends_with(" commands\n"), "{}", stdout(&output));
+    let timed = statistics(folder.path(), &["timed"]);
+    assert_eq!(timed["kinds"][2]["bytes"], 2 << 20, "{timed:#}");
+
+    let endless = recording(&["endless", "--to", "iolog", "--event", "issue"]);
+    run("blkdiscard", &["--offset", "0", "--length", "4096", node]);
+    signal(&endless, "-INT");
+    let output = endless.wait_with_output().unwrap();
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    let endless = statistics(folder.path(), &["endless"]);
+    assert_eq!(endless["kinds"][2]["bytes"], 4096, "{endless:#}");
 }
