@@ -4,6 +4,7 @@
 //! A trace is a [`Source`] of [`Record`]s, handed out in batches, so that no trace has to fit into
 //! memory. A file is opened by the caller: this crate reads what is passed in.
 
+pub mod generate;
 pub mod record;
 pub mod source;
 
