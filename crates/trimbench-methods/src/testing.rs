@@ -12,6 +12,7 @@ use trimbench_core::{
     Nanos, Support, Target, Virtual,
 };
 use trimbench_results::{Figure, Step};
+use trimbench_trace::NoTraces;
 
 use crate::method::{
     Context, Found, KeepFailed, MethodError, Monitor, NEEDS_A_DEVICE, Procedure, Stage,
@@ -81,7 +82,13 @@ where
     D: Target<Command = BlockCommand> + Drive,
 {
     let interrupt = keeper.interrupt.clone();
-    let context = Context { rng: &Rng::new(7), interrupt: &interrupt, monitor: keeper, done };
+    let context = Context {
+        rng: &Rng::new(7),
+        interrupt: &interrupt,
+        monitor: keeper,
+        traces: &NoTraces,
+        done,
+    };
     method.run_on_device(device, context)
 }
 
@@ -93,7 +100,13 @@ pub(crate) fn run_on_files<P: Procedure>(
     done: Vec<Step>,
 ) -> Result<Found, MethodError> {
     let interrupt = keeper.interrupt.clone();
-    let context = Context { rng: &Rng::new(7), interrupt: &interrupt, monitor: keeper, done };
+    let context = Context {
+        rng: &Rng::new(7),
+        interrupt: &interrupt,
+        monitor: keeper,
+        traces: &NoTraces,
+        done,
+    };
     method.run_in_directory(directory, context)
 }
 

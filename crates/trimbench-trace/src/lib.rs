@@ -7,6 +7,8 @@
 pub mod generate;
 pub mod record;
 pub mod source;
+pub mod traces;
 
 pub use record::{Kind, Record};
 pub use source::{Place, Source, TraceError};
+pub use traces::{NoTraces, Traces};

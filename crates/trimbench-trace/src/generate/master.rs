@@ -62,7 +62,7 @@ const SLOT_MAX: Bytes = Bytes::mib(4);
 /// Files of an episode, and how many episodes of a hundred have so many.
 const EPISODES: [(u32, u64); 5] = [(1, 50), (4, 25), (16, 15), (64, 8), (512, 2)];
 /// No episode writes more than this part of the slots.
-const EPISODE_SHARE: u64 = 64;
+const EPISODE_SHARE: u32 = 64;
 /// Random writes by regions of the space: of a thousand writes, to how many thousandths of it.
 const REGIONS: [(u64, u64); 3] = [(500, 50), (300, 150), (200, 800)];
 /// The free share at which a clean-up begins, and at which it ends.
@@ -89,15 +89,27 @@ pub struct MasterConfig {
     pub length: Ppm,
 }
 
-/// What is in a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
-    /// What the drive was filled with, or pieces of it.
-    Old,
-    /// A file that the trace wrote.
-    File,
-    /// Nothing: it is trimmed.
-    Free,
+/// A set of slots, a bit each, so that it stays in the cache.
+#[derive(Clone, Debug)]
+struct Slots(Vec<u64>);
+
+impl Slots {
+    fn none_of(count: u32) -> Self {
+        Self(vec![0; index(u64::from(count.div_ceil(64)))])
+    }
+
+    #[inline]
+    fn has(&self, slot: u32) -> bool {
+        self.0[index(u64::from(slot / 64))] >> (slot % 64) & 1 == 1
+    }
+
+    fn add(&mut self, slot: u32) {
+        self.0[index(u64::from(slot / 64))] |= 1 << (slot % 64);
+    }
+
+    fn remove(&mut self, slot: u32) {
+        self.0[index(u64::from(slot / 64))] &= !(1 << (slot % 64));
+    }
 }
 
 /// Its commands.
@@ -105,14 +117,17 @@ enum Slot {
 pub struct Master {
     rng: Rng,
     slot: Bytes,
-    /// By number of the slot.
-    slots: Vec<Slot>,
-    /// The slots in the order of the regions of random writes.
-    by_heat: Vec<u32>,
-    /// Slots that are free, the longest free first.
+    /// How many there are.
+    slots: u32,
+    /// Slots in the order of the regions of random writes are this far apart, round and round.
+    stride: u64,
+    /// Slots that hold nothing, the longest free first.
     free: VecDeque<u32>,
-    /// Slots that are files.
+    is_free: Slots,
+    /// Slots that the trace has written whole. The others hold what the drive was filled with, or
+    /// pieces of it.
     files: Vec<u32>,
+    is_file: Slots,
     /// By 10 random bits, the units of a write.
     sizes: Vec<u8>,
     cleaning: bool,
@@ -146,8 +161,6 @@ impl Master {
         let mut rng = rng;
         let slot = Bytes(capacity.0 / SLOTS / UNIT.0 * UNIT.0).clamp(SLOT_MIN, SLOT_MAX);
         let count = narrow(capacity.0 / slot.0);
-        let mut by_heat: Vec<u32> = (0..count).collect();
-        rng.shuffle(&mut by_heat);
         let sizes = SIZES.iter().flat_map(|&(units, share)| {
             let units = u8::try_from(units).expect("a write is of a few units");
             std::iter::repeat_n(units, share)
@@ -155,10 +168,12 @@ impl Master {
         let total = length.of(scaled(capacity, PUBLISHED.written));
         Self {
             slot,
-            slots: vec![Slot::Old; index(u64::from(count))],
-            by_heat,
+            slots: count,
+            stride: stride(u64::from(count), &mut rng),
             free: VecDeque::new(),
+            is_free: Slots::none_of(count),
             files: Vec::new(),
+            is_file: Slots::none_of(count),
             sizes: sizes.collect(),
             cleaning: true,
             file: None,
@@ -245,15 +260,17 @@ impl Master {
         self.episode -= 1;
         self.reconsider();
         let free = if self.cleaning { None } else { self.free.pop_front() };
+        if let Some(slot) = free {
+            self.is_free.remove(slot);
+        }
         free.unwrap_or_else(|| self.draw_used())
     }
 
     fn end_file(&mut self, slot: u32) {
-        let state = &mut self.slots[slot as usize];
-        if *state != Slot::File {
+        if !self.is_file.has(slot) {
+            self.is_file.add(slot);
             self.files.push(slot);
         }
-        *state = Slot::File;
         if self.episode == 0 {
             // Some more or fewer than are needed; the next time makes up for it.
             let needed = u64::try_from(-self.surplus).unwrap_or(0);
@@ -264,7 +281,7 @@ impl Master {
     /// Whether to clean up from now on.
     fn reconsider(&mut self) {
         let free = self.free.len() as u64;
-        let slots = self.slots.len() as u64;
+        let slots = u64::from(self.slots);
         let ending = self.written.0 >= ENDING.of(self.total.0);
         let (scarce, enough) =
             if ending { (PUBLISHED.trimmed, PUBLISHED.trimmed) } else { (SCARCE, ENOUGH) };
@@ -287,7 +304,8 @@ impl Master {
             return;
         }
         let slot = self.files.swap_remove(place);
-        self.slots[slot as usize] = Slot::Free;
+        self.is_file.remove(slot);
+        self.is_free.add(slot);
         self.free.push_back(slot);
         let pieces = PIECES[index(self.rng.below(PIECES.len() as u64))];
         let piece = Bytes((self.slot.0 / pieces).next_multiple_of(UNIT.0));
@@ -311,7 +329,7 @@ impl Master {
     /// A slot in use, by the regions of random writes.
     #[inline]
     fn draw_warm(&mut self) -> u32 {
-        let count = self.by_heat.len() as u64;
+        let count = u64::from(self.slots);
         loop {
             let mut drawn = self.rng.below(1_000);
             let mut start = 0;
@@ -320,8 +338,8 @@ impl Master {
                 if drawn < writes {
                     let (first, end) = (start * count / 1_000, end * count / 1_000);
                     let place = first + self.rng.below((end - first).max(1));
-                    let slot = self.by_heat[index(place)];
-                    if self.slots[slot as usize] != Slot::Free {
+                    let slot = narrow(place * self.stride % count);
+                    if !self.is_free.has(slot) {
                         return slot;
                     }
                     break;
@@ -335,9 +353,9 @@ impl Master {
     /// Any slot in use.
     fn draw_used(&mut self) -> u32 {
         loop {
-            let slot = index(self.rng.below(self.slots.len() as u64));
-            if self.slots[slot] != Slot::Free {
-                return narrow(slot as u64);
+            let slot = narrow(self.rng.below(u64::from(self.slots)));
+            if !self.is_free.has(slot) {
+                return slot;
             }
         }
     }
@@ -346,7 +364,7 @@ impl Master {
         let mut drawn = self.rng.below(100);
         for (files, share) in EPISODES {
             if drawn < share {
-                return files.min(narrow(self.slots.len() as u64 / EPISODE_SHARE).max(1));
+                return files.min((self.slots / EPISODE_SHARE).max(1));
             }
             drawn -= share;
         }
@@ -356,6 +374,20 @@ impl Master {
     fn start(&self, slot: u32) -> Bytes {
         Bytes(u64::from(slot) * self.slot.0)
     }
+}
+
+/// A step by which each of `count` slots is met once on a way round and round: any in the middle
+/// third that has no divisor with the count in common.
+fn stride(count: u64, rng: &mut Rng) -> u64 {
+    let first = count / 3 + rng.below(count / 3 + 1);
+    let is_prime_to = |step: &u64| {
+        let (mut larger, mut rest) = (count, *step);
+        while rest > 0 {
+            (larger, rest) = (rest, larger % rest);
+        }
+        larger == 1
+    };
+    (first..first + count).find(is_prime_to).expect("one of so many in a row")
 }
 
 /// What is published, for a drive of this capacity.

@@ -52,7 +52,9 @@ impl Tally {
         for record in records {
             assert!(record.end() <= capacity, "{record:?} ends beyond {capacity}");
             let units = index(record.offset.0 / UNIT.0)..index(record.end().0 / UNIT.0);
-            assert!(record.offset.0.is_multiple_of(UNIT.0) && record.length.0.is_multiple_of(UNIT.0));
+            assert!(
+                record.offset.0.is_multiple_of(UNIT.0) && record.length.0.is_multiple_of(UNIT.0)
+            );
             match record.kind {
                 Kind::Write => {
                     tally.writes += 1;
@@ -160,12 +162,9 @@ fn a_mix_has_the_shares_that_were_asked_for() {
         let found = count(kind) / 100_000.0;
         assert!((found / share - 1.0).abs() < 0.1, "{kind:?}: {found} and not {share}");
     }
-    let moves: Vec<&Record> = records
-        .iter()
-        .filter(|record| matches!(record.kind, Kind::Read | Kind::Write))
-        .collect();
-    let sequential =
-        moves.windows(2).filter(|pair| pair[0].end() == pair[1].offset).count() as f64;
+    let moves: Vec<&Record> =
+        records.iter().filter(|record| matches!(record.kind, Kind::Read | Kind::Write)).collect();
+    let sequential = moves.windows(2).filter(|pair| pair[0].end() == pair[1].offset).count() as f64;
     let found = sequential / moves.len() as f64;
     assert!((0.39..0.41).contains(&found), "sequential: {found}");
 }
@@ -185,15 +184,9 @@ fn a_mix_trims_only_what_it_wrote() {
 #[test]
 fn a_mix_that_cannot_be_made_is_refused() {
     let refused = |config| Mix::new(config, Rng::new(1)).expect_err("it cannot be made");
-    assert_eq!(
-        refused(MixConfig { reads: Ppm(950_000), ..MIX }),
-        MixError::Shares(Ppm(1_010_000))
-    );
+    assert_eq!(refused(MixConfig { reads: Ppm(950_000), ..MIX }), MixError::Shares(Ppm(1_010_000)));
     assert_eq!(refused(MixConfig { size: Bytes(5_000), ..MIX }), MixError::Size(Bytes(5_000)));
     assert_eq!(refused(MixConfig { size: Bytes(0), ..MIX }), MixError::Size(Bytes(0)));
     let (capacity, size) = (Bytes(4 << 10), MIX.size);
-    assert_eq!(
-        refused(MixConfig { capacity, ..MIX }),
-        MixError::Capacity { capacity, size }
-    );
+    assert_eq!(refused(MixConfig { capacity, ..MIX }), MixError::Capacity { capacity, size });
 }
