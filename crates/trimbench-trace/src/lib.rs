@@ -4,11 +4,24 @@
 //! A trace is a [`Source`] of [`Record`]s, handed out in batches, so that no trace has to fit into
 //! memory. A file is opened by the caller: this crate reads what is passed in.
 
+pub mod format;
 pub mod generate;
+pub mod input;
+mod own;
+pub mod read;
 pub mod record;
 pub mod source;
+pub mod stat;
+pub mod tally;
 pub mod traces;
+mod unpack;
+pub mod write;
 
+pub use format::Format;
+pub use input::Input;
+pub use read::{Event, ReadOptions, Reader, Wait};
 pub use record::{Kind, Record};
 pub use source::{Place, Source, TraceError};
+pub use tally::{Flaw, Ignored, Tally};
 pub use traces::{NoTraces, Traces};
+pub use write::{WriteError, Writer, Written};

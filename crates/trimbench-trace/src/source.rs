@@ -57,4 +57,35 @@ pub enum TraceError {
         /// What should.
         expected: &'static str,
     },
+    /// Its beginning is that of no format that is read here.
+    #[error("{name}: {found}, which is no format that is known here")]
+    Unknown {
+        /// The file.
+        name: String,
+        /// What was seen.
+        found: String,
+    },
+    /// Files of one trace differ in their format.
+    #[error("{name}: its format is `{format}`, and that of the file before is `{before}`")]
+    Mixed {
+        /// The file.
+        name: String,
+        /// Its format.
+        format: &'static str,
+        /// That of the file before.
+        before: &'static str,
+    },
+    /// The format begins with what stands at the end of the file, so a pipe will not do.
+    #[error("{name}: a trace in our own format is read from its end; a pipe has none")]
+    Pipe {
+        /// The file.
+        name: String,
+    },
+}
+
+impl TraceError {
+    /// A reason as the system says it.
+    pub(crate) fn io(name: &str, error: io::Error) -> Self {
+        Self::Io { name: name.to_owned(), error }
+    }
 }

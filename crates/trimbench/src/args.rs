@@ -6,6 +6,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use trimbench_core::Bytes;
 use trimbench_target::PurgeChoice;
 
+use crate::trace::TraceCommand;
+
 /// Measures what TRIM does: on emulated drives, in a directory of your own, and on block devices
 /// that you name to be overwritten.
 #[derive(Debug, Parser)]
@@ -61,6 +63,12 @@ pub(crate) enum Command {
         /// How it is printed.
         #[arg(long, value_enum, default_value_t)]
         output_format: OutputFormat,
+    },
+    /// Traces: what one does, and one in another format.
+    Trace {
+        /// What to do.
+        #[command(subcommand)]
+        command: TraceCommand,
     },
 }
 

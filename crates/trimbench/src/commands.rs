@@ -35,7 +35,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         (plan, record, store)
     };
     error_line(&format!("seed {}, commit {}", record.seed, record.program.commit));
-    let interrupt = interrupt()?;
+    let answer = "ending; what was measured is kept (once more to end at once)";
+    // What is left behind is cleaned at the next start.
+    let interrupt = interrupt(answer, || {})?;
     let started = now();
     save_host(&store, started, None)?;
     let result = run_plan(&plan, &mut record, (&store, args.output_format), &interrupt);
@@ -155,17 +157,21 @@ fn say(record: &RunRecord, outcome: &LimitOutcome) {
     error_line(&format!("limit {} {verdict} in {place}: {value}{remark}", outcome.limit));
 }
 
-/// A flag that Ctrl-C sets; a second Ctrl-C ends the program at once.
-fn interrupt() -> Result<Interrupt, Failure> {
+/// A flag that Ctrl-C sets, with this answer; a second Ctrl-C ends the program at once, after
+/// `at_once`.
+pub(crate) fn interrupt(
+    answer: &'static str,
+    at_once: impl Fn() + Send + 'static,
+) -> Result<Interrupt, Failure> {
     let interrupt = Interrupt::default();
     let flag = interrupt.clone();
     let handler = move || {
         if flag.requested() {
-            // What is left behind is cleaned at the next start.
+            at_once();
             #[expect(clippy::exit, reason = "the user insists")]
             std::process::exit(i32::from(exit::INTERRUPTED));
         }
-        error_line("ending; what was measured is kept (once more to end at once)");
+        error_line(answer);
         flag.request();
     };
     ctrlc::set_handler(handler).map_err(Failure::usage)?;

@@ -28,6 +28,12 @@ impl Failure {
         Self { code: exit::TARGET, error: error.into(), hint: None }
     }
 
+    /// The user ended it.
+    pub(crate) fn interrupted() -> Self {
+        let error = anyhow::anyhow!("interrupted");
+        Self { code: exit::INTERRUPTED, error, hint: None }
+    }
+
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

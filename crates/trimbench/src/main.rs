@@ -14,6 +14,7 @@ mod plan;
 mod progress;
 mod run;
 mod store;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Import { format: ImportFormat::Postmark, file, number, output_format } => {
             import::postmark(file, *number, *output_format)
         }
+        Command::Trace { command } => trace::run(command),
     };
     match result {
         Ok(trimbench_core::exit::DONE) if output::lost() => {

@@ -15,6 +15,7 @@ mod lists;
 mod policies;
 mod postmark;
 mod runs;
+mod traces;
 
 use std::path::Path;
 use std::process::{Command, Output};

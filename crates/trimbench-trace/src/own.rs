@@ -1,0 +1,408 @@
+//! Our own format: a Parquet file that any tool for tables reads.
+//!
+//! | column | type | |
+//! |---|---|---|
+//! | `time_ns` | `INT64` (unsigned) | since the beginning of the trace |
+//! | `kind` | `INT32` (unsigned, 8 bits) | 0 read, 1 write, 2 discard, 3 flush |
+//! | `offset_bytes`, `length_bytes` | `INT64` (unsigned) | |
+//!
+//! Offsets, lengths and times are delta-coded, kinds by a dictionary; nothing is compressed. Groups
+//! of [`GROUP`] rows, so that neither side holds more. The file's own entries:
+//! `trimbench.trace` = `1`, the version; `trimbench.timed` = `true` or `false`; `trimbench.sum`, a
+//! checksum over all records in their order, for Parquet has none that its writers fill in.
+//!
+//! The library that decodes may panic on a damaged file; that is caught, and an error like others.
+
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes as Block;
+use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_typed_column_reader};
+use parquet::data_type::{Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, KeyValue};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{ColumnPath, Type};
+use trimbench_core::units::index;
+use trimbench_core::{Bytes, Nanos};
+
+use crate::input::ReadSeek;
+use crate::record::{Kind, Record};
+use crate::source::TraceError;
+
+/// Rows of a group: 8 MiB of records.
+pub(crate) const GROUP: usize = 1 << 18;
+/// The largest footer that is read. That of 10^10 records has about 40 MB.
+const FOOTER_MAX: u64 = 1 << 28;
+const VERSION: &str = "trimbench.trace";
+const TIMED: &str = "trimbench.timed";
+const SUM: &str = "trimbench.sum";
+const COLUMNS: [&str; 4] = ["time_ns", "kind", "offset_bytes", "length_bytes"];
+
+/// A trace in our own format that is read.
+pub(crate) struct OwnReader {
+    name: String,
+    file: SerializedFileReader<Shared>,
+    timed: bool,
+    /// What the file says of its records.
+    expected: Option<u64>,
+    sum: Sum,
+    group: usize,
+    columns: Option<Columns>,
+}
+
+/// What went wrong within a file.
+#[derive(Debug)]
+pub(crate) enum Damage {
+    /// A group of rows cannot be decoded, or holds what is no record.
+    Group {
+        /// Where it begins.
+        byte: u64,
+        /// Why.
+        why: String,
+    },
+    /// The checksum is not that of the records.
+    Sum,
+}
+
+/// The columns of a group.
+struct Columns {
+    time: ColumnReaderImpl<Int64Type>,
+    kind: ColumnReaderImpl<Int32Type>,
+    offset: ColumnReaderImpl<Int64Type>,
+    length: ColumnReaderImpl<Int64Type>,
+    byte: u64,
+    left: u64,
+}
+
+/// The checksum of a sequence of records: FNV-1a over their words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sum(u64);
+
+/// A file that the library reads in pieces, each from its own place.
+struct Shared {
+    file: Arc<Mutex<Box<dyn ReadSeek>>>,
+    length: u64,
+}
+
+/// Writes a trace in our own format.
+pub(crate) struct OwnWriter<W: Write + Send> {
+    file: SerializedFileWriter<W>,
+    waiting: Vec<Record>,
+    sum: Sum,
+}
+
+impl OwnReader {
+    pub(crate) fn new(name: String, mut file: Box<dyn ReadSeek>) -> Result<Self, TraceError> {
+        let length = footer(&mut file).map_err(|error| TraceError::io(&name, error))?;
+        let shared = Shared { file: Arc::new(Mutex::new(file)), length };
+        let opened = guarded(|| SerializedFileReader::new(shared));
+        let file = opened.map_err(|why| damaged(&name, &why))?;
+        let (timed, expected) = about(&file).map_err(|why| damaged(&name, &why))?;
+        let (group, columns) = (0, None);
+        Ok(Self { name, file, timed, expected, sum: Sum::NEW, group, columns })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn is_timed(&self) -> bool {
+        self.timed
+    }
+
+    /// Puts at most `most` records into `batch`, none at the end. After damage the next call goes
+    /// on with the next group.
+    pub(crate) fn read(&mut self, batch: &mut Vec<Record>, most: usize) -> Result<(), Damage> {
+        loop {
+            let mut columns = match self.columns.take() {
+                Some(columns) if columns.left > 0 => columns,
+                _ if self.group < self.file.num_row_groups() => self.open()?,
+                _ => {
+                    let right = self.expected.take().is_none_or(|sum| sum == self.sum.0);
+                    return if right { Ok(()) } else { Err(Damage::Sum) };
+                }
+            };
+            let byte = columns.byte;
+            guarded(|| columns.read(batch, most)).map_err(|why| {
+                // What is left out cannot be in the sum.
+                self.expected = None;
+                Damage::Group { byte, why }
+            })?;
+            self.columns = Some(columns);
+            if !batch.is_empty() {
+                self.sum.add(batch);
+                return Ok(());
+            }
+        }
+    }
+
+    /// The next group.
+    fn open(&mut self) -> Result<Columns, Damage> {
+        let (file, group) = (&self.file, self.group);
+        self.group += 1;
+        let metadata = file.metadata().row_group(group);
+        let byte = metadata.columns().first().map_or(0, ColumnChunkMetaData::data_page_offset);
+        let byte = u64::try_from(byte).unwrap_or(0);
+        let opened = guarded(|| {
+            let rows = file.get_row_group(group)?;
+            let long = |at| Ok::<_, ParquetError>(typed(rows.get_column_reader(at)?));
+            let left = u64::try_from(metadata.num_rows()).unwrap_or(0);
+            Ok(Columns {
+                time: long(0)?,
+                kind: get_typed_column_reader(rows.get_column_reader(1)?),
+                offset: long(2)?,
+                length: long(3)?,
+                byte,
+                left,
+            })
+        });
+        opened.map_err(|why| {
+            self.expected = None;
+            Damage::Group { byte, why }
+        })
+    }
+}
+
+impl Columns {
+    fn read(&mut self, batch: &mut Vec<Record>, most: usize) -> Result<(), ParquetError> {
+        let wanted = index(self.left.min(most as u64));
+        let (mut time, mut offset, mut length) = (Vec::new(), Vec::new(), Vec::new());
+        let mut kind = Vec::new();
+        let mut counts = [0; 4];
+        counts[0] = self.time.read_records(wanted, None, None, &mut time)?.0;
+        counts[1] = self.kind.read_records(wanted, None, None, &mut kind)?.0;
+        counts[2] = self.offset.read_records(wanted, None, None, &mut offset)?.0;
+        counts[3] = self.length.read_records(wanted, None, None, &mut length)?.0;
+        if counts != [wanted; 4] || wanted == 0 {
+            let text = format!("a group has {counts:?} of {wanted} rows in its columns");
+            return Err(ParquetError::General(text));
+        }
+        self.left -= wanted as u64;
+        for at in 0..wanted {
+            let record = Record {
+                time: Nanos(time[at].cast_unsigned()),
+                kind: kind_of(kind[at])?,
+                offset: Bytes(offset[at].cast_unsigned()),
+                length: Bytes(length[at].cast_unsigned()),
+            };
+            if record.offset.0.checked_add(record.length.0).is_none() {
+                return Err(ParquetError::General("a range ends beyond 2^64".to_owned()));
+            }
+            batch.push(record);
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write + Send> OwnWriter<W> {
+    pub(crate) fn new(out: W, timed: bool) -> io::Result<Self> {
+        let entry = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
+        let entries = vec![entry(VERSION, "1"), entry(TIMED, if timed { "true" } else { "false" })];
+        let properties = WriterProperties::builder()
+            .set_created_by("trimbench".to_owned())
+            .set_dictionary_enabled(false)
+            .set_encoding(Encoding::DELTA_BINARY_PACKED)
+            .set_column_dictionary_enabled(ColumnPath::from(COLUMNS[1]), true)
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_offset_index_disabled(true)
+            .set_key_value_metadata(Some(entries))
+            .build();
+        let file = SerializedFileWriter::new(out, schema()?, Arc::new(properties));
+        let file = file.map_err(io::Error::other)?;
+        Ok(Self { file, waiting: Vec::with_capacity(GROUP), sum: Sum::NEW })
+    }
+
+    pub(crate) fn write(&mut self, records: &[Record]) -> io::Result<()> {
+        self.sum.add(records);
+        for record in records {
+            self.waiting.push(*record);
+            if self.waiting.len() == GROUP {
+                self.group()?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        if !self.waiting.is_empty() {
+            self.group()?;
+        }
+        let sum = KeyValue::new(SUM.to_owned(), format!("{:016x}", self.sum.0));
+        self.file.append_key_value_metadata(sum);
+        let mut out = self.file.into_inner().map_err(io::Error::other)?;
+        out.flush()
+    }
+
+    /// Writes the rows that wait as a group.
+    fn group(&mut self) -> io::Result<()> {
+        let longs = |field: fn(&Record) -> u64| {
+            self.waiting.iter().map(|it| field(it).cast_signed()).collect::<Vec<i64>>()
+        };
+        let (times, offsets, lengths) =
+            (longs(|it| it.time.0), longs(|it| it.offset.0), longs(|it| it.length.0));
+        let kinds: Vec<i32> = self.waiting.iter().map(|it| number_of(it.kind)).collect();
+        self.waiting.clear();
+        let mut write = || -> Result<(), ParquetError> {
+            let mut group = self.file.next_row_group()?;
+            let mut at = 0;
+            while let Some(mut column) = group.next_column()? {
+                match at {
+                    0 => column.typed::<Int64Type>().write_batch(&times, None, None),
+                    1 => column.typed::<Int32Type>().write_batch(&kinds, None, None),
+                    2 => column.typed::<Int64Type>().write_batch(&offsets, None, None),
+                    _ => column.typed::<Int64Type>().write_batch(&lengths, None, None),
+                }?;
+                column.close()?;
+                at += 1;
+            }
+            group.close().map(drop)
+        };
+        write().map_err(io::Error::other)
+    }
+}
+
+impl Sum {
+    const NEW: Self = Self(0xcbf2_9ce4_8422_2325);
+
+    fn add(&mut self, records: &[Record]) {
+        let mut sum = self.0;
+        for record in records {
+            let kind = u64::from(number_of(record.kind).unsigned_abs());
+            for word in [record.time.0, kind, record.offset.0, record.length.0] {
+                sum = (sum ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
+            }
+        }
+        self.0 = sum;
+    }
+}
+
+impl Length for Shared {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl ChunkReader for Shared {
+    type T = BufReader<Cursor<Block>>;
+
+    /// The library reads the header of a page so, of which it cannot know the length.
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
+        const HEADER: u64 = 1 << 12;
+        let length = HEADER.min(self.length.saturating_sub(start));
+        Ok(BufReader::new(Cursor::new(self.get_bytes(start, index(length))?)))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Block> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.length) {
+            return Err(ParquetError::EOF(format!("{length} bytes at {start} are not there")));
+        }
+        let mut bytes = vec![0; length];
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut bytes)?;
+        Ok(Block::from(bytes))
+    }
+}
+
+/// The length of a file whose footer may be read.
+fn footer(file: &mut Box<dyn ReadSeek>) -> io::Result<u64> {
+    let length = file.seek(SeekFrom::End(0))?;
+    if length < 12 {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it is cut off"));
+    }
+    let mut end = [0; 8];
+    file.seek(SeekFrom::End(-8))?;
+    file.read_exact(&mut end)?;
+    let footer = u64::from(u32::from_le_bytes([end[0], end[1], end[2], end[3]]));
+    if end[4..] != *b"PAR1" {
+        let text = "its end is not that of a Parquet file: it is cut off or damaged";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+    }
+    if footer > FOOTER_MAX {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "its footer is too long"));
+    }
+    Ok(length)
+}
+
+/// Whether it has stamps, and its checksum; or why it is not ours.
+fn about(file: &SerializedFileReader<Shared>) -> Result<(bool, Option<u64>), String> {
+    let metadata = file.metadata().file_metadata();
+    let entries = metadata.key_value_metadata();
+    let value = |key: &str| {
+        let entry = entries.into_iter().flatten().find(|entry| entry.key == key);
+        entry.and_then(|entry| entry.value.as_deref())
+    };
+    match value(VERSION) {
+        Some("1") => {}
+        Some(other) => return Err(format!("it is of version {other}, and this reads version 1")),
+        None => return Err("it is a Parquet file, and no trace of ours".to_owned()),
+    }
+    let expected = schema().map_err(|error| error.to_string())?;
+    if metadata.schema_descr().root_schema() != expected.as_ref() {
+        return Err("its columns are not those of a trace".to_owned());
+    }
+    let timed = value(TIMED) != Some("false");
+    let sum = value(SUM).ok_or("it has no checksum")?;
+    let sum = u64::from_str_radix(sum, 16).map_err(|_| "its checksum is no number")?;
+    Ok((timed, Some(sum)))
+}
+
+fn damaged(name: &str, why: &str) -> TraceError {
+    TraceError::io(name, io::Error::new(io::ErrorKind::InvalidData, why.to_owned()))
+}
+
+/// What the library does, with its panics on damaged files as errors.
+fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("it is damaged where its decoder did not expect it".to_owned()),
+    }
+}
+
+fn typed(reader: ColumnReader) -> ColumnReaderImpl<Int64Type> {
+    get_typed_column_reader(reader)
+}
+
+fn kind_of(number: i32) -> Result<Kind, ParquetError> {
+    let kind = usize::try_from(number).ok().and_then(|number| Kind::ALL.get(number).copied());
+    kind.ok_or_else(|| ParquetError::General(format!("{number} is no kind of command")))
+}
+
+fn number_of(kind: Kind) -> i32 {
+    match kind {
+        Kind::Read => 0,
+        Kind::Write => 1,
+        Kind::Discard => 2,
+        Kind::Flush => 3,
+    }
+}
+
+fn schema() -> io::Result<Arc<Type>> {
+    let column = |name: &str, physical: Physical, bits: i8| {
+        let logical = LogicalType::integer(bits, false);
+        Type::primitive_type_builder(name, physical)
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(Some(logical))
+            .build()
+            .map(Arc::new)
+    };
+    let [time, kind, offset, length] = COLUMNS;
+    let fields = (|| -> Result<_, ParquetError> {
+        Ok(vec![
+            column(time, Physical::INT64, 64)?,
+            column(kind, Physical::INT32, 8)?,
+            column(offset, Physical::INT64, 64)?,
+            column(length, Physical::INT64, 64)?,
+        ])
+    })();
+    let schema = fields.and_then(|fields| {
+        Type::group_type_builder("trace").with_fields(fields).build().map(Arc::new)
+    });
+    schema.map_err(io::Error::other)
+}

@@ -1,0 +1,109 @@
+//! What the readers of all formats share: whether to skip what is wrong, what was counted, which
+//! device is read, and the clock.
+
+use trimbench_core::{Bytes, Nanos};
+
+use crate::record::{Kind, Record};
+use crate::tally::{Flaw, Ignored, Tally};
+
+use super::ReadOptions;
+
+/// Why a line or an event is no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Skip {
+    /// It is right, and no command.
+    Ignored(Ignored),
+    /// It is wrong.
+    Flaw(Flaw),
+}
+
+/// What the readers of all files of a trace share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) tally: Tally,
+    pub(crate) lenient: bool,
+    pub(super) devices: Devices,
+    pub(super) clock: Clock,
+}
+
+/// Which device is read.
+#[derive(Debug)]
+pub(super) struct Devices {
+    wanted: Option<Vec<u8>>,
+    /// That of the first command, if none was named.
+    first: Option<Vec<u8>>,
+}
+
+/// Makes stamps of a trace out of a file's.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    zero: Option<u64>,
+    last: u64,
+}
+
+impl Shared {
+    pub(super) fn new(options: &ReadOptions) -> Self {
+        let wanted = options.device.as_ref().map(|device| device.as_bytes().to_vec());
+        Self {
+            tally: Tally::default(),
+            lenient: options.lenient,
+            devices: Devices { wanted, first: None },
+            clock: Clock::default(),
+        }
+    }
+}
+
+impl Devices {
+    /// Whether commands of this device are read.
+    #[inline]
+    pub(super) fn check(&mut self, device: &[u8]) -> Result<(), Skip> {
+        if let Some(wanted) = &self.wanted {
+            let other = Skip::Ignored(Ignored::OtherDevice);
+            return if wanted == device { Ok(()) } else { Err(other) };
+        }
+        match &self.first {
+            Some(first) if first == device => Ok(()),
+            Some(_) => Err(Skip::Flaw(Flaw::Device)),
+            None => {
+                self.first = Some(device.to_vec());
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Clock {
+    /// The stamp of a command, from a file's in nanoseconds. Where the file's clock did not begin
+    /// with the trace (`absolute`), the first command is at 0. A stamp before the last one is a
+    /// flaw, and what is given beside it is the last one.
+    #[inline]
+    pub(super) fn stamp(&mut self, stamp: u64, absolute: bool) -> (Nanos, bool) {
+        let zero = *self.zero.get_or_insert(if absolute { stamp } else { 0 });
+        match stamp.checked_sub(zero) {
+            Some(time) if time >= self.last => {
+                self.last = time;
+                (Nanos(time), true)
+            }
+            _ => (Nanos(self.last), false),
+        }
+    }
+}
+
+/// A command of any kind, with its range checked. The time is still the file's.
+#[inline]
+pub(super) fn command(kind: Kind, time: u64, offset: u64, length: u64) -> Result<Record, Skip> {
+    let (offset, length) = if kind == Kind::Flush { (0, 0) } else { (offset, length) };
+    if offset.checked_add(length).is_none() {
+        return Err(Skip::Flaw(Flaw::Beyond));
+    }
+    if length == 0 && kind != Kind::Flush {
+        return Err(Skip::Ignored(Ignored::Empty));
+    }
+    Ok(Record { time: Nanos(time), kind, offset: Bytes(offset), length: Bytes(length) })
+}
+
+/// `count` units of `unit` bytes or nanoseconds.
+#[inline]
+pub(super) fn units(count: u64, unit: u64) -> Result<u64, Skip> {
+    count.checked_mul(unit).ok_or(Skip::Flaw(Flaw::Beyond))
+}

@@ -1,0 +1,64 @@
+//! Every format as its makers write it, and as nobody should.
+
+mod bad;
+mod events;
+mod formats;
+
+use std::io::Cursor;
+
+use trimbench_core::{Bytes, Nanos};
+
+use super::{ReadOptions, Reader};
+use crate::input::Input;
+use crate::record::{Kind, Record};
+use crate::source::{Source, TraceError};
+use crate::tally::{Flaw, Ignored};
+
+/// A record from its parts.
+pub(super) fn record(time: u64, kind: Kind, offset: u64, length: u64) -> Record {
+    Record { time: Nanos(time), kind, offset: Bytes(offset), length: Bytes(length) }
+}
+
+/// What reading came to.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) format: &'static str,
+    pub(super) timed: bool,
+    pub(super) records: Vec<Record>,
+    pub(super) flaws: Vec<(Flaw, u64)>,
+    pub(super) ignored: Vec<(Ignored, u64)>,
+}
+
+/// Reads files of these contents to the end.
+pub(super) fn read(files: &[&[u8]], options: &ReadOptions) -> Result<Outcome, TraceError> {
+    let input = |(number, content): (usize, &&[u8])| {
+        Input::file(format!("file{number}"), Cursor::new(content.to_vec()))
+    };
+    let inputs = files.iter().enumerate().map(input).collect();
+    let mut reader = Reader::open(inputs, options)?;
+    let (mut records, mut batch) = (Vec::new(), Vec::new());
+    loop {
+        reader.read(&mut batch)?;
+        if batch.is_empty() {
+            break;
+        }
+        records.extend_from_slice(&batch);
+    }
+    assert_eq!(reader.tally().records, records.len() as u64, "what is counted is what was read");
+    Ok(Outcome {
+        format: reader.format().id(),
+        timed: reader.is_timed(),
+        records,
+        flaws: reader.tally().flaws().collect(),
+        ignored: reader.tally().ignored().collect(),
+    })
+}
+
+/// Reads a text with the defaults.
+pub(super) fn text(content: &str) -> Result<Outcome, TraceError> {
+    read(&[content.as_bytes()], &ReadOptions::default())
+}
+
+pub(super) fn lenient() -> ReadOptions {
+    ReadOptions { lenient: true, ..ReadOptions::default() }
+}

@@ -1,0 +1,206 @@
+//! Writes traces: our own format, fio's iolog, and the text of blkparse.
+//!
+//! What a format cannot hold is never lost silently: a stamp that is rounded is counted
+//! ([`Written`]), and a range that cannot be said is an error, or left out and counted if asked
+//! for.
+
+mod digits;
+
+use std::fmt;
+use std::io::{self, Write};
+
+use crate::format::Format;
+use crate::own::OwnWriter;
+use crate::record::{Kind, Record};
+
+use digits::{decimal, padded};
+
+/// Text that is collected before it is written.
+const CHUNK: usize = 1 << 16;
+/// Bytes of a sector in blkparse's text.
+const SECTOR: u64 = 512;
+
+/// Writes the records of one trace.
+pub struct Writer {
+    form: Form,
+    lenient: bool,
+    written: Written,
+}
+
+/// What was written, and what the format could not hold of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Records in the file.
+    pub records: u64,
+    /// Records whose stamp was rounded down to a microsecond (iolog).
+    pub rounded_stamps: u64,
+    /// Records left out, because they are not whole sectors of 512 bytes (blkparse).
+    pub unaligned: u64,
+}
+
+/// Why a trace cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The file cannot be written.
+    #[error("cannot write the trace: {0}")]
+    Io(#[source] io::Error),
+    /// The format is one of those that are only read.
+    #[error("`{}` is read and not written", .0.id())]
+    ReadOnly(Format),
+    /// The format says ranges in sectors of 512 bytes, and this is not a whole number of them.
+    #[error(
+        "record {number} ({} B at byte {}) is not whole sectors of 512 bytes, which is all that \
+         the format can say", .record.length.0, .record.offset.0
+    )]
+    Unaligned {
+        /// Which record, from 1.
+        number: u64,
+        /// The record.
+        record: Record,
+    },
+}
+
+/// How a trace is written.
+enum Form {
+    Own(OwnWriter<Box<dyn Write + Send>>),
+    Text { out: Box<dyn Write + Send>, text: Vec<u8>, dialect: Dialect },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dialect {
+    /// fio's version 2, without waits: an order only.
+    Untimed,
+    /// fio's version 3.
+    Timed,
+    Blkparse,
+}
+
+impl Writer {
+    /// Begins a trace. `timed` is [`crate::Source::is_timed`] of what will be written; a `lenient`
+    /// writer leaves out what the format cannot hold, and counts it.
+    pub fn new(
+        format: Format,
+        out: Box<dyn Write + Send>,
+        timed: bool,
+        lenient: bool,
+    ) -> Result<Self, WriteError> {
+        let form = match format {
+            Format::Trimbench => Form::Own(OwnWriter::new(out, timed).map_err(WriteError::Io)?),
+            Format::Iolog => {
+                let dialect = if timed { Dialect::Timed } else { Dialect::Untimed };
+                Form::Text { out, text: dialect.heading().to_vec(), dialect }
+            }
+            Format::Blkparse => Form::Text { out, text: Vec::new(), dialect: Dialect::Blkparse },
+            other => return Err(WriteError::ReadOnly(other)),
+        };
+        Ok(Self { form, lenient, written: Written::default() })
+    }
+
+    /// Writes the next records.
+    pub fn write(&mut self, records: &[Record]) -> Result<(), WriteError> {
+        let (out, text, dialect) = match &mut self.form {
+            Form::Own(own) => {
+                own.write(records).map_err(WriteError::Io)?;
+                self.written.records += records.len() as u64;
+                return Ok(());
+            }
+            Form::Text { out, text, dialect } => (out, text, *dialect),
+        };
+        for record in records {
+            if dialect == Dialect::Blkparse {
+                if !(record.offset.0 | record.length.0).is_multiple_of(SECTOR) {
+                    if !self.lenient {
+                        let number = self.written.records + 1;
+                        return Err(WriteError::Unaligned { number, record: *record });
+                    }
+                    self.written.unaligned += 1;
+                    continue;
+                }
+                blkparse_line(text, record, self.written.records + 1);
+            } else {
+                let rounded = dialect == Dialect::Timed && !record.time.0.is_multiple_of(1_000);
+                self.written.rounded_stamps += u64::from(rounded);
+                iolog_line(text, record, dialect);
+            }
+            self.written.records += 1;
+            if text.len() >= CHUNK {
+                out.write_all(text).map_err(WriteError::Io)?;
+                text.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the trace. Without this the file is not whole.
+    pub fn finish(self) -> Result<Written, WriteError> {
+        let written = match self.form {
+            Form::Own(own) => own.finish(),
+            Form::Text { mut out, text, .. } => out.write_all(&text).and_then(|()| out.flush()),
+        };
+        written.map_err(WriteError::Io)?;
+        Ok(self.written)
+    }
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("written", &self.written).finish_non_exhaustive()
+    }
+}
+
+impl Dialect {
+    /// What stands above the commands: fio wants the file named and opened.
+    const fn heading(self) -> &'static [u8] {
+        match self {
+            Self::Untimed => b"fio version 2 iolog\ntrace add\ntrace open\n",
+            Self::Timed => b"fio version 3 iolog\n0 trace add\n0 trace open\n",
+            Self::Blkparse => b"",
+        }
+    }
+}
+
+fn iolog_line(text: &mut Vec<u8>, record: &Record, dialect: Dialect) {
+    if dialect == Dialect::Timed {
+        decimal(text, record.time.0 / 1_000);
+        text.push(b' ');
+    }
+    let action: &[u8] = match record.kind {
+        Kind::Read => b"trace read ",
+        Kind::Write => b"trace write ",
+        Kind::Discard => b"trace trim ",
+        Kind::Flush => b"trace sync ",
+    };
+    text.extend_from_slice(action);
+    decimal(text, record.offset.0);
+    text.push(b' ');
+    decimal(text, record.length.0);
+    text.push(b'\n');
+}
+
+/// A line as blkparse prints an event `Q`; device, processor and process are made up.
+fn blkparse_line(text: &mut Vec<u8>, record: &Record, sequence: u64) {
+    text.extend_from_slice(b"  8,0    0 ");
+    padded(text, sequence, (8, b' '));
+    text.push(b' ');
+    padded(text, record.time.0 / 1_000_000_000, (5, b' '));
+    text.push(b'.');
+    padded(text, record.time.0 % 1_000_000_000, (9, b'0'));
+    let operation: &[u8] = match record.kind {
+        Kind::Read => b"     0  Q   R ",
+        Kind::Write => b"     0  Q   W ",
+        Kind::Discard => b"     0  Q   D ",
+        Kind::Flush => b"     0  Q  FN [trimbench]\n",
+    };
+    text.extend_from_slice(operation);
+    if record.kind == Kind::Flush {
+        return;
+    }
+    decimal(text, record.offset.0 / SECTOR);
+    text.extend_from_slice(b" + ");
+    decimal(text, record.length.0 / SECTOR);
+    text.extend_from_slice(b" [trimbench]\n");
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! `trimbench trace`: what a trace does, and traces in another format.
+
+mod args;
+mod convert;
+mod open;
+mod stat;
+
+use trimbench_core::{Interrupt, exit};
+use trimbench_trace::{Reader, Source, TraceError};
+
+use crate::failure::Failure;
+use crate::output::error_line;
+
+pub(crate) use args::TraceCommand;
+
+/// `trimbench trace ...`.
+pub(crate) fn run(command: &TraceCommand) -> Result<u8, Failure> {
+    match command {
+        TraceCommand::Stat(args) => stat::stat(args),
+        TraceCommand::Convert(args) => convert::convert(args),
+    }
+}
+
+/// Goes through a trace, batch by batch, until its end or Ctrl-C.
+fn each_batch(
+    reader: &mut Reader,
+    interrupt: &Interrupt,
+    mut take: impl FnMut(&[trimbench_trace::Record]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut batch = Vec::new();
+    loop {
+        reader.read(&mut batch).map_err(unreadable)?;
+        if interrupt.requested() {
+            return Err(Failure::interrupted());
+        }
+        if batch.is_empty() {
+            return Ok(());
+        }
+        take(&batch)?;
+    }
+}
+
+/// A trace that cannot be read, with what to do about it.
+fn unreadable(error: TraceError) -> Failure {
+    let hint = match &error {
+        TraceError::Unknown { .. } => Some("name its format with `--format`"),
+        TraceError::Broken { expected, .. } if expected.contains("choose one") => {
+            Some("name the device with `--device`")
+        }
+        TraceError::Broken { expected, .. } if expected.contains("`wait`") => {
+            Some("say what it means with `--wait`")
+        }
+        TraceError::Broken { .. } => Some("`--lenient` skips what is wrong, and counts it"),
+        TraceError::Pipe { .. } => Some("give it as an unpacked file"),
+        _ => None,
+    };
+    let failure = Failure::usage(error);
+    match hint {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
+/// Says what was skipped, so that no count is taken for the whole.
+fn say_skipped(reader: &Reader) {
+    for (flaw, count) in reader.tally().flaws() {
+        error_line(&format!("skipped: {count} x {flaw}"));
+    }
+}
+
+/// A trace of nothing answers nothing.
+fn refuse_empty(reader: &Reader) -> Result<u8, Failure> {
+    if reader.tally().records > 0 {
+        return Ok(exit::DONE);
+    }
+    let ignored: Vec<String> =
+        reader.tally().ignored().map(|(what, count)| format!("{count} {}", what.text())).collect();
+    let but = if ignored.is_empty() { String::new() } else { format!(": {}", ignored.join(", ")) };
+    Err(Failure::usage(anyhow::anyhow!("the trace has no command{but}")))
+}

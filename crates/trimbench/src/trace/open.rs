@@ -1,0 +1,62 @@
+//! Opens the files of a trace for reading.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use trimbench_trace::{Input, Reader};
+
+use super::args::ReadArgs;
+use super::unreadable;
+use crate::failure::Failure;
+
+/// The trace of these files.
+pub(super) fn open(files: &[PathBuf], args: &ReadArgs) -> Result<Reader, Failure> {
+    let mut inputs = Vec::new();
+    for file in files {
+        let set = if file == Path::new("-") || file.exists() { Vec::new() } else { set(file) };
+        if set.is_empty() {
+            inputs.push(input(file)?);
+        }
+        for file in set {
+            inputs.push(input(&file)?);
+        }
+    }
+    Reader::open(inputs, &args.options()).map_err(unreadable)
+}
+
+fn input(file: &Path) -> Result<Input, Failure> {
+    if file == Path::new("-") {
+        return Ok(Input::stream("standard input", io::stdin()));
+    }
+    let name = file.display().to_string();
+    let opened = File::open(file).and_then(|file| Ok((file.metadata()?, file)));
+    let (metadata, file) =
+        opened.map_err(|error| Failure::usage(error).context(format!("cannot read `{name}`")))?;
+    if metadata.is_dir() {
+        let error = anyhow::anyhow!("`{name}` is a directory");
+        return Err(Failure::usage(error).with_hint("name the files of the trace"));
+    }
+    Ok(if metadata.is_file() { Input::file(name, file) } else { Input::stream(name, file) })
+}
+
+/// The files that blktrace writes for this name, in the order of their processors.
+fn set(name: &Path) -> Vec<PathBuf> {
+    let folder = match name.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut set: Vec<(u32, PathBuf)> = entries
+        .filter_map(|entry| Some((processor(name.file_name()?, &entry.file_name())?, entry.path())))
+        .collect();
+    set.sort();
+    set.into_iter().map(|(_, path)| path).collect()
+}
+
+/// The processor of a file of that set.
+fn processor(name: &OsStr, file: &OsStr) -> Option<u32> {
+    let rest = file.to_str()?.strip_prefix(name.to_str()?)?;
+    rest.strip_prefix(".blktrace.")?.parse().ok()
+}

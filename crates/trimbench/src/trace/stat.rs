@@ -1,0 +1,284 @@
+//! `trimbench trace stat`: what a trace does, for people and for programs.
+
+use serde_json::{Value, json};
+use trimbench_core::Bytes;
+use trimbench_report::{Column, Grid, Style, quantity, significant, sparkline};
+use trimbench_trace::stat::{Collector, OfKind, Statistics, Table};
+use trimbench_trace::{Kind, Reader, Source};
+
+use super::args::StatArgs;
+use super::{each_batch, open, refuse_empty, say_skipped};
+use crate::args::OutputFormat;
+use crate::commands::interrupt;
+use crate::failure::Failure;
+use crate::output::{data, style};
+
+/// Reads the whole trace, then prints.
+pub(super) fn stat(args: &StatArgs) -> Result<u8, Failure> {
+    let interrupt = interrupt("ending; nothing is printed (once more to end at once)", || {})?;
+    let mut reader = open::open(&args.files, &args.read)?;
+    let mut collector = Collector::new(args.unit);
+    each_batch(&mut reader, &interrupt, |batch| {
+        collector.add(batch);
+        Ok(())
+    })?;
+    let code = refuse_empty(&reader)?;
+    let statistics = collector.finish();
+    say_skipped(&reader);
+    data(&match args.output_format {
+        OutputFormat::Human => human(&reader, &statistics, style()),
+        OutputFormat::Json => format!("{:#}\n", document(&reader, &statistics)),
+        OutputFormat::Ndjson => format!("{}\n", document(&reader, &statistics)),
+    });
+    Ok(code)
+}
+
+/// What a command is called.
+fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Read => "read",
+        Kind::Write => "write",
+        Kind::Discard => "trim",
+        Kind::Flush => "flush",
+    }
+}
+
+/// A count of bytes for JSON, which has no numbers beyond 64 bits.
+fn number(value: u128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
+
+fn ratio(part: u128, whole: u128) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+fn document(reader: &Reader, it: &Statistics) -> Value {
+    let kinds = Kind::ALL.map(|kind| {
+        let of = &it.kinds[kind as usize];
+        json!({
+            "kind": name(kind),
+            "commands": of.commands,
+            "bytes": number(of.bytes),
+            "sequential_commands": of.sequential_commands,
+            "sequential_bytes": number(of.sequential_bytes),
+            "sizes_bytes": bins(&of.sizes),
+        })
+    });
+    let series = it.live.series.iter().map(|point| {
+        json!({
+            "commands": point.commands,
+            "time_ns": point.time.0,
+            "written_bytes": number(point.written_bytes),
+            "live_bytes": point.live_bytes,
+        })
+    });
+    let trims = &it.trims;
+    let counts = |list: Vec<(&str, u64)>| {
+        list.into_iter().map(|(what, count)| json!({ "what": what, "count": count })).collect()
+    };
+    let tally = reader.tally();
+    let skipped: Vec<Value> = counts(tally.flaws().map(|(it, n)| (it.text(), n)).collect());
+    let ignored: Vec<Value> = counts(tally.ignored().map(|(it, n)| (it.text(), n)).collect());
+    json!({
+        "format": reader.format().id(),
+        "timed": reader.is_timed(),
+        "records": tally.records,
+        "skipped": skipped,
+        "ignored": ignored,
+        "duration_ns": it.duration.0,
+        "lowest_byte": it.lowest.map(|lowest| lowest.0),
+        "span_bytes": it.span.0,
+        "kinds": kinds,
+        "gaps_ns": if reader.is_timed() { bins(&it.gaps) } else { Value::Null },
+        "unit_bytes": it.unit.bytes().0,
+        "live": {
+            "end_bytes": it.live.end_bytes,
+            "most_bytes": it.live.most_bytes,
+            "series": series.collect::<Vec<_>>(),
+            "unfollowed_bytes": number(it.live.unfollowed_bytes),
+        },
+        "trims": {
+            "freed_bytes": number(trims.freed_bytes),
+            "double_bytes": number(trims.double_bytes),
+            "double_commands": trims.double_commands,
+            "unwritten_bytes": number(trims.unwritten_bytes),
+            "partial_bytes": number(trims.partial_bytes),
+            "partial_commands": trims.partial_commands,
+            "end_bytes": number(trims.end_bytes),
+            "rewritten_bytes": number(trims.rewritten_bytes),
+            "distance_written_bytes": bins(&trims.distance_bytes),
+            "distance_commands": bins(&trims.distance_commands),
+            "unfollowed_bytes": number(trims.unfollowed_bytes),
+        },
+    })
+}
+
+fn bins(table: &Table) -> Value {
+    let bins = table
+        .bins()
+        .map(|bin| json!({ "from": bin.from, "to": bin.to, "count": number(bin.count) }));
+    Value::Array(bins.collect())
+}
+
+fn human(reader: &Reader, it: &Statistics, style: Style) -> String {
+    let mut lines = vec![heading(reader, it), String::new()];
+    lines.extend(kinds(it).render(style));
+    lines.push(String::new());
+    lines.extend(sizes(it).render(style));
+    if reader.is_timed() {
+        lines.push(String::new());
+        lines.extend(distribution("gap to the next command", &it.gaps, "ns").render(style));
+    }
+    lines.push(String::new());
+    lines.extend(live(it, style));
+    if it.kinds[Kind::Discard as usize].commands > 0 {
+        lines.push(String::new());
+        lines.extend(trims(it).render(style));
+    }
+    if it.trims.rewritten_bytes > 0 {
+        for (title, table, unit) in [
+            ("written from TRIM to rewrite", &it.trims.distance_bytes, "B"),
+            ("commands from TRIM to rewrite", &it.trims.distance_commands, ""),
+        ] {
+            lines.push(String::new());
+            lines.extend(distribution(title, table, unit).render(style));
+        }
+    }
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+fn heading(reader: &Reader, it: &Statistics) -> String {
+    let time = if reader.is_timed() {
+        format!("over {}", quantity(it.duration.seconds(), "s"))
+    } else {
+        "without stamps".to_owned()
+    };
+    let span = quantity(it.span.0 as f64, "B");
+    let records = reader.tally().records;
+    format!(
+        "{}: {records} commands {time}, up to byte {} ({span})",
+        reader.format().id(),
+        it.span.0
+    )
+}
+
+fn kinds(it: &Statistics) -> Grid {
+    let mut grid = Grid::new(vec![
+        Column::name("kind"),
+        Column::number("commands"),
+        Column::number("bytes"),
+        Column::number("mean size"),
+        Column::number("sequential commands"),
+        Column::number("sequential bytes"),
+    ]);
+    for kind in Kind::ALL {
+        let of: &OfKind = &it.kinds[kind as usize];
+        if of.commands == 0 {
+            continue;
+        }
+        let mean = of.bytes as f64 / of.commands as f64;
+        grid.row([
+            name(kind).to_owned(),
+            of.commands.to_string(),
+            quantity(of.bytes as f64, "B"),
+            quantity(mean, "B"),
+            percent(of.sequential_commands.into(), of.commands.into()),
+            percent(of.sequential_bytes, of.bytes),
+        ]);
+    }
+    grid
+}
+
+/// Sizes of reads, writes and TRIMs side by side, in shares of the commands of each kind.
+fn sizes(it: &Statistics) -> Grid {
+    let kinds = [Kind::Read, Kind::Write, Kind::Discard];
+    let kinds = kinds.into_iter().filter(|kind| it.kinds[*kind as usize].commands > 0);
+    let tables: Vec<(&str, &Table)> =
+        kinds.map(|kind| (name(kind), &it.kinds[kind as usize].sizes)).collect();
+    let mut columns = vec![Column::number("size from")];
+    columns.extend(tables.iter().map(|(name, _)| Column::number(name)));
+    let mut grid = Grid::new(columns);
+    let mut starts: Vec<u64> =
+        tables.iter().flat_map(|(_, table)| table.bins().map(|bin| bin.from)).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    for start in starts {
+        let cells = tables.iter().map(|(_, table)| {
+            let bin = table.bins().find(|bin| bin.from == start);
+            bin.map_or_else(|| "-".to_owned(), |bin| percent(bin.count, table.total()))
+        });
+        grid.row(std::iter::once(Bytes(start).to_string()).chain(cells));
+    }
+    grid
+}
+
+fn distribution(title: &str, table: &Table, unit: &str) -> Grid {
+    let mut grid = Grid::new(vec![Column::number(title), Column::number("share")]);
+    for bin in table.bins() {
+        let from = match unit {
+            "B" => Bytes(bin.from).to_string(),
+            _ => quantity(bin.from as f64, unit),
+        };
+        grid.row([format!("from {from}"), percent(bin.count, table.total())]);
+    }
+    grid
+}
+
+fn live(it: &Statistics, style: Style) -> Vec<String> {
+    const LABEL: usize = 8;
+    let span = u128::from(it.span.0);
+    let share = |bytes: u64| percent(bytes.into(), span);
+    let text = format!(
+        "{} at the end ({} of the span), {} at most ({}); units of {}",
+        quantity(it.live.end_bytes as f64, "B"),
+        share(it.live.end_bytes),
+        quantity(it.live.most_bytes as f64, "B"),
+        share(it.live.most_bytes),
+        it.unit
+    );
+    let mut lines = style.labelled("live", LABEL, &text);
+    let values: Vec<Option<f64>> =
+        it.live.series.iter().map(|point| Some(point.live_bytes as f64)).collect();
+    let curve = sparkline(&values, style.width.saturating_sub(LABEL), style.unicode);
+    lines.extend(style.labelled("", LABEL, &curve));
+    if it.live.unfollowed_bytes > 0 {
+        let text = format!(
+            "{} lie beyond what can be followed, and are not counted as live",
+            quantity(it.live.unfollowed_bytes as f64, "B")
+        );
+        lines.extend(style.labelled("", LABEL, &text));
+    }
+    lines
+}
+
+fn trims(it: &Statistics) -> Grid {
+    let trims = &it.trims;
+    let all = it.kinds[Kind::Discard as usize].bytes;
+    let mut grid = Grid::new(vec![
+        Column::name("of what was trimmed"),
+        Column::number("bytes"),
+        Column::number("share"),
+        Column::number("commands"),
+    ]);
+    let mut row = |what: &str, bytes: u128, commands: Option<u64>| {
+        let commands = commands.map_or_else(String::new, |count| count.to_string());
+        grid.row([what.to_owned(), quantity(bytes as f64, "B"), percent(bytes, all), commands]);
+    };
+    row("freed (was live)", trims.freed_bytes, None);
+    row("double (was trimmed)", trims.double_bytes, Some(trims.double_commands));
+    row("never written", trims.unwritten_bytes, None);
+    row("in parts of units", trims.partial_bytes, Some(trims.partial_commands));
+    row("written again later", trims.rewritten_bytes, None);
+    row("still trimmed at the end", trims.end_bytes, None);
+    if trims.unfollowed_bytes > 0 {
+        row("not followed: too many extents", trims.unfollowed_bytes, None);
+    }
+    let span = percent(trims.end_bytes, it.span.0.into());
+    grid.span(0, format!("trimmed at the end: {span} of the span"));
+    grid
+}
+
+fn percent(part: u128, whole: u128) -> String {
+    let share = ratio(part, whole).map(|share| significant(share * 100.0));
+    share.map_or_else(|| "-".to_owned(), |share| format!("{share} %"))
+}
