@@ -17,7 +17,6 @@ use trimbench_ssd::MODEL_VERSION;
 use trimbench_target::{
     Description, EmulatedSpec, RealSpec, TargetSpec, provision_device, provision_directory,
 };
-use trimbench_trace::NoTraces;
 
 use crate::args::OutputFormat;
 use crate::failure::Failure;
@@ -25,6 +24,7 @@ use crate::output::{data, error_line};
 use crate::plan::{Plan, Session};
 use crate::progress::Progress;
 use crate::store::Store;
+use crate::trace::TraceFiles;
 
 #[cfg(test)]
 mod tests;
@@ -290,7 +290,8 @@ fn on_emulated(
     if keeper.leave_out(plan, method, drives.capabilities())? {
         return Ok(());
     }
-    let context = Context { rng, interrupt, monitor: keeper, traces: &NoTraces, done: Vec::new() };
+    let context =
+        Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done: Vec::new() };
     let found = method.run_on_drives(&drives, context)?;
     keeper.finish(found, true)
 }
@@ -308,7 +309,8 @@ fn on_modelled(
     if keeper.leave_out(plan, method, &capabilities)? {
         return Ok(());
     }
-    let context = Context { rng, interrupt, monitor: keeper, traces: &NoTraces, done: Vec::new() };
+    let context =
+        Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done: Vec::new() };
     match method.run_on_filesystems(&mut filesystems, context) {
         Err(MethodError::Unfit { reason }) => keeper.leave_out_for(plan, reason),
         found => keeper.finish(found?, true),
@@ -330,7 +332,7 @@ fn in_directory(
         Ok(true) => return directory.target.close().map_err(Failure::target),
         Err(failure) => Err(failure),
         Ok(false) => {
-            let context = Context { rng, interrupt, monitor: keeper, traces: &NoTraces, done };
+            let context = Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done };
             session.method.run_in_directory(&mut directory.target, context).map_err(Failure::from)
         }
     };
@@ -362,7 +364,7 @@ fn on_filesystems(
     if keeper.leave_out(plan, &session.method, &capabilities)? {
         return Ok(());
     }
-    let context = Context { rng, interrupt, monitor: keeper, traces: &NoTraces, done };
+    let context = Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done };
     let found = session.method.run_on_filesystems(&mut filesystems.target, context);
     keeper.session().environment_after = filesystems.environment_now();
     keeper.finish(found?, false)
@@ -388,7 +390,7 @@ fn on_device(
     if keeper.leave_out(plan, &session.method, &capabilities)? {
         return Ok(());
     }
-    let context = Context { rng, interrupt, monitor: keeper, traces: &NoTraces, done };
+    let context = Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done };
     let found = session.method.run_on_device(&mut device.target, context);
     keeper.session().environment_after = device.environment_now();
     let found = found?;
