@@ -55,8 +55,9 @@ pub const SPACE_MIN: Bytes = Bytes::mib(16);
 /// over 37 million writes, 21.1 KiB.
 const SIZES: [(u64, usize); 6] = [(1, 522), (2, 133), (4, 123), (8, 103), (16, 82), (32, 61)];
 const WRITE_MAX: Bytes = Bytes(128 << 10);
-/// Slots are a share of the space within these limits. The least one holds the largest write.
-const SLOTS: u64 = 16_384;
+/// Slots are a 256th of the space within these limits: from 1 GiB on they are alike, and so are the
+/// TRIMs for a byte written. The least one holds the largest write.
+const SLOTS: u64 = 256;
 const SLOT_MIN: Bytes = Bytes(256 << 10);
 const SLOT_MAX: Bytes = Bytes::mib(4);
 /// Files of an episode, and how many episodes of a hundred have so many.
