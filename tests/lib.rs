@@ -211,6 +211,14 @@ impl LoopDevice {
     pub fn over(image: &Path, mebibytes: u64) -> Self {
         let file = std::fs::File::create_new(image).expect("the folder is ours");
         file.set_len(mebibytes << 20).expect("sparse files take no room");
+        Self::on(image)
+    }
+
+    /// Over an image that is there.
+    ///
+    /// # Panics
+    /// If that fails: [`requires`] said that it works.
+    pub fn on(image: &Path) -> Self {
         let text = image.to_str().expect("temporary names are ASCII");
         let node = run("losetup", &["--find", "--show", text]).trim().to_owned();
         Self { node, image: image.to_owned(), folder: None }

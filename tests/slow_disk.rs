@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -18,7 +18,7 @@ use fuser::{
 use rustix::fs::FallocateFlags;
 use tempfile::TempDir;
 
-use crate::LoopFilesystem;
+use crate::{LoopDevice, LoopFilesystem};
 
 /// The one file of the filesystem.
 const NAME: &str = "image";
@@ -28,14 +28,28 @@ const FS_BLOCK: u32 = 4096;
 /// How long the kernel may believe what it was told of the file: it never changes.
 const TTL: Duration = Duration::from_secs(3_600);
 
+/// A file that can be made slow. Unmounted when dropped.
+#[derive(Debug)]
+struct SlowImage {
+    path: PathBuf,
+    pace: Arc<Pace>,
+    session: Option<BackgroundSession>,
+    _folder: TempDir,
+}
+
 /// A filesystem on a loop device over a file that can be made slow. All is gone when dropped.
 #[derive(Debug)]
 pub struct SlowDisk {
     // The order is that of dropping, after the file was made fast again.
     filesystem: LoopFilesystem,
-    pace: Arc<Pace>,
-    session: Option<BackgroundSession>,
-    _folder: TempDir,
+    image: SlowImage,
+}
+
+/// The same without a filesystem.
+#[derive(Debug)]
+pub struct SlowDevice {
+    device: LoopDevice,
+    image: SlowImage,
 }
 
 /// How fast the file is.
@@ -58,12 +72,9 @@ struct SlowFile {
     pace: Arc<Pace>,
 }
 
-impl SlowDisk {
-    /// A filesystem of this type and size with these mount options. It is as fast as it can be.
-    ///
-    /// # Panics
-    /// If that fails: [`crate::requires`] said that it works.
-    pub fn new(filesystem: &str, mebibytes: u64, options: &str) -> Self {
+impl SlowImage {
+    /// Of this size, in memory, as fast as it can be.
+    fn new(mebibytes: u64) -> Self {
         let folder = crate::scratch();
         let content = tempfile::tempfile_in(folder.path()).expect("the folder is ours");
         content.set_len(mebibytes << 20).expect("sparse files take no room");
@@ -72,9 +83,28 @@ impl SlowDisk {
         let pace = Arc::new(Pace::default());
         let file = SlowFile { content, size: mebibytes << 20, pace: Arc::clone(&pace) };
         let session = fuser::spawn_mount(file, &mount_point, &Config::default());
-        let session = session.expect("root may mount FUSE");
-        let filesystem = LoopFilesystem::on(&mount_point.join(NAME), filesystem, options);
-        Self { filesystem, pace, session: Some(session), _folder: folder }
+        let session = Some(session.expect("root may mount FUSE"));
+        Self { path: mount_point.join(NAME), pace, session, _folder: folder }
+    }
+}
+
+impl Drop for SlowImage {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            let _ = session.umount_and_join();
+        }
+    }
+}
+
+impl SlowDisk {
+    /// A filesystem of this type and size with these mount options. It is as fast as it can be.
+    ///
+    /// # Panics
+    /// If that fails: [`crate::requires`] said that it works.
+    pub fn new(filesystem: &str, mebibytes: u64, options: &str) -> Self {
+        let image = SlowImage::new(mebibytes);
+        let filesystem = LoopFilesystem::on(&image.path, filesystem, options);
+        Self { filesystem, image }
     }
 
     /// Where the filesystem is mounted.
@@ -83,28 +113,57 @@ impl SlowDisk {
     }
 
     /// An attribute of the disk's queue in sysfs.
-    pub fn queue(&self, attribute: &str) -> std::path::PathBuf {
+    pub fn queue(&self, attribute: &str) -> PathBuf {
         self.filesystem.queue(attribute)
     }
 
     /// From now on each read, write, discard and flush takes so much longer.
     pub fn delay(&self, delay: Duration) {
-        self.pace.set(|state| state.delay = delay);
+        self.image.pace.set(|state| state.delay = delay);
     }
 
     /// Stops the disk, or lets it go on: it then does what it was asked for meanwhile.
     pub fn freeze(&self, frozen: bool) {
-        self.pace.set(|state| state.frozen = frozen);
+        self.image.pace.set(|state| state.frozen = frozen);
     }
 }
 
 impl Drop for SlowDisk {
     fn drop(&mut self) {
-        self.pace.set(|state| *state = State::default());
+        self.image.pace.set(|state| *state = State::default());
         self.filesystem.close();
-        if let Some(session) = self.session.take() {
-            let _ = session.umount_and_join();
-        }
+    }
+}
+
+impl SlowDevice {
+    /// A device of this size. It is as fast as it can be.
+    ///
+    /// # Panics
+    /// If that fails: [`crate::requires`] said that it works.
+    pub fn new(mebibytes: u64) -> Self {
+        let image = SlowImage::new(mebibytes);
+        Self { device: LoopDevice::on(&image.path), image }
+    }
+
+    /// `/dev/loop0`.
+    pub fn node(&self) -> &str {
+        self.device.node()
+    }
+
+    /// The file below it.
+    pub fn image(&self) -> &Path {
+        &self.image.path
+    }
+
+    /// Stops the device, or lets it go on: it then does what it was asked for meanwhile.
+    pub fn freeze(&self, frozen: bool) {
+        self.image.pace.set(|state| state.frozen = frozen);
+    }
+}
+
+impl Drop for SlowDevice {
+    fn drop(&mut self) {
+        self.image.pace.set(|state| *state = State::default());
     }
 }
 

@@ -21,6 +21,7 @@ mod page;
 mod planted;
 pub mod ssd;
 mod store;
+pub mod trace;
 
 use std::fs;
 use std::time::Duration;
@@ -49,7 +50,7 @@ pub struct Key {
 }
 
 /// Every key.
-pub const KEYS: [Key; 4] = [foundation::KEY, device::KEY, ssd::KEY, files::KEY];
+pub const KEYS: [Key; 5] = [foundation::KEY, device::KEY, ssd::KEY, files::KEY, trace::KEY];
 
 /// What all items of a key may take together: the short form, and the full one.
 const SHORT: Duration = Duration::from_secs(5 * 60);

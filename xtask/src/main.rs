@@ -157,6 +157,10 @@ enum Step {
         /// Which: `frozen-device`, `frozen-filesystem` or `exhausted-tags`
         stall: String,
     },
+    /// What `evidence trace.3` starts: what reaches an emulated drive in a replay with and without
+    /// TRIMs, a line of JSON each
+    #[command(hide = true)]
+    EvidenceSchedule,
     /// Measure the project's claims again: one JSON line for each figure, and docs/evidence
     Evidence {
         /// A key (`foundation`) or an item (`foundation.1`); all keys without
@@ -215,6 +219,9 @@ fn run(step: Step) -> Result<bool> {
     if let Step::EvidenceStall { stall } = &step {
         return evidence::files::print_stall(stall).map(|()| true);
     }
+    if let Step::EvidenceSchedule = &step {
+        return evidence::trace::print_schedule().map(|()| true);
+    }
     let repository = Repository::here()?;
     match step {
         Step::Setup { extra } => setup::run(extra).map(|()| true),
@@ -236,7 +243,8 @@ fn run(step: Step) -> Result<bool> {
         | Step::EvidenceTrimModes { .. }
         | Step::EvidencePostmark
         | Step::EvidenceKernel { .. }
-        | Step::EvidenceStall { .. } => {
+        | Step::EvidenceStall { .. }
+        | Step::EvidenceSchedule => {
             unreachable!("it was handled above")
         }
         Step::Bench { name, small, case, repetitions, json } => {

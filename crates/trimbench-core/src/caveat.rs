@@ -58,6 +58,10 @@ pub enum Caveat {
     RequestsUnseen,
     /// Events on what the devices were sent were lost.
     RequestsLost,
+    /// Commands of a trace were moved, cut or left out to fit the device.
+    TraceAltered,
+    /// TRIMs were issued that nobody recorded.
+    SynthesisedTrims,
 }
 
 /// Id, meaning and advice of one caveat.
@@ -78,7 +82,7 @@ const fn text(
     Text { caveat, id, meaning, advice }
 }
 
-const TABLE: [Text; 27] = [
+const TABLE: [Text; 29] = [
     text(Caveat::DebugBuild, "debug-build", "built without optimisation", "build with `--release`"),
     text(
         Caveat::Emulated,
@@ -235,6 +239,18 @@ const TABLE: [Text; 27] = [
         "requests-lost",
         "the kernel dropped events on requests: the place of the stall is known in part only",
         "give the machine less other work, or lower the load",
+    ),
+    text(
+        Caveat::TraceAltered,
+        "trace-altered",
+        "commands of the trace were moved, cut or left out to fit the device",
+        "replay it on a device as large as the one that it was recorded on",
+    ),
+    text(
+        Caveat::SynthesisedTrims,
+        "synthesised-trims",
+        "TRIMs were made up from what was not accessed for long; nobody deleted it",
+        "record a trace with its TRIMs, and replay those: `--set passes=kept,stripped`",
     ),
 ];
 

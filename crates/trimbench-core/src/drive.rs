@@ -1,6 +1,7 @@
 //! What a drive can do beside commands: be purged, say what it holds, and count its wear.
 
-use crate::command::{Content, Errno};
+use crate::command::{BlockCommand, Content, Errno};
+use crate::contract::{Capabilities, Target};
 use crate::units::{Bytes, LbaRange, Nanos};
 
 /// A drive that can be put into a stated condition and asked about itself. Both a model and the
@@ -43,8 +44,25 @@ pub trait Drive {
     fn trim_promise(&self) -> TrimPromise;
 
     /// What has been written since the drive was made, by its own counters; `None` where it does
-    /// not say. Only differences mean something.
+    /// not say. Only differences mean something. On a virtual clock commands may be outstanding.
     fn wear(&mut self) -> Option<Wear>;
+}
+
+/// Emulated drives that are all alike, each handed out as new: purged, filled in order, at rest. So
+/// measurements that need a drive of their own each can run side by side.
+pub trait Drives: Sync {
+    /// One of them.
+    type Drive: Target<Command = BlockCommand> + Drive;
+
+    /// What each can do.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// For how many there is room in memory at once, at least one. The machine's to say: no result
+    /// may depend on it.
+    fn at_once(&self) -> usize;
+
+    /// Another one, with a clock of its own that starts at zero.
+    fn make(&self) -> Self::Drive;
 }
 
 /// By what means a drive is purged, the strongest first.

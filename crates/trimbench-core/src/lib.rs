@@ -34,7 +34,7 @@ pub use contract::{
     Capabilities, Clock, DISCARD_RANGES_MAX, DrainRule, ForceDiscards, Grant, Interrupt, Medium,
     Model, Next, Statistics, Support, Target, Workload,
 };
-pub use drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
+pub use drive::{Drive, DriveError, Drives, PurgeMeans, TrimPromise, Wear};
 pub use file_order::FileOrder;
 pub use layers::{BlockRequest, CallerWait};
 pub use provision::{

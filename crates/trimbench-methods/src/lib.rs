@@ -18,6 +18,7 @@ mod phase;
 pub mod policy;
 pub mod postmark;
 pub mod recovery;
+pub mod replay;
 mod rig;
 mod rounds;
 pub mod runner;

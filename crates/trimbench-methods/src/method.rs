@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Caveat, Drive, DriveError, Errno, FileCommand,
+    BlockCommand, Bytes, Capabilities, Caveat, Drive, DriveError, Drives, Errno, FileCommand,
     FilesystemWish, Instant, Interrupt, Nanos, ProvisionError, Provisioner, Target,
 };
 use trimbench_results::{Figure, Step};
+use trimbench_trace::{TraceError, Traces};
 
 use crate::delete_stall::DeleteStall;
 use crate::delete_storm::DeleteStorm;
@@ -16,6 +17,7 @@ use crate::options::{OptionError, OptionInfo, Parameters};
 use crate::policy::PolicyLab;
 use crate::postmark::Postmark;
 use crate::recovery::Recovery;
+use crate::replay::Replay;
 use crate::runner::RunError;
 use crate::settle::Settle;
 use crate::steady_state::SteadyState;
@@ -77,6 +79,7 @@ pub const METHODS: &[MethodInfo] = &[
     <Postmark as Procedure>::INFO,
     <DeleteStorm as Procedure>::INFO,
     <PolicyLab as Procedure>::INFO,
+    <Replay as Procedure>::INFO,
 ];
 
 /// A method with its parameters, as resolved from a preset and what the user set.
@@ -123,6 +126,15 @@ pub trait Procedure: Parameters {
         D: Target<Command = BlockCommand> + Drive,
     {
         Err(unfit(self, device.capabilities()))
+    }
+
+    /// Runs on emulated drives. Unless a method says otherwise on one of them, as on a device.
+    fn run_on_drives<D: Drives>(
+        &self,
+        drives: &D,
+        context: Context<'_>,
+    ) -> Result<Found, MethodError> {
+        self.run_on_device(&mut drives.make(), context)
     }
 
     /// Runs in a directory. A method without it fits none.
@@ -186,6 +198,8 @@ pub struct Context<'a> {
     pub interrupt: &'a Interrupt,
     /// Is shown progress, and keeps steps.
     pub monitor: &'a mut dyn Monitor,
+    /// Opens the traces that the user names.
+    pub traces: &'a dyn Traces,
     /// Steps of an earlier run of the same plan. None for an emulated target, whose state depends
     /// on all that went before.
     pub done: Vec<Step>,
@@ -215,6 +229,8 @@ pub enum Method {
     DeleteStorm(DeleteStorm),
     /// What trim policies cost and bring.
     Policy(PolicyLab),
+    /// A trace with and without its TRIMs.
+    Replay(Replay),
 }
 
 /// Does the same with whichever method it is.
@@ -231,6 +247,7 @@ macro_rules! each {
             Method::Postmark($procedure) => $result,
             Method::DeleteStorm($procedure) => $result,
             Method::Policy($procedure) => $result,
+            Method::Replay($procedure) => $result,
         }
     };
 }
@@ -257,6 +274,7 @@ impl Method {
             crate::postmark::ID => Self::Postmark(Postmark::resolve(preset, set)?),
             crate::delete_storm::ID => Self::DeleteStorm(DeleteStorm::resolve(preset, set)?),
             crate::policy::ID => Self::Policy(PolicyLab::resolve(preset, set)?),
+            crate::replay::ID => Self::Replay(Replay::resolve(preset, set)?),
             other => unreachable!("`{other}` is in the list of methods and not here"),
         })
     }
@@ -327,6 +345,15 @@ impl Method {
         D: Target<Command = BlockCommand> + Drive,
     {
         each!(self, procedure => procedure.run_on_device(device, context))
+    }
+
+    /// See [`Procedure::run_on_drives`].
+    pub fn run_on_drives<D: Drives>(
+        &self,
+        drives: &D,
+        context: Context<'_>,
+    ) -> Result<Found, MethodError> {
+        each!(self, procedure => procedure.run_on_drives(drives, context))
     }
 
     /// See [`Procedure::run_in_directory`].
@@ -421,6 +448,15 @@ pub enum MethodError {
     /// A filesystem could not be made, mounted or unmounted.
     #[error(transparent)]
     Provision(#[from] ProvisionError),
+    /// A trace cannot be read; passes that were measured before are kept.
+    #[error("the trace cannot be read: {0}")]
+    Trace(#[from] TraceError),
+    /// A trace cannot be replayed on this target; nothing was written.
+    #[error("the trace cannot be replayed here: {reason}")]
+    Unreplayable {
+        /// Why, and what to do.
+        reason: String,
+    },
     /// An operation on a file failed; the filesystem may be full by now.
     #[error(
         "`{step}`: {operation} of file {file} failed: {errno}; what was measured before is kept"

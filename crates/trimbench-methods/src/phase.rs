@@ -178,7 +178,7 @@ where
 {
     /// Steps of an earlier run are left out: the drive is no longer in the state that they left.
     pub(crate) fn new<'c: 'a>(rig: Rig<'a, D>, context: Context<'c>, planned: Planned) -> Self {
-        let Context { rng, interrupt: _, monitor, done: _ } = context;
+        let Context { rng, monitor, .. } = context;
         let begun = rig.now();
         let progress = Progress { monitor, planned, begun, accessed: 0, shown: begun };
         Self { rig, rng, steps: Vec::new(), progress }
@@ -276,7 +276,7 @@ where
         let begun = rig.now();
         let logical_block = rig.shape.logical_block;
         let mut meter = Meter { inner: observer, logical_block, phase: Phase::beginning(begun) };
-        rig.run_watched(id, streams, &mut meter, |meter, now| {
+        rig.run_watched(id, streams, &mut meter, |_, meter, now| {
             if now == begun || now.since(progress.shown) >= SHOW_EVERY {
                 progress.show(id, steps.len(), (now, meter.phase.accessed().0));
             }

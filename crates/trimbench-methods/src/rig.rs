@@ -175,16 +175,17 @@ impl<'a, D: Target<Command = BlockCommand> + Drive> Rig<'a, D> {
         S: Streams<Command = BlockCommand>,
         O: Observer<BlockCommand>,
     {
-        self.run_watched(step, streams, observer, |_, _| {})
+        self.run_watched(step, streams, observer, |_, _, _| {})
     }
 
-    /// The same; `look` is shown the observer and the time at the start, and again and again.
+    /// The same; `look` is shown the device, the observer and the time at the start, again and
+    /// again, and whenever the observer pauses the run.
     pub(crate) fn run_watched<S, O>(
         &mut self,
         step: &str,
         streams: &mut S,
         observer: &mut O,
-        mut look: impl FnMut(&O, Instant),
+        mut look: impl FnMut(&mut D, &mut O, Instant),
     ) -> Result<(), MethodError>
     where
         S: Streams<Command = BlockCommand>,
@@ -195,13 +196,8 @@ impl<'a, D: Target<Command = BlockCommand> + Drive> Rig<'a, D> {
         let mut tally = Tally { ended: self.now(), failures: None };
         loop {
             let now = self.now();
-            look(observer, now);
-            let mut both = |sample: &Sample<BlockCommand>| {
-                failed.set(tally.note(sample));
-                if !failed.get() {
-                    observer.observe(sample);
-                }
-            };
+            look(self.device, observer, now);
+            let mut both = Both { tally: &mut tally, failed: &failed, observer };
             let until = now + LOOK_EVERY;
             let over = self.runner.run_until(self.device, &mut streams, &mut both, until);
             if let Some(failures) = tally.failures.or(refusal(&over)) {
@@ -308,6 +304,28 @@ impl Tally {
             self.failures = Some((count + 1, errno));
         }
         self.failures.is_some()
+    }
+}
+
+/// Notes each command, and shows the observer those before the first failure.
+struct Both<'a, O> {
+    tally: &'a mut Tally,
+    failed: &'a Cell<bool>,
+    observer: &'a mut O,
+}
+
+impl<O: Observer<BlockCommand>> Observer<BlockCommand> for Both<'_, O> {
+    #[inline]
+    fn observe(&mut self, sample: &Sample<BlockCommand>) {
+        self.failed.set(self.tally.note(sample));
+        if !self.failed.get() {
+            self.observer.observe(sample);
+        }
+    }
+
+    #[inline]
+    fn pauses(&self) -> bool {
+        self.observer.pauses()
     }
 }
 

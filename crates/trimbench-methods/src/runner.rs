@@ -55,6 +55,12 @@ impl<C> Sample<C> {
 pub trait Observer<C> {
     /// One ended.
     fn observe(&mut self, sample: &Sample<C>);
+
+    /// Whether [`Runner::run_until`] is to return now, to be called again: asked after each wait.
+    #[inline]
+    fn pauses(&self) -> bool {
+        false
+    }
 }
 
 impl<C, F: FnMut(&Sample<C>)> Observer<C> for F {
@@ -218,8 +224,8 @@ impl<C: Operation> Runner<C> {
         self.hash.value()
     }
 
-    /// Runs until `deadline`, or until the workloads are done and nothing is outstanding. Returns
-    /// whether they are done.
+    /// Runs until `deadline`, until the observer pauses it, or until the workloads are done and
+    /// nothing is outstanding. Returns whether they are done.
     pub fn run_until<T, S, O>(
         &mut self,
         target: &mut T,
@@ -246,6 +252,9 @@ impl<C: Operation> Runner<C> {
                 _ => deadline,
             };
             self.reap(target, streams, observer, wake);
+            if observer.pauses() {
+                return Ok(false);
+            }
         }
     }
 

@@ -13,6 +13,7 @@ use trimbench_core::{
 };
 use trimbench_results::{Figure, Step};
 use trimbench_target::{ModelledFilesystems, TargetSpec};
+use trimbench_trace::NoTraces;
 
 use crate::method::{
     Context, Found, KeepFailed, MethodError, Monitor, NEEDS_A_DEVICE, Procedure, Stage,
@@ -82,7 +83,13 @@ where
     D: Target<Command = BlockCommand> + Drive,
 {
     let interrupt = keeper.interrupt.clone();
-    let context = Context { rng: &Rng::new(7), interrupt: &interrupt, monitor: keeper, done };
+    let context = Context {
+        rng: &Rng::new(7),
+        interrupt: &interrupt,
+        monitor: keeper,
+        traces: &NoTraces,
+        done,
+    };
     method.run_on_device(device, context)
 }
 
@@ -94,7 +101,13 @@ pub(crate) fn run_on_files<P: Procedure>(
     done: Vec<Step>,
 ) -> Result<Found, MethodError> {
     let interrupt = keeper.interrupt.clone();
-    let context = Context { rng: &Rng::new(7), interrupt: &interrupt, monitor: keeper, done };
+    let context = Context {
+        rng: &Rng::new(7),
+        interrupt: &interrupt,
+        monitor: keeper,
+        traces: &NoTraces,
+        done,
+    };
     method.run_in_directory(directory, context)
 }
 

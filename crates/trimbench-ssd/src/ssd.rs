@@ -141,18 +141,24 @@ impl UnitSpan {
     }
 }
 
+impl SsdConfig {
+    /// What such a drive can do.
+    pub fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            clock: Clock::Virtual,
+            medium: Medium::Device { capacity: self.capacity, logical_block: LOGICAL_BLOCK },
+            discard: Support::Native,
+            discard_max: self.trim.command_max,
+            discard_granularity: self.trim.granularity,
+            queue_depth: self.host.queue_depth,
+            drain: DrainRule::IMMEDIATE,
+        }
+    }
+}
+
 impl Ssd {
     /// A fresh drive of checked numbers.
     pub(crate) fn new(config: SsdConfig) -> Self {
-        let capabilities = Capabilities {
-            clock: Clock::Virtual,
-            medium: Medium::Device { capacity: config.capacity, logical_block: LOGICAL_BLOCK },
-            discard: Support::Native,
-            discard_max: config.trim.command_max,
-            discard_granularity: config.trim.granularity,
-            queue_depth: config.host.queue_depth,
-            drain: DrainRule::IMMEDIATE,
-        };
         Self {
             flash: (config.media == Media::Flash).then(|| Flash::new(&config)),
             nand: Nand::new(&config),
@@ -176,7 +182,7 @@ impl Ssd {
             contents: None,
             overreach: Overreach::default(),
             streams: config.write_streams.map(WriteStreams::new),
-            capabilities,
+            capabilities: config.capabilities(),
             config,
         }
     }

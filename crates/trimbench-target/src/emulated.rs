@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::trace_hash::TraceHash;
-use trimbench_core::{Bytes, Caveat, Instant, Nanos, TrimPromise, Virtual};
+use trimbench_core::units::index;
+use trimbench_core::{Bytes, Capabilities, Caveat, Drives, Instant, Nanos, TrimPromise, Virtual};
 use trimbench_ssd::{
     BUILT_IN, ContentsConfig, MODEL_VERSION, Overreach, Profile, Ssd, SsdConfig, TrimmedReads,
 };
@@ -54,6 +55,8 @@ const EATEN_MAX: Bytes = Bytes::gib(1);
 const PROFILE_MAX: u64 = 1 << 20;
 /// The longest planted freeze.
 const FREEZE_MAX: Nanos = Nanos::from_secs(24 * 3_600);
+/// Drives that are in use at once: a core each, and no more memory than a machine of two cores has.
+const SIDE_BY_SIDE: u64 = 2;
 /// Part of the available memory that the tables of a drive may take.
 const MEMORY_SHARE: u64 = 90;
 
@@ -80,6 +83,17 @@ pub struct ProvisionedDrive {
     /// The drive.
     pub target: Drive,
     /// What it is.
+    pub description: Description,
+}
+
+/// Drives in a stated condition, not yet made.
+#[derive(Debug)]
+pub struct EmulatedDrives {
+    config: SsdConfig,
+    capabilities: Capabilities,
+    faults: FaultPlan,
+    overreach: Overreach,
+    /// What each of them is.
     pub description: Description,
 }
 
@@ -209,14 +223,14 @@ impl EmulatedSpec {
 
     /// Makes the drive and fills it: every unit written once, in order, then at rest.
     pub fn provision(&self, needed: Bytes) -> Result<ProvisionedDrive, TargetError> {
-        let capacity = self.capacity_for(needed);
-        let config = self.check(capacity)?;
-        let name = || self.name.clone();
+        let drives = self.drives(needed)?;
+        Ok(ProvisionedDrive { target: drives.make(), description: drives.description })
+    }
+
+    /// Gets ready to make such drives; see [`Self::provision`].
+    pub fn drives(&self, needed: Bytes) -> Result<EmulatedDrives, TargetError> {
+        let config = self.check(self.capacity_for(needed))?;
         let identity = self.identity(&config);
-        let mut ssd =
-            config.build().map_err(|error| TargetError::Config { name: name(), error })?;
-        ssd.precondition_sequential(Bytes(0), capacity);
-        ssd.plant_overreach(self.overreach);
         let mut caveats = vec![Caveat::Emulated];
         if self.profile.provenance.fitted > 0 {
             caveats.push(Caveat::Calibrated);
@@ -234,8 +248,9 @@ impl EmulatedSpec {
             provenance: Some(self.profile.provenance),
             caveats,
         };
-        let target = Virtual::new(Faulty::new(ssd, self.faults));
-        Ok(ProvisionedDrive { target, description })
+        let capabilities = config.capabilities();
+        let (faults, overreach) = (self.faults, self.overreach);
+        Ok(EmulatedDrives { config, capabilities, faults, overreach, description })
     }
 
     fn identity(&self, config: &SsdConfig) -> BTreeMap<String, String> {
@@ -251,6 +266,28 @@ impl EmulatedSpec {
             ("trim-promise".to_owned(), config.contents.promise.id().to_owned()),
             ("model-version".to_owned(), MODEL_VERSION.to_string()),
         ])
+    }
+}
+
+impl Drives for EmulatedDrives {
+    type Drive = Drive;
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn at_once(&self) -> usize {
+        let each = self.config.memory().0.max(1);
+        let room = trimbench_linux::available_memory()
+            .map_or(u64::MAX, |available| available.0 / 100 * MEMORY_SHARE / each);
+        index(room.clamp(1, SIDE_BY_SIDE))
+    }
+
+    fn make(&self) -> Drive {
+        let mut ssd = self.config.clone().build().expect("the numbers were checked");
+        ssd.precondition_sequential(Bytes(0), self.config.capacity);
+        ssd.plant_overreach(self.overreach);
+        Virtual::new(Faulty::new(ssd, self.faults))
     }
 }
 

@@ -5,6 +5,7 @@
 //! memory. A file is opened by the caller: this crate reads what is passed in.
 
 pub mod format;
+pub mod generate;
 pub mod input;
 mod own;
 pub mod read;
@@ -12,6 +13,7 @@ pub mod record;
 pub mod source;
 pub mod stat;
 pub mod tally;
+pub mod traces;
 mod unpack;
 pub mod write;
 
@@ -21,4 +23,5 @@ pub use read::{Event, ReadOptions, Reader, Wait};
 pub use record::{Kind, Record};
 pub use source::{Place, Source, TraceError};
 pub use tally::{Flaw, Ignored, Tally};
+pub use traces::{NoTraces, Traces};
 pub use write::{WriteError, Writer, Written};

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use trimbench_core::rng::Rng;
-use trimbench_core::{Capabilities, Clock, Interrupt, Medium, Provisioner, Target, exit};
+use trimbench_core::{
+    Capabilities, Clock, Drives as _, Interrupt, Medium, Provisioner, Target, exit,
+};
 use trimbench_methods::method::KeepFailed;
 use trimbench_methods::{Context, Found, Method, MethodError, Monitor, Stage};
 use trimbench_results::{
@@ -22,6 +24,7 @@ use crate::output::{data, error_line};
 use crate::plan::{Plan, Session};
 use crate::progress::Progress;
 use crate::store::Store;
+use crate::trace::TraceFiles;
 
 #[cfg(test)]
 mod tests;
@@ -282,14 +285,14 @@ fn on_emulated(
     (rng, interrupt): (&Rng, &Interrupt),
 ) -> Result<(), Failure> {
     let method = &session.method;
-    let mut drive = spec.provision(method.space())?;
-    let capabilities = drive.target.capabilities().clone();
-    keeper.place(session_record(session, &drive.description, &capabilities))?;
-    if keeper.leave_out(plan, method, &capabilities)? {
+    let drives = spec.drives(method.space())?;
+    keeper.place(session_record(session, &drives.description, drives.capabilities()))?;
+    if keeper.leave_out(plan, method, drives.capabilities())? {
         return Ok(());
     }
-    let context = Context { rng, interrupt, monitor: keeper, done: Vec::new() };
-    let found = method.run_on_device(&mut drive.target, context)?;
+    let context =
+        Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done: Vec::new() };
+    let found = method.run_on_drives(&drives, context)?;
     keeper.finish(found, true)
 }
 
@@ -306,7 +309,8 @@ fn on_modelled(
     if keeper.leave_out(plan, method, &capabilities)? {
         return Ok(());
     }
-    let context = Context { rng, interrupt, monitor: keeper, done: Vec::new() };
+    let context =
+        Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done: Vec::new() };
     match method.run_on_filesystems(&mut filesystems, context) {
         Err(MethodError::Unfit { reason }) => keeper.leave_out_for(plan, reason),
         found => keeper.finish(found?, true),
@@ -328,7 +332,7 @@ fn in_directory(
         Ok(true) => return directory.target.close().map_err(Failure::target),
         Err(failure) => Err(failure),
         Ok(false) => {
-            let context = Context { rng, interrupt, monitor: keeper, done };
+            let context = Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done };
             session.method.run_in_directory(&mut directory.target, context).map_err(Failure::from)
         }
     };
@@ -360,7 +364,7 @@ fn on_filesystems(
     if keeper.leave_out(plan, &session.method, &capabilities)? {
         return Ok(());
     }
-    let context = Context { rng, interrupt, monitor: keeper, done };
+    let context = Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done };
     let found = session.method.run_on_filesystems(&mut filesystems.target, context);
     keeper.session().environment_after = filesystems.environment_now();
     keeper.finish(found?, false)
@@ -386,7 +390,7 @@ fn on_device(
     if keeper.leave_out(plan, &session.method, &capabilities)? {
         return Ok(());
     }
-    let context = Context { rng, interrupt, monitor: keeper, done };
+    let context = Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done };
     let found = session.method.run_on_device(&mut device.target, context);
     keeper.session().environment_after = device.environment_now();
     let found = found?;

@@ -2,8 +2,9 @@
 
 mod args;
 mod convert;
+mod generate;
 mod open;
-mod out;
+mod output;
 mod record;
 mod stat;
 
@@ -14,25 +15,27 @@ use crate::failure::Failure;
 use crate::output::error_line;
 
 pub(crate) use args::TraceCommand;
+pub(crate) use open::TraceFiles;
 
 /// `trimbench trace ...`.
 pub(crate) fn run(command: &TraceCommand) -> Result<u8, Failure> {
     match command {
         TraceCommand::Stat(args) => stat::stat(args),
         TraceCommand::Convert(args) => convert::convert(args),
+        TraceCommand::Generate(args) => generate::generate(args),
         TraceCommand::Record(args) => record::record(args),
     }
 }
 
 /// Goes through a trace, batch by batch, until its end or Ctrl-C.
-fn each_batch(
-    reader: &mut Reader,
+fn each_batch<S: Source + ?Sized>(
+    source: &mut S,
     interrupt: &Interrupt,
     mut take: impl FnMut(&[trimbench_trace::Record]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut batch = Vec::new();
     loop {
-        reader.read(&mut batch).map_err(unreadable)?;
+        source.read(&mut batch).map_err(unreadable)?;
         if interrupt.requested() {
             return Err(Failure::interrupted());
         }

@@ -17,6 +17,7 @@ use trimbench_methods::postmark::{Postmark, metrics};
 use trimbench_methods::{Context, Preset, Procedure as _};
 use trimbench_results::Step;
 use trimbench_ssd::{Change, SsdConfig};
+use trimbench_trace::NoTraces;
 
 use super::published::{Column, Durations};
 
@@ -74,8 +75,13 @@ pub(super) fn repeat(
     let method = Postmark::resolve(Preset::Published, &set)?;
     let mut target = Virtual::new(filesystem);
     let (interrupt, rng) = (Interrupt::default(), Rng::new(u64::from(repetition)));
-    let context =
-        Context { rng: &rng, interrupt: &interrupt, monitor: &mut Silent, done: Vec::new() };
+    let context = Context {
+        rng: &rng,
+        interrupt: &interrupt,
+        monitor: &mut Silent,
+        traces: &NoTraces,
+        done: Vec::new(),
+    };
     let found = method.run_in_directory(&mut target, context)?;
     let step = found.steps.first().context("one repetition was measured")?;
     let metric = |key: &str| {

@@ -90,7 +90,7 @@ where
     S: Subject,
     T: Target<Command = S::Command>,
 {
-    let Context { rng, interrupt, monitor, done } = context;
+    let Context { rng, interrupt, monitor, done, .. } = context;
     method.fits(target.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
     let plan = Plan::new(method, rng);
     let drain = target.capabilities().drain;

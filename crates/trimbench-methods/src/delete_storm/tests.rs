@@ -6,6 +6,8 @@ use trimbench_core::{
 };
 
 use super::*;
+use trimbench_trace::NoTraces;
+
 use crate::method::Preset;
 use crate::testing::{Keeper, close, figure, settings};
 
@@ -161,6 +163,7 @@ where
         rng: &Rng::new(7),
         interrupt: &interrupt,
         monitor: &mut keeper,
+        traces: &NoTraces,
         done: Vec::new(),
     };
     let found = method.run_in_directory(&mut target, context);

@@ -108,7 +108,7 @@ pub(super) fn run<D>(
 where
     D: Target<Command = BlockCommand> + Drive,
 {
-    let Context { rng, interrupt, monitor, done } = context;
+    let Context { rng, interrupt, monitor, done, .. } = context;
     method.fits(device.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
     let rig = Rig::new(device, interrupt);
     let plan = Plan::new(method, rig.shape, rng);

@@ -3,6 +3,7 @@ use trimbench_core::{Clock, Data, Errno, Interrupt, Virtual};
 use super::*;
 use crate::runner::RunError;
 use crate::testing::{Keeper, Toy};
+use trimbench_trace::NoTraces;
 
 /// What `use_bench` does on a bench over the toy.
 fn bench<R>(
@@ -11,7 +12,7 @@ fn bench<R>(
     use_bench: impl FnOnce(&mut Bench<'_, Virtual<Toy>>) -> R,
 ) -> R {
     let (rng, interrupt) = (&Rng::new(1), &Interrupt::default());
-    let context = Context { rng, interrupt, monitor: keeper, done: Vec::new() };
+    let context = Context { rng, interrupt, monitor: keeper, traces: &NoTraces, done: Vec::new() };
     let rig = Rig::new(toy, context.interrupt);
     let mut bench = Bench::new(rig, context, Planned { steps: 4, bytes: 64 << 20 });
     use_bench(&mut bench)

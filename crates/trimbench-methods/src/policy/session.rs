@@ -50,7 +50,7 @@ pub(super) fn run<P>(
 where
     P: Provisioner,
 {
-    let Context { rng, interrupt, monitor, done: mut steps } = context;
+    let Context { rng, interrupt, monitor, done: mut steps, .. } = context;
     let unfit = |reason: String| MethodError::Unfit { reason };
     method.fits(provisioner.capabilities()).map_err(unfit)?;
     for (policy, text) in &method.policies {

@@ -5,6 +5,7 @@ use trimbench_core::{
 };
 use trimbench_results::{LatencyHistogram, Step};
 use trimbench_target::ModelledFilesystems;
+use trimbench_trace::NoTraces;
 
 use super::analysis::{Point, choose};
 use super::churn::Churn;
@@ -44,7 +45,8 @@ fn run(method: &PolicyLab, drive: &str) -> Result<(Found, Keeper), MethodError> 
     let mut keeper = Keeper::default();
     let interrupt = keeper.interrupt.clone();
     let (rng, done) = (Rng::new(7), Vec::new());
-    let context = Context { rng: &rng, interrupt: &interrupt, monitor: &mut keeper, done };
+    let context =
+        Context { rng: &rng, interrupt: &interrupt, monitor: &mut keeper, traces: &NoTraces, done };
     let found = method.run_on_filesystems(&mut modelled(drive), context)?;
     Ok((found, keeper))
 }

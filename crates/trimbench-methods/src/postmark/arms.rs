@@ -89,7 +89,7 @@ pub(super) fn run<P>(
 where
     P: Provisioner,
 {
-    let Context { rng, interrupt, monitor, done } = context;
+    let Context { rng, interrupt, monitor, done, .. } = context;
     let unfit = |reason| MethodError::Unfit { reason };
     let capabilities = provisioner.capabilities();
     method.fits(capabilities).map_err(unfit)?;

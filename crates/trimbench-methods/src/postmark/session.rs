@@ -43,7 +43,7 @@ pub(super) fn run<T>(
 where
     T: Target<Command = FileCommand>,
 {
-    let Context { rng, interrupt, monitor, done } = context;
+    let Context { rng, interrupt, monitor, done, .. } = context;
     method.fits(target.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
     let mut runner = Runner::new(interrupt.clone());
     let mut steps = done;

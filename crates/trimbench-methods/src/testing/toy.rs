@@ -6,7 +6,7 @@ use trimbench_core::{
     Status, Support, Tag, TrimPromise, Wear,
 };
 
-/// Each command takes 100 us.
+/// Each command takes 100 us, a TRIM longer on request.
 pub(crate) struct Toy {
     pub(crate) capabilities: Capabilities,
     pub(crate) means: PurgeMeans,
@@ -21,6 +21,8 @@ pub(crate) struct Toy {
     pub(crate) purges: u32,
     /// Each command takes so much longer for each purge.
     pub(crate) slower_by_purge: Nanos,
+    /// Each TRIM takes so much longer.
+    pub(crate) slower_by_trim: Nanos,
     pub(crate) queue: Vec<(Instant, Tag)>,
     pub(crate) statistics: Statistics,
     pub(crate) log: Vec<(Instant, BlockCommand)>,
@@ -46,6 +48,7 @@ impl Toy {
             foreign: Bytes(0),
             purges: 0,
             slower_by_purge: Nanos::ZERO,
+            slower_by_trim: Nanos::ZERO,
             queue: Vec::new(),
             statistics: Statistics::default(),
             log: Vec::new(),
@@ -68,7 +71,10 @@ impl Model for Toy {
             self.statistics.write.bytes += range.length().bytes(BlockSize::SECTOR);
         }
         self.statistics.write.bytes += self.foreign;
-        let taken = Nanos(100_000) + self.slower_by_purge.times(u64::from(self.purges));
+        let mut taken = Nanos(100_000) + self.slower_by_purge.times(u64::from(self.purges));
+        if matches!(what, BlockCommand::Discard(_)) {
+            taken += self.slower_by_trim;
+        }
         let hangs = now >= self.hangs_from;
         self.queue.push((if hangs { Instant::NEVER } else { now + taken }, tag));
         Ok(())

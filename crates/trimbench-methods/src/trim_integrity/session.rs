@@ -36,7 +36,7 @@ pub(super) fn run<D>(
 where
     D: Target<Command = BlockCommand> + Drive,
 {
-    let Context { rng, interrupt, monitor, done } = context;
+    let Context { rng, interrupt, monitor, done, .. } = context;
     let layout = Layout::new(method, device.capabilities(), device.discard_alignment())
         .map_err(|reason| MethodError::Unfit { reason })?;
     let mut cases = plan(method);

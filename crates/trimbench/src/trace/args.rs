@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
-use trimbench_core::{BlockSize, Bytes, Nanos};
+use trimbench_core::{BlockSize, Bytes, Nanos, Ppm};
 use trimbench_linux::RecordedEvent;
 use trimbench_trace::{Event, Format, ReadOptions, Wait};
 
@@ -16,6 +16,8 @@ pub(crate) enum TraceCommand {
     Stat(StatArgs),
     /// Write a trace in another format.
     Convert(ConvertArgs),
+    /// Make a trace: one like JEDEC's client master trace, or a simple mix.
+    Generate(GenerateArgs),
     /// Record what a block device is asked for, until Ctrl-C or for a time. Takes root.
     Record(RecordArgs),
 }
@@ -41,14 +43,64 @@ pub(crate) struct ConvertArgs {
     /// The trace: a file, `NAME` for `NAME.blktrace.*`, or `-` for standard input.
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct GenerateArgs {
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// The drive for which it is made.
+    #[arg(long, value_name = "SIZE", default_value = "256GB")]
+    pub(crate) capacity: Bytes,
+    /// Everything random comes from it.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How much of the trace like the master trace, 1% to 100%.
+    #[arg(long, value_name = "SHARE", default_value = "100%", conflicts_with = "commands")]
+    pub(crate) length: Ppm,
+    /// Make a simple mix of so many commands instead.
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) commands: Option<u64>,
+    #[command(flatten)]
+    pub(crate) mix: MixArgs,
+}
+
+/// What a simple mix is made of.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MixArgs {
+    /// The share of reads in a mix; what is not said of others are writes.
+    #[arg(long, value_name = "SHARE", default_value = "0%", requires = "commands")]
+    pub(crate) reads: Ppm,
+    /// The share of TRIMs, each of what an earlier write wrote.
+    #[arg(long, value_name = "SHARE", default_value = "0%", requires = "commands")]
+    pub(crate) trims: Ppm,
+    /// The share of flushes.
+    #[arg(long, value_name = "SHARE", default_value = "0%", requires = "commands")]
+    pub(crate) flushes: Ppm,
+    /// Bytes of a command, whole 4 KiB.
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", requires = "commands")]
+    pub(crate) size: Bytes,
+    /// The share of reads and writes that begin where the one before ended.
+    #[arg(long, value_name = "SHARE", default_value = "0%", requires = "commands")]
+    pub(crate) sequential: Ppm,
+    /// Time between two commands, on average.
+    #[arg(long, value_name = "TIME", default_value = "1ms", requires = "commands")]
+    pub(crate) gap: Nanos,
+}
+
+/// Where a trace is written, and how.
+#[derive(Debug, clap::Args)]
+pub(crate) struct OutputArgs {
     /// The file to write, which must not exist; `-` is standard output.
     #[arg(value_name = "OUT")]
-    pub(crate) output: PathBuf,
+    pub(crate) path: PathBuf,
     /// The format to write.
     #[arg(long, value_name = "FORMAT", value_parser = writable())]
     pub(crate) to: Format,
-    #[command(flatten)]
-    pub(crate) read: ReadArgs,
     /// Write over OUT if it is there.
     #[arg(long)]
     pub(crate) overwrite: bool,
@@ -62,24 +114,14 @@ pub(crate) struct RecordArgs {
     /// The block device, whole or a partition: `/dev/sdb`.
     #[arg(value_name = "DEVICE")]
     pub(crate) device: PathBuf,
-    /// The file to write, which must not exist; `-` is standard output.
-    #[arg(value_name = "OUT")]
-    pub(crate) output: PathBuf,
-    /// The format to write.
-    #[arg(long, value_name = "FORMAT", value_parser = writable(), default_value = "trimbench")]
-    pub(crate) to: Format,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     /// Which event is a command.
     #[arg(long, value_enum, default_value_t)]
     event: EventArg,
     /// How long to record; until Ctrl-C if not given.
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<Nanos>,
-    /// Write over OUT if it is there.
-    #[arg(long)]
-    pub(crate) overwrite: bool,
-    /// How the account of what was recorded is printed.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) output_format: OutputFormat,
 }
 
 impl RecordArgs {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use trimbench_trace::{Input, Reader};
+use trimbench_trace::{Input, ReadOptions, Reader, Source, TraceError, Traces};
 
 use super::args::ReadArgs;
 use super::unreadable;
@@ -14,14 +14,8 @@ use crate::failure::Failure;
 /// The trace of these files.
 pub(super) fn open(files: &[PathBuf], args: &ReadArgs) -> Result<Reader, Failure> {
     let mut inputs = Vec::new();
-    for file in files {
-        let set = if file == Path::new("-") || file.exists() { Vec::new() } else { set(file) };
-        if set.is_empty() {
-            inputs.push(input(file)?);
-        }
-        for file in set {
-            inputs.push(input(&file)?);
-        }
+    for file in files.iter().flat_map(|file| files_of(file)) {
+        inputs.push(input(&file)?);
     }
     Reader::open(inputs, &args.options()).map_err(unreadable)
 }
@@ -39,6 +33,43 @@ fn input(file: &Path) -> Result<Input, Failure> {
         return Err(Failure::usage(error).with_hint("name the files of the trace"));
     }
     Ok(if metadata.is_file() { Input::file(name, file) } else { Input::stream(name, file) })
+}
+
+/// Opens trace files by name for whoever replays them, again for each pass: so they must be regular
+/// files. What cannot be found by content is for `trace convert` to read first.
+#[derive(Debug)]
+pub(crate) struct TraceFiles;
+
+impl Traces for TraceFiles {
+    fn open(&self, name: &str) -> Result<Box<dyn Source>, TraceError> {
+        let inputs: Result<Vec<Input>, TraceError> = files_of(Path::new(name))
+            .into_iter()
+            .map(|file| {
+                let name = file.display().to_string();
+                match regular(&file) {
+                    Ok(file) => Ok(Input::file(name, file)),
+                    Err(error) => Err(TraceError::Io { name, error }),
+                }
+            })
+            .collect();
+        Ok(Box::new(Reader::open(inputs?, &ReadOptions::default())?))
+    }
+}
+
+/// A regular file, opened.
+fn regular(file: &Path) -> io::Result<File> {
+    // Not opened before: a pipe would wait for its writer.
+    if !std::fs::metadata(file)?.is_file() {
+        let reason = "it is no regular file, and a trace is read once for each pass";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    }
+    File::open(file)
+}
+
+/// The files that a name stands for: itself, or what blktrace writes for it.
+fn files_of(name: &Path) -> Vec<PathBuf> {
+    let set = if name == Path::new("-") || name.exists() { Vec::new() } else { set(name) };
+    if set.is_empty() { vec![name.to_owned()] } else { set }
 }
 
 /// The files that blktrace writes for this name, in the order of their processors.

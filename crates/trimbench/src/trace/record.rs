@@ -1,20 +1,17 @@
 //! `trimbench trace record`: what a block device is asked for, as a trace.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::json;
 use trimbench_core::{Interrupt, OperationKind, exit};
 use trimbench_linux::{RecordedCommand, Recorder, TraceError};
 use trimbench_trace::{Kind, Record, Writer, Written};
 
 use super::args::RecordArgs;
-use super::out::{create, remove, unwritten};
-use crate::args::OutputFormat;
+use super::output::{account, create, remove, unwritten};
 use crate::commands::interrupt;
 use crate::failure::Failure;
-use crate::output::{data, error_line};
+use crate::output::error_line;
 
 /// How often the kernel's buffers are emptied.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -32,7 +29,7 @@ pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
         }
     })?;
     refuse_own_writes(args, &recorder)?;
-    let (out, begun) = create(&args.output, args.overwrite, None)?;
+    let (out, begun) = create(&args.output, None)?;
     let left = begun.clone();
     let answer = "ending the recording (once more to end at once and drop it)";
     let interrupt = interrupt(answer, move || remove(left.as_deref()))?;
@@ -40,7 +37,7 @@ pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
         Some(time) => format!("recording `{device}` for {time} (Ctrl-C ends it before)"),
         None => format!("recording `{device}` until Ctrl-C"),
     });
-    let result = Writer::new(args.to, out, true, false)
+    let result = Writer::new(args.output.to, out, true, false)
         .map_err(unwritten)
         .and_then(|writer| write(args, (&mut recorder, writer), &interrupt));
     let written = match result {
@@ -51,7 +48,12 @@ pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
         }
     };
     let lost = recorder.lost();
-    account(args, written, lost);
+    account(&args.output, &device.to_string(), written);
+    if lost > 0 {
+        error_line(&format!(
+            "at least {lost} commands are missing: they came faster than they could be read"
+        ));
+    }
     Ok(if lost > 0 { exit::INVALID } else { exit::DONE })
 }
 
@@ -97,7 +99,7 @@ fn as_record(command: RecordedCommand) -> Option<Record> {
 
 /// A recording that is written to the recorded disk would record itself.
 fn refuse_own_writes(args: &RecordArgs, recorder: &Recorder) -> Result<(), Failure> {
-    let out = args.output.as_path();
+    let out = args.output.path.as_path();
     let folder = match out.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
@@ -118,35 +120,5 @@ fn hint(error: &TraceError) -> Option<&'static str> {
             Some("`--event queue` records it; or name the whole disk below")
         }
         _ => None,
-    }
-}
-
-/// Says what was recorded, on stderr where the trace itself goes to stdout.
-fn account(args: &RecordArgs, written: Written, lost: u64) {
-    let Written { records, rounded_stamps, .. } = written;
-    let document = json!({
-        "to": args.to.id(),
-        "records": records,
-        "rounded_stamps": rounded_stamps,
-        "lost": lost,
-    });
-    let text = match args.output_format {
-        OutputFormat::Human => {
-            let mut text = format!("{records} commands\n");
-            if lost > 0 {
-                let _ = writeln!(
-                    text,
-                    "at least {lost} more are missing: they came faster than they could be read"
-                );
-            }
-            text
-        }
-        OutputFormat::Json => format!("{document:#}\n"),
-        OutputFormat::Ndjson => format!("{document}\n"),
-    };
-    if args.output == Path::new("-") {
-        error_line(text.trim_end());
-    } else {
-        data(&text);
     }
 }

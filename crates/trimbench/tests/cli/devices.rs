@@ -24,7 +24,7 @@ fn methods_that_need_a_device_are_left_out_of_a_directory_or_refused_by_name() {
     assert_eq!(code(&named), Some(3), "{}", stderr(&named));
     assert!(stderr(&named).contains("writes to a whole device"), "{}", stderr(&named));
     let dry = trimbench(folder.path(), &["run", "--target", here, "--dry-run"]);
-    assert_eq!(stdout(&dry).matches("left out").count(), 7, "{}", stdout(&dry));
+    assert_eq!(stdout(&dry).matches("left out").count(), 8, "{}", stdout(&dry));
 }
 
 #[test]

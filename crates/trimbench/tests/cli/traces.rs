@@ -207,7 +207,7 @@ fn what_was_begun_is_removed_when_ctrl_c_insists() {
 #[test]
 fn what_is_no_device_cannot_be_recorded() {
     let folder = folder("log", LOG);
-    let output = trace(folder.path(), &["record", "log", "out"]);
+    let output = trace(folder.path(), &["record", "log", "out", "--to", "trimbench"]);
     assert_eq!(code(&output), Some(3), "{}", stderr(&output));
     let said = stderr(&output);
     assert!(said.contains("cannot record `log`: there is no block device below"), "{said}");
@@ -234,12 +234,16 @@ fn a_recording_ends_with_its_time_or_with_ctrl_c_and_is_whole_both_times() {
         recording.stderr.as_mut().unwrap().read_exact(&mut said).unwrap();
         recording
     };
-    let ended = recording(&["timed", "--time", "300ms"]);
+    let ended = recording(&["timed", "--to", "trimbench", "--time", "300ms"]);
     run("blkdiscard", &["--offset", "1048576", "--length", "2097152", node]);
     let output = ended.wait_with_output().unwrap();
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
     // Who looks at new devices may read from it.
-    assert!(stdout(&output).ends_with(" commands\n"), "{}", stdout(&output));
+    assert!(
+        stdout(&output).ends_with(&format!(" commands, {node} to trimbench\n")),
+        "{}",
+        stdout(&output)
+    );
     let timed = statistics(folder.path(), &["timed"]);
     assert_eq!(timed["kinds"][2]["bytes"], 2 << 20, "{timed:#}");
 
@@ -250,4 +254,83 @@ fn a_recording_ends_with_its_time_or_with_ctrl_c_and_is_whole_both_times() {
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
     let endless = statistics(folder.path(), &["endless"]);
     assert_eq!(endless["kinds"][2]["bytes"], 4096, "{endless:#}");
+}
+
+#[test]
+fn a_made_trace_is_what_was_asked_for_and_the_same_each_time() {
+    let folder = tempdir().unwrap();
+    let arguments = ["generate", "made", "--to", "trimbench", "--capacity", "64MiB"];
+    for (name, seed) in [("made", "1"), ("again", "1"), ("other", "2")] {
+        let mut arguments = arguments.to_vec();
+        arguments[1] = name;
+        let output = trace(folder.path(), &[&arguments[..], &["--seed", seed]].concat());
+        assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    }
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(read("made"), read("again"));
+    assert_ne!(read("made"), read("other"));
+    let document = statistics(folder.path(), &["made"]);
+    let written = document["kinds"][1]["bytes"].as_u64().unwrap();
+    assert!(written.abs_diff(64 * 25 * (1 << 20) / 8) < 1 << 18, "{written}");
+    assert_eq!(document["kinds"][0]["commands"], 0);
+
+    let mix = ["generate", "mix", "--to", "iolog", "--capacity", "64MiB", "--commands", "1000"];
+    let output = trace(folder.path(), &[&mix[..], &["--reads", "100%", "--size", "8KiB"]].concat());
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    let document = statistics(folder.path(), &["mix"]);
+    assert_eq!(document["kinds"][0]["bytes"], 1_000 * 8_192);
+    for (wrong, expected) in [
+        (&["--capacity", "1MiB"][..], "give at least 16MiB"),
+        (&["--length", "0%"], "give 1% to 100%"),
+        (&["--reads", "1%"], "--commands"),
+        (&["--commands", "9", "--size", "5000B"], "is not a multiple of 4KiB"),
+    ] {
+        let output = trace(folder.path(), &[&["generate", "x", "--to", "iolog"], wrong].concat());
+        assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+        assert!(!folder.path().join("x").exists(), "nothing is begun");
+    }
+}
+
+/// Replays a trace file on a small drive and returns the output.
+fn replay(folder: &Path, file: &str, set: &[&str]) -> std::process::Output {
+    let trace = format!("trace={file}");
+    let mut arguments = vec!["run", "replay", "--target", "sim:generic-sata-tlc,capacity=128MiB"];
+    for set in [&[trace.as_str(), "window=100"], set].concat() {
+        arguments.extend(["--set", set]);
+    }
+    trimbench(folder, &arguments)
+}
+
+#[test]
+fn a_trace_file_is_replayed_as_the_generated_one_is() {
+    let folder = tempdir().unwrap();
+    let made = ["generate", "made", "--to", "trimbench", "--capacity", "128MiB", "--length", "20%"];
+    assert_eq!(code(&trace(folder.path(), &made)), Some(0));
+    let table = |output: std::process::Output| {
+        assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+        let text = stdout(&output);
+        let start = text.find("figure").expect("a table of figures");
+        text[start..text.find("Caveats").expect("caveats")].to_owned()
+    };
+    let from_file = table(replay(folder.path(), "made", &["length=20%"]));
+    assert_eq!(from_file, table(replay(folder.path(), "generated", &["length=20%"])));
+}
+
+#[test]
+fn a_trace_that_cannot_be_replayed_is_refused_with_what_to_do() {
+    let folder = folder("log", LOG);
+    for (file, set, expected) in [
+        ("missing", &[][..], "missing: No such file"),
+        (".", &[], "it is no regular file"),
+        ("log", &[], "command 3 (4294971392 bytes at byte 0)"),
+        ("log", &["scaling=nearest"], "is not one of refuse, modulo, linear, truncate"),
+    ] {
+        let output = replay(folder.path(), file, set);
+        assert_ne!(code(&output), Some(0), "{file}");
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+    let output = replay(folder.path(), "log", &["scaling=truncate"]);
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("trace-altered"), "{}", stdout(&output));
 }

@@ -6,6 +6,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, Nanos, Provisioner as _, Virtual};
 use trimbench_results::{Figure, Step};
 use trimbench_ssd::TrimMode;
+use trimbench_trace::NoTraces;
 
 use super::*;
 use crate::delete_stall::DeleteStall;
@@ -273,8 +274,8 @@ fn on_a_filesystem_a_chunk_is_limited_by_the_discards_that_it_brings() {
         let mut filesystems = modelled(text);
         let (rng, mut keeper) = (Rng::new(7), Keeper::default());
         let interrupt = keeper.interrupt.clone();
-        let context =
-            Context { rng: &rng, interrupt: &interrupt, monitor: &mut keeper, done: Vec::new() };
+        let (monitor, traces, done) = (&mut keeper, &NoTraces, Vec::new());
+        let context = Context { rng: &rng, interrupt: &interrupt, monitor, traces, done };
         let set = [("p999-limit", "80ms"), ("rate-chunks", "32MiB"), ("mode", mode)];
         let method = method(&set);
         let found = method.run_on_filesystems(&mut filesystems, context).unwrap();

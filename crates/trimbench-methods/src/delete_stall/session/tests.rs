@@ -4,6 +4,7 @@ use trimbench_core::{
     BlockCommand, BlockSize, Capabilities, Clock, Completion, DrainRule, ForceDiscards, Interrupt,
     Medium, Model, Rejected, Status, Support, Tag, Virtual,
 };
+use trimbench_trace::NoTraces;
 
 use super::*;
 use crate::delete_stall::DeviceSubject;
@@ -127,7 +128,8 @@ fn session_of(
     let subject = DeviceSubject::new(method, BlockSize::SECTOR, Bytes::mib(64));
     let mut target = Virtual::new(toy);
     let (rng, interrupt) = (&Rng::new(1), &Interrupt::default());
-    let context = Context { rng, interrupt, monitor: &mut Keeper::default(), done };
+    let context =
+        Context { rng, interrupt, monitor: &mut Keeper::default(), traces: &NoTraces, done };
     let found = run(method, (&mut target, subject), context);
     (found, target)
 }

@@ -1,6 +1,7 @@
 use trimbench_core::rng::Rng;
 use trimbench_core::{Capabilities, ProvisionError, Virtual};
 use trimbench_results::{Figure, Step};
+use trimbench_trace::NoTraces;
 
 use super::*;
 use crate::Preset;
@@ -68,7 +69,8 @@ fn session(method: &Postmark, shelf: &mut Shelf, done: Vec<Step>) -> Result<Foun
     let mut keeper = Keeper::default();
     let interrupt = keeper.interrupt.clone();
     let rng = &Rng::new(7);
-    let context = Context { rng, interrupt: &interrupt, monitor: &mut keeper, done };
+    let context =
+        Context { rng, interrupt: &interrupt, monitor: &mut keeper, traces: &NoTraces, done };
     method.run_on_filesystems(shelf, context)
 }
 

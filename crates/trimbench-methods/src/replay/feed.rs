@@ -1,0 +1,277 @@
+//! From records of a trace to commands for a device, one after the other, at constant memory.
+//!
+//! Reads and TRIMs are stripped or kept, TRIMs synthesised, addresses fitted, and TRIMs that are
+//! larger than the device takes are split: they arrive whole, as several commands. What windows and
+//! counts are made of is the trace, not what a pass issues of it, so that window `k` of two passes
+//! is the same part of the trace.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+use trimbench_core::{BlockCommand, Data, Nanos};
+use trimbench_results::Step;
+use trimbench_trace::{Kind, Record, Source, TraceError};
+
+use super::fit::Fit;
+use super::options::{Replay, Trims};
+use super::synthesis::Synthesis;
+use crate::rig::{Shape, cut_at_units};
+
+/// A command for the device. Its parts, for one that is passed on whole through memory costs more
+/// than it takes to make.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planned {
+    /// When it was issued in the trace.
+    pub(super) time: Nanos,
+    pub(super) kind: Kind,
+    /// Start and end in bytes; without meaning for a flush.
+    range: (u64, u64),
+}
+
+/// Where windows of the trace end, in commands other than TRIMs since its beginning: counted by who
+/// feeds, awaited by who measures.
+#[derive(Debug)]
+pub(super) struct Boundaries {
+    /// The first that has not been reached; never while none is known.
+    next: Cell<u64>,
+    later: RefCell<VecDeque<u64>>,
+}
+
+impl Boundaries {
+    pub(super) fn new() -> Self {
+        Self { next: Cell::new(u64::MAX), later: RefCell::default() }
+    }
+
+    /// A window ends after so many commands other than TRIMs.
+    fn add(&self, commands: u64) {
+        if self.next.get() == u64::MAX {
+            self.next.set(commands);
+        } else {
+            self.later.borrow_mut().push_back(commands);
+        }
+    }
+
+    /// Whether the next window has ended when so many have; then the one after it is the next.
+    #[inline]
+    pub(super) fn pass(&self, commands: u64) -> bool {
+        if commands < self.next.get() {
+            return false;
+        }
+        self.next.set(self.later.borrow_mut().pop_front().unwrap_or(u64::MAX));
+        true
+    }
+}
+
+/// What a pass made of the trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    /// Commands whose place or length is not the trace's.
+    altered: u64,
+    /// Of these, those of which nothing is left.
+    dropped: u64,
+    /// TRIMs and reads left out.
+    stripped_trims: u64,
+    stripped_reads: u64,
+    /// TRIMs that were issued as several commands.
+    split: u64,
+    /// TRIMs that are not the trace's.
+    synthesised: u64,
+}
+
+/// The commands of a pass.
+pub(super) struct Feed<'a> {
+    source: Box<dyn Source + 'a>,
+    batch: Vec<Record>,
+    next: usize,
+    /// The source failed: nothing comes any more.
+    error: Option<TraceError>,
+    fit: Fit,
+    trims: Trims,
+    keep_reads: bool,
+    data: Data,
+    synthesis: Option<Synthesis>,
+    /// The rest of a TRIM that was split, and synthesised ones.
+    pieces: VecDeque<Planned>,
+    discard_max: u64,
+    /// Origin and size of the units in which the device discards.
+    units: (u64, u64),
+    boundaries: &'a Boundaries,
+    window: u64,
+    window_of_writes: bool,
+    /// Commands that count in windows before the next boundary.
+    until_boundary: u64,
+    /// Commands other than TRIMs handed out.
+    others: u64,
+    counts: Counts,
+}
+
+impl<'a> Feed<'a> {
+    /// The commands of a pass on a device.
+    pub(super) fn new(
+        (method, trims): (&Replay, Trims),
+        source: Box<dyn Source + 'a>,
+        (fit, shape): (Fit, &Shape),
+        boundaries: &'a Boundaries,
+    ) -> Self {
+        let room = method.span.on(shape.size, shape.logical_block);
+        let synthesis =
+            (trims == Trims::Synthesised).then(|| Synthesis::new(room, method.trim_after));
+        Self {
+            source,
+            batch: Vec::new(),
+            next: 0,
+            error: None,
+            fit,
+            trims,
+            keep_reads: method.keep_reads,
+            data: method.data,
+            synthesis,
+            pieces: VecDeque::new(),
+            discard_max: shape.discard_max.0,
+            units: (shape.origin.0, shape.granularity.0),
+            boundaries,
+            window: method.window,
+            window_of_writes: method.window_of_writes,
+            until_boundary: method.window,
+            others: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The command that was planned.
+    #[inline]
+    pub(super) fn command(&self, planned: &Planned) -> BlockCommand {
+        let range = || self.fit.blocks(planned.range);
+        match planned.kind {
+            Kind::Read => BlockCommand::Read(range()),
+            Kind::Write => BlockCommand::Write { range: range(), data: self.data },
+            Kind::Discard => BlockCommand::Discard(range()),
+            Kind::Flush => BlockCommand::Flush,
+        }
+    }
+
+    /// Why the trace ended early.
+    pub(super) fn take_error(&mut self) -> Option<TraceError> {
+        self.error.take()
+    }
+
+    /// The next command; `None` at the end of the trace, or where it cannot be read.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<Planned> {
+        loop {
+            if !self.pieces.is_empty() {
+                return self.pieces.pop_front();
+            }
+            let Some(&record) = self.batch.get(self.next) else {
+                if self.refill() {
+                    continue;
+                }
+                return None;
+            };
+            self.next += 1;
+            let planned = self.plan(&record);
+            self.count(record.kind, planned.is_some());
+            if planned.is_some() {
+                return planned;
+            }
+        }
+    }
+
+    /// Reads on; whether there is more.
+    fn refill(&mut self) -> bool {
+        self.next = 0;
+        if let Err(error) = self.source.read(&mut self.batch) {
+            self.batch.clear();
+            self.error = Some(error);
+        }
+        !self.batch.is_empty()
+    }
+
+    /// Counts a record of the trace in its window.
+    #[inline]
+    fn count(&mut self, kind: Kind, issued: bool) {
+        if kind != Kind::Discard && issued {
+            self.others += 1;
+        }
+        let counts = match kind {
+            Kind::Write => true,
+            Kind::Flush | Kind::Discard => !self.window_of_writes,
+            Kind::Read => !self.window_of_writes && self.keep_reads,
+        };
+        if counts {
+            self.until_boundary -= 1;
+            if self.until_boundary == 0 {
+                self.until_boundary = self.window;
+                self.boundaries.add(self.others);
+            }
+        }
+    }
+
+    /// The command for a record, the first one of several.
+    #[inline]
+    fn plan(&mut self, record: &Record) -> Option<Planned> {
+        let (time, kind) = (record.time, record.kind);
+        match kind {
+            Kind::Flush => return Some(Planned { time, kind, range: (0, 0) }),
+            Kind::Read if !self.keep_reads => {
+                self.counts.stripped_reads += 1;
+                return None;
+            }
+            Kind::Discard if self.trims != Trims::Kept => {
+                self.counts.stripped_trims += 1;
+                return None;
+            }
+            Kind::Read | Kind::Write | Kind::Discard => {}
+        }
+        let fitted = self.fit.fit(record);
+        self.counts.altered += u64::from(fitted.altered);
+        let Some(range) = fitted.range else {
+            self.counts.dropped += 1;
+            return None;
+        };
+        if kind == Kind::Discard {
+            self.discard(time, range);
+            return self.pieces.pop_front();
+        }
+        if self.synthesis.is_some() {
+            self.synthesise(time, range, kind == Kind::Write);
+        }
+        Some(Planned { time, kind, range })
+    }
+
+    /// A TRIM comes next, in as many commands as the device needs.
+    fn discard(&mut self, time: Nanos, range: (u64, u64)) {
+        let before = self.pieces.len();
+        let pieces = cut_at_units(range, self.discard_max, self.units);
+        let kind = Kind::Discard;
+        self.pieces.extend(pieces.map(|range| Planned { time, kind, range }));
+        self.counts.split += u64::from(self.pieces.len() > before + 1);
+    }
+
+    /// TRIMs of what is due come after an access.
+    fn synthesise(&mut self, time: Nanos, range: (u64, u64), writes: bool) {
+        let Some(mut synthesis) = self.synthesis.take() else { return };
+        synthesis.access(range, writes);
+        while let Some(due) = synthesis.due() {
+            self.counts.synthesised += 1;
+            self.discard(time, due);
+        }
+        self.synthesis = Some(synthesis);
+    }
+
+    /// Notes what became of the trace.
+    pub(super) fn store(&self, step: &mut Step) {
+        let Counts { altered, dropped, stripped_trims, stripped_reads, split, synthesised } =
+            self.counts;
+        for (key, count) in [
+            ("altered_count", altered),
+            ("dropped_count", dropped),
+            ("stripped_trim_count", stripped_trims),
+            ("stripped_read_count", stripped_reads),
+            ("split_trim_count", split),
+            ("synthesised_trim_count", synthesised),
+        ] {
+            step.measure(key, count as f64);
+        }
+    }
+}

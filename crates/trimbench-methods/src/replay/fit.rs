@@ -1,0 +1,95 @@
+//! From addresses of a trace to those of a device: scaling, whole logical blocks, and TRIMs that
+//! are larger than the device takes.
+
+use trimbench_core::{BlockSize, Bytes, LbaRange};
+use trimbench_trace::{Kind, Record};
+
+use super::options::Scaling;
+use crate::rig::Shape;
+
+/// Addresses that were scaled are multiples of this where they were before.
+const ALIGNMENT: u64 = 4_096;
+
+/// How commands of a trace are fitted to a device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fit {
+    scaling: Scaling,
+    /// Bytes of the device that are used, and of the trace.
+    room: u64,
+    span: u64,
+    block: u64,
+    logical_block: BlockSize,
+}
+
+/// What became of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fitted {
+    /// Where it goes; `None` if nothing is left of it. For flushes without meaning.
+    pub(super) range: Option<(u64, u64)>,
+    /// It is not as it was in the trace.
+    pub(super) altered: bool,
+}
+
+impl Fit {
+    /// For the first `room` bytes of a device and a trace that spans `span` bytes.
+    pub(super) fn new(scaling: Scaling, (room, span): (Bytes, Bytes), shape: &Shape) -> Self {
+        let logical_block = shape.logical_block;
+        let block = logical_block.bytes().0;
+        Self { scaling, room: room.0, span: span.0.max(1), block, logical_block }
+    }
+
+    /// Where a command with a range goes on the device, as `(start, end)` in bytes.
+    #[inline]
+    pub(super) fn fit(&self, record: &Record) -> Fitted {
+        let (start, end) = (record.offset.0, record.end().0);
+        let whole = start.is_multiple_of(self.block) && end.is_multiple_of(self.block);
+        let as_it_is = self.scaling != Scaling::Linear || self.span == self.room;
+        if whole && as_it_is && end <= self.room && start < end {
+            return Fitted { range: Some((start, end)), altered: false };
+        }
+        self.alter(record)
+    }
+
+    #[cold]
+    fn alter(&self, record: &Record) -> Fitted {
+        let (start, length) = self.scale(record.offset.0, record.length.0);
+        // A write of part of a block is one of all of it; a TRIM of part of a block is none.
+        let (start, end) = if record.kind == Kind::Discard {
+            let end = (start + length) / self.block * self.block;
+            (start.next_multiple_of(self.block), end)
+        } else {
+            let end = (start + length).next_multiple_of(self.block);
+            (start / self.block * self.block, end)
+        };
+        let end = end.min(self.room / self.block * self.block);
+        let range = (start < end && length > 0).then_some((start, end));
+        let altered = range != Some((record.offset.0, record.end().0));
+        Fitted { range, altered }
+    }
+
+    /// Start and length on the device, which may still end beyond it.
+    fn scale(&self, start: u64, length: u64) -> (u64, u64) {
+        let room = self.room;
+        match self.scaling {
+            Scaling::Refuse | Scaling::Truncate => (start.min(room), length.min(u64::MAX - room)),
+            Scaling::Modulo => {
+                let length = length.min(room);
+                ((start % room).min(room - length), length)
+            }
+            Scaling::Linear => {
+                let length = length.min(room);
+                let scaled = u128::from(start) * u128::from(room) / u128::from(self.span);
+                let scaled = u64::try_from(scaled).unwrap_or(u64::MAX).min(room - length);
+                let aligned = start.is_multiple_of(ALIGNMENT);
+                (if aligned { scaled / ALIGNMENT * ALIGNMENT } else { scaled }, length)
+            }
+        }
+    }
+
+    /// The logical blocks of `[start, end)`.
+    #[inline]
+    pub(super) fn blocks(&self, (start, end): (u64, u64)) -> LbaRange {
+        LbaRange::from_bytes(Bytes(start), Bytes(end - start), self.logical_block)
+            .expect("what was fitted is whole logical blocks")
+    }
+}

@@ -1,0 +1,243 @@
+//! One pass: the commands of the trace, on one device.
+//!
+//! As fast as possible: a command is issued as soon as all before it in the trace have been and
+//! fewer than the queue depth are outstanding. TRIMs do not count as outstanding and are issued at
+//! their place in the trace, so that of the other commands each is issued by the same rule whether
+//! or not the TRIMs are there. At the trace's times: a command is issued when it is due, whatever
+//! has become of those before it.
+//!
+//! What a device would have to keep in order, the trace's recorder did by waiting. A replay does
+//! not wait: a write may meet a TRIM of the same place that is still under way.
+
+use trimbench_core::{
+    BlockCommand, Bytes, Caveat, Drive, Instant, Interrupt, Nanos, Next, Target, Workload,
+};
+use trimbench_results::Step;
+use trimbench_trace::{Kind, Source};
+
+use super::feed::{Boundaries, Feed, Planned};
+use super::fit::Fit;
+use super::meter::Meter;
+use super::options::{Pace, Pass, Replay, Trims};
+use super::session::Progress;
+use crate::method::{MethodError, is_virtual};
+use crate::rig::{Rig, unobserved};
+use crate::runner::Single;
+use crate::workload::{FILL_DEPTH, FILL_PIECE, SequentialWrite};
+
+/// TRIMs under way at once; the one after them waits, and all that follows it.
+const DISCARDS_MAX: u32 = 1_024;
+/// Commands under way at once at the trace's times.
+const OUTSTANDING_MAX: u32 = 65_536;
+/// Lateness that spoils a schedule, if it is that of one command in a hundred.
+const LATE: Nanos = Nanos::from_millis(10);
+
+/// What a pass came to.
+#[derive(Debug)]
+pub(super) struct Passed {
+    pub(super) step: Step,
+    /// The runner's hash over everything that happened.
+    pub(super) trace_hash: u64,
+}
+
+/// A pass that is to be done.
+pub(super) struct Task<'a> {
+    pub(super) method: &'a Replay,
+    pub(super) pass: Pass,
+    pub(super) source: Box<dyn Source + 'a>,
+    /// Bytes that the trace spans.
+    pub(super) span: Bytes,
+    /// Whether the device must be purged and filled, or is handed out as that.
+    pub(super) prepare: bool,
+}
+
+impl Task<'_> {
+    /// Runs it.
+    pub(super) fn run<D>(
+        self,
+        device: &mut D,
+        interrupt: &Interrupt,
+        progress: &mut Progress<'_>,
+    ) -> Result<Passed, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        let Self { method, pass, source, span, prepare } = self;
+        let id = pass.id();
+        let mut rig = Rig::new(device, interrupt);
+        let room = method.span.on(rig.shape.size, rig.shape.logical_block);
+        if prepare {
+            fill(&mut rig, method, &id, progress)?;
+        }
+        rig.rest(method.rest)?;
+        let boundaries = Boundaries::new();
+        let fit = Fit::new(method.scaling, (room, span), &rig.shape);
+        let feed = Feed::new((method, pass.trims), source, (fit, &rig.shape), &boundaries);
+        let begun = rig.now();
+        let mut commands = Single(Commands::new(feed, pass.pace, begun));
+        let in_virtual_time = is_virtual(rig.device);
+        // Reading a real drive's counters takes a command of its own: at the ends only.
+        let wear = rig.device.wear();
+        let paced = matches!(pass.pace, Pace::Stamps(_));
+        let mut meter = Meter::new(&boundaries, (begun, wear), rig.shape.logical_block, paced);
+        rig.run_watched(&id, &mut commands, &mut meter, |device, meter, now| {
+            meter.read_wear(|| if in_virtual_time { device.wear() } else { None });
+            progress.show(now.since(begun), meter.written());
+            if progress.ends() {
+                interrupt.request();
+            }
+        })?;
+        let wear = rig.device.wear();
+        meter.read_wear(|| if in_virtual_time { wear } else { None });
+        let Commands { mut feed, held, .. } = commands.0;
+        if let Some(error) = feed.take_error() {
+            return Err(error.into());
+        }
+        let mut step = Step::new(id, "pass");
+        describe(&mut step, pass);
+        feed.store(&mut step);
+        meter.store(&mut step, wear);
+        if paced {
+            step.measure("held_count", held as f64);
+            if meter.lateness().is_some_and(|late| late > LATE) {
+                step.caveat(Caveat::LateSchedule);
+            }
+        }
+        Ok(Passed { step, trace_hash: rig.trace_hash() })
+    }
+}
+
+/// Notes what kind of pass it is.
+fn describe(step: &mut Step, pass: Pass) {
+    match pass.pace {
+        Pace::Depth(depth) => step.set("queue_depth", f64::from(depth)),
+        Pace::Stamps(scale) => step.set("time_scale", scale.fraction()),
+    }
+    let trims = match pass.trims {
+        Trims::Stripped => 0.0,
+        Trims::Kept => 1.0,
+        Trims::Synthesised => 2.0,
+    };
+    step.set("trims", trims);
+    if pass.trims == Trims::Synthesised {
+        step.caveat(Caveat::SynthesisedTrims);
+    }
+}
+
+/// Purges the drive and writes what is used of it once, in order.
+fn fill<D>(
+    rig: &mut Rig<'_, D>,
+    method: &Replay,
+    id: &str,
+    progress: &mut Progress<'_>,
+) -> Result<(), MethodError>
+where
+    D: Target<Command = BlockCommand> + Drive,
+{
+    rig.device.purge()?;
+    let room = method.span.on(rig.shape.size, rig.shape.logical_block);
+    let area = rig.shape.first(room, method.data);
+    let mut write = Single(SequentialWrite::new(area, FILL_PIECE, FILL_DEPTH));
+    let begun = rig.now();
+    rig.run_watched(id, &mut write, &mut unobserved, |_, _, now| {
+        progress.show(now.since(begun), Bytes(0));
+    })?;
+    rig.flush(id)
+}
+
+/// The commands of a pass as a workload.
+struct Commands<'a> {
+    feed: Feed<'a>,
+    /// The next one.
+    head: Option<Planned>,
+    pace: Pace,
+    begun: Instant,
+    /// When the next one is due, at the trace's times.
+    due: Instant,
+    /// Commands other than TRIMs that may still be issued.
+    vacant: u32,
+    discards: u32,
+    /// Commands that were due and had to wait because too many were under way.
+    held: u64,
+    holding: bool,
+}
+
+impl<'a> Commands<'a> {
+    fn new(feed: Feed<'a>, pace: Pace, begun: Instant) -> Self {
+        let vacant = match pace {
+            Pace::Depth(depth) => depth,
+            Pace::Stamps(_) => OUTSTANDING_MAX,
+        };
+        let mut commands = Self {
+            feed,
+            head: None,
+            pace,
+            begun,
+            due: begun,
+            vacant,
+            discards: 0,
+            held: 0,
+            holding: false,
+        };
+        commands.forward();
+        commands
+    }
+
+    /// Goes on to the next command.
+    #[inline]
+    fn forward(&mut self) {
+        self.head = self.feed.next();
+        if let (Pace::Stamps(scale), Some(head)) = (self.pace, self.head) {
+            // Stamps may run backwards a little; the order of the trace stands.
+            self.due = self.due.max(self.begun + head.time.scaled(scale));
+        }
+    }
+}
+
+impl Workload for Commands<'_> {
+    type Command = BlockCommand;
+
+    #[inline]
+    fn next(&mut self, now: Instant) -> Next<BlockCommand> {
+        let Some(head) = self.head else { return Next::Done };
+        let intended = match self.pace {
+            Pace::Depth(_) => now,
+            Pace::Stamps(_) if self.due > now => return Next::NotBefore(self.due),
+            Pace::Stamps(_) => self.due,
+        };
+        if head.kind == Kind::Discard {
+            if self.discards == DISCARDS_MAX {
+                return self.hold();
+            }
+            self.discards += 1;
+        } else {
+            if self.vacant == 0 {
+                return self.hold();
+            }
+            self.vacant -= 1;
+        }
+        self.holding = false;
+        let command = self.feed.command(&head);
+        self.forward();
+        Next::Issue { intended, command }
+    }
+
+    #[inline]
+    fn completed(&mut self, command: &BlockCommand, _: Instant) {
+        if matches!(command, BlockCommand::Discard(_)) {
+            self.discards -= 1;
+        } else {
+            self.vacant += 1;
+        }
+    }
+}
+
+impl Commands<'_> {
+    /// Too much is under way for the next command.
+    #[inline]
+    fn hold(&mut self) -> Next<BlockCommand> {
+        self.held += u64::from(!self.holding);
+        self.holding = true;
+        Next::Await
+    }
+}

@@ -1,0 +1,332 @@
+//! The procedure: a look at the trace, then its passes.
+//!
+//! On emulated drives each pass has a drive of its own, and two run side by side, each in a thread:
+//! they share nothing but the wish to stop. Steps are kept in the order of the plan, and a pass
+//! that fails ends those behind it only, so that the record is that of passes one after the other.
+//! On a real device they are.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use trimbench_core::rng::Rng;
+use trimbench_core::trace_hash::TraceHash;
+use trimbench_core::{
+    BlockCommand, Bytes, Capabilities, Caveat, Drive, Drives, Instant, Interrupt, Medium, Nanos,
+    PurgeMeans, Target,
+};
+use trimbench_results::Step;
+use trimbench_trace::generate::Master;
+use trimbench_trace::{Source, TraceError, Traces};
+
+use super::options::{Pass, Replay, Trims};
+use super::pass::{Passed, Task};
+use super::survey::Survey;
+use crate::method::{
+    ASSUMED_RATE, Context, Found, KeepFailed, MethodError, Monitor, Procedure, Stage,
+};
+use crate::runner::RunError;
+
+/// How often progress is shown, on the target's clock.
+const SHOW_EVERY: Nanos = Nanos::from_secs(1);
+
+/// How far a pass is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// Since it began, on its target's clock.
+    time: Nanos,
+    written: Bytes,
+}
+
+/// Tells others how far a pass is, and the pass whether it must end.
+pub(super) struct Progress<'a> {
+    tell: &'a mut dyn FnMut(Place),
+    told: Option<Nanos>,
+    ends: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Progress<'a> {
+    fn new(tell: &'a mut dyn FnMut(Place), ends: &'a dyn Fn() -> bool) -> Self {
+        Self { tell, told: None, ends }
+    }
+
+    /// `written` bytes of the trace after `time`.
+    pub(super) fn show(&mut self, time: Nanos, written: Bytes) {
+        if self.told.is_none_or(|told| time < told || time >= told + SHOW_EVERY) {
+            self.told = Some(time);
+            (self.tell)(Place { time, written });
+        }
+    }
+
+    /// Whether the pass must end now.
+    pub(super) fn ends(&self) -> bool {
+        (self.ends)()
+    }
+}
+
+/// What all passes have in common. Threads share it.
+struct Session<'a> {
+    method: &'a Replay,
+    rng: &'a Rng,
+    traces: &'a dyn Traces,
+    /// What is used of the device.
+    room: Bytes,
+    /// Bytes that the trace spans.
+    span: Bytes,
+    passes: Vec<Pass>,
+    part_of_drive: Option<Caveat>,
+}
+
+impl<'a> Session<'a> {
+    /// Looks at the trace, and whether it can be replayed.
+    fn begin(
+        (method, rng, traces): (&'a Replay, &'a Rng, &'a dyn Traces),
+        capabilities: &Capabilities,
+    ) -> Result<(Self, Step), MethodError> {
+        method.fits(capabilities).map_err(|reason| MethodError::Unfit { reason })?;
+        let Medium::Device { capacity, logical_block } = capabilities.medium else {
+            unreachable!("it fits devices only")
+        };
+        let room = method.span.on(capacity, logical_block);
+        let passes = method.passes();
+        let part_of_drive = method.span.caveat(capacity);
+        let mut session = Self { method, rng, traces, room, span: room, passes, part_of_drive };
+        let survey = Survey::of(&mut *session.open()?, room)?;
+        survey.check(method, room)?;
+        if method.trace.is_some() {
+            session.span = Bytes(survey.span);
+        }
+        Ok((session, survey.step()))
+    }
+
+    /// The trace, from its beginning.
+    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+        if let Some(name) = &self.method.trace {
+            return self.traces.open(name);
+        }
+        let config = self.method.generated(self.room);
+        Ok(Box::new(Master::new(config, self.rng.split("trace"))))
+    }
+
+    /// Runs a pass on a device, which is `prepared` or must be purged and filled.
+    fn pass<D>(
+        &self,
+        pass: Pass,
+        (device, prepared): (&mut D, bool),
+        interrupt: &Interrupt,
+        progress: &mut Progress<'_>,
+    ) -> Result<Passed, MethodError>
+    where
+        D: Target<Command = BlockCommand> + Drive,
+    {
+        let (method, span, source) = (self.method, self.span, self.open()?);
+        let task = Task { method, pass, source, span, prepare: !prepared };
+        task.run(device, interrupt, progress)
+    }
+
+    fn found(&self, kept: Kept<'_>, means: PurgeMeans) -> Found {
+        let (figures, mut caveats) = super::analyse(&kept.steps);
+        if means == PurgeMeans::Trim {
+            caveats.push(Caveat::PurgedByTrim);
+        }
+        caveats.extend(self.part_of_drive);
+        Found { steps: kept.steps, figures, caveats, trace_hash: kept.hash.value() }
+    }
+}
+
+/// Steps that were kept, in the order of the plan, and how far the passes are.
+struct Kept<'a> {
+    monitor: &'a mut dyn Monitor,
+    steps: Vec<Step>,
+    hash: TraceHash,
+    /// By pass.
+    places: Vec<Place>,
+    /// Bytes that a pass writes, about.
+    each: Bytes,
+}
+
+impl<'a> Kept<'a> {
+    fn new(session: &Session<'_>, monitor: &'a mut dyn Monitor) -> Self {
+        let places = vec![Place::default(); session.passes.len()];
+        let each = Master::written(session.method.generated(session.room));
+        Self { monitor, steps: Vec::new(), hash: TraceHash::default(), places, each }
+    }
+
+    fn keep(&mut self, step: Step) -> Result<(), KeepFailed> {
+        self.monitor.keep(&step)?;
+        self.steps.push(step);
+        Ok(())
+    }
+
+    fn keep_pass(&mut self, passed: Passed) -> Result<(), KeepFailed> {
+        self.hash.word(passed.trace_hash);
+        self.keep(passed.step)
+    }
+
+    /// Shows that a pass is so far.
+    fn show(&mut self, index: usize, name: &str, place: Place) {
+        self.places[index] = place;
+        let written: u64 = self.places.iter().map(|place| place.written.0).sum();
+        let time: f64 = self.places.iter().map(|place| place.time.seconds()).sum();
+        let rate = if written > 0 { written as f64 / time } else { ASSUMED_RATE as f64 };
+        let all = self.each.0 as f64 * self.places.len() as f64;
+        let left = Nanos::from_seconds((all - written as f64).max(0.0) / rate);
+        let now = Instant::from_start(place.time);
+        let (done, total) = (self.steps.len(), self.places.len() + 1);
+        self.monitor.stage(&Stage { done, total, text: name, now, left });
+    }
+}
+
+/// Runs all passes on a device, one after the other.
+pub(super) fn on_device<D>(
+    method: &Replay,
+    device: &mut D,
+    context: Context<'_>,
+) -> Result<Found, MethodError>
+where
+    D: Target<Command = BlockCommand> + Drive,
+{
+    let Context { rng, interrupt, monitor, traces, done } = context;
+    let (session, survey) = Session::begin((method, rng, traces), device.capabilities())?;
+    let mut kept = Kept::new(&session, monitor);
+    match done.iter().find(|step| step.id == survey.id) {
+        None => kept.keep(survey)?,
+        Some(before) if *before == survey => kept.steps.push(survey),
+        Some(_) => {
+            let reason = "it is another trace than when the run was begun; begin anew".to_owned();
+            return Err(MethodError::Unreplayable { reason });
+        }
+    }
+    for (index, &pass) in session.passes.iter().enumerate() {
+        let name = pass.id();
+        if let Some(step) = done.iter().find(|step| step.id == name) {
+            kept.steps.push(step.clone());
+            continue;
+        }
+        let mut tell = |place| kept.show(index, &name, place);
+        let mut progress = Progress::new(&mut tell, &|| false);
+        let passed = session.pass(pass, (device, false), interrupt, &mut progress)?;
+        kept.keep_pass(passed)?;
+    }
+    Ok(session.found(kept, device.purge_means()))
+}
+
+/// What a thread says of a pass.
+enum Message {
+    Shown(usize, Place),
+    Ended(usize, Result<Passed, MethodError>),
+}
+
+/// Runs all passes on emulated drives, as many at once as there is room for.
+pub(super) fn on_drives<M: Drives>(
+    method: &Replay,
+    drives: &M,
+    context: Context<'_>,
+) -> Result<Found, MethodError> {
+    let Context { rng, interrupt, monitor, traces, .. } = context;
+    let (session, survey) = Session::begin((method, rng, traces), drives.capabilities())?;
+    let mut kept = Kept::new(&session, monitor);
+    kept.keep(survey)?;
+    let workers = drives.at_once().min(session.passes.len());
+    let queue = Queue::new(&session.passes, interrupt);
+    let (send, receive) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            let (send, session, queue) = (send.clone(), &session, &queue);
+            scope.spawn(move || work((session, drives), queue, &send));
+        }
+        drop(send);
+        let result = collect(&session, &mut kept, &receive, &queue);
+        if result.is_err() {
+            queue.end_from(0);
+        }
+        result
+    })?;
+    Ok(session.found(kept, PurgeMeans::Model))
+}
+
+/// Passes that threads take, one after the other.
+struct Queue<'a> {
+    /// Those without TRIMs first: the drive has more to do in them, and the last should be short.
+    order: Vec<usize>,
+    next: AtomicUsize,
+    /// Passes from this one on are not wanted any more.
+    end: AtomicUsize,
+    interrupt: &'a Interrupt,
+}
+
+impl<'a> Queue<'a> {
+    fn new(passes: &[Pass], interrupt: &'a Interrupt) -> Self {
+        let mut order: Vec<usize> = (0..passes.len()).collect();
+        order.sort_by_key(|&index| passes[index].trims != Trims::Stripped);
+        let end = AtomicUsize::new(passes.len());
+        Self { order, next: AtomicUsize::new(0), end, interrupt }
+    }
+
+    /// The next pass that is wanted.
+    fn take(&self) -> Option<usize> {
+        loop {
+            let place = self.next.fetch_add(1, Ordering::Relaxed);
+            let index = *self.order.get(place)?;
+            if self.wants(index) {
+                return Some(index);
+            }
+        }
+    }
+
+    fn wants(&self, index: usize) -> bool {
+        index < self.end.load(Ordering::Relaxed) && !self.interrupt.requested()
+    }
+
+    fn end_from(&self, index: usize) {
+        self.end.fetch_min(index, Ordering::Relaxed);
+    }
+}
+
+/// Does passes until there are no more.
+fn work<M: Drives>(
+    (session, drives): (&Session<'_>, &M),
+    queue: &Queue<'_>,
+    send: &mpsc::Sender<Message>,
+) {
+    while let Some(index) = queue.take() {
+        let interrupt = Interrupt::default();
+        // Nobody listens any more once an earlier pass has failed: then it ends, too.
+        let mut tell = |place| drop(send.send(Message::Shown(index, place)));
+        let ends = || !queue.wants(index);
+        let mut progress = Progress::new(&mut tell, &ends);
+        let mut drive = drives.make();
+        let pass = session.passes[index];
+        let result = session.pass(pass, (&mut drive, true), &interrupt, &mut progress);
+        if result.is_err() {
+            queue.end_from(index + 1);
+        }
+        drop(send.send(Message::Ended(index, result)));
+    }
+}
+
+/// Keeps what passes came to, in their order, until all have ended or one has failed.
+fn collect(
+    session: &Session<'_>,
+    kept: &mut Kept<'_>,
+    receive: &mpsc::Receiver<Message>,
+    queue: &Queue<'_>,
+) -> Result<(), MethodError> {
+    let names: Vec<String> = session.passes.iter().map(|pass| pass.id()).collect();
+    let mut ended: Vec<Option<Result<Passed, MethodError>>> = Vec::new();
+    ended.resize_with(names.len(), || None);
+    let mut next = 0;
+    while next < ended.len() {
+        match receive.recv() {
+            Ok(Message::Shown(index, place)) => kept.show(index, &names[index], place),
+            Ok(Message::Ended(index, result)) => ended[index] = Some(result),
+            // The threads have ended without it: they were asked to.
+            Err(mpsc::RecvError) => return Err(RunError::Interrupted.into()),
+        }
+        while let Some(result) = ended.get_mut(next).and_then(Option::take) {
+            kept.keep_pass(result?)?;
+            next += 1;
+        }
+    }
+    debug_assert!(queue.take().is_none(), "all passes have ended");
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! A look at the whole trace before anything is written: what is in it, and whether it can be
+//! replayed on this device.
+
+use trimbench_core::units::index;
+use trimbench_core::{Bytes, Nanos};
+use trimbench_results::Step;
+use trimbench_trace::{Kind, Record, Source, TraceError};
+
+use super::options::{Pace, Replay, Scaling};
+use crate::method::MethodError;
+
+/// Space is counted in units of so many bytes.
+const UNIT: u64 = 4_096;
+
+/// Which units of the device are trimmed and not written again: those that a TRIM covers whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Trimmed {
+    /// A bit a unit.
+    words: Vec<u64>,
+    units: u64,
+}
+
+impl Trimmed {
+    fn none_of(room: Bytes) -> Self {
+        let units = room.0 / UNIT;
+        Self { words: vec![0; index(units.div_ceil(64))], units }
+    }
+
+    /// Notes what a record does to the units of the device.
+    #[inline]
+    fn note(&mut self, record: &Record) {
+        let (start, end) = (record.offset.0, record.end().0);
+        match record.kind {
+            Kind::Write => self.set((start / UNIT, end.div_ceil(UNIT)), false),
+            Kind::Discard => self.set((start.div_ceil(UNIT), end / UNIT), true),
+            Kind::Read | Kind::Flush => {}
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, (first, end): (u64, u64), trimmed: bool) {
+        let end = end.min(self.units);
+        let mut next = first;
+        while next < end {
+            let upper = (next / 64 + 1) * 64;
+            let stop = end.min(upper);
+            let mask = (u64::MAX >> (upper - stop)) & (u64::MAX << (next % 64));
+            let word = &mut self.words[index(next / 64)];
+            *word = if trimmed { *word | mask } else { *word & !mask };
+            next = stop;
+        }
+    }
+
+    fn share(&self) -> f64 {
+        let trimmed: u64 = self.words.iter().map(|word| u64::from(word.count_ones())).sum();
+        trimmed as f64 / self.units as f64
+    }
+}
+
+/// What a trace holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Survey {
+    /// Commands and bytes by kind, in the order of [`Kind::ALL`].
+    count: [u64; 4],
+    bytes: [u64; 4],
+    /// Writes that begin where the write before ended.
+    sequential: u64,
+    /// The share of the device that is trimmed and not written again, at the end.
+    trimmed: f64,
+    /// The end of the last byte that is accessed.
+    pub(super) span: u64,
+    /// Commands that end beyond the device, and the first of them with its number, from 1.
+    beyond: u64,
+    first_beyond: Option<(u64, Record)>,
+    /// Whether it has stamps, the last of them, and how many are before the one before them.
+    timed: bool,
+    last: Nanos,
+    backwards: u64,
+}
+
+// The order of `Kind::ALL`.
+const READ: usize = 0;
+const WRITE: usize = 1;
+const DISCARD: usize = 2;
+const FLUSH: usize = 3;
+
+impl Survey {
+    /// Reads the trace to its end; `room` is what there is of the device.
+    pub(super) fn of(source: &mut dyn Source, room: Bytes) -> Result<Self, TraceError> {
+        let mut survey = Self { timed: source.is_timed(), ..Self::default() };
+        let (mut batch, mut number, mut end) = (Vec::new(), 0, None);
+        let mut trimmed = Trimmed::none_of(room);
+        loop {
+            source.read(&mut batch)?;
+            if batch.is_empty() {
+                survey.trimmed = trimmed.share();
+                return Ok(survey);
+            }
+            for record in &batch {
+                number += 1;
+                survey.add(number, record, room);
+                trimmed.note(record);
+                if record.kind == Kind::Write {
+                    survey.sequential += u64::from(end == Some(record.offset));
+                    end = Some(record.end());
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, number: u64, record: &Record, room: Bytes) {
+        let kind = match record.kind {
+            Kind::Read => READ,
+            Kind::Write => WRITE,
+            Kind::Discard => DISCARD,
+            Kind::Flush => FLUSH,
+        };
+        self.count[kind] += 1;
+        self.bytes[kind] += record.length.0;
+        self.span = self.span.max(record.end().0);
+        if record.end() > room {
+            self.beyond += 1;
+            self.first_beyond.get_or_insert((number, *record));
+        }
+        self.backwards += u64::from(record.time < self.last);
+        self.last = self.last.max(record.time);
+    }
+
+    /// Why such a trace cannot be replayed in so much room, if it cannot.
+    pub(super) fn check(&self, method: &Replay, room: Bytes) -> Result<(), MethodError> {
+        let reason = if self.count[WRITE] == 0 {
+            "it has no writes, and their rate is what is measured".to_owned()
+        } else if let (Some((number, record)), Scaling::Refuse) =
+            (self.first_beyond, method.scaling)
+        {
+            let Record { offset, length, .. } = record;
+            format!(
+                "command {number} ({} bytes at byte {}) and {} more end beyond the {} bytes that \
+                 are used of the device; use a larger one, or say what to do with them: `--set \
+                 scaling=modulo`, `linear` or `truncate`",
+                length.0,
+                offset.0,
+                self.beyond - 1,
+                room.0
+            )
+        } else if !self.timed && method.paces.iter().any(|pace| matches!(pace, Pace::Stamps(_))) {
+            "its commands have no times; replay it as fast as possible: `--set pace=none`"
+                .to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(MethodError::Unreplayable { reason })
+    }
+
+    /// As a step.
+    pub(super) fn step(&self) -> Step {
+        let mut step = Step::new("trace", "survey");
+        for (kind, name) in [(READ, "read"), (WRITE, "write"), (DISCARD, "trim"), (FLUSH, "flush")]
+        {
+            step.measure(&format!("{name}_count"), self.count[kind] as f64);
+            step.measure(&format!("{name}_bytes"), self.bytes[kind] as f64);
+        }
+        step.measure("sequential_share", self.sequential as f64 / self.count[WRITE] as f64);
+        step.measure("trimmed_share", self.trimmed);
+        step.measure("span_bytes", self.span as f64);
+        step.measure("beyond_count", self.beyond as f64);
+        if self.timed {
+            step.measure("duration_s", self.last.seconds());
+            step.measure("backwards_count", self.backwards as f64);
+        }
+        step
+    }
+}

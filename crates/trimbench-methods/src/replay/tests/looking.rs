@@ -1,0 +1,67 @@
+//! What the look at a trace finds.
+
+use super::super::survey::Survey;
+use super::*;
+use crate::testing::close;
+
+/// The look's step, on a device of 8 MiB.
+fn look(records: Vec<Record>) -> Step {
+    let mut source = Listed { records, timed: true, given: false, broken: false };
+    Survey::of(&mut source, Bytes::mib(8)).expect("it can be read").step()
+}
+
+#[test]
+fn commands_bytes_and_sequential_writes_are_counted() {
+    let step = look(vec![
+        record(5, Kind::Write, 0, 2),
+        record(4, Kind::Write, 2, 1),
+        record(6, Kind::Read, 9, 1),
+        record(7, Kind::Write, 3, 4),
+        record(9, Kind::Write, 100, 1),
+        record(9, Kind::Flush, 0, 0),
+        record(9, Kind::Discard, 2_047, 9),
+    ]);
+    let expected = [
+        ("write_count", 4.0),
+        ("write_bytes", 8.0 * 4_096.0),
+        ("read_count", 1.0),
+        ("trim_count", 1.0),
+        ("trim_bytes", 9.0 * 4_096.0),
+        ("flush_count", 1.0),
+        ("sequential_share", 0.5),
+        ("span_bytes", 2_056.0 * 4_096.0),
+        ("beyond_count", 1.0),
+        ("duration_s", 9e-6),
+        ("backwards_count", 1.0),
+        // The last unit of the device.
+        ("trimmed_share", 1.0 / 2_048.0),
+    ];
+    for (key, value) in expected {
+        close(step.metrics[key], value);
+    }
+}
+
+#[test]
+fn space_counts_as_trimmed_until_it_is_written_again() {
+    let mut rng = Rng::new(11);
+    let mut held = vec![false; 2_048];
+    let mut records = Vec::new();
+    for number in 0..3_000 {
+        let (first, bytes) = (rng.below(2_000 * 8), 512 * (1 + rng.below(1_000)));
+        let kind = if rng.below(2) == 0 { Kind::Discard } else { Kind::Write };
+        let offset = Bytes(first * 512);
+        let record = Record { time: Nanos(number), kind, offset, length: Bytes(bytes) };
+        for (unit, held) in held.iter_mut().enumerate() {
+            let (start, end) = (unit as u64 * 4_096, (unit as u64 + 1) * 4_096);
+            let (from, to) = (record.offset.0, record.end().0);
+            *held = match kind {
+                Kind::Discard => *held || (from <= start && end <= to),
+                _ => *held && !(from < end && start < to),
+            };
+        }
+        records.push(record);
+    }
+    let expected = held.iter().filter(|held| **held).count() as f64 / 2_048.0;
+    assert!(expected > 0.05, "something is left: {expected}");
+    close(look(records).metrics["trimmed_share"], expected);
+}

@@ -1,0 +1,53 @@
+//! Claims of the issue on traces: the size of JEDEC's master trace in a minute, what \[S4\] saw of two
+//! drives, and the fairness of a replay.
+
+mod drives;
+mod fairness;
+mod master;
+
+use anyhow::{Context as _, Result, ensure};
+use trimbench_results::{Session, Step};
+
+use super::{Key, Raw};
+
+pub use fairness::print_schedule;
+
+/// The key.
+pub(super) const KEY: Key = Key {
+    name: "trace",
+    title: "Traces: replayed with and without their TRIMs, fast and fairly.",
+    claims: &[master::CLAIM, drives::CLAIM, fairness::CLAIM],
+};
+
+/// The only session of the record of this name.
+fn session(raw: &Raw, name: &str) -> Result<Session> {
+    let mut sessions = raw.record(&format!("{name}/run.json"))?.sessions;
+    ensure!(sessions.len() == 1, "{name} holds {} sessions, not 1", sessions.len());
+    Ok(sessions.remove(0))
+}
+
+/// A step of it.
+fn step<'a>(session: &'a Session, id: &str) -> Result<&'a Step> {
+    session.steps.iter().find(|step| step.id == id).with_context(|| format!("no step `{id}`"))
+}
+
+/// What was measured in a step.
+fn metric(session: &Session, id: &str, key: &str) -> Result<f64> {
+    let value = step(session, id)?.metrics.get(key).copied();
+    value.with_context(|| format!("`{id}` has no {key}"))
+}
+
+/// Write IOPS of each window of a pass.
+fn windows(session: &Session, id: &str) -> Result<Vec<f64>> {
+    let curve = step(session, id)?.series.get("iops-window");
+    let curve = curve.with_context(|| format!("`{id}` has no windows"))?;
+    let rates: Option<Vec<f64>> = curve.y.iter().copied().collect();
+    rates.with_context(|| format!("a window of `{id}` has no rate"))
+}
+
+/// Pairs of windows of two passes of one trace.
+fn pairs(first: &[f64], second: &[f64]) -> Result<Vec<(f64, f64)>> {
+    ensure!(first.len() == second.len(), "{} and {} windows", first.len(), second.len());
+    ensure!(first.len() >= 100, "{} windows are too few", first.len());
+    Ok(first.iter().copied().zip(second.iter().copied()).collect())
+}
