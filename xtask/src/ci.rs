@@ -10,7 +10,7 @@ use anyhow::{Result, bail, ensure};
 use crate::process::{output, run_well};
 use crate::steps::{Deadline, seconds, timed};
 use crate::verify::{self, Summary};
-use crate::{Repository, bench, process, soak, tidy};
+use crate::{Repository, bench, fuzz, process, soak, tidy};
 
 /// After this long everything that still runs is ended, and the run has failed. Source: the house
 /// rule of 20 minutes, with room for a slow machine.
@@ -36,6 +36,7 @@ pub fn run(repository: &Repository) -> Result<bool> {
         good(summary.is_good())
     })?;
     all.step("soak", || good(soak::smoke(repository)?))?;
+    all.step("fuzz", || good(fuzz::smoke()?))?;
     let small = bench::Wish { small: true, ..bench::Wish::default() };
     all.step("bench", || good(bench::run(repository, &small)?))?;
     let all_good = all.report();

@@ -1,7 +1,7 @@
 //! What `cargo xtask` does, as a library, so that its checks and parsers have tests.
 //!
 //! Each module is one step: [`setup`], [`verify`] (the step `test`), [`ci`], [`tidy`], [`docs`],
-//! [`mod@bench`], [`soak`], [`evidence`]. They share [`process`] (child processes with a deadline),
+//! [`mod@bench`], [`soak`], [`fuzz`], [`evidence`]. They share [`process`] (child processes with a deadline),
 //! [`steps`] (a step's name, outcome and time) and the [`Repository`].
 #![expect(
     clippy::print_stdout,
@@ -20,6 +20,7 @@ pub mod calibrate;
 pub mod ci;
 pub mod docs;
 pub mod evidence;
+pub mod fuzz;
 pub mod process;
 pub mod repository;
 pub mod setup;

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use xtask::{Repository, bench, calibrate, ci, docs, evidence, process, setup, soak, tidy, verify};
+use xtask::{
+    Repository, bench, calibrate, ci, docs, evidence, fuzz, process, setup, soak, tidy, verify,
+};
 
 /// Set-up, tests, CI, benchmarks and evidence of trimbench. Every step can be run alone.
 #[derive(Debug, Parser)]
@@ -88,6 +90,21 @@ enum Step {
         #[arg(long)]
         json: bool,
     },
+    /// Feed every reader of traces with damaged files and garbage until something breaks
+    Fuzz {
+        /// What is drawn from
+        #[arg(default_value_t = 1)]
+        seed: u64,
+        /// How many files are read
+        #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+        executions: u64,
+        /// This one only
+        #[arg(long, value_name = "NUMBER")]
+        execution: Option<u64>,
+        /// The summary as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// What `bench block` starts as a process of its own; destroys what is on the loop device
     #[command(hide = true)]
     BenchBlockWork {
@@ -161,6 +178,17 @@ enum Step {
     /// TRIMs, a line of JSON each
     #[command(hide = true)]
     EvidenceSchedule,
+    /// What `evidence trace.5` starts: a made trace through a pipe into `trimbench trace convert`,
+    /// and what memory that took, as JSON
+    #[command(hide = true)]
+    EvidenceTraceMemory {
+        /// trimbench
+        program: PathBuf,
+        /// As what the trace is written
+        form: evidence::trace::Form,
+        /// How long it is
+        bytes: u64,
+    },
     /// Measure the project's claims again: one JSON line for each figure, and docs/evidence
     Evidence {
         /// A key (`foundation`) or an item (`foundation.1`); all keys without
@@ -191,36 +219,39 @@ fn main() -> ExitCode {
     }
 }
 
+/// Does what is part of a measurement, and needs no checkout: nothing else happens in this process.
+/// None of any other step.
+fn part(step: &Step) -> Option<Result<()>> {
+    Some(match step {
+        Step::BenchBlockWork { node, queue_depth, seconds, seed } => {
+            bench::block::work(node, *queue_depth, *seconds, *seed)
+        }
+        Step::EvidenceSeries { count, seed } => evidence::device::print_series(*count, *seed),
+        Step::EvidenceAmplification { claim, short } => {
+            evidence::ssd::print_amplification(claim, *short)
+        }
+        Step::EvidenceQueueing { part, times } => evidence::ssd::print_queueing(part, *times),
+        Step::EvidenceTrimModes { part, times } => evidence::ssd::print_trim_modes(part, *times),
+        Step::EvidencePostmark => {
+            evidence::files::print_forecasts();
+            Ok(())
+        }
+        Step::EvidenceKernel { logs, runs, folder } => {
+            evidence::files::print_tallies(*logs, *runs, folder);
+            Ok(())
+        }
+        Step::EvidenceStall { stall } => evidence::files::print_stall(stall),
+        Step::EvidenceSchedule => evidence::trace::print_schedule(),
+        Step::EvidenceTraceMemory { program, form, bytes } => {
+            evidence::trace::print_memory(program, *form, *bytes)
+        }
+        _ => return None,
+    })
+}
+
 fn run(step: Step) -> Result<bool> {
-    if let Step::BenchBlockWork { node, queue_depth, seconds, seed } = &step {
-        // Nothing else happens in this process.
-        return bench::block::work(node, *queue_depth, *seconds, *seed).map(|()| true);
-    }
-    if let Step::EvidenceSeries { count, seed } = &step {
-        return evidence::device::print_series(*count, *seed).map(|()| true);
-    }
-    if let Step::EvidenceAmplification { claim, short } = &step {
-        return evidence::ssd::print_amplification(claim, *short).map(|()| true);
-    }
-    if let Step::EvidenceQueueing { part, times } = &step {
-        return evidence::ssd::print_queueing(part, *times).map(|()| true);
-    }
-    if let Step::EvidenceTrimModes { part, times } = &step {
-        return evidence::ssd::print_trim_modes(part, *times).map(|()| true);
-    }
-    if let Step::EvidencePostmark = &step {
-        evidence::files::print_forecasts();
-        return Ok(true);
-    }
-    if let Step::EvidenceKernel { logs, runs, folder } = &step {
-        evidence::files::print_tallies(*logs, *runs, folder);
-        return Ok(true);
-    }
-    if let Step::EvidenceStall { stall } = &step {
-        return evidence::files::print_stall(stall).map(|()| true);
-    }
-    if let Step::EvidenceSchedule = &step {
-        return evidence::trace::print_schedule().map(|()| true);
+    if let Some(result) = part(&step) {
+        return result.map(|()| true);
     }
     let repository = Repository::here()?;
     match step {
@@ -243,6 +274,7 @@ fn run(step: Step) -> Result<bool> {
         | Step::EvidenceTrimModes { .. }
         | Step::EvidencePostmark
         | Step::EvidenceKernel { .. }
+        | Step::EvidenceTraceMemory { .. }
         | Step::EvidenceStall { .. }
         | Step::EvidenceSchedule => {
             unreachable!("it was handled above")
@@ -257,6 +289,9 @@ fn run(step: Step) -> Result<bool> {
             let (seed, only) = (seed.as_deref(), configuration);
             let wish = soak::Wish { seed, configurations, commands, limit, only, json };
             soak::run(&repository, &wish)
+        }
+        Step::Fuzz { seed, executions, execution, json } => {
+            fuzz::run(fuzz::Wish { seed, executions, only: execution, json })
         }
         Step::Evidence { id, short, fresh } => {
             let wish = evidence::Wish { id: id.as_deref(), short, fresh };

@@ -153,6 +153,13 @@ pub fn quietly(command: &mut Command) -> bool {
     command.process_group(0).status().is_ok_and(|status| status.success())
 }
 
+/// The most memory that a process took so far, KiB, out of its `/proc/PID/status`.
+pub fn peak_kib(status: &str) -> Result<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let text = line.context("the kernel does not say how much memory was taken")?;
+    text.trim().trim_end_matches(" kB").parse().context("read an amount of memory")
+}
+
 /// The command line, quoted as a shell would need it. The environment is not shown.
 pub fn show(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());

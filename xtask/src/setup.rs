@@ -26,7 +26,7 @@ struct Tool {
     purpose: &'static str,
 }
 
-const FOR_TESTS: [Tool; 8] = [
+const FOR_TESTS: [Tool; 9] = [
     Tool { program: "mkfs.ext4", package: "e2fsprogs", purpose: "tests on ext4" },
     Tool { program: "mkfs.xfs", package: "xfsprogs", purpose: "tests on XFS" },
     Tool { program: "mkfs.btrfs", package: "btrfs-progs", purpose: "tests on btrfs" },
@@ -34,6 +34,7 @@ const FOR_TESTS: [Tool; 8] = [
     Tool { program: "losetup", package: "mount", purpose: "tests on loop devices" },
     Tool { program: "fstrim", package: "util-linux", purpose: "tests of FITRIM" },
     Tool { program: "postmark", package: "postmark", purpose: "the evidence `files`: the peer" },
+    Tool { program: "blkparse", package: "blktrace", purpose: "the evidence `trace`: the peer" },
     Tool { program: "blkid", package: "util-linux", purpose: "tests that look for signatures" },
 ];
 const FOR_BENCHES: [Tool; 2] = [

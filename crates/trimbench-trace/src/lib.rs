@@ -19,6 +19,7 @@ pub mod write;
 
 pub use format::Format;
 pub use input::Input;
+pub use own::is_guarded;
 pub use read::{Event, ReadOptions, Reader, Wait};
 pub use record::{Kind, Record};
 pub use source::{Place, Source, TraceError};

@@ -13,6 +13,7 @@
 //!
 //! The library that decodes may panic on a damaged file; that is caught, and an error like others.
 
+use std::cell::Cell;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,6 +43,10 @@ const VERSION: &str = "trimbench.trace";
 const TIMED: &str = "trimbench.timed";
 const SUM: &str = "trimbench.sum";
 const COLUMNS: [&str; 4] = ["time_ns", "kind", "offset_bytes", "length_bytes"];
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
 
 /// A trace in our own format that is read.
 pub(crate) struct OwnReader {
@@ -356,9 +361,18 @@ fn damaged(name: &str, why: &str) -> TraceError {
     TraceError::io(name, io::Error::new(io::ErrorKind::InvalidData, why.to_owned()))
 }
 
+/// Whether a panic of this thread would be caught now, and become an error: a hook for panics need
+/// not speak of it.
+pub fn is_guarded() -> bool {
+    GUARDED.get()
+}
+
 /// What the library does, with its panics on damaged files as errors.
 fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(work)) {
+    GUARDED.set(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(false);
+    match result {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(error.to_string()),
         Err(_) => Err("it is damaged where its decoder did not expect it".to_owned()),

@@ -24,6 +24,7 @@ use crate::args::{Args, Command, Compat, ImportFormat};
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    keep_quiet_about_damaged_files();
     let result = match &args.command {
         Command::Run(run) => commands::run(run),
         Command::List { what, explain, output_format } => {
@@ -46,4 +47,15 @@ fn main() -> ExitCode {
             ExitCode::from(failure.code)
         }
     }
+}
+
+/// A decoder of traces may panic on a damaged file, which becomes an error like others: the panic
+/// itself is not for the user.
+fn keep_quiet_about_damaged_files() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !trimbench_trace::is_guarded() {
+            usual(panic);
+        }
+    }));
 }

@@ -20,6 +20,7 @@ use trimbench_results::{RunRecord, Session, Step};
 
 use super::{Context, Key, Raw};
 
+pub(in crate::evidence) use loops::LoopImage;
 pub use steady::print_series;
 
 /// The key.

@@ -1,9 +1,13 @@
-//! Claims of the issue on traces: the size of JEDEC's master trace in a minute, what \[S4\] saw of two
-//! drives, and the fairness of a replay.
+//! Claims of the issue on traces: the size of JEDEC's master trace in a minute, what \[S4\] saw of
+//! two drives, the fairness of a replay; what is read and written, and how fast.
 
+mod counts;
 mod drives;
 mod fairness;
+mod input;
 mod master;
+mod recorder;
+mod speed;
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_results::{Session, Step};
@@ -11,12 +15,13 @@ use trimbench_results::{Session, Step};
 use super::{Key, Raw};
 
 pub use fairness::print_schedule;
+pub use input::{Form, print_memory};
 
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "trace",
     title: "Traces: replayed with and without their TRIMs, fast and fairly.",
-    claims: &[master::CLAIM, drives::CLAIM, fairness::CLAIM],
+    claims: &[master::CLAIM, drives::CLAIM, fairness::CLAIM, counts::CLAIM, speed::CLAIM],
 };
 
 /// The only session of the record of this name.

@@ -8,8 +8,8 @@ use trimbench_core::units::index;
 pub const CHUNKS_MAX: usize = 1 << 15;
 /// Units of a chunk: 1 GiB of units of 4 KiB.
 const UNITS: u64 = 1 << 18;
-/// Chunks that have a number. What is beyond is not followed: 1 PiB of units of 4 KiB.
-const NUMBERS: u64 = 1 << 20;
+/// Chunks that have a number. What is beyond is not followed: 256 TiB of units of 4 KiB.
+const NUMBERS: u64 = 1 << 18;
 const WORDS: usize = index(UNITS / 64);
 
 /// Which units are live.

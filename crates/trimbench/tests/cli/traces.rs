@@ -334,3 +334,24 @@ fn a_trace_that_cannot_be_replayed_is_refused_with_what_to_do() {
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).contains("trace-altered"), "{}", stdout(&output));
 }
+
+#[test]
+fn a_damaged_file_of_ours_is_an_error_like_others() {
+    let folder = folder("log", LOG);
+    let output = trace(folder.path(), &["convert", "log", "ours", "--to", "trimbench"]);
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    let whole = std::fs::read(folder.path().join("ours")).unwrap();
+    let mut surprised = 0;
+    // Where Parquet says what stands where: a decoder believes it, and may panic.
+    for at in (whole.len() * 3 / 5..whole.len() * 9 / 10).step_by(3) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        std::fs::write(folder.path().join("damaged"), damaged).unwrap();
+        let output = trace(folder.path(), &["stat", "damaged"]);
+        let text = stderr(&output);
+        surprised += usize::from(text.contains("where its decoder did not expect it"));
+        assert!(matches!(code(&output), Some(0 | 2)) && !text.contains("panicked"), "{at}: {text}");
+        assert!(text.is_empty() || text.starts_with("error: damaged"), "{at}: {text}");
+    }
+    assert!(surprised > 0, "no damage surprised the decoder");
+}

@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// A loop device over a sparse image. Dropping it detaches the device and deletes the image.
 #[derive(Debug)]
-pub(super) struct LoopImage {
+pub(in crate::evidence) struct LoopImage {
     node: String,
     image: PathBuf,
     _folder: TempDir,
@@ -36,7 +36,7 @@ pub(super) struct Memory {
 impl LoopImage {
     /// A device over a new image of so many bytes in a folder of its own below `parent`; needs
     /// root. Command lines show the folder as `$NAME`.
-    pub(super) fn make(
+    pub(in crate::evidence) fn make(
         context: &Context<'_>,
         name: &str,
         (parent, bytes): (&Path, u64),
@@ -57,7 +57,7 @@ impl LoopImage {
     }
 
     /// `/dev/loop0`.
-    pub(super) fn node(&self) -> &str {
+    pub(in crate::evidence) fn node(&self) -> &str {
         &self.node
     }
 
