@@ -1,11 +1,12 @@
 //! Claims of the issue on traces: the size of JEDEC's master trace in a minute, what \[S4\] saw of
-//! two drives, the fairness of a replay; what is read and written, and how fast.
+//! two drives, the fairness of a replay; what is read and written, and how fast; what is recorded.
 
 mod counts;
 mod drives;
 mod fairness;
 mod input;
 mod master;
+mod recorded;
 mod recorder;
 mod speed;
 
@@ -21,7 +22,14 @@ pub use input::{Form, print_memory};
 pub(super) const KEY: Key = Key {
     name: "trace",
     title: "Traces: replayed with and without their TRIMs, fast and fairly.",
-    claims: &[master::CLAIM, drives::CLAIM, fairness::CLAIM, counts::CLAIM, speed::CLAIM],
+    claims: &[
+        master::CLAIM,
+        drives::CLAIM,
+        fairness::CLAIM,
+        counts::CLAIM,
+        speed::CLAIM,
+        recorded::CLAIM,
+    ],
 };
 
 /// The only session of the record of this name.

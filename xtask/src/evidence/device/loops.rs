@@ -62,7 +62,7 @@ impl LoopImage {
     }
 
     /// The backing file: the name by which it may be destroyed.
-    pub(super) fn image(&self) -> &Path {
+    pub(in crate::evidence) fn image(&self) -> &Path {
         &self.image
     }
 
