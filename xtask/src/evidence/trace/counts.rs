@@ -248,7 +248,7 @@ fn survival(raw: &Raw) -> Result<Vec<Finding>> {
     let least = if capture.command.contains("10000000") { 1e7 } else { 2e5 };
     let (executions, refused) = (number("/executions")?, number("/refused")?);
     let note = format!(
-        "{} records out of {} files that were read to their end, {refused} refused; slowest {:.2} s",
+        "{} records out of {} files read to their end, {refused} refused; slowest {:.2} s",
         number("/records")?,
         number("/whole")?,
         number("/slowest_seconds")?

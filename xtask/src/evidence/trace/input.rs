@@ -36,8 +36,8 @@ impl Form {
     }
 }
 
-/// Commands of a made trace: 80 % writes, 15 % reads, 5 % TRIMs, a flush now and then, over 256 GiB,
-/// with whole microseconds between them.
+/// Commands of a made trace: 80 % writes, 14 % reads, 5 % TRIMs, 1 % flushes, over 256 GiB, with
+/// whole microseconds between them.
 struct Commands {
     rng: Rng,
     microseconds: u64,
