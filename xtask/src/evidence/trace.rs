@@ -1,5 +1,5 @@
-//! Claims of the issue on traces: the size of JEDEC's master trace in a minute, what \[S4\] saw of two
-//! drives, and the fairness of a replay.
+//! Claims of the issue on traces: the size of JEDEC's master trace in a minute, what \[S4\] saw of
+//! two drives, and the fairness of a replay.
 
 mod drives;
 mod fairness;
