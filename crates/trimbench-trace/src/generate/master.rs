@@ -1,11 +1,11 @@
 //! A trace with the published statistics of JEDEC's client master trace (JESD219A), at any
 //! capacity. Sources: \[S4\] for the statistics, \[JESD219\] for the spread of random writes.
 //!
-//! | | |
-//! |---|---|
-//! | bytes written over the capacity, writes over bytes, sequential share, trimmed share, kinds | published \[S4\] |
-//! | random writes: half to 5 % of the space, 30 % to 15 %, 20 % to 80 % | of the enterprise workload of \[JESD219\], assumed for this one |
-//! | all else: sizes, files, deletions, flushes, stamps | assumed |
+//! - Published \[S4\]: bytes written over the capacity, writes for them, the sequential share, the
+//!   trimmed share, and that there are writes, flushes and TRIMs only.
+//! - Of the enterprise workload of \[JESD219\], and assumed for this one: half of the random writes
+//!   go to 5 % of the space, 30 % to 15 %, 20 % to 80 %.
+//! - Assumed: all else, as sizes, files, deletions, flushes and stamps.
 //!
 //! Model: the space is divided into slots. Random writes go to slots that are in use. Sequential
 //! writes are files of one slot each, written in episodes of 1 to 512. While little is free,

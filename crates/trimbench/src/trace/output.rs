@@ -15,8 +15,8 @@ use crate::commands::interrupt;
 use crate::failure::Failure;
 use crate::output::{data, error_line};
 
-/// Writes all of `source`, which `check` looks at in the end. `input` is its own file, if it has one:
-/// that is not written over. What was begun is removed on any error, and after Ctrl-C.
+/// Writes all of `source`, which `check` looks at in the end. `input` is its own file, if it has
+/// one: that is not written over. What was begun is removed on any error, and after Ctrl-C.
 pub(super) fn write<S: Source + ?Sized>(
     source: &mut S,
     (args, input): (&OutputArgs, Option<&Path>),

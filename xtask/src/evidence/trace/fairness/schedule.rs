@@ -175,7 +175,8 @@ impl Monitor for Silent {
     }
 }
 
-/// Replays the trace at its own times, with its TRIMs and without, and prints what reached the drive.
+/// Replays the trace at its own times, with its TRIMs and without, and prints what reached the
+/// drive.
 pub fn print_schedule() -> Result<()> {
     for pass in ["kept", "stripped"] {
         for issue in issues(pass)? {
