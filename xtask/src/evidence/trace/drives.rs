@@ -12,9 +12,9 @@ pub(super) const CLAIM: Claim = Claim {
     id: "trace.2",
     title: "The drives of [S4]: alike on average, and not at any time",
     bar: "like-ssd340 and like-m500, a generated trace at queue depth 32: averages with TRIM \
-          within 5 % of each other (fitted), at least a fifth of the windows more than 25 % apart, and in \
-          some window of each at least 3 times the writes with TRIM as without; at 256 GB in \
-          windows of 100,000 commands (short form: 32 GiB, windows of 13,400)",
+          within 5 % of each other (fitted), at least a fifth of the windows more than 25 % apart, \
+          and in some window of each at least 3 times the writes with TRIM as without; at 256 GB \
+          in windows of 100,000 commands (short form: 32 GiB, windows of 13,400)",
     short: Duration::from_secs(40),
     full: Duration::from_secs(150),
     measure,
