@@ -67,7 +67,7 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
         .from_file(MEMORY),
     ];
     findings.extend(statistics(&session, &itself)?);
-    findings.extend(gains(&session, &itself)?);
+    findings.push(gain(&session, &itself)?);
     Ok(findings)
 }
 
@@ -126,28 +126,31 @@ fn statistics(session: &Session, capture: &Capture) -> Result<Vec<Finding>> {
     ])
 }
 
-/// Averages and windows, with TRIM over without: reported, and above 1.
-fn gains(session: &Session, capture: &Capture) -> Result<Vec<Finding>> {
-    let mut findings = Vec::new();
-    for depth in [1, 32] {
-        let figure = |key: &str| {
-            let id = format!("{key}-qd{depth}-kept");
-            let figure = session.figure(&id).with_context(|| format!("no figure `{id}`"))?;
-            Ok::<f64, anyhow::Error>(figure.value)
-        };
-        let iops = |trims: &str| metric(session, &format!("qd{depth}-{trims}"), "write_iops");
-        let note = format!(
-            "{:.0} and {:.0} IOPS; windows of 100,000 commands from {:.2} to {:.2}",
-            iops("kept")?,
-            iops("stripped")?,
-            figure("gain-min")?,
-            figure("gain-max")?
-        );
-        let what = format!("write IOPS with TRIM over those without, queue depth {depth}");
-        let finding = Finding::new(&what, (figure("gain")?, ""), Bar::AtLeast(1.0), capture);
-        findings.push(finding.from_file(&format!("{NAME}/run.json")).with_note(&note));
-    }
-    Ok(findings)
+/// Averages and windows, with TRIM over without: reported, and above 1 in the deep queue. With one
+/// command outstanding a drive whose TRIMs hold it up may lose by them.
+fn gain(session: &Session, capture: &Capture) -> Result<Finding> {
+    let figure = |key: &str, depth: u32| {
+        let id = format!("{key}-qd{depth}-kept");
+        let figure = session.figure(&id).with_context(|| format!("no figure `{id}`"))?;
+        Ok::<f64, anyhow::Error>(figure.value)
+    };
+    let iops =
+        |depth: u32, trims: &str| metric(session, &format!("qd{depth}-{trims}"), "write_iops");
+    let of_depth = |depth: u32| {
+        Ok::<String, anyhow::Error>(format!(
+            "queue depth {depth}: {:.0} and {:.0} IOPS, a ratio of {:.3}, in windows of 100,000 \
+             commands from {:.2} to {:.2}",
+            iops(depth, "kept")?,
+            iops(depth, "stripped")?,
+            figure("gain", depth)?,
+            figure("gain-min", depth)?,
+            figure("gain-max", depth)?
+        ))
+    };
+    let note = format!("{}; {}", of_depth(32)?, of_depth(1)?);
+    let what = "write IOPS with TRIM over those without, queue depth 32";
+    let finding = Finding::new(what, (figure("gain", 32)?, ""), Bar::AtLeast(1.0), capture);
+    Ok(finding.from_file(&format!("{NAME}/run.json")).with_note(&note))
 }
 
 #[cfg(test)]
