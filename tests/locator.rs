@@ -2,12 +2,14 @@
 //! tracepoints that it stands on.
 
 use std::fs;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use tests::Need::{Fuse, Loop, Program, Root, Tracing};
 use tests::planted::{Planted, Seen};
+use tests::superblocks::dos;
 use tests::{LoopDevice, LoopFilesystem, Need, requires, run};
 use trimbench_core::{
     BlockRequest, Bytes, CallerWait, Completion, FileCommand, FileId, Nanos, Operation as _,
@@ -254,21 +256,21 @@ fn recorded(
     commands.iter().map(parts).filter(|it| it.0 != OperationKind::Read).collect()
 }
 
-/// Writes two blocks with a flush behind them, and trims 2 MiB, through this node.
+/// Writes two blocks with a flush behind them, and trims 512 KiB, through this node.
 fn write_and_trim(node: &str) {
     let of = format!("of={node}");
     run(
         "dd",
         &["if=/dev/zero", &of, "bs=4096", "count=2", "seek=10", "oflag=direct", "conv=fsync"],
     );
-    run("blkdiscard", &["--offset", "1048576", "--length", "2097152", node]);
+    run("blkdiscard", &["--offset", "1048576", "--length", "524288", node]);
 }
 
 #[test]
 fn the_commands_of_a_device_are_recorded_as_they_were_given() {
     use OperationKind::{Discard, Flush, Write};
     let test = "the_commands_of_a_device_are_recorded_as_they_were_given";
-    if !requires(test, &[Root, Loop, Tracing, Program("sfdisk")]) {
+    if !requires(test, &[Root, Loop, Tracing, Program("partx")]) {
         return;
     }
     let _traces = traces();
@@ -278,18 +280,17 @@ fn the_commands_of_a_device_are_recorded_as_they_were_given() {
         (Write, 40_960, 4_096),
         (Write, 45_056, 4_096),
         (Flush, 0, 0),
-        (Discard, 1 << 20, 2 << 20),
+        (Discard, 1 << 20, 512 << 10),
     ];
     for event in [RecordedEvent::Queued, RecordedEvent::Issued] {
         assert_eq!(recorded(node, event, || write_and_trim(node)), given, "{event:?}");
     }
     // Of a partition from its beginning; of its disk, from the disk's.
-    let table = device.image().with_extension("table");
-    fs::write(&table, "2048,16384\n").unwrap();
-    let input = fs::File::open(&table).unwrap();
-    let arguments = ["--quiet", "--no-reread", node];
-    let made = Command::new("sfdisk").args(arguments).stdin(input).status();
-    assert!(made.unwrap().success());
+    let image = fs::OpenOptions::new().write(true).open(device.image()).unwrap();
+    for (offset, bytes) in dos() {
+        image.write_all_at(&bytes, offset).unwrap();
+    }
+    run("blockdev", &["--flushbufs", node]);
     run("partx", &["--add", node]);
     let part = format!("{node}p1");
     let of_part = recorded(&part, RecordedEvent::Queued, || write_and_trim(&part));

@@ -34,7 +34,8 @@ pub enum RecordedEvent {
 pub struct RecordedCommand {
     /// Since the recording began.
     pub at: Nanos,
-    /// Its class; a write that carries a flush is a write.
+    /// Its class; a write that carries a flush is a write. A flush has no place: of a partition
+    /// those of its whole disk are recorded.
     pub kind: OperationKind,
     /// Where it begins, on the device that was named; 0 for a flush.
     pub offset: Bytes,
@@ -71,9 +72,10 @@ impl Recorder {
         if event == RecordedEvent::Issued && !has_requests {
             return Err(TraceError::NoRequests { device: device.name });
         }
-        // Of a whole disk also what reaches it through its partitions.
-        let parts = device.partitions();
-        let all = std::iter::once(&device).chain(&parts);
+        // Kernels differ in whether a bio carries its partition's number or the disk's; the sectors
+        // are the disk's in both.
+        let parts = disk.partitions();
+        let all = std::iter::once(&disk).chain(&parts);
         let numbers: Vec<u32> = all.filter_map(BlockDevice::numbers).map(number).collect();
         let start = if device.is_partition() { device.own_number("start") } else { None };
         let sectors = device.own_number("size").unwrap_or(u64::MAX);

@@ -15,7 +15,7 @@ pub(super) const CLAIM: Claim = Claim {
           within 5 % of each other (fitted), at least a fifth of the windows more than 25 % apart, \
           and in some window of each at least 3 times the writes with TRIM as without; at 256 GB \
           in windows of 100,000 commands (short form: 32 GiB, windows of 13,400)",
-    short: Duration::from_secs(40),
+    short: Duration::from_secs(25),
     full: Duration::from_secs(150),
     measure,
     read,

@@ -22,7 +22,7 @@ pub(super) const CLAIM: Claim = Claim {
           command is issued at another time without the TRIMs, and a TRIM of 4 GiB and 4 KiB \
           arrives to the byte; on a loop device that stops for 2 s, no command is issued more \
           than 10 ms late (needs root)",
-    short: Duration::from_secs(40),
+    short: Duration::from_secs(30),
     full: Duration::from_secs(90),
     measure,
     read,

@@ -24,7 +24,7 @@ pub(super) const CLAIM: Claim = Claim {
     bar: "the recorded writes and TRIMs are to the byte what the kernel's own counters of the \
           device show, and there are TRIMs; an emulated drive and a loop device are each given as \
           many writes and as many trimmed bytes as were recorded (needs root)",
-    short: Duration::from_secs(40),
+    short: Duration::from_secs(35),
     full: Duration::from_secs(120),
     measure,
     read,

@@ -19,7 +19,7 @@ pub(super) const CLAIM: Claim = Claim {
           as by blkparse; that text read at least 3 times as fast as blkparse prints it; an iolog \
           at least 3 times as fast as fio reads it, whose start is not counted; 10 GB through a \
           pipe in the memory that a thirtieth takes, and at most 64 MiB",
-    short: Duration::from_secs(90),
+    short: Duration::from_secs(85),
     full: Duration::from_secs(600),
     measure,
     read,
