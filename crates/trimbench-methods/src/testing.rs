@@ -82,15 +82,23 @@ where
     P: Procedure,
     D: Target<Command = BlockCommand> + Drive,
 {
+    in_context(keeper, done, |context| method.run_on_device(device, context))
+}
+
+/// Runs what takes a context, after steps that are done.
+pub(crate) fn in_context<R>(
+    keeper: &mut Keeper,
+    done: Vec<Step>,
+    run: impl FnOnce(Context<'_>) -> R,
+) -> R {
     let interrupt = keeper.interrupt.clone();
-    let context = Context {
+    run(Context {
         rng: &Rng::new(7),
         interrupt: &interrupt,
         monitor: keeper,
         traces: &NoTraces,
         done,
-    };
-    method.run_on_device(device, context)
+    })
 }
 
 /// Runs a method in a directory, after steps that are done.
@@ -100,15 +108,7 @@ pub(crate) fn run_on_files<P: Procedure>(
     keeper: &mut Keeper,
     done: Vec<Step>,
 ) -> Result<Found, MethodError> {
-    let interrupt = keeper.interrupt.clone();
-    let context = Context {
-        rng: &Rng::new(7),
-        interrupt: &interrupt,
-        monitor: keeper,
-        traces: &NoTraces,
-        done,
-    };
-    method.run_in_directory(directory, context)
+    in_context(keeper, done, |context| method.run_in_directory(directory, context))
 }
 
 /// The modelled filesystem of this target text.

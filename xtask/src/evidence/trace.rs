@@ -10,6 +10,8 @@ mod recorded;
 mod recorder;
 mod speed;
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Result, ensure};
 use trimbench_results::{Session, Step};
 
@@ -63,4 +65,10 @@ fn pairs(first: &[f64], second: &[f64]) -> Result<Vec<(f64, f64)>> {
     ensure!(first.len() == second.len(), "{} and {} windows", first.len(), second.len());
     ensure!(first.len() >= 100, "{} windows are too few", first.len());
     Ok(first.iter().copied().zip(second.iter().copied()).collect())
+}
+
+/// Waits: what the claim looks at goes by the wall's clock.
+#[expect(clippy::disallowed_methods, reason = "stalls and the kernel's discards go by that clock")]
+fn pause(span: Duration) {
+    std::thread::sleep(span);
 }

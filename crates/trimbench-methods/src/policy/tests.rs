@@ -5,7 +5,6 @@ use trimbench_core::{
 };
 use trimbench_results::{LatencyHistogram, Step};
 use trimbench_target::ModelledFilesystems;
-use trimbench_trace::NoTraces;
 
 use super::analysis::{Point, choose};
 use super::churn::Churn;
@@ -13,7 +12,7 @@ use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN};
 use super::*;
 use crate::Preset;
 use crate::method::{Context, MethodError};
-use crate::testing::{Keeper, assert_announced, close, figure, says, settings};
+use crate::testing::{Keeper, assert_announced, close, figure, in_context, says, settings};
 
 /// Small files on a small drive, which serves the writes of the load.
 const SMALL: [(&str, &str); 8] = [
@@ -43,11 +42,9 @@ fn modelled(drive: &str) -> ModelledFilesystems {
 
 fn run(method: &PolicyLab, drive: &str) -> Result<(Found, Keeper), MethodError> {
     let mut keeper = Keeper::default();
-    let interrupt = keeper.interrupt.clone();
-    let (rng, done) = (Rng::new(7), Vec::new());
-    let context =
-        Context { rng: &rng, interrupt: &interrupt, monitor: &mut keeper, traces: &NoTraces, done };
-    let found = method.run_on_filesystems(&mut modelled(drive), context)?;
+    let on_filesystems =
+        |context: Context<'_>| method.run_on_filesystems(&mut modelled(drive), context);
+    let found = in_context(&mut keeper, Vec::new(), on_filesystems)?;
     Ok((found, keeper))
 }
 

@@ -78,12 +78,6 @@ pub(super) struct Survey {
     backwards: u64,
 }
 
-// The order of `Kind::ALL`.
-const READ: usize = 0;
-const WRITE: usize = 1;
-const DISCARD: usize = 2;
-const FLUSH: usize = 3;
-
 impl Survey {
     /// Reads the trace to its end; `room` is what there is of the device.
     pub(super) fn of(source: &mut dyn Source, room: Bytes) -> Result<Self, TraceError> {
@@ -109,12 +103,7 @@ impl Survey {
     }
 
     fn add(&mut self, number: u64, record: &Record, room: Bytes) {
-        let kind = match record.kind {
-            Kind::Read => READ,
-            Kind::Write => WRITE,
-            Kind::Discard => DISCARD,
-            Kind::Flush => FLUSH,
-        };
+        let kind = record.kind as usize;
         self.count[kind] += 1;
         self.bytes[kind] += record.length.0;
         self.span = self.span.max(record.end().0);
@@ -128,7 +117,7 @@ impl Survey {
 
     /// Why such a trace cannot be replayed in so much room, if it cannot.
     pub(super) fn check(&self, method: &Replay, room: Bytes) -> Result<(), MethodError> {
-        let reason = if self.count[WRITE] == 0 {
+        let reason = if self.count[Kind::Write as usize] == 0 {
             "it has no writes, and their rate is what is measured".to_owned()
         } else if let (Some((number, record)), Scaling::Refuse) =
             (self.first_beyond, method.scaling)
@@ -155,12 +144,15 @@ impl Survey {
     /// As a step.
     pub(super) fn step(&self) -> Step {
         let mut step = Step::new("trace", "survey");
-        for (kind, name) in [(READ, "read"), (WRITE, "write"), (DISCARD, "trim"), (FLUSH, "flush")]
-        {
+        for (kind, name) in Kind::ALL.into_iter().zip(["read", "write", "trim", "flush"]) {
+            let kind = kind as usize;
             step.measure(&format!("{name}_count"), self.count[kind] as f64);
             step.measure(&format!("{name}_bytes"), self.bytes[kind] as f64);
         }
-        step.measure("sequential_share", self.sequential as f64 / self.count[WRITE] as f64);
+        step.measure(
+            "sequential_share",
+            self.sequential as f64 / self.count[Kind::Write as usize] as f64,
+        );
         step.measure("trimmed_share", self.trimmed);
         step.measure("span_bytes", self.span as f64);
         step.measure("beyond_count", self.beyond as f64);

@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use trimbench_core::Interrupt;
 use trimbench_trace::{Source, WriteError, Writer, Written};
 
 use super::args::OutputArgs;
@@ -23,17 +24,28 @@ pub(super) fn write<S: Source + ?Sized>(
     lenient: bool,
     check: impl FnOnce(&S) -> Result<(), Failure>,
 ) -> Result<Written, Failure> {
-    let (out, begun) = create(args, input)?;
     let answer = "ending; the file begun is removed (once more to end at once)";
-    let left = begun.clone();
-    let interrupt = interrupt(answer, move || remove(left.as_deref()))?;
-    let result = (|| {
-        let timed = source.is_timed();
-        let mut writer = Writer::new(args.to, out, timed, lenient).map_err(unwritten)?;
-        each_batch(source, &interrupt, |batch| writer.write(batch).map_err(unwritten))?;
+    let (timed, settings) = (source.is_timed(), (lenient, answer));
+    begin((args, input), timed, settings, |mut writer, interrupt| {
+        each_batch(source, interrupt, |batch| writer.write(batch).map_err(unwritten))?;
         let written = writer.finish().map_err(unwritten)?;
         check(source).map(|()| written)
-    })();
+    })
+}
+
+/// Has `body` write a trace. What was begun is removed if it fails, and if the user insists on the
+/// end after the `answer` to Ctrl-C.
+pub(super) fn begin<R>(
+    (args, input): (&OutputArgs, Option<&Path>),
+    timed: bool,
+    (lenient, answer): (bool, &'static str),
+    body: impl FnOnce(Writer, &Interrupt) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let (out, begun) = create(args, input)?;
+    let left = begun.clone();
+    let interrupt = interrupt(answer, move || remove(left.as_deref()))?;
+    let writer = Writer::new(args.to, out, timed, lenient).map_err(unwritten);
+    let result = writer.and_then(|writer| body(writer, &interrupt));
     if result.is_err() {
         remove(begun.as_deref());
     }
@@ -41,7 +53,7 @@ pub(super) fn write<S: Source + ?Sized>(
 }
 
 /// Removes the file that was begun.
-pub(super) fn remove(begun: Option<&Path>) {
+fn remove(begun: Option<&Path>) {
     if let Some(path) = begun
         && let Err(error) = fs::remove_file(path)
     {
@@ -50,7 +62,7 @@ pub(super) fn remove(begun: Option<&Path>) {
 }
 
 /// Opens the file to write; with its path, if it is to be removed on errors.
-pub(super) fn create(
+fn create(
     args: &OutputArgs,
     input: Option<&Path>,
 ) -> Result<(Box<dyn Write + Send>, Option<PathBuf>), Failure> {

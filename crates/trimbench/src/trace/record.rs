@@ -8,8 +8,7 @@ use trimbench_linux::{RecordedCommand, Recorder, TraceError};
 use trimbench_trace::{Kind, Record, Writer, Written};
 
 use super::args::RecordArgs;
-use super::output::{account, create, remove, unwritten};
-use crate::commands::interrupt;
+use super::output::{account, begin, unwritten};
 use crate::failure::Failure;
 use crate::output::error_line;
 
@@ -29,24 +28,14 @@ pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
         }
     })?;
     refuse_own_writes(args, &recorder)?;
-    let (out, begun) = create(&args.output, None)?;
-    let left = begun.clone();
     let answer = "ending the recording (once more to end at once and drop it)";
-    let interrupt = interrupt(answer, move || remove(left.as_deref()))?;
-    error_line(&match args.time {
-        Some(time) => format!("recording `{device}` for {time} (Ctrl-C ends it before)"),
-        None => format!("recording `{device}` until Ctrl-C"),
-    });
-    let result = Writer::new(args.output.to, out, true, false)
-        .map_err(unwritten)
-        .and_then(|writer| write(args, (&mut recorder, writer), &interrupt));
-    let written = match result {
-        Ok(written) => written,
-        Err(failure) => {
-            remove(begun.as_deref());
-            return Err(failure);
-        }
-    };
+    let written = begin((&args.output, None), true, (false, answer), |writer, interrupt| {
+        error_line(&match args.time {
+            Some(time) => format!("recording `{device}` for {time} (Ctrl-C ends it before)"),
+            None => format!("recording `{device}` until Ctrl-C"),
+        });
+        write(args, (&mut recorder, writer), interrupt)
+    })?;
     let lost = recorder.lost();
     account(&args.output, &device.to_string(), written);
     if lost > 0 {

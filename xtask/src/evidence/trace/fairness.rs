@@ -9,7 +9,7 @@ use std::time::Duration;
 use ::tests::slow_disk::SlowDevice;
 use anyhow::{Context as _, Result, ensure};
 
-use super::{metric, session};
+use super::{metric, pause, session};
 use crate::evidence::{Bar, Claim, Context, Finding, Raw};
 
 pub use schedule::print_schedule;
@@ -70,11 +70,6 @@ fn replay_with_stall(context: &Context<'_>, name: &str) -> Result<()> {
         context.capture(name, &mut run)
     })?;
     Ok(())
-}
-
-#[expect(clippy::disallowed_methods, reason = "a stall by the wall's clock")]
-fn pause(span: Duration) {
-    thread::sleep(span);
 }
 
 fn read(raw: &Raw) -> Result<Vec<Finding>> {

@@ -4,7 +4,6 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::Duration;
 
 use ::tests::LoopFilesystem;
@@ -12,7 +11,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::{metric, session};
+use super::{metric, pause, session};
 use crate::evidence::device::LoopImage;
 use crate::evidence::foundation::memory_folder;
 use crate::evidence::{Bar, Claim, Context, Finding, Raw};
@@ -83,11 +82,6 @@ fn record(context: &Context<'_>) -> Result<PathBuf> {
     look("after")?;
     recorder.end()?;
     Ok(file)
-}
-
-#[expect(clippy::disallowed_methods, reason = "the kernel discards by the wall's clock")]
-fn pause(span: Duration) {
-    thread::sleep(span);
 }
 
 /// `trace record` under way; ended when dropped.

@@ -4,7 +4,6 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -48,7 +47,7 @@ impl Recorder {
     /// Ends the recording, with all that was recorded.
     pub(super) fn end(self) {
         let _ = fs::write(&self.device, "0");
-        thread::sleep(SETTLE);
+        super::pause(SETTLE);
     }
 }
 

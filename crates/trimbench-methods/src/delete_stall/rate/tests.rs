@@ -2,11 +2,9 @@
 
 use std::convert::Infallible;
 
-use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, Nanos, Provisioner as _, Virtual};
 use trimbench_results::{Figure, Step};
 use trimbench_ssd::TrimMode;
-use trimbench_trace::NoTraces;
 
 use super::*;
 use crate::delete_stall::DeleteStall;
@@ -14,7 +12,8 @@ use crate::method::{Context, Found, Preset, Procedure};
 use crate::options::Parameters;
 use crate::runner::RunError;
 use crate::testing::{
-    Keeper, Lying, assert_announced, close, drive, figure, modelled, resume, run, settings,
+    Keeper, Lying, assert_announced, close, drive, figure, in_context, modelled, resume, run,
+    settings,
 };
 
 const MB: u64 = 1_000_000;
@@ -272,13 +271,10 @@ fn on_a_filesystem_a_chunk_is_limited_by_the_discards_that_it_brings() {
     for mode in ["unlink", "truncate"] {
         let text = "ext4,journal=8MiB,discard-path=in-commit:sim:vendor2,capacity=512MiB";
         let mut filesystems = modelled(text);
-        let (rng, mut keeper) = (Rng::new(7), Keeper::default());
-        let interrupt = keeper.interrupt.clone();
-        let (monitor, traces, done) = (&mut keeper, &NoTraces, Vec::new());
-        let context = Context { rng: &rng, interrupt: &interrupt, monitor, traces, done };
         let set = [("p999-limit", "80ms"), ("rate-chunks", "32MiB"), ("mode", mode)];
         let method = method(&set);
-        let found = method.run_on_filesystems(&mut filesystems, context).unwrap();
+        let run = |context: Context<'_>| method.run_on_filesystems(&mut filesystems, context);
+        let found = in_context(&mut Keeper::default(), Vec::new(), run).unwrap();
         let long = figure(&found.figures, "deletion-rate-in-chunks-of-32MiB");
         assert_eq!(long.verdict.as_deref(), Some("confirmed"), "{mode}");
         let chunks = long.value * 10.5 / 33.554_432;
