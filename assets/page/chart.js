@@ -7,11 +7,11 @@
 const trimbenchChart = (() => {
   const THEMES = {
     light: {
-      text: '#1c2430', faint: '#5a6675', line: '#c9d1da', paper: '#ffffff', heat: ['#f2f6fb', '#7fb0dd', '#1f5a99', '#0b2545'],
+      text: '#1c2430', faint: '#5a6675', line: '#c9d1da', paper: '#ffffff', heat: ['#f2f6fb', '#6aa5dc'],
       colours: ['#0b62a8', '#b3470b', '#1b7a3d', '#8a3fa0', '#a3262c', '#5f6b00', '#00727a', '#8c5a2b', '#c2378d', '#44546a', '#3f3fb0', '#6b4f00'],
     },
     dark: {
-      text: '#e6ebf1', faint: '#a7b3c1', line: '#3d4855', paper: '#171c23', heat: ['#1d2733', '#2b5f93', '#6fb0ea', '#e8f3ff'],
+      text: '#e6ebf1', faint: '#a7b3c1', line: '#3d4855', paper: '#171c23', heat: ['#1d2733', '#2a6ca8'],
       colours: ['#62b0f2', '#f0965a', '#67c98a', '#cf93e4', '#f08086', '#c3d04a', '#4fc9d2', '#d3a473', '#f08cc8', '#a9bace', '#9c9cff', '#d9b84a'],
     },
   };
@@ -22,6 +22,8 @@ const trimbenchChart = (() => {
   // With more points than this a chart gets a slider to zoom with.
   const SLIDER_MIN = 100;
   const NARROW = 560;
+  // Stretches shorter than this share of all are not labelled.
+  const SHARE_MIN = 0.12;
 
   // Four significant digits, as people read them.
   function number(value) {
@@ -55,7 +57,8 @@ const trimbenchChart = (() => {
     return number(value) + (unit ? '\u2009' + unit : '');
   }
 
-  function axisOption(axis, theme, vertical, narrow) {
+  // `whole`: an axis of places begins and ends where the values do; one of values where it suits.
+  function axisOption(axis, theme, {vertical, narrow, whole = false}) {
     const category = axis.scale === 'category';
     const name = axis.unit && !category ? `${axis.title} (${axis.unit})` : axis.title;
     const option = {
@@ -74,12 +77,14 @@ const trimbenchChart = (() => {
       option.axisLabel.width = vertical ? (narrow ? 100 : 190) : undefined;
       option.axisLabel.overflow = 'truncate';
       if (vertical) option.inverse = true;
-      if (vertical) option.name = '';
       if (!vertical && axis.categories.length > 6) option.axisLabel.rotate = 30;
     } else {
       option.axisLabel.formatter = tick(axis);
-      option.min = axis.min ?? (axis.scale === 'log' || !vertical ? 'dataMin' : undefined);
-      option.max = axis.max ?? (!vertical ? 'dataMax' : undefined);
+      // Sizes double, times grow tenfold.
+      if (axis.scale === 'log') option.logBase = axis.unit === 'B' ? 2 : 10;
+      option.min = axis.min ?? (whole ? 'dataMin' : undefined);
+      option.max = axis.max ?? (whole ? 'dataMax' : undefined);
+      if (whole) option.axisLabel.showMaxLabel = false;
     }
     return option;
   }
@@ -132,6 +137,7 @@ const trimbenchChart = (() => {
   function marks(list, theme) {
     const lines = list.filter(mark => mark.to === null || mark.to === undefined);
     const areas = list.filter(mark => mark.to !== null && mark.to !== undefined);
+    const whole = Math.max(...areas.map(mark => mark.to)) - Math.min(...areas.map(mark => mark.at));
     const key = mark => mark.axis === 'x' ? 'xAxis' : 'yAxis';
     return {
       markLine: {
@@ -139,7 +145,7 @@ const trimbenchChart = (() => {
         lineStyle: {color: theme.text, type: 'dashed', width: 1},
         data: lines.map(mark => ({
           [key(mark)]: mark.at, name: mark.label,
-          label: {show: true, formatter: () => mark.label, color: theme.text, position: mark.axis === 'x' ? 'insideEndTop' : 'insideStartTop', textBorderColor: theme.paper, textBorderWidth: 3},
+          label: {show: true, formatter: () => mark.label, color: theme.text, position: mark.axis === 'x' ? 'end' : 'insideStartTop', rotate: 0, distance: 3},
         })),
       },
       markArea: {
@@ -147,14 +153,17 @@ const trimbenchChart = (() => {
         data: areas.map((mark, index) => [{
           [key(mark)]: mark.at, name: mark.label,
           itemStyle: {color: theme.text, opacity: index % 2 ? 0.03 : 0.09},
-          label: {show: true, color: theme.faint, position: mark.axis === 'x' ? 'insideTop' : 'insideLeft', fontSize: 11},
+          // A stretch too short for its name is shaded only.
+          label: {show: mark.to - mark.at >= SHARE_MIN * whole, color: theme.faint, position: mark.axis === 'x' ? 'insideTop' : 'insideLeft', fontSize: 11},
         }, {[key(mark)]: mark.to}]),
       },
     };
   }
 
   // One series of the definition as those of ECharts that draw it.
-  function drawn(chart, series, index, theme) {
+  function drawn(chart, series, theme) {
+    // A curve that belongs to another has its colour.
+    const index = chart.series.findIndex(other => other.name === (series.like ?? series.name));
     const colour = theme.colours[index % theme.colours.length];
     const horizontal = chart.horizontal;
     const axes = series.axis === 1 ? {yAxisIndex: 1} : {};
@@ -164,7 +173,7 @@ const trimbenchChart = (() => {
     if (series.kind === 'cells') {
       return [{
         ...common, type: 'heatmap', data: series.x.map((x, place) => [x, series.y[place], series.z[place]]), itemStyle: {borderColor: theme.paper, borderWidth: 1},
-        label: {show: true, formatter: item => item.value[2] === null ? '–' : number(item.value[2]), textBorderColor: theme.paper, textBorderWidth: 2, color: theme.text},
+        label: {show: true, formatter: item => item.value[2] === null ? '–' : number(item.value[2]), color: theme.text},
       }];
     }
     if (series.kind === 'bars') {
@@ -193,11 +202,11 @@ const trimbenchChart = (() => {
       }, ...intervals];
     }
     const bands = series.low ? [band(series, colour, axes)] : [];
-    return [...bands, {
-      ...common, type: 'line', data, connectNulls: false, step: series.kind === 'steps' ? 'end' : false,
+    return [{
+      ...common, z: 3, type: 'line', data, connectNulls: false, step: series.kind === 'steps' ? 'end' : false,
       showSymbol: series.x.length <= SYMBOLS_MAX, symbol: SYMBOLS[index % SYMBOLS.length], symbolSize: 6,
       lineStyle: {color: colour, width: 1.6, type: series.dash ? DASHES[series.dash] : DASHES[Math.floor(index / theme.colours.length) % DASHES.length]},
-    }];
+    }, ...bands];
   }
 
   function escaped(text) {
@@ -252,21 +261,23 @@ const trimbenchChart = (() => {
     const cells = chart.series.some(series => series.kind === 'cells');
     const zoomable = !cells && x.scale !== 'category' && y.scale !== 'category';
     const slider = zoomable && !still && chart.series.some(series => series.x.length >= SLIDER_MIN);
-    const series = chart.series.flatMap((one, index) => drawn(chart, one, index, theme));
+    const series = chart.series.flatMap(one => drawn(chart, one, theme));
     if (chart.marks.length > 0 && series.length > 0) {
       // Marks are of the chart: they stay when the reader switches a series off.
       series.push({type: 'line', name: '', data: [], silent: true, tooltip: {show: false}, ...marks(chart.marks, theme)});
     }
-    const yAxes = [axisOption(y, theme, true, narrow)];
-    if (chart.y2) yAxes.push({...axisOption(chart.y2, theme, true, narrow), splitLine: {show: false}});
+    const yAxes = [axisOption(y, theme, {vertical: true, narrow})];
+    if (chart.horizontal && !cells) yAxes[0].name = '';
+    if (chart.y2) yAxes.push({...axisOption(chart.y2, theme, {vertical: true, narrow}), splitLine: {show: false}});
+    const named = chart.marks.some(mark => mark.axis === 'x' && !mark.to);
     return {
       animation: false,
       backgroundColor: 'transparent',
       textStyle: {fontFamily: 'system-ui, sans-serif', color: theme.text},
       aria: {enabled: true, label: {description: `${chart.title}. ${chart.description}`}},
       grid: {
-        left: y.scale === 'category' ? (narrow ? 112 : 205) : (narrow ? 62 : 78), right: chart.y2 ? (narrow ? 62 : 78) : chart.series.some(one => one.labels) ? 90 : 24,
-        top: legend ? 44 : 18, bottom: slider ? 84 : 52,
+        left: cells ? 84 : y.scale === 'category' ? (narrow ? 112 : 205) : (narrow ? 62 : 78), right: chart.y2 ? (narrow ? 62 : 78) : chart.series.some(one => one.labels) ? 90 : 24,
+        top: (legend || cells ? 44 : 18) + (named ? 14 : 0), bottom: slider ? 84 : 52,
       },
       legend: legend ? {
         type: 'scroll', top: 4, data: names, textStyle: {color: theme.text}, inactiveColor: theme.faint,
@@ -281,9 +292,10 @@ const trimbenchChart = (() => {
       visualMap: cells ? {
         min: chart.z.min ?? 0, max: chart.z.max ?? 1, calculable: false, orient: 'horizontal', left: 'center', top: 0, itemHeight: 160, itemWidth: 12, show: !narrow,
         inRange: {color: theme.heat}, textStyle: {color: theme.faint}, dimension: 2, seriesIndex: 0,
-        formatter: value => number(value), text: [`${chart.z.title}${chart.z.unit ? ` (${chart.z.unit})` : ''}`, ''],
+        text: [quantity(chart.z.max ?? 1, chart.z), quantity(chart.z.min ?? 0, chart.z)],
       } : undefined,
-      xAxis: axisOption(x, theme, false, narrow),
+      // Values that lie along it are bars, which begin at nothing.
+      xAxis: axisOption(x, theme, {vertical: false, narrow, whole: !chart.horizontal}),
       yAxis: yAxes,
       series,
     };

@@ -120,6 +120,9 @@ pub struct Curve {
     /// Curves of one stack stand on each other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,
+    /// The name of the curve that it belongs to, whose colour it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub like: Option<String>,
     /// 0, or 1 for [`Chart::y2`].
     pub axis: u8,
     /// How it is dashed: 0 not at all, 1 dashes, 2 dots.
@@ -230,6 +233,7 @@ impl Curve {
             labels: None,
             faint: None,
             stack: None,
+            like: None,
             axis: 0,
             dash: 0,
             hidden: false,

@@ -212,7 +212,7 @@ fn figure(chart: &Chart, svg: &str) -> Markup {
                 }
             }
             div.tools {
-                button type="button" data-reset=(chart.id) { "Whole" }
+                button type="button" data-reset=(chart.id) { "Reset zoom" }
                 button type="button" data-download="csv" data-chart=(chart.id) { "CSV" }
                 button type="button" data-download="svg" data-chart=(chart.id) { "SVG" }
             }

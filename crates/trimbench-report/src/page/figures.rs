@@ -6,7 +6,7 @@ use trimbench_results::Figure;
 
 use super::Source;
 use crate::entries::Entry;
-use crate::number::{quantity, significant};
+use crate::number::{Scale, significant};
 
 /// Every headline, one table to sort and filter.
 pub(super) fn headlines(entries: &[Entry<'_>], sources: &[Source]) -> Markup {
@@ -101,8 +101,7 @@ pub(super) fn of_method(method: &str, sessions: &[&Entry<'_>]) -> Markup {
                             td { (entry.label) }
                             @if let Some(figure) = entry.session.headline() {
                                 td { (figure.title) }
-                                td.number data-value=(figure.value) { (quantity(figure.value, &figure.unit)) }
-                                (interval(figure))
+                                (scaled(figure))
                                 (count(figure))
                                 td { (verdict(figure)) }
                                 td.state { (entry.session.state) }
@@ -192,6 +191,22 @@ fn interval(figure: &Figure) -> Markup {
             }
         },
         None => html! { td.number { "–" } },
+    }
+}
+
+/// Value and interval in the unit that suits both.
+fn scaled(figure: &Figure) -> Markup {
+    let ends = figure.interval.map(|interval| [interval.low, interval.high]);
+    let mut values = vec![figure.value];
+    values.extend(ends.into_iter().flatten());
+    let scale = Scale::for_headlines(&values, &figure.unit);
+    html! {
+        td.number data-value=(figure.value) { (scale.print_headline(figure.value)) " " (scale.unit) }
+        @if let Some([low, high]) = ends {
+            td.number data-value=(low) { (scale.print_headline(low)) " to " (scale.print_headline(high)) }
+        } @else {
+            td.number { "–" }
+        }
     }
 }
 

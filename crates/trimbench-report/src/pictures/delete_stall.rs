@@ -99,6 +99,7 @@ fn regression(sessions: Sessions<'_, '_>) -> Chart {
             let name = format!("{}: line", entry.label);
             let mut fit = Curve::new(name, Kind::Line, vec![0.0, largest], ends);
             fit.dash = 1;
+            fit.like = Some(entry.label.clone());
             chart.curve(fit);
         }
     }

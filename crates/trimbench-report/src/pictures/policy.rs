@@ -82,10 +82,11 @@ fn latencies(id: String, label: &str, session: &Session) -> Chart {
         "A group of points for each policy: half of the accesses, 99 %, 99.9 % and the longest."
             .to_owned();
     for (prefix, name) in TAIL {
-        let values = policies.iter().map(|policy| {
-            value(session, &format!("{prefix}{policy}")).filter(|value| *value > 0.0)
-        });
-        chart.curve(Curve::bars(name, values.collect()));
+        let values: Vec<Option<f64>> = policies
+            .iter()
+            .map(|policy| value(session, &format!("{prefix}{policy}")).filter(|one| *one > 0.0))
+            .collect();
+        chart.curve(Curve { kind: Kind::Points, ..Curve::bars(name, values) });
     }
     chart
 }

@@ -62,7 +62,10 @@ fn windows(
         for step in of_kind(entry.session, "pass") {
             let Some(curve) = step.series.get(series) else { continue };
             let mut curve = line(format!("{}: {}", entry.label, step.id), curve);
-            curve.dash = u8::from(step.id.ends_with("-stripped"));
+            if let Some(depth) = step.id.strip_suffix("-stripped") {
+                curve.dash = 1;
+                curve.like = Some(format!("{}: {depth}-kept", entry.label));
+            }
             curve.hidden = depth(step).is_some_and(|depth| depth < greatest);
             chart.curve(curve);
         }

@@ -75,6 +75,7 @@ fn rounds(id: String, label: &str, session: &Session) -> Chart {
             chart.curve(curve);
             let mut line = Curve::new(format!("{name}: slope"), Kind::Line, ends, fit);
             line.dash = 1;
+            line.like = Some(name.clone());
             chart.curve(line);
         } else {
             chart.curve(curve);
