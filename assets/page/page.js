@@ -191,7 +191,7 @@
   function seriesRows(record) {
     const rows = [['session', 'step', 'series', 'x', 'x_unit', 'y', 'y_unit']];
     // A regular axis is written as where it begins, its step and how many there are.
-    const places = x => Array.isArray(x) ? x : Array.from({length: x.count}, (_, index) => x.from + index * x.step);
+    const places = x => Array.isArray(x) ? x : Array.from({length: x.count}, (_, index) => Number((x.from + index * x.step).toFixed(9)));
     record.sessions.forEach((session, index) => session.steps.forEach(step => {
       for (const [name, series] of Object.entries(step.series)) {
         places(series.x).forEach((x, place) => rows.push([index, step.id, name, x, series.x_unit, series.y[place], series.y_unit]));

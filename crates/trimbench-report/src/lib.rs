@@ -25,7 +25,7 @@ pub use chart::{Axis, Chart, Curve, Kind, Mark, Scale, thin};
 pub use csv::csv;
 pub use grid::{Column, Grid};
 pub use number::{quantity, significant};
-pub use page::{Context, Source, page};
+pub use page::{Context, Source, Verdict, page};
 pub use style::Style;
 pub use svg::{DrawError, Drawing};
 pub use terminal::{Detail, sparkline, terminal};

@@ -24,6 +24,9 @@ use crate::svg::{CHART, DrawError, Drawing, LIBRARY};
 mod figures;
 mod methods;
 mod sources;
+mod verdict;
+
+pub use verdict::Verdict;
 
 const STYLE: &str = include_str!("../../../assets/page/page.css");
 const SCRIPT: &str = include_str!("../../../assets/page/page.js");
@@ -55,9 +58,11 @@ impl Source {
     }
 }
 
-/// All that the page's charts are drawn from, in the order of the page.
+/// What the page says first, and all that its charts are drawn from, in the order of the page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Context {
+    /// What to do with each target.
+    pub verdicts: Vec<Verdict>,
     /// The charts of every method.
     pub charts: Vec<Chart>,
 }
@@ -67,7 +72,10 @@ impl Context {
     pub fn of(sources: &[Source]) -> Self {
         let entries = entries(sources);
         let each = |(method, sessions): (&str, Vec<&Entry<'_>>)| pictures(method, &sessions);
-        Self { charts: by_method(&entries).into_iter().flat_map(each).collect() }
+        Self {
+            verdicts: verdict::verdicts(&entries, sources),
+            charts: by_method(&entries).into_iter().flat_map(each).collect(),
+        }
     }
 
     /// The context as JSON.
@@ -103,6 +111,7 @@ pub fn page(sources: &[Source]) -> Result<String, DrawError> {
         (sources::messages(sources))
         (contents(&methods))
         main {
+            (verdict::section(&context.verdicts))
             (figures::headlines(&entries, sources))
             @for (method, sessions) in &methods {
                 (methods::section(method, sessions, &context, &drawn))

@@ -58,23 +58,28 @@ pub(crate) fn beside(store: &Store, record: &RunRecord) {
     }
 }
 
-/// What there is in each of the directories, and whether something could not be read. One record
-/// alone must be readable, at least in part.
+/// What there is in each of the directories, and whether something of it could not be read. One
+/// record alone of which nothing can be read is an error.
 fn sources(runs: &[PathBuf]) -> Result<(Vec<Source>, bool), Failure> {
     let mut sources = Vec::new();
     let mut unread = false;
     for run in runs {
         let store = Store::open(run);
-        let mut source =
-            Source { name: name(run), record: None, host: store.host(), messages: Vec::new() };
-        match store.load() {
-            Ok(record) => source.record = Some(record),
+        let (name, host) = (name(run), store.host());
+        let source = match store.salvage() {
+            Ok(salvaged) => {
+                let (record, messages) = (Some(salvaged.record), salvaged.flaws);
+                Source { name, record, host, messages }
+            }
             Err(failure) if runs.len() == 1 => return Err(failure),
             Err(failure) => {
-                failure.print();
-                unread = true;
-                source.messages.push(failure.message());
+                let messages = vec![failure.message()];
+                Source { name, record: None, host, messages }
             }
+        };
+        for message in &source.messages {
+            error_line(&format!("error: {}: {message}", run.display()));
+            unread = true;
         }
         sources.push(source);
     }

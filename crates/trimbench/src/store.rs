@@ -8,7 +8,7 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use trimbench_core::exit;
 use trimbench_linux::{Durability, atomic_write};
-use trimbench_results::{RecordError, RunRecord};
+use trimbench_results::{RecordError, RunRecord, Salvaged};
 
 use crate::failure::Failure;
 
@@ -97,13 +97,22 @@ impl Store {
 
     /// Reads the record.
     pub(crate) fn load(&self) -> Result<RunRecord, Failure> {
+        self.read(RunRecord::from_json)
+    }
+
+    /// Reads what can be understood of the record: for reports, never to go on with the run.
+    pub(crate) fn salvage(&self) -> Result<Salvaged, Failure> {
+        self.read(RunRecord::salvage)
+    }
+
+    fn read<T>(&self, parse: fn(&[u8]) -> Result<T, RecordError>) -> Result<T, Failure> {
         let path = self.directory.join(RECORD);
         let bytes = std::fs::read(&path).map_err(|error| {
             Failure::usage(error)
                 .context(format!("cannot read `{}`", path.display()))
                 .with_hint("name the directory of a run: it holds a `run.json`")
         })?;
-        RunRecord::from_json(&bytes).map_err(|error: RecordError| {
+        parse(&bytes).map_err(|error: RecordError| {
             let hint = error.hint();
             Failure::usage(error).context(format!("`{}`", path.display())).with_hint(hint)
         })

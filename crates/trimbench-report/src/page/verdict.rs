@@ -1,0 +1,122 @@
+//! The first screen: what to do with each target, why, and what would change that.
+
+use maud::{Markup, html};
+use serde::Serialize;
+use trimbench_results::{Action, Advice, Session, advise};
+
+use super::Source;
+use crate::entries::Entry;
+
+/// The answer for one target of one record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The target's name; where several records have one of this name, with the record's.
+    pub target: String,
+    /// Index of the record.
+    pub record: usize,
+    /// The answer.
+    pub advice: Advice,
+    /// The methods behind each reason, with the figures' titles.
+    pub sources: Vec<Vec<String>>,
+}
+
+/// An answer for each target of each record, in the order in which they come first.
+pub(super) fn verdicts(entries: &[Entry<'_>], sources: &[Source]) -> Vec<Verdict> {
+    let mut targets: Vec<(usize, &str, Vec<&Session>)> = Vec::new();
+    for entry in entries {
+        let name = entry.session.target.name.as_str();
+        match targets
+            .iter_mut()
+            .find(|(source, other, _)| (*source, *other) == (entry.source, name))
+        {
+            Some((.., sessions)) => sessions.push(entry.session),
+            None => targets.push((entry.source, name, vec![entry.session])),
+        }
+    }
+    let shared = |name: &str| targets.iter().filter(|(_, other, _)| *other == name).count() > 1;
+    let verdict = |(record, name, sessions): &(usize, &str, Vec<&Session>)| {
+        let advice = advise(sessions);
+        let title = |(session, id): &(usize, String)| {
+            let session = sessions.get(*session)?;
+            Some(format!("{}: {}", session.plan.method, session.figure(id)?.title))
+        };
+        let behind =
+            advice.because.iter().map(|reason| reason.figures.iter().filter_map(title).collect());
+        Verdict {
+            target: match shared(name) {
+                true => format!("{name}, {}", sources[*record].name),
+                false => (*name).to_owned(),
+            },
+            record: *record,
+            sources: behind.collect(),
+            advice,
+        }
+    };
+    targets.iter().map(verdict).collect()
+}
+
+/// How an answer looks; words always say the same.
+fn tone(action: &Action) -> &'static str {
+    match action {
+        Action::MountWithDiscard => "good",
+        Action::WeeklyFstrim | Action::PacedTrim { .. } | Action::SmallerDiscardMax { .. } => {
+            "warn"
+        }
+        Action::TrimDoesNotReach | Action::DoNotTrim => "bad",
+        _ => "none",
+    }
+}
+
+/// A card for each target.
+pub(super) fn section(verdicts: &[Verdict]) -> Markup {
+    html! {
+        section id="verdict" {
+            h2 { "Verdict" }
+            @if verdicts.is_empty() { p { "Nothing was measured." } }
+            div.cards {
+                @for verdict in verdicts { (card(verdict)) }
+            }
+        }
+    }
+}
+
+fn card(verdict: &Verdict) -> Markup {
+    let advice = &verdict.advice;
+    html! {
+        article data-target=(verdict.target) data-action=(advice.action.id()) data-tone=(tone(&advice.action)) {
+            h3 { (verdict.target) }
+            p.action { (advice.action.title()) }
+            @if !advice.because.is_empty() {
+                h4 { "Why" }
+                ul {
+                    @for (reason, figures) in advice.because.iter().zip(&verdict.sources) {
+                        li {
+                            (reason.text)
+                            @for figure in figures {
+                                " " small.source { "[" a href={ "#method-" (method(figure)) } { (figure) } "]" }
+                            }
+                        }
+                    }
+                }
+            }
+            (list("What would change this", &advice.would_change))
+            (list("Not measured", &advice.not_measured))
+        }
+    }
+}
+
+/// What stands before the figure's title.
+fn method(figure: &str) -> &str {
+    figure.split(':').next().unwrap_or_default()
+}
+
+fn list(title: &str, items: &[String]) -> Markup {
+    html! {
+        @if !items.is_empty() {
+            details {
+                summary { (title) }
+                ul { @for item in items { li { (item) } } }
+            }
+        }
+    }
+}
