@@ -9,6 +9,7 @@
 //! the eye; that is `trimbench-report`.
 
 pub mod advice;
+pub mod compare;
 pub mod direction;
 pub mod histogram;
 pub mod limits;
@@ -18,6 +19,7 @@ mod samples;
 pub mod statistics;
 
 pub use advice::{Action, Advice, Reason, advise};
+pub use compare::{Change, ChangeLimit, Comparison, Effect, Pair, compare};
 pub use direction::Direction;
 pub use histogram::{HistogramError, LatencyHistogram, Quantile};
 pub use limits::{Limit, LimitError, LimitOutcome};

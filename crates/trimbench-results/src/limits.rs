@@ -114,9 +114,7 @@ impl Limit {
     /// Whether the figure `id` is meant: by its whole id; a percentile also by the part after a
     /// `-`, so that `p99.9` is every view's.
     pub fn names(&self, id: &str) -> bool {
-        let percentile = self.figure.parse::<Quantile>().is_ok();
-        let before = id.strip_suffix(self.figure.as_str());
-        before.is_some_and(|before| before.is_empty() || percentile && before.ends_with('-'))
+        names(&self.figure, id)
     }
 
     /// Judges one session by the worst of the figures that the limit names.
@@ -227,4 +225,11 @@ pub fn evaluate(
         }
     }
     Ok(outcomes)
+}
+
+/// Whether `name` means the figure `id`: see [`Limit::names`].
+pub(crate) fn names(name: &str, id: &str) -> bool {
+    let percentile = name.parse::<Quantile>().is_ok();
+    let before = id.strip_suffix(name);
+    before.is_some_and(|before| before.is_empty() || percentile && before.ends_with('-'))
 }
