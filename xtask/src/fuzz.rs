@@ -29,8 +29,8 @@ use corpus::Corpus;
 mod tests;
 
 /// An execution that is not over after so much processor time of all workers, for each of them,
-/// hangs. Not wall time, which goes on while the machine is stopped; and of all workers, so that one
-/// that waits for ever is seen beside one that works.
+/// hangs. Not wall time, which goes on while the machine is stopped; and of all workers, so that
+/// one that waits for ever is seen beside one that works.
 const HANG: Duration = Duration::from_secs(20);
 /// What all executions at once may take at most. The largest file of a trace that is read has a
 /// few KB; the rest is windows of decoders.

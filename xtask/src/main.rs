@@ -263,7 +263,7 @@ fn run(step: Step) -> Result<bool> {
     let repository = Repository::here()?;
     match step {
         Step::Setup { extra } => setup::run(extra).map(|()| true),
-        Step::Test => verify::run(&repository, None).map(|summary| {
+        Step::Test => verify::run(&repository, &[], None).map(|summary| {
             summary.print();
             summary.is_good()
         }),

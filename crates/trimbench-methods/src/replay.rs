@@ -103,8 +103,8 @@ impl Procedure for Replay {
 }
 
 impl Replay {
-    /// What passes take that each fill the room and then write so much of a trace that lasts so long
-    /// by its stamps.
+    /// What passes take that each fill the room and then write so much of a trace, which lasts so
+    /// long by its stamps.
     fn demand_of(&self, room: Bytes, written: Bytes, lasts: Nanos) -> Demand {
         let span = |bytes: Bytes| Nanos::from_seconds(bytes.0 as f64 / ASSUMED_RATE as f64);
         let passes = self.passes();
