@@ -66,7 +66,7 @@ impl Summary {
 
 /// Sets up and runs every test. Everything but the line of counts is printed.
 pub fn run(repository: &Repository, deadline: Option<Deadline>) -> Result<Summary> {
-    timed("setup", || setup::run(None)).0?;
+    timed("setup", || setup::run(repository, None)).0?;
     let (summary, span) = timed("cargo test", || test(repository, deadline));
     let summary = summary?;
     report(&summary, span);
