@@ -28,9 +28,10 @@ use corpus::Corpus;
 #[cfg(test)]
 mod tests;
 
-/// An execution that is seen so often in a row hangs: 20 s, of which the time that this process
-/// was stopped does not count.
-const HANG: u32 = 400;
+/// An execution that is not over after so much processor time of all workers, for each of them,
+/// hangs. Not wall time, which goes on while the machine is stopped; and of all workers, so that one
+/// that waits for ever is seen beside one that works.
+const HANG: Duration = Duration::from_secs(20);
 /// What all executions at once may take at most. The largest file of a trace that is read has a
 /// few KB; the rest is windows of decoders.
 const MEMORY_MAX_KIB: u64 = 1 << 20;
@@ -92,10 +93,10 @@ pub fn run(wish: Wish) -> Result<bool> {
         let (state, corpus) = (&state, &corpus);
         let spawn = |slot| scope.spawn(move || state.work(corpus, slot));
         let workers: Vec<_> = state.slots.iter().map(spawn).collect();
-        let mut seen = vec![(u64::MAX, 0); workers.len()];
+        let mut watch = Watch::new(workers.len());
         while workers.iter().any(|worker| !worker.is_finished()) {
             thread::sleep(LOOK);
-            state.watch(&mut seen)?;
+            state.check(&mut watch)?;
         }
         Ok(())
     })?;
@@ -181,24 +182,19 @@ impl State {
     }
 
     /// Ends the process if an execution hangs or takes too much memory: neither can be stopped.
-    /// `seen` is what each worker was at, and how often in a row.
-    fn watch(&self, seen: &mut [(u64, u32)]) -> Result<()> {
+    fn check(&self, watch: &mut Watch) -> Result<()> {
         let memory = memory_kib()?;
-        let too_much = memory > MEMORY_MAX_KIB;
-        for (slot, (before, times)) in self.slots.iter().zip(seen) {
-            let number = slot.load(Ordering::Relaxed);
-            *times = if number == *before { *times + 1 } else { 0 };
-            *before = number;
-            let hangs = *times >= HANG && number != u64::MAX;
-            if hangs || too_much {
-                let what = if hangs { "hangs".to_owned() } else { format!("{memory} KiB") };
-                eprintln!("error: execution {number}: {what}\n{}", self.again(number));
-            }
-            if hangs {
-                std::process::exit(1);
-            }
+        let at: Vec<u64> = self.slots.iter().map(|slot| slot.load(Ordering::Relaxed)).collect();
+        let hanging = watch.look(&at, processor_time()?);
+        let wrong = if memory > MEMORY_MAX_KIB {
+            at.iter().map(|&number| (number, format!("{memory} KiB"))).collect()
+        } else {
+            hanging.map(|number| (number, "hangs".to_owned())).into_iter().collect::<Vec<_>>()
+        };
+        for (number, what) in &wrong {
+            eprintln!("error: execution {number}: {what}\n{}", self.again(*number));
         }
-        if too_much {
+        if !wrong.is_empty() {
             std::process::exit(1);
         }
         Ok(())
@@ -206,6 +202,31 @@ impl State {
 
     fn again(&self, number: u64) -> String {
         format!("again: cargo xtask fuzz {} --execution {number}", self.seed)
+    }
+}
+
+/// What each worker is at, and the processor time of the process when it was first seen there.
+#[derive(Debug)]
+struct Watch {
+    seen: Vec<(u64, Duration)>,
+}
+
+impl Watch {
+    fn new(workers: usize) -> Self {
+        Self { seen: vec![(u64::MAX, Duration::ZERO); workers] }
+    }
+
+    /// An execution that hangs, where the workers are `at` these after `used` processor time.
+    fn look(&mut self, at: &[u64], used: Duration) -> Option<u64> {
+        let limit = HANG * u32::try_from(at.len()).expect("workers are few");
+        for (&number, (before, since)) in at.iter().zip(&mut self.seen) {
+            if number != *before {
+                (*before, *since) = (number, used);
+            } else if number != u64::MAX && used.saturating_sub(*since) >= limit {
+                return Some(number);
+            }
+        }
+        None
     }
 }
 
@@ -234,6 +255,12 @@ impl Drop for Quiet {
     fn drop(&mut self) {
         drop(panic::take_hook());
     }
+}
+
+/// What this process has computed so far.
+fn processor_time() -> Result<Duration> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::try_from(time).context("read the processor time")
 }
 
 /// The most memory that this process took so far.

@@ -1,7 +1,7 @@
 //! What `cargo xtask` does, as a library, so that its checks and parsers have tests.
 //!
 //! Each module is one step: [`setup`], [`verify`] (the step `test`), [`ci`], [`tidy`], [`docs`],
-//! [`mod@bench`], [`soak`], [`fuzz`], [`evidence`]. They share [`process`] (child processes with a
+//! [`mod@bench`], [`soak`], [`fuzz`], [`vendor`], [`evidence`]. They share [`process`] (child processes with a
 //! deadline), [`steps`] (a step's name, outcome and time) and the [`Repository`].
 #![expect(
     clippy::print_stdout,
@@ -27,6 +27,7 @@ pub mod setup;
 pub mod soak;
 pub mod steps;
 pub mod tidy;
+pub mod vendor;
 pub mod verify;
 
 pub use repository::Repository;

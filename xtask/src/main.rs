@@ -9,7 +9,8 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::{
-    Repository, bench, calibrate, ci, docs, evidence, fuzz, process, setup, soak, tidy, verify,
+    Repository, bench, calibrate, ci, docs, evidence, fuzz, process, setup, soak, tidy, vendor,
+    verify,
 };
 
 /// Set-up, tests, CI, benchmarks and evidence of trimbench. Every step can be run alone.
@@ -37,6 +38,12 @@ enum Step {
     /// Write the generated documents
     Docs {
         /// Write nothing; fail if a generated document is not what would be written
+        #[arg(long)]
+        check: bool,
+    },
+    /// Renew the browser libraries in `assets/vendor` (needs npm)
+    Vendor {
+        /// Fetch nothing; fail if a file is not what its checksum says
         #[arg(long)]
         check: bool,
     },
@@ -263,6 +270,7 @@ fn run(step: Step) -> Result<bool> {
         Step::Ci => ci::run(&repository),
         Step::Tidy => tidy::run(&repository),
         Step::Docs { check } => docs::run(&repository, check),
+        Step::Vendor { check } => vendor::run(&repository, check),
         Step::Calibrate { tables, repetitions, runs } => {
             let wish = calibrate::Wish { tables, repetitions, runs };
             calibrate::run(&repository, &wish).map(|()| true)

@@ -4,6 +4,7 @@
 //! Only groups that were started here are ever signalled. A child is reaped after its group was
 //! signalled, never before, so the group's number cannot have gone to somebody else.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -104,6 +105,23 @@ pub fn run_signalled(
         bail!("`{shown}` {} before it could be sent a signal", ended.describe());
     }
     Ok(ended)
+}
+
+/// As [`run`], and the most memory that was resident of the child itself, KiB, as its kernel counts
+/// it. What it took in its last milliseconds, after the last look, is not in it.
+pub fn run_weighed(
+    command: &mut Command,
+    deadline: Option<Deadline>,
+) -> Result<(Ended, Option<u64>)> {
+    let mut child = spawn(command)?;
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = None;
+    let ended = wait(&mut child, deadline, |_| {
+        // A child that has ended and is not reaped yet has no memory any more.
+        let read = fs::read_to_string(&status).ok().and_then(|text| peak_kib(&text).ok());
+        peak = read.or(peak);
+    })?;
+    Ok((ended, peak))
 }
 
 /// As [`run`], and an error unless it ends well.

@@ -42,7 +42,7 @@ use crate::ioctl;
 use crate::mounts::{Mount, errno_of, mount_of};
 use crate::statistics::StatisticsSource;
 use crate::sysfs::{BlockDevice, devices_of};
-use crate::tracepoints::{TraceError, Tracer};
+use crate::tracepoints::{Tracer, TracingError};
 
 use buffers::{Direction, Pool};
 use data::{Access, DataPath, Ended, Request};
@@ -377,7 +377,7 @@ impl Target for DirectoryTarget {
         self.tracer = None;
         if watch {
             let started = Tracer::start(&self.devices, self.clock);
-            let unseen = |error: TraceError| Rejected::Unseen { reason: error.to_string() };
+            let unseen = |error: TracingError| Rejected::Unseen { reason: error.to_string() };
             self.tracer = Some(started.map_err(unseen)?);
         }
         Ok(())

@@ -44,4 +44,4 @@ pub use inspect::{DeviceKind, NotPhysical, environment, physical_ssd};
 pub use made::{CacheControl, FilesystemKind, MadeFilesystems, MakeError, MakeOptions};
 pub use memory::available_memory;
 pub use mounts::{Mount, MountError, mount_of};
-pub use tracepoints::{RecordedCommand, RecordedEvent, Recorder, TraceError};
+pub use tracepoints::{RecordedCommand, RecordedEvent, Recorder, TracingError};

@@ -41,7 +41,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// Why requests cannot be seen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum TraceError {
+pub enum TracingError {
     /// Only root may trace; where root may not either, the kernel is locked down
     /// (`/sys/kernel/security/lockdown`), or this is a container or sandbox without tracefs.
     #[error("tracing is not permitted ({errno} at `{path}`): it needs root outside a sandbox")]
@@ -98,7 +98,7 @@ impl Tracer {
     pub(crate) fn start(
         devices: &[BlockDevice],
         clock: MonotonicClock,
-    ) -> Result<Self, TraceError> {
+    ) -> Result<Self, TracingError> {
         let disks = requests::disks(devices)?;
         let instance = Instance::create()?;
         let reader = Arc::new(Mutex::new(Reader::new(instance, disks, clock)?));
@@ -110,7 +110,7 @@ impl Tracer {
             }
         };
         let thread = std::thread::Builder::new().name("tracepoints".to_owned()).spawn(drains);
-        let thread = thread.map_err(|error| TraceError::Kernel {
+        let thread = thread.map_err(|error| TracingError::Kernel {
             path: "a thread".to_owned(),
             errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
         })?;

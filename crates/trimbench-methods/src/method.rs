@@ -111,6 +111,15 @@ pub trait Procedure: Parameters {
     /// What a run on a device of this capacity takes.
     fn demand(&self, capacity: Bytes) -> Demand;
 
+    /// The same where the user may have named a trace, which is read to its end for that.
+    fn demand_with_traces(
+        &self,
+        capacity: Bytes,
+        _traces: &dyn Traces,
+    ) -> Result<Demand, MethodError> {
+        Ok(self.demand(capacity))
+    }
+
     /// The same on filesystems that are made for it, on a device of this capacity.
     fn demand_on_filesystems(&self, capacity: Bytes) -> Demand {
         self.demand(capacity)
@@ -320,9 +329,13 @@ impl Method {
         each!(self, procedure => procedure.emulated_capacity())
     }
 
-    /// See [`Procedure::demand`].
-    pub fn demand(&self, capacity: Bytes) -> Demand {
-        each!(self, procedure => procedure.demand(capacity))
+    /// See [`Procedure::demand_with_traces`].
+    pub fn demand_with_traces(
+        &self,
+        capacity: Bytes,
+        traces: &dyn Traces,
+    ) -> Result<Demand, MethodError> {
+        each!(self, procedure => procedure.demand_with_traces(capacity, traces))
     }
 
     /// See [`Procedure::demand_on_filesystems`].

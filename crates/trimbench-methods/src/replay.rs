@@ -23,11 +23,13 @@ pub use options::{Pace, Replay, Scaling, Trims};
 use trimbench_core::{
     BlockCommand, BlockSize, Bytes, Capabilities, Drive, Drives, Nanos, Support, Target,
 };
+use trimbench_trace::Traces;
 use trimbench_trace::generate::{Master, SPACE_MIN};
 
 use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
 use crate::options::Parameters;
 use crate::settings;
+use survey::Survey;
 
 /// Stable id.
 pub const ID: &str = "replay";
@@ -55,15 +57,23 @@ impl Procedure for Replay {
         }
     }
 
-    /// A trace of the user's is taken to write as much as a generated one.
+    /// Of a trace of the user's nothing is known here: as if it were the generated one, whose own
+    /// times are not known before it is made.
     fn demand(&self, capacity: Bytes) -> Demand {
-        let span = self.span.on(capacity, BlockSize::SECTOR);
-        let each = span + Master::written(self.generated(span));
-        let passes = self.passes().len() as u64;
-        let written = each.0.saturating_mul(passes);
-        let rests = self.rest.times(passes);
-        let time = Nanos::from_seconds(written as f64 / ASSUMED_RATE as f64) + rests;
-        Demand { written: Bytes(written), time }
+        let room = self.span.on(capacity, BlockSize::SECTOR);
+        self.demand_of(room, Master::written(self.generated(room)), Nanos::ZERO)
+    }
+
+    fn demand_with_traces(
+        &self,
+        capacity: Bytes,
+        traces: &dyn Traces,
+    ) -> Result<Demand, MethodError> {
+        let Some(name) = &self.trace else { return Ok(self.demand(capacity)) };
+        let room = self.span.on(capacity, BlockSize::SECTOR);
+        let survey = Survey::of(&mut *traces.open(name)?, room)?;
+        survey.check(self, room)?;
+        Ok(self.demand_of(room, survey.written(self.scaling), survey.last))
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
@@ -89,5 +99,24 @@ impl Procedure for Replay {
         D: Target<Command = BlockCommand> + Drive,
     {
         session::on_device(self, device, context)
+    }
+}
+
+impl Replay {
+    /// What passes take that each fill the room and then write so much of a trace that lasts so long
+    /// by its stamps.
+    fn demand_of(&self, room: Bytes, written: Bytes, lasts: Nanos) -> Demand {
+        let span = |bytes: Bytes| Nanos::from_seconds(bytes.0 as f64 / ASSUMED_RATE as f64);
+        let passes = self.passes();
+        let times = passes.iter().map(|pass| {
+            let replayed = match pass.pace {
+                Pace::Depth(_) => span(written),
+                Pace::Stamps(scale) => span(written).max(lasts.scaled(scale)),
+            };
+            (span(room) + self.rest).saturating_add(replayed)
+        });
+        let time = times.fold(Nanos::ZERO, Nanos::saturating_add);
+        let each = room.0.saturating_add(written.0);
+        Demand { written: Bytes(each.saturating_mul(passes.len() as u64)), time }
     }
 }

@@ -1,266 +1,249 @@
-//! Curves as characters: one line of them, or the picture of a deletion.
+//! A chart as data: what is drawn, not how.
 //!
-//! Where a column stands for several values it shows their largest: a stall of one request is seen
-//! however long the curve. What is there is never blank, what is missing always is.
+//! One definition serves the page, the files of `trimbench report --figures` and the page without
+//! JavaScript: `assets/page/chart.js` makes an option of ECharts of it, in a browser or in the
+//! engine that [`crate::Drawing`] embeds. No value is computed there.
+//!
+//! Invariants: a curve has as many `y` (and `low`, `high`, `z`, `labels`, `faint`) as `x`; ids are
+//! unique in a report; the names of a chart's curves are unique in it.
 
-use trimbench_core::units::{index, rounded};
-use trimbench_results::Series;
+use serde::Serialize;
 
-use crate::number::quantity;
-use crate::style::Style;
+mod thin;
 
-#[cfg(test)]
-mod tests;
+pub use thin::thin;
+pub(crate) use thin::thin_series;
 
-/// Eighths of a character cell, lowest first.
-const BLOCKS: [char; 8] = [
-    '\u{2581}', '\u{2582}', '\u{2583}', '\u{2584}', '\u{2585}', '\u{2586}', '\u{2587}', '\u{2588}',
-];
-/// The same by weight of ASCII characters.
-const LETTERS: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
-/// Rows of the picture, without axis and mark.
-const ROWS: usize = 8;
-
-/// One line for a curve, at most `width` characters: from 0 (or the smallest value, if negative) to
-/// the largest. A column of several values shows their largest; `None` and NaN are blank. A curve
-/// of nothing but zeros lies at the bottom.
-pub fn sparkline(values: &[Option<f64>], width: usize, unicode: bool) -> String {
-    let width = width.min(values.len());
-    if width == 0 {
-        return String::new();
-    }
-    let mut columns = vec![None; width];
-    for (position, value) in values.iter().enumerate() {
-        raise(&mut columns[position * width / values.len()], *value);
-    }
-    let (low, high) = range(&columns);
-    let levels = if unicode { BLOCKS } else { LETTERS };
-    let symbol = |value: &Option<f64>| match value {
-        Some(value) => levels[level(*value, low, high, levels.len() - 1)],
-        None => ' ',
-    };
-    columns.iter().map(symbol).collect()
+/// A picture with axes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Chart {
+    /// Unique in the report, and a valid id in HTML: `recovery-2-curves`.
+    pub id: String,
+    /// What it shows, in a short phrase.
+    pub title: String,
+    /// What to see in it, in words: for those who cannot see it, and below it for all.
+    pub description: String,
+    /// What runs from left to right; with [`Self::horizontal`] from top to bottom.
+    pub x: Axis,
+    /// What the values are.
+    pub y: Axis,
+    /// A second scale of values, on the right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub y2: Option<Axis>,
+    /// What the colours of [`Kind::Cells`] stand for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub z: Option<Axis>,
+    /// Bars lie: for long names.
+    pub horizontal: bool,
+    /// What is drawn, the first curve undermost.
+    pub series: Vec<Curve>,
+    /// Lines and stretches that are named.
+    pub marks: Vec<Mark>,
+    /// Where the numbers are from and what limits them, a sentence each.
+    pub notes: Vec<String>,
 }
 
-/// Curves on common axes, a line each. Times between two drives differ by orders of magnitude, so
-/// each step up stands for a factor: the smallest whole one with which the steps reach from the
-/// lowest column to the highest.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Strips {
-    /// The ends of the common x axis.
-    pub(crate) ends: [f64; 2],
-    /// What a step up multiplies by.
-    pub(crate) factor: u32,
-    /// One line per curve; a column of several values shows their largest.
-    pub(crate) lines: Vec<String>,
-    width: usize,
+/// A scale.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Axis {
+    /// What is measured along it.
+    pub title: String,
+    /// In what unit; empty for a plain number.
+    pub unit: String,
+    /// How values become places.
+    pub scale: Scale,
+    /// The names of a [`Scale::Category`], in order: the places are 0, 1, ...
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<String>,
+    /// Where it begins; `None`: at what suits the values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    /// Where it ends; `None`: at what suits the values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
 }
 
-impl Strips {
-    /// Lines of `width` characters for these curves; `None` if none of them has a point.
-    pub(crate) fn of(curves: &[&Series], width: usize, unicode: bool) -> Option<Self> {
-        let x = || curves.iter().flat_map(|series| &series.x).copied();
-        let ends = [x().min_by(f64::total_cmp)?, x().max_by(f64::total_cmp)?];
-        let mut strips = Self { ends, factor: 2, lines: Vec::new(), width };
-        let columns: Vec<Vec<Option<f64>>> =
-            curves.iter().map(|series| strips.columns(series)).collect();
-        let values = || columns.iter().flatten().flatten().copied();
-        let lowest = values().filter(|&value| value > 0.0).min_by(f64::total_cmp).unwrap_or(1.0);
-        let highest = values().max_by(f64::total_cmp).unwrap_or(0.0);
-        let levels = if unicode { BLOCKS } else { LETTERS };
-        while steps(highest, lowest, strips.factor) >= levels.len() {
-            strips.factor += 1;
+/// How values become places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// Equal steps for equal differences.
+    Linear,
+    /// Equal steps for equal factors; values above 0 only.
+    Log,
+    /// Names side by side.
+    Category,
+}
+
+/// How a curve is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Points joined in order; with `low` and `high` a band around them.
+    Line,
+    /// Each value lasts until the next.
+    Steps,
+    /// Points alone; with `low` and `high` an interval each.
+    Points,
+    /// A bar for each place; with `low` and `high` an interval each.
+    Bars,
+    /// A coloured cell for each place of `x` and `y`; the colour is `z`.
+    Cells,
+}
+
+/// Values that belong together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Curve {
+    /// Its name in the legend.
+    pub name: String,
+    /// How it is drawn.
+    pub kind: Kind,
+    /// Places, ascending where they are joined.
+    pub x: Vec<f64>,
+    /// Values; `None` where nothing was measured.
+    pub y: Vec<Option<f64>>,
+    /// Lower ends of intervals or of a band.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low: Option<Vec<Option<f64>>>,
+    /// Upper ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<Vec<Option<f64>>>,
+    /// The values of [`Kind::Cells`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub z: Option<Vec<Option<f64>>>,
+    /// A text at each point or bar.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Vec<String>>,
+    /// Bars that are not told apart from nothing: drawn hollow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub faint: Option<Vec<bool>>,
+    /// Curves of one stack stand on each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<String>,
+    /// The name of the curve that it belongs to, whose colour it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub like: Option<String>,
+    /// 0, or 1 for [`Chart::y2`].
+    pub axis: u8,
+    /// How it is dashed: 0 not at all, 1 dashes, 2 dots.
+    pub dash: u8,
+    /// Not shown until the reader asks for it in the legend.
+    pub hidden: bool,
+    /// How many points there were before [`thin`]; `None` if these are all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinned_from: Option<u64>,
+}
+
+/// A place, or a stretch of places, with a name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mark {
+    /// On which axis the places are: `x` or `y`.
+    pub axis: &'static str,
+    /// The place, or where the stretch begins.
+    pub at: f64,
+    /// Where the stretch ends; `None` for a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<f64>,
+    /// What it is.
+    pub label: String,
+}
+
+impl Chart {
+    /// A chart without curves.
+    pub fn new(id: impl Into<String>, title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self {
+            id: id.into(),
+            title: title.into(),
+            description: String::new(),
+            x,
+            y,
+            y2: None,
+            z: None,
+            horizontal: false,
+            series: Vec::new(),
+            marks: Vec::new(),
+            notes: Vec::new(),
         }
-        let symbol = |value: &Option<f64>| {
-            value.map_or(' ', |value| levels[steps(value, lowest, strips.factor)])
-        };
-        strips.lines = columns.iter().map(|columns| columns.iter().map(symbol).collect()).collect();
-        Some(strips)
     }
 
-    /// The column of this x; `None` outside the axis.
-    pub(crate) fn column(&self, x: f64) -> Option<usize> {
-        let [start, end] = self.ends;
-        let inside = (start..=end).contains(&x);
-        inside.then(|| column(x, self.ends, self.width))
+    /// Adds a curve, thinned to what a screen can show.
+    pub fn curve(&mut self, curve: Curve) {
+        self.series.push(thin(curve, POINTS_MAX));
     }
 
-    /// The ends of the axis, above the lines.
-    pub(crate) fn axis(&self, unit: &str) -> String {
-        time_axis(self.ends, unit, self.width, 0)
+    /// Names a place on an axis (`x` or `y`).
+    pub fn mark(&mut self, axis: &'static str, at: f64, label: impl Into<String>) {
+        self.marks.push(Mark { axis, at, to: None, label: label.into() });
     }
 
-    /// The arrow and its label below column `at`.
-    pub(crate) fn mark(&self, at: usize, label: &str, style: Style) -> String {
-        mark_line(at, label, self.width, 0, style)
+    /// Whether anything is drawn.
+    pub fn is_empty(&self) -> bool {
+        self.series.iter().all(|curve| curve.y.iter().all(Option::is_none))
     }
+}
 
-    fn columns(&self, series: &Series) -> Vec<Option<f64>> {
-        let mut columns = vec![None; self.width];
-        for (x, y) in series.x.iter().zip(&series.y) {
-            raise(&mut columns[column(*x, self.ends, self.width)], *y);
+/// Points of a curve that are drawn at most: two or three for each pixel of a wide screen, so that
+/// zooming in shows more.
+pub(crate) const POINTS_MAX: usize = 4000;
+
+impl Axis {
+    /// Equal steps for equal differences.
+    pub fn linear(title: &str, unit: &str) -> Self {
+        Self {
+            title: title.to_owned(),
+            unit: unit.to_owned(),
+            scale: Scale::Linear,
+            categories: Vec::new(),
+            min: None,
+            max: None,
         }
-        columns
+    }
+
+    /// The same from 0.
+    pub fn from_zero(title: &str, unit: &str) -> Self {
+        Self { min: Some(0.0), ..Self::linear(title, unit) }
+    }
+
+    /// Equal steps for equal factors.
+    pub fn log(title: &str, unit: &str) -> Self {
+        Self { scale: Scale::Log, ..Self::linear(title, unit) }
+    }
+
+    /// Names side by side.
+    pub fn of(title: &str, categories: Vec<String>) -> Self {
+        Self { scale: Scale::Category, categories, ..Self::linear(title, "") }
     }
 }
 
-/// Which of several values a column shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extreme {
-    /// The smallest: a dip of a rate is seen however long the curve.
-    Smallest,
-    /// The largest: a stall is seen however long the curve.
-    Largest,
-}
-
-/// Curves on common axes, a line of `width` characters each, from 0 to the largest value of all.
-/// Also the ends of the x axis; `None` if no curve has a point.
-pub(crate) fn level_strips(
-    curves: &[&Series],
-    width: usize,
-    extreme: Extreme,
-    unicode: bool,
-) -> Option<(Vec<String>, [f64; 2])> {
-    let x = || curves.iter().flat_map(|series| &series.x).copied();
-    let ends = [x().min_by(f64::total_cmp)?, x().max_by(f64::total_cmp)?];
-    let y = curves.iter().flat_map(|series| series.y.iter().flatten());
-    let highest = y.copied().fold(0.0, f64::max);
-    let levels = if unicode { BLOCKS } else { LETTERS };
-    let line = |series: &&Series| {
-        let mut columns: Vec<Option<f64>> = vec![None; width];
-        for (x, y) in series.x.iter().zip(&series.y) {
-            let column = &mut columns[column(*x, ends, width)];
-            match (extreme, y) {
-                (Extreme::Largest, y) => raise(column, *y),
-                (Extreme::Smallest, Some(y)) => {
-                    *column = Some(column.map_or(*y, |smallest| smallest.min(*y)));
-                }
-                (Extreme::Smallest, None) => {}
-            }
+impl Curve {
+    /// A curve of these points.
+    ///
+    /// # Panics
+    /// If there are not as many `y` as `x`.
+    pub fn new(name: impl Into<String>, kind: Kind, x: Vec<f64>, y: Vec<Option<f64>>) -> Self {
+        assert_eq!(x.len(), y.len(), "a curve has as many y as x");
+        Self {
+            name: name.into(),
+            kind,
+            x,
+            y,
+            low: None,
+            high: None,
+            z: None,
+            labels: None,
+            faint: None,
+            stack: None,
+            like: None,
+            axis: 0,
+            dash: 0,
+            hidden: false,
+            thinned_from: None,
         }
-        if series.x.len() < width && series.y.iter().all(Option::is_some) {
-            // A point stands for what came since the one before it.
-            let ahead = columns.clone();
-            for (at, column) in columns.iter_mut().enumerate() {
-                *column = ahead[at..].iter().flatten().next().copied();
-            }
-        }
-        let symbol = |value: &Option<f64>| {
-            value.map_or(' ', |value| levels[level(value, 0.0, highest, levels.len() - 1)])
-        };
-        columns.iter().map(symbol).collect::<String>()
-    };
-    Some((curves.iter().map(line).collect(), ends))
-}
-
-/// The picture of a curve with one moment marked: `mark` is a position on x and its label. Empty
-/// if the curve is.
-pub(crate) fn picture(series: &Series, mark: Option<(f64, &str)>, style: Style) -> Vec<String> {
-    let (Some(&start), Some(&end)) = (series.x.first(), series.x.last()) else {
-        return Vec::new();
-    };
-    let highest = series.y.iter().flatten().copied().fold(0.0, f64::max);
-    let (x_unit, y_unit) = (style.clean(&series.x_unit), style.clean(&series.y_unit));
-    let top = quantity(highest, &y_unit);
-    let bottom = quantity(0.0, &y_unit);
-    let margin = top.chars().count().max(bottom.chars().count());
-    let width = style.columns().saturating_sub(margin + 2);
-    let mut columns = vec![None; width];
-    for (x, y) in series.x.iter().zip(&series.y) {
-        raise(&mut columns[column(*x, [start, end], width)], *y);
     }
-    let axis = if style.unicode { '\u{2502}' } else { '|' };
-    let mut lines = Vec::with_capacity(ROWS + 2);
-    for row in (0..ROWS).rev() {
-        let label = match row {
-            _ if row == ROWS - 1 => top.as_str(),
-            0 => bottom.as_str(),
-            _ => "",
-        };
-        let cells: String =
-            columns.iter().map(|value| cell(*value, highest, row, style.unicode)).collect();
-        lines.push(format!("{label:>margin$} {axis}{cells}").trim_end().to_owned());
+
+    /// A bar for each value, at the places 0, 1, ...
+    pub fn bars(name: impl Into<String>, y: Vec<Option<f64>>) -> Self {
+        let x = (0..y.len()).map(|place| place as f64).collect();
+        Self::new(name, Kind::Bars, x, y)
     }
-    let indent = margin + 2;
-    lines.push(time_axis([start, end], &x_unit, width, indent));
-    if let Some((x, label)) = mark.filter(|(x, _)| (start..=end).contains(x)) {
-        lines.push(mark_line(column(x, [start, end], width), label, width, indent, style));
-    }
-    lines
-}
-
-/// The start and the end of the curve below its corners.
-pub(crate) fn time_axis([start, end]: [f64; 2], unit: &str, width: usize, indent: usize) -> String {
-    let (left, right) = (quantity(start, unit), quantity(end, unit));
-    let gap = width.saturating_sub(left.chars().count() + right.chars().count()).max(1);
-    format!("{:indent$}{left}{:gap$}{right}", "", "")
-}
-
-/// An arrow below `column` with its label on the side where there is room.
-fn mark_line(column: usize, label: &str, width: usize, indent: usize, style: Style) -> String {
-    let arrow = if style.unicode { '\u{25b2}' } else { '^' };
-    let label: String = style.clean(label).chars().take(width.saturating_sub(2)).collect();
-    let length = label.chars().count();
-    if column + 2 + length <= width {
-        return format!("{:pad$}{arrow} {label}", "", pad = indent + column);
-    }
-    if column > length {
-        let pad = indent + column - length - 1;
-        return format!("{:pad$}{label} {arrow}", "");
-    }
-    format!("{:pad$}{arrow}", "", pad = indent + column)
-}
-
-/// The character of one cell: how much of row `row` (0 is the lowest) the column fills.
-fn cell(value: Option<f64>, highest: f64, row: usize, unicode: bool) -> char {
-    let Some(value) = value else { return ' ' };
-    let eighths = level(value, 0.0, highest, ROWS * 8);
-    // What was measured shows, however small.
-    let eighths = eighths.max(1).saturating_sub(row * 8).min(8);
-    match (eighths, unicode) {
-        (0, _) => ' ',
-        (_, true) => BLOCKS[eighths - 1],
-        (1..=3, false) => '.',
-        (4..=7, false) => ':',
-        (_, false) => '#',
-    }
-}
-
-/// Makes the column show `value` if that is its largest.
-fn raise(column: &mut Option<f64>, value: Option<f64>) {
-    if let Some(value) = value.filter(|value| value.is_finite()) {
-        *column = Some(column.map_or(value, |largest| largest.max(value)));
-    }
-}
-
-/// The column of `x` among `width`, at least one, between two ends.
-fn column(x: f64, [start, end]: [f64; 2], width: usize) -> usize {
-    index(rounded(share(x, start, end) * (width as f64 - 1.0))).min(width - 1)
-}
-
-/// How many times `lowest` can be multiplied by `factor` without exceeding `value`, at most as many
-/// as there are symbols. Multiplied out, because logarithms differ between machines.
-fn steps(value: f64, lowest: f64, factor: u32) -> usize {
-    let bounds = std::iter::successors(Some(lowest), |bound| Some(bound * f64::from(factor)));
-    bounds.skip(1).take(BLOCKS.len()).take_while(|&bound| bound <= value).count()
-}
-
-/// From 0 or less to the largest.
-fn range(columns: &[Option<f64>]) -> (f64, f64) {
-    let values = columns.iter().flatten().copied();
-    values.fold((0.0, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)))
-}
-
-/// Where `value` lies between `low` (level 0) and `high` (level `top`); only the highest values
-/// reach the top.
-fn level(value: f64, low: f64, high: f64, top: usize) -> usize {
-    if high <= low {
-        return 0;
-    }
-    index(rounded((share(value, low, high) * top as f64).floor())).min(top)
-}
-
-/// The position of `value` between `low` and `high`, in [0, 1]; 0 where there is no between.
-fn share(value: f64, low: f64, high: f64) -> f64 {
-    if high > low { ((value - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
 }

@@ -10,16 +10,22 @@
 
 mod chart;
 mod csv;
+mod entries;
 mod grid;
 mod number;
+mod page;
+mod pictures;
 #[cfg(test)]
 mod samples;
 mod style;
+mod svg;
 mod terminal;
 
-pub use chart::sparkline;
+pub use chart::{Axis, Chart, Curve, Kind, Mark, Scale, thin};
 pub use csv::csv;
 pub use grid::{Column, Grid};
 pub use number::{quantity, significant};
+pub use page::{Context, Source, page};
 pub use style::Style;
-pub use terminal::{Detail, terminal};
+pub use svg::{DrawError, Drawing};
+pub use terminal::{Detail, sparkline, terminal};

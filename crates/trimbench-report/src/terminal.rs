@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use trimbench_core::units::{Bytes, rounded};
 use trimbench_results::{Outcome, RunRecord, Session, Step};
 
-use crate::chart::picture;
+use self::picture::picture;
+pub use self::picture::sparkline;
 use crate::number::quantity;
 use crate::style::{Emphasis, Style};
 
@@ -18,6 +19,7 @@ mod figures;
 mod headlines;
 mod names;
 mod notes;
+mod picture;
 mod sides;
 mod summary;
 mod surface;

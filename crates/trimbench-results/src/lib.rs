@@ -8,15 +8,21 @@
 //! This crate reads no clock, no file and no environment: bytes in, bytes out. Nothing here is for
 //! the eye; that is `trimbench-report`.
 
+pub mod advice;
+pub mod direction;
 pub mod histogram;
 pub mod limits;
 pub mod record;
+#[cfg(test)]
+mod samples;
 pub mod statistics;
 
+pub use advice::{Action, Advice, Reason, advise};
+pub use direction::Direction;
 pub use histogram::{HistogramError, LatencyHistogram, Quantile};
 pub use limits::{Limit, LimitError, LimitOutcome};
 pub use record::{
     Figure, Interval, Outcome, PlannedSession, Program, Provenance, RecordError, RunRecord, SCHEMA,
-    Series, Session, Step, TargetRecord,
+    Salvaged, Series, Session, Step, TargetRecord,
 };
 pub use statistics::{Bootstrap, Line};

@@ -7,7 +7,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use trimbench_core::Caveat;
 use trimbench_core::nearest::{did_you_mean, nearest};
 
 use crate::histogram::Quantile;
@@ -127,12 +126,12 @@ impl Limit {
             session: index,
             figure: None,
             value: None,
-            holds: !invalidated(&session.caveats),
+            holds: true,
         };
         for figure in session.figures.iter().filter(|figure| self.names(&figure.id)) {
             let value = self.in_own_unit(figure)?;
             // A value that is no number is neither above nor at most: it does not hold.
-            outcome.holds &= value <= self.value && !invalidated(&figure.caveats);
+            outcome.holds &= value <= self.value && session.believes(figure);
             if outcome.value.is_none_or(|worst| value > worst) {
                 outcome.figure = Some(figure.id.clone());
                 outcome.value = Some(value);
@@ -228,8 +227,4 @@ pub fn evaluate(
         }
     }
     Ok(outcomes)
-}
-
-fn invalidated(caveats: &[String]) -> bool {
-    caveats.iter().any(|id| Caveat::from_id(id).is_some_and(Caveat::invalidates))
 }

@@ -8,25 +8,34 @@
 //! Units: keys of plain numbers are `what_unit_qualifier` (`stutter_s`, `latency_ns_max`).
 //!
 //! Invariant: no number is NaN or infinite. A figure that could not be computed is absent.
+//!
+//! Formats: 1 had no [`Direction`] in figures and listed every axis. It is read, and brought to the
+//! present format, so that nothing else knows of it.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use trimbench_core::Caveat;
 
+use crate::direction::Direction;
+
 mod read;
+mod salvage;
+mod series;
 #[cfg(test)]
 mod tests;
 
 pub use read::RecordError;
+pub use salvage::Salvaged;
+pub use series::Series;
 
 /// The version of the record's format. Raised when a reader of the old format would misread it.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// One run of the program: all its sessions, finished or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// The format, [`SCHEMA`] when written by this version.
+    /// The format, [`SCHEMA`]: a record of an older one is brought to it when it is read.
     pub schema: u32,
     /// What measured.
     pub program: Program,
@@ -162,19 +171,6 @@ pub struct Step {
     pub caveats: Vec<String>,
 }
 
-/// A curve: as many `y` as `x`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Series {
-    /// The unit of `x`, `s`.
-    pub x_unit: String,
-    /// The unit of `y`, `ms`.
-    pub y_unit: String,
-    /// Positions, ascending.
-    pub x: Vec<f64>,
-    /// Values; `None` where nothing was measured.
-    pub y: Vec<Option<f64>>,
-}
-
 /// A number that the run found, with what is known of its certainty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
@@ -192,6 +188,9 @@ pub struct Figure {
     pub n: u64,
     /// Whether it is the method's main result; one a session.
     pub headline: bool,
+    /// Which way it is better.
+    #[serde(default)]
+    pub direction: Direction,
     /// What to make of it, in words: `differs from placebo`, `noise`.
     pub verdict: Option<String>,
     /// Ids of the caveats on this figure.
@@ -229,6 +228,12 @@ impl RunRecord {
         read::parse(json)
     }
 
+    /// Reads what can be understood of a record that [`Self::from_json`] refuses: of a later
+    /// format, cut off, or changed. An error if there is nothing to be understood.
+    pub fn salvage(json: &[u8]) -> Result<Salvaged, RecordError> {
+        salvage::salvage(json)
+    }
+
     /// Checks what the types cannot: every number finite, every curve with as many `y` as `x`,
     /// every interval in order.
     pub fn validate(&self) -> Result<(), RecordError> {
@@ -254,8 +259,13 @@ impl Session {
     pub fn is_valid(&self) -> bool {
         let steps = self.steps.iter().flat_map(|step| &step.caveats);
         let figures = self.figures.iter().flat_map(|figure| &figure.caveats);
-        let mut ids = self.caveats.iter().chain(steps).chain(figures);
-        !ids.any(|id| Caveat::from_id(id).is_some_and(Caveat::invalidates))
+        all_valid(self.caveats.iter().chain(steps).chain(figures))
+    }
+
+    /// Whether `figure`, one of this session's, may be believed: no caveat on it or on the whole
+    /// session invalidates.
+    pub fn believes(&self, figure: &Figure) -> bool {
+        all_valid(&self.caveats) && figure.is_valid()
     }
 
     /// The figure of this id.
@@ -317,24 +327,9 @@ impl Step {
     }
 }
 
-impl Series {
-    /// A curve; `None` unless there are as many `y` as `x`, all `x` are finite, and every `y` that
-    /// is there is finite.
-    pub fn new(x_unit: &str, y_unit: &str, x: Vec<f64>, y: Vec<Option<f64>>) -> Option<Self> {
-        let series = Self { x_unit: x_unit.to_owned(), y_unit: y_unit.to_owned(), x, y };
-        series.is_sound().then_some(series)
-    }
-
-    fn is_sound(&self) -> bool {
-        self.x.len() == self.y.len()
-            && self.x.iter().all(|x| x.is_finite())
-            && self.y.iter().flatten().all(|y| y.is_finite())
-    }
-}
-
 impl Figure {
-    /// A figure without interval, verdict or caveats, from one observation; `None` if `value` is
-    /// not finite: what could not be computed is absent.
+    /// A figure without interval, verdict or caveats, from one observation, of the direction that
+    /// its id and unit have; `None` if `value` is not finite: what could not be computed is absent.
     pub fn new(id: &str, title: &str, value: f64, unit: &str) -> Option<Self> {
         value.is_finite().then(|| Self {
             id: id.to_owned(),
@@ -344,6 +339,7 @@ impl Figure {
             interval: None,
             n: 1,
             headline: false,
+            direction: Direction::of(id, unit),
             verdict: None,
             caveats: Vec::new(),
         })
@@ -352,6 +348,11 @@ impl Figure {
     /// Adds a caveat, once.
     pub fn caveat(&mut self, caveat: Caveat) {
         add_caveat(&mut self.caveats, caveat);
+    }
+
+    /// Whether no caveat on it invalidates ([`Caveat::invalidates`]).
+    pub fn is_valid(&self) -> bool {
+        all_valid(&self.caveats)
     }
 
     fn is_sound(&self) -> bool {
@@ -387,6 +388,11 @@ fn insert_finite(map: &mut BTreeMap<String, f64>, key: &str, value: f64) {
     if value.is_finite() {
         map.insert(key.to_owned(), value);
     }
+}
+
+/// Whether none of these ids is that of a caveat that invalidates.
+fn all_valid<'a>(ids: impl IntoIterator<Item = &'a String>) -> bool {
+    !ids.into_iter().any(|id| Caveat::from_id(id).is_some_and(Caveat::invalidates))
 }
 
 fn add_caveat(ids: &mut Vec<String>, caveat: Caveat) {

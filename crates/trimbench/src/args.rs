@@ -37,18 +37,9 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t)]
         output_format: OutputFormat,
     },
-    /// Print the report of a run, finished or not.
-    Report {
-        /// The directory of the run.
-        run: PathBuf,
-        /// Also write figures, steps and series as CSV files into this directory.
-        #[arg(long, value_name = "DIR")]
-        csv: Option<PathBuf>,
-        /// Print instead what this version of PostMark would have printed of each repetition with
-        /// `set report terse`, its faults included.
-        #[arg(long, value_enum, value_name = "VERSION", conflicts_with = "csv")]
-        compat: Option<Compat>,
-    },
+    /// Print the report of runs, finished or not; or write it as one HTML page, as figures, as
+    /// tables.
+    Report(ReportArgs),
     /// Read what another program measured, and print what it says once known faults are undone.
     Import {
         /// Whose results.
@@ -70,6 +61,33 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: TraceCommand,
     },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    /// The directories of the runs.
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Write one HTML page of all of them into this file: opens from disk, needs no network.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write each chart of the page into this directory, as an SVG file.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) figures: Option<PathBuf>,
+    /// Write what the charts are drawn from into this file, as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
+    /// Write figures, steps and series as CSV files into this directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Print instead what this version of PostMark would have printed of each repetition with
+    /// `set report terse`, its faults included.
+    #[arg(long, value_enum, value_name = "VERSION",
+        conflicts_with_all = ["html", "figures", "context", "csv", "output_format"])]
+    pub(crate) compat: Option<Compat>,
+    /// What is printed on stdout: tables for people, the records, or a line for each figure.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) output_format: OutputFormat,
 }
 
 /// Versions of PostMark that can be imitated.

@@ -49,6 +49,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     }
     show(&record, args.output_format);
     error_line(&format!("kept in {}", store.directory().display()));
+    crate::report::beside(&store, &record);
     let limits_hold = judge(&record, &plan);
     if let Err(failure) = result {
         let mut resume =
@@ -206,38 +207,4 @@ fn default_directory() -> PathBuf {
         directory = base.join(format!("{time}-{number}"));
     }
     directory
-}
-
-/// `trimbench report`.
-pub(crate) fn report(run: &Path, csv: Option<&Path>) -> Result<u8, Failure> {
-    let record = Store::open(run).load()?;
-    if let Some(directory) = csv {
-        let written = std::fs::create_dir_all(directory).and_then(|()| {
-            trimbench_report::csv(&record)
-                .into_iter()
-                .try_for_each(|(name, text)| std::fs::write(directory.join(name), text))
-        });
-        let context = || format!("cannot write CSV files into `{}`", directory.display());
-        written.map_err(|error| Failure::target(error).context(context()))?;
-    }
-    data(&trimbench_report::terminal(&record, Detail::Full, style()));
-    Ok(if record.is_valid() { exit::DONE } else { exit::INVALID })
-}
-
-/// `trimbench report --compat 1.51`: a terse line of `PostMark` for each repetition.
-pub(crate) fn terse(run: &Path) -> Result<u8, Failure> {
-    let record = Store::open(run).load()?;
-    let mut lines = String::new();
-    for session in &record.sessions {
-        let Some(method) = crate::plan::postmark_of(&session.plan)? else { continue };
-        for line in session.steps.iter().filter_map(|step| method.terse_1_51(step)) {
-            let _ = writeln!(lines, "{line}");
-        }
-    }
-    if lines.is_empty() {
-        let error = anyhow::anyhow!("`{}` holds no repetition of `postmark`", run.display());
-        return Err(Failure::usage(error).with_hint("name a run of `trimbench run postmark`"));
-    }
-    data(&lines);
-    Ok(if record.is_valid() { exit::DONE } else { exit::INVALID })
 }

@@ -8,6 +8,7 @@ use trimbench_results::PlannedSession;
 use trimbench_target::{DeviceOutlook, EmulatedSpec, PurgeChoice, TargetSpec, inspect_device};
 
 use crate::plan::{Plan, Session};
+use crate::trace::TraceFiles;
 
 /// Full writes that a drive is assumed to be rated for: 0.3 a day for five years, as many client
 /// drives.
@@ -35,7 +36,9 @@ impl Session {
                 }
                 fact(text, "profile", &spec.profile().summary);
                 fact(text, "provenance", &spec.profile().provenance.to_string());
-                self.describe_demand(text, Some(capacity), "virtual");
+                if self.describe_demand(text, Some(capacity), "virtual").is_none() {
+                    return;
+                }
                 fact(text, "destroys", "nothing: the drive is emulated");
                 fact(text, "privileges", "none");
             }
@@ -48,7 +51,9 @@ impl Session {
                     fact(text, "left out", &reason);
                     return;
                 }
-                self.describe_demand(text, None, "wall");
+                if self.describe_demand(text, None, "wall").is_none() {
+                    return;
+                }
                 fact(text, "destroys", "nothing: works in what it makes itself");
                 fact(text, "privileges", "to write in the directory; root for `mode=trim`");
                 fact(text, "not checked", "room, permission and discards: when it starts");
@@ -78,7 +83,9 @@ impl Session {
         }
         fact(text, "profile", &drive.profile().summary);
         fact(text, "provenance", &drive.profile().provenance.to_string());
-        self.describe_demand(text, Some(capacity), "virtual");
+        if self.describe_demand(text, Some(capacity), "virtual").is_none() {
+            return;
+        }
         fact(text, "destroys", "nothing: filesystem and drive are models");
         fact(text, "privileges", "none");
     }
@@ -97,7 +104,9 @@ impl Session {
             fact(text, "left out", &reason);
             return;
         }
-        let written = self.describe_demand(text, Some(device.capacity), "wall");
+        let Some(written) = self.describe_demand(text, Some(device.capacity), "wall") else {
+            return;
+        };
         let share = written.0 as f64 / device.capacity.0 as f64 / RATED_DRIVE_WRITES * 100.0;
         let rated = format!(
             "about {share:.2} % of what a drive rated for {RATED_DRIVE_WRITES} full writes endures \
@@ -120,12 +129,26 @@ impl Session {
         }
     }
 
-    /// What the method takes; the bytes that it writes.
-    fn describe_demand(&self, text: &mut String, capacity: Option<Bytes>, clock: &str) -> Bytes {
+    /// What the method takes; the bytes that it writes. `None` where a trace cannot be replayed.
+    fn describe_demand(
+        &self,
+        text: &mut String,
+        capacity: Option<Bytes>,
+        clock: &str,
+    ) -> Option<Bytes> {
         let of = capacity.unwrap_or(Bytes(0));
-        let Demand { written, time } = match self.target {
-            TargetSpec::Modelled(_) | TargetSpec::Real(_) => self.method.demand_on_filesystems(of),
-            _ => self.method.demand(of),
+        let demand = match self.target {
+            TargetSpec::Modelled(_) | TargetSpec::Real(_) => {
+                Ok(self.method.demand_on_filesystems(of))
+            }
+            _ => self.method.demand_with_traces(of, &TraceFiles),
+        };
+        let Demand { written, time } = match demand {
+            Ok(demand) => demand,
+            Err(error) => {
+                fact(text, "refused", &error.to_string());
+                return None;
+            }
         };
         fact(text, "space", &format!("{} needed", self.method.space()));
         let fills = capacity.filter(|capacity| capacity.0 > 0).map(|capacity| {
@@ -134,7 +157,7 @@ impl Session {
         let rough = rough_bytes(written);
         fact(text, "writes", &format!("at most about {rough}{}", fills.unwrap_or_default()));
         fact(text, "time", &format!("about {} of {clock} time", rough_span(time)));
-        written
+        Some(written)
     }
 }
 

@@ -12,6 +12,7 @@ mod list;
 mod output;
 mod plan;
 mod progress;
+mod report;
 mod run;
 mod store;
 mod trace;
@@ -30,8 +31,10 @@ fn main() -> ExitCode {
         Command::List { what, explain, output_format } => {
             list::list(*what, explain.as_deref(), *output_format)
         }
-        Command::Report { run, compat: Some(Compat::V1_51), .. } => commands::terse(run),
-        Command::Report { run, csv, compat: None } => commands::report(run, csv.as_deref()),
+        Command::Report(args) => match args.compat {
+            Some(Compat::V1_51) => report::terse(&args.runs),
+            None => report::report(args),
+        },
         Command::Import { format: ImportFormat::Postmark, file, number, output_format } => {
             import::postmark(file, *number, *output_format)
         }

@@ -5,7 +5,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use trimbench_core::exit;
 use trimbench_linux::{Durability, atomic_write};
 use trimbench_results::{RecordError, RunRecord};
@@ -28,7 +28,7 @@ pub(crate) struct Store {
 }
 
 /// What `host.json` holds.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Host {
     pub(crate) command: Vec<String>,
     pub(crate) started_unix_s: f64,
@@ -122,6 +122,17 @@ impl Store {
     fn write(&self, record: &RunRecord, durability: Durability) -> anyhow::Result<()> {
         let path = self.directory.join(RECORD);
         atomic_write(&path, &record.to_json(), durability).context("cannot keep the record")
+    }
+
+    /// What is true of the machine and time of an earlier run, as keys and texts; empty where it is
+    /// not known. No figure depends on it.
+    pub(crate) fn host(&self) -> std::collections::BTreeMap<String, String> {
+        let bytes = std::fs::read(self.directory.join(HOST)).unwrap_or_default();
+        let Ok(host) = serde_json::from_slice::<Host>(&bytes) else { return Default::default() };
+        let mut texts = host.environment;
+        texts.insert("command".to_owned(), host.command.join(" "));
+        texts.insert("debug-build".to_owned(), host.debug_build.to_string());
+        texts
     }
 
     /// Writes what is true of this machine and this time.

@@ -135,6 +135,18 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// As [`Context::capture_well`], and the most memory that was resident of the program, KiB.
+    pub fn capture_weighed(&self, name: &str, command: &mut Command) -> Result<u64> {
+        let mut memory = None;
+        let capture = self.capture_with(name, command, |command| {
+            let (ended, peak) = process::run_weighed(command, Some(self.deadline))?;
+            memory = peak;
+            Ok(ended)
+        })?;
+        self.well(&capture)?;
+        memory.with_context(|| format!("`{}` ended before a look at its memory", capture.command))
+    }
+
     fn capture_with(
         &self,
         name: &str,
@@ -169,10 +181,16 @@ impl<'a> Context<'a> {
     /// As [`Context::capture`], and an error unless the program ends with exit code 0.
     pub fn capture_well(&self, name: &str, command: &mut Command) -> Result<Capture> {
         let capture = self.capture(name, command)?;
-        if let Err(error) = capture.expect_status(0) {
-            bail!("{error}: {}", self.complaint(&capture));
-        }
+        self.well(&capture)?;
         Ok(capture)
+    }
+
+    /// An error, with what the program said, unless it ended with exit code 0.
+    fn well(&self, capture: &Capture) -> Result<()> {
+        if let Err(error) = capture.expect_status(0) {
+            bail!("{error}: {}", self.complaint(capture));
+        }
+        Ok(())
     }
 
     /// The line in which a program says what is wrong, or else its last one.

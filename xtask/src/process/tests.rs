@@ -1,7 +1,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Signal, Stream, run, run_lines, run_signalled, run_well, show};
+use super::{Signal, Stream, run, run_lines, run_signalled, run_weighed, run_well, show};
 use crate::steps::Deadline;
 
 fn shell(script: &str) -> Command {
@@ -25,6 +25,14 @@ fn a_failing_child_is_told_from_a_good_one() {
     assert!(ended.describe().contains('3'), "{}", ended.describe());
     let error = run_well(&mut shell("exit 3"), None).unwrap_err();
     assert!(error.to_string().contains("sh -c"), "{error}");
+}
+
+#[test]
+fn the_memory_of_a_child_is_what_it_took_at_the_most() {
+    let script = "x=$(head -c 50000000 /dev/zero | tr '\\0' x); sleep 0.2; x=; sleep 0.2";
+    let (ended, peak) = run_weighed(&mut shell(script), None).unwrap();
+    assert!(ended.success());
+    assert!((48_000..1_000_000).contains(&peak.unwrap()), "{peak:?} KiB");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use trimbench_core::Errno;
 use crate::mounts::errno_of;
 use crate::sysfs::names_in;
 
-use super::TraceError;
+use super::TracingError;
 
 /// What the name of each of our instances begins with.
 const PREFIX: &str = "trimbench-";
@@ -41,7 +41,7 @@ pub(super) struct Instance {
 
 impl Instance {
     /// Makes one, after removing what killed runs left.
-    pub(super) fn create() -> Result<Self, TraceError> {
+    pub(super) fn create() -> Result<Self, TracingError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let (root, mount) = tracefs()?;
         let instances = root.join("instances");
@@ -62,7 +62,7 @@ impl Instance {
     }
 
     /// Writes a setting.
-    pub(super) fn set(&self, name: &str, value: &str) -> Result<(), TraceError> {
+    pub(super) fn set(&self, name: &str, value: &str) -> Result<(), TracingError> {
         let path = self.path.join(name);
         let open = OpenOptions::new().write(true).open(&path);
         open.and_then(|mut file| file.write_all(value.as_bytes()))
@@ -70,7 +70,7 @@ impl Instance {
     }
 
     /// Reads a description.
-    pub(super) fn text(&self, name: &str) -> Result<String, TraceError> {
+    pub(super) fn text(&self, name: &str) -> Result<String, TracingError> {
         let path = self.path.join(name);
         // Some end after the first read, whatever is left: it must take all.
         let mut bytes = vec![0; TEXT_MAX];
@@ -86,7 +86,7 @@ impl Instance {
     }
 
     /// The buffers, one a processor.
-    pub(super) fn buffers(&self) -> Result<Vec<File>, TraceError> {
+    pub(super) fn buffers(&self) -> Result<Vec<File>, TracingError> {
         let folder = self.path.join("per_cpu");
         let open = |name: String| {
             let path = folder.join(name).join("trace_pipe_raw");
@@ -109,7 +109,7 @@ impl Drop for Instance {
 }
 
 /// Where tracefs is, and the mount if it was made here.
-fn tracefs() -> Result<(PathBuf, Option<OwnedFd>), TraceError> {
+fn tracefs() -> Result<(PathBuf, Option<OwnedFd>), TracingError> {
     let usual = Path::new(USUAL);
     if usual.join("instances").exists() {
         return Ok((usual.to_owned(), None));
@@ -126,9 +126,9 @@ fn tracefs() -> Result<(PathBuf, Option<OwnedFd>), TraceError> {
             Ok((root, Some(mount)))
         }
         // No such filesystem.
-        Err(rustix::io::Errno::NODEV) => Err(TraceError::Absent { path: USUAL.to_owned() }),
+        Err(rustix::io::Errno::NODEV) => Err(TracingError::Absent { path: USUAL.to_owned() }),
         Err(errno) => {
-            Err(TraceError::NotPermitted { path: USUAL.to_owned(), errno: errno_of(errno) })
+            Err(TracingError::NotPermitted { path: USUAL.to_owned(), errno: errno_of(errno) })
         }
     }
 }
@@ -155,12 +155,12 @@ fn remove_if_abandoned(instances: &Path, name: &str) {
     }
 }
 
-fn refused(path: &Path, error: &io::Error) -> TraceError {
+fn refused(path: &Path, error: &io::Error) -> TracingError {
     let errno = Errno(error.raw_os_error().unwrap_or(Errno::EIO.0));
     let path = path.display().to_string();
     match errno.0 {
-        libc::EPERM | libc::EACCES => TraceError::NotPermitted { path, errno },
-        libc::ENOENT => TraceError::Absent { path },
-        _ => TraceError::Kernel { path, errno },
+        libc::EPERM | libc::EACCES => TracingError::NotPermitted { path, errno },
+        libc::ENOENT => TracingError::Absent { path },
+        _ => TracingError::Kernel { path, errno },
     }
 }

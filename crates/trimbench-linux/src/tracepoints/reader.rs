@@ -4,7 +4,7 @@ use trimbench_core::BlockRequest;
 
 use crate::clock::MonotonicClock;
 
-use super::TraceError;
+use super::TracingError;
 use super::events::Happened;
 use super::instance::Instance;
 use super::requests::{Disk, Requests};
@@ -24,7 +24,7 @@ impl Reader {
         instance: Instance,
         disks: Vec<Disk>,
         clock: MonotonicClock,
-    ) -> Result<Self, TraceError> {
+    ) -> Result<Self, TracingError> {
         let numbers: Vec<u32> = disks.iter().flat_map(|disk| &disk.numbers).copied().collect();
         let stream = EventStream::new(instance, &numbers, &Happened::ALL)?;
         Ok(Self { stream, clock, requests: Requests::new(disks) })

@@ -8,7 +8,7 @@ use crate::clock::MonotonicClock;
 use crate::mounts::mount_of;
 use crate::sysfs::{BlockDevice, devices_of};
 
-use super::TraceError;
+use super::TracingError;
 use super::events::{BlockEvent, Happened};
 use super::instance::Instance;
 use super::requests::{leaves, number};
@@ -60,9 +60,9 @@ impl Recorder {
     ///
     /// # Errors
     /// Of a partition what is *issued* cannot be told, nor of a device without a queue of requests:
-    /// [`TraceError::NoRequests`].
-    pub fn start(node: &Path, event: RecordedEvent) -> Result<Self, TraceError> {
-        let device = BlockDevice::from_node(node).ok_or(TraceError::NoDevice)?;
+    /// [`TracingError::NoRequests`].
+    pub fn start(node: &Path, event: RecordedEvent) -> Result<Self, TracingError> {
+        let device = BlockDevice::from_node(node).ok_or(TracingError::NoDevice)?;
         let disk = device.whole();
         let happened = match event {
             RecordedEvent::Queued => Happened::Queued,
@@ -70,7 +70,7 @@ impl Recorder {
         };
         let has_requests = !device.is_partition() && disk.disk().join("mq").exists();
         if event == RecordedEvent::Issued && !has_requests {
-            return Err(TraceError::NoRequests { device: device.name });
+            return Err(TracingError::NoRequests { device: device.name });
         }
         // Kernels differ in whether a bio carries its partition's number or the disk's; the sectors
         // are the disk's in both.

@@ -11,7 +11,7 @@ use trimbench_core::{BlockRequest, Instant, OperationKind};
 
 use crate::sysfs::BlockDevice;
 
-use super::TraceError;
+use super::TracingError;
 use super::events::{BlockEvent, Happened};
 
 #[cfg(test)]
@@ -32,20 +32,20 @@ pub(super) struct Disk {
 }
 
 /// The disks that do the work of `devices`: those below stacked devices, whole.
-pub(super) fn disks(devices: &[BlockDevice]) -> Result<Vec<Disk>, TraceError> {
+pub(super) fn disks(devices: &[BlockDevice]) -> Result<Vec<Disk>, TracingError> {
     let mut disks = Vec::new();
     for (device, top) in devices.iter().enumerate() {
         let device = u16::try_from(device).unwrap_or(u16::MAX);
         for leaf in leaves(top) {
             if !leaf.disk().join("mq").exists() {
-                return Err(TraceError::NoRequests { device: leaf.name });
+                return Err(TracingError::NoRequests { device: leaf.name });
             }
             let with_parts = std::iter::once(leaf.clone()).chain(leaf.partitions());
             let numbers = with_parts.filter_map(|each| each.numbers()).map(number).collect();
             disks.push(Disk { device, numbers });
         }
     }
-    if disks.is_empty() { Err(TraceError::NoDevice) } else { Ok(disks) }
+    if disks.is_empty() { Err(TracingError::NoDevice) } else { Ok(disks) }
 }
 
 pub(super) fn leaves(device: &BlockDevice) -> Vec<BlockDevice> {

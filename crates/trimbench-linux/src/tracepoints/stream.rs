@@ -7,7 +7,7 @@ use trimbench_core::Nanos;
 
 use crate::clock::MonotonicClock;
 
-use super::TraceError;
+use super::TracingError;
 use super::events::{BlockEvent, Happened, Layout, field};
 use super::instance::Instance;
 use super::pages::{HEADER, read_page};
@@ -40,11 +40,11 @@ impl EventStream {
         instance: Instance,
         numbers: &[u32],
         wanted: &[Happened],
-    ) -> Result<Self, TraceError> {
+    ) -> Result<Self, TracingError> {
         let header = "events/header_page";
         let data = instance.text(header).map(|text| field(&text, "data"))?;
         if data.is_none_or(|(offset, _)| offset != HEADER) {
-            return Err(TraceError::UnknownLayout { path: instance.shown(header) });
+            return Err(TracingError::UnknownLayout { path: instance.shown(header) });
         }
         instance.set("trace_clock", "mono")?;
         let buffers = instance.buffers()?;
@@ -56,7 +56,7 @@ impl EventStream {
             let folder = format!("events/block/{}", happened.event());
             let format = format!("{folder}/format");
             let layout = Layout::parse(happened, &instance.text(&format)?);
-            let unknown = || TraceError::UnknownLayout { path: instance.shown(&format) };
+            let unknown = || TracingError::UnknownLayout { path: instance.shown(&format) };
             layouts.push(layout.ok_or_else(unknown)?);
             let filter = format!("({}){}", ours.join(" || "), happened.condition());
             instance.set(&format!("{folder}/filter"), &filter)?;

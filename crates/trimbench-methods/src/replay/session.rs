@@ -72,6 +72,8 @@ struct Session<'a> {
     room: Bytes,
     /// Bytes that the trace spans.
     span: Bytes,
+    /// Bytes that a pass writes of it, about.
+    written: Bytes,
     passes: Vec<Pass>,
     part_of_drive: Option<Caveat>,
 }
@@ -89,9 +91,11 @@ impl<'a> Session<'a> {
         let room = method.span.on(capacity, logical_block);
         let passes = method.passes();
         let part_of_drive = method.span.caveat(capacity);
-        let mut session = Self { method, rng, traces, room, span: room, passes, part_of_drive };
+        let (span, written) = (room, Bytes(0));
+        let mut session = Self { method, rng, traces, room, span, written, passes, part_of_drive };
         let survey = Survey::of(&mut *session.open()?, room)?;
         survey.check(method, room)?;
+        session.written = survey.written(method.scaling);
         if method.trace.is_some() {
             session.span = Bytes(survey.span);
         }
@@ -141,14 +145,14 @@ struct Kept<'a> {
     /// By pass.
     places: Vec<Place>,
     /// Bytes that a pass writes, about.
-    each: Bytes,
+    written: Bytes,
 }
 
 impl<'a> Kept<'a> {
     fn new(session: &Session<'_>, monitor: &'a mut dyn Monitor) -> Self {
         let places = vec![Place::default(); session.passes.len()];
-        let each = Master::written(session.method.generated(session.room));
-        Self { monitor, steps: Vec::new(), hash: TraceHash::default(), places, each }
+        let (steps, hash) = (Vec::new(), TraceHash::default());
+        Self { monitor, steps, hash, places, written: session.written }
     }
 
     fn keep(&mut self, step: Step) -> Result<(), KeepFailed> {
@@ -168,7 +172,7 @@ impl<'a> Kept<'a> {
         let written: u64 = self.places.iter().map(|place| place.written.0).sum();
         let time: f64 = self.places.iter().map(|place| place.time.seconds()).sum();
         let rate = if written > 0 { written as f64 / time } else { ASSUMED_RATE as f64 };
-        let all = self.each.0 as f64 * self.places.len() as f64;
+        let all = self.written.0 as f64 * self.places.len() as f64;
         let left = Nanos::from_seconds((all - written as f64).max(0.0) / rate);
         let now = Instant::from_start(place.time);
         let (done, total) = (self.steps.len(), self.places.len() + 1);

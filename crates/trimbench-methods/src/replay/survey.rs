@@ -63,6 +63,8 @@ pub(super) struct Survey {
     /// Commands and bytes by kind, in the order of [`Kind::ALL`].
     count: [u64; 4],
     bytes: [u64; 4],
+    /// Bytes written within the device.
+    inside: u64,
     /// Writes that begin where the write before ended.
     sequential: u64,
     /// The share of the device that is trimmed and not written again, at the end.
@@ -74,7 +76,7 @@ pub(super) struct Survey {
     first_beyond: Option<(u64, Record)>,
     /// Whether it has stamps, the last of them, and how many are before the one before them.
     timed: bool,
-    last: Nanos,
+    pub(super) last: Nanos,
     backwards: u64,
 }
 
@@ -106,6 +108,9 @@ impl Survey {
         let kind = record.kind as usize;
         self.count[kind] += 1;
         self.bytes[kind] += record.length.0;
+        if record.kind == Kind::Write {
+            self.inside += record.length.0.min(room.0.saturating_sub(record.offset.0));
+        }
         self.span = self.span.max(record.end().0);
         if record.end() > room {
             self.beyond += 1;
@@ -113,6 +118,14 @@ impl Survey {
         }
         self.backwards += u64::from(record.time < self.last);
         self.last = self.last.max(record.time);
+    }
+
+    /// Bytes that a replay writes of it, to a part of a command.
+    pub(super) fn written(&self, scaling: Scaling) -> Bytes {
+        Bytes(match scaling {
+            Scaling::Truncate => self.inside,
+            Scaling::Refuse | Scaling::Modulo | Scaling::Linear => self.bytes[Kind::Write as usize],
+        })
     }
 
     /// Why such a trace cannot be replayed in so much room, if it cannot.

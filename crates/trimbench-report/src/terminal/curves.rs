@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use trimbench_results::{Series, Session};
 
-use crate::chart::{Extreme, level_strips, time_axis};
 use crate::grid::GAP;
 use crate::number::quantity;
 use crate::style::Style;
+use crate::terminal::picture::{Extreme, level_strips, time_axis};
 
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,10 @@ use trimbench_results::{RunRecord, Series, Session};
 use super::headlines::Group;
 use super::names::label;
 use super::{PICTURED, deleted, largest_deletion};
-use crate::chart::Strips;
 use crate::grid::GAP;
 use crate::number::quantity;
 use crate::style::Style;
+use crate::terminal::picture::Strips;
 
 /// One curve with its frame.
 struct Row<'a> {

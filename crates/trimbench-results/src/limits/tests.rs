@@ -1,55 +1,10 @@
-use std::collections::BTreeMap;
+use trimbench_core::Caveat;
 
 use super::*;
-use crate::record::{Outcome, PlannedSession, Program, SCHEMA, TargetRecord};
-
-fn figure(id: &str, value: f64, unit: &str) -> Figure {
-    Figure::new(id, id, value, unit).unwrap()
-}
+use crate::samples::{figure, record};
 
 fn session(figures: Vec<Figure>) -> Session {
-    Session {
-        plan: PlannedSession {
-            method: "delete-stall".to_owned(),
-            target: "sim:x".to_owned(),
-            preset: "quick".to_owned(),
-            options: BTreeMap::new(),
-        },
-        method_version: 1,
-        target: TargetRecord {
-            name: "x".to_owned(),
-            kind: "emulated".to_owned(),
-            clock: "virtual".to_owned(),
-            identity: BTreeMap::new(),
-            capabilities: BTreeMap::new(),
-            provenance: None,
-        },
-        state: String::new(),
-        environment_before: BTreeMap::new(),
-        environment_after: BTreeMap::new(),
-        steps: Vec::new(),
-        figures,
-        caveats: Vec::new(),
-        trace_hash: None,
-        finished: true,
-        left_out: None,
-    }
-}
-
-fn record(sessions: Vec<Session>) -> RunRecord {
-    RunRecord {
-        schema: SCHEMA,
-        program: Program {
-            name: "trimbench".to_owned(),
-            version: "0.0.0".to_owned(),
-            commit: "abc".to_owned(),
-            model_version: 1,
-        },
-        seed: 1,
-        outcome: Outcome::Complete,
-        plan: Vec::new(),
-        sessions,
-    }
+    crate::samples::session("delete-stall", figures)
 }
 
 /// Judges one figure by one limit.

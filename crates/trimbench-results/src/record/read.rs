@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::{RunRecord, SCHEMA};
+use super::{RunRecord, SCHEMA, Session};
+use crate::direction::Direction;
 
 /// Bytes that are not a run record, or a record that must not be written.
 #[derive(Debug, thiserror::Error)]
@@ -96,13 +97,24 @@ pub(super) fn parse(json: &[u8]) -> Result<RunRecord, RecordError> {
     if mark.schema == 0 {
         return Err(RecordError::NotARecord);
     }
-    let record: RunRecord = serde_json::from_slice(json).map_err(content)?;
+    let mut record: RunRecord = serde_json::from_slice(json).map_err(content)?;
     record.validate()?;
+    record.sessions.iter_mut().for_each(|session| upgrade(session, mark.schema));
+    record.schema = SCHEMA;
     Ok(record)
 }
 
+/// Brings a session of an older format to the present one.
+pub(super) fn upgrade(session: &mut Session, schema: u64) {
+    if schema < 2 {
+        for figure in &mut session.figures {
+            figure.direction = Direction::of(&figure.id, &figure.unit);
+        }
+    }
+}
+
 /// An error of the text as such: `IgnoredAny` takes every value, so none is about content.
-fn syntax(error: &serde_json::Error, json: &[u8]) -> RecordError {
+pub(super) fn syntax(error: &serde_json::Error, json: &[u8]) -> RecordError {
     // A number cut off after its point, sign or `e` is reported as malformed, at the very end.
     let open_number = json.last().is_some_and(|last| b".-+eE".contains(last));
     let whole_lines =

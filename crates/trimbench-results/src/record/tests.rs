@@ -5,7 +5,7 @@ fn text(value: &str) -> String {
 }
 
 /// A record with every kind of content.
-fn record() -> RunRecord {
+pub(super) fn record() -> RunRecord {
     let mut step = Step::new("delete-1GiB-0", "delete");
     step.set("size_bytes", 1_073_741_824.0);
     step.measure("stutter_s", 0.1 + 0.2);
@@ -74,6 +74,13 @@ fn a_record_read_and_written_again_keeps_its_bytes() {
 }
 
 #[test]
+fn a_record_of_schema_1_is_read_as_what_it_would_be_today() {
+    let old = include_str!("golden/schema-1.json");
+    assert!(!old.contains("direction"));
+    assert_eq!(RunRecord::from_json(old.as_bytes()).unwrap(), record());
+}
+
+#[test]
 fn every_float_survives_reading_to_the_last_bit() {
     let mut rng = trimbench_core::rng::Rng::new(7);
     let mut record = record();
@@ -85,7 +92,7 @@ fn every_float_survives_reading_to_the_last_bit() {
 }
 
 #[test]
-fn the_layout_is_that_of_schema_1() {
+fn the_layout_is_that_of_schema_2() {
     let json = String::from_utf8(record().to_json()).unwrap();
     let top: Vec<&str> = json
         .lines()
@@ -93,7 +100,7 @@ fn the_layout_is_that_of_schema_1() {
         .filter_map(|line| line.split('"').nth(1))
         .collect();
     assert_eq!(top, ["schema", "program", "seed", "outcome", "plan", "sessions"]);
-    assert!(json.starts_with("{\n  \"schema\": 1,\n"));
+    assert!(json.starts_with("{\n  \"schema\": 2,\n"));
     assert!(json.contains("\"status\": \"failed\",\n    \"message\": \"device \\\"gone\\\"\""));
     assert!(json.contains("\"seed\": 18446744073709551615"));
     assert!(json.contains("\"stutter_s\": 0.30000000000000004"));
@@ -129,7 +136,7 @@ fn what_is_no_record_is_refused_with_its_kind_and_a_hint() {
     assert_eq!(kind("{\"schema\": 0, \"program\": 1}"), "JSON, but not a run record of trimbench");
     assert_eq!(
         kind("{\"schema\": 7, \"program\": 1}"),
-        "the record has format 7; this version reads up to 1"
+        "the record has format 7; this version reads up to 2"
     );
     assert_eq!(
         kind("{\"schema\": 1, \"program\": 1}"),

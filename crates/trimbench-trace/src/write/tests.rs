@@ -120,6 +120,19 @@ proptest! {
 }
 
 #[test]
+fn a_range_that_ends_at_2_to_the_64_is_damage_in_our_own_format() {
+    let read_back = |length: u64| {
+        let beyond = [record(0, Kind::Write, u64::MAX - 511, length)];
+        read(&written(Format::Trimbench, &beyond, (true, false)).unwrap().0, None)
+    };
+    assert_eq!(read_back(511).unwrap().0[0].end(), Bytes(u64::MAX));
+    for length in [512, u64::MAX] {
+        let error = read_back(length).unwrap_err();
+        assert!(error.contains("a range ends beyond 2^64"), "{error}");
+    }
+}
+
+#[test]
 fn a_trace_of_several_groups_and_windows_is_whole() {
     let count = 2 * GROUP as u64 + 17;
     let kind = |n: u64| Kind::ALL[usize::try_from(n % 4).unwrap()];

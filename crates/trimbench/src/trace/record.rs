@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use trimbench_core::{Interrupt, OperationKind, exit};
-use trimbench_linux::{RecordedCommand, Recorder, TraceError};
+use trimbench_linux::{RecordedCommand, Recorder, TracingError};
 use trimbench_trace::{Kind, Record, Writer, Written};
 
 use super::args::RecordArgs;
@@ -102,10 +102,10 @@ fn refuse_own_writes(args: &RecordArgs, recorder: &Recorder) -> Result<(), Failu
 }
 
 /// What to do about a device that cannot be recorded.
-fn hint(error: &TraceError) -> Option<&'static str> {
+fn hint(error: &TracingError) -> Option<&'static str> {
     match error {
-        TraceError::NoDevice => Some("name a block device, as `lsblk --paths` shows them"),
-        TraceError::NoRequests { .. } => {
+        TracingError::NoDevice => Some("name a block device, as `lsblk --paths` shows them"),
+        TracingError::NoRequests { .. } => {
             Some("`--event queue` records it; or name the whole disk below")
         }
         _ => None,

@@ -294,8 +294,14 @@ fn a_made_trace_is_what_was_asked_for_and_the_same_each_time() {
 
 /// Replays a trace file on a small drive and returns the output.
 fn replay(folder: &Path, file: &str, set: &[&str]) -> std::process::Output {
+    replay_with(folder, file, set, &[])
+}
+
+/// The same with more arguments.
+fn replay_with(folder: &Path, file: &str, set: &[&str], more: &[&str]) -> std::process::Output {
     let trace = format!("trace={file}");
     let mut arguments = vec!["run", "replay", "--target", "sim:generic-sata-tlc,capacity=128MiB"];
+    arguments.extend(more);
     for set in [&[trace.as_str(), "window=100"], set].concat() {
         arguments.extend(["--set", set]);
     }
@@ -315,6 +321,25 @@ fn a_trace_file_is_replayed_as_the_generated_one_is() {
     };
     let from_file = table(replay(folder.path(), "made", &["length=20%"]));
     assert_eq!(from_file, table(replay(folder.path(), "generated", &["length=20%"])));
+}
+
+#[test]
+fn a_dry_run_says_what_the_trace_writes_or_why_it_cannot_be_replayed() {
+    let folder = folder("log", LOG);
+    let dry = |file: &str, set: &[&str]| {
+        let output = replay_with(folder.path(), file, set, &["--dry-run"]);
+        assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+        stdout(&output)
+    };
+    // Four fills of 128 MiB and four times 16 KiB.
+    let text = dry("log", &["scaling=truncate"]);
+    assert!(text.contains("writes       at most about 537 MB, 4.0 times the drive"), "{text}");
+    assert!(text.contains("destroys     nothing"), "{text}");
+    let text = dry("log", &[]);
+    assert!(text.contains("refused      the trace cannot be replayed here: command 3"), "{text}");
+    assert!(!text.contains("writes"), "{text}");
+    let text = dry("missing", &[]);
+    assert!(text.contains("refused      the trace cannot be read: missing: No such"), "{text}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A run of the size of JEDEC's master trace: how long it takes, and what its trace is like.
 
-use std::process::Command;
+use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -34,15 +34,12 @@ const GIB_MAX: f64 = 2.0;
 
 fn measure(context: &Context<'_>) -> Result<()> {
     // With the queue depths and passes of the preset.
-    let run = context.trimbench(&["run", "replay", "--preset", "published", "--target", TARGET])?;
-    let mut command = Command::new("/usr/bin/time");
-    command.arg("--format=%M").arg("--output").arg(context.folder().join(MEMORY));
-    command.arg(run.get_program()).args(run.get_args());
-    if let Some(folder) = run.get_current_dir() {
-        command.current_dir(folder);
-    }
-    command.arg("--output").arg(context.folder().join(NAME));
-    context.capture_well(NAME, &mut command).map(|_| ())
+    let arguments = ["run", "replay", "--preset", "published", "--target", TARGET];
+    let mut run = context.trimbench(&arguments)?;
+    run.arg("--output").arg(context.folder().join(NAME));
+    let memory = context.capture_weighed(NAME, &mut run)?;
+    let file = context.folder().join(MEMORY);
+    fs::write(&file, format!("{memory}\n")).with_context(|| format!("write {}", file.display()))
 }
 
 fn read(raw: &Raw) -> Result<Vec<Finding>> {

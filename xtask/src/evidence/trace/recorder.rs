@@ -18,14 +18,24 @@ const SETTLE: Duration = Duration::from_millis(500);
 pub(super) struct Recorder {
     device: PathBuf,
     reader: Child,
+    /// Put back when this is dropped, after the recording has ended.
+    _settings: Settings,
+}
+
+/// What the tracer's settings were before. Dropping it puts them back, the last one first.
+#[derive(Debug)]
+struct Settings {
+    folder: PathBuf,
+    former: Vec<(&'static str, String)>,
 }
 
 impl Recorder {
     /// Records the device at `node` into a file.
     pub(super) fn of(node: &str, into: &Path) -> Result<Self> {
         ensure!(rustix::process::geteuid().is_root(), "the kernel's tracer needs root");
-        let tracer = read("current_tracer")?;
-        ensure!(tracer.trim() == "nop", "someone else traces, with `{}`", tracer.trim());
+        let mut settings = Settings { folder: PathBuf::from(TRACEFS), former: Vec::new() };
+        let tracer = settings.read("current_tracer")?;
+        ensure!(tracer == "nop", "someone else traces, with `{tracer}`");
         let name = Path::new(node).file_name().context("a device has a name")?;
         let device = Path::new("/sys/block").join(name).join("trace/enable");
         let file = File::create(into).with_context(|| format!("create {}", into.display()))?;
@@ -35,11 +45,12 @@ impl Recorder {
             ("options/bin", "1"),
             ("buffer_size_kb", "16384"),
         ] {
-            write(what, value)?;
+            settings.set(what, value)?;
         }
         let mut reader = Command::new("cat");
         reader.arg(Path::new(TRACEFS).join("trace_pipe")).stdout(file).stderr(Stdio::null());
-        let recorder = Self { device, reader: reader.spawn().context("start cat")? };
+        let reader = reader.spawn().context("start cat")?;
+        let recorder = Self { device, reader, _settings: settings };
         fs::write(&recorder.device, "1").context("switch the tracing of a device on")?;
         Ok(recorder)
     }
@@ -57,22 +68,41 @@ impl Drop for Recorder {
         let _ = fs::write(&self.device, "0");
         let _ = self.reader.kill();
         let _ = self.reader.wait();
-        for (what, value) in
-            [("options/bin", "0"), ("options/context-info", "1"), ("current_tracer", "nop")]
-        {
-            if let Err(error) = write(what, value) {
+    }
+}
+
+impl Settings {
+    /// Changes a setting.
+    fn set(&mut self, what: &'static str, value: &str) -> Result<()> {
+        let former = self.read(what)?;
+        self.former.push((what, former));
+        self.write(what, value)
+    }
+
+    /// A setting, as it must be written to have it again. A size of buffers that were not used yet,
+    /// `7 (expanded: 1408)`, is the one that they have as soon as they are.
+    fn read(&self, what: &str) -> Result<String> {
+        let path = self.folder.join(what);
+        let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        let expanded = text.split_once("(expanded: ").and_then(|(_, rest)| rest.split_once(')'));
+        Ok(expanded.map_or(text.trim(), |(size, _)| size).to_owned())
+    }
+
+    fn write(&self, what: &str, value: &str) -> Result<()> {
+        let path = self.folder.join(what);
+        fs::write(&path, value).with_context(|| format!("write to {}", path.display()))
+    }
+}
+
+impl Drop for Settings {
+    fn drop(&mut self) {
+        for (what, value) in self.former.iter().rev() {
+            if let Err(error) = self.write(what, value) {
                 eprintln!("error: {error:#}");
             }
         }
     }
 }
 
-fn read(what: &str) -> Result<String> {
-    let path = Path::new(TRACEFS).join(what);
-    fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
-}
-
-fn write(what: &str, value: &str) -> Result<()> {
-    let path = Path::new(TRACEFS).join(what);
-    fs::write(&path, value).with_context(|| format!("write to {}", path.display()))
-}
+#[cfg(test)]
+mod tests;

@@ -41,6 +41,32 @@ fn commands_bytes_and_sequential_writes_are_counted() {
     }
 }
 
+/// What a plan with the shelf's trace takes on a device of 16 MiB.
+fn demand(shelf: &Shelf, set: &[(&str, &str)]) -> Demand {
+    replay(set).demand_with_traces(Bytes::mib(16), shelf).expect("it can be replayed")
+}
+
+#[test]
+fn a_plan_takes_what_the_trace_writes_and_how_long_it_lasts() {
+    // 4 MiB within 8 s, of which the last MiB lies half beyond the device; and what is not written.
+    let shelf = Shelf::of(vec![
+        record(0, Kind::Write, 0, 768),
+        record(2_000_000, Kind::Discard, 0, 2_048),
+        record(8_000_000, Kind::Write, 4_096 - 128, 256),
+    ]);
+    let (fill, written) = (Bytes::mib(16), Bytes::mib(4));
+    let modulo = demand(&shelf, &[("scaling", "modulo")]);
+    assert_eq!(modulo.written, Bytes(4 * (fill + written).0));
+    close(modulo.time.seconds(), modulo.written.0 as f64 / ASSUMED_RATE as f64);
+    let cut = [("scaling", "truncate"), ("passes", "kept"), ("queue-depths", "1")];
+    assert_eq!(demand(&shelf, &cut).written, Bytes(20_447_232));
+    let paced = [("scaling", "modulo"), ("passes", "kept"), ("pace", "50%"), ("rest", "3s")];
+    let seconds = 3.0 + 4.0 + fill.0 as f64 / ASSUMED_RATE as f64;
+    close(demand(&shelf, &paced).time.seconds(), seconds);
+    let refused = replay(&[]).demand_with_traces(fill, &shelf).unwrap_err();
+    assert!(matches!(refused, MethodError::Unreplayable { .. }), "{refused}");
+}
+
 #[test]
 fn space_counts_as_trimmed_until_it_is_written_again() {
     let mut rng = Rng::new(11);

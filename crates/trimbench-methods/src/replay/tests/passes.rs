@@ -1,5 +1,7 @@
 //! Passes on a device of which every number is known.
 
+use trimbench_core::Caveat;
+
 use super::*;
 use crate::testing::{assert_announced, close, figure};
 
@@ -136,6 +138,23 @@ fn lateness_is_measured_when_more_is_due_than_may_be_under_way() {
     close(metrics["lateness_ms_max"], 0.1);
     close(metrics["response_ms_max"], 0.2);
     close(metrics["service_ms_max"], 0.1);
+}
+
+#[test]
+fn a_pass_that_is_more_than_10_ms_late_says_so() {
+    // One TRIM more than may be under way, and writes behind it: all wait for the first to end.
+    let mut records = vec![record(0, Kind::Discard, 0, 1); 1_025];
+    records.extend((0..100).map(|unit| record(0, Kind::Write, unit, 1)));
+    let set = [("pace", "100%"), ("passes", "kept")];
+    for (millis, late) in [(9, false), (11, true)] {
+        let slower_by_trim = Nanos::from_millis(millis);
+        let mut toy = Virtual::new(Toy { slower_by_trim, ..Toy::new() });
+        let (found, _) = run(&replay(&set), &mut toy, &Shelf::of(records.clone()), Vec::new());
+        let step = &found.expect("it is replayed").steps[1];
+        close(step.metrics["lateness_ms_max"], millis as f64 + 0.1);
+        let said = step.caveats.iter().any(|id| id == Caveat::LateSchedule.id());
+        assert_eq!(said, late, "{millis} ms");
+    }
 }
 
 #[test]

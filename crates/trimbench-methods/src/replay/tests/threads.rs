@@ -95,13 +95,14 @@ fn trims_of_the_generated_trace_lower_the_write_amplification() {
 }
 
 #[test]
-fn only_passes_before_one_that_fails_are_kept() {
+fn only_passes_before_one_that_fails_are_kept_and_none_behind_it_is_begun() {
     // Opened for the look, then for the passes without TRIMs first: the first of these breaks off.
     let shelf = Shelf { broken: &[1], ..Shelf::of(mixed()) };
     let mut keeper = Keeper::default();
     let failed = on(&replay(&[]), &Stable::of(1), &mut keeper, &shelf).unwrap_err();
     assert!(matches!(failed, MethodError::Trace(_)), "{failed}");
     assert_eq!(keeper.kept(), ["trace", "qd1-kept"]);
+    assert_eq!(shelf.opened.load(Ordering::Relaxed), 3, "for the look and two passes");
 }
 
 #[test]

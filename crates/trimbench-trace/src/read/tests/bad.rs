@@ -71,6 +71,38 @@ fn what_is_wrong_is_named_with_its_line_or_skipped_and_counted() {
     }
 }
 
+/// A text of one write of a sector, or of 4 KiB in `MiDAS`, that begins so many bytes below 2^64.
+fn near_the_end(format: Format, below: u64) -> String {
+    let byte = u64::MAX - (below - 1);
+    let sector = byte / 512;
+    match format {
+        Format::Jedec => format!("Write {sector} 1\n"),
+        Format::Blkparse => format!("8,0 0 1 0.5 1 Q W {sector} + 1 [a]\n"),
+        Format::Iolog => format!("fio version 3 iolog\n5 f write {byte} 512\n"),
+        Format::Msr => format!("128166372003061629,hm,1,Write,{byte},512,413\n"),
+        Format::Alibaba => format!("1,W,{byte},512,1000\n"),
+        Format::Tencent => format!("1538323200,{sector},1,1,1063\n"),
+        Format::Spc => format!("0,{sector},512,W,0.5\n"),
+        Format::Midas => format!("0.5 1 {} 4096\n", byte / 4096),
+        Format::Trimbench | Format::Blktrace => unreachable!("these are no texts"),
+    }
+}
+
+#[test]
+fn a_range_that_ends_at_2_to_the_64_is_refused_in_every_text() {
+    let binary = |format: &Format| matches!(format, Format::Trimbench | Format::Blktrace);
+    for format in Format::ALL.into_iter().filter(|format| !binary(format)) {
+        let unit = if format == Format::Midas { 4096 } else { 512 };
+        let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+        let below = read(&[near_the_end(format, 2 * unit).as_bytes()], &options).unwrap();
+        let ends: Vec<u64> = below.records.iter().map(|record| record.end().0).collect();
+        assert_eq!(ends, [u64::MAX - (unit - 1)], "{format:?}");
+        let beyond = near_the_end(format, unit);
+        let error = read(&[beyond.as_bytes()], &options).unwrap_err().to_string();
+        assert!(error.ends_with("expected numbers and ranges below 2^64"), "{format:?}: {error}");
+    }
+}
+
 #[test]
 fn what_is_no_trace_is_said_to_be_none() {
     let tar = [&[b'a'; 257][..], b"ustar\x0000"].concat();

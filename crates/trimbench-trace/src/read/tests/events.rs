@@ -126,6 +126,11 @@ fn broken_events_are_named_with_their_byte_or_skipped_and_counted() {
             "file0, byte 96: a range beyond 2^64; expected ranges below 2^64",
             (Flaw::Beyond, 3),
         ),
+        (
+            [&good[..], &queued(700, WRITE, (1 << 55) - 1, 512), &last].concat(),
+            "file0, byte 96: a range beyond 2^64; expected ranges below 2^64",
+            (Flaw::Beyond, 3),
+        ),
     ];
     for (content, error, (flaw, kept)) in cases {
         let found = read(&[&content], &ReadOptions::default()).unwrap_err();

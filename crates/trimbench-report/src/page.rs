@@ -1,0 +1,248 @@
+//! The report as one HTML file: opens from disk, asks the network for nothing.
+//!
+//! From the general to the particular: what to do with each target; every headline; each method
+//! with its pictures and figures; targets, caveats and the methods' own pages. Tables and verdicts
+//! are HTML and readable without JavaScript, where each chart is an SVG; with it, charts are drawn
+//! from the [`Context`] that the file holds, and tables sort and filter.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::Serialize;
+use trimbench_results::RunRecord;
+
+use crate::chart::{Chart, POINTS_MAX, thin};
+use crate::entries::{Entry, entries};
+use crate::pictures::pictures;
+use crate::svg::{CHART, DrawError, Drawing, LIBRARY};
+
+mod figures;
+mod methods;
+mod sources;
+
+const STYLE: &str = include_str!("../../../assets/page/page.css");
+const SCRIPT: &str = include_str!("../../../assets/page/page.js");
+/// Size of the charts of the view without JavaScript and of `report --figures`, in pixels.
+const SVG_SIZE: [u32; 2] = [960, 400];
+/// Points of a curve in an SVG: more than one for each of its pixels.
+const SVG_POINTS_MAX: usize = 1200;
+/// Points of a series that the page carries for downloads.
+const DATA_POINTS_MAX: usize = 20_000;
+
+/// One record, or what could be understood of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// How the report calls it: the directory of the run.
+    pub name: String,
+    /// The record; `None` if nothing of it can be read.
+    pub record: Option<RunRecord>,
+    /// What is true of its machine and time: `host.json`, keys and texts.
+    pub host: BTreeMap<String, String>,
+    /// What is wrong with it, a sentence each.
+    pub messages: Vec<String>,
+}
+
+impl Source {
+    /// A record that is sound.
+    pub fn of(name: impl Into<String>, record: RunRecord) -> Self {
+        let (host, messages) = (BTreeMap::new(), Vec::new());
+        Self { name: name.into(), record: Some(record), host, messages }
+    }
+}
+
+/// All that the page's charts are drawn from, in the order of the page.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Context {
+    /// The charts of every method.
+    pub charts: Vec<Chart>,
+}
+
+impl Context {
+    /// The charts of these records.
+    pub fn of(sources: &[Source]) -> Self {
+        let entries = entries(sources);
+        let each = |(method, sessions): (&str, Vec<&Entry<'_>>)| pictures(method, &sessions);
+        Self { charts: by_method(&entries).into_iter().flat_map(each).collect() }
+    }
+
+    /// The context as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("finite numbers and texts have a JSON form")
+    }
+
+    /// Each chart as an SVG file: its name and its text.
+    pub fn figures(&self) -> Result<Vec<(String, String)>, DrawError> {
+        let drawing = Drawing::start()?;
+        let each = |chart: &Chart| Ok((format!("{}.svg", chart.id), still(&drawing, chart)?));
+        self.charts.iter().map(each).collect()
+    }
+}
+
+/// The page; the same records give the same bytes.
+pub fn page(sources: &[Source]) -> Result<String, DrawError> {
+    let entries = entries(sources);
+    let context = Context::of(sources);
+    let drawing = Drawing::start()?;
+    let mut drawn = BTreeMap::new();
+    for chart in &context.charts {
+        drawn.insert(chart.id.as_str(), figure(chart, &still(&drawing, chart)?));
+    }
+    let methods = by_method(&entries);
+    let title = title(&entries);
+    let body = html! {
+        header {
+            h1 { (title) }
+            p.lead { (sources::summary(sources)) }
+            (controls())
+        }
+        (sources::messages(sources))
+        (contents(&methods))
+        main {
+            (figures::headlines(&entries, sources))
+            @for (method, sessions) in &methods {
+                (methods::section(method, sessions, &context, &drawn))
+            }
+            (sources::targets(&entries, sources))
+            (figures::caveats(&entries))
+            (methods::pages(methods.iter().map(|(method, _)| *method)))
+            (sources::downloads(sources))
+        }
+        (data("context", context.to_json().as_bytes()))
+        @for (index, source) in sources.iter().enumerate() {
+            @if let Some(record) = &source.record {
+                (data(&format!("record-{index}"), &thinned(record).to_json()))
+            }
+        }
+        script { (PreEscaped(LIBRARY)) }
+        script { (PreEscaped(CHART)) }
+        script { (PreEscaped(SCRIPT)) }
+    };
+    Ok(document(&title, &body).into_string())
+}
+
+fn document(title: &str, body: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                // Nothing is fetched, whatever a record holds.
+                meta http-equiv="Content-Security-Policy"
+                    content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body { (body) }
+        }
+    }
+}
+
+/// The sessions of each method, in the order in which the methods come first.
+fn by_method<'a, 'b>(entries: &'b [Entry<'a>]) -> Vec<(&'b str, Vec<&'b Entry<'a>>)> {
+    let mut methods: Vec<(&str, Vec<&Entry<'_>>)> = Vec::new();
+    for entry in entries {
+        let method = entry.session.plan.method.as_str();
+        match methods.iter_mut().find(|(name, _)| *name == method) {
+            Some((_, sessions)) => sessions.push(entry),
+            None => methods.push((method, vec![entry])),
+        }
+    }
+    methods
+}
+
+fn title(entries: &[Entry<'_>]) -> String {
+    let mut targets: Vec<&str> =
+        entries.iter().map(|entry| entry.session.target.name.as_str()).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    match targets.len() {
+        0 => "trimbench".to_owned(),
+        1..=4 => format!("What TRIM does to {}", targets.join(", ")),
+        count => format!("What TRIM does to {count} targets"),
+    }
+}
+
+fn controls() -> Markup {
+    html! {
+        div.controls {
+            button type="button" id="theme" { "Dark or light" }
+            button type="button" data-download="context" { "Charts as JSON" }
+        }
+    }
+}
+
+fn contents(methods: &[(&str, Vec<&Entry<'_>>)]) -> Markup {
+    html! {
+        nav aria-label="Contents" {
+            a href="#verdict" { "Verdict" }
+            a href="#headlines" { "Headlines" }
+            @for (method, _) in methods {
+                a href={ "#method-" (method) } { (method) }
+            }
+            a href="#targets" { "Targets" }
+            a href="#caveats" { "Caveats" }
+            a href="#pages" { "How it is measured" }
+            a href="#data" { "Data" }
+        }
+    }
+}
+
+/// A chart's place: drawn by the script, an image without it.
+fn figure(chart: &Chart, svg: &str) -> Markup {
+    let caption = format!("caption-{}", chart.id);
+    let thinned = chart.series.iter().filter_map(|curve| curve.thinned_from).max();
+    html! {
+        figure.chart id={ "chart-" (chart.id) } aria-labelledby=(caption) {
+            figcaption id=(caption) { (chart.title) }
+            div.plot role="img" aria-label={ (chart.title) ". " (chart.description) } {}
+            noscript { (PreEscaped(svg)) }
+            p.about { (chart.description) }
+            @for note in &chart.notes { p.about { (note) } }
+            @if let Some(count) = thinned {
+                p.about {
+                    "Of up to " (count) " points in a curve those are drawn that are the first, \
+                    lowest, highest and last of their columns: no extreme is left out."
+                }
+            }
+            div.tools {
+                button type="button" data-reset=(chart.id) { "Reset zoom" }
+                button type="button" data-download="csv" data-chart=(chart.id) { "CSV" }
+                button type="button" data-download="svg" data-chart=(chart.id) { "SVG" }
+            }
+        }
+    }
+}
+
+/// The chart with no more points than its pixels show.
+fn still(drawing: &Drawing, chart: &Chart) -> Result<String, DrawError> {
+    let mut chart = chart.clone();
+    let series = std::mem::take(&mut chart.series);
+    chart.series = series.into_iter().map(|curve| thin(curve, SVG_POINTS_MAX)).collect();
+    drawing.svg(&chart, SVG_SIZE)
+}
+
+/// Bytes for the script, compressed: it opens them with the browser's own means.
+fn data(id: &str, bytes: &[u8]) -> Markup {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let packed = encoder.write_all(bytes).and_then(|()| encoder.finish());
+    let packed = STANDARD.encode(packed.expect("writing into memory cannot fail"));
+    html! { script type="application/octet-stream" id=(id) { (PreEscaped(packed)) } }
+}
+
+/// The record for downloads, its long series thinned without losing an extreme.
+fn thinned(record: &RunRecord) -> RunRecord {
+    debug_assert!(POINTS_MAX < DATA_POINTS_MAX);
+    let mut record = record.clone();
+    let steps = record.sessions.iter_mut().flat_map(|session| &mut session.steps);
+    for series in steps.flat_map(|step| step.series.values_mut()) {
+        crate::chart::thin_series(series, DATA_POINTS_MAX);
+    }
+    record
+}

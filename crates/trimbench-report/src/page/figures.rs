@@ -1,0 +1,236 @@
+//! Figures as tables: each with its unit, interval, number of observations, state and caveats.
+
+use maud::{Markup, html};
+use trimbench_core::Caveat;
+use trimbench_results::Figure;
+
+use super::Source;
+use crate::entries::Entry;
+use crate::number::{Scale, significant};
+
+/// Every headline, one table to sort and filter.
+pub(super) fn headlines(entries: &[Entry<'_>], sources: &[Source]) -> Markup {
+    let several = sources.len() > 1;
+    let rows = entries.iter().filter_map(|entry| Some((entry, entry.session.headline()?)));
+    html! {
+        section id="headlines" {
+            h2 { "Headlines" }
+            (filter("table-headlines", "Show only rows with"))
+            (scroll("Headlines", &html! {
+                table.data id="table-headlines" {
+                    thead { tr {
+                        (head("method")) (head("target")) (head("figure")) (head("value")) (head("unit"))
+                        (head("interval")) (head("n")) (head("what to make of it")) (head("time"))
+                        @if several { (head("record")) }
+                        (head("caveats"))
+                    } }
+                    tbody {
+                        @for (entry, figure) in rows {
+                            tr {
+                                td { a href={ "#method-" (entry.session.plan.method) } { (entry.session.plan.method) } }
+                                td { (entry.label) }
+                                td { (figure.title) }
+                                (number(figure.value))
+                                td { (figure.unit) }
+                                (interval(figure))
+                                (count(figure))
+                                td { (verdict(figure)) }
+                                td { (entry.session.target.clock) }
+                                @if several { td { (sources[entry.source].name) } }
+                                td { (caveat_links(entry, figure)) }
+                            }
+                        }
+                    }
+                }
+            }))
+        }
+    }
+}
+
+/// All figures of one method's sessions, the headlines first.
+pub(super) fn all(method: &str, sessions: &[&Entry<'_>]) -> Markup {
+    let id = format!("table-{method}");
+    let count: usize = sessions.iter().map(|entry| entry.session.figures.len()).sum();
+    let mut rows: Vec<(&Entry<'_>, &Figure)> = Vec::new();
+    for entry in sessions {
+        rows.extend(entry.session.figures.iter().map(|figure| (*entry, figure)));
+    }
+    rows.sort_by_key(|(_, figure)| !figure.headline);
+    html! {
+        details {
+            summary { "All " (count) " figures of " (method) }
+            (filter(&id, "Show only rows with"))
+            (scroll(&format!("Figures of {method}"), &html! {
+                table.data id=(id) {
+                    thead { tr {
+                        (head("figure")) (head("target")) (head("value")) (head("unit")) (head("interval"))
+                        (head("n")) (head("what to make of it")) (head("caveats"))
+                    } }
+                    tbody {
+                        @for (entry, figure) in rows {
+                            tr {
+                                td title=(figure.id) { (figure.title) }
+                                td { (entry.label) }
+                                (number(figure.value))
+                                td { (figure.unit) }
+                                (interval(figure))
+                                (self::count(figure))
+                                td { (verdict(figure)) }
+                                td { (caveat_links(entry, figure)) }
+                            }
+                        }
+                    }
+                }
+            }))
+        }
+    }
+}
+
+/// The headlines of one method in words and numbers, with the state of each target.
+pub(super) fn of_method(method: &str, sessions: &[&Entry<'_>]) -> Markup {
+    html! {
+        (scroll(&format!("Headline of {method}"), &html! {
+            table.data id={ "table-" (method) "-headline" } {
+                thead { tr {
+                    (head("target")) (head("figure")) (head("value")) (head("interval")) (head("n"))
+                    (head("what to make of it")) (head("state of the target before")) (head("caveats"))
+                } }
+                tbody {
+                    @for entry in sessions {
+                        tr {
+                            td { (entry.label) }
+                            @if let Some(figure) = entry.session.headline() {
+                                td { (figure.title) }
+                                (scaled(figure))
+                                (count(figure))
+                                td { (verdict(figure)) }
+                                td.state { (entry.session.state) }
+                                td { (caveat_links(entry, figure)) }
+                            } @else {
+                                td colspan="5" {
+                                    @if entry.session.finished { "no headline could be computed" }
+                                    @else { "not finished: see its other figures for how far it got" }
+                                }
+                                td.state { (entry.session.state) }
+                                td {}
+                            }
+                        }
+                    }
+                }
+            }
+        }))
+    }
+}
+
+/// Meaning and advice of every caveat that the report mentions.
+pub(super) fn caveats(entries: &[Entry<'_>]) -> Markup {
+    let mut ids: Vec<&str> = entries
+        .iter()
+        .flat_map(|entry| {
+            let steps = entry.session.steps.iter().flat_map(|step| &step.caveats);
+            let figures = entry.session.figures.iter().flat_map(|figure| &figure.caveats);
+            entry.session.caveats.iter().chain(steps).chain(figures)
+        })
+        .map(String::as_str)
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    html! {
+        section id="caveats" {
+            h2 { "Caveats" }
+            @if ids.is_empty() { p { "None." } }
+            dl {
+                @for id in ids {
+                    dt id={ "caveat-" (id) } { (id) }
+                    dd {
+                        @match Caveat::from_id(id) {
+                            Some(caveat) => {
+                                @if caveat.invalidates() { strong { "Invalid: do not use the figures that have it. " } }
+                                (caveat.meaning()) ". What to do: " (caveat.advice()) "."
+                            }
+                            None => { "This version does not know it; the version that wrote the record does." }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A table that may be wider than the page, which must not be.
+pub(super) fn scroll(label: &str, table: &Markup) -> Markup {
+    html! { div.scroll role="region" tabindex="0" aria-label=(label) { (table) } }
+}
+
+/// The head of a column that sorts.
+pub(super) fn head(name: &str) -> Markup {
+    html! { th scope="col" { button type="button" { (name) } } }
+}
+
+fn filter(table: &str, label: &str) -> Markup {
+    let id = format!("filter-{table}");
+    html! {
+        div.filter {
+            label for=(id) { (label) } " "
+            input type="search" id=(id) data-table=(table);
+            " " button type="button" data-download="csv" data-table=(table) { "CSV" }
+        }
+    }
+}
+
+/// A number as the tables show it, with all its digits for sorting and downloads.
+pub(super) fn number(value: f64) -> Markup {
+    html! { td.number data-value=(value) { (significant(value)) } }
+}
+
+fn interval(figure: &Figure) -> Markup {
+    match figure.interval {
+        Some(interval) => html! {
+            td.number data-value=(interval.low) title={ (interval.level * 100.0) " % interval" } {
+                (significant(interval.low)) " to " (significant(interval.high))
+            }
+        },
+        None => html! { td.number { "–" } },
+    }
+}
+
+/// Value and interval in the unit that suits both.
+fn scaled(figure: &Figure) -> Markup {
+    let ends = figure.interval.map(|interval| [interval.low, interval.high]);
+    let mut values = vec![figure.value];
+    values.extend(ends.into_iter().flatten());
+    let scale = Scale::for_headlines(&values, &figure.unit);
+    html! {
+        td.number data-value=(figure.value) { (scale.print_headline(figure.value)) " " (scale.unit) }
+        @if let Some([low, high]) = ends {
+            td.number data-value=(low) { (scale.print_headline(low)) " to " (scale.print_headline(high)) }
+        } @else {
+            td.number { "–" }
+        }
+    }
+}
+
+fn count(figure: &Figure) -> Markup {
+    html! { td.number data-value=(figure.n) { (figure.n) } }
+}
+
+fn verdict(figure: &Figure) -> Markup {
+    let noise = crate::pictures::is_noise(figure);
+    html! {
+        @if let Some(verdict) = &figure.verdict {
+            @if noise { mark.noise { (verdict) } } @else { (verdict) }
+        }
+    }
+}
+
+/// The caveats on the figure and on its session, each a link to its meaning.
+fn caveat_links(entry: &Entry<'_>, figure: &Figure) -> Markup {
+    let others = entry.session.caveats.iter().filter(|id| !figure.caveats.contains(id));
+    let ids = figure.caveats.iter().chain(others);
+    html! {
+        @for (index, id) in ids.enumerate() {
+            @if index > 0 { ", " }
+            a.caveat.invalid[Caveat::from_id(id).is_some_and(Caveat::invalidates)] href={ "#caveat-" (id) } { (id) }
+        }
+    }
+}

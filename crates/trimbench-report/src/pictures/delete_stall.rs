@@ -1,0 +1,107 @@
+//! [S1]'s pictures: response times around a deletion, and the stutter over the deletion's size.
+
+use trimbench_results::{Session, Step};
+
+use super::{Sessions, line, of_kind, value};
+use crate::chart::{Axis, Chart, Curve, Kind};
+use crate::number::quantity;
+
+const GIGABYTE: f64 = 1e9;
+
+pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
+    vec![response(sessions), discarded(sessions), regression(sessions)]
+}
+
+/// The largest deletion of the session, the first of equals.
+fn largest(session: &Session) -> Option<&Step> {
+    let size = |step: &Step| step.parameters.get("size_bytes").copied().unwrap_or(0.0);
+    let steps = session.steps.iter().filter(|step| step.kind == "delete");
+    steps.rev().max_by(|a, b| size(a).total_cmp(&size(b)))
+}
+
+/// The worst response time of each moment.
+fn response(sessions: Sessions<'_, '_>) -> Chart {
+    let mut chart = Chart::new(
+        "delete-stall-response",
+        "Response times around the largest deletion",
+        Axis::linear("time", "s"),
+        Axis::log("worst response time", "ms"),
+    );
+    chart.description = "The longest response time of each column; the dashed line is the moment \
+        of the deletion. A stall is a hill that begins there."
+        .to_owned();
+    around_deletion(&mut chart, "response-ms-max", sessions);
+    chart
+}
+
+/// What was discarded meanwhile.
+fn discarded(sessions: Sessions<'_, '_>) -> Chart {
+    let mut chart = Chart::new(
+        "delete-stall-discarded",
+        "Discards completed around the largest deletion",
+        Axis::linear("time", "s"),
+        Axis::from_zero("discarded", "MiB"),
+    );
+    chart.description = "Bytes whose discards were completed, in each column: when a stall ends \
+        and discards end tells whether they are one."
+        .to_owned();
+    around_deletion(&mut chart, "discarded-mib", sessions);
+    chart
+}
+
+fn around_deletion(chart: &mut Chart, series: &str, sessions: Sessions<'_, '_>) {
+    let mut marked: Vec<(f64, String)> = Vec::new();
+    for entry in sessions {
+        let Some(step) = largest(entry.session) else { continue };
+        let Some(curve) = step.series.get(series) else { continue };
+        chart.curve(line(&entry.label, curve));
+        let size = step.parameters.get("size_bytes").copied().unwrap_or(0.0);
+        if let Some(at) = step.parameters.get("deleted_at_s") {
+            let mark = (*at, format!("{} deleted", quantity(size, "B")));
+            if !marked.contains(&mark) {
+                marked.push(mark);
+            }
+        }
+    }
+    for (at, label) in marked {
+        chart.mark("x", at, label);
+    }
+}
+
+/// A point for each deletion, the placebos at size 0, and the line whose slope is the headline.
+fn regression(sessions: Sessions<'_, '_>) -> Chart {
+    let mut chart = Chart::new(
+        "delete-stall-regression",
+        "Stutter over the size of the deletion",
+        Axis::from_zero("deleted", "GB"),
+        Axis::linear("stutter", "s"),
+    );
+    chart.description = "A point for each deletion, placebos (an empty file) at 0; the slope of \
+        each dashed line is the headline, its height at 0 what a deletion of any size costs."
+        .to_owned();
+    for entry in sessions {
+        let mut points: Vec<(f64, f64)> = ["placebo", "delete"]
+            .iter()
+            .flat_map(|kind| of_kind(entry.session, kind))
+            .filter_map(|step| {
+                let size = step.parameters.get("size_bytes")?;
+                Some((size / GIGABYTE, *step.metrics.get("stutter_s")?))
+            })
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((largest, _)) = points.last().copied() else { continue };
+        let (x, y) = points.into_iter().map(|(x, y)| (x, Some(y))).unzip();
+        chart.curve(Curve::new(&entry.label, Kind::Points, x, y));
+        let slope = value(entry.session, "stutter");
+        let intercept = value(entry.session, "stutter-intercept");
+        if let (Some(slope), Some(intercept)) = (slope, intercept) {
+            let ends = vec![Some(intercept), Some(intercept + slope * largest)];
+            let name = format!("{}: line", entry.label);
+            let mut fit = Curve::new(name, Kind::Line, vec![0.0, largest], ends);
+            fit.dash = 1;
+            fit.like = Some(entry.label.clone());
+            chart.curve(fit);
+        }
+    }
+    chart
+}

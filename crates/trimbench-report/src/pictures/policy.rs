@@ -1,0 +1,92 @@
+//! The trade of each trim policy: latency of the foreground against write amplification later.
+
+use trimbench_results::Session;
+
+use super::{Sessions, id, value};
+use crate::chart::{Axis, Chart, Curve, Kind};
+
+const LATENCY: &str = "p99.9-under-";
+const TAIL: [(&str, &str); 4] =
+    [("p50-under-", "p50"), ("p99-under-", "p99"), (LATENCY, "p99.9"), ("max-under-", "longest")];
+
+pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
+    let each = |entry: &&super::Entry<'_>| {
+        let name = &entry.label;
+        [
+            pareto(id("policy", entry, "pareto"), name, entry.session),
+            latencies(id("policy", entry, "latency"), name, entry.session),
+        ]
+    };
+    sessions.iter().flat_map(each).collect()
+}
+
+/// The policies of a session, in the order of its figures.
+fn policies(session: &Session) -> Vec<&str> {
+    session.figures.iter().filter_map(|figure| figure.id.strip_prefix(LATENCY)).collect()
+}
+
+/// A point for each policy; those that no other beats in both are joined.
+fn pareto(id: String, label: &str, session: &Session) -> Chart {
+    let mut chart = Chart::new(
+        id,
+        format!("Latency against write amplification: {label}"),
+        Axis::log("p99.9 of the foreground", "ms"),
+        Axis::linear("write amplification", ""),
+    );
+    chart.description = "A point for each policy: the further to the left, the less the \
+        foreground feels; the lower, the less the drive wears. The line joins those that no \
+        other beats in both."
+        .to_owned();
+    let mut points: Vec<(f64, f64, &str, bool)> = policies(session)
+        .into_iter()
+        .filter_map(|policy| {
+            let latency = session.figure(&format!("{LATENCY}{policy}"))?;
+            let amplification = value(session, &format!("amplification-under-{policy}"))?;
+            // The verdict says `front` or `to choose`.
+            let front = latency.verdict.is_some();
+            (latency.value > 0.0).then_some((latency.value, amplification, policy, front))
+        })
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let chosen = |policy: &str| {
+        let figure = session.figure(&format!("{LATENCY}{policy}"));
+        figure.and_then(|figure| figure.verdict.as_deref()) == Some("to choose")
+    };
+    let front = points.iter().filter(|(.., front)| *front);
+    let (x, y) = front.map(|(x, y, ..)| (*x, Some(*y))).unzip();
+    let mut line = Curve::new("not beaten", Kind::Steps, x, y);
+    line.dash = 1;
+    chart.curve(line);
+    let (x, y) = points.iter().map(|(x, y, ..)| (*x, Some(*y))).unzip();
+    let mut all = Curve::new("policies", Kind::Points, x, y);
+    let name = |(_, _, policy, _): &(f64, f64, &str, bool)| {
+        if chosen(policy) { format!("{policy} (to choose)") } else { (*policy).to_owned() }
+    };
+    all.labels = Some(points.iter().map(name).collect());
+    chart.curve(all);
+    chart
+}
+
+/// Response times of the foreground under each policy.
+fn latencies(id: String, label: &str, session: &Session) -> Chart {
+    let policies = policies(session);
+    let names = policies.iter().map(|policy| (*policy).to_owned()).collect();
+    let mut chart = Chart::new(
+        id,
+        format!("Response times of the foreground: {label}"),
+        Axis::of("policy", names),
+        Axis::log("response time", "ms"),
+    );
+    chart.horizontal = true;
+    chart.description =
+        "A group of points for each policy: half of the accesses, 99 %, 99.9 % and the longest."
+            .to_owned();
+    for (prefix, name) in TAIL {
+        let values: Vec<Option<f64>> = policies
+            .iter()
+            .map(|policy| value(session, &format!("{prefix}{policy}")).filter(|one| *one > 0.0))
+            .collect();
+        chart.curve(Curve { kind: Kind::Points, ..Curve::bars(name, values) });
+    }
+    chart
+}

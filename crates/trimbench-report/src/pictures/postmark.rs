@@ -1,0 +1,48 @@
+//! [S0]'s comparison: how much slower with discards, metric by metric.
+
+use trimbench_results::Figure;
+
+use super::{Sessions, bars, id};
+use crate::chart::{Axis, Chart};
+
+/// What ids of differences end with, and the name of each.
+const SIDES: [(&str, &str); 2] =
+    [("-diff-buffered", "buffered"), ("-diff-unbuffered", "unbuffered")];
+
+pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
+    sessions
+        .iter()
+        .map(|entry| {
+            let session = entry.session;
+            let metrics: Vec<(&str, &str)> = session.figures.iter().filter_map(metric).collect();
+            let names = metrics.iter().map(|(_, title)| (*title).to_owned()).collect();
+            let mut chart = Chart::new(
+                id("postmark", entry, "diff"),
+                format!("With discards against without: {}", entry.label),
+                Axis::of("metric", names),
+                Axis::linear("DIFF", "%"),
+            );
+            chart.horizontal = true;
+            chart.description =
+                "How much worse (above 0) or better each metric is with discards, as \
+            [S0] counts it; a thin line is the interval. Hollow bars are noise."
+                    .to_owned();
+            for (suffix, name) in SIDES {
+                let find =
+                    |(metric, _): &(&str, &str)| session.figure(&format!("{metric}{suffix}"));
+                let figures: Vec<Option<&Figure>> = metrics.iter().map(find).collect();
+                if figures.iter().any(Option::is_some) {
+                    chart.curve(bars(name, &figures));
+                }
+            }
+            chart
+        })
+        .collect()
+}
+
+/// The metric that a figure is the difference of, once, and its name.
+fn metric(figure: &Figure) -> Option<(&str, &str)> {
+    let (suffix, _) = SIDES[0];
+    let metric = figure.id.strip_suffix(suffix)?;
+    Some((metric, figure.title.split(", DIFF").next().unwrap_or(metric)))
+}

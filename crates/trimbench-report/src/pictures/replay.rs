@@ -1,0 +1,74 @@
+//! [S4]'s picture: writes a second of every window, with TRIM and without, drives overlaid.
+
+use super::{Sessions, id, line, of_kind};
+use crate::chart::{Axis, Chart, Curve, Kind};
+
+const WINDOWS: [(&str, &str, &str, &str); 4] = [
+    ("iops-window", "Write IOPS of each window", "rate of writes", "IOPS"),
+    ("throughput-window", "Write throughput of each window", "throughput", "MB/s"),
+    ("service-window", "Mean service time of writes of each window", "service time", "ms"),
+    ("write-amplification-window", "Write amplification of each window", "write amplification", ""),
+];
+
+pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
+    let mut charts: Vec<Chart> = WINDOWS.iter().map(|window| windows(*window, sessions)).collect();
+    charts.extend(sessions.iter().map(|entry| {
+        let mut chart = Chart::new(
+            id("replay", entry, "gain"),
+            format!("Kept over stripped: {}", entry.label),
+            Axis::linear("window", ""),
+            Axis::linear("IOPS with TRIM over IOPS without", ""),
+        );
+        chart.description = "Above 1 TRIM pays in that window, below it costs.".to_owned();
+        chart.mark("y", 1.0, "no difference");
+        for kept in of_kind(entry.session, "pass").filter(|step| step.id.ends_with("-kept")) {
+            let depth = kept.id.trim_end_matches("-kept");
+            let other = format!("{depth}-stripped");
+            let stripped = of_kind(entry.session, "pass").find(|step| step.id == other);
+            let (Some(a), Some(b)) = (
+                kept.series.get("iops-window"),
+                stripped.and_then(|step| step.series.get("iops-window")),
+            ) else {
+                continue;
+            };
+            let ratio = |(a, b): (&Option<f64>, &Option<f64>)| match (a, b) {
+                (Some(a), Some(b)) if *b > 0.0 => Some(a / b),
+                _ => None,
+            };
+            let y: Vec<Option<f64>> = a.y.iter().zip(&b.y).map(ratio).collect();
+            let x = a.x.iter().take(y.len()).copied().collect();
+            chart.curve(Curve::new(depth, Kind::Line, x, y));
+        }
+        chart
+    }));
+    charts
+}
+
+/// A quantity of every window, a curve for each drive and pass. The reader switches them; without
+/// TRIM they are dashed.
+fn windows(
+    (series, title, axis, unit): (&str, &str, &str, &str),
+    sessions: Sessions<'_, '_>,
+) -> Chart {
+    let x = Axis::linear("window", "");
+    let mut chart = Chart::new(format!("replay-{series}"), title, x, Axis::from_zero(axis, unit));
+    chart.description =
+        "A curve for each drive and pass; the legend switches them. Dashed: without \
+        TRIM. At first the passes of the greatest queue depth are shown."
+            .to_owned();
+    for entry in sessions {
+        let depth = |step: &trimbench_results::Step| step.parameters.get("queue_depth").copied();
+        let greatest = of_kind(entry.session, "pass").filter_map(depth).fold(0.0, f64::max);
+        for step in of_kind(entry.session, "pass") {
+            let Some(curve) = step.series.get(series) else { continue };
+            let mut curve = line(format!("{}: {}", entry.label, step.id), curve);
+            if let Some(depth) = step.id.strip_suffix("-stripped") {
+                curve.dash = 1;
+                curve.like = Some(format!("{}: {depth}-kept", entry.label));
+            }
+            curve.hidden = depth(step).is_some_and(|depth| depth < greatest);
+            chart.curve(curve);
+        }
+    }
+    chart
+}

@@ -1,0 +1,95 @@
+//! How long a drive is slower after a TRIM: a surface over range and what was written, and the
+//! point where it is longest as a curve beside its twin.
+
+use trimbench_results::{Session, Step};
+
+use super::{Sessions, id, line, of_kind};
+use crate::chart::{Axis, Chart, Curve, Kind};
+
+pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
+    let each = |entry: &&super::Entry<'_>| {
+        let (label, session) = (&entry.label, entry.session);
+        [
+            surface(id("settle", entry, "surface"), label, session),
+            longest(id("settle", entry, "longest"), label, session),
+        ]
+    };
+    sessions.iter().flat_map(each).collect()
+}
+
+/// The settling time of a point: the figure that stands for it.
+fn settling(session: &Session, step: &Step) -> Option<f64> {
+    let id = format!("settling-{}", step.id);
+    session.figure(&id).map(|figure| figure.value)
+}
+
+fn surface(id: String, label: &str, session: &Session) -> Chart {
+    let axis = |key: &str| {
+        let mut values: Vec<f64> = of_kind(session, "point")
+            .filter_map(|step| step.parameters.get(key).copied())
+            .collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values
+    };
+    let (trimmed, written) = (axis("trimmed_percent"), axis("written_percent"));
+    let names = |values: &[f64]| values.iter().map(|value| format!("{value} %")).collect();
+    let mut chart = Chart::new(
+        id,
+        format!("Settling time after a TRIM: {label}"),
+        Axis::of("trimmed", names(&trimmed)),
+        Axis::of("written before", names(&written)),
+    );
+    chart.description = "Each cell is one TRIM: its range from left to right, what had been \
+        written from top to bottom; the number is how long the drive was slower afterwards."
+        .to_owned();
+    let (mut x, mut y, mut z) = (Vec::new(), Vec::new(), Vec::new());
+    for step in of_kind(session, "point") {
+        let place = |key: &str, values: &[f64]| {
+            let value = step.parameters.get(key)?;
+            values.iter().position(|other| other == value)
+        };
+        let column = place("trimmed_percent", &trimmed);
+        let row = place("written_percent", &written);
+        if let (Some(column), Some(row)) = (column, row) {
+            x.push(column as f64);
+            y.push(Some(row as f64));
+            z.push(settling(session, step));
+        }
+    }
+    let largest = z.iter().flatten().copied().fold(0.0, f64::max);
+    let mut colours = Axis::from_zero("settling time", "s");
+    // Where nothing settles, everything has the colour of nothing.
+    colours.max = Some(if largest > 0.0 { largest } else { 1.0 });
+    chart.z = Some(colours);
+    let mut curve = Curve::new("settling time", Kind::Cells, x, y);
+    curve.z = Some(z);
+    chart.curve(curve);
+    chart
+}
+
+fn longest(id: String, label: &str, session: &Session) -> Chart {
+    let point = of_kind(session, "point").rev().max_by(|a, b| {
+        let time = |step: &Step| settling(session, step).unwrap_or(-1.0);
+        time(a).total_cmp(&time(b))
+    });
+    let name = point.map_or(String::new(), |step| format!(" ({})", step.id));
+    let mut chart = Chart::new(
+        id,
+        format!("Pace after the TRIM that settles longest: {label}{name}"),
+        Axis::linear("time after the TRIM", "s"),
+        Axis::from_zero("throughput", "MB/s"),
+    );
+    chart.description =
+        "Throughput after the TRIM, beside a twin of the drive that was left idle.".to_owned();
+    let curves =
+        [("throughput-time-twin", "twin, idle before", 1), ("throughput-time", "trimmed", 0)];
+    for (series, name, dash) in curves {
+        if let Some(series) = point.and_then(|step| step.series.get(series)) {
+            let mut curve = line(name, series);
+            curve.dash = dash;
+            chart.curve(curve);
+        }
+    }
+    chart
+}

@@ -1,0 +1,108 @@
+//! Latency of a TRIM against its size, with percentiles as bands.
+
+use trimbench_results::{LatencyHistogram, Quantile, Session, Step};
+
+use super::{Sessions, id, of_kind};
+use crate::chart::{Axis, Chart, Curve, Kind};
+
+/// Contents of the trimmed range, as kinds of steps, with their names.
+const CONTENTS: [(&str, &str); 6] = [
+    ("mapped", "mapped"),
+    ("trimmed", "trimmed before"),
+    ("never-written", "never written"),
+    ("mapped-unaligned", "mapped, unaligned"),
+    ("trimmed-unaligned", "trimmed before, unaligned"),
+    ("mapped-loaded", "mapped, beside a load"),
+];
+
+pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
+    let mut all = chart("trim-sweep-mapped", "Latency of one TRIM of mapped data against its size");
+    for entry in sessions {
+        all.curve(latency(&entry.label, entry.session, "mapped"));
+    }
+    let mut charts = vec![all];
+    for entry in sessions {
+        let title = format!("Latency of one TRIM by what it trims: {}", entry.label);
+        let mut chart = chart(&id("trim-sweep", entry, "contents"), &title);
+        for (kind, name) in CONTENTS {
+            chart.curve(latency(name, entry.session, kind));
+        }
+        chart.series.retain(|curve| !curve.x.is_empty());
+        charts.push(chart);
+        charts.push(beside(id("trim-sweep", entry, "beside"), &entry.label, entry.session));
+    }
+    charts
+}
+
+fn chart(id: &str, title: &str) -> Chart {
+    let mut chart = Chart::new(id, title, Axis::log("size", "B"), Axis::log("latency", "ms"));
+    chart.description = "Median latency with one TRIM outstanding; the band reaches from the \
+        shortest to the longest, and is no wider than the line where all took the same time."
+        .to_owned();
+    chart
+}
+
+/// The rows of one content with one TRIM outstanding, by size.
+fn rows<'a>(session: &'a Session, kind: &str) -> Vec<(f64, &'a Step)> {
+    let single =
+        |step: &&Step| step.parameters.get("queue_depth").is_some_and(|depth| *depth <= 1.0);
+    let mut rows: Vec<(f64, &Step)> = of_kind(session, kind)
+        .filter(single)
+        .filter_map(|step| Some((*step.parameters.get("size_bytes")?, step)))
+        .collect();
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rows
+}
+
+fn latency(name: &str, session: &Session, kind: &str) -> Curve {
+    let rows = rows(session, kind);
+    let milliseconds = |step: &Step, key: &str| {
+        let value = step.metrics.get(key).map(|seconds| seconds * 1e3);
+        value.filter(|value| *value > 0.0)
+    };
+    // Where the row is too short for its own median, the histogram has one.
+    let median = |step: &Step| {
+        milliseconds(step, "latency_s_p50").or_else(|| quantile(step, "latency", Quantile::P50))
+    };
+    let x = rows.iter().map(|(size, _)| *size).collect();
+    let y = rows.iter().map(|(_, step)| median(step)).collect();
+    let mut curve = Curve::new(name, Kind::Line, x, y);
+    curve.low = Some(rows.iter().map(|(_, step)| milliseconds(step, "latency_s_min")).collect());
+    curve.high = Some(rows.iter().map(|(_, step)| milliseconds(step, "latency_s_max")).collect());
+    curve
+}
+
+/// A percentile of a step's histogram, in ms.
+fn quantile(step: &Step, histogram: &str, quantile: Quantile) -> Option<f64> {
+    let histogram = LatencyHistogram::from_text(step.histograms.get(histogram)?).ok()?;
+    let value = histogram.percentile(quantile)?;
+    Some(value.seconds() * 1e3).filter(|value| *value > 0.0)
+}
+
+/// Reads and writes beside TRIMs, by the size of the TRIMs.
+fn beside(id: String, label: &str, session: &Session) -> Chart {
+    let mut chart = Chart::new(
+        id,
+        format!("Reads and writes beside TRIMs: {label}"),
+        Axis::log("size of each TRIM", "B"),
+        Axis::log("response time", "ms"),
+    );
+    chart.description =
+        "Response times of a load while TRIMs of each size run beside it, one after the other."
+            .to_owned();
+    let rows = rows(session, "mapped-loaded");
+    let metrics = [
+        ("response_s_p50", "p50"),
+        ("response_s_p90", "p90"),
+        ("response_s_p98_5", "p98.5"),
+        ("response_s_p99", "p99"),
+        ("response_s_max", "longest"),
+    ];
+    for (key, name) in metrics {
+        let value = |step: &Step| step.metrics.get(key).map(|seconds| seconds * 1e3);
+        let x = rows.iter().map(|(size, _)| *size).collect();
+        let y = rows.iter().map(|(_, step)| value(step).filter(|value| *value > 0.0)).collect();
+        chart.curve(Curve::new(name, Kind::Line, x, y));
+    }
+    chart
+}

@@ -1,0 +1,203 @@
+//! What TRIM brings: speed that comes back, and less wear.
+
+use trimbench_core::Caveat;
+
+use super::facts::{Facts, Found};
+use super::words::shown;
+use super::{NO_WEAR, Reason, SHARE, STEADY_SHARE, WEAR_RATIO};
+use crate::record::Session;
+
+/// What TRIM brings.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Benefit {
+    /// Speed or wear, for these reasons.
+    Some(Vec<Reason>),
+    /// Neither, where it was looked for: the drive has no work that TRIM could spare it.
+    None(Vec<Reason>),
+    /// Neither, though there was work to spare: nothing was freed.
+    NoEffect(Vec<Reason>),
+    /// No method was run that could tell, or not well enough.
+    Unmeasured,
+}
+
+/// What one session says.
+enum Sign {
+    Gain(Reason),
+    /// No gain. Whether the drive wrote no more than the host did, so that none was possible.
+    Nothing(Reason, bool),
+    NoEffect(Reason),
+}
+
+impl Benefit {
+    pub(super) fn of(facts: &Facts<'_>) -> Self {
+        let recovery = facts.of("recovery").filter_map(|it| recovery(facts, it));
+        let steady = facts.of("steady-state").filter_map(|it| steady(facts, it));
+        let replay = facts.of("replay").filter_map(|it| replay(facts, it));
+        let (mut gains, mut none, mut no_effect) = (Vec::new(), Vec::new(), Vec::new());
+        let mut impossible = false;
+        for sign in recovery.chain(steady).chain(replay) {
+            match sign {
+                Sign::Gain(reason) => gains.push(reason),
+                Sign::NoEffect(reason) => no_effect.push(reason),
+                Sign::Nothing(reason, no_wear) => {
+                    none.push(reason);
+                    impossible |= no_wear;
+                }
+            }
+        }
+        if !gains.is_empty() {
+            Self::Some(gains)
+        } else if !no_effect.is_empty() {
+            Self::NoEffect(no_effect)
+        } else if impossible || none.len() > 1 {
+            Self::None(none)
+        } else {
+            Self::Unmeasured
+        }
+    }
+
+    pub(super) fn into_reasons(self) -> Vec<Reason> {
+        match self {
+            Self::Some(reasons) | Self::None(reasons) | Self::NoEffect(reasons) => reasons,
+            Self::Unmeasured => Vec::new(),
+        }
+    }
+}
+
+/// Two write amplifications, without TRIM and with it.
+struct Wear<'a> {
+    without: Found<'a>,
+    with: Found<'a>,
+}
+
+impl<'a> Wear<'a> {
+    fn of(without: Option<Found<'a>>, with: Option<Found<'a>>) -> Option<Self> {
+        Some(Self { without: without?, with: with? })
+    }
+
+    fn falls(&self) -> bool {
+        self.without.value() >= self.with.value() * WEAR_RATIO
+    }
+
+    /// The drive worked, and as much with TRIM.
+    fn stays(&self) -> bool {
+        self.without.value() >= WEAR_RATIO
+            && self.without.value() < self.with.value() * (1.0 + SHARE)
+    }
+
+    fn text(&self) -> String {
+        let (without, with) = (shown(self.without.value(), ""), shown(self.with.value(), ""));
+        format!("write amplification {without} without TRIM, {with} with it")
+    }
+
+    fn reference(&self) -> Vec<(usize, String)> {
+        vec![self.without.reference(), self.with.reference()]
+    }
+}
+
+/// The sign of a speed and a wear that were measured together.
+fn sign(
+    session: &Session,
+    (speed, gain, none): (Reason, bool, bool),
+    wear: Option<&Wear<'_>>,
+) -> Option<Sign> {
+    let text = |reason: &Reason, wear: &Wear<'_>| {
+        let figures = [reason.figures.clone(), wear.reference()].concat();
+        Reason::new(format!("{}; {}", reason.text, wear.text()), figures)
+    };
+    let said = wear.map_or_else(|| speed.clone(), |wear| text(&speed, wear));
+    if gain || wear.is_some_and(Wear::falls) {
+        return Some(Sign::Gain(said));
+    }
+    // What is not used of a drive serves as over-provisioning, and hides what TRIM would bring.
+    let part = session.caveats.iter().any(|id| id == Caveat::PartOfDrive.id());
+    if part {
+        return None;
+    }
+    if wear.is_some_and(Wear::stays) {
+        return Some(Sign::NoEffect(said));
+    }
+    let no_wear = wear.is_some_and(|wear| wear.without.value() <= NO_WEAR);
+    none.then_some(Sign::Nothing(said, no_wear))
+}
+
+/// A fragmented drive, and what TRIM gives back of its sequential speed.
+fn recovery<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
+    let figure = |id| facts.within(it, id);
+    let (before, after) = (figure("fragmented-of-fresh")?, figure("trimmed-of-fresh")?);
+    let wear =
+        Wear::of(figure("write-amplification-fragmented"), figure("write-amplification-trimmed"));
+    let percent = |found: Found<'_>| format!("{:.0} %", found.value() * 100.0);
+    let text = format!(
+        "fragmented, it writes at {} of its fresh speed; after TRIM at {}",
+        percent(before),
+        percent(after)
+    );
+    let reason = Reason::new(text, vec![before.reference(), after.reference()]);
+    let gain = after.value() >= before.value() + SHARE;
+    let slow = before.value() < 1.0 - SHARE;
+    if slow && !gain && !wear.as_ref().is_some_and(Wear::falls) {
+        return Some(Sign::NoEffect(reason));
+    }
+    sign(it.1, (reason, gain, !slow), wear.as_ref())
+}
+
+/// Random writes in the long run, with a share trimmed and without: the share that brings most.
+fn steady<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
+    let unsteady = |found: &Found<'_>| {
+        found.figure.caveats.iter().chain(&it.1.caveats).any(|id| id == Caveat::NoSteadyState.id())
+    };
+    let gains = facts.figures(it).filter(|found| found.figure.id.starts_with("gain-trimmed-"));
+    let gain = gains.max_by(|a, b| a.value().total_cmp(&b.value()))?;
+    let share = gain.figure.id.strip_prefix("gain-").unwrap_or_default();
+    let rate = facts.within(it, &format!("steady-iops-{share}"));
+    if unsteady(&gain) || facts.within(it, "steady-iops").is_some_and(|it| unsteady(&it)) {
+        return None;
+    }
+    if rate.is_some_and(|rate| unsteady(&rate)) {
+        return None;
+    }
+    let wear = Wear::of(
+        facts.within(it, "write-amplification"),
+        facts.within(it, &format!("write-amplification-{share}")),
+    );
+    let percent = share.strip_prefix("trimmed-").unwrap_or(share);
+    let more = gain.value() >= 1.0 + STEADY_SHARE;
+    let times = if more {
+        format!("run at {} times the IOPS", shown(gain.value(), ""))
+    } else {
+        "are no faster".to_owned()
+    };
+    let text = format!("with {percent} % trimmed, random writes {times} in the long run");
+    let reason = Reason::new(text, vec![gain.reference()]);
+    sign(it.1, (reason, more, true), wear.as_ref())
+}
+
+/// A trace with and without its TRIMs: what is left once their cost is paid.
+fn replay<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
+    let gain = best_gain(facts, it)?;
+    let pass = gain.figure.id.strip_prefix("gain-").unwrap_or_default();
+    let stripped = pass.replace("-kept", "-stripped");
+    let wear = Wear::of(
+        facts.within(it, &format!("write-amplification-{stripped}")),
+        facts.within(it, &format!("write-amplification-{pass}")),
+    );
+    let (more, less) = (gain.value() >= 1.0 + SHARE, gain.value() <= 1.0 - SHARE);
+    let text = match (more, less) {
+        (true, _) => format!("a trace does {} times the writes with TRIM", shown(gain.value(), "")),
+        (_, true) => "a trace is slower with its TRIMs".to_owned(),
+        _ => "a trace is no faster with its TRIMs".to_owned(),
+    };
+    let reason = Reason::new(text, vec![gain.reference()]);
+    sign(it.1, (reason, more, !less), wear.as_ref())
+}
+
+/// The highest average gain of a replay with the trace's own TRIMs.
+pub(super) fn best_gain<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Found<'a>> {
+    let average = |id: &str| {
+        let window = id.starts_with("gain-min-") || id.starts_with("gain-max-");
+        id.starts_with("gain-") && id.ends_with("-kept") && !window
+    };
+    let gains = facts.figures(it).filter(|found| average(&found.figure.id));
+    gains.max_by(|a, b| a.value().total_cmp(&b.value()))
+}

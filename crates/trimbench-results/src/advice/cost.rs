@@ -1,0 +1,181 @@
+//! What online TRIM costs those who work meanwhile.
+
+use super::benefit::best_gain;
+use super::facts::{Facts, Found};
+use super::words::shown;
+use super::{
+    LONG_TRIM_S, Reason, SHARE, SLOWDOWN_PERCENT, STORM_STALL_S, STUTTER_S_PER_GB, WAIT_S,
+};
+
+/// What online TRIM costs.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Cost {
+    /// Nothing that is noticed.
+    Fine(Vec<Reason>),
+    /// The noise is as large as the limit.
+    Unclear(Vec<Reason>),
+    /// Someone waits for it.
+    Noticed(Vec<Reason>),
+    /// Nobody looked.
+    Unmeasured,
+}
+
+/// On which side of a limit a figure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Below,
+    Unclear,
+    Above,
+}
+
+impl Side {
+    /// The whole interval counts. A figure that should have one and has not says nothing sure.
+    pub(super) fn of_estimate(found: Found<'_>, limit: f64) -> Self {
+        match found.figure.interval {
+            Some(interval) if interval.high <= limit => Self::Below,
+            Some(interval) if interval.low > limit => Self::Above,
+            _ => Self::Unclear,
+        }
+    }
+
+    /// A figure that was counted or is the longest of all: it is what it is.
+    pub(super) fn of_fact(found: Found<'_>, limit: f64) -> Self {
+        if found.value() <= limit { Self::Below } else { Self::Above }
+    }
+}
+
+impl Cost {
+    pub(super) fn of(facts: &Facts<'_>) -> Self {
+        let signs = [stutter(facts), waits(facts), files(facts), storm(facts), trace(facts)];
+        let (mut fine, mut unclear, mut noticed) = (Vec::new(), Vec::new(), Vec::new());
+        for (side, reason) in signs.into_iter().flatten() {
+            match side {
+                Side::Below => fine.push(reason),
+                Side::Unclear => unclear.push(reason),
+                Side::Above => noticed.push(reason),
+            }
+        }
+        if !noticed.is_empty() {
+            Self::Noticed(noticed)
+        } else if !unclear.is_empty() {
+            Self::Unclear(unclear)
+        } else if !fine.is_empty() {
+            Self::Fine(fine)
+        } else {
+            Self::Unmeasured
+        }
+    }
+}
+
+type Signs = Vec<(Side, Reason)>;
+
+/// A reason of one figure.
+fn of(found: Found<'_>, text: String) -> Reason {
+    Reason::new(text, vec![found.reference()])
+}
+
+/// How long a deletion is noticed.
+fn stutter(facts: &Facts<'_>) -> Signs {
+    let mut signs = Signs::new();
+    if let Some(found) = facts.worst("delete-stall", "stutter") {
+        let side = Side::of_estimate(found, STUTTER_S_PER_GB);
+        let than = match side {
+            Side::Below => "below",
+            Side::Unclear => "not told apart from",
+            Side::Above => "above",
+        };
+        let text = format!(
+            "a deletion holds up others for {}: {than} the {STUTTER_S_PER_GB} s/GB that are noticed",
+            found.shown()
+        );
+        signs.push((side, of(found, text)));
+    }
+    // Only above: it mixes all sizes, and overdue time misses stops that are short.
+    if let Some(found) = facts.worst("delete-stall", "stutter-per-deletion")
+        && Side::of_estimate(found, WAIT_S) == Side::Above
+    {
+        let text = format!("each deletion holds up others for {}", found.shown());
+        signs.push((Side::Above, of(found, text)));
+    }
+    if let Some(found) = facts.worst("delete-stall", "overdue")
+        && Side::of_estimate(found, STUTTER_S_PER_GB) == Side::Above
+    {
+        let text = format!("accesses are overdue for {} deleted", found.shown());
+        signs.push((Side::Above, of(found, text)));
+    }
+    signs
+}
+
+/// How long reads and writes wait beside TRIMs. There is no such load without TRIMs to compare
+/// with: a long wait counts only where one TRIM takes long, too.
+fn waits(facts: &Facts<'_>) -> Signs {
+    let Some(longest) = facts.worst("trim-sweep", "loaded-max") else { return Signs::new() };
+    let text = format!("the longest read or write beside TRIMs took {}", longest.shown());
+    if Side::of_fact(longest, WAIT_S) == Side::Below {
+        return vec![(Side::Below, of(longest, text))];
+    }
+    let trim = facts.worst("trim-sweep", "trim-p50");
+    let Some(trim) = trim.filter(|trim| trim.value() / 1e3 > LONG_TRIM_S) else {
+        return Signs::new();
+    };
+    let text = format!("{text}; one TRIM takes {}", trim.shown());
+    vec![(Side::Above, Reason::new(text, vec![longest.reference(), trim.reference()]))]
+}
+
+/// What mounting with `discard` adds to a load of small files.
+fn files(facts: &Facts<'_>) -> Signs {
+    let arms = ["total-duration-diff-buffered", "total-duration-diff-unbuffered"];
+    let found = arms.iter().filter_map(|id| facts.worst("postmark", id));
+    let signs = found.map(|found| {
+        let text = format!("`discard` adds {} to the duration of PostMark", found.shown());
+        (Side::of_estimate(found, SLOWDOWN_PERCENT), of(found, text))
+    });
+    signs.collect()
+}
+
+/// Whether writers stood still after a mass deletion. That they did not, in one storm, proves
+/// nothing of smaller deletions.
+fn storm(facts: &Facts<'_>) -> Signs {
+    let found = facts.worst("delete-storm", "second-stall");
+    let found = found.filter(|found| Side::of_fact(*found, STORM_STALL_S) == Side::Above);
+    let sign = found.map(|found| {
+        let text = format!("after a mass deletion the next job stood still for {}", found.shown());
+        (Side::Above, of(found, text))
+    });
+    sign.into_iter().collect()
+}
+
+/// Whether a trace gets fewer writes done with its TRIMs, even at its best.
+fn trace(facts: &Facts<'_>) -> Signs {
+    let best = facts.of("replay").filter_map(|it| best_gain(facts, it));
+    let worst = best.min_by(|a, b| a.value().total_cmp(&b.value()));
+    let loss = worst.filter(|found| found.value() <= 1.0 - SHARE);
+    let sign = loss.map(|found| {
+        let text =
+            format!("a trace with its TRIMs does {} of the writes", shown(found.value(), ""));
+        (Side::Above, of(found, text))
+    });
+    sign.into_iter().collect()
+}
+
+/// What would have to be measured for online TRIM not to be the answer.
+pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
+    let mut words = Vec::new();
+    let stutter = facts.worst("delete-stall", "stutter");
+    let here = |found: Option<Found<'_>>| {
+        found.map_or_else(String::new, |found| {
+            format!(" (here {})", shown(found.value(), &found.figure.unit))
+        })
+    };
+    words.push(format!("a stutter of more than {STUTTER_S_PER_GB} s/GB{}", here(stutter)));
+    let wait = facts.worst("trim-sweep", "loaded-max");
+    let wait = wait.or_else(|| facts.worst("delete-stall", "largest-response-max"));
+    words.push(format!("a wait beside TRIMs of more than {WAIT_S} s{}", here(wait)));
+    if let Some(wait) = wait.filter(|wait| wait.value() > 0.001) {
+        words.push(format!(
+            "a load to which a wait of {} is too long: then trim once a week",
+            shown(wait.value(), &wait.figure.unit)
+        ));
+    }
+    words
+}

@@ -1,0 +1,167 @@
+//! What the sessions say, and whether TRIM harms or does not arrive.
+
+use trimbench_core::Caveat;
+
+use super::Reason;
+use super::benefit::Benefit;
+use super::words::shown;
+use crate::direction::Direction;
+use crate::record::{Figure, Session};
+
+/// Which figures count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// Those that may be believed.
+    Valid,
+    /// All: what the answer would be if all could be.
+    All,
+}
+
+/// The sessions of one target that say something.
+#[derive(Debug)]
+pub(super) struct Facts<'a> {
+    sessions: Vec<(usize, &'a Session)>,
+    trust: Trust,
+}
+
+/// A figure, and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found<'a> {
+    pub(super) session: usize,
+    pub(super) figure: &'a Figure,
+}
+
+impl Found<'_> {
+    pub(super) fn reference(&self) -> (usize, String) {
+        (self.session, self.figure.id.clone())
+    }
+
+    pub(super) fn value(&self) -> f64 {
+        self.figure.value
+    }
+
+    /// The value with its unit and interval, in words.
+    pub(super) fn shown(&self) -> String {
+        let Figure { value, unit, interval, .. } = self.figure;
+        match interval {
+            Some(interval) if interval.low < interval.high => format!(
+                "{} ({} to {})",
+                shown(*value, unit),
+                shown(interval.low, unit),
+                shown(interval.high, unit)
+            ),
+            _ => shown(*value, unit),
+        }
+    }
+}
+
+/// A session that was done to its end, and did what its method is for.
+fn says_something(session: &Session) -> bool {
+    let placebo = session.caveats.iter().any(|id| id == Caveat::PlaceboOnly.id());
+    session.finished && session.left_out.is_none() && !placebo
+}
+
+/// What was measured and may not be believed, in words.
+pub(super) fn doubtful(sessions: &[&Session]) -> Vec<String> {
+    let sessions = sessions.iter().filter(|session| says_something(session));
+    let of = sessions.filter_map(|session| {
+        let all = session.figures.len();
+        let invalid = session.figures.iter().filter(|figure| !session.believes(figure)).count();
+        let method = &session.plan.method;
+        match invalid {
+            0 => None,
+            1 => Some(format!("one figure of `{method}`")),
+            _ if invalid == all => Some(format!("`{method}`")),
+            _ => Some(format!("{invalid} figures of `{method}`")),
+        }
+    });
+    of.collect()
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn new(sessions: &[&'a Session], trust: Trust) -> Self {
+        let sessions = sessions.iter().copied().enumerate();
+        Self { sessions: sessions.filter(|(_, it)| says_something(it)).collect(), trust }
+    }
+
+    /// Whether a method was run.
+    pub(super) fn has(&self, method: &str) -> bool {
+        self.of(method).next().is_some()
+    }
+
+    /// The sessions of a method, with their index.
+    pub(super) fn of(&self, method: &str) -> impl Iterator<Item = (usize, &'a Session)> {
+        self.sessions.iter().copied().filter(move |(_, it)| it.plan.method == method)
+    }
+
+    /// All figures of a session that count.
+    pub(super) fn figures(
+        &self,
+        (index, session): (usize, &'a Session),
+    ) -> impl Iterator<Item = Found<'a>> {
+        let counts = |figure: &&Figure| self.trust == Trust::All || session.believes(figure);
+        let figures = session.figures.iter().filter(counts).collect::<Vec<_>>().into_iter();
+        figures.map(move |figure| Found { session: index, figure })
+    }
+
+    /// The figure of this id in one session.
+    pub(super) fn within(&self, session: (usize, &'a Session), id: &str) -> Option<Found<'a>> {
+        self.figures(session).find(|found| found.figure.id == id)
+    }
+
+    /// The figure of this id; of several sessions that have one the worst.
+    pub(super) fn worst(&self, method: &str, id: &str) -> Option<Found<'a>> {
+        let found = self.of(method).filter_map(|session| self.within(session, id));
+        found.reduce(|worst, other| {
+            let worse = match worst.figure.direction {
+                Direction::Higher => other.value() < worst.value(),
+                _ => other.value() > worst.value(),
+            };
+            if worse { other } else { worst }
+        })
+    }
+
+    /// Blocks that lost their data to TRIM.
+    pub(super) fn harm(&self) -> Vec<Reason> {
+        let table = [
+            ("neighbour-blocks-lost", "blocks beside TRIMs lost their data"),
+            ("rewritten-blocks-lost", "trimmed blocks lost what was written into them later"),
+        ];
+        let lost = table.iter().filter_map(|(id, what)| {
+            let found = self.worst("trim-integrity", id)?;
+            (found.value() > 0.0)
+                .then(|| Reason::new(format!("{} {what}", found.value()), vec![found.reference()]))
+        });
+        lost.collect()
+    }
+
+    /// Why TRIM does not seem to arrive; nothing where it may. Whatever it brought has arrived.
+    pub(super) fn unreached(&self, benefit: &Benefit) -> Vec<Reason> {
+        let mut because = Vec::new();
+        for (_, session) in self.of("delete-stall") {
+            if session.caveats.iter().any(|id| id == Caveat::NoDiscard.id()) {
+                let text = "files were deleted, and no discard was seen at the device";
+                because.push(Reason::new(text.to_owned(), Vec::new()));
+            }
+        }
+        if matches!(benefit, Benefit::Some(_)) {
+            return because;
+        }
+        if let Benefit::NoEffect(found) = benefit {
+            because.extend(found.iter().cloned());
+        }
+        let kept = self.worst("trim-integrity", "trimmed-old-data-share");
+        let broken = self.worst("trim-integrity", "promise-violations");
+        if let (Some(kept), Some(broken)) = (kept, broken)
+            && kept.value() >= 100.0
+            && broken.value() > 0.0
+        {
+            let text = format!(
+                "all trimmed blocks still read as before, {} of them against the drive's promise",
+                broken.value()
+            );
+            because.push(Reason::new(text, vec![kept.reference(), broken.reference()]));
+        }
+        because
+    }
+}

@@ -1,0 +1,64 @@
+//! Sessions made by hand, for tests.
+
+use std::collections::BTreeMap;
+
+use crate::record::{
+    Figure, Interval, Outcome, PlannedSession, Program, RunRecord, SCHEMA, Session, TargetRecord,
+};
+
+/// A figure without interval.
+pub(crate) fn figure(id: &str, value: f64, unit: &str) -> Figure {
+    Figure::new(id, id, value, unit).unwrap()
+}
+
+/// A figure with an interval.
+pub(crate) fn between(id: &str, (low, value, high): (f64, f64, f64), unit: &str) -> Figure {
+    Figure { interval: Interval::new(low, high, 0.95), ..figure(id, value, unit) }
+}
+
+/// A finished session on an emulated drive.
+pub(crate) fn session(method: &str, figures: Vec<Figure>) -> Session {
+    Session {
+        plan: PlannedSession {
+            method: method.to_owned(),
+            target: "sim:x".to_owned(),
+            preset: "quick".to_owned(),
+            options: BTreeMap::new(),
+        },
+        method_version: 1,
+        target: TargetRecord {
+            name: "x".to_owned(),
+            kind: "emulated".to_owned(),
+            clock: "virtual".to_owned(),
+            identity: BTreeMap::new(),
+            capabilities: BTreeMap::new(),
+            provenance: None,
+        },
+        state: String::new(),
+        environment_before: BTreeMap::new(),
+        environment_after: BTreeMap::new(),
+        steps: Vec::new(),
+        figures,
+        caveats: Vec::new(),
+        trace_hash: None,
+        finished: true,
+        left_out: None,
+    }
+}
+
+/// A complete record of these sessions.
+pub(crate) fn record(sessions: Vec<Session>) -> RunRecord {
+    RunRecord {
+        schema: SCHEMA,
+        program: Program {
+            name: "trimbench".to_owned(),
+            version: "0.0.0".to_owned(),
+            commit: "abc".to_owned(),
+            model_version: 1,
+        },
+        seed: 1,
+        outcome: Outcome::Complete,
+        plan: sessions.iter().map(|session| session.plan.clone()).collect(),
+        sessions,
+    }
+}

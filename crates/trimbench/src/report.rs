@@ -1,0 +1,174 @@
+//! `trimbench report`: records as text, as one HTML page, as figures and as tables.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use trimbench_core::exit;
+use trimbench_linux::{Durability, atomic_write};
+use trimbench_report::{Context, Detail, Source};
+use trimbench_results::RunRecord;
+
+use crate::args::{OutputFormat, ReportArgs};
+use crate::failure::Failure;
+use crate::output::{data, error_line, style};
+use crate::store::Store;
+
+/// The page that a run leaves beside its record.
+pub(crate) const PAGE: &str = "report.html";
+
+/// `trimbench report`.
+pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
+    let (sources, unread) = sources(&args.runs)?;
+    if let Some(directory) = &args.csv {
+        for (source, folder) in sources.iter().zip(folders(directory, sources.len())) {
+            let Some(record) = &source.record else { continue };
+            let files = trimbench_report::csv(record);
+            write_files(&folder, files.iter().map(|(name, text)| (*name, text.as_str())))?;
+        }
+    }
+    if let Some(path) = &args.html {
+        write_page(path, &sources)?;
+        error_line(&format!("page in {}", path.display()));
+    }
+    if let Some(directory) = &args.figures {
+        let figures = Context::of(&sources).figures().map_err(Failure::usage)?;
+        write_files(directory, figures.iter().map(|(name, text)| (name.as_str(), text.as_str())))?;
+        error_line(&format!("{} figures in {}", figures.len(), directory.display()));
+    }
+    if let Some(path) = &args.context {
+        write_file(path, Context::of(&sources).to_json().as_bytes())?;
+    }
+    print(&sources, args.output_format);
+    let invalid = |source: &Source| source.record.as_ref().is_some_and(|record| !record.is_valid());
+    Ok(match (unread, sources.iter().any(invalid)) {
+        (true, _) => exit::USAGE,
+        (false, true) => exit::INVALID,
+        (false, false) => exit::DONE,
+    })
+}
+
+/// Writes the page of a run into its directory. That it cannot is no reason to lose the run.
+pub(crate) fn beside(store: &Store, record: &RunRecord) {
+    let path = store.directory().join(PAGE);
+    let source =
+        Source { host: store.host(), ..Source::of(name(store.directory()), record.clone()) };
+    match write_page(&path, &[source]) {
+        Ok(()) => error_line(&format!("report in {}", path.display())),
+        Err(failure) => failure.print(),
+    }
+}
+
+/// What there is in each of the directories, and whether something could not be read. One record
+/// alone must be readable, at least in part.
+fn sources(runs: &[PathBuf]) -> Result<(Vec<Source>, bool), Failure> {
+    let mut sources = Vec::new();
+    let mut unread = false;
+    for run in runs {
+        let store = Store::open(run);
+        let mut source =
+            Source { name: name(run), record: None, host: store.host(), messages: Vec::new() };
+        match store.load() {
+            Ok(record) => source.record = Some(record),
+            Err(failure) if runs.len() == 1 => return Err(failure),
+            Err(failure) => {
+                failure.print();
+                unread = true;
+                source.messages.push(failure.message());
+            }
+        }
+        sources.push(source);
+    }
+    Ok((sources, unread))
+}
+
+/// How a report calls a run: the last part of its path.
+fn name(run: &Path) -> String {
+    let whole = run.canonicalize().unwrap_or_else(|_| run.to_owned());
+    let directory = if whole.is_file() { whole.parent().unwrap_or(&whole) } else { &whole };
+    directory
+        .file_name()
+        .map_or_else(|| directory.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+fn print(sources: &[Source], format: OutputFormat) {
+    let records = sources.iter().filter_map(|source| Some((source, source.record.as_ref()?)));
+    for (source, record) in records {
+        match format {
+            OutputFormat::Human => {
+                if sources.len() > 1 {
+                    data(&format!("{}\n\n", source.name));
+                }
+                let detail = if sources.len() > 1 { Detail::Summary } else { Detail::Full };
+                data(&trimbench_report::terminal(record, detail, style()));
+            }
+            OutputFormat::Json => data(&String::from_utf8_lossy(&record.to_json())),
+            OutputFormat::Ndjson => {
+                for (session, figures) in record.sessions.iter().map(|one| &one.figures).enumerate()
+                {
+                    for figure in figures {
+                        let line = serde_json::json!({
+                            "record": source.name, "session": session, "figure": figure,
+                        });
+                        data(&format!("{line}\n"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn write_page(path: &Path, sources: &[Source]) -> Result<(), Failure> {
+    let page = trimbench_report::page(sources).map_err(Failure::usage)?;
+    write_file(path, page.as_bytes())
+}
+
+/// Whole or not at all.
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    atomic_write(path, bytes, Durability::Later).map_err(|error| {
+        Failure::target(error).context(format!("cannot write `{}`", path.display()))
+    })
+}
+
+/// Files of these names and texts in a directory, which is made if it is not there.
+fn write_files<'a>(
+    directory: &Path,
+    files: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<(), Failure> {
+    let context = || format!("cannot write files into `{}`", directory.display());
+    std::fs::create_dir_all(directory)
+        .map_err(|error| Failure::target(error).context(context()))?;
+    files
+        .into_iter()
+        .try_for_each(|(name, text)| write_file(&directory.join(name), text.as_bytes()))
+}
+
+/// The directory itself for one record, else one in it for each.
+fn folders(directory: &Path, count: usize) -> Vec<PathBuf> {
+    match count {
+        1 => vec![directory.to_owned()],
+        _ => (0..count).map(|index| directory.join(format!("record-{index}"))).collect(),
+    }
+}
+
+/// `trimbench report --compat 1.51`: a terse line of `PostMark` for each repetition.
+pub(crate) fn terse(runs: &[PathBuf]) -> Result<u8, Failure> {
+    let mut lines = String::new();
+    let mut valid = true;
+    for run in runs {
+        let record = Store::open(run).load()?;
+        valid &= record.is_valid();
+        let before = lines.len();
+        for session in &record.sessions {
+            let Some(method) = crate::plan::postmark_of(&session.plan)? else { continue };
+            for line in session.steps.iter().filter_map(|step| method.terse_1_51(step)) {
+                let _ = writeln!(lines, "{line}");
+            }
+        }
+        if lines.len() == before {
+            let error = anyhow::anyhow!("`{}` holds no repetition of `postmark`", run.display());
+            return Err(Failure::usage(error).with_hint("name a run of `trimbench run postmark`"));
+        }
+    }
+    data(&lines);
+    Ok(if valid { exit::DONE } else { exit::INVALID })
+}
