@@ -21,7 +21,8 @@ pub struct State {
     /// The commit checked out: 12 hexadecimal digits.
     pub commit: String,
     /// Hash over the content of every file but documents: 40 hexadecimal digits. Equal for two
-    /// commits that differ in Markdown only, so a written page does not make its figures stale.
+    /// commits that differ in Markdown and pictures of `docs/` only, so what evidence writes does
+    /// not make its figures stale.
     pub sources: String,
     /// Whether some source differs from the commit.
     pub dirty: bool,
@@ -148,9 +149,11 @@ fn metadata(root: &Path) -> Result<serde_json::Value> {
     serde_json::from_str(&output(&mut command)?).context("read cargo's metadata")
 }
 
-/// Whether a file can change what a program does: everything but documents in Markdown.
+/// Whether a file can change what a program does: everything but documents in Markdown and pictures
+/// in `docs/`.
 fn is_source(path: &str) -> bool {
-    Path::new(path).extension().is_none_or(|extension| extension != "md")
+    let is = |wanted: &str| Path::new(path).extension().is_some_and(|found| found == wanted);
+    !(is("md") || is("png") && path.starts_with("docs/"))
 }
 
 #[cfg(test)]

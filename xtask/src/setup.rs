@@ -3,13 +3,15 @@
 //! A missing program never fails this step: the tests that need it skip, by name and with the
 //! reason, and `tests/allowed-skips.txt` decides whether that is acceptable.
 
+pub mod browser;
+
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
 use clap::ValueEnum;
 
-use crate::process;
+use crate::{Repository, process};
 
 /// What can be set up for beyond the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -26,7 +28,7 @@ struct Tool {
     purpose: &'static str,
 }
 
-const FOR_TESTS: [Tool; 9] = [
+const FOR_TESTS: [Tool; 11] = [
     Tool { program: "mkfs.ext4", package: "e2fsprogs", purpose: "tests on ext4" },
     Tool { program: "mkfs.xfs", package: "xfsprogs", purpose: "tests on XFS" },
     Tool { program: "mkfs.btrfs", package: "btrfs-progs", purpose: "tests on btrfs" },
@@ -36,6 +38,8 @@ const FOR_TESTS: [Tool; 9] = [
     Tool { program: "postmark", package: "postmark", purpose: "the evidence `files`: the peer" },
     Tool { program: "blkparse", package: "blktrace", purpose: "the evidence `trace`: the peer" },
     Tool { program: "blkid", package: "util-linux", purpose: "tests that look for signatures" },
+    Tool { program: "chromium", package: "chromium", purpose: "tests of the HTML report" },
+    Tool { program: "python3", package: "python3-venv", purpose: "tests of the HTML report" },
 ];
 const FOR_BENCHES: [Tool; 2] = [
     Tool { program: "gcc", package: "gcc", purpose: "the yardstick of the benchmark `ssd`" },
@@ -46,21 +50,27 @@ const FOR_BENCHES: [Tool; 2] = [
 const ALSO_IN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// Installs what is missing, when root and apt-get are there; else says what is missing.
-pub fn run(extra: Option<Extra>) -> Result<()> {
+pub fn run(repository: &Repository, extra: Option<Extra>) -> Result<()> {
     let wanted = wanted(extra);
     let mut absent = missing(&wanted, is_there);
-    if absent.is_empty() {
-        println!("setup: all {} programs are there", wanted.len());
-        return Ok(());
-    }
-    if rustix::process::geteuid().is_root() && is_there("apt-get") {
+    if !absent.is_empty() && can_install() {
         install(&packages(&absent))?;
         absent = missing(&wanted, is_there);
     }
     for tool in &absent {
         println!("setup: missing: {}", describe(*tool));
     }
+    if absent.is_empty() {
+        println!("setup: all {} programs are there", wanted.len());
+    }
+    if let Err(error) = browser::run(repository) {
+        println!("setup: missing: what drives Chromium: {error:#}");
+    }
     Ok(())
+}
+
+fn can_install() -> bool {
+    rustix::process::geteuid().is_root() && is_there("apt-get")
 }
 
 fn wanted(extra: Option<Extra>) -> Vec<Tool> {

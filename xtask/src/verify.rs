@@ -67,7 +67,7 @@ impl Summary {
 /// Sets up and runs every test, which cargo is given `build` to build. Everything but the line of
 /// counts is printed.
 pub fn run(repository: &Repository, build: &[&str], deadline: Option<Deadline>) -> Result<Summary> {
-    timed("setup", || setup::run(None)).0?;
+    timed("setup", || setup::run(repository, None)).0?;
     let (summary, span) = timed("cargo test", || test(repository, build, deadline));
     let summary = summary?;
     report(&summary, span);

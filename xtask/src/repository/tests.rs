@@ -31,6 +31,8 @@ fn a_changed_document_leaves_the_sources_as_they_are() {
     assert_eq!(before.label(), before.commit);
     fs::write(folder.path().join("page.md"), "# Another\n").unwrap();
     fs::write(folder.path().join("new.md"), "# New\n").unwrap();
+    fs::create_dir(folder.path().join("docs")).unwrap();
+    fs::write(folder.path().join("docs/picture.png"), "picture").unwrap();
     assert_eq!(repository.state().unwrap(), before);
     git(&repository, &["add", "."]);
     git(&repository, &["commit", "--quiet", "--message", "documents"]);
@@ -50,9 +52,11 @@ fn a_changed_or_new_or_renamed_source_is_seen() {
     assert!(changed.label().contains("-dirty-"), "{}", changed.label());
     git(&repository, &["checkout", "--quiet", "code.rs"]);
     assert_eq!(repository.state().unwrap(), clean);
-    fs::write(folder.path().join("new.rs"), "").unwrap();
-    assert_ne!(repository.state().unwrap().sources, clean.sources);
-    fs::remove_file(folder.path().join("new.rs")).unwrap();
+    for source in ["new.rs", "picture.png"] {
+        fs::write(folder.path().join(source), "").unwrap();
+        assert_ne!(repository.state().unwrap().sources, clean.sources, "{source}");
+        fs::remove_file(folder.path().join(source)).unwrap();
+    }
     fs::rename(folder.path().join("code.rs"), folder.path().join("moved.rs")).unwrap();
     let moved = repository.state().unwrap();
     assert!(moved.dirty);
