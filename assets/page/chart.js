@@ -22,6 +22,7 @@ const trimbenchChart = (() => {
   // With more points than this a chart gets a slider to zoom with.
   const SLIDER_MIN = 100;
   const NARROW = 560;
+  const SIDES = ['right', 'top', 'bottom'];
   // Stretches shorter than this share of all are not labelled.
   const SHARE_MIN = 0.12;
 
@@ -163,7 +164,8 @@ const trimbenchChart = (() => {
   // One series of the definition as those of ECharts that draw it.
   function drawn(chart, series, theme) {
     // A curve that belongs to another has its colour.
-    const index = chart.series.findIndex(other => other.name === (series.like ?? series.name));
+    const owners = chart.series.filter(other => !other.like);
+    const index = Math.max(0, owners.findIndex(other => other.name === (series.like ?? series.name)));
     const colour = theme.colours[index % theme.colours.length];
     const horizontal = chart.horizontal;
     const axes = series.axis === 1 ? {yAxisIndex: 1} : {};
@@ -196,8 +198,12 @@ const trimbenchChart = (() => {
       const labels = series.labels;
       const intervals = series.low ? [whiskers(series, colour, false, axes)] : [];
       return [{
-        ...common, type: 'scatter', data, symbol: SYMBOLS[index % SYMBOLS.length], symbolSize: labels ? 12 : 8,
-        label: labels ? {show: true, position: 'right', color: theme.text, formatter: item => labels[item.dataIndex]} : undefined,
+        ...common, type: 'scatter', symbol: SYMBOLS[index % SYMBOLS.length], symbolSize: labels ? 12 : 8,
+        // Neighbours have their names on different sides.
+        data: data.map((value, place) => ({
+          value,
+          label: labels ? {show: true, position: SIDES[place % SIDES.length], color: theme.text, formatter: () => labels[place]} : undefined,
+        })),
         labelLayout: {hideOverlap: false, moveOverlap: 'shiftY'},
       }, ...intervals];
     }

@@ -21,12 +21,16 @@ use crate::entries::{Entry, entries};
 use crate::pictures::pictures;
 use crate::svg::{CHART, DrawError, Drawing, LIBRARY};
 
+mod baseline;
 mod figures;
 mod methods;
 mod sources;
 mod verdict;
 
 pub use verdict::Verdict;
+
+#[cfg(test)]
+mod tests;
 
 const STYLE: &str = include_str!("../../../assets/page/page.css");
 const SCRIPT: &str = include_str!("../../../assets/page/page.js");
@@ -109,10 +113,11 @@ pub fn page(sources: &[Source]) -> Result<String, DrawError> {
             (controls())
         }
         (sources::messages(sources))
-        (contents(&methods))
+        (contents(&methods, sources.len() > 1))
         main {
             (verdict::section(&context.verdicts))
             (figures::headlines(&entries, sources))
+            (baseline::section(sources))
             @for (method, sessions) in &methods {
                 (methods::section(method, sessions, &context, &drawn))
             }
@@ -187,11 +192,12 @@ fn controls() -> Markup {
     }
 }
 
-fn contents(methods: &[(&str, Vec<&Entry<'_>>)]) -> Markup {
+fn contents(methods: &[(&str, Vec<&Entry<'_>>)], several: bool) -> Markup {
     html! {
         nav aria-label="Contents" {
             a href="#verdict" { "Verdict" }
             a href="#headlines" { "Headlines" }
+            @if several { a href="#baseline" { "Baseline" } }
             @for (method, _) in methods {
                 a href={ "#method-" (method) } { (method) }
             }

@@ -19,6 +19,8 @@ mod recovery;
 mod replay;
 mod settle;
 mod steady_state;
+#[cfg(test)]
+mod tests;
 mod trim_integrity;
 mod trim_sweep;
 

@@ -167,7 +167,8 @@ pub(super) fn head(name: &str) -> Markup {
     html! { th scope="col" { button type="button" { (name) } } }
 }
 
-fn filter(table: &str, label: &str) -> Markup {
+/// What shows only some rows of a table, and gives them as a file.
+pub(super) fn filter(table: &str, label: &str) -> Markup {
     let id = format!("filter-{table}");
     html! {
         div.filter {

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use serde::Serialize;
-use trimbench_results::{Action, Advice, Session, advise};
+use trimbench_results::{Action, Advice, Reason, Session, advise};
 
 use super::Source;
 use crate::entries::Entry;
@@ -80,23 +80,26 @@ pub(super) fn section(verdicts: &[Verdict]) -> Markup {
     }
 }
 
+/// Reasons that are seen at once; the rest is a click away.
+const REASONS_SHOWN: usize = 3;
+
 fn card(verdict: &Verdict) -> Markup {
     let advice = &verdict.advice;
+    let reasons: Vec<_> = advice.because.iter().zip(&verdict.sources).collect();
+    let (first, more) = reasons.split_at(reasons.len().min(REASONS_SHOWN));
+    let reason = |reason: &Reason, figures: &[String]| {
+        html! { li { (code(&reason.text)) (behind(figures)) } }
+    };
     html! {
-        article data-target=(verdict.target) data-action=(advice.action.id()) data-tone=(tone(&advice.action)) {
+        article data-target=(verdict.target) data-action=(advice.action.id())
+            data-tone=(tone(&advice.action)) {
             h3 { (verdict.target) }
-            p.action { (advice.action.title()) }
-            @if !advice.because.is_empty() {
-                h4 { "Why" }
-                ul {
-                    @for (reason, figures) in advice.because.iter().zip(&verdict.sources) {
-                        li {
-                            (reason.text)
-                            @for figure in figures {
-                                " " small.source { "[" a href={ "#method-" (method(figure)) } { (figure) } "]" }
-                            }
-                        }
-                    }
+            p.action { (code(&advice.action.title())) }
+            ul { @for (one, figures) in first { (reason(one, figures)) } }
+            @if !more.is_empty() {
+                details {
+                    summary { (more.len()) " more reasons" }
+                    ul { @for (one, figures) in more { (reason(one, figures)) } }
                 }
             }
             (list("What would change this", &advice.would_change))
@@ -105,9 +108,25 @@ fn card(verdict: &Verdict) -> Markup {
     }
 }
 
-/// What stands before the figure's title.
-fn method(figure: &str) -> &str {
-    figure.split(':').next().unwrap_or_default()
+/// Links to the methods whose figures these are; the figures' titles are at hand.
+fn behind(figures: &[String]) -> Markup {
+    let method = |figure: &String| figure.split(':').next().unwrap_or_default().to_owned();
+    let mut methods: Vec<String> = figures.iter().map(method).collect();
+    methods.dedup();
+    html! {
+        @for method in methods {
+            " " small { a href={ "#method-" (method) } title=(figures.join("; ")) { (method) } }
+        }
+    }
+}
+
+/// The text with what stands between backticks as code.
+fn code(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
 }
 
 fn list(title: &str, items: &[String]) -> Markup {
@@ -115,7 +134,7 @@ fn list(title: &str, items: &[String]) -> Markup {
         @if !items.is_empty() {
             details {
                 summary { (title) }
-                ul { @for item in items { li { (item) } } }
+                ul { @for item in items { li { (code(item)) } } }
             }
         }
     }

@@ -1,0 +1,95 @@
+//! What changed between the first record and each other one.
+
+use maud::{Markup, html};
+use trimbench_results::compare::{Change, Comparison, Effect, Pair, Value, compare};
+
+use super::Source;
+use super::figures::{filter, head, number, scroll};
+use crate::number::significant;
+
+/// A table for each record after the first; nothing for one record.
+pub(super) fn section(sources: &[Source]) -> Markup {
+    let mut readable = sources.iter().filter_map(|source| Some((source, source.record.as_ref()?)));
+    let Some((baseline, before)) = readable.next() else { return html! {} };
+    let others: Vec<(&Source, Comparison)> =
+        readable.map(|(source, after)| (source, compare(before, after))).collect();
+    if others.iter().all(|(_, comparison)| comparison.pairs.is_empty()) {
+        return html! {};
+    }
+    html! {
+        section id="baseline" {
+            h2 { "Against the baseline " (baseline.name) }
+            @for (index, (source, comparison)) in others.iter().enumerate() {
+                @if !comparison.pairs.is_empty() { (table(index, source, comparison)) }
+            }
+        }
+    }
+}
+
+fn table(index: usize, source: &Source, comparison: &Comparison) -> Markup {
+    let id = format!("table-baseline-{index}");
+    let changes = comparison.worst_first();
+    let worse = changes.iter().filter(|(_, change)| change.effect == Effect::Worse).count();
+    let obstacles = comparison.pairs.iter().filter(|pair| !pair.obstacles.is_empty());
+    html! {
+        h3 { (source.name) }
+        p { (worse) " of " (changes.len()) " figures are worse and told apart; the worst first." }
+        @for pair in obstacles {
+            p { (pair.method) " on " (pair.target) " cannot be compared: " (pair.obstacles.join("; ")) "." }
+        }
+        (filter(&id, "Show only rows with"))
+        (scroll(&format!("Changes in {}", source.name), &html! {
+            table.data id=(id) {
+                thead { tr {
+                    (head("method")) (head("target")) (head("figure")) (head("before")) (head("after"))
+                    (head("unit")) (head("worse by (%)")) (head("effect"))
+                } }
+                tbody { @for (pair, change) in changes { (row(pair, change)) } }
+            }
+        }))
+    }
+}
+
+fn row(pair: &Pair, change: &Change) -> Markup {
+    html! {
+        tr {
+            td { a href={ "#method-" (pair.method) } { (pair.method) } }
+            td { (pair.target) }
+            td title=(change.id) { (change.title) }
+            (side(change.before.as_ref()))
+            (side(change.after.as_ref()))
+            td { (change.unit) }
+            @match change.worse_percent {
+                Some(percent) => (number(percent)),
+                None => td.number { "–" },
+            }
+            td {
+                (words(change.effect))
+                @if let Some(remark) = &change.remark { ": " (remark) }
+            }
+        }
+    }
+}
+
+fn side(value: Option<&Value>) -> Markup {
+    let Some(value) = value else { return html! { td.number { "–" } } };
+    html! {
+        td.number data-value=(value.value) {
+            (significant(value.value))
+            @if let Some(interval) = value.interval {
+                " [" (significant(interval.low)) " to " (significant(interval.high)) "]"
+            }
+        }
+    }
+}
+
+fn words(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Worse => "worse",
+        Effect::NotToldApart => "not told apart",
+        Effect::Changed => "changed",
+        Effect::NotComparable => "not comparable",
+        Effect::Same => "the same",
+        Effect::Better => "better",
+    }
+}

@@ -1,0 +1,138 @@
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use trimbench_results::Outcome;
+
+use super::*;
+use crate::samples::{detail, record, session, three_drives};
+
+fn one(record: RunRecord) -> Vec<Source> {
+    vec![Source::of("run", record)]
+}
+
+/// What a script element of the page holds.
+fn unpacked(page: &str, id: &str) -> serde_json::Value {
+    let begin = format!("<script type=\"application/octet-stream\" id=\"{id}\">");
+    let (_, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("no {id}"));
+    let (packed, _) = rest.split_once('<').unwrap();
+    let bytes = STANDARD.decode(packed).unwrap();
+    let mut text = String::new();
+    GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn the_page_holds_every_figure_its_charts_and_the_record() {
+    let mut whole = three_drives();
+    detail(&mut whole.sessions[0]);
+    let page = page(&one(whole.clone())).unwrap();
+    for session in &whole.sessions {
+        for figure in &session.figures {
+            assert!(page.contains(&figure.title), "{} is missing", figure.title);
+            assert!(page.contains(&format!("data-value=\"{}\"", figure.value)), "{}", figure.id);
+        }
+    }
+    let context = unpacked(&page, "context");
+    let charts = context["charts"].as_array().unwrap();
+    assert!(charts.len() >= 3, "{} charts", charts.len());
+    for chart in charts {
+        let id = chart["id"].as_str().unwrap();
+        assert!(page.contains(&format!("id=\"chart-{id}\"")), "{id} has no place");
+    }
+    assert_eq!(context["verdicts"].as_array().unwrap().len(), 3);
+    let carried: RunRecord = serde_json::from_value(unpacked(&page, "record-0")).unwrap();
+    assert_eq!(carried, whole);
+}
+
+#[test]
+fn the_same_records_give_the_same_bytes() {
+    let sources = one(three_drives());
+    assert_eq!(page(&sources).unwrap(), page(&sources).unwrap());
+}
+
+#[test]
+fn the_page_asks_for_nothing_from_elsewhere() {
+    let page = page(&one(three_drives())).unwrap();
+    let (head, _) = page.split_once("<script>").unwrap();
+    for reference in ["src=\"", "@import", "<link", "url(http"] {
+        assert!(!head.contains(reference), "{reference}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+/// Whoever made the record: what it holds is shown, never run.
+#[test]
+fn text_of_a_record_stays_text() {
+    let mut hostile = three_drives();
+    let attack = "</script><img src=x onerror=alert(1)>\"'&";
+    let session = &mut hostile.sessions[0];
+    session.target.name = attack.to_owned();
+    session.state = attack.to_owned();
+    session.figures[0].title = attack.to_owned();
+    session.figures[0].verdict = Some(attack.to_owned());
+    session.caveats.push(attack.to_owned());
+    session.target.identity.insert(attack.to_owned(), attack.to_owned());
+    hostile.outcome = Outcome::Failed { message: attack.to_owned() };
+    let page = page(&[Source { messages: vec![attack.to_owned()], ..Source::of(attack, hostile) }]);
+    let page = page.unwrap();
+    assert!(!page.contains("<img src=x"), "the attack is in the page");
+    assert!(page.contains("&lt;/script&gt;&lt;img src=x"));
+}
+
+#[test]
+fn a_record_that_cannot_be_read_is_named_and_the_rest_is_shown() {
+    let broken = Source {
+        name: "broken-run".to_owned(),
+        record: None,
+        host: BTreeMap::new(),
+        messages: vec!["the record is cut off after 17 bytes".to_owned()],
+    };
+    let sound = Source::of("sound-run", three_drives());
+    let page = page(&[broken, sound]).unwrap();
+    let (before, _) = page.split_once("id=\"verdict\"").unwrap();
+    assert!(before.contains("broken-run") && before.contains("cut off after 17 bytes"));
+    assert!(page.contains("vendor2") && page.contains("id=\"method-delete-stall\""));
+}
+
+#[test]
+fn a_record_of_nothing_still_is_a_page() {
+    let page = page(&one(record(Vec::new(), Outcome::Interrupted))).unwrap();
+    assert!(page.contains("interrupted") && page.contains("Nothing was measured"));
+}
+
+#[test]
+fn a_baseline_is_compared_where_there_are_two_records() {
+    let before = three_drives();
+    let mut after = before.clone();
+    let slower = |figure: &mut trimbench_results::Figure| {
+        figure.value *= 3.0;
+        figure.interval = trimbench_results::Interval::new(figure.value, figure.value, 0.95);
+    };
+    after.sessions[0].figures.iter_mut().filter(|one| one.id == "stutter").for_each(slower);
+    let alone = page(&one(before.clone())).unwrap();
+    assert!(!alone.contains("id=\"baseline\""));
+    let page = page(&[Source::of("before", before), Source::of("after", after)]).unwrap();
+    let (_, section) = page.split_once("<section id=\"baseline\"").unwrap();
+    let (section, _) = section.split_once("</section>").unwrap();
+    assert!(section.contains("worse"), "{section}");
+    assert!(section.contains("1 of "), "{section}");
+}
+
+/// A long series is carried thinned, with its extreme.
+#[test]
+fn a_long_series_is_carried_without_losing_its_stall() {
+    let mut long = session("vendor2", 0.4, [0.3, 0.5]);
+    let step = &mut long.steps[2];
+    let count = 300_000;
+    let mut y = vec![Some(0.1); count];
+    y[123_456] = Some(2000.0);
+    let x: Vec<f64> = (0..count).map(|place| place as f64 * 1e-5).collect();
+    let series = trimbench_results::Series::new("s", "ms", x, y).unwrap();
+    step.series.insert("response-ms-max".to_owned(), series);
+    let page = page(&one(record(vec![long], Outcome::Complete))).unwrap();
+    let carried = unpacked(&page, "record-0").to_string();
+    assert!(carried.contains("2000.0"), "the record lost its stall");
+    assert!(unpacked(&page, "context").to_string().contains("2000.0"), "the chart lost it");
+    assert!(page.contains("no extreme is left out"));
+    assert!(carried.len() < 2_000_000, "{} bytes", carried.len());
+}
