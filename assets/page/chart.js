@@ -7,16 +7,59 @@
 const trimbenchChart = (() => {
   const THEMES = {
     light: {
-      text: '#1c2430', faint: '#5a6675', line: '#c9d1da', paper: '#ffffff', heat: ['#f2f6fb', '#6aa5dc'],
-      colours: ['#0b62a8', '#b3470b', '#1b7a3d', '#8a3fa0', '#a3262c', '#5f6b00', '#00727a', '#8c5a2b', '#c2378d', '#44546a', '#3f3fb0', '#6b4f00'],
+      text: '#1c2430',
+      faint: '#5a6675',
+      line: '#c9d1da',
+      paper: '#ffffff',
+      heat: ['#f2f6fb', '#6aa5dc'],
+      colours: [
+        '#0b62a8',
+        '#b3470b',
+        '#1b7a3d',
+        '#8a3fa0',
+        '#a3262c',
+        '#5f6b00',
+        '#00727a',
+        '#8c5a2b',
+        '#c2378d',
+        '#44546a',
+        '#3f3fb0',
+        '#6b4f00',
+      ],
     },
     dark: {
-      text: '#e6ebf1', faint: '#a7b3c1', line: '#3d4855', paper: '#171c23', heat: ['#1d2733', '#2a6ca8'],
-      colours: ['#62b0f2', '#f0965a', '#67c98a', '#cf93e4', '#f08086', '#c3d04a', '#4fc9d2', '#d3a473', '#f08cc8', '#a9bace', '#9c9cff', '#d9b84a'],
+      text: '#e6ebf1',
+      faint: '#a7b3c1',
+      line: '#3d4855',
+      paper: '#171c23',
+      heat: ['#1d2733', '#2a6ca8'],
+      colours: [
+        '#62b0f2',
+        '#f0965a',
+        '#67c98a',
+        '#cf93e4',
+        '#f08086',
+        '#c3d04a',
+        '#4fc9d2',
+        '#d3a473',
+        '#f08cc8',
+        '#a9bace',
+        '#9c9cff',
+        '#d9b84a',
+      ],
     },
   };
   const DASHES = ['solid', 'dashed', 'dotted'];
-  const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond', 'emptyCircle', 'emptyRect', 'emptyTriangle', 'emptyDiamond'];
+  const SYMBOLS = [
+    'circle',
+    'rect',
+    'triangle',
+    'diamond',
+    'emptyCircle',
+    'emptyRect',
+    'emptyTriangle',
+    'emptyDiamond',
+  ];
   // More points than this on a line are drawn without a symbol each.
   const SYMBOLS_MAX = 40;
   // With more points than this a chart gets a slider to zoom with.
@@ -32,14 +75,31 @@ const trimbenchChart = (() => {
     if (value === 0) return '0';
     const size = Math.abs(value);
     if (size >= 1e15 || size < 1e-6) return value.toExponential(2);
-    if (size >= 1000) return value.toLocaleString('en', {maximumFractionDigits: size < 10000 ? 1 : 0});
+    if (size >= 1000)
+      return value.toLocaleString('en', {maximumFractionDigits: size < 10000 ? 1 : 0});
     return String(Number(value.toPrecision(4)));
   }
 
   const UNITS = {
-    B: [['B', 1], ['KiB', 1024], ['MiB', 1048576], ['GiB', 1073741824], ['TiB', 1099511627776]],
-    s: [['ns', 1e-9], ['us', 1e-6], ['ms', 1e-3], ['s', 1]],
-    ms: [['ns', 1e-6], ['us', 1e-3], ['ms', 1], ['s', 1000]],
+    B: [
+      ['B', 1],
+      ['KiB', 1024],
+      ['MiB', 1048576],
+      ['GiB', 1073741824],
+      ['TiB', 1099511627776],
+    ],
+    s: [
+      ['ns', 1e-9],
+      ['us', 1e-6],
+      ['ms', 1e-3],
+      ['s', 1],
+    ],
+    ms: [
+      ['ns', 1e-6],
+      ['us', 1e-3],
+      ['ms', 1],
+      ['s', 1000],
+    ],
   };
 
   // A number on an axis, with a unit of its size where the axis runs over many orders.
@@ -94,21 +154,33 @@ const trimbenchChart = (() => {
   function whiskers(series, colour, horizontal, axes) {
     const data = [];
     series.y.forEach((value, index) => {
-      const low = series.low[index], high = series.high[index];
+      const low = series.low[index],
+        high = series.high[index];
       if (value !== null && low !== null && high !== null) data.push([series.x[index], low, high]);
     });
     const cap = 5;
     return {
-      name: series.name, type: 'custom', silent: true, z: 5, data, clip: true,
+      name: series.name,
+      type: 'custom',
+      silent: true,
+      z: 5,
+      data,
+      clip: true,
       dimensions: ['place', 'low', 'high'],
       encode: horizontal ? {y: 0, x: [1, 2]} : {x: 0, y: [1, 2]},
       ...axes,
       tooltip: {show: false},
       renderItem(_, api) {
         const place = api.value(0);
-        const ends = [1, 2].map(end => horizontal ? api.coord([api.value(end), place]) : api.coord([place, api.value(end)]));
+        const ends = [1, 2].map(end =>
+          horizontal ? api.coord([api.value(end), place]) : api.coord([place, api.value(end)]),
+        );
         const [a, b] = ends;
-        const line = (x1, y1, x2, y2) => ({type: 'line', shape: {x1, y1, x2, y2}, style: {stroke: colour, lineWidth: 1.5}});
+        const line = (x1, y1, x2, y2) => ({
+          type: 'line',
+          shape: {x1, y1, x2, y2},
+          style: {stroke: colour, lineWidth: 1.5},
+        });
         const caps = horizontal
           ? [line(a[0], a[1] - cap, a[0], a[1] + cap), line(b[0], b[1] - cap, b[0], b[1] + cap)]
           : [line(a[0] - cap, a[1], a[0] + cap, a[1]), line(b[0] - cap, b[1], b[0] + cap, b[1])];
@@ -119,9 +191,17 @@ const trimbenchChart = (() => {
 
   // What lies between the low and the high of each point, as one shape.
   function band(series, colour, axes) {
-    const places = series.x.map((_, index) => index).filter(index => series.low[index] !== null && series.high[index] !== null);
+    const places = series.x
+      .map((_, index) => index)
+      .filter(index => series.low[index] !== null && series.high[index] !== null);
     return {
-      name: series.name, type: 'custom', silent: true, z: 1, clip: true, ...axes, tooltip: {show: false},
+      name: series.name,
+      type: 'custom',
+      silent: true,
+      z: 1,
+      clip: true,
+      ...axes,
+      tooltip: {show: false},
       itemStyle: {color: colour},
       // Every point is there, so that the axes reach over all of them; the first draws the shape.
       data: places.map(index => [series.x[index], series.low[index], series.high[index]]),
@@ -130,7 +210,11 @@ const trimbenchChart = (() => {
         if (parameters.dataIndexInside !== 0) return null;
         const above = places.map(index => api.coord([series.x[index], series.high[index]]));
         const below = places.map(index => api.coord([series.x[index], series.low[index]]));
-        return {type: 'polygon', shape: {points: above.concat(below.reverse())}, style: {fill: colour, opacity: 0.22}};
+        return {
+          type: 'polygon',
+          shape: {points: above.concat(below.reverse())},
+          style: {fill: colour, opacity: 0.22},
+        };
       },
     };
   }
@@ -139,24 +223,44 @@ const trimbenchChart = (() => {
     const lines = list.filter(mark => mark.to === null || mark.to === undefined);
     const areas = list.filter(mark => mark.to !== null && mark.to !== undefined);
     const whole = Math.max(...areas.map(mark => mark.to)) - Math.min(...areas.map(mark => mark.at));
-    const key = mark => mark.axis === 'x' ? 'xAxis' : 'yAxis';
+    const key = mark => (mark.axis === 'x' ? 'xAxis' : 'yAxis');
     return {
       markLine: {
-        silent: true, symbol: 'none', animation: false,
+        silent: true,
+        symbol: 'none',
+        animation: false,
         lineStyle: {color: theme.text, type: 'dashed', width: 1},
         data: lines.map(mark => ({
-          [key(mark)]: mark.at, name: mark.label,
-          label: {show: true, formatter: () => mark.label, color: theme.text, position: mark.axis === 'x' ? 'end' : 'insideStartTop', rotate: 0, distance: 3},
+          [key(mark)]: mark.at,
+          name: mark.label,
+          label: {
+            show: true,
+            formatter: () => mark.label,
+            color: theme.text,
+            position: mark.axis === 'x' ? 'end' : 'insideStartTop',
+            rotate: 0,
+            distance: 3,
+          },
         })),
       },
       markArea: {
-        silent: true, animation: false,
-        data: areas.map((mark, index) => [{
-          [key(mark)]: mark.at, name: mark.label,
-          itemStyle: {color: theme.text, opacity: index % 2 ? 0.03 : 0.09},
-          // A stretch too short for its name is shaded only.
-          label: {show: mark.to - mark.at >= SHARE_MIN * whole, color: theme.faint, position: mark.axis === 'x' ? 'insideTop' : 'insideLeft', fontSize: 11},
-        }, {[key(mark)]: mark.to}]),
+        silent: true,
+        animation: false,
+        data: areas.map((mark, index) => [
+          {
+            [key(mark)]: mark.at,
+            name: mark.label,
+            itemStyle: {color: theme.text, opacity: index % 2 ? 0.03 : 0.09},
+            // A stretch too short for its name is shaded only.
+            label: {
+              show: mark.to - mark.at >= SHARE_MIN * whole,
+              color: theme.faint,
+              position: mark.axis === 'x' ? 'insideTop' : 'insideLeft',
+              fontSize: 11,
+            },
+          },
+          {[key(mark)]: mark.to},
+        ]),
       },
     };
   }
@@ -165,77 +269,141 @@ const trimbenchChart = (() => {
   function drawn(chart, series, theme) {
     // A curve that belongs to another has its colour.
     const owners = chart.series.filter(other => !other.like);
-    const index = Math.max(0, owners.findIndex(other => other.name === (series.like ?? series.name)));
+    const index = Math.max(
+      0,
+      owners.findIndex(other => other.name === (series.like ?? series.name)),
+    );
     const colour = theme.colours[index % theme.colours.length];
     const horizontal = chart.horizontal;
     const axes = series.axis === 1 ? {yAxisIndex: 1} : {};
-    const pair = place => horizontal ? [series.y[place], series.x[place]] : [series.x[place], series.y[place]];
+    const pair = place =>
+      horizontal ? [series.y[place], series.x[place]] : [series.x[place], series.y[place]];
     const data = series.x.map((_, place) => pair(place));
     const common = {name: series.name, ...axes, itemStyle: {color: colour}, animation: false};
     if (series.kind === 'cells') {
-      return [{
-        ...common, type: 'heatmap', data: series.x.map((x, place) => [x, series.y[place], series.z[place]]), itemStyle: {borderColor: theme.paper, borderWidth: 1},
-        label: {show: true, formatter: item => item.value[2] === null ? '–' : number(item.value[2]), color: theme.text},
-      }];
+      return [
+        {
+          ...common,
+          type: 'heatmap',
+          data: series.x.map((x, place) => [x, series.y[place], series.z[place]]),
+          itemStyle: {borderColor: theme.paper, borderWidth: 1},
+          label: {
+            show: true,
+            formatter: item => (item.value[2] === null ? '–' : number(item.value[2])),
+            color: theme.text,
+          },
+        },
+      ];
     }
     if (series.kind === 'bars') {
       const intervals = series.low ? [whiskers(series, theme.text, horizontal, axes)] : [];
       const noted = series.labels || [];
-      return [{
-        ...common, type: 'bar', barMaxWidth: 26, stack: series.stack || undefined,
-        data: data.map((value, place) => ({
-          value,
-          // What is not told apart from nothing is drawn hollow, and says so.
-          itemStyle: series.faint && series.faint[place] ? {color: theme.paper, borderColor: colour, borderWidth: 1.5, borderType: 'dashed'} : undefined,
-        })),
-        label: {
-          show: noted.length > 0, position: horizontal ? 'right' : 'top', color: theme.text,
-          formatter: item => noted[item.dataIndex] || '',
+      return [
+        {
+          ...common,
+          type: 'bar',
+          barMaxWidth: 26,
+          stack: series.stack || undefined,
+          data: data.map((value, place) => ({
+            value,
+            // What is not told apart from nothing is drawn hollow, and says so.
+            itemStyle:
+              series.faint && series.faint[place]
+                ? {color: theme.paper, borderColor: colour, borderWidth: 1.5, borderType: 'dashed'}
+                : undefined,
+          })),
+          label: {
+            show: noted.length > 0,
+            position: horizontal ? 'right' : 'top',
+            color: theme.text,
+            formatter: item => noted[item.dataIndex] || '',
+          },
         },
-      }, ...intervals];
+        ...intervals,
+      ];
     }
     if (series.kind === 'points') {
       const labels = series.labels;
       const intervals = series.low ? [whiskers(series, colour, false, axes)] : [];
-      return [{
-        ...common, type: 'scatter', symbol: SYMBOLS[index % SYMBOLS.length], symbolSize: labels ? 12 : 8,
-        // Neighbours have their names on different sides.
-        data: data.map((value, place) => ({
-          value,
-          label: labels ? {show: true, position: SIDES[place % SIDES.length], color: theme.text, formatter: () => labels[place]} : undefined,
-        })),
-        labelLayout: {hideOverlap: false, moveOverlap: 'shiftY'},
-      }, ...intervals];
+      return [
+        {
+          ...common,
+          type: 'scatter',
+          symbol: SYMBOLS[index % SYMBOLS.length],
+          symbolSize: labels ? 12 : 8,
+          // Neighbours have their names on different sides.
+          data: data.map((value, place) => ({
+            value,
+            label: labels
+              ? {
+                  show: true,
+                  position: SIDES[place % SIDES.length],
+                  color: theme.text,
+                  formatter: () => labels[place],
+                }
+              : undefined,
+          })),
+          labelLayout: {hideOverlap: false, moveOverlap: 'shiftY'},
+        },
+        ...intervals,
+      ];
     }
     const bands = series.low ? [band(series, colour, axes)] : [];
-    return [{
-      ...common, z: 3, type: 'line', data, connectNulls: false, step: series.kind === 'steps' ? 'end' : false,
-      showSymbol: series.x.length <= SYMBOLS_MAX, symbol: SYMBOLS[index % SYMBOLS.length], symbolSize: 6,
-      lineStyle: {color: colour, width: 1.6, type: series.dash ? DASHES[series.dash] : DASHES[Math.floor(index / theme.colours.length) % DASHES.length]},
-    }, ...bands];
+    return [
+      {
+        ...common,
+        z: 3,
+        type: 'line',
+        data,
+        connectNulls: false,
+        step: series.kind === 'steps' ? 'end' : false,
+        showSymbol: series.x.length <= SYMBOLS_MAX,
+        symbol: SYMBOLS[index % SYMBOLS.length],
+        symbolSize: 6,
+        lineStyle: {
+          color: colour,
+          width: 1.6,
+          type: series.dash
+            ? DASHES[series.dash]
+            : DASHES[Math.floor(index / theme.colours.length) % DASHES.length],
+        },
+      },
+      ...bands,
+    ];
   }
 
   function escaped(text) {
-    return String(text).replace(/[&<>"]/g, sign => ({'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;'}[sign]));
+    return String(text).replace(
+      /[&<>"]/g,
+      sign => ({'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;'})[sign],
+    );
   }
 
   function tooltip(chart, theme) {
     const cells = chart.series.some(series => series.kind === 'cells');
     const lines = chart.series.some(series => series.kind === 'line' || series.kind === 'steps');
-    const interval = (series, place) => series.low && series.low[place] !== null && series.high[place] !== null
-      ? ` [${number(series.low[place])} to ${number(series.high[place])}]` : '';
-    const place = (axis, value) => axis.scale === 'category' ? axis.categories[value] : quantity(value, axis);
+    const interval = (series, place) =>
+      series.low && series.low[place] !== null && series.high[place] !== null
+        ? ` [${number(series.low[place])} to ${number(series.high[place])}]`
+        : '';
+    const place = (axis, value) =>
+      axis.scale === 'category' ? axis.categories[value] : quantity(value, axis);
     const row = item => {
       const series = chart.series.find(candidate => candidate.name === item.seriesName);
       if (!series || item.seriesType === 'custom') return '';
       const index = item.dataIndex;
       const axis = series.axis === 1 ? chart.y2 : chart.y;
-      const label = series.labels && series.kind === 'points' ? ` ${escaped(series.labels[index])}` : '';
+      const label =
+        series.labels && series.kind === 'points' ? ` ${escaped(series.labels[index])}` : '';
       return `<br>${item.marker}${escaped(series.name)}${label}: <b>${escaped(quantity(series.y[index], axis))}</b>${escaped(interval(series, index))}`;
     };
     return {
-      trigger: lines ? 'axis' : 'item', confine: true, backgroundColor: theme.paper, borderColor: theme.line,
-      textStyle: {color: theme.text}, axisPointer: {type: 'line', lineStyle: {color: theme.faint}},
+      trigger: lines ? 'axis' : 'item',
+      confine: true,
+      backgroundColor: theme.paper,
+      borderColor: theme.line,
+      textStyle: {color: theme.text},
+      axisPointer: {type: 'line', lineStyle: {color: theme.faint}},
       formatter(found) {
         const items = Array.isArray(found) ? found : [found];
         const shown = items.filter(item => item.seriesType !== 'custom');
@@ -270,11 +438,22 @@ const trimbenchChart = (() => {
     const series = chart.series.flatMap(one => drawn(chart, one, theme));
     if (chart.marks.length > 0 && series.length > 0) {
       // Marks are of the chart: they stay when the reader switches a series off.
-      series.push({type: 'line', name: '', data: [], silent: true, tooltip: {show: false}, ...marks(chart.marks, theme)});
+      series.push({
+        type: 'line',
+        name: '',
+        data: [],
+        silent: true,
+        tooltip: {show: false},
+        ...marks(chart.marks, theme),
+      });
     }
     const yAxes = [axisOption(y, theme, {vertical: true, narrow})];
     if (chart.horizontal && !cells) yAxes[0].name = '';
-    if (chart.y2) yAxes.push({...axisOption(chart.y2, theme, {vertical: true, narrow}), splitLine: {show: false}});
+    if (chart.y2)
+      yAxes.push({
+        ...axisOption(chart.y2, theme, {vertical: true, narrow}),
+        splitLine: {show: false},
+      });
     const named = chart.marks.some(mark => mark.axis === 'x' && !mark.to);
     return {
       animation: false,
@@ -282,24 +461,70 @@ const trimbenchChart = (() => {
       textStyle: {fontFamily: 'system-ui, sans-serif', color: theme.text},
       aria: {enabled: true, label: {description: `${chart.title}. ${chart.description}`}},
       grid: {
-        left: cells ? 84 : y.scale === 'category' ? (narrow ? 112 : 205) : (narrow ? 62 : 78), right: chart.y2 ? (narrow ? 62 : 78) : chart.series.some(one => one.labels) ? 90 : 24,
-        top: (legend || cells ? 44 : 18) + (named ? 14 : 0), bottom: slider ? 84 : 52,
+        left: cells ? 84 : y.scale === 'category' ? (narrow ? 112 : 205) : narrow ? 62 : 78,
+        right: chart.y2 ? (narrow ? 62 : 78) : chart.series.some(one => one.labels) ? 90 : 24,
+        top: (legend || cells ? 44 : 18) + (named ? 14 : 0),
+        bottom: slider ? 84 : 52,
       },
-      legend: legend ? {
-        type: 'scroll', top: 4, data: names, textStyle: {color: theme.text}, inactiveColor: theme.faint,
-        pageTextStyle: {color: theme.text}, pageIconColor: theme.text, pageIconInactiveColor: theme.line,
-        selected: Object.fromEntries(chart.series.map(one => [one.name, !one.hidden])),
-      } : undefined,
+      legend: legend
+        ? {
+            type: 'scroll',
+            top: 4,
+            data: names,
+            textStyle: {color: theme.text},
+            inactiveColor: theme.faint,
+            pageTextStyle: {color: theme.text},
+            pageIconColor: theme.text,
+            pageIconInactiveColor: theme.line,
+            selected: Object.fromEntries(chart.series.map(one => [one.name, !one.hidden])),
+          }
+        : undefined,
       tooltip: still ? undefined : tooltip(chart, theme),
-      dataZoom: zoomable && !still ? [
-        {type: 'inside', xAxisIndex: 0, filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseWheel: false, moveOnMouseMove: true},
-        ...(slider ? [{type: 'slider', xAxisIndex: 0, filterMode: 'none', height: 22, bottom: 8, textStyle: {color: theme.faint}, borderColor: theme.line, labelFormatter: tick(x)}] : []),
-      ] : undefined,
-      visualMap: cells ? {
-        min: chart.z.min ?? 0, max: chart.z.max ?? 1, calculable: false, orient: 'horizontal', left: 'center', top: 0, itemHeight: 160, itemWidth: 12, show: !narrow,
-        inRange: {color: theme.heat}, textStyle: {color: theme.faint}, dimension: 2, seriesIndex: 0,
-        text: [quantity(chart.z.max ?? 1, chart.z), quantity(chart.z.min ?? 0, chart.z)],
-      } : undefined,
+      dataZoom:
+        zoomable && !still
+          ? [
+              {
+                type: 'inside',
+                xAxisIndex: 0,
+                filterMode: 'none',
+                zoomOnMouseWheel: 'ctrl',
+                moveOnMouseWheel: false,
+                moveOnMouseMove: true,
+              },
+              ...(slider
+                ? [
+                    {
+                      type: 'slider',
+                      xAxisIndex: 0,
+                      filterMode: 'none',
+                      height: 22,
+                      bottom: 8,
+                      textStyle: {color: theme.faint},
+                      borderColor: theme.line,
+                      labelFormatter: tick(x),
+                    },
+                  ]
+                : []),
+            ]
+          : undefined,
+      visualMap: cells
+        ? {
+            min: chart.z.min ?? 0,
+            max: chart.z.max ?? 1,
+            calculable: false,
+            orient: 'horizontal',
+            left: 'center',
+            top: 0,
+            itemHeight: 160,
+            itemWidth: 12,
+            show: !narrow,
+            inRange: {color: theme.heat},
+            textStyle: {color: theme.faint},
+            dimension: 2,
+            seriesIndex: 0,
+            text: [quantity(chart.z.max ?? 1, chart.z), quantity(chart.z.min ?? 0, chart.z)],
+          }
+        : undefined,
       // Values that lie along it are bars, which begin at nothing.
       xAxis: axisOption(x, theme, {vertical: false, narrow, whole: !chart.horizontal}),
       yAxis: yAxes,
@@ -309,7 +534,12 @@ const trimbenchChart = (() => {
 
   // The chart as the text of an SVG file.
   function svg(chart, size) {
-    const drawing = echarts.init(null, null, {renderer: 'svg', ssr: true, width: size.width, height: size.height});
+    const drawing = echarts.init(null, null, {
+      renderer: 'svg',
+      ssr: true,
+      width: size.width,
+      height: size.height,
+    });
     drawing.setOption(option(chart, {theme: 'light', width: size.width, still: true}));
     const text = drawing.renderToSVGString();
     drawing.dispose();

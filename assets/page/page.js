@@ -28,7 +28,12 @@
   function draw(chart) {
     const place = plot(chart);
     if (!place) return;
-    const drawing = state.charts[chart.id] || echarts.init(place, null, {renderer: 'canvas', devicePixelRatio: Math.min(window.devicePixelRatio, 2)});
+    const drawing =
+      state.charts[chart.id] ||
+      echarts.init(place, null, {
+        renderer: 'canvas',
+        devicePixelRatio: Math.min(window.devicePixelRatio, 2),
+      });
     state.charts[chart.id] = drawing;
     const theme = matchMedia('print').matches ? 'light' : dark() ? 'dark' : 'light';
     drawing.setOption(trimbenchChart.option(chart, {theme, width: place.clientWidth}), true);
@@ -78,9 +83,14 @@
   }
 
   // A reader who is faster than that does not wait.
-  addEventListener('scroll', () => {
-    for (const chart of state.context?.charts ?? []) if (!state.charts[chart.id] && inView(chart)) draw(chart);
-  }, {passive: true});
+  addEventListener(
+    'scroll',
+    () => {
+      for (const chart of state.context?.charts ?? [])
+        if (!state.charts[chart.id] && inView(chart)) draw(chart);
+    },
+    {passive: true},
+  );
 
   let width = root.clientWidth;
   let waiting = 0;
@@ -163,14 +173,21 @@
   }
 
   function chartRows(chart) {
-    const name = axis => axis ? axis.title + (axis.unit ? ` (${axis.unit})` : '') : '';
-    const place = (axis, value) => axis.scale === 'category' ? axis.categories[value] : value;
+    const name = axis => (axis ? axis.title + (axis.unit ? ` (${axis.unit})` : '') : '');
+    const place = (axis, value) => (axis.scale === 'category' ? axis.categories[value] : value);
     const rows = [['curve', name(chart.x), name(chart.y), 'low', 'high', name(chart.z), 'label']];
     for (const series of chart.series) {
-      series.x.forEach((x, index) => rows.push([
-        series.name, place(chart.x, x), series.y[index] === null ? null : place(chart.y, series.y[index]),
-        series.low?.[index], series.high?.[index], series.z?.[index], series.labels?.[index],
-      ]));
+      series.x.forEach((x, index) =>
+        rows.push([
+          series.name,
+          place(chart.x, x),
+          series.y[index] === null ? null : place(chart.y, series.y[index]),
+          series.low?.[index],
+          series.high?.[index],
+          series.z?.[index],
+          series.labels?.[index],
+        ]),
+      );
     }
     return rows;
   }
@@ -180,53 +197,105 @@
   }
 
   function figureRows(record) {
-    const rows = [['session', 'method', 'target', 'preset', 'clock', 'figure', 'title', 'value', 'unit', 'low', 'high', 'level', 'n', 'verdict', 'caveats']];
-    record.sessions.forEach((session, index) => session.figures.forEach(figure => rows.push([
-      index, session.plan.method, session.plan.target, session.plan.preset, session.target.clock, figure.id, figure.title, figure.value, figure.unit,
-      figure.interval?.low, figure.interval?.high, figure.interval?.level, figure.n, figure.verdict, [...new Set([...figure.caveats, ...session.caveats])].join(';'),
-    ])));
+    const rows = [
+      [
+        'session',
+        'method',
+        'target',
+        'preset',
+        'clock',
+        'figure',
+        'title',
+        'value',
+        'unit',
+        'low',
+        'high',
+        'level',
+        'n',
+        'verdict',
+        'caveats',
+      ],
+    ];
+    record.sessions.forEach((session, index) =>
+      session.figures.forEach(figure =>
+        rows.push([
+          index,
+          session.plan.method,
+          session.plan.target,
+          session.plan.preset,
+          session.target.clock,
+          figure.id,
+          figure.title,
+          figure.value,
+          figure.unit,
+          figure.interval?.low,
+          figure.interval?.high,
+          figure.interval?.level,
+          figure.n,
+          figure.verdict,
+          [...new Set([...figure.caveats, ...session.caveats])].join(';'),
+        ]),
+      ),
+    );
     return rows;
   }
 
   function seriesRows(record) {
     const rows = [['session', 'step', 'series', 'x', 'x_unit', 'y', 'y_unit']];
     // A regular axis is written as where it begins, its step and how many there are.
-    const places = x => Array.isArray(x) ? x : Array.from({length: x.count}, (_, index) => Number((x.from + index * x.step).toFixed(9)));
-    record.sessions.forEach((session, index) => session.steps.forEach(step => {
-      for (const [name, series] of Object.entries(step.series)) {
-        places(series.x).forEach((x, place) => rows.push([index, step.id, name, x, series.x_unit, series.y[place], series.y_unit]));
-      }
-    }));
+    const places = x =>
+      Array.isArray(x)
+        ? x
+        : Array.from({length: x.count}, (_, index) => Number((x.from + index * x.step).toFixed(9)));
+    record.sessions.forEach((session, index) =>
+      session.steps.forEach(step => {
+        for (const [name, series] of Object.entries(step.series)) {
+          places(series.x).forEach((x, place) =>
+            rows.push([index, step.id, name, x, series.x_unit, series.y[place], series.y_unit]),
+          );
+        }
+      }),
+    );
     return rows;
   }
 
-  document.querySelectorAll('[data-download]').forEach(button => button.addEventListener('click', async () => {
-    const {download: kind, chart: id, table, record} = button.dataset;
-    if (kind === 'context') {
-      save('charts.json', 'application/json', JSON.stringify(state.context));
-    } else if (id !== undefined) {
-      const chart = state.context.charts.find(one => one.id === id);
-      if (kind === 'svg') save(`${id}.svg`, 'image/svg+xml', trimbenchChart.svg(chart, {width: 960, height: 400}));
-      else save(`${id}.csv`, 'text/csv', csv(chartRows(chart)));
-    } else if (table !== undefined) {
-      save(`${table}.csv`, 'text/csv', csv(tableRows(document.getElementById(table))));
-    } else {
-      const content = await unpack(`record-${record}`);
-      if (kind === 'json') save(`run-${record}.json`, 'application/json', JSON.stringify(content, null, 2));
-      else if (kind === 'csv') save(`figures-${record}.csv`, 'text/csv', csv(figureRows(content)));
-      else save(`series-${record}.csv`, 'text/csv', csv(seriesRows(content)));
-    }
-  }));
+  document.querySelectorAll('[data-download]').forEach(button =>
+    button.addEventListener('click', async () => {
+      const {download: kind, chart: id, table, record} = button.dataset;
+      if (kind === 'context') {
+        save('charts.json', 'application/json', JSON.stringify(state.context));
+      } else if (id !== undefined) {
+        const chart = state.context.charts.find(one => one.id === id);
+        if (kind === 'svg')
+          save(`${id}.svg`, 'image/svg+xml', trimbenchChart.svg(chart, {width: 960, height: 400}));
+        else save(`${id}.csv`, 'text/csv', csv(chartRows(chart)));
+      } else if (table !== undefined) {
+        save(`${table}.csv`, 'text/csv', csv(tableRows(document.getElementById(table))));
+      } else {
+        const content = await unpack(`record-${record}`);
+        if (kind === 'json')
+          save(`run-${record}.json`, 'application/json', JSON.stringify(content, null, 2));
+        else if (kind === 'csv')
+          save(`figures-${record}.csv`, 'text/csv', csv(figureRows(content)));
+        else save(`series-${record}.csv`, 'text/csv', csv(seriesRows(content)));
+      }
+    }),
+  );
 
-  document.querySelectorAll('[data-reset]').forEach(button => button.addEventListener('click', () => {
-    const chart = state.context.charts.find(one => one.id === button.dataset.reset);
-    if (chart) draw(chart);
-  }));
+  document.querySelectorAll('[data-reset]').forEach(button =>
+    button.addEventListener('click', () => {
+      const chart = state.context.charts.find(one => one.id === button.dataset.reset);
+      if (chart) draw(chart);
+    }),
+  );
 
   // A link into a closed part opens it.
   function open() {
-    const target = location.hash ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
-    for (let part = target; part; part = part.parentElement) if (part.tagName === 'DETAILS') part.open = true;
+    const target = location.hash
+      ? document.getElementById(decodeURIComponent(location.hash.slice(1)))
+      : null;
+    for (let part = target; part; part = part.parentElement)
+      if (part.tagName === 'DETAILS') part.open = true;
     if (target) target.scrollIntoView();
   }
   addEventListener('hashchange', open);

@@ -18,7 +18,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) index: usize,
     /// The session.
     pub(crate) session: &'a Session,
-    /// What it is of: the target's name, with what tells it from others of the same method and name.
+    /// What it is of: the target's name, and what tells it from others of its method and name.
     pub(crate) label: String,
 }
 

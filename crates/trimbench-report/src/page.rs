@@ -33,6 +33,9 @@ pub use verdict::Verdict;
 mod tests;
 
 const STYLE: &str = include_str!("../../../assets/page/page.css");
+/// What the page may do: run its own scripts and styles, and reach nothing.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+    img-src data: blob:";
 const SCRIPT: &str = include_str!("../../../assets/page/page.js");
 /// Size of the charts of the view without JavaScript and of `report --figures`, in pixels.
 const SVG_SIZE: [u32; 2] = [960, 400];
@@ -147,8 +150,7 @@ fn document(title: &str, body: &Markup) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 // Nothing is fetched, whatever a record holds.
-                meta http-equiv="Content-Security-Policy"
-                    content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="color-scheme" content="light dark";
                 title { (title) }
                 style { (PreEscaped(STYLE)) }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use trimbench_results::compare::{Change, Comparison, Effect, Pair, Value, compare};
 
 use super::Source;
-use super::figures::{filter, head, number, scroll};
+use super::figures::{filter, heads, method_link, number, scroll};
 use crate::number::significant;
 
 /// A table for each record after the first; nothing for one record.
@@ -35,15 +35,17 @@ fn table(index: usize, source: &Source, comparison: &Comparison) -> Markup {
         h3 { (source.name) }
         p { (worse) " of " (changes.len()) " figures are worse and told apart; the worst first." }
         @for pair in obstacles {
-            p { (pair.method) " on " (pair.target) " cannot be compared: " (pair.obstacles.join("; ")) "." }
+            p {
+                (pair.method) " on " (pair.target) " cannot be compared: "
+                (pair.obstacles.join("; ")) "."
+            }
         }
         (filter(&id, "Show only rows with"))
         (scroll(&format!("Changes in {}", source.name), &html! {
             table.data id=(id) {
-                thead { tr {
-                    (head("method")) (head("target")) (head("figure")) (head("before")) (head("after"))
-                    (head("unit")) (head("worse by (%)")) (head("effect"))
-                } }
+                (heads(&[
+                    "method", "target", "figure", "before", "after", "unit", "worse by (%)", "effect",
+                ]))
                 tbody { @for (pair, change) in changes { (row(pair, change)) } }
             }
         }))
@@ -53,7 +55,7 @@ fn table(index: usize, source: &Source, comparison: &Comparison) -> Markup {
 fn row(pair: &Pair, change: &Change) -> Markup {
     html! {
         tr {
-            td { a href={ "#method-" (pair.method) } { (pair.method) } }
+            td { (method_link(&pair.method)) }
             td { (pair.target) }
             td title=(change.id) { (change.title) }
             (side(change.before.as_ref()))

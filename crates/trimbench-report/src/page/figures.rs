@@ -11,6 +11,21 @@ use crate::number::{Scale, significant};
 /// Every headline, one table to sort and filter.
 pub(super) fn headlines(entries: &[Entry<'_>], sources: &[Source]) -> Markup {
     let several = sources.len() > 1;
+    let mut columns = vec![
+        "method",
+        "target",
+        "figure",
+        "value",
+        "unit",
+        "interval",
+        "n",
+        "what to make of it",
+        "time",
+    ];
+    if several {
+        columns.push("record");
+    }
+    columns.push("caveats");
     let rows = entries.iter().filter_map(|entry| Some((entry, entry.session.headline()?)));
     html! {
         section id="headlines" {
@@ -18,16 +33,11 @@ pub(super) fn headlines(entries: &[Entry<'_>], sources: &[Source]) -> Markup {
             (filter("table-headlines", "Show only rows with"))
             (scroll("Headlines", &html! {
                 table.data id="table-headlines" {
-                    thead { tr {
-                        (head("method")) (head("target")) (head("figure")) (head("value")) (head("unit"))
-                        (head("interval")) (head("n")) (head("what to make of it")) (head("time"))
-                        @if several { (head("record")) }
-                        (head("caveats"))
-                    } }
+                    (heads(&columns))
                     tbody {
                         @for (entry, figure) in rows {
                             tr {
-                                td { a href={ "#method-" (entry.session.plan.method) } { (entry.session.plan.method) } }
+                                td { (method_link(&entry.session.plan.method)) }
                                 td { (entry.label) }
                                 td { (figure.title) }
                                 (number(figure.value))
@@ -62,10 +72,10 @@ pub(super) fn all(method: &str, sessions: &[&Entry<'_>]) -> Markup {
             (filter(&id, "Show only rows with"))
             (scroll(&format!("Figures of {method}"), &html! {
                 table.data id=(id) {
-                    thead { tr {
-                        (head("figure")) (head("target")) (head("value")) (head("unit")) (head("interval"))
-                        (head("n")) (head("what to make of it")) (head("caveats"))
-                    } }
+                    (heads(&[
+                        "figure", "target", "value", "unit", "interval", "n", "what to make of it",
+                        "caveats",
+                    ]))
                     tbody {
                         @for (entry, figure) in rows {
                             tr {
@@ -91,10 +101,10 @@ pub(super) fn of_method(method: &str, sessions: &[&Entry<'_>]) -> Markup {
     html! {
         (scroll(&format!("Headline of {method}"), &html! {
             table.data id={ "table-" (method) "-headline" } {
-                thead { tr {
-                    (head("target")) (head("figure")) (head("value")) (head("interval")) (head("n"))
-                    (head("what to make of it")) (head("state of the target before")) (head("caveats"))
-                } }
+                (heads(&[
+                    "target", "figure", "value", "interval", "n", "what to make of it",
+                    "state of the target before", "caveats",
+                ]))
                 tbody {
                     @for entry in sessions {
                         tr {
@@ -109,7 +119,7 @@ pub(super) fn of_method(method: &str, sessions: &[&Entry<'_>]) -> Markup {
                             } @else {
                                 td colspan="5" {
                                     @if entry.session.finished { "no headline could be computed" }
-                                    @else { "not finished: see its other figures for how far it got" }
+                                    @else { "not finished: its other figures say how far it got" }
                                 }
                                 td.state { (entry.session.state) }
                                 td {}
@@ -145,10 +155,14 @@ pub(super) fn caveats(entries: &[Entry<'_>]) -> Markup {
                     dd {
                         @match Caveat::from_id(id) {
                             Some(caveat) => {
-                                @if caveat.invalidates() { strong { "Invalid: do not use the figures that have it. " } }
+                                @if caveat.invalidates() {
+                                    strong { "Invalid: do not use the figures that have it. " }
+                                }
                                 (caveat.meaning()) ". What to do: " (caveat.advice()) "."
                             }
-                            None => { "This version does not know it; the version that wrote the record does." }
+                            None => {
+                                "This version does not know it; that which wrote the record does."
+                            }
                         }
                     }
                 }
@@ -162,9 +176,22 @@ pub(super) fn scroll(label: &str, table: &Markup) -> Markup {
     html! { div.scroll role="region" tabindex="0" aria-label=(label) { (table) } }
 }
 
-/// The head of a column that sorts.
-pub(super) fn head(name: &str) -> Markup {
-    html! { th scope="col" { button type="button" { (name) } } }
+/// The heads of columns that sort.
+pub(super) fn heads(names: &[&str]) -> Markup {
+    html! {
+        thead { tr {
+            @for name in names { th scope="col" { button type="button" { (name) } } }
+        } }
+    }
+}
+
+/// A link to the section of a method.
+pub(super) fn method_link(method: &str) -> Markup {
+    html! { a href={ "#method-" (method) } { (method) } }
+}
+
+fn invalidates(id: &str) -> bool {
+    Caveat::from_id(id).is_some_and(Caveat::invalidates)
 }
 
 /// What shows only some rows of a table, and gives them as a file.
@@ -202,9 +229,13 @@ fn scaled(figure: &Figure) -> Markup {
     values.extend(ends.into_iter().flatten());
     let scale = Scale::for_headlines(&values, &figure.unit);
     html! {
-        td.number data-value=(figure.value) { (scale.print_headline(figure.value)) " " (scale.unit) }
+        td.number data-value=(figure.value) {
+            (scale.print_headline(figure.value)) " " (scale.unit)
+        }
         @if let Some([low, high]) = ends {
-            td.number data-value=(low) { (scale.print_headline(low)) " to " (scale.print_headline(high)) }
+            td.number data-value=(low) {
+                (scale.print_headline(low)) " to " (scale.print_headline(high))
+            }
         } @else {
             td.number { "–" }
         }
@@ -231,7 +262,7 @@ fn caveat_links(entry: &Entry<'_>, figure: &Figure) -> Markup {
     html! {
         @for (index, id) in ids.enumerate() {
             @if index > 0 { ", " }
-            a.caveat.invalid[Caveat::from_id(id).is_some_and(Caveat::invalidates)] href={ "#caveat-" (id) } { (id) }
+            a.caveat.invalid[invalidates(id)] href={ "#caveat-" (id) } { (id) }
         }
     }
 }

@@ -5,8 +5,12 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use trimbench_results::{Outcome, Session};
 
-use super::{Source, figures};
+use super::{DATA_POINTS_MAX, Source, figures};
 use crate::entries::Entry;
+
+/// What can be had of a record, and the buttons' names.
+const DOWNLOADS: [(&str, &str); 3] =
+    [("json", "JSON"), ("csv", "CSV of all figures"), ("series", "CSV of all series")];
 
 /// How many records, and what they are of, in a line each.
 pub(super) fn summary(sources: &[Source]) -> Markup {
@@ -67,7 +71,10 @@ pub(super) fn messages(sources: &[Source]) -> Markup {
                             li { strong { (source.name) } ": " (outcome(&record.outcome)) }
                         }
                         @if invalid(&source) {
-                            li { strong { (source.name) } ": has figures that are invalid; their caveats are marked" }
+                            li {
+                                strong { (source.name) }
+                                ": has figures that are invalid; their caveats are marked"
+                            }
                         }
                     }
                 }
@@ -122,11 +129,13 @@ fn session(session: &Session, source: &Source) -> Markup {
         )
     });
     html! {
-        p { "Before: " (session.state) ". Preset " (session.plan.preset) ", version " (session.method_version)
-            " of the method, " (session.target.clock) " time"
+        p {
+            "Before: " (session.state) ". Preset " (session.plan.preset) ", version "
+            (session.method_version) " of the method, " (session.target.clock) " time"
             @if let Some(provenance) = provenance { "; the model: " (provenance) }
             @if let Some(hash) = &session.trace_hash { "; trace hash " (hash) }
-            "." }
+            "."
+        }
         (pairs("Options", &session.plan.options))
         (pairs("Identity", &session.target.identity))
         (pairs("Capabilities", &session.target.capabilities))
@@ -142,7 +151,11 @@ fn pairs(title: &str, pairs: &BTreeMap<String, String>) -> Markup {
             (figures::scroll(title, &html! {
                 table.pairs {
                     caption { (title) }
-                    tbody { @for (key, value) in pairs { tr { th scope="row" { (key) } td { (value) } } } }
+                    tbody {
+                        @for (key, value) in pairs {
+                            tr { th scope="row" { (key) } td { (value) } }
+                        }
+                    }
                 }
             }))
         }
@@ -154,16 +167,22 @@ pub(super) fn downloads(sources: &[Source]) -> Markup {
     html! {
         section id="data" {
             h2 { "Data" }
-            p { "The records that this page was made of. Series of more than 20,000 points are thinned \
-                here to the first, lowest, highest and last point of each column; `run.json` has all." }
+            p {
+                "The records that this page was made of. Series of more than " (DATA_POINTS_MAX)
+                " points are thinned here to the first, lowest, highest and last point of each \
+                column; the records themselves have all."
+            }
             ul {
                 @for (index, source) in sources.iter().enumerate() {
                     @if source.record.is_some() {
                         li {
                             (source.name) ": "
-                            button type="button" data-download="json" data-record=(index) { "JSON" } " "
-                            button type="button" data-download="csv" data-record=(index) { "CSV of all figures" } " "
-                            button type="button" data-download="series" data-record=(index) { "CSV of all series" }
+                            @for (kind, what) in DOWNLOADS {
+                                button type="button" data-download=(kind) data-record=(index) {
+                                    (what)
+                                }
+                                " "
+                            }
                         }
                     }
                 }
