@@ -36,7 +36,7 @@ pub(crate) fn entries(sources: &[Source]) -> Vec<Entry<'_>> {
             label: session.target.name.clone(),
         }));
     }
-    for distinguish in [filesystem, from, options] {
+    for distinguish in [filesystem, from, named] {
         let taken = counts(&entries);
         for entry in &mut entries {
             if taken[&key(entry)] > 1
@@ -82,7 +82,8 @@ fn from(entry: &Entry<'_>, sources: &[Source]) -> Option<String> {
     (sources.len() > 1).then(|| sources[entry.source].name.clone())
 }
 
-/// The target as it was named, and how thoroughly it was measured.
-fn options(entry: &Entry<'_>, _: &[Source]) -> Option<String> {
-    Some(format!("{} ({})", entry.session.plan.target, entry.session.plan.preset))
+/// The target as the user named it, and how thoroughly it was measured.
+fn named(entry: &Entry<'_>, _: &[Source]) -> Option<String> {
+    let plan = &entry.session.plan;
+    (!plan.target.is_empty()).then(|| format!("{} ({})", plan.target, plan.preset))
 }

@@ -255,7 +255,7 @@ fn data(id: &str, bytes: &[u8]) -> Markup {
 
 /// The record for downloads, its long series thinned without losing an extreme.
 fn thinned(record: &RunRecord) -> RunRecord {
-    debug_assert!(POINTS_MAX < DATA_POINTS_MAX);
+    const { assert!(POINTS_MAX < DATA_POINTS_MAX) };
     let mut record = record.clone();
     let steps = record.sessions.iter_mut().flat_map(|session| &mut session.steps);
     for series in steps.flat_map(|step| step.series.values_mut()) {

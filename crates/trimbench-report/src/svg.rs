@@ -1,6 +1,6 @@
 //! Charts as SVG files, by the page's own code in an embedded JavaScript engine.
 //!
-//! The engine (QuickJS) is given ECharts and `assets/page/chart.js`, no document, no clock that
+//! The engine (`QuickJS`) is given `ECharts` and `assets/page/chart.js`, no document, no clock that
 //! runs, and nothing of this machine: the same chart gives the same bytes.
 
 use rquickjs::{CatchResultExt, Context, Runtime};
@@ -18,7 +18,7 @@ pub(crate) const CHART: &str = include_str!("../../../assets/page/chart.js");
 /// is drawn is complete when the call returns.
 const BROWSER: &str = "globalThis.setTimeout = globalThis.setInterval = () => 0;\
     globalThis.clearTimeout = globalThis.clearInterval = () => {};";
-/// ECharts nests calls deeper than the engine's default stack of 256 KiB allows.
+/// `ECharts` nests calls deeper than the engine's default stack of 256 KiB allows.
 const STACK: usize = 4 << 20;
 
 /// Why a chart could not be drawn: a fault of this program.

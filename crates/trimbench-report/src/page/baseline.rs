@@ -44,7 +44,8 @@ fn table(index: usize, source: &Source, comparison: &Comparison) -> Markup {
         (scroll(&format!("Changes in {}", source.name), &html! {
             table.data id=(id) {
                 (heads(&[
-                    "method", "target", "figure", "before", "after", "unit", "worse by (%)", "effect",
+                    "method", "target", "figure", "before", "after", "unit", "worse by (%)",
+                    "effect",
                 ]))
                 tbody { @for (pair, change) in changes { (row(pair, change)) } }
             }

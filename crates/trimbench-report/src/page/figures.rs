@@ -212,13 +212,11 @@ pub(super) fn number(value: f64) -> Markup {
 }
 
 fn interval(figure: &Figure) -> Markup {
-    match figure.interval {
-        Some(interval) => html! {
-            td.number data-value=(interval.low) title={ (interval.level * 100.0) " % interval" } {
-                (significant(interval.low)) " to " (significant(interval.high))
-            }
-        },
-        None => html! { td.number { "–" } },
+    let Some(interval) = figure.interval else { return html! { td.number { "–" } } };
+    html! {
+        td.number data-value=(interval.low) title={ (interval.level * 100.0) " % interval" } {
+            (significant(interval.low)) " to " (significant(interval.high))
+        }
     }
 }
 

@@ -43,9 +43,10 @@ pub(super) fn verdicts(entries: &[Entry<'_>], sources: &[Source]) -> Vec<Verdict
         let behind =
             advice.because.iter().map(|reason| reason.figures.iter().filter_map(title).collect());
         Verdict {
-            target: match shared(name) {
-                true => format!("{name}, {}", sources[*record].name),
-                false => (*name).to_owned(),
+            target: if shared(name) {
+                format!("{name}, {}", sources[*record].name)
+            } else {
+                (*name).to_owned()
             },
             record: *record,
             sources: behind.collect(),

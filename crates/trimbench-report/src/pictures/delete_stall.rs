@@ -27,9 +27,10 @@ fn response(sessions: Sessions<'_, '_>) -> Chart {
         Axis::linear("time", "s"),
         Axis::log("worst response time", "ms"),
     );
-    chart.description = "The longest response time of each column; the dashed line is the moment \
-        of the deletion. A stall is a hill that begins there."
-        .to_owned();
+    chart.describe(
+        "The longest response time of each column; the dashed line is the moment \
+        of the deletion. A stall is a hill that begins there.",
+    );
     around_deletion(&mut chart, "response-ms-max", sessions);
     chart
 }
@@ -42,9 +43,10 @@ fn discarded(sessions: Sessions<'_, '_>) -> Chart {
         Axis::linear("time", "s"),
         Axis::from_zero("discarded", "MiB"),
     );
-    chart.description = "Bytes whose discards were completed, in each column: when a stall ends \
-        and discards end tells whether they are one."
-        .to_owned();
+    chart.describe(
+        "Bytes whose discards were completed, in each column: when a stall ends \
+        and discards end tells whether they are one.",
+    );
     around_deletion(&mut chart, "discarded-mib", sessions);
     chart
 }
@@ -76,9 +78,10 @@ fn regression(sessions: Sessions<'_, '_>) -> Chart {
         Axis::from_zero("deleted", "GB"),
         Axis::linear("stutter", "s"),
     );
-    chart.description = "A point for each deletion, placebos (an empty file) at 0; the slope of \
-        each dashed line is the headline, its height at 0 what a deletion of any size costs."
-        .to_owned();
+    chart.describe(
+        "A point for each deletion, placebos (an empty file) at 0; the slope of \
+        each dashed line is the headline, its height at 0 what a deletion of any size costs.",
+    );
     for entry in sessions {
         let mut points: Vec<(f64, f64)> = ["placebo", "delete"]
             .iter()

@@ -8,46 +8,61 @@ use trimbench_results::{Series, Session};
 use super::{Sessions, bars_of, id, labels};
 use crate::chart::{Axis, Chart, Curve, Kind, Mark};
 
-/// The charts of one run, each with its curves: series' name, name in the legend.
-const CHARTS: [(&str, &str, &str, &str, &[(&str, &str)]); 4] = [
-    (
-        "throughput",
-        "Throughput of the drives",
-        "throughput",
-        "MB/s",
-        &[
+/// A chart of one run.
+struct Shown {
+    what: &'static str,
+    title: &'static str,
+    axis: &'static str,
+    unit: &'static str,
+    /// The series' names, and those in the legend.
+    curves: &'static [(&'static str, &'static str)],
+}
+
+const CHARTS: [Shown; 4] = [
+    Shown {
+        what: "throughput",
+        title: "Throughput of the drives",
+        axis: "throughput",
+        unit: "MB/s",
+        curves: &[
             ("read-throughput", "reads"),
             ("write-throughput", "writes"),
             ("discard-throughput", "discards"),
         ],
-    ),
-    (
-        "callers",
-        "What the writers and readers got",
-        "throughput",
-        "MB/s",
-        &[("callers-read-throughput", "read"), ("callers-write-throughput", "written")],
-    ),
-    (
-        "service",
-        "Service times at the drives",
-        "mean service time",
-        "ms",
-        &[
+    },
+    Shown {
+        what: "callers",
+        title: "What the writers and readers got",
+        axis: "throughput",
+        unit: "MB/s",
+        curves: &[("callers-read-throughput", "read"), ("callers-write-throughput", "written")],
+    },
+    Shown {
+        what: SERVICE,
+        title: "Service times at the drives",
+        axis: "mean service time",
+        unit: "ms",
+        curves: &[
             ("read-service-time", "reads"),
             ("write-service-time", "writes"),
             ("discard-service-time", "discards"),
             ("probe-max", "slowest probe"),
         ],
-    ),
-    (
-        "queue",
-        "Requests outstanding at the drives",
-        "outstanding",
-        "requests",
-        &[("read-queue", "reads"), ("write-queue", "writes"), ("discard-queue", "discards")],
-    ),
+    },
+    Shown {
+        what: "queue",
+        title: "Requests outstanding at the drives",
+        axis: "outstanding",
+        unit: "requests",
+        curves: &[
+            ("read-queue", "reads"),
+            ("write-queue", "writes"),
+            ("discard-queue", "discards"),
+        ],
+    },
 ];
+/// The chart whose values run over many orders.
+const SERVICE: &str = "service";
 
 /// Figures of where a stalled write waited, and the layers' names.
 const PLACES: [(&str, &str); 4] = [
@@ -61,23 +76,19 @@ pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
     let mut charts = Vec::new();
     for entry in sessions {
         let (curves, phases) = timeline(entry.session);
-        for (what, title, axis, unit, shown) in CHARTS {
+        for Shown { what, title, axis, unit, curves: shown } in CHARTS {
             let x = Axis::linear("time", "s");
-            // Service times run over many orders.
-            let y =
-                if what == "service" { Axis::log(axis, unit) } else { Axis::from_zero(axis, unit) };
-            let mut chart = Chart::new(
-                id("delete-storm", entry, what),
-                format!("{title}: {}", entry.label),
-                x,
-                y,
+            let many_orders = what == SERVICE;
+            let y = if many_orders { Axis::log(axis, unit) } else { Axis::from_zero(axis, unit) };
+            let title = format!("{title}: {}", entry.label);
+            let mut chart = Chart::new(id("delete-storm", entry, what), title, x, y);
+            chart.describe(
+                "All phases in a row; the shaded stretches are the phases. The \
+                second round writes while the discards of the first are under way.",
             );
-            chart.description = "All phases in a row; the shaded stretches are the phases. The \
-                second round writes while the discards of the first are under way."
-                .to_owned();
             for (series, name) in shown {
                 let Some((x, y)) = curves.get(*series) else { continue };
-                let y = if what == "service" { positive(y) } else { y.clone() };
+                let y = if many_orders { positive(y) } else { y.clone() };
                 chart.curve(Curve::new(*name, Kind::Line, x.clone(), y));
             }
             chart.marks.clone_from(&phases);
@@ -128,9 +139,10 @@ fn places(sessions: Sessions<'_, '_>) -> Chart {
         Axis::from_zero("share of the stalled time", ""),
     );
     chart.horizontal = true;
-    chart.description = "Of the time in which a write of the second round was stalled, the share \
-        that it spent in each layer."
-        .to_owned();
+    chart.describe(
+        "Of the time in which a write of the second round was stalled, the share \
+        that it spent in each layer.",
+    );
     for (figure, name) in PLACES {
         let mut curve = bars_of(name, figure, sessions);
         curve.stack = Some("places".to_owned());

@@ -26,9 +26,10 @@ pub(super) fn bars_chart(method: &str, sessions: Sessions<'_, '_>) -> Option<Cha
         Axis::linear(&first.title, &first.unit),
     );
     chart.horizontal = true;
-    chart.description = "One bar for each target, in the order of the values; a thin line over a \
-        bar is its interval. Hollow bars are not told apart from nothing."
-        .to_owned();
+    chart.describe(
+        "One bar for each target, in the order of the values; a thin line over a \
+        bar is its interval. Hollow bars are not told apart from nothing.",
+    );
     let figures: Vec<_> = found.iter().map(|(_, figure)| Some(*figure)).collect();
     chart.curve(bars(&first.title, &figures));
     chart.notes = others;

@@ -31,9 +31,10 @@ fn chart(
     let x = Axis::of("target", labels(sessions));
     let mut chart = Chart::new(id, title, x, Axis::from_zero(axis, unit));
     chart.horizontal = true;
-    chart.description = "Bars for each target. Work that an empty drive does not have is what \
-        trimming data costs."
-        .to_owned();
+    chart.describe(
+        "Bars for each target. Work that an empty drive does not have is what \
+        trimming data costs.",
+    );
     for (figure, name) in bars {
         chart.curve(bars_of(name, figure, sessions));
     }

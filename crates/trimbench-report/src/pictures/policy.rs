@@ -33,10 +33,11 @@ fn pareto(id: String, label: &str, session: &Session) -> Chart {
         Axis::log("p99.9 of the foreground", "ms"),
         Axis::linear("write amplification", ""),
     );
-    chart.description = "A point for each policy: the further to the left, the less the \
+    chart.describe(
+        "A point for each policy: the further to the left, the less the \
         foreground feels; the lower, the less the drive wears. The line joins those that no \
-        other beats in both."
-        .to_owned();
+        other beats in both.",
+    );
     let mut points: Vec<(f64, f64, &str, bool)> = policies(session)
         .into_iter()
         .filter_map(|policy| {
@@ -78,9 +79,9 @@ fn latencies(id: String, label: &str, session: &Session) -> Chart {
         Axis::log("response time", "ms"),
     );
     chart.horizontal = true;
-    chart.description =
-        "A group of points for each policy: half of the accesses, 99 %, 99.9 % and the longest."
-            .to_owned();
+    chart.describe(
+        "A group of points for each policy: half of the accesses, 99 %, 99.9 % and the longest.",
+    );
     for (prefix, name) in TAIL {
         let values: Vec<Option<f64>> = policies
             .iter()

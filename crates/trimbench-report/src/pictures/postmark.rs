@@ -23,10 +23,10 @@ pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
                 Axis::linear("DIFF", "%"),
             );
             chart.horizontal = true;
-            chart.description =
+            chart.describe(
                 "How much worse (above 0) or better each metric is with discards, as \
-            [S0] counts it; a thin line is the interval. Hollow bars are noise."
-                    .to_owned();
+            [S0] counts it; a thin line is the interval. Hollow bars are noise.",
+            );
             for (suffix, name) in SIDES {
                 let find =
                     |(metric, _): &(&str, &str)| session.figure(&format!("{metric}{suffix}"));

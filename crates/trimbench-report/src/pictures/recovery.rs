@@ -14,10 +14,10 @@ pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
                 Axis::from_zero("place on the drive", "GB"),
                 Axis::from_zero("throughput", "MB/s"),
             );
-            curves.description =
+            curves.describe(
                 "Throughput of a sequential pass at each place, in each state of the \
-            drive. TRIM brought back what lies between fragmented and trimmed."
-                    .to_owned();
+            drive. TRIM brought back what lies between fragmented and trimmed.",
+            );
             for step in of_kind(entry.session, "pass") {
                 if let Some(series) = step.series.get("throughput-address") {
                     curves.curve(line(step.id.clone(), series));
@@ -29,8 +29,7 @@ pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
                 Axis::linear("written", "GB"),
                 Axis::from_zero("rate", "IOPS"),
             );
-            torture.description =
-                "Random writes between the passes: what they come down to.".to_owned();
+            torture.describe("Random writes between the passes: what they come down to.");
             for step in of_kind(entry.session, "torture") {
                 if let Some(series) = step.series.get("iops-accessed") {
                     torture.curve(line(step.id.clone(), series));

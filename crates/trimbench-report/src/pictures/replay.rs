@@ -19,7 +19,7 @@ pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
             Axis::linear("window", ""),
             Axis::linear("IOPS with TRIM over IOPS without", ""),
         );
-        chart.description = "Above 1 TRIM pays in that window, below it costs.".to_owned();
+        chart.describe("Above 1 TRIM pays in that window, below it costs.");
         chart.mark("y", 1.0, "no difference");
         for kept in of_kind(entry.session, "pass").filter(|step| step.id.ends_with("-kept")) {
             let depth = kept.id.trim_end_matches("-kept");
@@ -52,10 +52,10 @@ fn windows(
 ) -> Chart {
     let x = Axis::linear("window", "");
     let mut chart = Chart::new(format!("replay-{series}"), title, x, Axis::from_zero(axis, unit));
-    chart.description =
+    chart.describe(
         "A curve for each drive and pass; the legend switches them. Dashed: without \
-        TRIM. At first the passes of the greatest queue depth are shown."
-            .to_owned();
+        TRIM. At first the passes of the greatest queue depth are shown.",
+    );
     for entry in sessions {
         let depth = |step: &trimbench_results::Step| step.parameters.get("queue_depth").copied();
         let greatest = of_kind(entry.session, "pass").filter_map(depth).fold(0.0, f64::max);

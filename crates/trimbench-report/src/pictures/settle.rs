@@ -40,14 +40,15 @@ fn surface(id: String, label: &str, session: &Session) -> Chart {
         Axis::of("trimmed", names(&trimmed)),
         Axis::of("written before", names(&written)),
     );
-    chart.description = "Each cell is one TRIM: its range from left to right, what had been \
-        written from top to bottom; the number is how long the drive was slower afterwards."
-        .to_owned();
+    chart.describe(
+        "Each cell is one TRIM: its range from left to right, what had been \
+        written from top to bottom; the number is how long the drive was slower afterwards.",
+    );
     let (mut x, mut y, mut z) = (Vec::new(), Vec::new(), Vec::new());
     for step in of_kind(session, "point") {
         let place = |key: &str, values: &[f64]| {
             let value = step.parameters.get(key)?;
-            values.iter().position(|other| other == value)
+            values.iter().position(|other| other.total_cmp(value).is_eq())
         };
         let column = place("trimmed_percent", &trimmed);
         let row = place("written_percent", &written);
@@ -80,8 +81,7 @@ fn longest(id: String, label: &str, session: &Session) -> Chart {
         Axis::linear("time after the TRIM", "s"),
         Axis::from_zero("throughput", "MB/s"),
     );
-    chart.description =
-        "Throughput after the TRIM, beside a twin of the drive that was left idle.".to_owned();
+    chart.describe("Throughput after the TRIM, beside a twin of the drive that was left idle.");
     let curves =
         [("throughput-time-twin", "twin, idle before", 1), ("throughput-time", "trimmed", 0)];
     for (series, name, dash) in curves {

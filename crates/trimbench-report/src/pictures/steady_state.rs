@@ -47,10 +47,11 @@ fn rounds(id: String, label: &str, session: &Session) -> Chart {
         Axis::linear("round", ""),
         Axis::from_zero("rate", "IOPS"),
     );
-    chart.description = "A point for each round. Around the last five of each trimmed share: the \
+    chart.describe(
+        "A point for each round. Around the last five of each trimmed share: the \
         band within which they must lie (10 % about their mean) and the line whose rise must stay \
-        within 10 %."
-        .to_owned();
+        within 10 %.",
+    );
     let mut before = 0;
     for share in shares(session) {
         let place = |round: usize| (before + round + 1) as f64;
@@ -102,8 +103,7 @@ fn amplification(id: String, label: &str, session: &Session) -> Chart {
         Axis::linear("round", ""),
         Axis::from_zero("write amplification", ""),
     );
-    chart.description =
-        "Bytes programmed over bytes written by the host, in each round.".to_owned();
+    chart.describe("Bytes programmed over bytes written by the host, in each round.");
     let mut before = 0;
     for share in shares(session) {
         let metric = |step: &&Step| step.metrics.get("write_amplification_ratio").copied();

@@ -16,10 +16,10 @@ pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
     let x = Axis::of("target", labels(sessions));
     let mut chart = Chart::new("trim-integrity-reads", "What trimmed blocks read as", x, share);
     chart.horizontal = true;
-    chart.description =
+    chart.describe(
         "Of the blocks in wholly trimmed granules, the share that reads as zeroes, \
-        ones, the old data or anything else."
-            .to_owned();
+        ones, the old data or anything else.",
+    );
     for (figure, name) in READS {
         let mut curve = bars_of(name, figure, sessions);
         curve.stack = Some("reads".to_owned());

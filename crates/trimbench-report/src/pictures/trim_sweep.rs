@@ -36,9 +36,10 @@ pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
 
 fn chart(id: &str, title: &str) -> Chart {
     let mut chart = Chart::new(id, title, Axis::log("size", "B"), Axis::log("latency", "ms"));
-    chart.description = "Median latency with one TRIM outstanding; the band reaches from the \
-        shortest to the longest, and is no wider than the line where all took the same time."
-        .to_owned();
+    chart.describe(
+        "Median latency with one TRIM outstanding; the band reaches from the \
+        shortest to the longest, and is no wider than the line where all took the same time.",
+    );
     chart
 }
 
@@ -87,9 +88,9 @@ fn beside(id: String, label: &str, session: &Session) -> Chart {
         Axis::log("size of each TRIM", "B"),
         Axis::log("response time", "ms"),
     );
-    chart.description =
-        "Response times of a load while TRIMs of each size run beside it, one after the other."
-            .to_owned();
+    chart.describe(
+        "Response times of a load while TRIMs of each size run beside it, one after the other.",
+    );
     let rows = rows(session, "mapped-loaded");
     let metrics = [
         ("response_s_p50", "p50"),
