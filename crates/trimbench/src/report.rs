@@ -68,19 +68,24 @@ fn sources(runs: &[PathBuf]) -> Result<(Vec<Source>, bool), Failure> {
         let (name, host) = (name(run), store.host());
         let source = match store.salvage() {
             Ok(salvaged) => {
+                if let (false, Err(refusal)) = (salvaged.flaws.is_empty(), store.load()) {
+                    refusal.print();
+                    unread = true;
+                }
+                for flaw in &salvaged.flaws {
+                    error_line(&format!("{name}: {flaw}"));
+                }
                 let (record, messages) = (Some(salvaged.record), salvaged.flaws);
                 Source { name, record, host, messages }
             }
             Err(failure) if runs.len() == 1 => return Err(failure),
             Err(failure) => {
+                failure.print();
+                unread = true;
                 let messages = vec![failure.message()];
                 Source { name, record: None, host, messages }
             }
         };
-        for message in &source.messages {
-            error_line(&format!("error: {}: {message}", run.display()));
-            unread = true;
-        }
         sources.push(source);
     }
     Ok((sources, unread))
