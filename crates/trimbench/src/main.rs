@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod compare;
 mod dry_run;
 mod failure;
 mod import;
@@ -32,6 +33,9 @@ fn main() -> ExitCode {
         }
         Command::Report { run, compat: Some(Compat::V1_51), .. } => commands::terse(run),
         Command::Report { run, csv, compat: None } => commands::report(run, csv.as_deref()),
+        Command::Compare { before, after, limits, output_format } => {
+            compare::run((before, after), limits, *output_format)
+        }
         Command::Import { format: ImportFormat::Postmark, file, number, output_format } => {
             import::postmark(file, *number, *output_format)
         }
