@@ -245,8 +245,12 @@ fn answer(facts: &Facts<'_>) -> Advice {
     }
     let gains = benefit.into_reasons();
     let noticed = matches!(cost, Cost::Noticed(_));
-    let policy = pace::by_policy(facts)
-        .filter(|(action, _)| !noticed || *action != Action::MountWithDiscard);
+    // One load, however well compared, does not undo what another method saw.
+    let policy = pace::by_policy(facts).filter(|(action, _)| match action {
+        Action::MountWithDiscard => !noticed,
+        Action::NothingToGain => gains.is_empty(),
+        _ => true,
+    });
     if let Some((action, because)) = policy {
         let change = "another load: the choice of `policy` holds for the rate, the share of reads \
                       and the deletions that it was run with";

@@ -194,6 +194,10 @@ fn differ(what: &str, before: impl std::fmt::Display, after: impl std::fmt::Disp
 /// Why the figures of two sessions cannot be compared.
 fn obstacles(before: &Session, after: &Session) -> Vec<String> {
     let mut found = Vec::new();
+    if before.left_out.is_some() && after.left_out.is_some() {
+        // There is nothing to compare, and nothing that hinders it.
+        return found;
+    }
     if before.method_version != after.method_version {
         found.push(differ("method version", before.method_version, after.method_version));
     }

@@ -40,6 +40,21 @@ pub(crate) enum Command {
     /// Print the report of runs, finished or not; or write it as one HTML page, as figures, as
     /// tables.
     Report(ReportArgs),
+    /// Compare two runs: what became better or worse, and what cannot be compared.
+    Compare {
+        /// The directory of the run before.
+        before: PathBuf,
+        /// The directory of the run after.
+        after: PathBuf,
+        /// Fail (exit code 1) if a figure became worse by more than this share of what it was, and
+        /// that is told apart from noise: `10` (percent) means every headline, `stutter=5` that
+        /// figure; may be given several times.
+        #[arg(long = "limit", value_name = "[FIGURE=]PERCENT")]
+        limits: Vec<String>,
+        /// How it is printed: a table, one JSON document, or a line of JSON for each change.
+        #[arg(long, value_enum, default_value_t)]
+        output_format: OutputFormat,
+    },
     /// Read what another program measured, and print what it says once known faults are undone.
     Import {
         /// Whose results.

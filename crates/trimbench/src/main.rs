@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod compare;
 mod dry_run;
 mod failure;
 mod import;
@@ -35,6 +36,9 @@ fn main() -> ExitCode {
             Some(Compat::V1_51) => report::terse(&args.runs),
             None => report::report(args),
         },
+        Command::Compare { before, after, limits, output_format } => {
+            compare::run((before, after), limits, *output_format)
+        }
         Command::Import { format: ImportFormat::Postmark, file, number, output_format } => {
             import::postmark(file, *number, *output_format)
         }

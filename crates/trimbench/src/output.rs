@@ -38,6 +38,13 @@ pub(crate) fn style() -> Style {
     Style { width: width.clamp(60, 120), colour: terminal && !set("NO_COLOR"), unicode: unicode() }
 }
 
+/// How progress is to look on this stderr.
+pub(crate) fn progress_style() -> Style {
+    let size = console::Term::stderr().size_checked();
+    let width = size.map_or(80, |(_, columns)| usize::from(columns));
+    Style { width, colour: false, unicode: unicode() }
+}
+
 /// Whether progress may be drawn.
 pub(crate) fn progress_terminal() -> bool {
     std::io::stderr().is_terminal()

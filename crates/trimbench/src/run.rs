@@ -233,6 +233,9 @@ impl Monitor for Keeper<'_> {
     }
 
     fn keep(&mut self, step: &Step) -> Result<(), KeepFailed> {
+        if let Some(progress) = &mut self.progress {
+            progress.step(step);
+        }
         self.session().steps.push(step.clone());
         self.event("step", step);
         // An emulated session is run again from its start whatever was kept of it.

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use trimbench_core::Caveat;
 
 use super::*;
-use crate::record::{Figure, Step};
+use crate::record::{Figure, RunRecord, Step};
 use crate::samples::{between, figure, session};
 
 fn advice(sessions: &[Session]) -> Advice {
@@ -139,6 +139,8 @@ fn every_action_follows_from_the_figures_that_mean_it() {
         ("weekly-fstrim", vec![policy("batched", &[("batched", 9.0, 1.2), ("online", 90.0, 1.2)])]),
         ("mount-with-discard", vec![policy("online", &[("online", 9.0, 1.2)])]),
         ("nothing-to-gain", vec![policy("none", &[("none", 1.0, 1.0), ("online", 1.0, 1.0)])]),
+        ("weekly-fstrim", vec![policy("none", &[("none", 1.0, 1.0)]), helps()]),
+        ("weekly-fstrim", vec![policy("online", &[("online", 9.0, 1.2)]), loud()]),
         ("trim-does-not-reach", vec![recovery((0.3, 0.3), None)]),
         ("trim-does-not-reach", vec![steady(1.0, Some((6.7, 6.7))), stall(-0.001, 0.0, 0.001)]),
         ("trim-does-not-reach", vec![integrity(0.0, 100.0, 7.0), stall(-0.001, 0.0, 0.001)]),
@@ -231,6 +233,30 @@ fn each_limit_decides_at_its_edge() {
     for (index, (expected, sessions)) in table.iter().enumerate() {
         let advice = advice(sessions);
         assert_eq!(advice.action.id(), *expected, "row {index}: {advice:#?}");
+    }
+}
+
+/// The figures that rules read, of a default run (commit 92c0fbd, seed 1). A record of format 1.
+#[test]
+fn the_drives_of_a_default_run_get_different_answers() {
+    let record = RunRecord::from_json(include_bytes!("golden/four-drives.json")).unwrap();
+    let table = [
+        (
+            "like-optane-900p",
+            Action::NothingToGain,
+            "write amplification 1 without TRIM, 1 with it",
+        ),
+        ("generic-nvme-tlc", Action::MountWithDiscard, "0.000313 s/GB"),
+        ("generic-sata-tlc", Action::MountWithDiscard, "0.0139 s/GB (0.0137 s/GB to 0.0142 s/GB)"),
+        ("vendor2", Action::WeeklyFstrim, "0.896 s/GB (0.762 s/GB to 0.991 s/GB)"),
+    ];
+    for (name, action, number) in table {
+        let of_drive = record.sessions.iter().filter(|session| session.target.name == name);
+        let sessions: Vec<&Session> = of_drive.collect();
+        assert_eq!(sessions.len(), 7);
+        let advice = advise(&sessions);
+        assert_eq!(advice.action, action, "{advice:#?}");
+        assert!(advice.because[0].text.contains(number), "{advice:#?}");
     }
 }
 

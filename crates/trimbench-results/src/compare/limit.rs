@@ -46,7 +46,10 @@ pub enum ChangeLimitError {
         /// The text as given.
         text: String,
     },
-    /// The figure is in neither record.
+    /// Every headline is meant, and the record before has none: nothing would be judged.
+    #[error("the run before has no headline to judge by")]
+    NoHeadline,
+    /// The record before has no such figure.
     #[error("no figure is called `{figure}`{}", did_you_mean(nearest.as_deref()))]
     UnknownFigure {
         /// The name as given.
@@ -93,7 +96,8 @@ pub fn judge(
     let mut outcomes = Vec::new();
     for limit in limits {
         let of_limit = outcomes_of(comparison, before, limit);
-        if let (Some(figure), true) = (&limit.figure, of_limit.is_empty()) {
+        if of_limit.is_empty() {
+            let Some(figure) = &limit.figure else { return Err(ChangeLimitError::NoHeadline) };
             let known = before.sessions.iter().flat_map(|session| &session.figures);
             let nearest = nearest(figure, known.map(|figure| figure.id.as_str()));
             let nearest = nearest.map(str::to_owned);

@@ -17,6 +17,9 @@ fn change_of(before: Figure, after: Figure) -> Change {
     compare(&before, &after).pairs.remove(0).changes.remove(0)
 }
 
+/// Changes a record.
+type Spoil = fn(&mut RunRecord);
+
 fn headline(figure: Figure) -> Figure {
     Figure { headline: true, ..figure }
 }
@@ -80,7 +83,7 @@ fn without_intervals_only_an_emulated_drive_with_one_seed_tells_apart() {
 
 #[test]
 fn what_cannot_be_compared_says_why() {
-    let table: [(fn(&mut RunRecord), &str); 8] = [
+    let table: [(Spoil, &str); 8] = [
         (|it| it.sessions[0].method_version = 2, "method version: 1 before, 2 after"),
         (|it| it.program.model_version = 2, "model version: 1 before, 2 after"),
         (|it| it.sessions[0].target.clock = "wall".to_owned(), "clock: virtual before, wall after"),
@@ -116,6 +119,14 @@ fn what_cannot_be_compared_says_why() {
         assert_eq!(change.remark.as_deref(), Some(remark));
         assert_eq!((change.difference, change.worse_percent), (None, None));
     }
+}
+
+#[test]
+fn what_fits_neither_time_is_no_obstacle() {
+    let mut out = session("m", Vec::new());
+    out.left_out = Some("unfit".to_owned());
+    let pair = compare(&record(vec![out.clone()]), &record(vec![out])).pairs.remove(0);
+    assert_eq!((pair.obstacles, pair.changes), (Vec::new(), Vec::new()));
 }
 
 #[test]
@@ -194,7 +205,7 @@ fn a_limit_fails_by_a_regression_beyond_it_and_by_what_is_missing() {
         figure("nothing", 0.0, "ms"),
     ];
     let before = record(vec![session("m", base.clone())]);
-    let fails = |limit: &str, change: fn(&mut RunRecord)| {
+    let fails = |limit: &str, change: Spoil| {
         let mut after = record(vec![session("m", base.clone())]);
         change(&mut after);
         let comparison = compare(&before, &after);
@@ -202,11 +213,11 @@ fn a_limit_fails_by_a_regression_beyond_it_and_by_what_is_missing() {
         assert!(!outcomes.is_empty());
         outcomes.iter().any(|outcome| outcome.failure.is_some())
     };
-    let worse: fn(&mut RunRecord) = |it| it.sessions[0].figures[0].value = 1.25;
+    let worse: Spoil = |it| it.sessions[0].figures[0].value = 1.25;
     assert!(!fails("25", worse) && fails("24.9", worse));
     assert!(!fails("stutter=25%", worse) && fails("stutter = 24.9", worse));
     assert!(!fails("p99=0", worse));
-    let tail: fn(&mut RunRecord) = |it| it.sessions[0].figures[2].value = 1.25;
+    let tail: Spoil = |it| it.sessions[0].figures[2].value = 1.25;
     assert!(fails("p99=1", tail) && !fails("1", tail));
     assert!(fails("nothing=1000", |it| it.sessions[0].figures[3].value = 1e-9));
     // Better and the same hold.
@@ -233,5 +244,7 @@ fn a_limit_that_is_none_is_refused() {
     let comparison = compare(&before, &before);
     let error = judge(&comparison, &before, &["stuter=5".parse().unwrap()]).unwrap_err();
     assert_eq!(error.to_string(), "no figure is called `stuter`; did you mean `stutter`?");
+    let error = judge(&comparison, &before, &["5".parse().unwrap()]).unwrap_err();
+    assert_eq!(error.to_string(), "the run before has no headline to judge by");
     assert_eq!("5".parse::<ChangeLimit>().unwrap().to_string(), "every headline at most 5 % worse");
 }

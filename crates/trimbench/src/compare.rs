@@ -1,0 +1,189 @@
+//! `trimbench compare`: two records side by side, and limits on what became worse.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::json;
+use trimbench_core::exit;
+use trimbench_report::{Column, Grid, Style, quantity, significant};
+use trimbench_results::compare::{ChangeOutcome, Value, judge};
+use trimbench_results::{Change, ChangeLimit, Comparison, Effect, Pair, RunRecord, compare};
+
+use crate::args::OutputFormat;
+use crate::failure::Failure;
+use crate::output::{data, error_line, style};
+use crate::store::Store;
+
+/// The table has at most so many rows of figures that became worse.
+const ROWS_MAX: usize = 40;
+
+/// Compares the record in `before` with that in `after`.
+pub(crate) fn run(
+    (before, after): (&Path, &Path),
+    limits: &[String],
+    format: OutputFormat,
+) -> Result<u8, Failure> {
+    let limits = limits.iter().map(|text| text.parse().map_err(Failure::usage));
+    let limits: Vec<ChangeLimit> = limits.collect::<Result<_, _>>()?;
+    let (before, after) = (Store::open(before).load()?, Store::open(after).load()?);
+    let comparison = compare(&before, &after);
+    let outcomes = judge(&comparison, &before, &limits).map_err(|error| {
+        Failure::usage(error)
+            .with_hint("`trimbench report DIR --csv OUT` has the ids of all figures")
+    })?;
+    match format {
+        OutputFormat::Human => data(&table((&before, &after), &comparison, style())),
+        OutputFormat::Json => {
+            let document = json!({ "comparison": comparison, "limits": outcomes });
+            data(&format!("{document:#}\n"));
+        }
+        OutputFormat::Ndjson => data(&lines(&comparison, &outcomes)),
+    }
+    outcomes.iter().for_each(say);
+    let holds = outcomes.iter().all(|outcome| outcome.failure.is_none());
+    Ok(if holds { exit::DONE } else { exit::LIMIT_FAILED })
+}
+
+/// How one figure fared under one limit.
+fn say(outcome: &ChangeOutcome) {
+    let ChangeOutcome { limit, method, target, figure, worse_percent, failure } = outcome;
+    let verdict = if failure.is_some() { "FAILS" } else { "holds" };
+    let worse = match worse_percent {
+        Some(percent) if *percent > 0.0 => format!("{} % worse", significant(*percent)),
+        Some(percent) if *percent < 0.0 => format!("{} % better", significant(-percent)),
+        Some(_) => "the same".to_owned(),
+        None => String::new(),
+    };
+    let why = failure.as_deref().filter(|why| *why != "worse" || worse.is_empty());
+    let words: Vec<&str> = [worse.as_str(), why.unwrap_or_default()]
+        .into_iter()
+        .filter(|word| !word.is_empty())
+        .collect();
+    error_line(&format!(
+        "limit {limit} {verdict}: {figure} in {method} on {target}: {}",
+        words.join(", ")
+    ));
+}
+
+/// A line of JSON for each change, each pair that cannot be compared, each session without a
+/// partner, and each limit.
+fn lines(comparison: &Comparison, outcomes: &[ChangeOutcome]) -> String {
+    let mut lines = Vec::new();
+    for (pair, change) in comparison.worst_first() {
+        let Pair { method, target, .. } = pair;
+        lines.push(json!({
+            "event": "change", "method": method, "target": target, "change": change,
+        }));
+    }
+    for pair in comparison.pairs.iter().filter(|pair| !pair.obstacles.is_empty()) {
+        lines.push(json!({ "event": "not-comparable", "pair": pair }));
+    }
+    for (event, sessions) in
+        [("only-before", &comparison.only_before), ("only-after", &comparison.only_after)]
+    {
+        lines.extend(sessions.iter().map(|index| json!({ "event": event, "session": index })));
+    }
+    lines.extend(outcomes.iter().map(|outcome| json!({ "event": "limit", "limit": outcome })));
+    lines.into_iter().map(|line| line.to_string() + "\n").collect()
+}
+
+/// What became worse, then the headlines, then what cannot be compared.
+fn table(records: (&RunRecord, &RunRecord), comparison: &Comparison, style: Style) -> String {
+    let mut grid = Grid::new(vec![
+        Column::text("figure"),
+        Column::number("before"),
+        Column::number("after"),
+        Column::number("change"),
+        Column::text(""),
+    ]);
+    let changes = comparison.worst_first();
+    let (worse, others): (Vec<_>, Vec<_>) =
+        changes.into_iter().partition(|(_, change)| change.effect == Effect::Worse);
+    let (headlines, others): (Vec<_>, Vec<_>) =
+        others.into_iter().partition(|(_, change)| change.headline);
+    for (pair, change) in worse.iter().take(ROWS_MAX).chain(&headlines) {
+        grid.row(row(pair, change));
+    }
+    let mut notes = Vec::new();
+    if worse.len() > ROWS_MAX {
+        notes.push(format!("{} more figures are worse", worse.len() - ROWS_MAX));
+    }
+    let mut counts: BTreeMap<Effect, usize> = BTreeMap::new();
+    for (_, change) in others {
+        *counts.entry(change.effect).or_default() += 1;
+    }
+    let counts: Vec<String> =
+        counts.into_iter().map(|(effect, count)| format!("{count} {}", word(effect))).collect();
+    if !counts.is_empty() {
+        notes.push(format!("other figures: {} (`--output-format json`)", counts.join(", ")));
+    }
+    notes.extend(remarks(records, comparison));
+    let rows = worse.len() + headlines.len();
+    let mut lines = if rows > 0 { grid.render(style) } else { Vec::new() };
+    lines.extend(notes.iter().flat_map(|note| style.labelled("-", 2, note)));
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+fn row(pair: &Pair, change: &Change) -> Vec<String> {
+    let value = |side: Option<Value>| {
+        side.map_or_else(|| "none".to_owned(), |side| quantity(side.value, &change.unit))
+    };
+    let by = match (change.ratio, change.difference) {
+        (Some(ratio), _) => format!("{} %", signed((ratio - 1.0) * 100.0, "")),
+        (None, Some(difference)) => signed(difference, &change.unit),
+        (None, None) => String::new(),
+    };
+    let verdict = match &change.remark {
+        Some(remark) => format!("{}: {remark}", word(change.effect)),
+        None => word(change.effect).to_owned(),
+    };
+    let what = format!("{} on {}: {}", pair.method, pair.target, change.title);
+    vec![what, value(change.before), value(change.after), by, verdict]
+}
+
+fn signed(value: f64, unit: &str) -> String {
+    let sign = if value > 0.0 { "+" } else { "" };
+    format!("{sign}{}", quantity(value, unit))
+}
+
+fn word(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Worse => "worse",
+        Effect::NotToldApart => "not told apart",
+        Effect::Changed => "changed",
+        Effect::NotComparable => "not comparable",
+        Effect::Same => "the same",
+        Effect::Better => "better",
+    }
+}
+
+/// What cannot be compared, and what may be the cause of a change; each once.
+fn remarks((before, after): (&RunRecord, &RunRecord), comparison: &Comparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    for pair in comparison.pairs.iter().filter(|pair| !pair.obstacles.is_empty()) {
+        let why = pair.obstacles.join("; ");
+        notes.push(format!("not comparable: {} on {}: {why}", pair.method, pair.target));
+    }
+    for (record, sessions, when) in
+        [(before, &comparison.only_before, "before"), (after, &comparison.only_after, "after")]
+    {
+        let mut targets: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for session in sessions.iter().map(|&index| &record.sessions[index]) {
+            targets.entry(&session.target.name).or_default().push(&session.plan.method);
+        }
+        let only = |(target, methods): (&str, Vec<&str>)| {
+            format!("only {when}: on {target} {}", methods.join(", "))
+        };
+        notes.extend(targets.into_iter().map(only));
+    }
+    let mut differences: BTreeMap<&str, usize> = BTreeMap::new();
+    for difference in comparison.pairs.iter().flat_map(|pair| &pair.differences) {
+        *differences.entry(difference).or_default() += 1;
+    }
+    let differences = differences.into_iter();
+    notes.extend(differences.map(|(it, count)| match count {
+        1 => format!("not the same: {it}"),
+        _ => format!("not the same: {it} ({count} sessions)"),
+    }));
+    notes
+}

@@ -1,0 +1,62 @@
+use super::*;
+
+fn step(metrics: &[(&str, f64)]) -> Step {
+    let mut step = Step::new("a", "delete");
+    for (key, value) in metrics {
+        step.measure(key, *value);
+    }
+    step
+}
+
+fn style(unicode: bool) -> Style {
+    Style { width: 80, colour: false, unicode }
+}
+
+#[test]
+fn the_line_shows_the_last_steps_and_the_running_figure() {
+    let mut live = Live::default();
+    assert_eq!(live.line(style(true)), "");
+    for index in 1..=20 {
+        let index = f64::from(index);
+        live.add(&step(&[("response_s_max", index / 1e3), ("stutter_s", 0.5)]));
+    }
+    assert_eq!(live.line(style(true)), "▄▄▄▅▅▅▆▆▆▇▇█ 20 ms  stutter 500 ms");
+    assert_eq!(live.line(style(false)).find(|letter: char| !letter.is_ascii()), None);
+    live.add(&step(&[("throughput_mb_per_s", 523.0), ("latency_ns_max", 2e6)]));
+    // Another unit begins another curve.
+    assert_eq!(live.line(style(true)), "█ 523 MB/s  █ 2 ms  stutter 500 ms");
+    // What a step did not measure stays as it was.
+    live.add(&step(&[]));
+    assert_eq!(live.line(style(true)), "█ 523 MB/s  █ 2 ms  stutter 500 ms");
+}
+
+#[test]
+fn the_line_is_never_wider_than_the_terminal() {
+    let mut live = Live::default();
+    for index in 0..20 {
+        let value = 123_456.0 + f64::from(index);
+        live.add(&step(&[
+            ("throughput_mb_per_s", value),
+            ("latency_s_max", value),
+            ("write_amplification", value),
+        ]));
+    }
+    assert!(live.line(style(true)).chars().count() < 80);
+    let narrow = live.line(Style { width: 40, ..style(true) });
+    assert_eq!(narrow.chars().count(), 39);
+}
+
+#[test]
+fn what_is_left_is_said_in_the_unit_that_suits_it() {
+    let table = [
+        (1, "1 s"),
+        (119_000_000_000, "119 s"),
+        (120_000_000_000, "2 min"),
+        (7_199_000_000_000, "120 min"),
+        (7_260_000_000_000, "2 h 1 min"),
+        (345_600_000_000_000, "96 h 0 min"),
+    ];
+    for (nanoseconds, expected) in table {
+        assert_eq!(remaining(Nanos(nanoseconds)), expected);
+    }
+}
