@@ -24,6 +24,9 @@ use crate::steady_state::SteadyState;
 use crate::trim_integrity::TrimIntegrity;
 use crate::trim_sweep::TrimSweep;
 
+#[cfg(test)]
+mod tests;
+
 /// How thorough a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {

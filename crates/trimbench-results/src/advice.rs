@@ -31,9 +31,9 @@ use facts::{Facts, Trust};
 use words::shown;
 
 /// The stutter, s/GB, that is noticed: a deletion of 5 GB then holds up others for 0.1 s, the
-/// longest answer that feels instantaneous [NIEL93].
+/// longest answer that feels instantaneous \[NIEL93\].
 pub const STUTTER_S_PER_GB: f64 = 0.02;
-/// The longest wait of a read or write that is not noticed, s: [NIEL93] again, and what [HLK]
+/// The longest wait of a read or write that is not noticed, s: \[NIEL93\] again, and what \[HLK\]
 /// grants 98.5 % of the accesses beside TRIMs.
 pub const WAIT_S: f64 = 0.1;
 /// A TRIM that takes longer alone can explain why others wait beside it, s: what `trim-sweep`
@@ -44,7 +44,7 @@ pub const LONG_TRIM_S: f64 = 0.01;
 /// one machine differ by 4 to 5 %, so that half of this would be within what nobody sees.
 pub const SLOWDOWN_PERCENT: f64 = 10.0;
 /// The time, s, for which writers may stand still after a mass deletion: the longest pause after
-/// which a user's thought is not interrupted [NIEL93].
+/// which a user's thought is not interrupted \[NIEL93\].
 pub const STORM_STALL_S: f64 = 1.0;
 /// A share of the speed that counts as a gain or loss: `recovery` and `replay` use the same.
 pub const SHARE: f64 = 0.02;

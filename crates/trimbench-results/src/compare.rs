@@ -1,10 +1,10 @@
 //! Two records side by side: what became better or worse, and what cannot be compared.
 //!
 //! Sessions belong together by method and target, and of those first the ones with the same preset
-//! and options. Figures belong together by id. A change is *told apart* from none where both figures
-//! have an interval and these do not touch; or, for figures without, where both come from an
-//! emulated drive and one seed, for then nothing but a cause makes a difference. Otherwise nothing
-//! is claimed.
+//! and options. Figures belong together by id. A change is *told apart* from none where both
+//! figures have an interval and these do not touch; or, for figures without, where both come from
+//! an emulated drive and one seed, for then nothing but a cause makes a difference. Otherwise
+//! nothing is claimed.
 
 use std::collections::BTreeMap;
 

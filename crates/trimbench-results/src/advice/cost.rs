@@ -85,7 +85,8 @@ fn stutter(facts: &Facts<'_>) -> Signs {
             Side::Above => "above",
         };
         let text = format!(
-            "a deletion holds up others for {}: {than} the {STUTTER_S_PER_GB} s/GB that are noticed",
+            "a deletion holds up others for {}: {than} the {STUTTER_S_PER_GB} s/GB that are \
+             noticed",
             found.shown()
         );
         signs.push((side, of(found, text)));

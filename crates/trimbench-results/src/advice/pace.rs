@@ -162,7 +162,8 @@ fn mebibytes(chunk: Found<'_>) -> String {
 /// Below which online TRIM would do.
 fn below() -> String {
     format!(
-        "a stutter below {STUTTER_S_PER_GB} s/GB, and no wait beside TRIMs of more than {WAIT_S} s: \
+        "a stutter below {STUTTER_S_PER_GB} s/GB, and no wait beside TRIMs of more than {WAIT_S} \
+         s: \
          then mount with `discard`"
     )
 }

@@ -71,20 +71,23 @@ fn broken_parts_are_left_out_and_named() {
             stutter,
             "\"stutter_s\": \"much\"",
             3,
-            "1 of 1 steps of session 0 (`delete-stall` on `sim:vendor2`) are left out (invalid type: string \"much\", expected f64)",
+            "1 of 1 steps of session 0 (`delete-stall` on `sim:vendor2`) are left out \
+             (invalid type: string \"much\", expected f64)",
         ),
         (
             "\"low\": 0.3,",
             "\"low\": 0.5,",
             3,
-            "1 of 1 figures of session 0 (`delete-stall` on `sim:vendor2`) are left out (a number in it is not sound)",
+            "1 of 1 figures of session 0 (`delete-stall` on `sim:vendor2`) are left out \
+             (a number in it is not sound)",
         ),
         ("\"name\": \"vendor2\",", "", 2, "session 0 is left out: missing field `name`"),
         (
             "\"finished\": true",
             "\"finished\": \"yes\"",
             3,
-            "`finished` of session 0 (`delete-stall` on `sim:vendor2`) is not understood: invalid type: string \"yes\", expected a boolean",
+            "`finished` of session 0 (`delete-stall` on `sim:vendor2`) is not understood: \
+             invalid type: string \"yes\", expected a boolean",
         ),
         (
             "\"method_version\": 1,",

@@ -16,11 +16,18 @@ fn written(x: Vec<f64>) -> serde_json::Value {
     serde_json::to_value(&series).unwrap()["x"].clone()
 }
 
+/// The short form.
+fn short(from: f64, step: f64, count: u32) -> serde_json::Value {
+    let regular = serde_json::json!({ "from": from, "step": step });
+    let mut axis = regular.as_object().unwrap().clone();
+    axis.insert("count".to_owned(), count.into());
+    axis.into()
+}
+
 #[test]
 fn an_even_axis_is_written_short_and_any_other_is_listed() {
     let steps =
         |count: u32, place: fn(f64) -> f64| (0..count).map(|i| place(f64::from(i))).collect();
-    let short = |from: f64, step: f64, count: u32| serde_json::json!({ "from": from, "step": step, "count": count });
     let table: [(Vec<f64>, serde_json::Value); 5] = [
         (steps(8, |i| i), short(0.0, 1.0, 8)),
         // 3 * 0.1 is not 0.3 in binary, and the axis is even all the same.
