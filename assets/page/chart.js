@@ -457,7 +457,8 @@ const trimbenchChart = (() => {
     const named = chart.marks.some(mark => mark.axis === 'x' && !mark.to);
     return {
       animation: false,
-      backgroundColor: 'transparent',
+      // A file stands on whatever page; on ours the card shines through.
+      backgroundColor: still ? theme.paper : 'transparent',
       textStyle: {fontFamily: 'system-ui, sans-serif', color: theme.text},
       aria: {enabled: true, label: {description: `${chart.title}. ${chart.description}`}},
       grid: {

@@ -60,7 +60,7 @@
     return box !== undefined && box.top < innerHeight * 1.5 && box.bottom > -innerHeight * 0.5;
   }
 
-  // First what the reader sees, then the rest one at a time. The times are since the page was opened.
+  // First what the reader sees, then the rest one at a time. Times are since the page was opened.
   async function start() {
     try {
       state.context = await unpack('context');
