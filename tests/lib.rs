@@ -36,6 +36,8 @@ pub enum Need {
     Linux(u32, u32),
     /// A running system whose root directory lies on a block device.
     RootDevice,
+    /// Chromium, and what drives it: [`browser_python`].
+    Browser,
 }
 
 /// Whether the machine has all of `needs`; says what is missing.
@@ -96,6 +98,10 @@ impl Need {
                 let there = obstacles::root_device().is_some();
                 (!there).then(|| "the root directory is not on a block device".to_owned())
             }
+            Self::Browser => Self::Program("chromium").missing().or_else(|| {
+                let reason = "nothing that drives Chromium: run `cargo xtask setup`";
+                browser_python().is_none().then(|| reason.to_owned())
+            }),
             Self::Filesystem(name) => {
                 let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
                 let there = known.lines().any(|line| line.split('\t').next_back() == Some(name));
@@ -250,6 +256,14 @@ impl Drop for LoopDevice {
         let _ = Command::new("losetup").args(["--detach", &self.node]).output();
         drop(self.folder.take());
     }
+}
+
+/// The interpreter of the environment that `cargo xtask setup` makes in the target folder, in which
+/// the running test lies, too.
+pub fn browser_python() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let python = program.ancestors().map(|folder| folder.join("browser/bin/python"));
+    python.into_iter().find(|python| python.exists())
 }
 
 /// A folder for images: in memory, so that no disk is slow where none is meant to be.

@@ -349,16 +349,21 @@ const trimbenchChart = (() => {
       ];
     }
     const bands = series.low ? [band(series, colour, axes)] : [];
+    const symbol = SYMBOLS[index % SYMBOLS.length];
+    const many = series.x.length > SYMBOLS_MAX;
+    // A value between two that are missing is on no line: it is a point, however many there are.
+    const missing = place => (series.y[place] ?? null) === null;
+    const alone = place => !missing(place) && missing(place - 1) && missing(place + 1);
+    const pointed = value => ({value, symbol, symbolSize: 6});
     return [
       {
         ...common,
         z: 3,
         type: 'line',
-        data,
+        data: many ? data.map((value, place) => (alone(place) ? pointed(value) : value)) : data,
         connectNulls: false,
         step: series.kind === 'steps' ? 'end' : false,
-        showSymbol: series.x.length <= SYMBOLS_MAX,
-        symbol: SYMBOLS[index % SYMBOLS.length],
+        symbol: many ? 'none' : symbol,
         symbolSize: 6,
         lineStyle: {
           color: colour,

@@ -19,6 +19,7 @@ pub mod foundation;
 mod page;
 #[cfg(test)]
 mod planted;
+mod report;
 pub mod ssd;
 mod store;
 pub mod trace;
@@ -50,7 +51,8 @@ pub struct Key {
 }
 
 /// Every key.
-pub const KEYS: [Key; 5] = [foundation::KEY, device::KEY, ssd::KEY, files::KEY, trace::KEY];
+pub const KEYS: [Key; 6] =
+    [foundation::KEY, device::KEY, ssd::KEY, files::KEY, trace::KEY, report::KEY];
 
 /// What all items of a key may take together: the short form, and the full one.
 const SHORT: Duration = Duration::from_secs(5 * 60);

@@ -153,7 +153,7 @@ fn metadata(root: &Path) -> Result<serde_json::Value> {
 /// in `docs/`.
 fn is_source(path: &str) -> bool {
     let is = |wanted: &str| Path::new(path).extension().is_some_and(|found| found == wanted);
-    !(is("md") || is("png") && path.starts_with("docs/"))
+    !(is("md") || is("webp") && path.starts_with("docs/"))
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ fn a_changed_document_leaves_the_sources_as_they_are() {
     fs::write(folder.path().join("page.md"), "# Another\n").unwrap();
     fs::write(folder.path().join("new.md"), "# New\n").unwrap();
     fs::create_dir(folder.path().join("docs")).unwrap();
-    fs::write(folder.path().join("docs/picture.png"), "picture").unwrap();
+    fs::write(folder.path().join("docs/picture.webp"), "picture").unwrap();
     assert_eq!(repository.state().unwrap(), before);
     git(&repository, &["add", "."]);
     git(&repository, &["commit", "--quiet", "--message", "documents"]);
@@ -52,7 +52,7 @@ fn a_changed_or_new_or_renamed_source_is_seen() {
     assert!(changed.label().contains("-dirty-"), "{}", changed.label());
     git(&repository, &["checkout", "--quiet", "code.rs"]);
     assert_eq!(repository.state().unwrap(), clean);
-    for source in ["new.rs", "picture.png"] {
+    for source in ["new.rs", "picture.webp"] {
         fs::write(folder.path().join(source), "").unwrap();
         assert_ne!(repository.state().unwrap().sources, clean.sources, "{source}");
         fs::remove_file(folder.path().join(source)).unwrap();
