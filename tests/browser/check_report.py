@@ -37,7 +37,7 @@ BREAKS = {
     "legend": """() => { for (const it of Object.values(trimbench.charts))
       it.setOption({legend: {selectedMode: false}}); }""",
     "sorting": """() => { for (const it of document.querySelectorAll('table.data tbody')) {
-      const append = it.append; it.append = (...rows) => append.apply(it, rows.slice(1)); } }""",
+      const append = it.append; it.append = (...rows) => append.apply(it, rows.reverse()); } }""",
     "filter": """() => addEventListener('input', event => event.stopImmediatePropagation(),
       {capture: true})""",
     "verdict": """() => { for (const it of document.querySelectorAll('#verdict article'))

@@ -29,7 +29,7 @@ const SOUND: &str = "sound";
 
 fn measure(context: &Context<'_>) -> Result<()> {
     let sound = fixtures::on_drives(context, SOUND, &["idle-trim", "recovery"], &["vendor2"])?;
-    let alone = fixtures::page(context, "alone", &[sound.clone()], context.folder())?.0;
+    let alone = fixtures::page(context, "alone", std::slice::from_ref(&sound), context.folder())?.0;
     drive(context, "look-alone", "look_report", &[&alone.display().to_string()])?;
     let folder = |name: &str| context.folder().join(name);
     let bytes = fs::read(sound.join("run.json")).context("read a record")?;

@@ -81,8 +81,8 @@ fn measure(context: &Context<'_>) -> Result<()> {
 fn with_samples(run: &Path, stall: Option<u32>) -> Result<RunRecord> {
     let json = std::fs::read(run.join("run.json")).context("read a record")?;
     let mut record = RunRecord::from_json(&json).context("read a record")?;
-    let deletions = record.sessions.iter_mut().flat_map(|session| &mut session.steps);
-    let deletion = deletions.filter(|step| step.kind == "delete").next_back();
+    let mut deletions = record.sessions.iter_mut().flat_map(|session| &mut session.steps);
+    let deletion = deletions.rfind(|step| step.kind == "delete");
     let deletion = deletion.context("the record has a deletion")?;
     deletion.parameters.insert("size_bytes".to_owned(), 1e12);
     let x = (0..SAMPLES).map(|at| f64::from(at) / 1e3).collect();
@@ -100,8 +100,7 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let twelve = looked(raw, "look-twelve")?;
     let methods = list(&twelve, "methods")?.len() as f64;
     let verdicts = twelve["verdicts"].as_object().context("no verdicts")?;
-    let plain = |name: &&str| verdicts.contains_key(**name);
-    let drives = DRIVES.iter().filter(|name| plain(name)).count() as f64;
+    let drives = DRIVES.iter().filter(|name| verdicts.contains_key(**name)).count() as f64;
     let note = format!("{} charts", number(&twelve, "/charts")?);
     let of = |what: &str, figure, bar, capture: &Capture| Finding::new(what, figure, bar, capture);
     let mut findings = vec![

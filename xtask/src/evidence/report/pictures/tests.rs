@@ -8,7 +8,8 @@ fn a_picture_that_is_missing_blank_or_large_does_not_hold() {
     let found = |change: fn(&mut Vec<Value>)| {
         let each = |number: usize| {
             ["light", "dark"].map(|scheme| {
-                json!({ "file": format!("{number}-{scheme}.webp"), "bytes": 40_000, "colours": 400 })
+                let file = format!("{number}-{scheme}.webp");
+                json!({ "file": file, "bytes": 40_000, "colours": 400 })
             })
         };
         let mut pictures: Vec<Value> = (0..16).flat_map(each).collect();

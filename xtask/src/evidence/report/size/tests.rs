@@ -7,12 +7,15 @@ use crate::evidence::planted::{Planted, failing};
 fn planted(name: &str, change: impl Fn(&mut Value)) -> Vec<String> {
     let verdicts: serde_json::Map<String, Value> =
         DRIVES.iter().map(|drive| ((*drive).to_owned(), "unknown".into())).collect();
-    let zoom = |seen: bool| json!({ "shown": 0.5, "in_data": seen, "pixels": u32::from(seen), "pixels_beside": 0 });
+    let zoom = |seen: bool| {
+        let pixels = u32::from(seen);
+        json!({ "shown": 0.5, "in_data": seen, "pixels": pixels, "pixels_beside": 0 })
+    };
     let documents = [
         (
             "look-twelve",
             json!({
-                "bytes": 5e6, "drawn_ms": 1500.0, "charts": 200, "methods": ["a"; 11],
+                "bytes": 5e6, "drawn_ms": 1500.0, "charts": 200, "methods": vec!["a"; 11],
                 "verdicts": verdicts,
             }),
         ),
@@ -41,7 +44,7 @@ fn each_figure_can_miss_its_bar() {
     let cases: [(&str, &str, Value, &str); 8] = [
         ("look-twelve", "/bytes", 6.1e6.into(), "twelve drives: file"),
         ("look-twelve", "/drawn_ms", 2100.0.into(), "twelve drives: drawn, median of 3"),
-        ("look-twelve", "/methods", json!(["a"; 10]), "twelve drives: methods"),
+        ("look-twelve", "/methods", json!(vec!["a"; 10]), "twelve drives: methods"),
         ("look-samples", "/thinned", 9e6.into(), "samples of one curve"),
         ("look-samples", "/stall/3/in_data", false.into(), "zooms at which the stall is in"),
         ("look-samples", "/stall/3/pixels", 0.into(), "zooms at which the stall is on"),
