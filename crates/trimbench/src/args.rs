@@ -187,6 +187,9 @@ pub(crate) struct RunArgs {
     /// Print what would be done, and do nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Write no `report.html` beside the record (`trimbench report` can, later).
+    #[arg(long)]
+    pub(crate) no_report: bool,
     /// Fail (exit code 1) if a figure is larger, as `p99.9=5ms` or `stutter=0.1s/GB`; `hlk` stands
     /// for the limits of Microsoft's hardware lab kit on TRIM; may be given several times.
     #[arg(long = "limit", value_name = "FIGURE=VALUE")]

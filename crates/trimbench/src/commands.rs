@@ -49,7 +49,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     }
     show(&record, args.output_format);
     error_line(&format!("kept in {}", store.directory().display()));
-    crate::report::beside(&store, &record);
+    if !args.no_report {
+        crate::report::beside(&store, &record);
+    }
     let limits_hold = judge(&record, &plan);
     if let Err(failure) = result {
         let mut resume =

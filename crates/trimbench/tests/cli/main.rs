@@ -14,6 +14,7 @@ mod filesystems;
 mod images;
 mod interrupts;
 mod lists;
+mod pages;
 mod policies;
 mod postmark;
 mod runs;
@@ -25,7 +26,15 @@ use std::process::{Command, Output};
 use trimbench_results::RunRecord;
 
 /// The program with these arguments, in `folder`, without the environment's wishes about colour.
+/// Runs write no page, which takes longer than most of them.
 fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = program(folder, arguments);
+    command.args((arguments.first() == Some(&"run")).then_some("--no-report"));
+    command
+}
+
+/// The same, with the page.
+fn program(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trimbench"));
     command.args(arguments).current_dir(folder);
     command.env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8");
