@@ -129,7 +129,7 @@ pub struct Curve {
     pub dash: u8,
     /// Not shown until the reader asks for it in the legend.
     pub hidden: bool,
-    /// How many points there were before [`thin`]; `None` if these are all.
+    /// How many points there were before [`thin()`]; `None` if these are all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinned_from: Option<u64>,
 }

@@ -1,6 +1,7 @@
 //! The directory of a run: `run.json`, written whole after every step, and `host.json` beside it,
 //! which holds what differs between two runs of one seed.
 
+use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,7 @@ pub(crate) struct Host {
     pub(crate) started_unix_s: f64,
     pub(crate) ended_unix_s: Option<f64>,
     pub(crate) debug_build: bool,
-    pub(crate) environment: std::collections::BTreeMap<String, String>,
+    pub(crate) environment: BTreeMap<String, String>,
 }
 
 impl Store {
@@ -135,9 +136,9 @@ impl Store {
 
     /// What is true of the machine and time of an earlier run, as keys and texts; empty where it is
     /// not known. No figure depends on it.
-    pub(crate) fn host(&self) -> std::collections::BTreeMap<String, String> {
+    pub(crate) fn host(&self) -> BTreeMap<String, String> {
         let bytes = std::fs::read(self.directory.join(HOST)).unwrap_or_default();
-        let Ok(host) = serde_json::from_slice::<Host>(&bytes) else { return Default::default() };
+        let Ok(host) = serde_json::from_slice::<Host>(&bytes) else { return BTreeMap::new() };
         let mut texts = host.environment;
         texts.insert("command".to_owned(), host.command.join(" "));
         texts.insert("debug-build".to_owned(), host.debug_build.to_string());

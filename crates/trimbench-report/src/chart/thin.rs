@@ -1,6 +1,6 @@
 //! Fewer points that look the same: no extreme is lost.
 //!
-//! M4 [JUGEL14]: of all points that fall into one column of pixels the first, the lowest, the
+//! M4 \[JUGEL14\]: of all points that fall into one column of pixels the first, the lowest, the
 //! highest and the last draw the same line as all of them. So a stall of one sample among ten
 //! million is there at every zoom, at its own time and with its own value.
 

@@ -1,4 +1,4 @@
-//! [S1]'s pictures: response times around a deletion, and the stutter over the deletion's size.
+//! \[S1\]'s pictures: response times around a deletion, and the stutter over the deletion's size.
 
 use trimbench_results::{Session, Step};
 

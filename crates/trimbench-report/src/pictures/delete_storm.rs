@@ -1,4 +1,4 @@
-//! [S3]'s picture: reads, writes, discards and service times of all phases in a row, with the
+//! \[S3\]'s picture: reads, writes, discards and service times of all phases in a row, with the
 //! stall, and the layer in which it is.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! [S0]'s comparison: how much slower with discards, metric by metric.
+//! \[S0\]'s comparison: how much slower with discards, metric by metric.
 
 use trimbench_results::Figure;
 

@@ -1,4 +1,4 @@
-//! [S2]'s curves: sequential throughput over the drive, fresh, fragmented, healed by itself,
+//! \[S2\]'s curves: sequential throughput over the drive, fresh, fragmented, healed by itself,
 //! trimmed.
 
 use super::{Sessions, id, line, of_kind};

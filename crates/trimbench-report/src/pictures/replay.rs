@@ -1,4 +1,4 @@
-//! [S4]'s picture: writes a second of every window, with TRIM and without, drives overlaid.
+//! \[S4\]'s picture: writes a second of every window, with TRIM and without, drives overlaid.
 
 use super::{Sessions, id, line, of_kind};
 use crate::chart::{Axis, Chart, Curve, Kind};

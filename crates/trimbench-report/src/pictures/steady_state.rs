@@ -1,4 +1,4 @@
-//! [PTS]'s picture: IOPS round by round with both criteria of the steady window drawn.
+//! \[PTS\]'s picture: IOPS round by round with both criteria of the steady window drawn.
 
 use trimbench_results::{Session, Step};
 
