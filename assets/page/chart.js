@@ -475,6 +475,8 @@ const trimbenchChart = (() => {
       legend: legend
         ? {
             type: 'scroll',
+          // Without a canvas the width of a text is a guess: room for a wrong one.
+          itemGap: still ? 28 : 10,
             top: 4,
             data: names,
             textStyle: {color: theme.text},
