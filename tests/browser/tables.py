@@ -29,6 +29,14 @@ def all_tables(page):
     return page.evaluate(TABLES)
 
 
+def kind(table):
+    """What a table is of, whatever its method or record."""
+    name = re.sub(r"-\d+$", "", table["id"])
+    if name in ("table-headlines", "table-baseline"):
+        return name
+    return "headline" if name.endswith("-headline") else "figures"
+
+
 def number(cell):
     """The number that a cell stands for; none if it stands for none."""
     value, text = cell
