@@ -16,15 +16,9 @@ use crate::{Repository, bench, fuzz, process, soak, tidy};
 /// rule of 20 minutes, with room for a slow machine.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
 
-/// How cargo builds the workspace's own crates here: as for tests by `profile.test`, whose checks
-/// of overflow are those of `profile.dev`.
-const SETTINGS: [&str; 3] = ["opt-level=1", "debug-assertions=true", "overflow-checks=true"];
-
 /// Runs every step; whether all were good.
 pub fn run(repository: &Repository) -> Result<bool> {
     let deadline = Deadline::after(LIMIT);
-    let build = build_options(repository)?;
-    let build: Vec<&str> = build.iter().map(String::as_str).collect();
     let mut all = Steps { deadline, done: Vec::new() };
     let cargo = |arguments: &[&str]| {
         run_well(&mut repository.command("cargo", arguments), Some(deadline)).map(|_| ())
@@ -32,14 +26,13 @@ pub fn run(repository: &Repository) -> Result<bool> {
     all.step("versions", || versions(repository))?;
     all.step("fmt", || cargo(&["fmt", "--all", "--check"]))?;
     all.step("clippy", || {
-        let clippy = ["clippy", "--workspace", "--all-targets"];
-        cargo(&[&clippy, &build[..], &["--", "-D", "warnings"]].concat())
+        cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
     })?;
-    all.step("rustdoc", || rustdoc(repository, &build, deadline))?;
+    all.step("rustdoc", || rustdoc(repository, deadline))?;
     all.step("tidy", || good(tidy::run(repository)?))?;
     let mut summary = Summary { failed: 1, ..Summary::default() };
     all.step("test", || {
-        summary = verify::run(repository, &build, Some(deadline))?;
+        summary = verify::run(repository, Some(deadline))?;
         good(summary.is_good())
     })?;
     all.step("soak", || good(soak::smoke(repository)?))?;
@@ -49,18 +42,6 @@ pub fn run(repository: &Repository) -> Result<bool> {
     let all_good = all.report();
     summary.print();
     Ok(all_good)
-}
-
-/// With these options cargo checks and tests what others wrote as this program was built with it,
-/// and in the same folder. CI begins with nothing, and that is the larger part of what is built:
-/// so it is built once. The workspace's own crates are built by [`SETTINGS`].
-fn build_options(repository: &Repository) -> Result<Vec<String>> {
-    let mut options = vec!["--release".to_owned()];
-    for member in repository.members()? {
-        let option = |setting| format!("--config=profile.release.package.{member}.{setting}");
-        options.extend(SETTINGS.iter().map(option));
-    }
-    Ok(options)
 }
 
 /// The steps so far.
@@ -112,9 +93,9 @@ fn versions(repository: &Repository) -> Result<()> {
     Ok(())
 }
 
-fn rustdoc(repository: &Repository, build: &[&str], deadline: Deadline) -> Result<()> {
+fn rustdoc(repository: &Repository, deadline: Deadline) -> Result<()> {
     let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items"];
-    let mut command = repository.command("cargo", &[&arguments, build].concat());
+    let mut command = repository.command("cargo", &arguments);
     command.env("RUSTDOCFLAGS", "-D warnings");
     run_well(&mut command, Some(deadline)).map(|_| ())
 }

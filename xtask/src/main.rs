@@ -263,7 +263,7 @@ fn run(step: Step) -> Result<bool> {
     let repository = Repository::here()?;
     match step {
         Step::Setup { extra } => setup::run(&repository, extra).map(|()| true),
-        Step::Test => verify::run(&repository, &[], None).map(|summary| {
+        Step::Test => verify::run(&repository, None).map(|summary| {
             summary.print();
             summary.is_good()
         }),

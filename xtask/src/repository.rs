@@ -47,7 +47,10 @@ impl Repository {
         if !root.join("Cargo.toml").exists() {
             bail!("the checkout that xtask was built from is gone: {}", root.display());
         }
-        let metadata = metadata(root)?;
+        let mut metadata = Command::new("cargo");
+        metadata.args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(root);
+        let metadata: serde_json::Value =
+            serde_json::from_str(&output(&mut metadata)?).context("read cargo's metadata")?;
         let target = metadata["target_directory"].as_str().context("no target directory")?;
         Ok(Self { root: root.to_owned(), target: target.into() })
     }
@@ -65,14 +68,6 @@ impl Repository {
     /// Where cargo builds.
     pub fn target(&self) -> &Path {
         &self.target
-    }
-
-    /// The names of the workspace's own crates.
-    pub fn members(&self) -> Result<Vec<String>> {
-        let metadata = metadata(&self.root)?;
-        let packages = metadata["packages"].as_array().context("no packages")?;
-        let name = |package: &serde_json::Value| package["name"].as_str().map(str::to_owned);
-        packages.iter().map(name).collect::<Option<_>>().context("a package has no name")
     }
 
     /// A program, to be run at the top folder.
@@ -140,13 +135,6 @@ impl Repository {
         }
         String::from_utf8(output.stdout).context("read what git printed")
     }
-}
-
-/// What cargo knows of the workspace at `root`, without what others wrote.
-fn metadata(root: &Path) -> Result<serde_json::Value> {
-    let mut command = Command::new("cargo");
-    command.args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(root);
-    serde_json::from_str(&output(&mut command)?).context("read cargo's metadata")
 }
 
 /// Whether a file can change what a program does: everything but documents in Markdown and pictures

@@ -64,19 +64,17 @@ impl Summary {
     }
 }
 
-/// Sets up and runs every test, which cargo is given `build` to build. Everything but the line of
-/// counts is printed.
-pub fn run(repository: &Repository, build: &[&str], deadline: Option<Deadline>) -> Result<Summary> {
+/// Sets up and runs every test. Everything but the line of counts is printed.
+pub fn run(repository: &Repository, deadline: Option<Deadline>) -> Result<Summary> {
     timed("setup", || setup::run(repository, None)).0?;
-    let (summary, span) = timed("cargo test", || test(repository, build, deadline));
+    let (summary, span) = timed("cargo test", || test(repository, deadline));
     let summary = summary?;
     report(&summary, span);
     Ok(summary)
 }
 
-fn test(repository: &Repository, build: &[&str], deadline: Option<Deadline>) -> Result<Summary> {
-    let tests = ["test", "--workspace", "--no-fail-fast"];
-    let arguments = [&tests, build, &["--", "--show-output"]].concat();
+fn test(repository: &Repository, deadline: Option<Deadline>) -> Result<Summary> {
+    let arguments = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
     let mut counter = Counter::default();
     let ended = process::run_lines(
         &mut repository.command("cargo", &arguments),
