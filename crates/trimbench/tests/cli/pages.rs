@@ -58,7 +58,7 @@ fn figures_context_and_records_are_files_and_lines_for_programs() {
     let output = trimbench(path, &[&wishes[..], &["--output-format", "ndjson"]].concat());
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
     let figure = fs::read_to_string(path.join("figures/delete-stall-response.svg")).unwrap();
-    assert!(figure.starts_with("<svg") && figure.contains("like-rc100"));
+    assert!(figure.starts_with("<svg") && figure.contains("worst response time"));
     let context = fs::read_to_string(path.join("context.json")).unwrap();
     let context: serde_json::Value = serde_json::from_str(&context).unwrap();
     let charts = context["charts"].as_array().unwrap().len();
