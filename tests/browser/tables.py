@@ -5,6 +5,8 @@ import io
 import json
 import re
 
+# Between two downloads.
+PAUSE_MS = 150
 # Rows that are shown: each cell as the number it stands for, if it does, and as text.
 ROWS = """id => {
   const table = document.getElementById(id);
@@ -106,6 +108,8 @@ def downloads(page):
     """What each button of the records gives: its kind and its text."""
     buttons, given = page.locator("[data-download][data-record]"), []
     for at in range(buttons.count()):
+        # Chromium drops a page's eleventh download within a second.
+        page.wait_for_timeout(PAUSE_MS)
         with page.expect_download() as waiting:
             buttons.nth(at).click()
         text = waiting.value.path().read_text()

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use tests::Need::Browser;
 use tests::{browser_python, requires, scratch};
 
+use super::policies::RUN;
 use super::{code, stderr, trimbench};
 
 /// The program that drives Chromium.
@@ -49,28 +50,12 @@ const ON_FILES: [&str; 7] = [
     "--set",
     "file-size=64MiB",
 ];
-/// Three policies, briefly: as in `policies.rs`.
-const POLICIES: [&str; 20] = [
-    "run",
-    "policy",
+/// Three policies, as briefly as in `policies.rs`.
+const POLICIES: [&str; 4] = [
     "--target",
     "ext4,journal=8MiB:sim:vendor2,capacity=512MiB",
     "--set",
     "policies=none,online,paced",
-    "--set",
-    "file-sizes=256KiB,1MiB",
-    "--set",
-    "foreground-span=8MiB",
-    "--set",
-    "cycle=20%",
-    "--set",
-    "stable-cycles=2",
-    "--set",
-    "cycles=3",
-    "--set",
-    "rate=2000",
-    "--set",
-    "read-share=95%",
 ];
 /// A directory, in real time.
 const IN_DIRECTORY: [&str; 12] = [
@@ -126,13 +111,14 @@ fn look() -> Vec<Line> {
     let image = path.join("disk");
     std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
     let image = image.to_str().unwrap();
+    let policies = [&RUN[..], &POLICIES].concat();
     let on_image =
         ["run", "trim-integrity", "--set", "region=4MiB", "--target", image, "--destroy", image];
     let runs: [(&str, &[&str]); 6] = [
         ("drives", &ON_DRIVES),
         ("faulty", &FAULTY),
         ("files", &ON_FILES),
-        ("policies", &POLICIES),
+        ("policies", &policies),
         ("directory", &IN_DIRECTORY),
         ("image", &on_image),
     ];

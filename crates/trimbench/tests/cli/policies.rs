@@ -9,7 +9,7 @@ const TARGET: &str = "ext4,journal=8MiB:sim:vendor6,capacity=512MiB";
 /// A pool of drives, which does not account for their wear.
 const POOL: &str = "stripe,scale=256:sim:like-optane-900p,capacity=2GiB*2";
 /// Small files, and enough accesses for a p99.9, of which the drive can serve the writes.
-const RUN: [&str; 16] = [
+pub(super) const RUN: [&str; 16] = [
     "run",
     "policy",
     "--set",
