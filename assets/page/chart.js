@@ -151,7 +151,7 @@ const trimbenchChart = (() => {
   }
 
   // The ends of an interval over bars or points, as a line with two caps.
-  function whiskers(series, colour, horizontal, axes) {
+  function whiskers(series, colour, horizontal) {
     const data = [];
     series.y.forEach((value, index) => {
       const low = series.low[index],
@@ -168,7 +168,6 @@ const trimbenchChart = (() => {
       clip: true,
       dimensions: ['place', 'low', 'high'],
       encode: horizontal ? {y: 0, x: [1, 2]} : {x: 0, y: [1, 2]},
-      ...axes,
       tooltip: {show: false},
       renderItem(_, api) {
         const place = api.value(0);
@@ -190,7 +189,7 @@ const trimbenchChart = (() => {
   }
 
   // What lies between the low and the high of each point, as one shape.
-  function band(series, colour, axes) {
+  function band(series, colour) {
     const places = series.x
       .map((_, index) => index)
       .filter(index => series.low[index] !== null && series.high[index] !== null);
@@ -200,7 +199,6 @@ const trimbenchChart = (() => {
       silent: true,
       z: 1,
       clip: true,
-      ...axes,
       tooltip: {show: false},
       itemStyle: {color: colour},
       // Every point is there, so that the axes reach over all of them; the first draws the shape.
@@ -275,11 +273,10 @@ const trimbenchChart = (() => {
     );
     const colour = theme.colours[index % theme.colours.length];
     const horizontal = chart.horizontal;
-    const axes = series.axis === 1 ? {yAxisIndex: 1} : {};
     const pair = place =>
       horizontal ? [series.y[place], series.x[place]] : [series.x[place], series.y[place]];
     const data = series.x.map((_, place) => pair(place));
-    const common = {name: series.name, ...axes, itemStyle: {color: colour}, animation: false};
+    const common = {name: series.name, itemStyle: {color: colour}, animation: false};
     if (series.kind === 'cells') {
       return [
         {
@@ -296,7 +293,7 @@ const trimbenchChart = (() => {
       ];
     }
     if (series.kind === 'bars') {
-      const intervals = series.low ? [whiskers(series, theme.text, horizontal, axes)] : [];
+      const intervals = series.low ? [whiskers(series, theme.text, horizontal)] : [];
       const noted = series.labels || [];
       return [
         {
@@ -324,7 +321,7 @@ const trimbenchChart = (() => {
     }
     if (series.kind === 'points') {
       const labels = series.labels;
-      const intervals = series.low ? [whiskers(series, colour, false, axes)] : [];
+      const intervals = series.low ? [whiskers(series, colour, false)] : [];
       return [
         {
           ...common,
@@ -348,7 +345,7 @@ const trimbenchChart = (() => {
         ...intervals,
       ];
     }
-    const bands = series.low ? [band(series, colour, axes)] : [];
+    const bands = series.low ? [band(series, colour)] : [];
     const symbol = SYMBOLS[index % SYMBOLS.length];
     const many = series.x.length > SYMBOLS_MAX;
     // A value between two that are missing is on no line: it is a point, however many there are.
@@ -397,10 +394,9 @@ const trimbenchChart = (() => {
       const series = chart.series.find(candidate => candidate.name === item.seriesName);
       if (!series || item.seriesType === 'custom') return '';
       const index = item.dataIndex;
-      const axis = series.axis === 1 ? chart.y2 : chart.y;
       const label =
         series.labels && series.kind === 'points' ? ` ${escaped(series.labels[index])}` : '';
-      return `<br>${item.marker}${escaped(series.name)}${label}: <b>${escaped(quantity(series.y[index], axis))}</b>${escaped(interval(series, index))}`;
+      return `<br>${item.marker}${escaped(series.name)}${label}: <b>${escaped(quantity(series.y[index], chart.y))}</b>${escaped(interval(series, index))}`;
     };
     return {
       trigger: lines ? 'axis' : 'item',
@@ -452,13 +448,8 @@ const trimbenchChart = (() => {
         ...marks(chart.marks, theme),
       });
     }
-    const yAxes = [axisOption(y, theme, {vertical: true, narrow})];
-    if (chart.horizontal && !cells) yAxes[0].name = '';
-    if (chart.y2)
-      yAxes.push({
-        ...axisOption(chart.y2, theme, {vertical: true, narrow}),
-        splitLine: {show: false},
-      });
+    const yAxis = axisOption(y, theme, {vertical: true, narrow});
+    if (chart.horizontal && !cells) yAxis.name = '';
     const named = chart.marks.some(mark => mark.axis === 'x' && !mark.to);
     return {
       animation: false,
@@ -468,15 +459,15 @@ const trimbenchChart = (() => {
       aria: {enabled: true, label: {description: `${chart.title}. ${chart.description}`}},
       grid: {
         left: cells ? 84 : y.scale === 'category' ? (narrow ? 112 : 205) : narrow ? 62 : 78,
-        right: chart.y2 ? (narrow ? 62 : 78) : chart.series.some(one => one.labels) ? 90 : 24,
+        right: chart.series.some(one => one.labels) ? 90 : 24,
         top: (legend || cells ? 44 : 18) + (named ? 14 : 0),
         bottom: slider ? 84 : 52,
       },
       legend: legend
         ? {
             type: 'scroll',
-          // Without a canvas the width of a text is a guess: room for a wrong one.
-          itemGap: still ? 28 : 10,
+            // Without a canvas the width of a text is a guess: room for a wrong one.
+            itemGap: still ? 28 : 10,
             top: 4,
             data: names,
             textStyle: {color: theme.text},
@@ -535,7 +526,7 @@ const trimbenchChart = (() => {
         : undefined,
       // Values that lie along it are bars, which begin at nothing.
       xAxis: axisOption(x, theme, {vertical: false, narrow, whole: !chart.horizontal}),
-      yAxis: yAxes,
+      yAxis,
       series,
     };
   }
@@ -554,5 +545,5 @@ const trimbenchChart = (() => {
     return text;
   }
 
-  return {option, svg, number, themes: THEMES};
+  return {option, svg};
 })();

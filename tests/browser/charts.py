@@ -143,7 +143,7 @@ class Drawn:
     def place(self, series, point):
         """Where a point lies, worked out of the axes alone."""
         grid = self.state["grid"]
-        y_axis = self.axis("yAxis1" if series["axis"] else "yAxis")
+        y_axis = self.axis("yAxis")
         across = share(self.axis("xAxis"), point[0])
         up = share(y_axis, point[1])
         up = up if y_axis["type"] == "category" and y_axis["inverse"] else 1 - up
@@ -378,7 +378,7 @@ def tooltip_fault(chart, curve, at, text):
     if curve["kind"] == "cells":
         axis, lines, right = definition["z"], text.splitlines()[-1:], [curve["z"][at]]
     else:
-        axis = definition["y2"] if curve["axis"] == 1 else definition["y"]
+        axis = definition["y"]
         lines = [it.split(curve["name"], 1)[1] for it in text.splitlines() if curve["name"] in it]
         if not lines:
             return f"the tooltip does not name it: {text!r}"

@@ -11,8 +11,7 @@ use serde::Serialize;
 
 mod thin;
 
-pub use thin::thin;
-pub(crate) use thin::thin_series;
+pub(crate) use thin::{thin, thin_series};
 
 /// A picture with axes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,9 +26,6 @@ pub struct Chart {
     pub x: Axis,
     /// What the values are.
     pub y: Axis,
-    /// A second scale of values, on the right.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub y2: Option<Axis>,
     /// What the colours of [`Kind::Cells`] stand for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub z: Option<Axis>,
@@ -123,13 +119,11 @@ pub struct Curve {
     /// The name of the curve that it belongs to, whose colour it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub like: Option<String>,
-    /// 0, or 1 for [`Chart::y2`].
-    pub axis: u8,
     /// How it is dashed: 0 not at all, 1 dashes, 2 dots.
     pub dash: u8,
     /// Not shown until the reader asks for it in the legend.
     pub hidden: bool,
-    /// How many points there were before [`thin()`]; `None` if these are all.
+    /// How many points there were before thinning; `None` if these are all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinned_from: Option<u64>,
 }
@@ -157,7 +151,6 @@ impl Chart {
             description: String::new(),
             x,
             y,
-            y2: None,
             z: None,
             horizontal: false,
             series: Vec::new(),
@@ -239,7 +232,6 @@ impl Curve {
             faint: None,
             stack: None,
             like: None,
-            axis: 0,
             dash: 0,
             hidden: false,
             thinned_from: None,

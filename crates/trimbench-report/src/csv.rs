@@ -62,7 +62,7 @@ fn figures(record: &RunRecord) -> String {
                 &figure.n.to_string(),
                 &figure.headline.to_string(),
                 figure.verdict.as_deref().unwrap_or_default(),
-                &caveats(session, &figure.caveats),
+                &caveat_ids(session, &figure.caveats).join(";"),
             ]);
         }
     }
@@ -118,9 +118,9 @@ fn all_steps(record: &RunRecord) -> impl Iterator<Item = (usize, &Step)> {
 }
 
 /// The ids on the figure and on its session, each once.
-fn caveats(session: &Session, own: &[String]) -> String {
+pub(crate) fn caveat_ids<'a>(session: &'a Session, own: &'a [String]) -> Vec<&'a str> {
     let others = session.caveats.iter().filter(|id| !own.contains(id));
-    own.iter().chain(others).cloned().collect::<Vec<_>>().join(";")
+    own.iter().chain(others).map(String::as_str).collect()
 }
 
 /// The unit that a key of the form `what_unit_qualifier` names; empty if none.

@@ -20,8 +20,9 @@ mod samples;
 mod style;
 mod svg;
 mod terminal;
+mod words;
 
-pub use chart::{Axis, Chart, Curve, Kind, Mark, Scale, thin};
+pub use chart::{Axis, Chart, Curve, Kind, Mark, Scale};
 pub use csv::csv;
 pub use grid::{Column, Grid};
 pub use number::{quantity, significant};
@@ -29,3 +30,4 @@ pub use page::{Context, Source, Verdict, page};
 pub use style::Style;
 pub use svg::{DrawError, Drawing};
 pub use terminal::{Detail, sparkline, terminal};
+pub use words::effect_words;

@@ -90,23 +90,23 @@ impl Context {
         serde_json::to_string(self).expect("finite numbers and texts have a JSON form")
     }
 
-    /// Each chart as an SVG file: its name and its text.
-    pub fn figures(&self) -> Result<Vec<(String, String)>, DrawError> {
+    /// Each chart as the text of an SVG file, in their order.
+    pub fn figures(&self) -> Result<Vec<String>, DrawError> {
         let drawing = Drawing::start()?;
-        let each = |chart: &Chart| Ok((format!("{}.svg", chart.id), still(&drawing, chart)?));
-        self.charts.iter().map(each).collect()
+        self.charts.iter().map(|chart| still(&drawing, chart)).collect()
     }
 }
 
-/// The page; the same records give the same bytes.
-pub fn page(sources: &[Source]) -> Result<String, DrawError> {
+/// The page of these records with their [`Context`] and its [figures](Context::figures); the same
+/// records give the same bytes.
+///
+/// # Panics
+/// If there are not as many figures as charts.
+pub fn page(sources: &[Source], context: &Context, figures: &[String]) -> String {
+    assert_eq!(context.charts.len(), figures.len(), "there is a figure of each chart");
     let entries = entries(sources);
-    let context = Context::of(sources);
-    let drawing = Drawing::start()?;
-    let mut drawn = BTreeMap::new();
-    for chart in &context.charts {
-        drawn.insert(chart.id.as_str(), figure(chart, &still(&drawing, chart)?));
-    }
+    let drawn = context.charts.iter().zip(figures);
+    let drawn = drawn.map(|(chart, svg)| (chart.id.as_str(), figure(chart, svg))).collect();
     let methods = by_method(&entries);
     let title = title(&entries);
     let body = html! {
@@ -122,7 +122,7 @@ pub fn page(sources: &[Source]) -> Result<String, DrawError> {
             (figures::headlines(&entries, sources))
             (baseline::section(sources))
             @for (method, sessions) in &methods {
-                (methods::section(method, sessions, &context, &drawn))
+                (methods::section(method, sessions, context, &drawn))
             }
             (sources::targets(&entries, sources))
             (figures::caveats(&entries))
@@ -139,7 +139,7 @@ pub fn page(sources: &[Source]) -> Result<String, DrawError> {
         script { (PreEscaped(CHART)) }
         script { (PreEscaped(SCRIPT)) }
     };
-    Ok(document(&title, &body).into_string())
+    document(&title, &body).into_string()
 }
 
 fn document(title: &str, body: &Markup) -> Markup {

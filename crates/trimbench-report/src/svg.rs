@@ -38,7 +38,7 @@ pub enum DrawError {
     },
 }
 
-/// An engine that draws charts. Starting one takes about 0.2 s, a chart some 10 ms.
+/// An engine that draws charts. Starting one takes longer than drawing a chart.
 pub struct Drawing {
     context: Context,
 }

@@ -13,6 +13,7 @@ use self::picture::picture;
 pub use self::picture::sparkline;
 use crate::number::quantity;
 use crate::style::{Emphasis, Style};
+use crate::words::outcome_words;
 
 mod curves;
 mod figures;
@@ -93,12 +94,7 @@ fn head(record: &RunRecord, detail: Detail, style: Style) -> Vec<String> {
     let left_out = record.sessions.iter().filter(|session| session.left_out.is_some()).count();
     let finished = record.sessions.iter().filter(|session| session.finished).count() - left_out;
     let planned = record.plan.len().max(record.sessions.len());
-    let outcome = match &record.outcome {
-        Outcome::Running => "not ended: still running, or cut off by a crash".to_owned(),
-        Outcome::Complete => "complete".to_owned(),
-        Outcome::Interrupted => "interrupted".to_owned(),
-        Outcome::Failed { message } => format!("failed: {message}"),
-    };
+    let outcome = outcome_words(&record.outcome);
     let others = match left_out {
         0 => String::new(),
         count => format!(", {count} left out"),

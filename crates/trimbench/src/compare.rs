@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use trimbench_core::exit;
-use trimbench_report::{Column, Grid, Style, quantity, significant};
+use trimbench_report::{Column, Grid, Style, effect_words, quantity, significant};
 use trimbench_results::compare::{ChangeOutcome, Value, judge};
 use trimbench_results::{Change, ChangeLimit, Comparison, Effect, Pair, RunRecord, compare};
 
@@ -112,8 +112,10 @@ fn table(records: (&RunRecord, &RunRecord), comparison: &Comparison, style: Styl
     for (_, change) in others {
         *counts.entry(change.effect).or_default() += 1;
     }
-    let counts: Vec<String> =
-        counts.into_iter().map(|(effect, count)| format!("{count} {}", word(effect))).collect();
+    let counts: Vec<String> = counts
+        .into_iter()
+        .map(|(effect, count)| format!("{count} {}", effect_words(effect)))
+        .collect();
     if !counts.is_empty() {
         notes.push(format!("other figures: {} (`--output-format json`)", counts.join(", ")));
     }
@@ -134,8 +136,8 @@ fn row(pair: &Pair, change: &Change) -> Vec<String> {
         (None, None) => String::new(),
     };
     let verdict = match &change.remark {
-        Some(remark) => format!("{}: {remark}", word(change.effect)),
-        None => word(change.effect).to_owned(),
+        Some(remark) => format!("{}: {remark}", effect_words(change.effect)),
+        None => effect_words(change.effect).to_owned(),
     };
     let what = format!("{} on {}: {}", pair.method, pair.target, change.title);
     vec![what, value(change.before), value(change.after), by, verdict]
@@ -144,17 +146,6 @@ fn row(pair: &Pair, change: &Change) -> Vec<String> {
 fn signed(value: f64, unit: &str) -> String {
     let sign = if value > 0.0 { "+" } else { "" };
     format!("{sign}{}", quantity(value, unit))
-}
-
-fn word(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Worse => "worse",
-        Effect::NotToldApart => "not told apart",
-        Effect::Changed => "changed",
-        Effect::NotComparable => "not comparable",
-        Effect::Same => "the same",
-        Effect::Better => "better",
-    }
 }
 
 /// What cannot be compared, and what may be the cause of a change; each once.

@@ -14,7 +14,7 @@ use crate::output::{data, error_line, style};
 use crate::store::Store;
 
 /// The page that a run leaves beside its record.
-pub(crate) const PAGE: &str = "report.html";
+const PAGE: &str = "report.html";
 
 /// `trimbench report`.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
@@ -26,17 +26,8 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
             write_files(&folder, files.iter().map(|(name, text)| (*name, text.as_str())))?;
         }
     }
-    if let Some(path) = &args.html {
-        write_page(path, &sources)?;
-        error_line(&format!("page in {}", path.display()));
-    }
-    if let Some(directory) = &args.figures {
-        let figures = Context::of(&sources).figures().map_err(Failure::usage)?;
-        write_files(directory, figures.iter().map(|(name, text)| (name.as_str(), text.as_str())))?;
-        error_line(&format!("{} figures in {}", figures.len(), directory.display()));
-    }
-    if let Some(path) = &args.context {
-        write_file(path, Context::of(&sources).to_json().as_bytes())?;
+    if args.html.is_some() || args.figures.is_some() || args.context.is_some() {
+        draw(args, &sources)?;
     }
     print(&sources, args.output_format);
     let invalid = |source: &Source| source.record.as_ref().is_some_and(|record| !record.is_valid());
@@ -47,12 +38,40 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
     })
 }
 
+/// Writes what of charts is asked for; they are made once for all of it.
+fn draw(args: &ReportArgs, sources: &[Source]) -> Result<(), Failure> {
+    let context = Context::of(sources);
+    if let Some(path) = &args.context {
+        write_file(path, context.to_json().as_bytes())?;
+    }
+    if args.html.is_none() && args.figures.is_none() {
+        return Ok(());
+    }
+    let figures = context.figures().map_err(Failure::usage)?;
+    if let Some(path) = &args.html {
+        write_file(path, trimbench_report::page(sources, &context, &figures).as_bytes())?;
+        error_line(&format!("page in {}", path.display()));
+    }
+    if let Some(directory) = &args.figures {
+        let names: Vec<String> =
+            context.charts.iter().map(|chart| format!("{}.svg", chart.id)).collect();
+        let texts = figures.iter().map(String::as_str);
+        write_files(directory, names.iter().map(String::as_str).zip(texts))?;
+        error_line(&format!("{} figures in {}", figures.len(), directory.display()));
+    }
+    Ok(())
+}
+
 /// Writes the page of a run into its directory. That it cannot is no reason to lose the run.
 pub(crate) fn beside(store: &Store, record: &RunRecord) {
     let path = store.directory().join(PAGE);
-    let source =
-        Source { host: store.host(), ..Source::of(name(store.directory()), record.clone()) };
-    match write_page(&path, &[source]) {
+    let sources =
+        [Source { host: store.host(), ..Source::of(name(store.directory()), record.clone()) }];
+    let context = Context::of(&sources);
+    let written = context.figures().map_err(Failure::usage).and_then(|figures| {
+        write_file(&path, trimbench_report::page(&sources, &context, &figures).as_bytes())
+    });
+    match written {
         Ok(()) => error_line(&format!("report in {}", path.display())),
         Err(failure) => failure.print(),
     }
@@ -125,11 +144,6 @@ fn print(sources: &[Source], format: OutputFormat) {
             }
         }
     }
-}
-
-fn write_page(path: &Path, sources: &[Source]) -> Result<(), Failure> {
-    let page = trimbench_report::page(sources).map_err(Failure::usage)?;
-    write_file(path, page.as_bytes())
 }
 
 /// Whole or not at all.

@@ -17,7 +17,7 @@ const PER_COLUMN: usize = 4;
 /// The curve with at most `most` points (at least 8), of which each column keeps the first, the
 /// lowest, the highest and the last; a column without any value keeps one place, so that a gap
 /// stays a gap. What has no more points than that is left alone.
-pub fn thin(curve: Curve, most: usize) -> Curve {
+pub(crate) fn thin(curve: Curve, most: usize) -> Curve {
     let count = curve.x.len();
     if count <= most {
         return curve;

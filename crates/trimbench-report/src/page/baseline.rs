@@ -6,6 +6,7 @@ use trimbench_results::compare::{Change, Comparison, Effect, Pair, Value, compar
 use super::Source;
 use super::figures::{filter, heads, method_link, number, scroll};
 use crate::number::significant;
+use crate::words::effect_words;
 
 /// A table for each record after the first; nothing for one record.
 pub(super) fn section(sources: &[Source]) -> Markup {
@@ -67,7 +68,7 @@ fn row(pair: &Pair, change: &Change) -> Markup {
                 None => td.number { "–" },
             }
             td {
-                (words(change.effect))
+                (effect_words(change.effect))
                 @if let Some(remark) = &change.remark { ": " (remark) }
             }
         }
@@ -83,16 +84,5 @@ fn side(value: Option<&Value>) -> Markup {
                 " [" (significant(interval.low)) " to " (significant(interval.high)) "]"
             }
         }
-    }
-}
-
-fn words(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Worse => "worse",
-        Effect::NotToldApart => "not told apart",
-        Effect::Changed => "changed",
-        Effect::NotComparable => "not comparable",
-        Effect::Same => "the same",
-        Effect::Better => "better",
     }
 }

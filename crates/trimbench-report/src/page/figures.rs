@@ -5,6 +5,7 @@ use trimbench_core::Caveat;
 use trimbench_results::Figure;
 
 use super::Source;
+use crate::csv::caveat_ids;
 use crate::entries::Entry;
 use crate::number::{Scale, significant};
 
@@ -255,10 +256,9 @@ fn verdict(figure: &Figure) -> Markup {
 
 /// The caveats on the figure and on its session, each a link to its meaning.
 fn caveat_links(entry: &Entry<'_>, figure: &Figure) -> Markup {
-    let others = entry.session.caveats.iter().filter(|id| !figure.caveats.contains(id));
-    let ids = figure.caveats.iter().chain(others);
+    let ids = caveat_ids(entry.session, &figure.caveats);
     html! {
-        @for (index, id) in ids.enumerate() {
+        @for (index, id) in ids.into_iter().enumerate() {
             @if index > 0 { ", " }
             a.caveat.invalid[invalidates(id)] href={ "#caveat-" (id) } { (id) }
         }

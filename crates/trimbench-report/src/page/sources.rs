@@ -7,6 +7,7 @@ use trimbench_results::{Outcome, Session};
 
 use super::{DATA_POINTS_MAX, Source, figures};
 use crate::entries::Entry;
+use crate::words::outcome_words;
 
 /// What can be had of a record, and the buttons' names.
 const DOWNLOADS: [(&str, &str); 3] =
@@ -20,7 +21,7 @@ pub(super) fn summary(sources: &[Source]) -> Markup {
             strong { (source.name) } ": "
             @match &source.record {
                 Some(record) => {
-                    (outcome(&record.outcome)) ", " (record.sessions.len()) " of "
+                    (outcome_words(&record.outcome)) ", " (record.sessions.len()) " of "
                     (record.plan.len().max(record.sessions.len())) " sessions; seed " (record.seed)
                     ", " (record.program.name) " " (record.program.version) ", commit "
                     (record.program.commit) ", model version " (record.program.model_version)
@@ -37,15 +38,6 @@ fn host(source: &Source) -> Option<String> {
     let part = |key: &str| source.host.get(key).cloned();
     let parts: Vec<String> = [part("kernel"), part("cpu-model")].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-fn outcome(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Running => "not ended: still running, or cut off by a crash".to_owned(),
-        Outcome::Complete => "complete".to_owned(),
-        Outcome::Interrupted => "interrupted".to_owned(),
-        Outcome::Failed { message } => format!("failed: {message}"),
-    }
 }
 
 /// What is wrong with the records, and what was left out of them, before anything else.
@@ -68,7 +60,7 @@ pub(super) fn messages(sources: &[Source]) -> Markup {
                             li { strong { (source.name) } ": " (message) }
                         }
                         @if ended(&source) && let Some(record) = &source.record {
-                            li { strong { (source.name) } ": " (outcome(&record.outcome)) }
+                            li { strong { (source.name) } ": " (outcome_words(&record.outcome)) }
                         }
                         @if invalid(&source) {
                             li {

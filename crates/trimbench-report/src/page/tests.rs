@@ -6,6 +6,12 @@ use trimbench_results::Outcome;
 use super::*;
 use crate::samples::{detail, record, session, three_drives};
 
+/// The page of these sources.
+fn made(sources: &[Source]) -> String {
+    let context = Context::of(sources);
+    page(sources, &context, &context.figures().unwrap())
+}
+
 fn one(record: RunRecord) -> Vec<Source> {
     vec![Source::of("run", record)]
 }
@@ -25,7 +31,7 @@ fn unpacked(page: &str, id: &str) -> serde_json::Value {
 fn the_page_holds_every_figure_its_charts_and_the_record() {
     let mut whole = three_drives();
     detail(&mut whole.sessions[0]);
-    let page = page(&one(whole.clone())).unwrap();
+    let page = made(&one(whole.clone()));
     for session in &whole.sessions {
         for figure in &session.figures {
             assert!(page.contains(&figure.title), "{} is missing", figure.title);
@@ -47,12 +53,12 @@ fn the_page_holds_every_figure_its_charts_and_the_record() {
 #[test]
 fn the_same_records_give_the_same_bytes() {
     let sources = one(three_drives());
-    assert_eq!(page(&sources).unwrap(), page(&sources).unwrap());
+    assert_eq!(made(&sources), made(&sources));
 }
 
 #[test]
 fn the_page_asks_for_nothing_from_elsewhere() {
-    let page = page(&one(three_drives())).unwrap();
+    let page = made(&one(three_drives()));
     let (head, _) = page.split_once("<script>").unwrap();
     for reference in ["src=\"", "@import", "<link", "url(http"] {
         assert!(!head.contains(reference), "{reference}");
@@ -73,8 +79,7 @@ fn text_of_a_record_stays_text() {
     session.caveats.push(attack.to_owned());
     session.target.identity.insert(attack.to_owned(), attack.to_owned());
     hostile.outcome = Outcome::Failed { message: attack.to_owned() };
-    let page = page(&[Source { messages: vec![attack.to_owned()], ..Source::of(attack, hostile) }]);
-    let page = page.unwrap();
+    let page = made(&[Source { messages: vec![attack.to_owned()], ..Source::of(attack, hostile) }]);
     assert!(!page.contains("<img src=x"), "the attack is in the page");
     assert!(page.contains("&lt;/script&gt;&lt;img src=x"));
 }
@@ -88,7 +93,7 @@ fn a_record_that_cannot_be_read_is_named_and_the_rest_is_shown() {
         messages: vec!["the record is cut off after 17 bytes".to_owned()],
     };
     let sound = Source::of("sound-run", three_drives());
-    let page = page(&[broken, sound]).unwrap();
+    let page = made(&[broken, sound]);
     let (before, _) = page.split_once("id=\"verdict\"").unwrap();
     assert!(before.contains("broken-run") && before.contains("cut off after 17 bytes"));
     assert!(page.contains("vendor2") && page.contains("id=\"method-delete-stall\""));
@@ -96,7 +101,7 @@ fn a_record_that_cannot_be_read_is_named_and_the_rest_is_shown() {
 
 #[test]
 fn a_record_of_nothing_still_is_a_page() {
-    let page = page(&one(record(Vec::new(), Outcome::Interrupted))).unwrap();
+    let page = made(&one(record(Vec::new(), Outcome::Interrupted)));
     assert!(page.contains("interrupted") && page.contains("Nothing was measured"));
 }
 
@@ -109,9 +114,9 @@ fn a_baseline_is_compared_where_there_are_two_records() {
         figure.interval = trimbench_results::Interval::new(figure.value, figure.value, 0.95);
     };
     after.sessions[0].figures.iter_mut().filter(|one| one.id == "stutter").for_each(slower);
-    let alone = page(&one(before.clone())).unwrap();
+    let alone = made(&one(before.clone()));
     assert!(!alone.contains("id=\"baseline\""));
-    let page = page(&[Source::of("before", before), Source::of("after", after)]).unwrap();
+    let page = made(&[Source::of("before", before), Source::of("after", after)]);
     let (_, section) = page.split_once("<section id=\"baseline\"").unwrap();
     let (section, _) = section.split_once("</section>").unwrap();
     assert!(section.contains("worse"), "{section}");
@@ -129,7 +134,7 @@ fn a_long_series_is_carried_without_losing_its_stall() {
     let x: Vec<f64> = (0..count).map(|place| place as f64 * 1e-5).collect();
     let series = trimbench_results::Series::new("s", "ms", x, y).unwrap();
     step.series.insert("response-ms-max".to_owned(), series);
-    let page = page(&one(record(vec![long], Outcome::Complete))).unwrap();
+    let page = made(&one(record(vec![long], Outcome::Complete)));
     let carried = unpacked(&page, "record-0").to_string();
     assert!(carried.contains("2000.0"), "the record lost its stall");
     assert!(unpacked(&page, "context").to_string().contains("2000.0"), "the chart lost it");
