@@ -77,6 +77,8 @@ ONLY = """([id, name]) => {
   for (const one of chart.getModel().getSeries())
     chart.dispatchAction({type: 'legendUnSelect', name: one.name});
   chart.dispatchAction({type: 'legendSelect', name});
+  // Else it is drawn with the next frame, which need not come before the pixels are read.
+  chart.getZr().flush();
 }"""
 SELECTED = "id => trimbench.charts[id].getOption().legend?.[0]?.selected ?? null"
 REDRAW = "([id, selected]) => trimbench.charts[id].setOption({legend: {selected}})"
