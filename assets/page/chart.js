@@ -66,6 +66,15 @@ const trimbenchChart = (() => {
   const SLIDER_MIN = 100;
   const NARROW = 560;
   const SIDES = ['right', 'top', 'bottom'];
+  // How wide a letter is at most, on average, in pixels: for where no one can measure a text.
+  const LETTER = 7.2;
+  // How wide the sign before a name of a legend is; what lies between two names; from row to row.
+  const SIGN = 18;
+  const LEGEND_GAP = 10;
+  const LEGEND_ROW = SIGN - 4 + LEGEND_GAP;
+  // The most room for the names of categories beside their axis.
+  const NAMES_MAX = 260;
+  const NAMES_NARROW = 100;
   // Stretches shorter than this share of all are not labelled.
   const SHARE_MIN = 0.12;
 
@@ -118,6 +127,12 @@ const trimbenchChart = (() => {
     return number(value) + (unit ? '\u2009' + unit : '');
   }
 
+  // Room for the names of categories beside a vertical axis.
+  function namesWidth(axis, narrow) {
+    const longest = Math.max(...axis.categories.map(name => name.length));
+    return Math.min(narrow ? NAMES_NARROW : NAMES_MAX, (longest + 1) * LETTER);
+  }
+
   // `whole`: an axis of places begins and ends where the values do; one of values where it suits.
   function axisOption(axis, theme, {vertical, narrow, whole = false}) {
     const category = axis.scale === 'category';
@@ -135,7 +150,7 @@ const trimbenchChart = (() => {
     if (category) {
       option.data = axis.categories;
       option.axisLabel.interval = 0;
-      option.axisLabel.width = vertical ? (narrow ? 100 : 190) : undefined;
+      option.axisLabel.width = vertical ? namesWidth(axis, narrow) : undefined;
       option.axisLabel.overflow = 'truncate';
       if (vertical) option.inverse = true;
       if (!vertical && axis.categories.length > 6) option.axisLabel.rotate = 30;
@@ -422,6 +437,33 @@ const trimbenchChart = (() => {
     };
   }
 
+  // The names of a chart's legend: in a still picture those that are drawn, all of them.
+  function legendNames(chart, still) {
+    const drawn = chart.series.filter(series => !still || !series.hidden);
+    return chart.series.length > 1 ? drawn.map(series => series.name) : [];
+  }
+
+  // How much higher a still picture is than others, for a legend that no one can turn the pages of.
+  // The width of a text is a guess, and rather too large.
+  function legendHeight(chart, width) {
+    let rows = 1;
+    let used = 0;
+    for (const name of legendNames(chart, true)) {
+      const needed = SIGN + 5 + LETTER * name.length + LEGEND_GAP;
+      if (used > 0 && used + needed > width - 20) [rows, used] = [rows + 1, 0];
+      used += needed;
+    }
+    return (rows - 1) * LEGEND_ROW;
+  }
+
+  // Rows of bars need room: a chart of names is as high as it has of them.
+  function rowsHeight(chart) {
+    const bars = chart.series.filter(series => series.kind === 'bars');
+    const stacks = new Set(bars.map((series, index) => series.stack || index)).size;
+    const height = 110 + chart.x.categories.length * Math.max(26, 12 + 15 * stacks);
+    return Math.max(170, Math.min(height, 1600));
+  }
+
   // The option of ECharts for a chart.
   //
   // `theme` is `light` or `dark`, `width` in pixels; `still` leaves out what only a reader with a
@@ -431,9 +473,10 @@ const trimbenchChart = (() => {
     const narrow = width < NARROW;
     const x = chart.horizontal ? chart.y : chart.x;
     const y = chart.horizontal ? chart.x : chart.y;
-    const names = chart.series.map(series => series.name);
-    const legend = names.length > 1;
+    const names = legendNames(chart, still);
+    const legend = names.length > 0;
     const cells = chart.series.some(series => series.kind === 'cells');
+    const points = chart.series.some(series => series.kind === 'points');
     const zoomable = !cells && x.scale !== 'category' && y.scale !== 'category';
     const slider = zoomable && !still && chart.series.some(series => series.x.length >= SLIDER_MIN);
     const series = chart.series.flatMap(one => drawn(chart, one, theme));
@@ -458,16 +501,19 @@ const trimbenchChart = (() => {
       textStyle: {fontFamily: 'system-ui, sans-serif', color: theme.text},
       aria: {enabled: true, label: {description: `${chart.title}. ${chart.description}`}},
       grid: {
-        left: cells ? 84 : y.scale === 'category' ? (narrow ? 112 : 205) : narrow ? 62 : 78,
+        left: cells ? 84 : y.scale === 'category' ? namesWidth(y, narrow) + 14 : narrow ? 62 : 78,
         right: chart.series.some(one => one.labels) ? 90 : 24,
-        top: (legend || cells ? 44 : 18) + (named ? 14 : 0),
+        top:
+          (legend || cells ? 44 : 18) + (named ? 14 : 0) + (still ? legendHeight(chart, width) : 0),
         bottom: slider ? 84 : 52,
       },
       legend: legend
         ? {
-            type: 'scroll',
-            // Without a canvas the width of a text is a guess: room for a wrong one.
-            itemGap: still ? 28 : 10,
+            type: still ? 'plain' : 'scroll',
+            itemGap: LEGEND_GAP,
+            // The sign of a point fills this, whatever its shape.
+            itemWidth: SIGN,
+            itemHeight: SIGN - 4,
             top: 4,
             data: names,
             textStyle: {color: theme.text},
@@ -524,26 +570,12 @@ const trimbenchChart = (() => {
             text: [quantity(chart.z.max ?? 1, chart.z), quantity(chart.z.min ?? 0, chart.z)],
           }
         : undefined,
-      // Values that lie along it are bars, which begin at nothing.
-      xAxis: axisOption(x, theme, {vertical: false, narrow, whole: !chart.horizontal}),
+      // Values that lie along it are bars, which begin at nothing; points keep off its ends.
+      xAxis: axisOption(x, theme, {vertical: false, narrow, whole: !chart.horizontal && !points}),
       yAxis,
       series,
     };
   }
 
-  // The chart as the text of an SVG file.
-  function svg(chart, size) {
-    const drawing = echarts.init(null, null, {
-      renderer: 'svg',
-      ssr: true,
-      width: size.width,
-      height: size.height,
-    });
-    drawing.setOption(option(chart, {theme: 'light', width: size.width, still: true}));
-    const text = drawing.renderToSVGString();
-    drawing.dispose();
-    return text;
-  }
-
-  return {option, svg};
+  return {LETTER, legendHeight, option, rowsHeight};
 })();

@@ -41,14 +41,9 @@
     place.setAttribute('aria-label', `${chart.title}. ${chart.description}`);
   }
 
-  // Rows of bars need room: a chart of names is as high as it has of them.
   function size(chart) {
     const place = plot(chart);
-    if (!place || !chart.horizontal) return;
-    const bars = chart.series.filter(series => series.kind === 'bars');
-    const stacks = new Set(bars.map((series, index) => series.stack || index)).size;
-    const height = 110 + chart.x.categories.length * Math.max(26, 12 + 15 * stacks);
-    place.style.height = `${Math.max(170, Math.min(height, 1600))}px`;
+    if (place && chart.horizontal) place.style.height = `${trimbenchChart.rowsHeight(chart)}px`;
   }
 
   function redraw() {
@@ -267,7 +262,7 @@
       } else if (id !== undefined) {
         const chart = state.context.charts.find(one => one.id === id);
         if (kind === 'svg')
-          save(`${id}.svg`, 'image/svg+xml', trimbenchChart.svg(chart, {width: 960, height: 400}));
+          save(`${id}.svg`, 'image/svg+xml', trimbenchSvg.of(chart, {width: 960, height: 400}));
         else save(`${id}.csv`, 'text/csv', csv(chartRows(chart)));
       } else if (table !== undefined) {
         save(`${table}.csv`, 'text/csv', csv(tableRows(document.getElementById(table))));

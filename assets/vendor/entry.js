@@ -15,4 +15,5 @@ echarts.use([
 ]);
 
 export const init = echarts.init;
+export const setPlatformAPI = echarts.setPlatformAPI;
 export const version = echarts.version;

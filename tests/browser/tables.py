@@ -36,6 +36,8 @@ def kind(table):
     name = re.sub(r"-\d+$", "", table["id"])
     if name in ("table-headlines", "table-baseline"):
         return name
+    if name == "table-states":
+        return name
     return "headline" if name.endswith("-headline") else "figures"
 
 

@@ -14,10 +14,15 @@ mod tests;
 pub(crate) const LIBRARY: &str = include_str!("../../../assets/vendor/echarts.js");
 /// From our definition to the library's.
 pub(crate) const CHART: &str = include_str!("../../../assets/page/chart.js");
+/// From there to the text of a file.
+pub(crate) const SVG: &str = include_str!("../../../assets/page/svg.js");
 /// What the library expects of a browser even where it draws on nothing. Timers never fire: what
 /// is drawn is complete when the call returns.
 const BROWSER: &str = "globalThis.setTimeout = globalThis.setInterval = () => 0;\
     globalThis.clearTimeout = globalThis.clearInterval = () => {};";
+/// Where nothing can measure a text, none is wider than this.
+const TEXTS: &str = "echarts.setPlatformAPI({measureText: (text, font) => (\
+    {width: text.length * trimbenchChart.LETTER * (parseFloat(font) || 12) / 12})});";
 /// `ECharts` nests calls deeper than the engine's default stack of 256 KiB allows.
 const STACK: usize = 4 << 20;
 
@@ -56,19 +61,20 @@ impl Drawing {
         runtime.set_max_stack_size(STACK);
         let context = Context::full(&runtime)?;
         let drawing = Self { context };
-        for script in [BROWSER, LIBRARY, CHART] {
+        for script in [BROWSER, LIBRARY, CHART, TEXTS, SVG] {
             // A script at the top level; `const` of one is seen by the next.
             drawing.evaluate::<()>("", script)?;
         }
         Ok(drawing)
     }
 
-    /// The chart as the text of an SVG file of this size in pixels, dark on light.
+    /// The chart as the text of an SVG file, dark on light, in pixels as wide and about as high as
+    /// this: rows of names have the height that they need, a long legend gets its own.
     pub fn svg(&self, chart: &Chart, [width, height]: [u32; 2]) -> Result<String, DrawError> {
         let json = serde_json::to_string(chart).expect("finite numbers and texts have a JSON form");
         // JSON is an expression of JavaScript.
         let size = format!("{{width: {width}, height: {height}}}");
-        self.evaluate(&chart.id, &format!("trimbenchChart.svg({json}, {size})"))
+        self.evaluate(&chart.id, &format!("trimbenchSvg.of({json}, {size})"))
     }
 
     fn evaluate<T>(&self, chart: &str, script: &str) -> Result<T, DrawError>

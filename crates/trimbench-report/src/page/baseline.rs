@@ -65,7 +65,7 @@ fn row(pair: &Pair, change: &Change) -> Markup {
             td { (change.unit) }
             @match change.worse_percent {
                 Some(percent) => (number(percent)),
-                None => td.number { "–" },
+                None => td.n { "–" },
             }
             td {
                 (effect_words(change.effect))
@@ -76,9 +76,9 @@ fn row(pair: &Pair, change: &Change) -> Markup {
 }
 
 fn side(value: Option<&Value>) -> Markup {
-    let Some(value) = value else { return html! { td.number { "–" } } };
+    let Some(value) = value else { return html! { td.n { "–" } } };
     html! {
-        td.number data-value=(value.value) {
+        td data-value=(value.value) {
             (significant(value.value))
             @if let Some(interval) = value.interval {
                 " [" (significant(interval.low)) " to " (significant(interval.high)) "]"

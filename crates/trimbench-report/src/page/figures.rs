@@ -1,13 +1,19 @@
 //! Figures as tables: each with its unit, interval, number of observations, state and caveats.
 
+use std::iter;
+
 use maud::{Markup, html};
 use trimbench_core::Caveat;
-use trimbench_results::Figure;
+use trimbench_results::{Figure, Interval};
 
-use super::Source;
+use super::{Source, code};
 use crate::csv::caveat_ids;
 use crate::entries::Entry;
 use crate::number::{Scale, significant};
+
+/// The confidence level of intervals, unless they say another, and the head of their column.
+const LEVEL: f64 = 0.95;
+const INTERVAL: &str = "95 % interval";
 
 /// Every headline, one table to sort and filter.
 pub(super) fn headlines(entries: &[Entry<'_>], sources: &[Source]) -> Markup {
@@ -18,7 +24,7 @@ pub(super) fn headlines(entries: &[Entry<'_>], sources: &[Source]) -> Markup {
         "figure",
         "value",
         "unit",
-        "interval",
+        INTERVAL,
         "n",
         "what to make of it",
         "time",
@@ -74,13 +80,13 @@ pub(super) fn all(method: &str, sessions: &[&Entry<'_>]) -> Markup {
             (scroll(&format!("Figures of {method}"), &html! {
                 table.data id=(id) {
                     (heads(&[
-                        "figure", "target", "value", "unit", "interval", "n", "what to make of it",
+                        "figure", "target", "value", "unit", INTERVAL, "n", "what to make of it",
                         "caveats",
                     ]))
                     tbody {
                         @for (entry, figure) in rows {
                             tr {
-                                td title=(figure.id) { (figure.title) }
+                                td { (figure.title) }
                                 td { (entry.label) }
                                 (number(figure.value))
                                 td { (figure.unit) }
@@ -103,7 +109,7 @@ pub(super) fn of_method(method: &str, sessions: &[&Entry<'_>]) -> Markup {
         (scroll(&format!("Headline of {method}"), &html! {
             table.data id={ "table-" (method) "-headline" } {
                 (heads(&[
-                    "target", "figure", "value", "interval", "n", "what to make of it",
+                    "target", "figure", "value", INTERVAL, "n", "what to make of it",
                     "state of the target before", "caveats",
                 ]))
                 tbody {
@@ -159,7 +165,8 @@ pub(super) fn caveats(entries: &[Entry<'_>]) -> Markup {
                                 @if caveat.invalidates() {
                                     strong { "Invalid: do not use the figures that have it. " }
                                 }
-                                (caveat.meaning()) ". What to do: " (caveat.advice()) "."
+                                (code(caveat.meaning())) ". What to do: "
+                                (code(caveat.advice())) "."
                             }
                             None => {
                                 "This version does not know it; that which wrote the record does."
@@ -209,47 +216,53 @@ pub(super) fn filter(table: &str, label: &str) -> Markup {
 
 /// A number as the tables show it, with all its digits for sorting and downloads.
 pub(super) fn number(value: f64) -> Markup {
-    html! { td.number data-value=(value) { (significant(value)) } }
+    html! { td data-value=(value) { (significant(value)) } }
 }
 
 fn interval(figure: &Figure) -> Markup {
-    let Some(interval) = figure.interval else { return html! { td.number { "–" } } };
+    let Some(interval) = figure.interval else { return html! { td.n { "–" } } };
     html! {
-        td.number data-value=(interval.low) title={ (interval.level * 100.0) " % interval" } {
+        td data-value=(interval.low) {
             (significant(interval.low)) " to " (significant(interval.high))
+            (level(&interval))
         }
     }
 }
 
+/// The level of an interval, where it is not that of the column.
+fn level(interval: &Interval) -> Markup {
+    html! { @if interval.level != LEVEL { " (" (interval.level * 100.0) " %)" } }
+}
+
 /// Value and interval in the unit that suits both.
 fn scaled(figure: &Figure) -> Markup {
-    let ends = figure.interval.map(|interval| [interval.low, interval.high]);
-    let mut values = vec![figure.value];
-    values.extend(ends.into_iter().flatten());
+    let ends = figure.interval.iter().flat_map(|interval| [interval.low, interval.high]);
+    let values: Vec<f64> = iter::once(figure.value).chain(ends).collect();
     let scale = Scale::for_headlines(&values, &figure.unit);
     html! {
-        td.number data-value=(figure.value) {
+        td data-value=(figure.value) {
             (scale.print_headline(figure.value)) " " (scale.unit)
         }
-        @if let Some([low, high]) = ends {
-            td.number data-value=(low) {
-                (scale.print_headline(low)) " to " (scale.print_headline(high))
+        @if let Some(interval) = &figure.interval {
+            td data-value=(interval.low) {
+                (scale.print_headline(interval.low)) " to " (scale.print_headline(interval.high))
+                (level(interval))
             }
         } @else {
-            td.number { "–" }
+            td.n { "–" }
         }
     }
 }
 
 fn count(figure: &Figure) -> Markup {
-    html! { td.number data-value=(figure.n) { (figure.n) } }
+    html! { td.n { (figure.n) } }
 }
 
 fn verdict(figure: &Figure) -> Markup {
     let noise = crate::pictures::is_noise(figure);
     html! {
         @if let Some(verdict) = &figure.verdict {
-            @if noise { mark.noise { (verdict) } } @else { (verdict) }
+            @if noise { mark.noise { (code(verdict)) } } @else { (code(verdict)) }
         }
     }
 }
@@ -260,7 +273,7 @@ fn caveat_links(entry: &Entry<'_>, figure: &Figure) -> Markup {
     html! {
         @for (index, id) in ids.into_iter().enumerate() {
             @if index > 0 { ", " }
-            a.caveat.invalid[invalidates(id)] href={ "#caveat-" (id) } { (id) }
+            a.invalid[invalidates(id)] href={ "#caveat-" (id) } { (id) }
         }
     }
 }

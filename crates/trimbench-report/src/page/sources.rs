@@ -75,8 +75,115 @@ pub(super) fn messages(sources: &[Source]) -> Markup {
     }
 }
 
-/// Every target with its identity, capabilities, options and environment; and what was left out.
+/// Every target with its identity and capabilities, every method with its options and the states it
+/// found, every record with its host; and what was left out. What is alike is said once.
 pub(super) fn targets(entries: &[Entry<'_>], sources: &[Source]) -> Markup {
+    let alike = |entry: &Entry<'_>| {
+        let target = &entry.session.target;
+        (target.name.clone(), target.identity.clone(), target.capabilities.clone())
+    };
+    let of_method = |entry: &Entry<'_>| {
+        let plan = &entry.session.plan;
+        (plan.method.clone(), plan.options.clone(), entry.session.method_version)
+    };
+    html! {
+        section id="targets" {
+            h2 { "Targets, states and settings" }
+            @for group in grouped(entries, alike) { (target(&group)) }
+            @for (index, group) in grouped(entries, of_method).iter().enumerate() {
+                (method(group, &format!("table-states-{index}")))
+            }
+            @for source in sources.iter().filter(|source| !source.host.is_empty()) {
+                details {
+                    summary { "Host of " (source.name) }
+                    (pairs("Host", &source.host))
+                }
+            }
+            (left_out(sources))
+        }
+    }
+}
+
+/// The entries that have this in common, in the order of the first of each.
+fn grouped<'a, 'b, K: Ord>(
+    entries: &'a [Entry<'b>],
+    common: impl Fn(&Entry<'b>) -> K,
+) -> Vec<Vec<&'a Entry<'b>>> {
+    let mut places = BTreeMap::new();
+    let mut groups: Vec<Vec<&Entry<'_>>> = Vec::new();
+    for entry in entries {
+        let place = *places.entry(common(entry)).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[place].push(entry);
+    }
+    groups
+}
+
+/// A target that all of these entries measured.
+fn target(entries: &[&Entry<'_>]) -> Markup {
+    let target = &entries[0].session.target;
+    let mut labels: Vec<&str> = entries.iter().map(|entry| entry.label.as_str()).collect();
+    labels.dedup();
+    html! {
+        details {
+            summary { "Target " (labels.join(", ")) }
+            @if let Some(values) = target.provenance {
+                p {
+                    "The model: " (values.sourced) " values sourced, " (values.fitted)
+                    " fitted, " (values.assumed) " assumed."
+                }
+            }
+            (pairs("Identity", &target.identity))
+            (pairs("Capabilities", &target.capabilities))
+        }
+    }
+}
+
+/// A method that measured all of these entries with the same options; the table's id.
+fn method(entries: &[&Entry<'_>], id: &str) -> Markup {
+    let first = entries[0].session;
+    let heads = ["target", "preset", "time", "trace hash", "state of the target before"];
+    html! {
+        details {
+            summary {
+                "Options of " (first.plan.method) ", version " (first.method_version)
+                ", and the states it found"
+            }
+            (pairs("Options", &first.plan.options))
+            (figures::scroll("Sessions", &html! {
+                table.data id=(id) {
+                    (figures::heads(&heads))
+                    tbody {
+                        @for entry in entries {
+                            tr {
+                                td { (entry.label) }
+                                td { (entry.session.plan.preset) }
+                                td { (entry.session.target.clock) }
+                                td { (entry.session.trace_hash.as_deref().unwrap_or("–")) }
+                                td { (entry.session.state) }
+                            }
+                        }
+                    }
+                }
+            }))
+            @for entry in entries {
+                (pairs(
+                    &format!("Machine before: {}", entry.label),
+                    &entry.session.environment_before,
+                ))
+                (pairs(
+                    &format!("Machine after: {}", entry.label),
+                    &entry.session.environment_after,
+                ))
+            }
+        }
+    }
+}
+
+/// Sessions that were planned and not run, with the reasons.
+fn left_out(sources: &[Source]) -> Markup {
     let left_out: Vec<(&str, &Session, &str)> = sources
         .iter()
         .flat_map(|source| {
@@ -87,53 +194,20 @@ pub(super) fn targets(entries: &[Entry<'_>], sources: &[Source]) -> Markup {
         })
         .collect();
     html! {
-        section id="targets" {
-            h2 { "Targets, states and settings" }
-            @for entry in entries {
-                details {
-                    summary { (entry.session.plan.method) " on " (entry.label) }
-                    (session(entry.session, &sources[entry.source]))
-                }
-            }
-            @if !left_out.is_empty() {
-                details {
-                    summary { "Left out: " (left_out.len()) }
-                    ul {
-                        @for (source, session, reason) in left_out {
-                            li {
-                                (session.plan.method) " on " (session.plan.target)
-                                @if sources.len() > 1 { " (" (source) ")" }
-                                ": " (reason)
-                            }
+        @if !left_out.is_empty() {
+            details {
+                summary { "Left out: " (left_out.len()) }
+                ul {
+                    @for (source, session, reason) in left_out {
+                        li {
+                            (session.plan.method) " on " (session.plan.target)
+                            @if sources.len() > 1 { " (" (source) ")" }
+                            ": " (reason)
                         }
                     }
                 }
             }
         }
-    }
-}
-
-fn session(session: &Session, source: &Source) -> Markup {
-    let provenance = session.target.provenance.map(|values| {
-        format!(
-            "{} values sourced, {} fitted, {} assumed",
-            values.sourced, values.fitted, values.assumed
-        )
-    });
-    html! {
-        p {
-            "Before: " (session.state) ". Preset " (session.plan.preset) ", version "
-            (session.method_version) " of the method, " (session.target.clock) " time"
-            @if let Some(provenance) = provenance { "; the model: " (provenance) }
-            @if let Some(hash) = &session.trace_hash { "; trace hash " (hash) }
-            "."
-        }
-        (pairs("Options", &session.plan.options))
-        (pairs("Identity", &session.target.identity))
-        (pairs("Capabilities", &session.target.capabilities))
-        (pairs("Machine before", &session.environment_before))
-        (pairs("Machine after", &session.environment_after))
-        (pairs("Host of the record", &source.host))
     }
 }
 

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde::Serialize;
 use trimbench_results::{Action, Advice, Reason, Session, advise};
 
-use super::Source;
+use super::{Source, code};
 use crate::entries::Entry;
 
 /// The answer for one target of one record.
@@ -117,15 +117,6 @@ fn behind(figures: &[String]) -> Markup {
     html! {
         @for method in methods {
             " " small { a href={ "#method-" (method) } title=(figures.join("; ")) { (method) } }
-        }
-    }
-}
-
-/// The text with what stands between backticks as code.
-fn code(text: &str) -> Markup {
-    html! {
-        @for (index, part) in text.split('`').enumerate() {
-            @if index % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
 }

@@ -58,13 +58,11 @@ fn pareto(id: String, label: &str, session: &Session) -> Chart {
     let mut line = Curve::new("not beaten", Kind::Steps, x, y);
     line.dash = 1;
     chart.curve(line);
-    let (x, y) = points.iter().map(|(x, y, ..)| (*x, Some(*y))).unzip();
-    let mut all = Curve::new("policies", Kind::Points, x, y);
-    let name = |(_, _, policy, _): &(f64, f64, &str, bool)| {
-        if chosen(policy) { format!("{policy} (to choose)") } else { (*policy).to_owned() }
-    };
-    all.labels = Some(points.iter().map(name).collect());
-    chart.curve(all);
+    // Policies often lie close together: each has a name in the legend, where none hides another.
+    for (x, y, policy, _) in points {
+        let name = if chosen(policy) { format!("{policy} (to choose)") } else { policy.to_owned() };
+        chart.curve(Curve::new(name, Kind::Points, vec![x], vec![Some(y)]));
+    }
     chart
 }
 

@@ -38,7 +38,8 @@ fn chart(id: &str, title: &str) -> Chart {
     let mut chart = Chart::new(id, title, Axis::log("size", "B"), Axis::log("latency", "ms"));
     chart.describe(
         "Median latency with one TRIM outstanding; the band reaches from the \
-        shortest to the longest, and is no wider than the line where all took the same time.",
+        shortest to the longest, and is no wider than the line where all took the same time. Where \
+        there were too few for a median only the band is drawn.",
     );
     chart
 }

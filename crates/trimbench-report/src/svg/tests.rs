@@ -63,11 +63,57 @@ fn each_kind_of_chart_becomes_an_svg() {
     }
 }
 
+/// Steps begin where the one before ended once rounded, in tenths; a transform is in the places.
+#[test]
+fn a_path_is_written_in_few_bytes() {
+    let drawing = Drawing::start().unwrap();
+    for (path, transform, written) in [
+        ("M0 -1L1 0L0 1L-1 0Z", "{scale: 3, shift: [10, 20]}", "M10 17l3 3-3 3-3-3z"),
+        ("M1 2L1.04 2.04L1.08 2.08L1.12 2.12", "undefined", "M1 2l0 0 .1 .1 0 0"),
+        ("M-1 -1l2 0l0 2l-2 0Z", "{scale: 2, shift: [5, 5]}", "M3 3l4 0 0 4-4 0z"),
+        ("M1 0A1 1 0 1 1 1 -0.1Z", "{scale: 3, shift: [0, 0]}", "M3 0a3 3 0 1 1 0-.3z"),
+        ("M1 1L2 2M5 5L6 6", "undefined", "M1 1l1 1m3 3l1 1"),
+        ("M1 1L2 1L2 2ZL5 5", "undefined", "M1 1l1 0 0 1zl4 4"),
+        ("", "undefined", ""),
+    ] {
+        let script = format!("trimbenchSvg.path('{path}', {transform})");
+        assert_eq!(drawing.evaluate::<String>("path", &script).unwrap(), written, "{path}");
+    }
+}
+
+/// No one can turn the pages of a printed legend: it has all names, and the picture room for them.
+#[test]
+fn a_still_legend_has_every_name_that_is_drawn() {
+    let drawing = Drawing::start().unwrap();
+    let mut chart = line();
+    let few = drawing.svg(&chart, [960, 360]).unwrap();
+    assert!(few.contains("viewBox=\"0 0 960 360\""), "{}", &few[..200]);
+    let names: Vec<String> = (0..30).map(|index| format!("a drive with number {index}")).collect();
+    for name in &names {
+        let curve = Curve::new(name.clone(), Kind::Line, vec![0.0, 1.0], vec![Some(1.0); 2]);
+        chart.curve(curve);
+    }
+    let hidden = Curve::new("not drawn", Kind::Line, vec![0.0, 1.0], vec![Some(9.0); 2]);
+    chart.curve(Curve { hidden: true, ..hidden });
+    let svg = drawing.svg(&chart, [960, 360]).unwrap();
+    for name in &names {
+        assert!(svg.contains(&format!(">{name}<")), "{name} is missing: {svg}");
+    }
+    assert!(!svg.contains("not drawn"));
+    let (_, height) = svg.split_once("viewBox=\"0 0 960 ").unwrap();
+    let (height, _) = height.split_once('"').unwrap();
+    assert!(height.parse::<u32>().unwrap() > 400, "{height}");
+}
+
+/// Whatever was drawn before it: names within the file are the chart's own.
 #[test]
 fn the_same_chart_gives_the_same_bytes() {
     let drawing = Drawing::start().unwrap();
     let other = Drawing::start().unwrap();
-    assert_eq!(drawing.svg(&line(), [960, 360]).unwrap(), other.svg(&line(), [960, 360]).unwrap());
+    let first = drawing.svg(&line(), [960, 360]).unwrap();
+    assert!(first.contains("clip-path=\"url(#line-"), "{first}");
+    assert_eq!(drawing.svg(&line(), [960, 360]).unwrap(), first);
+    assert_eq!(other.svg(&line(), [960, 360]).unwrap(), first);
 }
 
 #[test]
