@@ -92,6 +92,7 @@ class Checks:
         self.url, self.every, self.only, self.change = page.as_uri(), arguments.every, only, change
         self.records = [json.loads(path.read_bytes()) for path in arguments.records]
         self.verdicts = dict(it.rsplit("=", 1) for it in arguments.verdict)
+        self.found = False
 
     def run(self, browser):
         names, rows = [], {}
@@ -126,7 +127,8 @@ class Checks:
         return chromium.report(browser, self.url, self.change, **options)
 
     def wants(self, *themes):
-        return self.only is None or self.only in themes
+        """Whether one of these is to be checked; of a page that was broken until a fault is found."""
+        return self.only is None or self.only in themes and not self.found
 
     def say(self, theme, what, check, *arguments):
         """Prints what a check finds; one that cannot be made has failed."""
@@ -136,6 +138,7 @@ class Checks:
             faults = check(*arguments)
         except Exception as error:
             faults = [f"{type(error).__name__}: {str(error).splitlines()[0]}"]
+        self.found = self.found or bool(faults)
         print(json.dumps({"theme": theme, "check": what, "faults": faults}), flush=True)
 
     def look(self, page, what, dark):

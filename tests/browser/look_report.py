@@ -24,6 +24,7 @@ ZOOM = """([id, from, to]) => trimbench.charts[id].dispatchAction(
   {type: 'dataZoom', dataZoomIndex: 0, startValue: from, endValue: to})"""
 FACTS = """() => ({
   drawn_ms: Number(document.documentElement.dataset.drawnMs),
+  all_drawn_ms: Number(document.documentElement.dataset.allDrawnMs),
   charts: trimbench.context.charts.length,
   thinned: Math.max(0, ...trimbench.context.charts.flatMap(it => it.series)
     .map(it => it.thinned_from ?? 0)),
@@ -44,7 +45,7 @@ SMALL = """async text => {
   context.drawImage(image, 0, 0);
   const data = context.getImageData(0, 0, image.width, image.height).data;
   const colours = new Set(new Uint32Array(data.buffer)).size;
-  const blob = await canvas.convertToBlob({type: 'image/webp', quality: 0.75});
+  const blob = await canvas.convertToBlob({type: 'image/webp', quality: 0.6});
   const small = new Uint8Array(await blob.arrayBuffer());
   return {colours, webp: btoa(Array.from(small, it => String.fromCharCode(it)).join(''))};
 }"""

@@ -242,6 +242,11 @@ impl Raw {
         Self { folder: folder.to_owned() }
     }
 
+    /// What a program said, with the folder as `$RAW`: for notes, which are of no machine.
+    pub fn shown(&self, text: &str) -> String {
+        text.replace(&*self.folder.to_string_lossy(), "$RAW")
+    }
+
     /// The programs that were run, in the order of their ends.
     pub fn captures(&self) -> Result<Vec<Capture>> {
         let text = self.text(CAPTURES)?;

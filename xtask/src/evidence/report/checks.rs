@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -16,16 +17,28 @@ pub(super) const CLAIM: Claim = Claim {
     title: "Every chart is drawn with its data and answers; the page is quiet, fits and is \
             accessible",
     bar: "records of emulated drives, modelled filesystems, an image and a directory: no check in \
-          Chromium finds a fault; and of a page that is broken on purpose, in 17 ways, the check \
-          for it finds every one",
-    short: Duration::from_secs(130),
+          Chromium finds a fault, the verdicts of four drives that differ are right; and of a \
+          page that is broken on purpose, in 17 ways, the check for it finds every one",
+    short: Duration::from_secs(100),
     full: Duration::from_secs(600),
     measure,
     read,
 };
 
-/// The drives: the default ones.
-const DRIVES: [&str; 4] = ["generic-sata-tlc", "vendor2", "generic-nvme-tlc", "like-optane-900p"];
+/// What all methods are run on; for the short form the first two.
+const DRIVES: [&str; 3] = ["vendor2", "generic-nvme-tlc", "generic-sata-tlc"];
+/// What is looked at as a whole: a drive that writes in place, and one whose TRIMs free what lies
+/// beside, too.
+const WHOLE: [&str; 2] = ["like-optane-900p", "generic-nvme-dramless,trim-eats-neighbour=4KiB"];
+const ON_WHOLE: [&str; 3] = ["trim-integrity", "recovery", "steady-state"];
+/// What four drives that differ must be told: each TRIM of the first takes 82 ms, the second's are
+/// off the path of reads and writes, the third writes in place, the fourth loses data.
+const VERDICTS: [&str; 4] = [
+    "vendor2=weekly-fstrim",
+    "generic-nvme-tlc=mount-with-discard",
+    "like-optane-900p=nothing-to-gain",
+    "generic-nvme-dramless=do-not-trim",
+];
 /// What stands in the raw output for each theme that is broken.
 const BROKEN: &str = "broken";
 /// Ways to break a page.
@@ -40,26 +53,44 @@ struct Line {
 }
 
 fn measure(context: &Context<'_>) -> Result<()> {
-    let mut runs = vec![
-        fixtures::on_drives(context, "drives", &[], &DRIVES)?,
+    let drives = if context.is_short() { &DRIVES[..2] } else { &DRIVES };
+    let whole = fixtures::on_drives(context, "whole", &ON_WHOLE, &WHOLE)?;
+    let runs = [
+        fixtures::on_drives(context, "drives", &[], drives)?,
+        whole.clone(),
         fixtures::on_files(context, "files", &["vendor6"])?,
+        on_image(context)?,
+        in_directory(context)?,
     ];
-    runs.push(on_image(context)?);
-    runs.push(in_directory(context)?);
-    let (page, capture) = fixtures::page(context, "page", &runs, context.folder())?;
+    // Every table, not one of each kind.
+    let every: &[&str] = if context.is_short() { &[] } else { &["--every"] };
+    check(context, "checks", &runs, &VERDICTS, every)?;
+    // The smaller a page, the sooner it is broken in all ways.
+    check(context, BROKEN, &[whole], &VERDICTS[2..], &["--break-each"])
+}
+
+/// Runs `check_report.py` on the page of these runs, as `name`.
+fn check(
+    context: &Context<'_>,
+    name: &str,
+    runs: &[PathBuf],
+    verdicts: &[&str],
+    options: &[&str],
+) -> Result<()> {
+    let (page, capture) = fixtures::page(context, name, runs, context.folder())?;
     ensure!(page.exists(), "`{}` made no page", capture.command);
     let page = page.display().to_string();
     let records: Vec<String> =
         runs.iter().map(|run| run.join("run.json").display().to_string()).collect();
     let mut arguments = vec![page.as_str()];
     arguments.extend(records.iter().map(String::as_str));
-    let verdict = ["--verdict", "vendor2=weekly-fstrim"];
-    drive(context, "checks", "check_report", &[&arguments[..], &verdict, &["--every"]].concat())?;
-    drive(context, BROKEN, "check_report", &[&arguments[..], &verdict, &["--break-each"]].concat())
+    arguments.extend(verdicts.iter().flat_map(|verdict| ["--verdict", verdict]));
+    arguments.extend(options);
+    drive(context, name, "check_report", &arguments)
 }
 
 /// A real target: an image in memory.
-fn on_image(context: &Context<'_>) -> Result<std::path::PathBuf> {
+fn on_image(context: &Context<'_>) -> Result<PathBuf> {
     let folder = tempfile::tempdir_in("/dev/shm").context("make a folder in memory")?;
     context.alias(folder.path(), "$FOLDER");
     let image = folder.path().join("image");
@@ -71,7 +102,7 @@ fn on_image(context: &Context<'_>) -> Result<std::path::PathBuf> {
 }
 
 /// Another: a directory in memory.
-fn in_directory(context: &Context<'_>) -> Result<std::path::PathBuf> {
+fn in_directory(context: &Context<'_>) -> Result<PathBuf> {
     let folder = tempfile::tempdir_in("/dev/shm").context("make a folder in memory")?;
     context.alias(folder.path(), "$FOLDER");
     let run = context.folder().join("directory");
@@ -100,7 +131,7 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
         findings.push(finding.with_note(&note));
     }
     let charts = themes.get("data").map_or(0, Vec::len) as f64;
-    findings.push(Finding::new("charts", (charts, ""), Bar::AtLeast(60.0), &capture));
+    findings.push(Finding::new("charts", (charts, ""), Bar::AtLeast(50.0), &capture));
     let capture = raw.capture(BROKEN)?;
     let broken = lines(&raw.text(&capture.output)?)?;
     let found = broken.iter().filter(|it| !it.faults.is_empty());

@@ -72,7 +72,7 @@ fn run(
     command.args(methods);
     command.args(targets.iter().flat_map(|target| ["--target", target]));
     command.args(sets.iter().flat_map(|option| ["--set", option]));
-    command.arg("--output").arg(&folder);
+    command.arg("--no-report").arg("--output").arg(&folder);
     let capture = context.capture(&format!("run-{name}"), &mut command)?;
     ensure!(matches!(capture.status, Some(0 | 1 | 4)), "`{}` failed", capture.command);
     Ok(folder)

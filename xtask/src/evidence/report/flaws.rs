@@ -69,7 +69,7 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let finding = |what: &str, figure, bar| Finding::new(what, (figure, ""), bar, &capture);
     Ok(vec![
         finding("flawed records with a message", said, Bar::Equals(FLAWED.len() as f64))
-            .with_note(&messages.join("; ")),
+            .with_note(&raw.shown(&messages.join("; "))),
         finding("messages on the sound one", wrongly, Bar::Equals(0.0)),
         finding("verdicts on the sound one", sound, Bar::Equals(1.0)),
         finding(

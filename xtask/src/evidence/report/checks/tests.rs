@@ -26,10 +26,10 @@ fn line(theme: &str, fault: &str) -> String {
     serde_json::json!({ "theme": theme, "check": "it", "faults": faults }).to_string() + "\n"
 }
 
-/// Sixty charts without a fault, and a fault in each page that is broken; each changed.
+/// Fifty charts without a fault, and a fault in each page that is broken; each changed.
 fn planted(change: impl Fn(&mut String, &mut String)) -> Vec<String> {
     let mut checks: String = THEMES.iter().map(|theme| line(theme, "")).collect();
-    checks += &line("data", "").repeat(59);
+    checks += &line("data", "").repeat(49);
     let mut broken: String = THEMES.iter().map(|theme| line(theme, "planted")).collect();
     change(&mut checks, &mut broken);
     let planted = Planted::new();

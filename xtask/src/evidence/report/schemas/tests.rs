@@ -8,7 +8,7 @@ fn a_record_that_is_not_named_shown_or_marked_does_not_hold() {
     let found = |place: &str, value: Value| {
         let mut document = json!({
             "records": "first: Another processor today: one to-come: one",
-            "messages": ["to-come: the record has format 9"],
+            "messages": ["to-come: the record has format 9", "first: failed: a device is gone"],
             "verdicts": { "a": "unknown", "b": "unknown", "c": "unknown" },
             "charts": 5, "complaints": [],
         });
@@ -24,8 +24,9 @@ fn a_record_that_is_not_named_shown_or_marked_does_not_hold() {
     let host = found("records", "first: today: to-come:".into());
     assert_eq!(host, ["records that name the other host"]);
     assert_eq!(found("verdicts", json!({ "a": 1 })), ["verdicts"]);
-    assert_eq!(found("messages", json!([])), ["messages on the record to come"]);
-    let both = found("messages", json!(["to-come: format 9", "today: format 9"]));
-    assert_eq!(both, ["messages on the others"]);
+    let none = found("messages", json!([]));
+    assert_eq!(none, ["messages on the record to come", "messages on the first, which failed"]);
+    let three = json!(["to-come: format 9", "first: failed: gone", "today: format 9"]);
+    assert_eq!(found("messages", three), ["messages on today's"]);
     assert_eq!(found("complaints", json!(["error"])), ["complaints"]);
 }

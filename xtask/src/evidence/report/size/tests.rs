@@ -15,8 +15,8 @@ fn planted(name: &str, change: impl Fn(&mut Value)) -> Vec<String> {
         (
             "look-twelve",
             json!({
-                "bytes": 5e6, "drawn_ms": 1500.0, "charts": 200, "methods": vec!["a"; 11],
-                "verdicts": verdicts,
+                "bytes": 5e6, "drawn_ms": 1500.0, "all_drawn_ms": 4e3, "charts": 200,
+                "methods": vec!["a"; 11], "verdicts": verdicts,
             }),
         ),
         (
