@@ -1,8 +1,10 @@
 //! Live progress on stderr: on a terminal a bar with what the last steps measured, elsewhere a line
 //! a session.
 
+use std::time::Duration;
+
 use indicatif::{ProgressBar, ProgressStyle};
-use trimbench_core::{Clock, Nanos};
+use trimbench_core::Clock;
 use trimbench_methods::Stage;
 use trimbench_report::{Style, quantity, sparkline};
 use trimbench_results::Step;
@@ -59,7 +61,7 @@ impl Progress {
     /// Begins the display of the session `title`, number `index` (from 1) of `count`.
     pub(crate) fn begin(title: &str, (index, count): (usize, usize), clock: Clock) -> Self {
         error_line(&format!("[{index}/{count}] {title}"));
-        let bar = progress_terminal().then(|| bar(clock));
+        let bar = progress_terminal().then(bar);
         Self { bar, clock, live: Live::default() }
     }
 
@@ -68,9 +70,15 @@ impl Progress {
         let Some(bar) = &self.bar else { return };
         bar.set_length(stage.total as u64);
         bar.set_position(stage.done as u64);
-        bar.set_message(match self.clock {
-            Clock::Wall => format!("{} left, {}", remaining(stage.left), stage.text),
-            Clock::Virtual => stage.text.to_owned(),
+        // A virtual clock's rest says nothing about how long the user waits: what is left is as slow
+        // as what was done.
+        let left = match self.clock {
+            Clock::Wall => Some(Duration::from_nanos(stage.left.0)),
+            Clock::Virtual => (stage.done > 0).then(|| bar.eta()),
+        };
+        bar.set_message(match left {
+            Some(left) => format!("{} left, {}", remaining(left), stage.text),
+            None => stage.text.to_owned(),
         });
     }
 
@@ -137,8 +145,8 @@ fn keep(values: &mut Vec<(f64, &'static str)>, new: Option<(f64, &'static str)>)
 }
 
 /// A time that is left, in the unit that suits it.
-fn remaining(left: Nanos) -> String {
-    let seconds = left.0.div_ceil(1_000_000_000);
+fn remaining(left: Duration) -> String {
+    let seconds = left.as_nanos().div_ceil(1_000_000_000);
     match seconds {
         0..120 => format!("{seconds} s"),
         120..7_200 => format!("{} min", seconds.div_ceil(60)),
@@ -146,13 +154,9 @@ fn remaining(left: Nanos) -> String {
     }
 }
 
-/// A bar, and a line for what was measured. A virtual clock's rest says nothing about how long the
-/// user waits, so there the bar estimates it from the steps done so far.
-fn bar(clock: Clock) -> ProgressBar {
-    let template = match clock {
-        Clock::Wall => "{bar:24} {pos}/{len}, {wide_msg}\n{prefix}",
-        Clock::Virtual => "{bar:24} {pos}/{len}, {eta} left, {wide_msg}\n{prefix}",
-    };
+/// A bar, and a line for what was measured.
+fn bar() -> ProgressBar {
+    let template = "{bar:24} {pos}/{len}, {wide_msg}\n{prefix}";
     let style = ProgressStyle::with_template(template).expect("a constant template: it is valid");
     ProgressBar::new(1).with_style(style.progress_chars("=> "))
 }

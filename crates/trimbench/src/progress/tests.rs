@@ -57,6 +57,6 @@ fn what_is_left_is_said_in_the_unit_that_suits_it() {
         (345_600_000_000_000, "96 h 0 min"),
     ];
     for (nanoseconds, expected) in table {
-        assert_eq!(remaining(Nanos(nanoseconds)), expected);
+        assert_eq!(remaining(Duration::from_nanos(nanoseconds)), expected);
     }
 }
