@@ -127,6 +127,7 @@ pub fn page(sources: &[Source], context: &Context, figures: &[String]) -> String
     let drawn = drawn.map(|(chart, svg)| (chart.id.as_str(), figure(chart, svg))).collect();
     let methods = by_method(&entries);
     let title = title(&entries);
+    let baseline = baseline::section(sources);
     let body = html! {
         header {
             h1 { (title) }
@@ -134,11 +135,11 @@ pub fn page(sources: &[Source], context: &Context, figures: &[String]) -> String
             (controls())
         }
         (sources::messages(sources))
-        (contents(&methods, sources.len() > 1))
+        (contents(&methods, baseline.is_some()))
         main {
             (verdict::section(&context.verdicts))
             (figures::headlines(&entries, sources))
-            (baseline::section(sources))
+            @if let Some(baseline) = baseline { (baseline) }
             @for (method, sessions) in &methods {
                 (methods::section(method, sessions, context, &drawn))
             }
@@ -213,12 +214,12 @@ fn controls() -> Markup {
     }
 }
 
-fn contents(methods: &[(&str, Vec<&Entry<'_>>)], several: bool) -> Markup {
+fn contents(methods: &[(&str, Vec<&Entry<'_>>)], baseline: bool) -> Markup {
     html! {
         nav aria-label="Contents" {
             a href="#verdict" { "Verdict" }
             a href="#headlines" { "Headlines" }
-            @if several { a href="#baseline" { "Baseline" } }
+            @if baseline { a href="#baseline" { "Baseline" } }
             @for (method, _) in methods {
                 a href={ "#method-" (method) } { (method) }
             }

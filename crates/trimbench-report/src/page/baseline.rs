@@ -8,23 +8,23 @@ use super::figures::{filter, heads, method_link, number, scroll};
 use crate::number::significant;
 use crate::words::effect_words;
 
-/// A table for each record after the first; nothing for one record.
-pub(super) fn section(sources: &[Source]) -> Markup {
+/// A table for each record after the first; none where there is nothing to compare.
+pub(super) fn section(sources: &[Source]) -> Option<Markup> {
     let mut readable = sources.iter().filter_map(|source| Some((source, source.record.as_ref()?)));
-    let Some((baseline, before)) = readable.next() else { return html! {} };
+    let (baseline, before) = readable.next()?;
     let others: Vec<(&Source, Comparison)> =
         readable.map(|(source, after)| (source, compare(before, after))).collect();
     if others.iter().all(|(_, comparison)| comparison.pairs.is_empty()) {
-        return html! {};
+        return None;
     }
-    html! {
+    Some(html! {
         section id="baseline" {
             h2 { "Against the baseline " (baseline.name) }
             @for (index, (source, comparison)) in others.iter().enumerate() {
                 @if !comparison.pairs.is_empty() { (table(index, source, comparison)) }
             }
         }
-    }
+    })
 }
 
 fn table(index: usize, source: &Source, comparison: &Comparison) -> Markup {

@@ -123,6 +123,21 @@ fn a_baseline_is_compared_where_there_are_two_records() {
     assert!(section.contains("1 of "), "{section}");
 }
 
+#[test]
+fn every_link_within_the_page_leads_somewhere() {
+    let two = |other: RunRecord| vec![Source::of("one", three_drives()), Source::of("two", other)];
+    let elsewhere = record(vec![session("another", 0.1, [0.0, 0.2])], Outcome::Complete);
+    let nothing = record(Vec::new(), Outcome::Complete);
+    for sources in [one(three_drives()), two(three_drives()), two(elsewhere), one(nothing)] {
+        let page = made(&sources);
+        let (page, _) = page.split_once("<script>").unwrap();
+        for link in page.split("href=\"#").skip(1) {
+            let (id, _) = link.split_once('"').unwrap();
+            assert!(page.contains(&format!(" id=\"{id}\"")), "#{id} leads nowhere");
+        }
+    }
+}
+
 /// A long series is carried thinned, with its extreme.
 #[test]
 fn a_long_series_is_carried_without_losing_its_stall() {
