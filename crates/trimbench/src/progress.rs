@@ -70,8 +70,8 @@ impl Progress {
         let Some(bar) = &self.bar else { return };
         bar.set_length(stage.total as u64);
         bar.set_position(stage.done as u64);
-        // A virtual clock's rest says nothing about how long the user waits: what is left is as slow
-        // as what was done.
+        // A virtual clock's rest says nothing about how long the user waits: there, what is left is
+        // taken to be as slow as what was done.
         let left = match self.clock {
             Clock::Wall => Some(Duration::from_nanos(stage.left.0)),
             Clock::Virtual => (stage.done > 0).then(|| bar.eta()),
