@@ -34,8 +34,8 @@ FACTS = """() => ({
   figures: document.querySelectorAll('table.data tbody tr').length,
 })"""
 # A picture of more of a section than this is of no use to anyone, pixels.
-HIGHEST = 1000
-PICTURE = {"width": 1000, "height": 1000}
+HIGHEST = 800
+PICTURE = {"width": 1000, "height": 800}
 # A picture as WebP, a third of the size, and how many colours it has.
 SMALL = """async text => {
   const bytes = Uint8Array.from(atob(text), it => it.charCodeAt(0));
