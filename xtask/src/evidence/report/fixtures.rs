@@ -50,6 +50,11 @@ pub(super) fn on_drives(
     run(context, name, (methods, sets), &targets.collect::<Vec<_>>())
 }
 
+/// What `trimbench run` does unless told otherwise: the first command of the README.
+pub(super) fn as_readme_says(context: &Context<'_>, name: &str) -> Result<PathBuf> {
+    run(context, name, (&[], &[]), &[])
+}
+
 /// All methods for files on a modelled filesystem on each of these drives: one whose page cache is
 /// small enough that files reach the drive.
 pub(super) fn on_files(context: &Context<'_>, name: &str, drives: &[&str]) -> Result<PathBuf> {
