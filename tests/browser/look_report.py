@@ -48,7 +48,7 @@ SMALL = """async ([text, scale]) => {
   context.drawImage(image, 0, 0, width, height);
   const data = context.getImageData(0, 0, width, height).data;
   const colours = new Set(new Uint32Array(data.buffer)).size;
-  const blob = await canvas.convertToBlob({type: 'image/webp', quality: 0.6});
+  const blob = await canvas.convertToBlob({type: 'image/webp', quality: 0.55});
   const small = new Uint8Array(await blob.arrayBuffer());
   return {colours, webp: btoa(Array.from(small, it => String.fromCharCode(it)).join(''))};
 }"""
