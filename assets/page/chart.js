@@ -65,7 +65,7 @@ const trimbenchChart = (() => {
   // With more points than this a chart gets a slider to zoom with.
   const SLIDER_MIN = 100;
   const NARROW = 560;
-  const SIDES = ['right', 'top', 'bottom'];
+  const FAMILY = 'system-ui, sans-serif';
   // How wide a letter is at most, on average, in pixels: for where no one can measure a text.
   const LETTER = 7.2;
   // How wide the sign before a name of a legend is; what lies between two names; from row to row.
@@ -335,27 +335,14 @@ const trimbenchChart = (() => {
       ];
     }
     if (series.kind === 'points') {
-      const labels = series.labels;
       const intervals = series.low ? [whiskers(series, colour, false)] : [];
       return [
         {
           ...common,
           type: 'scatter',
           symbol: SYMBOLS[index % SYMBOLS.length],
-          symbolSize: labels ? 12 : 8,
-          // Neighbours have their names on different sides.
-          data: data.map((value, place) => ({
-            value,
-            label: labels
-              ? {
-                  show: true,
-                  position: SIDES[place % SIDES.length],
-                  color: theme.text,
-                  formatter: () => labels[place],
-                }
-              : undefined,
-          })),
-          labelLayout: {hideOverlap: false, moveOverlap: 'shiftY'},
+          symbolSize: 8,
+          data,
         },
         ...intervals,
       ];
@@ -409,9 +396,7 @@ const trimbenchChart = (() => {
       const series = chart.series.find(candidate => candidate.name === item.seriesName);
       if (!series || item.seriesType === 'custom') return '';
       const index = item.dataIndex;
-      const label =
-        series.labels && series.kind === 'points' ? ` ${escaped(series.labels[index])}` : '';
-      return `<br>${item.marker}${escaped(series.name)}${label}: <b>${escaped(quantity(series.y[index], chart.y))}</b>${escaped(interval(series, index))}`;
+      return `<br>${item.marker}${escaped(series.name)}: <b>${escaped(quantity(series.y[index], chart.y))}</b>${escaped(interval(series, index))}`;
     };
     return {
       trigger: lines ? 'axis' : 'item',
@@ -498,7 +483,7 @@ const trimbenchChart = (() => {
       animation: false,
       // A file stands on whatever page; on ours the card shines through.
       backgroundColor: still ? theme.paper : 'transparent',
-      textStyle: {fontFamily: 'system-ui, sans-serif', color: theme.text},
+      textStyle: {fontFamily: FAMILY, color: theme.text},
       aria: {enabled: true, label: {description: `${chart.title}. ${chart.description}`}},
       grid: {
         left: cells ? 84 : y.scale === 'category' ? namesWidth(y, narrow) + 14 : narrow ? 62 : 78,
@@ -577,5 +562,5 @@ const trimbenchChart = (() => {
     };
   }
 
-  return {LETTER, legendHeight, option, rowsHeight};
+  return {FAMILY, LETTER, escaped, legendHeight, option, rowsHeight};
 })();

@@ -6,6 +6,7 @@
 'use strict';
 
 const trimbenchSvg = (() => {
+  const {FAMILY, escaped} = trimbenchChart;
   // What follows each command of a path: pairs of coordinates, or what an arc has.
   const ARGUMENTS = {M: 2, L: 2, C: 6, Q: 4, A: 7, Z: 0};
   // Attributes for what a still picture does not do, and values that are those of SVG itself.
@@ -18,10 +19,11 @@ const trimbenchSvg = (() => {
     'stroke-width': '1',
   };
   const NAMING = ['id', 'clip-path', 'fill', 'stroke'];
-  const FONT = 'font-size:12px;font-family:system-ui, sans-serif;';
+  const FONT_SIZE = 12;
+  const FONT = `font-size:${FONT_SIZE}px;font-family:${FAMILY};`;
   // From the middle of a line of text to the line that it stands on, of its size.
   const MIDDLE = 0.35;
-  const FONT_SIZE = 12;
+  const IDENTITY = {scale: 1, shift: [0, 0]};
   // A ramp of colours needs no more steps than this.
   const STOPS_MAX = 12;
 
@@ -43,7 +45,7 @@ const trimbenchSvg = (() => {
 
   // A path in steps from point to point. Each step begins where the last one ended once rounded,
   // so that no error adds up.
-  function path(text, {scale, shift} = {scale: 1, shift: [0, 0]}) {
+  function path(text, {scale, shift} = IDENTITY) {
     const tokens = text.match(/[a-zA-Z]|-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?/g) ?? [];
     let written = '';
     let command = '';
@@ -97,7 +99,7 @@ const trimbenchSvg = (() => {
       if (value === null || value === undefined || value === false) continue;
       if (!DROPPED.test(name) && DEFAULTS[name] !== String(value)) kept[name] = String(value);
     }
-    const simple = kept.transform === undefined ? placed('translate(0 0)') : placed(kept.transform);
+    const simple = kept.transform === undefined ? IDENTITY : placed(kept.transform);
     if (node.tag === 'path' && kept.d !== undefined) {
       kept.d = path(kept.d, simple ?? undefined);
       if (simple && kept.stroke && kept.stroke !== 'none' && simple.scale !== 1)
@@ -179,19 +181,14 @@ const trimbenchSvg = (() => {
     return node;
   }
 
-  const escaped = text =>
-    String(text).replace(
-      /[&<>"]/g,
-      sign => ({'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;'})[sign],
-    );
-
   function print({tag, attrs, children, text}) {
     const said = Object.entries(attrs).map(([name, value]) => ` ${name}="${escaped(value)}"`);
     const inside = (text ? escaped(text) : '') + children.map(print).join('');
     return inside ? `<${tag}${said.join('')}>${inside}</${tag}>` : `<${tag}${said.join('')}/>`;
   }
 
-  // The chart as the text of an SVG file, dark on light: as wide as this, and as high, or as its rows and legend need.
+  // The chart as the text of an SVG file, dark on light: as wide as this, and as high, or as its
+  // rows and legend need.
   function of(chart, {width, height}) {
     const rows = chart.horizontal ? trimbenchChart.rowsHeight(chart) : height;
     const size = {width, height: rows + trimbenchChart.legendHeight(chart, width)};
@@ -207,7 +204,7 @@ const trimbenchSvg = (() => {
     });
     drawing.dispose();
     const whole = compact(drawn, clips);
-    whole.attrs['font-family'] = 'system-ui, sans-serif';
+    whole.attrs['font-family'] = FAMILY;
     whole.attrs['font-size'] = String(FONT_SIZE);
     return print(tidy(whole, clips));
   }

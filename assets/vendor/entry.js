@@ -5,13 +5,12 @@ import {
   AriaComponent, DataZoomComponent, GridComponent, LegendComponent, MarkAreaComponent,
   MarkLineComponent, TooltipComponent, VisualMapComponent,
 } from 'echarts/components';
-import {LabelLayout} from 'echarts/features';
 import {CanvasRenderer, SVGRenderer} from 'echarts/renderers';
 
 echarts.use([
   BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart, AriaComponent, DataZoomComponent,
   GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, TooltipComponent,
-  VisualMapComponent, LabelLayout, CanvasRenderer, SVGRenderer,
+  VisualMapComponent, CanvasRenderer, SVGRenderer,
 ]);
 
 export const init = echarts.init;

@@ -24,13 +24,13 @@ READ = """id => {
     series.push({
       name: one.name, type: one.subType, index: one.seriesIndex,
       shown: !model.isSeriesFiltered(one),
-      axis: one.get('yAxisIndex') ?? 0, places, colour: one.getData().getVisual('style')?.fill ??
+      places, colour: one.getData().getVisual('style')?.fill ??
         one.getData().getVisual('style')?.stroke,
     });
   });
   for (const name of ['xAxis', 'yAxis']) {
     model.eachComponent(name, it => axes.push({
-      name: name + (it.componentIndex || ''), type: it.axis.type, extent: it.axis.scale.getExtent(),
+      name, type: it.axis.type, extent: it.axis.scale.getExtent(),
       inverse: it.axis.inverse, band: it.axis.onBand,
     }));
   }

@@ -63,7 +63,8 @@ def main():
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("records", type=pathlib.Path, nargs="+")
     parser.add_argument("--verdict", action="append", default=[], metavar="TARGET=ACTION")
-    parser.add_argument("--every", action="store_true", help="every chart and table must answer the mouse")
+    parser.add_argument("--every", action="store_true",
+                        help="every chart and table must answer the mouse")
     parser.add_argument("--break-each", action="store_true")
     arguments = parser.parse_args()
     page = arguments.page.resolve()

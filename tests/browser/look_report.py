@@ -37,7 +37,7 @@ FACTS = """() => ({
 HIGHEST = 1700
 PICTURE = {"width": 1440, "height": HIGHEST}
 SCALE = 0.6
-# A picture as WebP, smaller and a third of the size, and how many colours it has.
+# A picture as WebP of this scale, and how many colours it has.
 SMALL = """async ([text, scale]) => {
   const bytes = Uint8Array.from(atob(text), it => it.charCodeAt(0));
   const image = await createImageBitmap(new Blob([bytes], {type: 'image/png'}));

@@ -34,9 +34,7 @@ def all_tables(page):
 def kind(table):
     """What a table is of, whatever its method or record."""
     name = re.sub(r"-\d+$", "", table["id"])
-    if name in ("table-headlines", "table-baseline"):
-        return name
-    if name == "table-states":
+    if name in ("table-headlines", "table-baseline", "table-states"):
         return name
     return "headline" if name.endswith("-headline") else "figures"
 

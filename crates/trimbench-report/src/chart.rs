@@ -107,7 +107,7 @@ pub struct Curve {
     /// The values of [`Kind::Cells`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub z: Option<Vec<Option<f64>>>,
-    /// A text at each point or bar.
+    /// A text at each bar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<Vec<String>>,
     /// Bars that are not told apart from nothing: drawn hollow.

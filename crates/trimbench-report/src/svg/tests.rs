@@ -45,10 +45,9 @@ fn each_kind_of_chart_becomes_an_svg() {
         Axis::log("latency", "ms"),
         Axis::linear("amplification", ""),
     );
-    let mut curve =
-        Curve::new("policies", Kind::Points, vec![0.1, 10.0], vec![Some(1.0), Some(2.0)]);
-    curve.labels = Some(vec!["paced".to_owned(), "online".to_owned()]);
-    points.curve(curve);
+    for (name, x) in [("paced", 0.1), ("online", 10.0)] {
+        points.curve(Curve::new(name, Kind::Points, vec![x], vec![Some(1.0)]));
+    }
     for (chart, texts) in [
         (line(), vec!["vendor2", "other &lt;&amp;&gt; drive", "1GiB deleted", "MB/s"]),
         (bars, vec!["first", "second", "noted", "s/GB"]),
