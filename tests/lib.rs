@@ -9,6 +9,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+pub mod hostile;
 pub mod obstacles;
 pub mod operations;
 pub mod planted;

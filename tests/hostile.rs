@@ -1,0 +1,118 @@
+//! Attempts to make the program destroy, lose or misstate something: each sets up a trap on images,
+//! loop devices, mounts and namespaces of its own, runs the program, and says what was lost.
+//!
+//! [`attacks`] is the table. A row knows the program only by its path, so that a binary of an earlier
+//! commit can be held against the same rows (`cargo xtask evidence safe.1`): there it must tell of
+//! a loss, with the program of this commit it must not.
+//!
+//! The rows are sorted by what goes wrong, one file for each item of the list that they came from.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::Need;
+
+mod converted;
+mod facts;
+mod inodes;
+mod leftovers;
+mod made;
+mod numbers;
+mod outputs;
+mod printed;
+mod recorded;
+mod replaced;
+mod reserve;
+mod text;
+mod unreadable;
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Attack {
+    /// Its name: a sentence about what must not happen, in `snake_case`.
+    pub name: &'static str,
+    /// What the machine must have.
+    pub needs: &'static [Need],
+    /// Sets the trap, runs the program and looks at what came of it.
+    ///
+    /// # Errors
+    /// What was destroyed, lost or misstated, in words.
+    ///
+    /// # Panics
+    /// If the trap could not be set: the row then says nothing about the program.
+    pub run: fn(&Tool) -> Result<(), String>,
+}
+
+/// The program under attack.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    program: PathBuf,
+}
+
+/// Every row.
+pub fn attacks() -> impl Iterator<Item = Attack> {
+    let files = [
+        unreadable::ATTACKS,
+        outputs::ATTACKS,
+        replaced::ATTACKS,
+        converted::ATTACKS,
+        made::ATTACKS,
+        inodes::ATTACKS,
+        facts::ATTACKS,
+        printed::ATTACKS,
+        recorded::ATTACKS,
+        reserve::ATTACKS,
+        leftovers::ATTACKS,
+        text::ATTACKS,
+        numbers::ATTACKS,
+    ];
+    files.into_iter().flatten().copied()
+}
+
+impl Tool {
+    /// The program at `program`.
+    pub fn new(program: &Path) -> Self {
+        Self { program: program.to_owned() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.program
+    }
+
+    /// The program with these arguments, in `folder`.
+    pub fn command(&self, folder: &Path, arguments: &[impl AsRef<OsStr>]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(arguments).current_dir(folder);
+        command.env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8");
+        command
+    }
+
+    /// Runs it to its end.
+    ///
+    /// # Panics
+    /// If it cannot be started.
+    pub fn run(&self, folder: &Path, arguments: &[impl AsRef<OsStr>]) -> Output {
+        self.command(folder, arguments).output().expect("the program was built")
+    }
+}
+
+/// What the program printed to stderr, for messages.
+pub fn complaint(output: &Output) -> String {
+    format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim())
+}
+
+/// A row.
+const fn attack(
+    name: &'static str,
+    needs: &'static [Need],
+    run: fn(&Tool) -> Result<(), String>,
+) -> Attack {
+    Attack { name, needs, run }
+}
+
+/// `Ok` if `holds`, else what was lost.
+fn unless(holds: bool, lost: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(lost()) }
+}

@@ -1,0 +1,6 @@
+//! Output directories that are removed, renamed, immutable or full: what was measured is printed.
+
+use super::Attack;
+
+/// The rows of this file.
+pub(super) const ATTACKS: &[Attack] = &[];
