@@ -1,9 +1,9 @@
 //! Attempts to make the program destroy, lose or misstate something: each sets up a trap on images,
 //! loop devices, mounts and namespaces of its own, runs the program, and says what was lost.
 //!
-//! [`attacks`] is the table. A row knows the program only by its path, so that a binary of an earlier
-//! commit can be held against the same rows (`cargo xtask evidence safe.1`): there it must tell of
-//! a loss, with the program of this commit it must not.
+//! [`attacks`] is the table. A row knows the program only by its path, so that a binary of an
+//! earlier commit can be held against the same rows (`cargo xtask evidence safe.1`): there it must
+//! tell of a loss, with the program of this commit it must not.
 //!
 //! The rows are sorted by what goes wrong, one file for each item of the list that they came from.
 
@@ -101,6 +101,26 @@ impl Tool {
 /// What the program printed to stderr, for messages.
 pub fn complaint(output: &Output) -> String {
     format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim())
+}
+
+/// Which block of 4 KiB of the disk this block of the file is.
+///
+/// # Panics
+/// If the file has nothing there, or there is no `filefrag`.
+pub fn place_on_disk(path: &Path, block: u64) -> u64 {
+    let table = crate::run(
+        "filefrag",
+        &["-v", "-b4096", path.to_str().expect("temporary names are ASCII")],
+    );
+    // `   0:        0..      15:      34816..     34831:     16:             last,eof`
+    let extents = table.lines().filter_map(|line| {
+        let mut numbers = line.split([':', '.', ' ']).filter_map(|word| word.parse::<u64>().ok());
+        let [_, first, last, place] = std::array::from_fn(|_| numbers.next());
+        Some((first?..=last?, place?))
+    });
+    let mut found = extents.filter(|(range, _)| range.contains(&block));
+    let (range, place) = found.next().unwrap_or_else(|| panic!("no block {block} in {table}"));
+    place + block - range.start()
 }
 
 /// A row.

@@ -7,8 +7,9 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use tests::Need::{Loop, Program, RamDisk, Root};
+use tests::Need::{Filesystem, Fuse, Loop, Program, RamDisk, Root};
 use tests::obstacles::{ATTEMPTS, Attempt, Scene};
+use tests::slow_disk::SlowDisk;
 use tests::{requires, run};
 use trimbench_linux::{Claim, ClaimError, Consent, Inspection};
 
@@ -217,6 +218,37 @@ fn a_claimed_target_is_kept_from_others() {
     assert_eq!(attempt(&mut scene).unwrap_err().id(), "locked");
     drop(claim);
     attempt(&mut scene).unwrap();
+}
+
+#[test]
+fn a_superblock_that_can_be_read_now_and_then_is_found_and_never_taken_for_none() {
+    let test = "a_superblock_that_can_be_read_now_and_then_is_found_and_never_taken_for_none";
+    let ext4 = [Program("mkfs.ext4"), Filesystem("ext4")];
+    if !requires(test, &[&[Root, Loop, Fuse][..], &ext4].concat()) {
+        return;
+    }
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let disk = SlowDisk::new("ext4", 48, "noatime");
+    let image = disk.path().join("image");
+    File::create(&image).unwrap().set_len(16 << 20).unwrap();
+    run("mkfs.ext4", &["-q", "-F", image.to_str().unwrap()]);
+    let mut scene = Scene::default();
+    scene.target.clone_from(&image);
+    scene.destroy = vec![image.clone()];
+    let place = tests::hostile::place_on_disk(&image, 0) * 4096;
+    for (good_reads, expected) in [(0, "probe"), (1, "signature"), (u32::MAX, "signature")] {
+        let inspection = Inspection::of(&scene.target).unwrap();
+        let file = File::open(&image).unwrap();
+        file.sync_all().unwrap();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        drop(file);
+        disk.fail(place..place + 4096, good_reads);
+        let error = inspection.claim(&consent(&scene)).unwrap_err();
+        disk.heal();
+        assert_eq!(error.id(), expected, "after {good_reads} good reads: {error}");
+    }
+    scene.signatures.push("ext4".to_owned());
+    overwrite(attempt(&mut scene).unwrap());
 }
 
 #[test]

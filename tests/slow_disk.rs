@@ -1,10 +1,11 @@
-//! A disk that can be made slow or stopped: a loop device over a file that this program serves by
-//! FUSE from a file in memory. What the loop device is asked for is done by one thread, one after
-//! the other, discards included.
+//! A disk that can be made slow or stopped, or to fail where it is read: a loop device over a file
+//! that this program serves by FUSE from a file in memory. What the loop device is asked for is
+//! done by one thread, one after the other, discards included.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -59,10 +60,13 @@ struct Pace {
     changed: Condvar,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct State {
     frozen: bool,
     delay: Duration,
+    /// What cannot be read, in bytes, after it was read so many times more.
+    unreadable: Range<u64>,
+    good_reads: u32,
 }
 
 #[derive(Debug)]
@@ -126,6 +130,20 @@ impl SlowDisk {
     pub fn freeze(&self, frozen: bool) {
         self.image.pace.set(|state| state.frozen = frozen);
     }
+
+    /// From now on these bytes of the disk cannot be read (EIO), once they were read `good_reads`
+    /// times more. What is in the page cache above it stays there.
+    pub fn fail(&self, unreadable: Range<u64>, good_reads: u32) {
+        self.image.pace.set(|state| {
+            state.unreadable = unreadable;
+            state.good_reads = good_reads;
+        });
+    }
+
+    /// The disk can be read everywhere again.
+    pub fn heal(&self) {
+        self.fail(0..0, 0);
+    }
 }
 
 impl Drop for SlowDisk {
@@ -171,6 +189,18 @@ impl Pace {
     fn set(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
         self.changed.notify_all();
+    }
+
+    /// Whether these bytes can be read this time.
+    fn reads(&self, range: Range<u64>) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let bad = &state.unreadable;
+        if range.end <= bad.start || bad.end <= range.start {
+            return true;
+        }
+        let good = state.good_reads.checked_sub(1);
+        state.good_reads = good.unwrap_or(0);
+        good.is_some()
     }
 
     /// Takes the time that one operation takes.
@@ -248,6 +278,9 @@ impl Filesystem for SlowFile {
         reply: ReplyData,
     ) {
         self.pace.pass();
+        if !self.pace.reads(offset..offset + u64::from(size)) {
+            return reply.error(Errno::EIO);
+        }
         let mut data = vec![0; usize::try_from(size).expect("64 bits")];
         match self.content.read_at(&mut data, offset) {
             Ok(length) => reply.data(&data[..length]),

@@ -53,6 +53,20 @@ pub fn dos() -> Superblock {
 /// A GPT with one partition, its protective MBR before it, for an image of `bytes`.
 pub fn gpt(bytes: u64) -> Superblock {
     let last = bytes / 512 - 1;
+    let sectors = u32::try_from(last).expect("a small image");
+    let mut all = vec![(0, master_boot_record(0xEE, 1, sectors))];
+    all.extend(gpt_header(last, 1, 2));
+    all
+}
+
+/// What is left of it at the end when the beginning is lost: the copy of header and entries.
+pub fn gpt_backup(bytes: u64) -> Superblock {
+    let last = bytes / 512 - 1;
+    gpt_header(last, last, last - 32)
+}
+
+/// The header in sector `own` of a disk whose last sector is `last`, and its entries.
+fn gpt_header(last: u64, own: u64, entries_at: u64) -> Superblock {
     let mut entries = vec![0; 128 * 128];
     // The type "Linux filesystem data", any identity, from sector 2048 to 6143.
     put(&mut entries, 0, &[0xAF, 0x3D, 0xC6, 0x0F, 0x83, 0x84, 0x72, 0x47]);
@@ -64,19 +78,18 @@ pub fn gpt(bytes: u64) -> Superblock {
     put(&mut header, 0, b"EFI PART");
     put(&mut header, 8, &0x0001_0000_u32.to_le_bytes());
     put(&mut header, 12, &92_u32.to_le_bytes());
-    put(&mut header, 24, &1_u64.to_le_bytes());
-    put(&mut header, 32, &last.to_le_bytes());
+    put(&mut header, 24, &own.to_le_bytes());
+    put(&mut header, 32, &(last + 1 - own).to_le_bytes());
     put(&mut header, 40, &34_u64.to_le_bytes());
     put(&mut header, 48, &(last - 33).to_le_bytes());
     put(&mut header, 56, b"trimbench disk 1");
-    put(&mut header, 72, &2_u64.to_le_bytes());
+    put(&mut header, 72, &entries_at.to_le_bytes());
     put(&mut header, 80, &128_u32.to_le_bytes());
     put(&mut header, 84, &128_u32.to_le_bytes());
     put(&mut header, 88, &crc32(0, &entries).to_le_bytes());
     let checksum = crc32(0, &header[..92]);
     put(&mut header, 16, &checksum.to_le_bytes());
-    let sectors = u32::try_from(last).expect("a small image");
-    vec![(0, master_boot_record(0xEE, 1, sectors)), (512, header), (1024, entries)]
+    vec![(own * 512, header), (entries_at * 512, entries)]
 }
 
 /// btrfs: the superblock at 64 KiB (`include/uapi/linux/btrfs_tree.h`), with its CRC-32C.

@@ -1,6 +1,218 @@
-//! Targets whose signatures cannot be read: what cannot be read is not known to be free.
+//! Signatures that cannot be read, and a prober that cannot be believed.
+//!
+//! The disk that fails is a file served by FUSE. A filesystem lies on it, and in that filesystem
+//! the image, which is attached to a loop device where a device is wanted: so nothing but the one
+//! block is in the way.
 
-use super::Attack;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use rustix::fs::{Advice, fadvise};
+
+use super::{Attack, Tool, attack, complaint, place_on_disk, unless};
+use crate::Need::{self, Filesystem, Fuse, Loop, Program, Root};
+use crate::slow_disk::SlowDisk;
+use crate::{LoopDevice, run, scratch, superblocks};
+
+const MIB: u64 = 1 << 20;
+/// What FUSE, the filesystem and the image are made of.
+const EXT4: Need = Program("mkfs.ext4");
+const DISK: [Need; 6] = [Root, Loop, Fuse, Filesystem("ext4"), EXT4, Program("filefrag")];
+const WITH_XFS: [Need; 7] = with(Program("mkfs.xfs"));
+const WITH_BTRFS: [Need; 7] = with(Program("mkfs.btrfs"));
+const WITH_PARTS: [Need; 7] = with(Program("addpart"));
 
 /// The rows of this file.
-pub(super) const ATTACKS: &[Attack] = &[];
+pub(super) const ATTACKS: &[Attack] = &[
+    attack("an_ext4_image_with_an_unreadable_superblock_is_overwritten", &DISK, |tool| {
+        Carried::ext4().is_kept(tool, false)
+    }),
+    attack("an_ext4_device_with_an_unreadable_superblock_is_overwritten", &DISK, |tool| {
+        Carried::ext4().is_kept(tool, true)
+    }),
+    attack("an_xfs_image_with_an_unreadable_superblock_is_overwritten", &WITH_XFS, |tool| {
+        Carried::xfs().is_kept(tool, false)
+    }),
+    attack("an_xfs_device_with_an_unreadable_superblock_is_overwritten", &WITH_XFS, |tool| {
+        Carried::xfs().is_kept(tool, true)
+    }),
+    attack("a_btrfs_image_with_an_unreadable_superblock_is_overwritten", &WITH_BTRFS, |tool| {
+        Carried::btrfs().is_kept(tool, false)
+    }),
+    attack("a_btrfs_device_with_an_unreadable_superblock_is_overwritten", &WITH_BTRFS, |tool| {
+        Carried::btrfs().is_kept(tool, true)
+    }),
+    attack("a_swap_image_with_an_unreadable_header_is_overwritten", &DISK, |tool| {
+        Carried::swap().is_kept(tool, false)
+    }),
+    attack("a_swap_device_with_an_unreadable_header_is_overwritten", &DISK, |tool| {
+        Carried::swap().is_kept(tool, true)
+    }),
+    attack("a_lost_gpt_with_an_unreadable_backup_is_overwritten", &DISK, |tool| {
+        Carried::gpt_backup().is_kept(tool, true)
+    }),
+    attack("a_btrfs_with_an_unreadable_copy_of_its_superblock_is_overwritten", &DISK, |tool| {
+        Carried::btrfs_copy().is_kept(tool, true)
+    }),
+    attack("a_partition_with_an_unreadable_superblock_is_overwritten", &WITH_PARTS, partition),
+    attack("a_wipefs_of_the_search_path_is_believed", &[EXT4], fake_wipefs),
+];
+
+const fn with(program: Need) -> [Need; 7] {
+    [DISK[0], DISK[1], DISK[2], DISK[3], DISK[4], DISK[5], program]
+}
+
+/// What an image carries, and where that announces itself.
+struct Carried {
+    mebibytes: u64,
+    make: fn(&Path),
+    /// The first byte of the block that is to fail.
+    block: u64,
+}
+
+/// An image on a disk that fails at one of its blocks.
+struct FailingImage {
+    disk: SlowDisk,
+    path: PathBuf,
+    before: Vec<u8>,
+}
+
+impl Carried {
+    const fn ext4() -> Self {
+        Self { mebibytes: 16, make: |image| mkfs("mkfs.ext4", &["-q", "-F"], image), block: 0 }
+    }
+
+    const fn xfs() -> Self {
+        Self { mebibytes: 300, make: |image| mkfs("mkfs.xfs", &["-q", "-f"], image), block: 0 }
+    }
+
+    const fn btrfs() -> Self {
+        let make = |image: &Path| mkfs("mkfs.btrfs", &["-q", "-f", "-M"], image);
+        // Below 64 MiB there is no copy, by which it would be known all the same.
+        Self { mebibytes: 63, make, block: 64 << 10 }
+    }
+
+    const fn swap() -> Self {
+        Self { mebibytes: 16, make: |image| mkfs("mkswap", &[], image), block: 0 }
+    }
+
+    const fn gpt_backup() -> Self {
+        let make = |image: &Path| put(image, &superblocks::gpt_backup(16 * MIB));
+        Self { mebibytes: 16, make, block: 16 * MIB - 4096 }
+    }
+
+    const fn btrfs_copy() -> Self {
+        let make = |image: &Path| {
+            let blocks = superblocks::btrfs(72 * MIB).into_iter();
+            put(image, &blocks.map(|(_, block)| (64 * MIB, block)).collect::<Vec<_>>());
+        };
+        Self { mebibytes: 72, make, block: 64 * MIB }
+    }
+
+    /// That what is carried is kept, as an image or as a loop device.
+    fn is_kept(&self, tool: &Tool, as_device: bool) -> Result<(), String> {
+        let image = FailingImage::new(self.mebibytes, self.make);
+        let device = as_device.then(|| LoopDevice::on(&image.path));
+        image.fail(self.block);
+        let node = device.as_ref().map_or(image.path.as_path(), |device| Path::new(device.node()));
+        let output = overwrite(tool, node, &image.path);
+        drop(device);
+        image.is_as_before(&output)
+    }
+}
+
+impl FailingImage {
+    fn new(mebibytes: u64, make: impl FnOnce(&Path)) -> Self {
+        let disk = SlowDisk::new("ext4", mebibytes + 32, "noatime");
+        let path = disk.path().join("image");
+        let file = File::create_new(&path).expect("it is ours");
+        file.set_len(mebibytes * MIB).expect("a sparse file");
+        make(&path);
+        file.sync_all().expect("there is room");
+        let before = fs::read(&path).expect("it can be read");
+        Self { disk, path, before }
+    }
+
+    /// From now on the block of 4 KiB at this byte of the image cannot be read.
+    fn fail(&self, block: u64) {
+        let place = place_on_disk(&self.path, block / 4096) * 4096;
+        self.disk.fail(place..place + 4096, 0);
+        let file = File::open(&self.path).expect("it is ours");
+        fadvise(&file, 0, None, Advice::DontNeed).expect("it is a file");
+    }
+
+    fn is_as_before(&self, output: &Output) -> Result<(), String> {
+        self.disk.heal();
+        let kept = fs::read(&self.path).expect("it can be read again") == self.before;
+        unless(kept, || format!("overwritten: {}", complaint(output)))?;
+        refused(output, "cannot find out what")
+    }
+}
+
+fn partition(tool: &Tool) -> Result<(), String> {
+    let image = FailingImage::new(16, |image| {
+        let device = LoopDevice::on(image);
+        run("addpart", &[device.node(), "1", "2048", "16384"]);
+        mkfs("mkfs.ext4", &["-q", "-F"], Path::new(&format!("{}p1", device.node())));
+        run("delpart", &[device.node(), "1"]);
+    });
+    let device = LoopDevice::on(&image.path);
+    run("addpart", &[device.node(), "1", "2048", "16384"]);
+    image.fail(MIB);
+    let output = overwrite(tool, Path::new(device.node()), &image.path);
+    run("delpart", &[device.node(), "1"]);
+    drop(device);
+    image.is_as_before(&output)
+}
+
+fn fake_wipefs(tool: &Tool) -> Result<(), String> {
+    let folder = scratch();
+    let image = fs::canonicalize(folder.path()).expect("it is there").join("image");
+    File::create(&image).and_then(|file| file.set_len(16 * MIB)).expect("a sparse file");
+    mkfs("mkfs.ext4", &["-q", "-F"], &image);
+    let before = fs::read(&image).expect("it is ours");
+    let fake = folder.path().join("wipefs");
+    fs::write(&fake, "#!/bin/sh\nexit 0\n").expect("the folder is ours");
+    fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let mut command = tool.command(folder.path(), &arguments(&image, &image));
+    let output = command.env("PATH", folder.path()).output().expect("the program was built");
+    let kept = fs::read(&image).expect("it is ours") == before;
+    unless(kept, || format!("overwritten: {}", complaint(&output)))?;
+    refused(&output, "--overwrite-signature ext4")
+}
+
+/// Runs a method that overwrites the first megabytes of the target at once.
+fn overwrite(tool: &Tool, target: &Path, destroy: &Path) -> Output {
+    let folder = scratch();
+    tool.run(folder.path(), &arguments(target, destroy))
+}
+
+fn arguments(target: &Path, destroy: &Path) -> Vec<String> {
+    let line = "run trim-integrity --set region=4MiB --set guard=512KiB --no-report --output run";
+    let named = ["--target", text(target), "--destroy", text(destroy)];
+    line.split(' ').chain(named).map(str::to_owned).collect()
+}
+
+/// That it ended as refusals do, and said why.
+fn refused(output: &Output, why: &str) -> Result<(), String> {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let right = output.status.code() == Some(3) && said.contains(why);
+    unless(right, || format!("not refused with `{why}`: {}", complaint(output)))
+}
+
+fn mkfs(program: &str, options: &[&str], image: &Path) {
+    run(program, &[options, &[text(image)]].concat());
+}
+
+fn put(image: &Path, blocks: &superblocks::Superblock) {
+    let file = File::options().write(true).open(image).expect("it is ours");
+    for (offset, bytes) in blocks {
+        file.write_all_at(bytes, *offset).expect("within the image");
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("temporary names are ASCII")
+}

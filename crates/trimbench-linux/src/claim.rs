@@ -21,6 +21,7 @@ use trimbench_core::Errno;
 use crate::ioctl::{disk_sequence, is_open_elsewhere, is_read_only, lock_whole, loop_status};
 use crate::mounts::errno_of;
 
+mod areas;
 mod denial;
 mod inspection;
 mod loops;

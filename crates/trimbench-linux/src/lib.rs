@@ -25,6 +25,7 @@ mod made;
 mod memory;
 mod mounts;
 pub mod passthrough;
+mod program;
 mod ring;
 mod statistics;
 mod sysfs;

@@ -357,11 +357,3 @@ fn root_advice(errno: Errno) -> Option<String> {
 fn failed(operation: &'static str, reason: String, advice: Option<String>) -> ProvisionError {
     ProvisionError { operation, reason, advice }
 }
-
-/// Whether the path is that of a program; for tests and messages.
-fn program_path(name: &str) -> Option<PathBuf> {
-    ["/usr/sbin", "/sbin", "/usr/bin", "/bin", "/usr/local/sbin"]
-        .iter()
-        .map(|folder| Path::new(folder).join(name))
-        .find(|path| path.exists())
-}

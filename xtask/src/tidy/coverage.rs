@@ -171,10 +171,11 @@ pub(super) fn allowed_skips(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn is_defined(tree: &Tree, function: &str) -> bool {
-    let definition = format!("fn {function}(");
+/// Whether there is a function of this name, or a row of a table.
+fn is_defined(tree: &Tree, name: &str) -> bool {
+    let definitions = [format!("fn {name}("), format!("\"{name}\",")];
     let mut code = tree.with_extension("rs").filter_map(|file| file.text.as_deref());
-    code.any(|text| text.contains(&definition))
+    code.any(|text| definitions.iter().any(|definition| text.contains(definition)))
 }
 
 #[cfg(test)]

@@ -6,17 +6,17 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, StatVfsMountFlags, major, minor};
+use rustix::fs::{StatVfsMountFlags, major, minor};
 use trimbench_core::{Bytes, Errno};
 
 use super::loops::{AttachedLoop, FileId};
 use super::naming::{Meaning, links_to};
 use super::refusal::{ClaimError, ReadOnly};
-use super::signatures::{ProbeError, Signature, probe, probe_partitions};
+use super::signatures::{ProbeError, Signature, open_to_read, probe, probe_partitions};
 use super::uses::{self, Use, Uses};
 use crate::inspect::{DeviceKind, device_facts, direct_io_alignment, environment, kind_of};
 use crate::inspect::{machine, model_of};
-use crate::mounts::{Mount, errno_of, mount_of};
+use crate::mounts::{Mount, mount_of};
 use crate::sysfs::{BlockDevice, devices_of};
 
 mod tree;
@@ -362,10 +362,8 @@ impl Inspection {
             return Ok(Vec::new());
         }
         let device = self.label();
-        let unreadable =
-            |errno| ProbeError::NotReadable { device: device.clone(), errno: errno_of(errno) };
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
-        let file = rustix::fs::open(&self.path, flags, Mode::empty()).map_err(unreadable)?;
+        let file = open_to_read(&self.path)
+            .map_err(|errno| ProbeError::NotReadable { device: device.clone(), errno })?;
         let mut found = probe(file.as_fd(), &device)?;
         if let Some(device) = self.device() {
             found.extend(probe_partitions(&device.block)?);

@@ -423,6 +423,10 @@ impl ClaimError {
                 --list`, and at containers and virtual machines"
             }
             Self::BackingGone { .. } => "detach it, and attach an image that has a name",
+            Self::Probe { error: ProbeError::Unreadable { .. }, .. } => {
+                "what cannot be read may be a filesystem on a failing disk: save its data first \
+                 (`ddrescue`); if nothing on it matters, overwrite these bytes and try again"
+            }
             Self::Probe { .. } => {
                 "install util-linux (`wipefs`), or see the reason above; what \
                 cannot be examined is not overwritten"

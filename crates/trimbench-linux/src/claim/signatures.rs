@@ -2,17 +2,23 @@
 //! LVM, RAID, LUKS, ZFS, bcache, swap.
 //!
 //! The judge is `wipefs` of util-linux: its library is what udev and `mount` go by, and knows about
-//! a hundred formats. Data without a signature (a database on the bare device, an encrypted volume
-//! without a header) is not noticed by anyone.
+//! a hundred formats. (Crates for that library need its headers to build, and it would be as silent
+//! about read errors.) It is asked twice: about a copy of the areas where signatures lie, which
+//! [`areas`](super::areas) could read, and about the device itself, for what depends on its blocks.
+//!
+//! Data without a signature (a database on the bare device, an encrypted volume without a header)
+//! is not noticed by anyone.
 
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::process::{Command, Stdio};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::process::Stdio;
 
 use rustix::fs::{Mode, OFlags};
 use trimbench_core::Errno;
 
+use super::areas::copy_of_areas;
 use crate::mounts::errno_of;
+use crate::program::program;
 use crate::sysfs::BlockDevice;
 
 #[cfg(test)]
@@ -36,7 +42,7 @@ pub struct Signature {
 #[non_exhaustive]
 pub enum ProbeError {
     /// The program is not installed.
-    #[error("there is no `wipefs`")]
+    #[error("there is no `/usr/sbin/wipefs`")]
     NoProgram,
     /// It could not be started.
     #[error("cannot start `wipefs`: {errno}")]
@@ -64,11 +70,36 @@ pub enum ProbeError {
         /// The reason.
         errno: Errno,
     },
+    /// An area in which signatures lie cannot be read, or ends too early (ENODATA).
+    #[error(
+        "`{device}` cannot be read within 1 MiB from byte {offset}, where signatures lie: \
+        {errno}"
+    )]
+    Unreadable {
+        /// The device.
+        device: String,
+        /// Where, in bytes.
+        offset: u64,
+        /// The reason.
+        errno: Errno,
+    },
+    /// There is no room in memory for what was read.
+    #[error("no copy in memory can be made of what `{device}` carries: {errno}")]
+    NotCopied {
+        /// The device.
+        device: String,
+        /// The reason.
+        errno: Errno,
+    },
 }
 
 /// The signatures of what is open as `file`: of that, and not of what a name means by now.
 pub(super) fn probe(file: BorrowedFd<'_>, device: &str) -> Result<Vec<Signature>, ProbeError> {
-    parse(&run_wipefs(file)?, device)
+    let copy = copy_of_areas(file, device)?;
+    let mut found = parse(&run_wipefs(file)?, device)?;
+    let copied = parse(&run_wipefs(copy.as_fd())?, device)?;
+    found.extend(copied.into_iter().filter(|one| !found.contains(one)).collect::<Vec<_>>());
+    Ok(found)
 }
 
 /// The signatures of the partitions that the kernel knows of `disk`.
@@ -76,9 +107,7 @@ pub(super) fn probe_partitions(disk: &BlockDevice) -> Result<Vec<Signature>, Pro
     let mut found = Vec::new();
     for partition in disk.partitions() {
         let unreadable = |errno| ProbeError::NotReadable { device: partition.name.clone(), errno };
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = rustix::fs::open(partition.node(), flags, Mode::empty())
-            .map_err(|errno| unreadable(errno_of(errno)))?;
+        let file = open_to_read(&partition.node()).map_err(unreadable)?;
         let status = rustix::fs::fstat(&file).map_err(|errno| unreadable(errno_of(errno)))?;
         let numbers = (rustix::fs::major(status.st_rdev), rustix::fs::minor(status.st_rdev));
         if partition.numbers() != Some(numbers) {
@@ -89,31 +118,29 @@ pub(super) fn probe_partitions(disk: &BlockDevice) -> Result<Vec<Signature>, Pro
     Ok(found)
 }
 
+/// Opens a device or image for reading, past the page cache where there is such a thing.
+pub(super) fn open_to_read(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    match rustix::fs::open(path, flags | OFlags::DIRECT, Mode::empty()) {
+        // tmpfs before Linux 6.6 has no direct I/O.
+        Err(rustix::io::Errno::INVAL) => rustix::fs::open(path, flags, Mode::empty()),
+        opened => opened,
+    }
+    .map_err(errno_of)
+}
+
 fn run_wipefs(file: BorrowedFd<'_>) -> Result<Vec<u8>, ProbeError> {
-    let start = |program: &str| {
-        let input = Stdio::from(file.try_clone_to_owned()?);
-        // Its own standard input is the open file: no name is resolved again.
-        Command::new(program)
-            .args(["--no-act", "--json", "--output", "OFFSET,TYPE,LABEL", "/proc/self/fd/0"])
-            .stdin(input)
-            .output()
-    };
-    let missing = |result: &io::Result<_>| {
-        result.as_ref().is_err_and(|error: &io::Error| error.kind() == io::ErrorKind::NotFound)
-    };
-    // The search path of users often lacks the folders of the system's programs.
-    let mut result = start("wipefs");
-    for program in ["/usr/sbin/wipefs", "/sbin/wipefs"] {
-        if missing(&result) {
-            result = start(program);
-        }
-    }
-    if missing(&result) {
-        return Err(ProbeError::NoProgram);
-    }
-    let output = result.map_err(|error| ProbeError::NotStarted {
+    let not_started = |error: std::io::Error| ProbeError::NotStarted {
         errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
-    })?;
+    };
+    let input = file.try_clone_to_owned().map_err(not_started)?;
+    // Its own standard input is the open file: no name is resolved again.
+    let output = program("wipefs")
+        .ok_or(ProbeError::NoProgram)?
+        .args(["--no-act", "--json", "--output", "OFFSET,TYPE,LABEL", "/proc/self/fd/0"])
+        .stdin(Stdio::from(input))
+        .output()
+        .map_err(not_started)?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         let message = if message.is_empty() { output.status.to_string() } else { message };

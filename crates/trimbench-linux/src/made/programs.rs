@@ -6,7 +6,8 @@ use std::process::Command;
 
 use trimbench_core::ProvisionError;
 
-use super::{FilesystemKind, failed, program_path};
+use super::{FilesystemKind, failed};
+use crate::program::{program, program_path};
 
 impl FilesystemKind {
     /// The package that has its mkfs.
@@ -69,12 +70,12 @@ pub(super) fn mkfs(
     discard: bool,
     device: &Path,
 ) -> Result<(), ProvisionError> {
-    let mut command = Command::new(program_path(&kind.mkfs()).unwrap_or_default());
-    command.args(kind.mkfs_arguments(discard)).arg(device);
-    run(command).map_err(|complaint| {
-        let advice = "is the device large enough? (XFS takes 300 MB, btrfs 110 MB, ext4 a few)";
-        failed("make", format!("`{}`: {complaint}", kind.mkfs()), Some(advice.to_owned()))
-    })
+    run(&kind.mkfs(), |command| command.args(kind.mkfs_arguments(discard)).arg(device)).map_err(
+        |complaint| {
+            let advice = "is the device large enough? (XFS takes 300 MB, btrfs 110 MB, ext4 a few)";
+            failed("make", format!("`{}`: {complaint}", kind.mkfs()), Some(advice.to_owned()))
+        },
+    )
 }
 
 /// Mounts the device with these options.
@@ -85,9 +86,8 @@ pub(super) fn mount(
     place: &Path,
 ) -> Result<(), ProvisionError> {
     let options = options.join(",");
-    let mut command = Command::new(program_path("mount").unwrap_or_default());
-    command.args(["-t", kind.id(), "-o", &options]).arg(device).arg(place);
-    run(command).map_err(|complaint| {
+    let arguments = ["-t", kind.id(), "-o", &options];
+    run("mount", |command| command.args(arguments).arg(device).arg(place)).map_err(|complaint| {
         let advice = format!("are the mount options right? (`{options}`; mounting takes root)");
         failed("mount", complaint, Some(advice))
     })
@@ -95,9 +95,9 @@ pub(super) fn mount(
 
 /// Runs a program to its end; what it complained of if it failed. A terminal's Ctrl-C does not
 /// reach it: half a filesystem is no use, and the end is decided here.
-fn run(mut command: Command) -> Result<(), String> {
-    command.env("LC_ALL", "C").process_group(0);
-    let output = command.output().map_err(|error| error.to_string())?;
+fn run(name: &str, arguments: impl FnOnce(&mut Command) -> &mut Command) -> Result<(), String> {
+    let mut command = program(name).ok_or_else(|| format!("there is no `{name}`"))?;
+    let output = arguments(command.process_group(0)).output().map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(());
     }

@@ -5,8 +5,8 @@ use std::path::Path;
 use tests::hostile::{Tool, attacks};
 use tests::requires;
 
-/// One row at a time: loop devices, mounts and tracefs are the machine's. `TRIMBENCH_ATTACK` names a
-/// row to run alone, `TRIMBENCH_PROGRAM` another build of the program, to see what it loses.
+/// One row at a time: loop devices, mounts and tracefs are the machine's. `TRIMBENCH_ATTACK` names
+/// a row to run alone, `TRIMBENCH_PROGRAM` another build of the program, to see what it loses.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "what to run is asked of the environment")]
 fn no_attack_destroys_loses_or_misstates_anything() {
