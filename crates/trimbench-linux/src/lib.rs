@@ -5,15 +5,14 @@
 //! file for writing; [`BlockTarget`] runs block commands on what was opened so; [`DirectoryTarget`]
 //! runs file commands in a directory of its own on a mounted filesystem, and sees the requests of
 //! the devices below by block tracepoints; [`Recorder`] records the commands of a device by the
-//! same; [`environment`] says what the machine and the storage
-//! stack look like; [`passthrough`] speaks to a drive past the block layer; [`atomic_write`] keeps
-//! run records whole; [`wall_time_unix`] dates them.
+//! same; [`environment`] says what the machine and the storage stack look like; [`passthrough`]
+//! speaks to a drive past the block layer; [`OutputDirectory`] and [`Place`] are where every file of
+//! the program is written; [`wall_time_unix`] dates them.
 //!
 //! Needs Linux 5.11 (`io_uring` waits with a timeout of their own). `unsafe` is lifted in
 //! `ring` and `directory::ring` (memory shared with the kernel) and in `ioctl` (calls that no crate
 //! wraps), nowhere else.
 
-mod atomic;
 mod block;
 mod claim;
 mod clock;
@@ -24,6 +23,7 @@ mod ioctl;
 mod made;
 mod memory;
 mod mounts;
+mod output;
 pub mod passthrough;
 mod program;
 mod ring;
@@ -31,7 +31,6 @@ mod statistics;
 mod sysfs;
 mod tracepoints;
 
-pub use atomic::{AtomicWriteError, Durability, atomic_write};
 pub use block::{BlockError, BlockMedium, BlockOptions, BlockTarget, FirstWrite, Purger};
 pub use claim::{
     Claim, ClaimError, Consent, Denial, Guard, Inspection, ProbeError, ReadOnly, Signature, Use,
@@ -45,4 +44,7 @@ pub use inspect::{DeviceKind, NotPhysical, environment, physical_ssd};
 pub use made::{CacheControl, FilesystemKind, MadeFilesystems, MakeError, MakeOptions};
 pub use memory::available_memory;
 pub use mounts::{Mount, MountError, mount_of};
+pub use output::{
+    Begun, Draft, Durability, Inode, OutputDirectory, OutputError, OutputFile, Place, Replaces,
+};
 pub use tracepoints::{RecordedCommand, RecordedEvent, Recorder, TracingError};

@@ -1,7 +1,7 @@
 //! The subcommands.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use trimbench_core::{Interrupt, exit};
 use trimbench_report::Detail;
@@ -28,9 +28,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
             data(&crate::dry_run::describe(&plan));
             return Ok(exit::DONE);
         }
-        let directory = args.output.clone().unwrap_or_else(default_directory);
         let record = fresh_record(&plan);
-        let store = Store::create(&directory)?;
+        let store = match &args.output {
+            Some(directory) => Store::create(directory)?,
+            None => Store::create_one_of(Path::new(RUNS), default_names())?,
+        };
         store.save(&record).map_err(Failure::target)?;
         (plan, record, store)
     };
@@ -48,14 +50,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         return result.map(|()| exit::DONE);
     }
     show(&record, args.output_format);
-    error_line(&format!("kept in {}", store.directory().display()));
+    error_line(&format!("kept in {}", store.path().display()));
     if !args.no_report {
         crate::report::beside(&store, &record);
     }
     let limits_hold = judge(&record, &plan);
     if let Err(failure) = result {
-        let mut resume =
-            format!("go on with `trimbench run --resume {}", store.directory().display());
+        let mut resume = format!("go on with `trimbench run --resume {}", store.path().display());
         for path in &plan.consent.destroy {
             let _ = write!(resume, " --destroy {}", path.display());
         }
@@ -75,7 +76,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
 
 /// The plan, record and place of an interrupted run.
 fn resumed(directory: &Path, args: &RunArgs) -> Result<(Plan, RunRecord, Store), Failure> {
-    let store = Store::open(directory).lock()?;
+    let store = Store::open(directory)?.lock()?;
     let record = store.load()?;
     if record.program != program() {
         let (then, now) = (&record.program, program());
@@ -187,7 +188,7 @@ fn save_host(store: &Store, started: f64, ended: Option<f64>) -> Result<(), Fail
         started_unix_s: started,
         ended_unix_s: ended,
         debug_build: cfg!(debug_assertions),
-        environment: trimbench_linux::environment(store.directory()).unwrap_or_default(),
+        environment: trimbench_linux::environment(store.path()).unwrap_or_default(),
     };
     store.save_host(&host).map_err(Failure::target)
 }
@@ -197,16 +198,12 @@ fn now() -> f64 {
     trimbench_linux::wall_time_unix().seconds()
 }
 
-/// `trimbench-runs/TIME`, with a number behind it if two runs begin in one second.
-fn default_directory() -> PathBuf {
+/// The time, with a number behind it if several runs begin in one second.
+fn default_names() -> impl Iterator<Item = String> {
     let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
-    let base = Path::new(RUNS);
-    let mut directory = base.join(&time);
-    for number in 2.. {
-        if !directory.exists() {
-            break;
-        }
-        directory = base.join(format!("{time}-{number}"));
-    }
-    directory
+    let numbered = (2..).map({
+        let time = time.clone();
+        move |number| format!("{time}-{number}")
+    });
+    std::iter::once(time).chain(numbered)
 }

@@ -25,7 +25,7 @@ pub(crate) fn run(
 ) -> Result<u8, Failure> {
     let limits = limits.iter().map(|text| text.parse().map_err(Failure::usage));
     let limits: Vec<ChangeLimit> = limits.collect::<Result<_, _>>()?;
-    let (before, after) = (Store::open(before).load()?, Store::open(after).load()?);
+    let (before, after) = (Store::open(before)?.load()?, Store::open(after)?.load()?);
     let comparison = compare(&before, &after);
     let outcomes = judge(&comparison, &before, &limits).map_err(|error| {
         Failure::usage(error)

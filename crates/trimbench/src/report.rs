@@ -1,20 +1,19 @@
 //! `trimbench report`: records as text, as one HTML page, as figures and as tables.
 
-use std::fmt::Write;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use trimbench_core::exit;
-use trimbench_linux::{Durability, atomic_write};
+use trimbench_linux::{Durability, Place};
 use trimbench_report::{Context, Detail, Source};
 use trimbench_results::RunRecord;
 
 use crate::args::{OutputFormat, ReportArgs};
 use crate::failure::Failure;
 use crate::output::{data, error_line, style};
-use crate::store::Store;
-
-/// The page that a run leaves beside its record.
-const PAGE: &str = "report.html";
+use crate::store::{PAGE, Store};
 
 /// `trimbench report`.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
@@ -64,15 +63,15 @@ fn draw(args: &ReportArgs, sources: &[Source]) -> Result<(), Failure> {
 
 /// Writes the page of a run into its directory. That it cannot is no reason to lose the run.
 pub(crate) fn beside(store: &Store, record: &RunRecord) {
-    let path = store.directory().join(PAGE);
-    let sources =
-        [Source { host: store.host(), ..Source::of(name(store.directory()), record.clone()) }];
+    let sources = [Source { host: store.host(), ..Source::of(name(store.path()), record.clone()) }];
     let context = Context::of(&sources);
     let written = context.figures().map_err(Failure::usage).and_then(|figures| {
-        write_file(&path, trimbench_report::page(&sources, &context, &figures).as_bytes())
+        store
+            .save_page(&trimbench_report::page(&sources, &context, &figures))
+            .map_err(Failure::target)
     });
     match written {
-        Ok(()) => error_line(&format!("report in {}", path.display())),
+        Ok(()) => error_line(&format!("report in {}", store.path().join(PAGE).display())),
         Err(failure) => failure.print(),
     }
 }
@@ -83,10 +82,10 @@ fn sources(runs: &[PathBuf]) -> Result<(Vec<Source>, bool), Failure> {
     let mut sources = Vec::new();
     let mut unread = false;
     for run in runs {
-        let store = Store::open(run);
-        let (name, host) = (name(run), store.host());
-        let source = match store.salvage() {
-            Ok(salvaged) => {
+        let name = name(run);
+        let opened = Store::open(run).and_then(|store| Ok((store.salvage()?, store)));
+        let source = match opened {
+            Ok((salvaged, store)) => {
                 if let (false, Err(refusal)) = (salvaged.flaws.is_empty(), store.load()) {
                     refusal.print();
                     unread = true;
@@ -94,14 +93,15 @@ fn sources(runs: &[PathBuf]) -> Result<(Vec<Source>, bool), Failure> {
                 for flaw in &salvaged.flaws {
                     error_line(&format!("{name}: {flaw}"));
                 }
-                let (record, messages) = (Some(salvaged.record), salvaged.flaws);
+                let (record, host, messages) =
+                    (Some(salvaged.record), store.host(), salvaged.flaws);
                 Source { name, record, host, messages }
             }
             Err(failure) if runs.len() == 1 => return Err(failure),
             Err(failure) => {
                 failure.print();
                 unread = true;
-                let messages = vec![failure.message()];
+                let (host, messages) = (BTreeMap::new(), vec![failure.message()]);
                 Source { name, record: None, host, messages }
             }
         };
@@ -148,9 +148,12 @@ fn print(sources: &[Source], format: OutputFormat) {
 
 /// Whole or not at all.
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    atomic_write(path, bytes, Durability::Later).map_err(|error| {
+    let failed = |error: anyhow::Error| {
         Failure::target(error).context(format!("cannot write `{}`", path.display()))
-    })
+    };
+    let output = Place::of(path).and_then(Place::begin).map_err(|error| failed(error.into()))?;
+    output.file().write_all(bytes).map_err(|error| failed(error.into()))?;
+    output.commit(Durability::Later).map_err(|error| failed(error.into()))
 }
 
 /// Files of these names and texts in a directory, which is made if it is not there.
@@ -179,7 +182,7 @@ pub(crate) fn terse(runs: &[PathBuf]) -> Result<u8, Failure> {
     let mut lines = String::new();
     let mut valid = true;
     for run in runs {
-        let record = Store::open(run).load()?;
+        let record = Store::open(run)?.load()?;
         valid &= record.is_valid();
         let before = lines.len();
         for session in &record.sessions {

@@ -2,13 +2,12 @@
 //! which holds what differs between two runs of one seed.
 
 use std::collections::BTreeMap;
-use std::fs::{File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::Path;
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
-use trimbench_core::exit;
-use trimbench_linux::{Durability, atomic_write};
+use trimbench_linux::{Durability, OutputDirectory, OutputError, Replaces};
 use trimbench_results::{RecordError, RunRecord, Salvaged};
 
 use crate::failure::Failure;
@@ -17,15 +16,14 @@ use crate::failure::Failure;
 const RECORD: &str = "run.json";
 /// What is true of this machine and this time only.
 const HOST: &str = "host.json";
+/// The page of the run.
+pub(crate) const PAGE: &str = "report.html";
 
-/// Where one run is kept.
+/// Where one run is kept: a directory that is held from the start of the run to its end, whatever
+/// becomes of its name.
 #[derive(Debug)]
 pub(crate) struct Store {
-    directory: PathBuf,
-    /// The directories that this run made, the innermost first.
-    made: Vec<PathBuf>,
-    /// Held while a run writes here, so that a second one does not.
-    lock: Option<File>,
+    directory: OutputDirectory,
 }
 
 /// What `host.json` holds.
@@ -40,60 +38,68 @@ pub(crate) struct Host {
 
 impl Store {
     /// A new directory, or an empty one.
-    pub(crate) fn create(directory: &Path) -> Result<Self, Failure> {
-        let failed = |error: std::io::Error| {
-            Failure { code: exit::TARGET, error: error.into(), hint: None }
-                .context(format!("cannot make the run directory `{}`", directory.display()))
-                .with_hint("name another place with `--output DIR`")
-        };
-        let missing = directory.ancestors().take_while(|path| !path.exists());
-        let made = missing.map(Path::to_owned).filter(|path| path.file_name().is_some()).collect();
-        std::fs::create_dir_all(directory).map_err(failed)?;
-        let mut entries = std::fs::read_dir(directory).map_err(failed)?;
-        if entries.next().is_some() {
-            let text = format!("the run directory `{}` is not empty", directory.display());
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        let directory = OutputDirectory::create(path).map_err(|error| unmade(path, error))?;
+        let store = Self { directory }.lock()?;
+        if !store.directory.is_empty().map_err(|error| unmade(path, error))? {
+            let text = format!("the run directory `{}` is not empty", path.display());
             let hint = "name a new one, or go on with the run in it with `--resume DIR`";
             return Err(Failure::usage(anyhow::anyhow!(text)).with_hint(hint));
         }
-        Self { directory: directory.to_owned(), made, lock: None }.lock()
+        Ok(store)
     }
 
-    /// Takes the directory for this run alone, until the program ends.
-    pub(crate) fn lock(mut self) -> Result<Self, Failure> {
-        // A filesystem without locks, or a directory that is not there: what comes next will say.
-        let Ok(file) = File::open(&self.directory) else { return Ok(self) };
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            let text = format!("another run is at work in `{}`", self.directory.display());
+    /// A new directory in `parent`, by the first of `names` that is free.
+    pub(crate) fn create_one_of(
+        parent: &Path,
+        names: impl IntoIterator<Item = String>,
+    ) -> Result<Self, Failure> {
+        let unmade = |error| unmade(parent, error);
+        let parent = OutputDirectory::create(parent).map_err(unmade)?;
+        for name in names {
+            match parent.make(OsStr::new(&name)) {
+                Err(OutputError::Exists { .. }) => {}
+                made => return Self { directory: made.map_err(unmade)? }.lock(),
+            }
+        }
+        Err(Failure::usage(anyhow::anyhow!("every name in `{}` is taken", parent.path().display())))
+    }
+
+    /// Takes the directory for this run alone, until the program ends, and removes what killed runs
+    /// had begun to write there.
+    pub(crate) fn lock(self) -> Result<Self, Failure> {
+        if !self.directory.lock() {
+            let text = format!("another run is at work in `{}`", self.path().display());
             let hint = "wait for it, or name another directory";
             return Err(Failure::usage(anyhow::anyhow!(text)).with_hint(hint));
         }
-        self.lock = Some(file);
+        // What cannot be listed or removed does no harm.
+        let _ = self.directory.sweep(&[RECORD, HOST, PAGE]);
         Ok(self)
     }
 
     /// The directory of an earlier run; the `run.json` in it means the same.
-    pub(crate) fn open(directory: &Path) -> Self {
-        let record = directory.file_name().is_some_and(|name| name == RECORD);
-        let directory = match directory.parent() {
-            Some(parent) if record && directory.is_file() => parent,
-            _ => directory,
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let record = path.file_name().is_some_and(|name| name == RECORD);
+        let directory = match path.parent() {
+            Some(parent) if record && path.is_file() => parent,
+            _ => path,
         };
-        Self { directory: directory.to_owned(), made: Vec::new(), lock: None }
+        let directory = OutputDirectory::open(directory).map_err(unreadable)?;
+        Ok(Self { directory })
     }
 
-    pub(crate) fn directory(&self) -> &Path {
-        &self.directory
+    /// The directory as it was named.
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
     }
 
     /// Removes what this run made: nothing was measured. What cannot be removed stays.
     pub(crate) fn discard(&self) {
         for file in [RECORD, HOST] {
-            let _ = std::fs::remove_file(self.directory.join(file));
+            let _ = self.directory.remove(OsStr::new(file));
         }
-        for directory in &self.made {
-            // Never one with content.
-            let _ = std::fs::remove_dir(directory);
-        }
+        self.directory.remove_made();
     }
 
     /// Reads the record.
@@ -107,14 +113,10 @@ impl Store {
     }
 
     fn read<T>(&self, parse: fn(&[u8]) -> Result<T, RecordError>) -> Result<T, Failure> {
-        let path = self.directory.join(RECORD);
-        let bytes = std::fs::read(&path).map_err(|error| {
-            Failure::usage(error)
-                .context(format!("cannot read `{}`", path.display()))
-                .with_hint("name the directory of a run: it holds a `run.json`")
-        })?;
+        let bytes = self.directory.read(OsStr::new(RECORD)).map_err(unreadable)?;
         parse(&bytes).map_err(|error: RecordError| {
             let hint = error.hint();
+            let path = self.path().join(RECORD);
             Failure::usage(error).context(format!("`{}`", path.display())).with_hint(hint)
         })
     }
@@ -130,14 +132,13 @@ impl Store {
     }
 
     fn write(&self, record: &RunRecord, durability: Durability) -> anyhow::Result<()> {
-        let path = self.directory.join(RECORD);
-        atomic_write(&path, &record.to_json(), durability).context("cannot keep the record")
+        self.replace(RECORD, &record.to_json(), durability).context("cannot keep the record")
     }
 
     /// What is true of the machine and time of an earlier run, as keys and texts; empty where it is
     /// not known. No figure depends on it.
     pub(crate) fn host(&self) -> BTreeMap<String, String> {
-        let bytes = std::fs::read(self.directory.join(HOST)).unwrap_or_default();
+        let bytes = self.directory.read(OsStr::new(HOST)).unwrap_or_default();
         let Ok(host) = serde_json::from_slice::<Host>(&bytes) else { return BTreeMap::new() };
         let mut texts = host.environment;
         texts.insert("command".to_owned(), host.command.join(" "));
@@ -147,9 +148,27 @@ impl Store {
 
     /// Writes what is true of this machine and this time.
     pub(crate) fn save_host(&self, host: &Host) -> anyhow::Result<()> {
-        let path = self.directory.join(HOST);
         let mut bytes = serde_json::to_vec_pretty(host)?;
         bytes.push(b'\n');
-        atomic_write(&path, &bytes, Durability::Durable).context("cannot write the host's part")
+        self.replace(HOST, &bytes, Durability::Durable).context("cannot write the host's part")
     }
+
+    /// Writes the page of the run.
+    pub(crate) fn save_page(&self, page: &str) -> anyhow::Result<()> {
+        self.replace(PAGE, page.as_bytes(), Durability::Later).context("cannot write the report")
+    }
+
+    fn replace(&self, name: &str, bytes: &[u8], durability: Durability) -> Result<(), OutputError> {
+        self.directory.write(OsStr::new(name), bytes, (Replaces::AnyFile, durability))
+    }
+}
+
+fn unmade(path: &Path, error: OutputError) -> Failure {
+    Failure::target(error)
+        .context(format!("cannot make the run directory `{}`", path.display()))
+        .with_hint("name another place with `--output DIR`")
+}
+
+fn unreadable(error: OutputError) -> Failure {
+    Failure::usage(error).with_hint("name the directory of a run: it holds a `run.json`")
 }

@@ -1,0 +1,209 @@
+//! A file that is being written, under a name of its own until it is whole.
+//!
+//! The draft of `run.json` is `.run.json.0123456789abcdef.partial`, with a random number. It is
+//! locked (flock) while it is written, so that what a killed process left can be told from what
+//! another process is writing.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::PathBuf;
+
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
+
+use super::{Inode, OutputDirectory, OutputError, kind_of, step, word};
+use crate::directory::random;
+
+/// Of files, before the umask.
+const MODE: u32 = 0o644;
+/// What a draft's name ends with.
+const SUFFIX: &[u8] = b".partial";
+/// Digits of the random number.
+const DIGITS: usize = 16;
+/// A draft's name has room for so many bytes of the file's: names have 255.
+const STEM_MAX: usize = 200;
+
+/// What a file may take the place of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replaces {
+    /// Of nothing.
+    Nothing,
+    /// Of this file alone: the one that was looked at.
+    File(Inode),
+    /// Of a regular file, whatever it holds: in a directory that is ours alone.
+    AnyFile,
+}
+
+/// What a finished file waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// That it is on the disk: it outlives a power cut.
+    Durable,
+    /// Nothing: it outlives the end of the program, however that comes. For what can be had again.
+    Later,
+}
+
+/// A file that is being written. Dropped before [`Draft::commit`], it is removed.
+#[derive(Debug)]
+pub struct Draft {
+    begun: Begun,
+    name: OsString,
+    replaces: Replaces,
+    file: File,
+}
+
+/// What removes a draft, also from a thread that does not write it.
+#[derive(Clone, Debug)]
+pub struct Begun {
+    pub(super) directory: OutputDirectory,
+    pub(super) name: OsString,
+    pub(super) inode: Inode,
+}
+
+impl Draft {
+    pub(super) fn begin(
+        directory: OutputDirectory,
+        name: &OsStr,
+        replaces: Replaces,
+    ) -> Result<Self, OutputError> {
+        let path = directory.path.join(name);
+        check(&directory, name, replaces)?;
+        let number = random().map_err(|errno| OutputError::Step {
+            path: path.clone(),
+            step: "find a random name for",
+            errno,
+        })?;
+        let own = draft_name(name, number);
+        let flags = OFlags::WRONLY
+            | OFlags::CREATE
+            | OFlags::EXCL
+            | OFlags::NOFOLLOW
+            | OFlags::NOCTTY
+            | OFlags::CLOEXEC;
+        let failed = || step("begin", &path);
+        let opened = rustix::fs::openat(&directory, &own, flags, Mode::from_raw_mode(MODE));
+        let opened = opened.map_err(failed())?;
+        let status = rustix::fs::fstat(&opened).map_err(failed())?;
+        // A filesystem without locks has no sweeping either that needs one.
+        let _ = rustix::fs::flock(&opened, FlockOperation::NonBlockingLockExclusive);
+        let begun = Begun { directory, name: own, inode: Inode::from_status(&status) };
+        Ok(Self { begun, name: name.to_owned(), replaces, file: File::from(opened) })
+    }
+
+    /// What to write into.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Where it is for now.
+    pub fn path(&self) -> PathBuf {
+        self.begun.directory.path.join(&self.begun.name)
+    }
+
+    /// What removes it.
+    pub fn begun(&self) -> Begun {
+        self.begun.clone()
+    }
+
+    /// Gives the file its name. Whenever the program ends, the name has its old or its new content;
+    /// if durable, also after a power cut.
+    pub fn commit(self, durability: Durability) -> Result<(), OutputError> {
+        let (directory, path) = (&self.begun.directory, self.begun.directory.path.join(&self.name));
+        if durability == Durability::Durable {
+            rustix::fs::fsync(&self.file).map_err(step("write", &path))?;
+        }
+        if !self.begun.is_there()? {
+            return Err(OutputError::Exchanged { path: self.path() });
+        }
+        check(directory, &self.name, self.replaces)?;
+        match self.replaces {
+            Replaces::Nothing => self.publish()?,
+            Replaces::File(_) | Replaces::AnyFile => {
+                rustix::fs::renameat(directory, &self.begun.name, directory, &self.name)
+                    .map_err(step("give the new content its name", &path))?;
+            }
+        }
+        if durability == Durability::Durable {
+            let durable = rustix::fs::fsync(directory);
+            durable.map_err(step("make the directory durable of", &path))?;
+        }
+        Ok(())
+    }
+
+    /// Gives it a name that nothing has, whoever is quicker.
+    pub(super) fn publish(&self) -> Result<(), OutputError> {
+        let (directory, own) = (&self.begun.directory, &self.begun.name);
+        let flags = RenameFlags::NOREPLACE;
+        let published = rustix::fs::renameat_with(directory, own, directory, &self.name, flags)
+            // NFS has links, but no such renames. The draft's own name goes when it is dropped.
+            .or_else(|_| {
+                rustix::fs::linkat(directory, own, directory, &self.name, AtFlags::empty())
+            });
+        let path = directory.path.join(&self.name);
+        match published {
+            Err(rustix::io::Errno::EXIST) => Err(OutputError::Exists { path }),
+            published => published.map_err(step("give the new content its name", &path)),
+        }
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // What is left of the attempt is of no use; the first error is the one to report.
+        let _ = self.begun.remove();
+    }
+}
+
+impl Begun {
+    /// Removes the draft, unless it has got its name or something else has taken its place.
+    pub fn remove(&self) -> Result<(), OutputError> {
+        if self.is_there()? { self.directory.remove(&self.name) } else { Ok(()) }
+    }
+
+    /// Whether the draft's name leads to it.
+    fn is_there(&self) -> Result<bool, OutputError> {
+        match rustix::fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(status) => Ok(Inode::from_status(&status) == self.inode),
+            Err(rustix::io::Errno::NOENT) => Ok(false),
+            Err(errno) => Err(step("examine", &self.directory.path.join(&self.name))(errno)),
+        }
+    }
+}
+
+/// Whether `name` is the name of a draft of the file `of`.
+pub(super) fn is_draft_of(name: &OsStr, of: &OsStr) -> bool {
+    let start = draft_start(of);
+    let number = name.as_bytes().strip_prefix(&*start).and_then(|rest| rest.strip_suffix(SUFFIX));
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    number.is_some_and(|number| number.len() == DIGITS && number.iter().all(is_digit))
+}
+
+fn draft_name(name: &OsStr, number: u64) -> OsString {
+    let mut bytes = draft_start(name);
+    bytes.extend(format!("{number:0DIGITS$x}").bytes());
+    bytes.extend(SUFFIX);
+    OsString::from_vec(bytes)
+}
+
+fn draft_start(name: &OsStr) -> Vec<u8> {
+    let name = name.as_bytes();
+    [b".", &name[..name.len().min(STEM_MAX)], b"."].concat()
+}
+
+/// That what is at the name is what may be replaced.
+fn check(directory: &OutputDirectory, name: &OsStr, replaces: Replaces) -> Result<(), OutputError> {
+    let path = directory.path.join(name);
+    let status = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(rustix::io::Errno::NOENT) => return Ok(()),
+        status => status.map_err(step("examine", &path))?,
+    };
+    let is_file = kind_of(&status) == FileType::RegularFile;
+    match replaces {
+        Replaces::Nothing => Err(OutputError::Exists { path }),
+        _ if !is_file => Err(OutputError::Unfit { path, kind: word(kind_of(&status)) }),
+        Replaces::File(inode) if inode != Inode::from_status(&status) => {
+            Err(OutputError::Exchanged { path })
+        }
+        Replaces::File(_) | Replaces::AnyFile => Ok(()),
+    }
+}

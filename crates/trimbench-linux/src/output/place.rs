@@ -1,0 +1,150 @@
+//! What a path that the user named leads to, as a place for one file.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, major, minor};
+
+use super::{
+    Begun, Draft, Durability, Inode, OutputDirectory, OutputError, Replaces, kind_of, split, step,
+    word,
+};
+
+/// A place for one file.
+#[derive(Debug)]
+pub enum Place {
+    /// Nothing is there.
+    New(Slot),
+    /// A regular file: it is for the caller to say whether it may be replaced.
+    File {
+        /// Where.
+        slot: Slot,
+        /// Which.
+        inode: Inode,
+        /// The file, to be read; `None` if that is not allowed.
+        content: Option<File>,
+    },
+    /// A pipe, a terminal or one of the devices that take everything: nothing to replace, what is
+    /// written goes there as it comes.
+    Stream(File),
+}
+
+/// A name in a directory.
+#[derive(Debug)]
+pub struct Slot {
+    directory: OutputDirectory,
+    name: OsString,
+}
+
+/// What is written to a [`Place`].
+#[derive(Debug)]
+pub enum OutputFile {
+    /// A file that gets its name when it is whole.
+    Draft(Draft),
+    /// What takes it as it comes.
+    Stream(File),
+}
+
+impl Place {
+    /// What `path` leads to. Symbolic links are followed to streams alone (`/dev/stdout`,
+    /// `/dev/fd/63`): a file is named by its own name.
+    pub fn of(path: &Path) -> Result<Self, OutputError> {
+        let (parent, name) = split(path)?;
+        let directory = OutputDirectory::open(parent)?;
+        let slot = Slot { directory, name: name.to_owned() };
+        let status = rustix::fs::statat(&slot.directory, name, AtFlags::SYMLINK_NOFOLLOW);
+        let status = match status {
+            Err(rustix::io::Errno::NOENT) => return Ok(Self::New(slot)),
+            status => status.map_err(step("examine", path))?,
+        };
+        if kind_of(&status) != FileType::RegularFile {
+            return stream(path, kind_of(&status)).map(Self::Stream);
+        }
+        let content = slot.directory.look(name).ok();
+        Ok(Self::File { slot, inode: Inode::from_status(&status), content })
+    }
+
+    /// Begins to write there. What is there already is replaced: the caller has looked at it.
+    pub fn begin(self) -> Result<OutputFile, OutputError> {
+        let (slot, replaces) = match self {
+            Self::New(slot) => (slot, Replaces::Nothing),
+            Self::File { slot, inode, .. } => (slot, Replaces::File(inode)),
+            Self::Stream(file) => return Ok(OutputFile::Stream(file)),
+        };
+        slot.directory.begin(&slot.name, replaces).map(OutputFile::Draft)
+    }
+}
+
+impl OutputFile {
+    /// What to write into.
+    pub fn file(&self) -> &File {
+        match self {
+            Self::Draft(draft) => draft.file(),
+            Self::Stream(file) => file,
+        }
+    }
+
+    /// What removes what was begun, if there will be anything to remove.
+    pub fn begun(&self) -> Option<Begun> {
+        match self {
+            Self::Draft(draft) => Some(draft.begun()),
+            Self::Stream(_) => None,
+        }
+    }
+
+    /// It is whole.
+    pub fn commit(self, durability: Durability) -> Result<(), OutputError> {
+        match self {
+            Self::Draft(draft) => draft.commit(durability),
+            Self::Stream(_) => Ok(()),
+        }
+    }
+}
+
+/// Opens what is no regular file by itself, for writing.
+fn stream(path: &Path, named: FileType) -> Result<File, OutputError> {
+    let unfit = |kind| OutputError::Unfit { path: path.to_owned(), kind: word(kind) };
+    // Held without being opened: looking at a device may already do something to it.
+    let held = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let held = held.map_err(|errno| match errno {
+        // A link that leads nowhere.
+        rustix::io::Errno::NOENT => unfit(named),
+        errno => step("open", path)(errno),
+    })?;
+    let status = rustix::fs::fstat(&held).map_err(step("examine", path))?;
+    if let Some(standard) = standard_stream(Inode::from_status(&status)) {
+        return Ok(standard);
+    }
+    match kind_of(&status) {
+        FileType::Fifo => {}
+        FileType::CharacterDevice if takes_anything(status.st_rdev) => {}
+        _ => return Err(unfit(named)),
+    }
+    let itself = format!("/proc/self/fd/{}", held.as_raw_fd());
+    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(CWD, itself, flags, Mode::empty());
+    opened.map(File::from).map_err(step("open", path))
+}
+
+/// Our own standard output or error, if it is this file: `/dev/stdout` may be a file or a socket,
+/// and opened anew would be written from its start, or not at all.
+fn standard_stream(inode: Inode) -> Option<File> {
+    let streams = [
+        rustix::io::fcntl_dupfd_cloexec(io::stdout(), 0),
+        rustix::io::fcntl_dupfd_cloexec(io::stderr(), 0),
+    ];
+    let files = streams.into_iter().flatten().map(File::from);
+    files.into_iter().find(|file| Inode::of(file).is_ok_and(|found| found == inode))
+}
+
+/// Whether a character device takes text without harm: null, zero and full (1:3, 1:5, 1:7) and
+/// terminals (4, 5, 136 to 143 of the kernel's `devices.txt`). Others are disks, memory, watchdogs.
+pub(super) fn takes_anything(device: u64) -> bool {
+    match (major(device), minor(device)) {
+        (1, number) => matches!(number, 3 | 5 | 7),
+        (number, _) => matches!(number, 4 | 5 | 136..=143),
+    }
+}
