@@ -18,8 +18,9 @@ pub mod files;
 pub mod foundation;
 mod page;
 #[cfg(test)]
-mod planted;
+pub(crate) mod planted;
 mod report;
+mod safe;
 pub mod ssd;
 mod store;
 pub mod trace;
@@ -51,8 +52,8 @@ pub struct Key {
 }
 
 /// Every key.
-pub const KEYS: [Key; 6] =
-    [foundation::KEY, device::KEY, ssd::KEY, files::KEY, trace::KEY, report::KEY];
+pub const KEYS: [Key; 7] =
+    [foundation::KEY, device::KEY, ssd::KEY, files::KEY, trace::KEY, report::KEY, safe::KEY];
 
 /// What all items of a key may take together: the short form, and the full one.
 const SHORT: Duration = Duration::from_secs(5 * 60);

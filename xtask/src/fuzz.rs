@@ -43,6 +43,8 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Wish {
     /// What executions are drawn from.
     pub seed: u64,
+    /// The first of them.
+    pub first: u64,
     /// How many, from the first on.
     pub executions: u64,
     /// This one only.
@@ -117,7 +119,7 @@ pub fn run(wish: Wish) -> Result<bool> {
 
 /// What CI runs: a seed that stays the same.
 pub fn smoke() -> Result<bool> {
-    run(Wish { seed: 1, executions: 200_000, only: None, json: false })
+    run(Wish { seed: 1, first: 0, executions: 200_000, only: None, json: false })
 }
 
 /// What the workers share.
@@ -134,7 +136,8 @@ struct State {
 
 impl State {
     fn new(wish: Wish) -> Self {
-        let numbers = wish.only.map_or(0..wish.executions, |number| number..number + 1);
+        let numbers =
+            wish.only.map_or(wish.first..wish.first + wish.executions, |only| only..only + 1);
         let workers = thread::available_parallelism().map_or(1, usize::from);
         Self {
             seed: wish.seed,

@@ -1,7 +1,7 @@
 //! What `cargo xtask` does, as a library, so that its checks and parsers have tests.
 //!
 //! Each module is one step: [`setup`], [`verify`] (the step `test`), [`ci`], [`tidy`], [`docs`],
-//! [`vendor`], [`mod@bench`], [`soak`], [`fuzz`], [`evidence`]. They share [`process`] (child
+//! [`vendor`], [`mod@bench`], [`soak`], [`fuzz`], [`campaign`], [`evidence`]. They share [`process`] (child
 //! processes with a deadline), [`steps`] (a step's name, outcome and time) and the [`Repository`].
 #![expect(
     clippy::print_stdout,
@@ -17,6 +17,7 @@
 
 pub mod bench;
 pub mod calibrate;
+pub mod campaign;
 pub mod ci;
 pub mod docs;
 pub mod evidence;

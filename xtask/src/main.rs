@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::{
-    Repository, bench, calibrate, ci, docs, evidence, fuzz, process, setup, soak, tidy, vendor,
-    verify,
+    Repository, bench, calibrate, campaign, ci, docs, evidence, fuzz, process, setup, soak, tidy,
+    vendor, verify,
 };
 
 /// Set-up, tests, CI, benchmarks and evidence of trimbench. Every step can be run alone.
@@ -102,6 +102,9 @@ enum Step {
         /// What is drawn from
         #[arg(default_value_t = 1)]
         seed: u64,
+        /// The number of the first
+        #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+        first: u64,
         /// How many files are read
         #[arg(long, value_name = "N", default_value_t = 1_000_000)]
         executions: u64,
@@ -111,6 +114,27 @@ enum Step {
         /// The summary as JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Go on with a test that takes hours, until it is complete; its result is to be committed
+    Campaign {
+        /// Which: the claim that it shows, as `safe.2`
+        id: String,
+        /// What its attempts are drawn from
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Begin no attempt after so many minutes
+        #[arg(long, value_name = "MINUTES")]
+        minutes: Option<u64>,
+    },
+    /// What the evidence of a campaign starts: the first attempts of a seed, a line of JSON each
+    #[command(hide = true)]
+    CampaignSample {
+        /// Which campaign
+        id: String,
+        /// What the attempts are drawn from
+        seed: u64,
+        /// How many
+        attempts: u64,
     },
     /// What `bench block` starts as a process of its own; destroys what is on the loop device
     #[command(hide = true)]
@@ -298,8 +322,15 @@ fn run(step: Step) -> Result<bool> {
             let wish = soak::Wish { seed, configurations, commands, limit, only, json };
             soak::run(&repository, &wish)
         }
-        Step::Fuzz { seed, executions, execution, json } => {
-            fuzz::run(fuzz::Wish { seed, executions, only: execution, json })
+        Step::Fuzz { seed, first, executions, execution, json } => {
+            fuzz::run(fuzz::Wish { seed, first, executions, only: execution, json })
+        }
+        Step::Campaign { id, seed, minutes } => {
+            let limit = minutes.map(|minutes| Duration::from_secs(60 * minutes));
+            campaign::run(&repository, &campaign::Wish { id: &id, seed, limit })
+        }
+        Step::CampaignSample { id, seed, attempts } => {
+            campaign::sample(&repository, &id, seed, attempts).map(|()| true)
         }
         Step::Evidence { id, short, fresh } => {
             let wish = evidence::Wish { id: id.as_deref(), short, fresh };

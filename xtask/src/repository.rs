@@ -99,19 +99,21 @@ impl Repository {
         let head = output(&mut self.command("git", &["rev-parse", "--short=12", "HEAD"]))?;
         let sources: Vec<String> =
             self.files()?.into_iter().filter(|path| is_source(path)).collect();
-        let listing = sources.join("\n");
-        let hashes = self.git_with_input(&["hash-object", "--stdin-paths"], &listing)?;
-        let lines: Vec<String> = sources
-            .iter()
-            .zip(hashes.lines())
-            .map(|(path, hash)| format!("{hash} {path}"))
-            .collect();
+        let hashes = self.hashes(&sources)?;
+        let lines: Vec<String> =
+            hashes.iter().zip(&sources).map(|(hash, path)| format!("{hash} {path}")).collect();
         let whole = self.git_with_input(&["hash-object", "--stdin"], &lines.join("\n"))?;
         Ok(State {
             commit: head.trim().to_owned(),
             sources: whole.trim().to_owned(),
             dirty: self.is_dirty()?,
         })
+    }
+
+    /// A hash of what each of these files holds now.
+    pub fn hashes(&self, files: &[String]) -> Result<Vec<String>> {
+        let hashes = self.git_with_input(&["hash-object", "--stdin-paths"], &files.join("\n"))?;
+        Ok(hashes.lines().map(str::to_owned).collect())
     }
 
     fn is_dirty(&self) -> Result<bool> {

@@ -166,6 +166,6 @@ pub(in crate::evidence) fn deletion(id: &str, share: f64) -> Step {
 }
 
 /// Which findings hold, by what they are about.
-pub(in crate::evidence) fn failing(findings: &[Finding]) -> Vec<&str> {
+pub(crate) fn failing(findings: &[Finding]) -> Vec<&str> {
     findings.iter().filter(|finding| !finding.holds()).map(|it| it.what.as_str()).collect()
 }
