@@ -12,7 +12,7 @@
 //!
 //! `docs/reference/safety.md` has the rules as a table, and what cannot be noticed.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, major, minor};
@@ -332,6 +332,15 @@ impl Claim {
     /// What was claimed.
     pub fn inspection(&self) -> &Inspection {
         &self.guard.inspection
+    }
+
+    /// Gives up exclusive use, for a program that wants it for itself, and keeps the device open
+    /// for reading: while it is, no other takes its place under its number.
+    pub(crate) fn share(self) -> Result<OwnedFd, Errno> {
+        // By the descriptor, not by a name, while it is still ours.
+        let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        rustix::fs::open(path, flags, Mode::empty()).map_err(errno_of)
     }
 
     /// The descriptor, and what keeps the target for it.

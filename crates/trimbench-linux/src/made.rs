@@ -2,15 +2,16 @@
 //! unmounted whatever happens.
 //!
 //! Each making goes through the gate: the target is claimed as for overwriting, and let go only for
-//! mkfs, which opens it exclusively itself; while it is mounted the kernel keeps others out. On
-//! later makings the filesystem that we made before is allowed to be lost. An image file stays
-//! claimed, and stands below a loop device of our own that goes with its last user (autoclear), so
-//! that none is left even by a killed run.
+//! mkfs, which opens it exclusively itself; while it is mounted the kernel keeps others out. All
+//! the time a descriptor is held on the device ([`HeldDevice`]), so that it stays what was claimed.
+//! What mkfs made is known by its UUID, before and after the mount. On later makings the filesystem
+//! that we made before is allowed to be lost. An image file stays claimed, and stands below a loop
+//! device of our own that goes with its last user (autoclear), so that none is left even by a
+//! killed run.
 //!
 //! mkfs and mount are the system's programs: they know options that no library has.
 
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use trimbench_core::{
     Bytes, Capabilities, Clock, DiscardMode, DrainRule, Errno, FilesystemWish, Interrupt, Medium,
@@ -21,12 +22,13 @@ use crate::claim::{ClaimError, Consent, Guard, Inspection};
 use crate::clock::MonotonicClock;
 use crate::directory::{DirectoryOptions, DirectoryTarget};
 
+mod device;
 mod loop_device;
 mod memory_limit;
 mod mount_point;
 mod programs;
 
-use loop_device::OwnLoop;
+use device::{HeldDevice, Uuid};
 use memory_limit::MemoryLimit;
 use mount_point::MountPoint;
 use programs::{mkfs, mount};
@@ -92,8 +94,10 @@ pub struct MadeFilesystems {
     // The order is that of dropping: the filesystem, then what it stands on.
     mounted: Option<Mounted>,
     place: MountPoint,
-    /// `None` for a device, which is claimed anew for each making.
-    image: Option<Attached>,
+    /// What is formatted and mounted: the device that was claimed, or a loop device of ours.
+    device: HeldDevice,
+    /// Keeps an image for us; `None` for a device, which is claimed anew for each making.
+    image: Option<Guard>,
     /// Given back last, when nothing of ours is cached any more.
     _limit: Option<MemoryLimit>,
     inspection: Inspection,
@@ -106,14 +110,6 @@ pub struct MadeFilesystems {
 #[derive(Debug)]
 struct Mounted {
     files: DirectoryTarget,
-}
-
-/// An image file below a loop device of ours.
-#[derive(Debug)]
-struct Attached {
-    own: OwnLoop,
-    /// Keeps the image for it.
-    _guard: Guard,
 }
 
 impl FilesystemKind {
@@ -156,19 +152,21 @@ impl MadeFilesystems {
             CacheControl::Limit(bytes) => Some(MemoryLimit::set(bytes)?),
             CacheControl::Keep | CacheControl::Drop => None,
         };
-        let (file, guard) = claim.into_parts();
-        let image = if inspection.is_image() {
-            Some(Attached { own: attach(&file)?, _guard: guard })
+        let (device, image) = if inspection.is_image() {
+            let (file, guard) = claim.into_parts();
+            (loop_device::attach(&file), Some(guard))
         } else {
             // Each making claims it again: mkfs and mount want it for themselves.
-            drop(guard);
-            None
+            (claim.share().and_then(|file| HeldDevice::new(file, inspection.path().into())), None)
         };
-        drop(file);
+        let device = device.map_err(|errno| {
+            failed("make", format!("no device is to be had: {errno}"), root_advice(errno))
+        })?;
         let capabilities = expected(inspection.size());
         Ok(Self {
             mounted: None,
             place,
+            device,
             image,
             _limit: limit,
             inspection: inspection.clone(),
@@ -183,11 +181,6 @@ impl MadeFilesystems {
         self.place.cleaned()
     }
 
-    /// The node that mkfs and mount are given.
-    fn node(&self) -> &Path {
-        self.image.as_ref().map_or(self.inspection.path(), |image| image.own.node())
-    }
-
     /// Looks once more at a device before mkfs overwrites it; an image is still claimed.
     fn look_again(&mut self) -> Result<(), ProvisionError> {
         if self.image.is_none() {
@@ -195,6 +188,7 @@ impl MadeFilesystems {
             let refused = |error: ClaimError| failed("make", error.to_string(), Some(error.hint()));
             claimed.map_err(refused)?;
         }
+        self.device.check()?;
         // From here on it carries what we made.
         let own = self.options.kind.id().to_owned();
         if !self.consent.signatures.contains(&own) {
@@ -203,18 +197,23 @@ impl MadeFilesystems {
         Ok(())
     }
 
-    fn mount(&mut self, wish: &FilesystemWish) -> Result<Mounted, ProvisionError> {
+    /// Mounts what was made, the filesystem `uuid`.
+    fn mount(&mut self, wish: &FilesystemWish, uuid: Uuid) -> Result<Mounted, ProvisionError> {
         let (kind, path) = (self.options.kind, self.place.path());
         let online = wish.discard == DiscardMode::Online;
         let own = if online { "discard" } else { "nodiscard" };
         let mut all = vec![own.to_owned()];
         all.extend(self.options.mount_options.iter().cloned());
-        mount(kind, &all, self.node(), path)?;
-        let opened = DirectoryTarget::open(
-            path,
-            DirectoryOptions { seed: self.options.seed, ..DirectoryOptions::default() },
-        );
-        let checked = opened.map_err(|error| failed("mount", error.to_string(), None));
+        self.device.check_carries(kind, uuid)?;
+        mount(kind, &all, self.device.node(), path)?;
+        let options = DirectoryOptions { seed: self.options.seed, ..DirectoryOptions::default() };
+        let open = || {
+            let opened = DirectoryTarget::open(path, options);
+            opened.map_err(|error| failed("mount", error.to_string(), None))
+        };
+        let same = self.device.check_mounted(kind, path);
+        let checked =
+            same.and_then(|()| self.device.check_carries(kind, uuid)).and_then(|()| open());
         let checked = checked.and_then(|files| match files.discard_path().obstacle() {
             Some(obstacle) if online => {
                 let reason = format!("it was mounted with `-o discard`, and {obstacle}");
@@ -283,9 +282,10 @@ impl Provisioner for MadeFilesystems {
         if self.options.cache == CacheControl::Drop {
             drop_caches()?;
         }
-        mkfs(self.options.kind, wish.mkfs_discard, self.node())?;
+        let kind = self.options.kind;
+        let uuid = mkfs(kind, wish.mkfs_discard, self.device.file())?;
         settle(wish.settle, &self.options.interrupt);
-        self.mounted = Some(self.mount(wish)?);
+        self.mounted = Some(self.mount(wish, uuid)?);
         Ok(())
     }
 
@@ -305,14 +305,6 @@ impl Drop for MadeFilesystems {
             let _ = self.take_down();
         }
     }
-}
-
-/// Attaches the image to a loop device of our own.
-fn attach(image: &OwnedFd) -> Result<OwnLoop, ProvisionError> {
-    OwnLoop::attach(image).map_err(|errno| {
-        let reason = format!("no loop device can be attached to the image: {errno}");
-        failed("make", reason, root_advice(errno))
-    })
 }
 
 /// What a filesystem on a device of this capacity can do at best.

@@ -6,45 +6,31 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use trimbench_core::Errno;
 
+use super::device::HeldDevice;
 use crate::ioctl::{attach_loop, free_loop};
 use crate::mounts::errno_of;
 
 /// How often another process may be quicker to take the free one.
 const TRIES: u32 = 16;
 
-/// A loop device that the kernel detaches when it is closed here and unmounted, however that
-/// happens.
-#[derive(Debug)]
-pub(super) struct OwnLoop {
-    node: PathBuf,
-    /// Keeps it attached between two filesystems.
-    _device: OwnedFd,
-}
-
-impl OwnLoop {
-    /// Attaches the image. The device does its I/O through this very opening, so that its locks
-    /// hold on and what was claimed is what is written.
-    pub(super) fn attach(image: &OwnedFd) -> Result<Self, Errno> {
-        let open = |path: &Path| {
-            let flags = OFlags::RDWR | OFlags::CLOEXEC;
-            rustix::fs::open(path, flags, Mode::empty()).map_err(errno_of)
-        };
-        let control = open(Path::new("/dev/loop-control"))?;
-        let mut last = Errno(libc::EBUSY);
-        for _ in 0..TRIES {
-            let node = PathBuf::from(format!("/dev/loop{}", free_loop(control.as_fd())?));
-            let device = open(&node)?;
-            match attach_loop(device.as_fd(), image.as_fd()) {
-                Ok(()) => return Ok(Self { node, _device: device }),
-                Err(errno @ Errno(libc::EBUSY)) => last = errno,
-                Err(errno) => return Err(errno),
-            }
+/// Attaches the image to a free loop device, which the kernel detaches when it is closed here and
+/// unmounted, however that happens. The device does its I/O through this very opening, so that its
+/// locks hold on and what was claimed is what is written.
+pub(super) fn attach(image: &OwnedFd) -> Result<HeldDevice, Errno> {
+    let open = |path: &Path| {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC;
+        rustix::fs::open(path, flags, Mode::empty()).map_err(errno_of)
+    };
+    let control = open(Path::new("/dev/loop-control"))?;
+    let mut last = Errno(libc::EBUSY);
+    for _ in 0..TRIES {
+        let node = PathBuf::from(format!("/dev/loop{}", free_loop(control.as_fd())?));
+        let device = open(&node)?;
+        match attach_loop(device.as_fd(), image.as_fd()) {
+            Ok(()) => return HeldDevice::new(device, node),
+            Err(errno @ Errno(libc::EBUSY)) => last = errno,
+            Err(errno) => return Err(errno),
         }
-        Err(last)
     }
-
-    /// `/dev/loop0`.
-    pub(super) fn node(&self) -> &Path {
-        &self.node
-    }
+    Err(last)
 }

@@ -1,13 +1,19 @@
 //! mkfs and mount: the system's programs.
 
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
 use trimbench_core::ProvisionError;
 
+use super::device::{Uuid, carried};
 use super::{FilesystemKind, failed};
 use crate::program::{program, program_path};
+
+#[cfg(test)]
+mod tests;
 
 impl FilesystemKind {
     /// The package that has its mkfs.
@@ -40,6 +46,15 @@ impl FilesystemKind {
             (Self::F2fs, false) => &["-q", "-f", "-t", "0"],
         }
     }
+
+    /// How mkfs is told the UUID; `None` where it draws one itself.
+    fn uuid_arguments(self, uuid: &str) -> Option<[String; 2]> {
+        match self {
+            Self::Ext4 | Self::Btrfs => Some(["-U".to_owned(), uuid.to_owned()]),
+            Self::Xfs => Some(["-m".to_owned(), format!("uuid={uuid}")]),
+            Self::F2fs => None,
+        }
+    }
 }
 
 /// That mkfs is installed and the kernel knows the filesystem, before anything is begun.
@@ -64,18 +79,40 @@ fn module_there(kind: FilesystemKind) -> bool {
     Path::new("/lib/modules").join(release).join("kernel/fs").join(kind.id()).is_dir()
 }
 
-/// Formats the device.
+/// Formats what is open as `device`, whatever its node leads to by now; the UUID of what was made,
+/// which is read back from there.
 pub(super) fn mkfs(
     kind: FilesystemKind,
     discard: bool,
-    device: &Path,
-) -> Result<(), ProvisionError> {
-    run(&kind.mkfs(), |command| command.args(kind.mkfs_arguments(discard)).arg(device)).map_err(
-        |complaint| {
-            let advice = "is the device large enough? (XFS takes 300 MB, btrfs 110 MB, ext4 a few)";
-            failed("make", format!("`{}`: {complaint}", kind.mkfs()), Some(advice.to_owned()))
-        },
-    )
+    device: BorrowedFd<'_>,
+) -> Result<Uuid, ProvisionError> {
+    let own = |error: io::Error| failed("make", format!("no new UUID: {error}"), None);
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/uuid").map_err(own)?;
+    let (text, uuid) = (text.trim(), parse_uuid(&text).expect("the kernel writes it as everybody"));
+    let input = device.try_clone_to_owned().map_err(own)?;
+    let all = |command: &mut Command| {
+        command.args(kind.mkfs_arguments(discard));
+        command.args(kind.uuid_arguments(text).into_iter().flatten());
+        command.arg("/proc/self/fd/0").stdin(input);
+    };
+    run(&kind.mkfs(), all).map_err(|complaint| {
+        let advice = "is the device large enough? (XFS takes 300 MB, btrfs 110 MB, ext4 a few)";
+        failed("make", format!("`{}`: {complaint}", kind.mkfs()), Some(advice.to_owned()))
+    })?;
+    match carried(device, kind) {
+        Ok(Some(found)) if found == uuid || kind == FilesystemKind::F2fs => Ok(found),
+        _ => {
+            let reason = format!("`{}` succeeded, and its filesystem is not there", kind.mkfs());
+            Err(failed("make", reason, Some("see what else works on this device".to_owned())))
+        }
+    }
+}
+
+/// Reads 32 hexadecimal digits with hyphens among them.
+fn parse_uuid(text: &str) -> Option<Uuid> {
+    let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
+    let pairs = digits.chunks_exact(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]));
+    pairs.collect::<Result<Vec<u8>, _>>().ok()?.try_into().ok()
 }
 
 /// Mounts the device with these options.
@@ -87,7 +124,10 @@ pub(super) fn mount(
 ) -> Result<(), ProvisionError> {
     let options = options.join(",");
     let arguments = ["-t", kind.id(), "-o", &options];
-    run("mount", |command| command.args(arguments).arg(device).arg(place)).map_err(|complaint| {
+    let all = |command: &mut Command| {
+        command.args(arguments).arg(device).arg(place);
+    };
+    run("mount", all).map_err(|complaint| {
         let advice = format!("are the mount options right? (`{options}`; mounting takes root)");
         failed("mount", complaint, Some(advice))
     })
@@ -95,9 +135,10 @@ pub(super) fn mount(
 
 /// Runs a program to its end; what it complained of if it failed. A terminal's Ctrl-C does not
 /// reach it: half a filesystem is no use, and the end is decided here.
-fn run(name: &str, arguments: impl FnOnce(&mut Command) -> &mut Command) -> Result<(), String> {
+fn run(name: &str, arguments: impl FnOnce(&mut Command)) -> Result<(), String> {
     let mut command = program(name).ok_or_else(|| format!("there is no `{name}`"))?;
-    let output = arguments(command.process_group(0)).output().map_err(|error| error.to_string())?;
+    arguments(command.process_group(0));
+    let output = command.output().map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(());
     }
