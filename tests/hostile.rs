@@ -24,6 +24,7 @@ mod printed;
 mod recorded;
 mod replaced;
 mod reserve;
+mod running;
 mod text;
 mod unreadable;
 

@@ -20,6 +20,7 @@ mod files;
 mod metadata;
 mod name;
 mod ring;
+mod room;
 mod stream;
 mod workspace;
 
@@ -52,6 +53,7 @@ use files::{Files, Place};
 use metadata::{Finished, Job, Workers, Workplace};
 use name::Name;
 use ring::Ring;
+use room::{Promise, reserve_of};
 use stream::Streams;
 use workspace::PROBE;
 pub(crate) use workspace::{Workspace, clean_leftovers, random};
@@ -59,10 +61,6 @@ pub(crate) use workspace::{Workspace, clean_leftovers, random};
 #[cfg(test)]
 mod tests;
 
-/// A filesystem below this size keeps 5 % free, a larger one at least [`RESERVE`].
-const SMALL_FILESYSTEM: Bytes = Bytes(10 << 30);
-/// Left free on filesystems that are not small, if 5 % is less.
-const RESERVE: Bytes = Bytes(1 << 30);
 /// Less than this above the reserve is of no use to any method.
 const LEAST_AVAILABLE: Bytes = Bytes(16 << 20);
 /// A quick metadata command runs on the caller's thread only if nothing is due for so long: the
@@ -78,6 +76,9 @@ pub struct DirectoryOptions {
     pub seed: u64,
     /// Memory for data under way, at least 4 MiB. Requests for which there is none wait.
     pub buffer_limit: Bytes,
+    /// What the files will take at the most. Runs side by side in the same filesystem leave it free
+    /// for each other, beside the reserve.
+    pub room: Bytes,
 }
 
 /// A directory on a mounted filesystem.
@@ -92,6 +93,9 @@ pub struct DirectoryTarget {
     files: Files,
     workplace: Arc<Workplace>,
     workspace: Workspace,
+    /// Given back when the files are gone.
+    _promise: Promise,
+    promised: Bytes,
     clock: MonotonicClock,
     capabilities: Capabilities,
     discard_path: DiscardPath,
@@ -112,9 +116,9 @@ pub struct DirectoryTarget {
 }
 
 impl Default for DirectoryOptions {
-    /// Seed 0 and 256 MiB.
+    /// Seed 0, 256 MiB, and no room that others must leave.
     fn default() -> Self {
-        Self { seed: 0, buffer_limit: Bytes::mib(256) }
+        Self { seed: 0, buffer_limit: Bytes::mib(256), room: Bytes(0) }
     }
 }
 
@@ -137,7 +141,10 @@ impl DirectoryTarget {
     pub fn open(parent: &Path, options: DirectoryOptions) -> Result<Self, DirectoryError> {
         let mount = examine(parent)?;
         let cleaned = clean(parent, &mount)?;
-        let medium = room(parent)?;
+        let promise = Promise::new(mount.device, options.room)
+            .map_err(kernel("announce the room that is needed"))?;
+        let promised = promise.of_others().map_err(kernel("see the room that other runs need"))?;
+        let medium = room(parent, promised)?;
         let statistics = StatisticsSource::open(&mount)
             .ok_or_else(|| DirectoryError::NoDiscardCounters { path: parent.to_owned() })?;
         let workspace = Workspace::create(parent).map_err(|errno| not_writable(parent, errno))?;
@@ -166,6 +173,8 @@ impl DirectoryTarget {
             files: Files::default(),
             workplace,
             workspace,
+            _promise: promise,
+            promised,
             clock,
             capabilities: capabilities(&mount, medium, discard_path),
             discard_path,
@@ -184,7 +193,7 @@ impl DirectoryTarget {
 
     /// Waits for what is under way and removes everything that was made.
     pub fn close(self) -> Result<(), DirectoryError> {
-        let Self { data, workers, files, workplace, mut workspace, .. } = self;
+        let Self { data, workers, files, workplace, mut workspace, _promise, .. } = self;
         drop((data, workers, files, workplace));
         let path = workspace.path().to_owned();
         workspace.remove().map_err(|errno| DirectoryError::Removal { path, errno })
@@ -198,6 +207,11 @@ impl DirectoryTarget {
     /// What crashed runs had left, and is gone now.
     pub fn cleaned_leftovers(&self) -> &[PathBuf] {
         &self.cleaned
+    }
+
+    /// Room in the filesystem that was promised to other runs when this one began.
+    pub fn promised_to_others(&self) -> Bytes {
+        self.promised
     }
 
     /// The way that discards of deleted files take, and what is in it.
@@ -451,7 +465,8 @@ fn examine(parent: &Path) -> Result<Mount, DirectoryError> {
 
 /// Removes what crashed runs left.
 fn clean(parent: &Path, mount: &Mount) -> Result<Vec<PathBuf>, DirectoryError> {
-    let cleaned = clean_leftovers(parent, |_| ()).map_err(|errno| not_writable(parent, errno))?;
+    let cleaned =
+        clean_leftovers(parent, |_, _| ()).map_err(|errno| not_writable(parent, errno))?;
     if !cleaned.is_empty() && mount.filesystem != "tmpfs" {
         // The room counts from the commit on. A failure shows in what follows.
         if let Ok(directory) = std::fs::File::open(parent) {
@@ -462,23 +477,22 @@ fn clean(parent: &Path, mount: &Mount) -> Result<Vec<PathBuf>, DirectoryError> {
 }
 
 /// What may be written.
-fn room(parent: &Path) -> Result<Medium, DirectoryError> {
+fn room(parent: &Path, promised: Bytes) -> Result<Medium, DirectoryError> {
     let status =
         rustix::fs::statvfs(parent).map_err(|errno| not_writable(parent, errno_of(errno)))?;
     let bytes = |count: u64| Bytes(count.saturating_mul(status.f_frsize));
     let (size, free) = (bytes(status.f_blocks), bytes(status.f_bavail));
     let reserve = reserve_of(size);
-    let available = free.saturating_sub(reserve);
+    let available = free.saturating_sub(reserve).saturating_sub(promised);
     if available < LEAST_AVAILABLE {
-        return Err(DirectoryError::NearlyFull { path: parent.to_owned(), free, reserve });
+        return Err(DirectoryError::NearlyFull {
+            path: parent.to_owned(),
+            free,
+            reserve,
+            promised,
+        });
     }
     Ok(Medium::Directory { available, fs_block: Bytes(status.f_frsize) })
-}
-
-/// What is left free on a filesystem of this size.
-fn reserve_of(size: Bytes) -> Bytes {
-    let share = Bytes(size.0 / 20);
-    if size < SMALL_FILESYSTEM { share } else { share.max(RESERVE) }
 }
 
 /// Whether data can pass the page cache by; found out by trying.

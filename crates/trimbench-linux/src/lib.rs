@@ -26,6 +26,7 @@ mod mounts;
 mod output;
 pub mod passthrough;
 mod program;
+mod registry;
 mod ring;
 mod statistics;
 mod sysfs;

@@ -199,6 +199,9 @@ impl MadeFilesystems {
 
     /// Mounts what was made, the filesystem `uuid`.
     fn mount(&mut self, wish: &FilesystemWish, uuid: Uuid) -> Result<Mounted, ProvisionError> {
+        let node = self.device.node();
+        let noted = self.place.expect(node);
+        noted.map_err(|errno| failed("mount", format!("`{}`: {errno}", node.display()), None))?;
         let (kind, path) = (self.options.kind, self.place.path());
         let online = wish.discard == DiscardMode::Online;
         let own = if online { "discard" } else { "nodiscard" };

@@ -67,13 +67,18 @@ impl Mount {
 pub fn mount_of(path: &Path) -> Result<Mount, MountError> {
     let status = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)
         .map_err(|errno| MountError::Path { path: path.to_owned(), errno: errno_of(errno) })?;
-    let table = fs::read_to_string("/proc/self/mountinfo").map_err(|error| MountError::Table {
-        errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
-    })?;
-    parse_mountinfo(&table)
+    own_mounts()?
         .into_iter()
         .find(|mount| mount.id == status.stx_mnt_id)
         .ok_or_else(|| MountError::Absent { path: path.to_owned() })
+}
+
+/// The mounts of our own namespace.
+pub(crate) fn own_mounts() -> Result<Vec<Mount>, MountError> {
+    let table = fs::read_to_string("/proc/self/mountinfo").map_err(|error| MountError::Table {
+        errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
+    })?;
+    Ok(parse_mountinfo(&table))
 }
 
 /// A mount, and in whose eyes.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use trimbench_core::{Caveat, Support, Target};
+use trimbench_core::{Bytes, Caveat, Support, Target};
 use trimbench_linux::{DirectoryOptions, DirectoryTarget, environment, mount_of};
 
 use crate::Description;
@@ -20,15 +20,23 @@ pub struct ProvisionedDirectory {
     pub environment: BTreeMap<String, String>,
     /// Leftovers of crashed runs that were removed.
     pub cleaned: usize,
+    /// Room in the filesystem that was promised to other runs.
+    pub promised: Bytes,
 }
 
-/// Opens a directory of our own in `parent`; content of files is made from `seed`.
-pub fn provision_directory(parent: &Path, seed: u64) -> Result<ProvisionedDirectory, TargetError> {
+/// Opens a directory of our own in `parent`, whose files take `room` at the most; their content is
+/// made from `seed`.
+pub fn provision_directory(
+    parent: &Path,
+    seed: u64,
+    room: Bytes,
+) -> Result<ProvisionedDirectory, TargetError> {
     let environment = environment(parent)?;
     let mount = mount_of(parent)?;
-    let options = DirectoryOptions { seed, ..DirectoryOptions::default() };
+    let options = DirectoryOptions { seed, room, ..DirectoryOptions::default() };
     let target = DirectoryTarget::open(parent, options)?;
     let cleaned = target.cleaned_leftovers().len();
+    let promised = target.promised_to_others();
     let caveats: Vec<Caveat> = target.caveats().to_vec();
     let keep = [
         "filesystem",
@@ -56,5 +64,5 @@ pub fn provision_directory(parent: &Path, seed: u64) -> Result<ProvisionedDirect
         provenance: None,
         caveats,
     };
-    Ok(ProvisionedDirectory { target, description, environment, cleaned })
+    Ok(ProvisionedDirectory { target, description, environment, cleaned, promised })
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    Capabilities, Clock, Drives as _, Interrupt, Medium, Provisioner, Target, exit,
+    Bytes, Capabilities, Clock, Drives as _, Interrupt, Medium, Provisioner, Target, exit,
 };
 use trimbench_methods::method::KeepFailed;
 use trimbench_methods::{Context, Found, Method, MethodError, Monitor, Stage};
@@ -325,8 +325,15 @@ fn in_directory(
     keeper: &mut Keeper<'_>,
     (rng, interrupt): (&Rng, &Interrupt),
 ) -> Result<(), Failure> {
-    let mut directory = provision_directory(path, plan.seed)?;
+    let mut directory = provision_directory(path, plan.seed, session.method.space())?;
     say_cleaned(directory.cleaned);
+    if directory.promised > Bytes(0) {
+        error_line(&format!(
+            "{} of `{}` are promised to other runs that are under way in its filesystem",
+            directory.promised,
+            path.display()
+        ));
+    }
     let capabilities = directory.target.capabilities().clone();
     let mut record = session_record(session, &directory.description, &capabilities);
     record.environment_before = directory.environment;

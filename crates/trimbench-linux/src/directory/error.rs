@@ -44,9 +44,10 @@ pub enum DirectoryError {
     },
     /// Too little room above the reserve that is never used.
     #[error(
-        "the filesystem of `{}` is nearly full: {free} free, of which {reserve} stay untouched; \
+        "the filesystem of `{}` is nearly full: {free} free, of which {reserve} stay untouched{}; \
          make room or choose another",
-        path.display()
+        path.display(),
+        for_others(*promised)
     )]
     NearlyFull {
         /// As given.
@@ -55,6 +56,8 @@ pub enum DirectoryError {
         free: Bytes,
         /// Never used.
         reserve: Bytes,
+        /// Promised to other runs in the same filesystem.
+        promised: Bytes,
     },
     /// What is measured there would not be a local disk's filesystem.
     #[error("`{}` is on `{filesystem}`: {why}; choose a directory on a local disk", path.display())]
@@ -122,6 +125,14 @@ impl std::fmt::Display for Unsuitable {
             Self::UserSpace => "served by a program, which hides the disk",
             Self::Unknown => "a type whose discards trimbench does not know",
         })
+    }
+}
+
+/// What other runs were promised, as a part of a sentence.
+fn for_others(promised: Bytes) -> String {
+    match promised {
+        Bytes(0) => String::new(),
+        _ => format!(" and {promised} are promised to other runs under way there"),
     }
 }
 

@@ -134,7 +134,7 @@ fn three_thousand_requests_are_outstanding_at_once_and_all_end_once() {
 #[test]
 fn more_than_the_ring_holds_wait_in_user_space_with_bounded_memory() {
     let folder = folder();
-    let options = DirectoryOptions { buffer_limit: Bytes::mib(4), seed: 0 };
+    let options = DirectoryOptions { buffer_limit: Bytes::mib(4), ..DirectoryOptions::default() };
     let mut target = DirectoryTarget::open(folder.path(), options).unwrap();
     run(&mut target, FileCommand::Create { file: FILE });
     assert_eq!(run(&mut target, write(0, SIZE)), Status::Done);

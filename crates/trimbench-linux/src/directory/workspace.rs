@@ -1,17 +1,22 @@
 //! The directory of its own that a target works in: made, locked, marked, and removed with
 //! everything in it; and what crashed runs have left of theirs.
 //!
-//! A workspace is a directory `.trimbench-` + 16 hex digits that holds the file [`MARKER`], whose
-//! first line is [`MARKER_TEXT`]. Its owner holds a lock on the marker (flock), which the kernel
-//! releases with the process, however that ends. Removal takes only names that a target makes; what
-//! else may be there stays, and with it the directory. A directory without the marker is never
-//! touched.
+//! A workspace is a directory `.trimbench-TOKEN`, 16 random hex digits, that holds the file
+//! [`MARKER`]. The marker's text repeats the token and names the directory: its filesystem, inode and
+//! time of birth, which no copy, restored backup or snapshot of it shares. Its owner holds a lock on
+//! the marker (flock), which the kernel releases with the process, however that ends.
+//!
+//! A leftover is removed only if all of it agrees: directory and marker belong to us and nobody
+//! else may write to them, the marker has one link, its text is what we would write there, nobody
+//! holds its lock, and no mount lies between it and its parent. Of its content only regular files
+//! of one link are removed, of the directory's owner and with names that a target makes; what else
+//! may be there stays, and with it the directory. Nothing is followed: no symbolic link, no mount.
 
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, Stat};
 use trimbench_core::Errno;
 
 use crate::mounts::errno_of;
@@ -26,7 +31,9 @@ const PREFIX: &str = ".trimbench-";
 /// The file that makes a directory ours.
 const MARKER: &str = "trimbench-workspace";
 /// Its first line.
-const MARKER_TEXT: &str = "trimbench workspace 1: removed with everything in it at the next start";
+const MARKER_TEXT: &str = "trimbench workspace 2: removed with everything in it at the next start";
+/// A marker is never longer.
+const MARKER_MAX: u64 = 4_096;
 /// The file that tells whether direct I/O works.
 pub(super) const PROBE: &str = "probe";
 
@@ -39,29 +46,29 @@ pub(crate) struct Workspace {
     path: PathBuf,
     directory: OwnedFd,
     /// Holds the lock.
-    _marker: OwnedFd,
+    marker: OwnedFd,
     removed: bool,
 }
 
 impl Workspace {
     /// Makes a workspace in `parent`.
     pub(crate) fn create(parent: &Path) -> Result<Self, Errno> {
-        let opened = open_directory(rustix::fs::CWD, parent)?;
+        let opened = open_directory(parent)?;
         let name = format!("{PREFIX}{:016x}", random()?);
         rustix::fs::mkdirat(&opened, &name, Mode::RWXU).map_err(errno_of)?;
         let finish = || {
-            let directory = open_directory(&opened, Path::new(&name))?;
-            let marker = mark(&directory)?;
+            let directory = open_below(&opened, &name, OFlags::DIRECTORY)?;
+            let marker = mark(&directory, &name)?;
             Ok((directory, marker))
         };
         match finish() {
             Ok((directory, marker)) => {
                 let path = parent.join(&name);
-                Ok(Self { parent: opened, name, path, directory, _marker: marker, removed: false })
+                Ok(Self { parent: opened, name, path, directory, marker, removed: false })
             }
             Err(errno) => {
                 // The first error is the one to report; both names were made a moment ago by us.
-                if let Ok(directory) = open_directory(&opened, Path::new(&name)) {
+                if let Ok(directory) = open_below(&opened, &name, OFlags::DIRECTORY) {
                     let _ = rustix::fs::unlinkat(directory, MARKER, AtFlags::empty());
                 }
                 let _ = rustix::fs::unlinkat(&opened, &name, AtFlags::REMOVEDIR);
@@ -78,6 +85,11 @@ impl Workspace {
     /// The directory, opened once more.
     pub(super) fn directory(&self) -> Result<OwnedFd, Errno> {
         rustix::io::fcntl_dupfd_cloexec(&self.directory, 0).map_err(errno_of)
+    }
+
+    /// Adds a line to the marker: what whoever removes the workspace after a kill must know.
+    pub(crate) fn note(&self, line: &str) -> Result<(), Errno> {
+        write_all(&self.marker, &format!("{line}\n"))
     }
 
     /// Removes it with everything that targets make. Once removed, does nothing.
@@ -100,16 +112,20 @@ impl Drop for Workspace {
 }
 
 /// Removes the workspaces in `parent` that crashed runs left: those with a marker that nobody
-/// locks. `first` is done to each before, once it is known to be abandoned. Returns what was
-/// removed. What cannot be removed (another user's) stays.
-pub(crate) fn clean_leftovers(parent: &Path, first: impl Fn(&Path)) -> Result<Vec<PathBuf>, Errno> {
-    let opened = open_directory(rustix::fs::CWD, parent)?;
+/// locks. `first` is done to each before, once it is known to be ours and abandoned; it is given the
+/// path and the marker's text. Returns what was removed. What cannot be removed stays.
+pub(crate) fn clean_leftovers(
+    parent: &Path,
+    first: impl Fn(&Path, &str),
+) -> Result<Vec<PathBuf>, Errno> {
+    let opened = open_directory(parent)?;
     let mut cleaned = Vec::new();
     for entry in Dir::read_from(&opened).map_err(errno_of)? {
         let entry = entry.map_err(errno_of)?;
         let Ok(name) = entry.file_name().to_str() else { continue };
         let path = parent.join(name);
-        if is_workspace_name(name) && remove_if_abandoned(&opened, name, || first(&path)).is_ok() {
+        let first = |marker: &str| first(&path, marker);
+        if is_workspace_name(name) && remove_if_abandoned(&opened, name, first).is_ok() {
             cleaned.push(path);
         }
     }
@@ -117,23 +133,35 @@ pub(crate) fn clean_leftovers(parent: &Path, first: impl Fn(&Path)) -> Result<Ve
     Ok(cleaned)
 }
 
-/// Removes one workspace; an error if it is not one, is in use or resists.
-fn remove_if_abandoned(parent: &OwnedFd, name: &str, first: impl Fn()) -> Result<(), Errno> {
-    let directory = open_directory(parent, Path::new(name))?;
-    let owner = rustix::fs::fstat(&directory).map_err(errno_of)?.st_uid;
-    if owner != rustix::process::geteuid().as_raw() {
+/// Removes one workspace; an error if it is not one of ours, is in use or resists.
+fn remove_if_abandoned(parent: &OwnedFd, name: &str, first: impl Fn(&str)) -> Result<(), Errno> {
+    let directory = open_below(parent, name, OFlags::DIRECTORY)?;
+    let ours = |opened: &OwnedFd| {
+        let status = rustix::fs::fstat(opened).map_err(errno_of)?;
+        let others_write = Mode::from_raw_mode(status.st_mode).intersects(Mode::WGRP | Mode::WOTH);
+        let own = status.st_uid == rustix::process::geteuid().as_raw();
+        if own && !others_write { Ok(status) } else { Err(Errno(libc::EPERM)) }
+    };
+    let found = ours(&directory)?;
+    let marker = open_below(&directory, MARKER, OFlags::NONBLOCK)?;
+    if !is_single_file(&ours(&marker)?) {
         return Err(Errno(libc::EPERM));
     }
-    let marker = open_marker(&directory)?;
     let mut text = String::new();
-    let mut file = std::fs::File::from(marker);
+    let mut file = std::fs::File::from(marker).take(MARKER_MAX);
     file.read_to_string(&mut text).map_err(|_| Errno::EIO)?;
-    if text.lines().next() != Some(MARKER_TEXT) {
+    if !text.starts_with(&heading(&directory, name)?) {
         return Err(Errno(libc::EINVAL));
     }
-    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(errno_of)?;
-    first();
+    let marker = file.into_inner();
+    rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive).map_err(errno_of)?;
+    first(&text);
     remove_contents(&directory)?;
+    // Whoever may rename within the parent could have put another empty directory in its place.
+    let named = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).map_err(errno_of)?;
+    if (named.st_dev, named.st_ino) != (found.st_dev, found.st_ino) {
+        return Err(Errno(libc::ESTALE));
+    }
     rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR).map_err(errno_of)
 }
 
@@ -151,9 +179,7 @@ fn remove_contents(directory: &OwnedFd) -> Result<(), Errno> {
         }
     }
     for name in &subdirectories {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let below = rustix::fs::openat(directory, name.as_str(), flags, Mode::empty());
-        let below = below.map_err(errno_of)?;
+        let below = open_below(directory, name, OFlags::DIRECTORY)?;
         remove_files(&below)?;
         rustix::fs::unlinkat(directory, name.as_str(), AtFlags::REMOVEDIR).map_err(errno_of)?;
     }
@@ -167,19 +193,29 @@ fn remove_contents(directory: &OwnedFd) -> Result<(), Errno> {
     unlink_if_there(directory, MARKER)
 }
 
-/// Removes the files of a directory that have names which targets make.
+/// Removes the regular files of a directory that have names which targets make, belong to its owner
+/// and have no other name: a file that is linked from elsewhere is not ours to remove.
 fn remove_files(directory: &OwnedFd) -> Result<(), Errno> {
+    let owner = rustix::fs::fstat(directory).map_err(errno_of)?.st_uid;
     let mut names = Vec::new();
     for entry in Dir::read_from(directory).map_err(errno_of)? {
         let entry = entry.map_err(errno_of)?;
-        let plain = matches!(entry.file_type(), FileType::RegularFile | FileType::Unknown);
-        if let (true, Ok(name)) = (plain, entry.file_name().to_str())
-            && (is_file_name(name) || name == PROBE)
-        {
+        let Ok(name) = entry.file_name().to_str() else { continue };
+        if !is_file_name(name) && name != PROBE {
+            continue;
+        }
+        let status = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+        let status = status.map_err(errno_of)?;
+        if is_single_file(&status) && status.st_uid == owner {
             names.push(name.to_owned());
         }
     }
     names.iter().try_for_each(|name| unlink_if_there(directory, name))
+}
+
+/// Whether it is a regular file with one name.
+fn is_single_file(status: &Stat) -> bool {
+    FileType::from_raw_mode(status.st_mode) == FileType::RegularFile && status.st_nlink == 1
 }
 
 fn unlink_if_there(directory: &OwnedFd, name: &str) -> Result<(), Errno> {
@@ -189,37 +225,49 @@ fn unlink_if_there(directory: &OwnedFd, name: &str) -> Result<(), Errno> {
     }
 }
 
+/// What the marker of a workspace of this name begins with.
+fn heading(directory: &OwnedFd, name: &str) -> Result<String, Errno> {
+    use rustix::fs::StatxFlags;
+    let filesystem = rustix::fs::fstatvfs(directory).map_err(errno_of)?.f_fsid;
+    let flags = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+    let status = rustix::fs::statx(directory, "", AtFlags::EMPTY_PATH, flags).map_err(errno_of)?;
+    // Where the filesystem keeps no time of birth it is 0, then and now.
+    let (inode, born) = (status.stx_ino, status.stx_btime);
+    Ok(format!(
+        "{MARKER_TEXT}\nname {name}\ndirectory {filesystem:016x} {inode} {}.{:09}\n",
+        born.tv_sec, born.tv_nsec
+    ))
+}
+
 /// Makes and locks the marker.
-fn mark(directory: &OwnedFd) -> Result<OwnedFd, Errno> {
+fn mark(directory: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
     let marker = rustix::fs::openat(directory, MARKER, flags, mode).map_err(errno_of)?;
     // Before the first line is there no cleaner takes the directory for a workspace, so that there
     // is no moment at which it looks abandoned.
     rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive).map_err(errno_of)?;
-    let text = format!("{MARKER_TEXT}\npid {}\n", std::process::id());
-    let written = rustix::io::write(&marker, text.as_bytes()).map_err(errno_of)?;
-    if written == text.len() { Ok(marker) } else { Err(Errno::ENOSPC) }
+    let text = format!("{}pid {}\n", heading(directory, name)?, std::process::id());
+    write_all(&marker, &text)?;
+    Ok(marker)
 }
 
-fn open_marker(directory: &OwnedFd) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    rustix::fs::openat(directory, MARKER, flags, Mode::empty()).map_err(errno_of)
+fn write_all(file: &OwnedFd, text: &str) -> Result<(), Errno> {
+    let written = rustix::io::write(file, text.as_bytes()).map_err(errno_of)?;
+    if written == text.len() { Ok(()) } else { Err(Errno::ENOSPC) }
 }
 
-fn open_directory(parent: impl std::os::fd::AsFd, path: &Path) -> Result<OwnedFd, Errno> {
-    // A workspace is never a symbolic link; the parent that the user names may be one.
-    let follow = if path.components().count() == 1 && is_workspace_path(path) {
-        OFlags::NOFOLLOW
-    } else {
-        OFlags::empty()
-    };
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | follow;
-    rustix::fs::openat(parent, path, flags, Mode::empty()).map_err(errno_of)
+/// What lies directly in `directory`: no symbolic link is followed, and no mount entered.
+fn open_below(directory: &OwnedFd, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    rustix::fs::openat2(directory, name, flags, Mode::empty(), resolve).map_err(errno_of)
 }
 
-fn is_workspace_path(path: &Path) -> bool {
-    path.to_str().is_some_and(is_workspace_name)
+/// The parent that the user names, which may be a symbolic link.
+fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty()).map_err(errno_of)
 }
 
 /// The prefix and exactly 16 hex digits.

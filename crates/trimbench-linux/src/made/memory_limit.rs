@@ -3,20 +3,18 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use trimbench_core::{Bytes, Errno, ProvisionError};
 
 use super::{failed, root_advice};
-use crate::directory::random;
-
-/// What the name of a group of ours begins with.
-const PREFIX: &str = "trimbench-";
+use crate::registry::{self, Registered, Token};
 
 /// The process is in a group of its own until this is dropped.
 #[derive(Debug)]
 pub(super) struct MemoryLimit {
     group: PathBuf,
+    token: Token,
     /// The group that the process came from.
     before: PathBuf,
 }
@@ -39,7 +37,7 @@ struct Hierarchy {
 
 impl MemoryLimit {
     /// Puts this process with all its threads into a new group with this limit, after removing
-    /// empty ones that killed runs left.
+    /// those that killed runs left.
     pub(super) fn set(limit: Bytes) -> Result<Self, ProvisionError> {
         let wrong = |what: &str, error: &io::Error| {
             let errno = Errno(error.raw_os_error().unwrap_or(0));
@@ -53,16 +51,20 @@ impl MemoryLimit {
             return Err(failed("make", reason, Some(advice)));
         };
         let Hierarchy { root, version, own } = &hierarchy;
-        clean(root);
+        registry::clean(Registered::Memory, root);
         if *version == Version::Two {
             let control = root.join("cgroup.subtree_control");
             fs::write(&control, "+memory")
                 .map_err(|error| wrong(&control.display().to_string(), &error))?;
         }
-        let number = random().map_err(|errno| failed("make", errno.to_string(), None))?;
-        let group = root.join(format!("{PREFIX}{number:016x}"));
+        let token = Token::new(Registered::Memory).map_err(|errno| {
+            let error = io::Error::from_raw_os_error(errno.0);
+            wrong(&registry::folder().display().to_string(), &error)
+        })?;
+        let group = root.join(token.name());
         fs::create_dir(&group).map_err(|error| wrong(&group.display().to_string(), &error))?;
-        let limited = Self { group, before: root.join(own.strip_prefix("/").unwrap_or(own)) };
+        let before = root.join(own.strip_prefix("/").unwrap_or(own));
+        let limited = Self { group, token, before };
         let key = match version {
             Version::One => "memory.limit_in_bytes",
             Version::Two => "memory.max",
@@ -83,7 +85,9 @@ impl Drop for MemoryLimit {
     /// what is left.
     fn drop(&mut self) {
         let _ = fs::write(self.before.join("cgroup.procs"), std::process::id().to_string());
-        let _ = fs::remove_dir(&self.group);
+        if fs::remove_dir(&self.group).is_ok() {
+            self.token.forget();
+        }
     }
 }
 
@@ -115,16 +119,6 @@ impl Hierarchy {
         }
         let (root, own) = (mounted("cgroup2", None)?, own(&str::is_empty)?);
         Some(Self { root, version: Version::Two, own })
-    }
-}
-
-/// Removes groups of ours without processes; the kernel refuses to remove others.
-fn clean(root: &Path) {
-    let Ok(entries) = fs::read_dir(root) else { return };
-    for entry in entries.filter_map(Result::ok) {
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
-            let _ = fs::remove_dir(entry.path());
-        }
     }
 }
 

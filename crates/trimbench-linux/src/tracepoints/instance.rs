@@ -1,8 +1,9 @@
 //! A tracefs instance of our own: made, settings written, removed.
 //!
-//! Its name is `trimbench-PID-NUMBER`, and its owner holds a lock on it (flock), which the kernel
-//! releases with the process, however that ends. What a killed run left goes on recording at some
-//! cost, so that every start removes those whose process is gone and whose lock is free.
+//! Its name is a random token that was registered before ([`crate::registry`]), so that a later start
+//! removes what is left, and nothing of anybody else's. What a killed process leaves would go on
+//! recording at some cost until then: therefore a small watcher, a shell in a process group of its
+//! own, waits for the end of a pipe that closes with this process, and removes the instance.
 //!
 //! Where tracefs is not mounted, it is reached by a mount that no path leads to, and that ends with
 //! its descriptor.
@@ -10,55 +11,78 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::process::{Child, ChildStdin, Stdio};
 
-use rustix::fs::FlockOperation;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 use trimbench_core::Errno;
 
 use crate::mounts::errno_of;
+use crate::program::program;
+use crate::registry::{self, Registered, Token};
 use crate::sysfs::names_in;
 
 use super::TracingError;
 
-/// What the name of each of our instances begins with.
-const PREFIX: &str = "trimbench-";
 /// Longer than any description of an event.
 const TEXT_MAX: usize = 64 << 10;
 /// Where tracefs usually is.
 const USUAL: &str = "/sys/kernel/tracing";
+/// The shell of the watcher, and what it does with the instance and its entry: at the end of the pipe
+/// the process may still have files of the instance open, which end with it a moment later.
+const SHELL: &str = "sh";
+const WATCH: &str = r#"read -r _
+for _ in 1 2 3 4 5 6 7 8 9; do
+    [ -d "$1" ] || exit 0
+    rmdir -- "$1" 2>/dev/null && rm -f -- "$2" && exit 0
+    sleep 0.1
+done"#;
 
 /// An instance, removed when dropped.
 #[derive(Debug)]
 pub(super) struct Instance {
     path: PathBuf,
-    /// Holds the lock.
-    _lock: File,
+    token: Token,
+    /// `None` where there is no shell: then the next start removes it.
+    watcher: Option<Watcher>,
     /// Holds the mount, where it is ours.
     _mount: Option<OwnedFd>,
+}
+
+/// Removes the instance when this process has ended without doing it.
+#[derive(Debug)]
+struct Watcher {
+    process: Child,
+    /// Closed to end it, or with this process.
+    pipe: Option<ChildStdin>,
 }
 
 impl Instance {
     /// Makes one, after removing what killed runs left.
     pub(super) fn create() -> Result<Self, TracingError> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
         let (root, mount) = tracefs()?;
         let instances = root.join("instances");
-        for name in names_in(&instances) {
-            remove_if_abandoned(&instances, &name);
-        }
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = instances.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        fs::create_dir(&path).map_err(|error| refused(&path, &error))?;
-        match locked(&path) {
-            Ok(lock) => Ok(Self { path, _lock: lock, _mount: mount }),
-            Err(error) => {
-                // The first error is the one to report.
-                let _ = fs::remove_dir(&path);
-                Err(refused(&path, &error))
-            }
-        }
+        registry::clean(Registered::Tracing, &instances);
+        let token = Token::new(Registered::Tracing).map_err(|errno| {
+            refused(&registry::folder(), &io::Error::from_raw_os_error(errno.0))
+        })?;
+        let path = instances.join(token.name());
+        let watcher = Watcher::start(&instances, &token).ok();
+        // From here on dropping ends the watcher and forgets the token.
+        let instance = Self { path, token, watcher, _mount: mount };
+        fs::create_dir(&instance.path).map_err(|error| refused(&instance.path, &error))?;
+        Ok(instance)
+    }
+
+    /// Its name below `instances`.
+    pub(super) fn name(&self) -> &str {
+        self.token.name()
+    }
+
+    /// Whether it goes by itself when this process is killed.
+    pub(super) fn is_watched(&self) -> bool {
+        self.watcher.is_some()
     }
 
     /// Writes a setting.
@@ -102,9 +126,40 @@ impl Instance {
 }
 
 impl Drop for Instance {
-    /// Ends the recording and removes it. A failure is silent; the next start tries again.
+    /// Ends the recording and removes it. A failure is silent; the watcher or the next start tries
+    /// again.
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.path);
+        if registry::is_gone(&self.path) {
+            self.token.forget();
+        }
+    }
+}
+
+impl Watcher {
+    /// Begins to watch over what will be made in `instances`.
+    fn start(instances: &Path, token: &Token) -> io::Result<Self> {
+        // In a group of its own a terminal's Ctrl-C does not reach it. By its working directory it
+        // reaches a tracefs that no path leads to.
+        let mut shell = program(SHELL).ok_or(io::ErrorKind::NotFound)?;
+        let mut process = shell
+            .args(["-c", WATCH, "trimbench-watcher", token.name()])
+            .arg(token.entry())
+            .current_dir(instances)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        let pipe = process.stdin.take();
+        Ok(Self { process, pipe })
+    }
+}
+
+impl Drop for Watcher {
+    /// Ends it: it finds nothing to remove, or tries that once more.
+    fn drop(&mut self) {
+        drop(self.pipe.take());
+        let _ = self.process.wait();
     }
 }
 
@@ -129,28 +184,6 @@ fn tracefs() -> Result<(PathBuf, Option<OwnedFd>), TracingError> {
         Err(rustix::io::Errno::NODEV) => Err(TracingError::Absent { path: USUAL.to_owned() }),
         Err(errno) => {
             Err(TracingError::NotPermitted { path: USUAL.to_owned(), errno: errno_of(errno) })
-        }
-    }
-}
-
-fn locked(path: &Path) -> io::Result<File> {
-    let directory = File::open(path)?;
-    rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive)?;
-    Ok(directory)
-}
-
-/// Removes an instance of ours that nobody has any more.
-fn remove_if_abandoned(instances: &Path, name: &str) {
-    let Some(process) = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()) else {
-        return;
-    };
-    // Of a process in another container the number may be unknown here: then there is the lock. It
-    // is taken a moment after the instance is made: then there is the process.
-    let is_process = process.parse::<u32>().is_ok();
-    if is_process && !Path::new("/proc").join(process).exists() {
-        let path = instances.join(name);
-        if let Ok(_lock) = locked(&path) {
-            let _ = fs::remove_dir(&path);
         }
     }
 }

@@ -84,6 +84,12 @@ impl Recorder {
         Ok(Self { stream, begin, place: (start.unwrap_or(0), sectors), disk, lost: 0 })
     }
 
+    /// The name of the tracefs instance that records, and whether it is removed at once if this
+    /// process is killed; else the next recording removes it.
+    pub fn instance(&self) -> (&str, bool) {
+        self.stream.instance()
+    }
+
     /// Whether what is written below `path` reaches the recorded disk, so that a recording there
     /// would record itself.
     pub fn records(&self, path: &Path) -> bool {

@@ -30,7 +30,7 @@ pub(super) struct EventStream {
     /// Read, but not handed out: they may not be in order yet.
     events: Vec<BlockEvent>,
     page: Vec<u8>,
-    _instance: Instance,
+    instance: Instance,
 }
 
 impl EventStream {
@@ -66,7 +66,12 @@ impl EventStream {
             instance.set(&format!("events/block/{}/enable", happened.event()), "1")?;
         }
         let (events, page) = (Vec::new(), vec![0; PAGE_MAX]);
-        Ok(Self { buffers, layouts, events, page, _instance: instance })
+        Ok(Self { buffers, layouts, events, page, instance })
+    }
+
+    /// What [`super::Recorder::instance`] tells.
+    pub(super) fn instance(&self) -> (&str, bool) {
+        (self.instance.name(), self.instance.is_watched())
     }
 
     /// Takes in what the kernel has recorded; how many events it has lost since the last call, at
