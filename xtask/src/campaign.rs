@@ -15,14 +15,15 @@
 //! # To add a campaign
 //! Implement [`Attempts`] in a module of this folder, describe it by a
 //! `pub const CAMPAIGN: Campaign`, add that to [`CAMPAIGNS`], and its claim to
-//! `xtask/src/evidence/safe.rs` (see `safe/inputs.rs`). An attempt cleans up after itself, also when
-//! it fails, and writes nothing outside of a temporary folder of its own. What the program did
-//! wrong is part of the line; an `Err` says that the attempt could not be made: it is made again,
-//! and after [`TRIES`] the campaign stops. Lines are committed, so they are short (some 200 bytes;
-//! at most 256 KiB in all when packed) and name no time, no machine and no folder of it.
+//! `xtask/src/evidence/safe.rs` (see `safe/inputs.rs`). An attempt cleans up after itself, also
+//! when it fails, and writes nothing outside of a temporary folder of its own. What the program
+//! did wrong is part of the line; an `Err` says that the attempt could not be made: it is made
+//! again, and after [`TRIES`] the campaign stops. Lines are committed, so they are short (some 200
+//! bytes; at most 256 KiB in all when packed) and name no time, no machine and no folder of it.
 
 pub mod inputs;
 mod journal;
+pub mod mutants;
 pub mod result;
 mod sources;
 #[cfg(test)]
@@ -45,7 +46,7 @@ pub use result::{About, Ledger};
 pub use sources::{READERS, SAFETY, Sources};
 
 /// Every campaign.
-pub const CAMPAIGNS: [&Campaign; 1] = [&inputs::CAMPAIGN];
+pub const CAMPAIGNS: [&Campaign; 2] = [&mutants::CAMPAIGN, &inputs::CAMPAIGN];
 
 /// How often an attempt that could not be made is begun before the campaign stops.
 pub const TRIES: usize = 3;

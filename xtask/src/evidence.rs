@@ -20,7 +20,7 @@ mod page;
 #[cfg(test)]
 pub(crate) mod planted;
 mod report;
-mod safe;
+pub mod safe;
 pub mod ssd;
 mod store;
 pub mod trace;

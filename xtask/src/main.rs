@@ -220,6 +220,15 @@ enum Step {
         /// How long it is
         bytes: u64,
     },
+    /// What `evidence safe.1` starts: the table of attacks on a program, a line of JSON a row
+    #[command(hide = true)]
+    Attacks {
+        /// trimbench
+        program: PathBuf,
+        /// Stop at the first row that does not hold
+        #[arg(long)]
+        first: bool,
+    },
     /// Measure the project's claims again: one JSON line for each figure, and docs/evidence
     Evidence {
         /// A key (`foundation`) or an item (`foundation.1`); all keys without
@@ -281,6 +290,9 @@ fn part(step: &Step) -> Option<Result<()>> {
 }
 
 fn run(step: Step) -> Result<bool> {
+    if let Step::Attacks { program, first } = &step {
+        return evidence::safe::print_attacks(program, *first);
+    }
     if let Some(result) = part(&step) {
         return result.map(|()| true);
     }
@@ -300,6 +312,7 @@ fn run(step: Step) -> Result<bool> {
             calibrate::run(&repository, &wish).map(|()| true)
         }
         Step::BenchBlockWork { .. }
+        | Step::Attacks { .. }
         | Step::EvidenceSeries { .. }
         | Step::EvidenceAmplification { .. }
         | Step::EvidenceQueueing { .. }

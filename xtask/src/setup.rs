@@ -11,6 +11,7 @@ use std::process::Command;
 use anyhow::Result;
 use clap::ValueEnum;
 
+use crate::campaign::mutants;
 use crate::{Repository, process};
 
 /// What can be set up for beyond the tests.
@@ -18,6 +19,8 @@ use crate::{Repository, process};
 pub enum Extra {
     /// The benchmarks: a C compiler and fio for the yardsticks
     Bench,
+    /// The campaigns: what finds mutants, and a linker that is quick
+    Campaigns,
 }
 
 /// A program, the Debian package that brings it, and what it is for.
@@ -45,6 +48,10 @@ const FOR_BENCHES: [Tool; 2] = [
     Tool { program: "gcc", package: "gcc", purpose: "the yardstick of the benchmark `ssd`" },
     Tool { program: "fio", package: "fio", purpose: "the peer of the benchmark `block`" },
 ];
+const FOR_CAMPAIGNS: [Tool; 2] = [
+    Tool { program: "ld.lld", package: "lld", purpose: "the campaign `safe.3`: builds mutants" },
+    Tool { program: "unshare", package: "util-linux", purpose: "the campaign `safe.3`" },
+];
 
 /// Administrators' programs are outside the search path of ordinary users in some distributions.
 const ALSO_IN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
@@ -66,6 +73,9 @@ pub fn run(repository: &Repository, extra: Option<Extra>) -> Result<()> {
     if let Err(error) = browser::run(repository) {
         println!("setup: missing: what drives Chromium: {error:#}");
     }
+    if extra == Some(Extra::Campaigns) {
+        mutants::install(repository)?;
+    }
     Ok(())
 }
 
@@ -75,8 +85,10 @@ fn can_install() -> bool {
 
 fn wanted(extra: Option<Extra>) -> Vec<Tool> {
     let mut wanted = FOR_TESTS.to_vec();
-    if extra == Some(Extra::Bench) {
-        wanted.extend(FOR_BENCHES);
+    match extra {
+        Some(Extra::Bench) => wanted.extend(FOR_BENCHES),
+        Some(Extra::Campaigns) => wanted.extend(FOR_CAMPAIGNS),
+        None => {}
     }
     wanted
 }

@@ -81,6 +81,12 @@ impl Ledger {
         Self { lines, attempts, is_whole: false, capture: capture.clone() }
     }
 
+    /// The same lines as if they were a sample.
+    #[cfg(test)]
+    pub(super) fn into_sample(self) -> Self {
+        Self { is_whole: false, ..self }
+    }
+
     /// Whether these are the lines of a campaign, not of a sample: a bar on the number of attempts
     /// makes sense.
     pub fn is_whole(&self) -> bool {

@@ -15,7 +15,9 @@ pub const SAFETY: &[&str] = &[
     "crates/trimbench-linux/src/made.rs",
     "crates/trimbench-linux/src/made/",
     "crates/trimbench-linux/src/ioctl/identity.rs",
-    "crates/trimbench-linux/src/atomic.rs",
+    "crates/trimbench-linux/src/output.rs",
+    "crates/trimbench-linux/src/output/",
+    "crates/trimbench-linux/src/program.rs",
 ];
 
 /// What reads files and words that others wrote: traces, records, profiles, and the command line.

@@ -89,6 +89,11 @@ impl<'a> Context<'a> {
         self.deadline.remaining()
     }
 
+    /// When the claim must be measured.
+    pub fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
     /// Shows `path` as `name` in command lines: for folders that are different at every run.
     pub fn alias(&self, path: &Path, name: &str) {
         self.aliases.borrow_mut().insert(0, (path.display().to_string(), name.to_owned()));

@@ -1,13 +1,17 @@
 //! Claims of the issue on safety: what a hostile tester destroyed, and that it cannot happen again.
 
+mod attacks;
 mod campaign;
 mod inputs;
+mod mutants;
 
 use super::Key;
+
+pub use attacks::print as print_attacks;
 
 /// The key.
 pub(super) const KEY: Key = Key {
     name: "safe",
     title: "Nothing is destroyed, lost or misstated that was not named.",
-    claims: &[inputs::CLAIM],
+    claims: &[attacks::CLAIM, mutants::CLAIM, inputs::CLAIM],
 };

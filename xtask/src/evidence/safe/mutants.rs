@@ -1,0 +1,19 @@
+//! The tests notice when the safety code is wrong.
+
+use std::time::Duration;
+
+use super::campaign;
+use crate::campaign::mutants::CAMPAIGN;
+use crate::evidence::Claim;
+
+pub(super) const CLAIM: Claim = Claim {
+    id: CAMPAIGN.id,
+    title: "A mutant of the safety code is killed by a test",
+    bar: "at least 98 % of the mutants of claim, guard, mkfs and the writing module; the others \
+          are explained one by one, no test fails without a mutant; the campaign is of these \
+          sources, and a fresh sample of 2 % holds as well",
+    short: Duration::from_secs(60),
+    full: Duration::from_secs(900),
+    measure: |context| campaign::measure(context, &CAMPAIGN, 1),
+    read: |raw| campaign::read(raw, &CAMPAIGN),
+};
