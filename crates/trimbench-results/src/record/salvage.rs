@@ -70,6 +70,12 @@ pub(super) fn salvage(json: &[u8]) -> Result<Salvaged, RecordError> {
         let error = syntax(&error, json);
         flaws.push(format!("{error}: {found} of {} sessions were read", plan.len().max(found)));
     }
+    // Every part was understood and the whole was not: a field that is there twice, or has a value
+    // that is in no part.
+    if flaws.is_empty() {
+        let cause = std::error::Error::source(&refusal).map(|cause| format!(": {cause}"));
+        flaws.push(format!("{refusal}{}", cause.unwrap_or_default()));
+    }
     let record = RunRecord { schema: SCHEMA, program, seed, outcome, plan, sessions };
     Ok(Salvaged { record, flaws })
 }

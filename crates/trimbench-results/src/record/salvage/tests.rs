@@ -114,6 +114,15 @@ fn broken_parts_are_left_out_and_named() {
 }
 
 #[test]
+fn a_field_that_is_there_twice_is_a_flaw_although_each_part_is_understood() {
+    let twice = three().replacen("\"seed\": ", "\"seed\": 7,\n  \"seed\": ", 1);
+    let Salvaged { record, flaws } = salvaged(&twice);
+    assert_eq!(record.sessions.len(), 3);
+    let flaw = "a value in the record is not what its field holds: duplicate field `seed`";
+    assert!(matches!(&flaws[..], [only] if only.starts_with(flaw)), "{flaws:?}");
+}
+
+#[test]
 fn what_is_nothing_is_refused_as_before() {
     for json in ["", "hello", "[]", "{\"schema\": 2}", "{\"schema\": 0, \"program\": 1}", "{\"sch"]
     {
