@@ -21,7 +21,7 @@ pub use formulas::{DELETION_ALONE, ImportError, Imported, METRICS, Times, metric
 pub use generator::{Counts, Forecast, Generator, Operation, Phase, Settings};
 pub use options::Postmark;
 
-use trimbench_core::units::{narrow, rounded};
+use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Capabilities, FileCommand, Medium, Nanos, Provisioner, Target};
 use trimbench_results::Step;
 
@@ -118,8 +118,11 @@ impl Postmark {
             transactions: span(session::TRANSACTIONS)?,
             deletion: span(session::DELETION)?,
         };
-        let seed = step.parameters.get(arms::SEED).map(|seed| narrow(rounded(*seed)));
-        let varied = seed.map(|seed| self.with_seed(seed));
+        let varied = match step.parameters.get(arms::SEED) {
+            // A record that was changed may say any number.
+            Some(seed) => Some(self.with_seed(u32::try_from(rounded(*seed)).ok()?)),
+            None => None,
+        };
         let counts = &varied.as_ref().unwrap_or(self).forecast.counts;
         Some(terse_1_51(counts, self.settings.transactions, &times))
     }

@@ -64,8 +64,8 @@ pub fn metrics(counts: &Counts, times: &Times) -> [f64; 13] {
 /// The terse line that 1.51 would have printed, if the run had begun on a full second.
 pub fn terse_1_51(counts: &Counts, asked: u32, times: &Times) -> String {
     let created_at = times.creation;
-    let done_at = created_at + times.transactions;
-    let ended_at = done_at + times.deletion;
+    let done_at = created_at.saturating_add(times.transactions);
+    let ended_at = done_at.saturating_add(times.deletion);
     let full = |at: Nanos| at.0 / 1_000_000_000;
     let between = |from: Nanos, to: Nanos| u32::try_from(full(to) - full(from)).unwrap_or(u32::MAX);
     let total = between(Nanos::ZERO, ended_at).max(1);

@@ -168,6 +168,18 @@ fn a_terse_line_counts_with_the_seed_of_its_repetition() {
     }
 }
 
+#[test]
+fn a_step_of_a_damaged_record_gives_a_terse_line_or_none() {
+    let method = method(&[]);
+    let mut step = took("discard", 1, 1.0);
+    for phase in ["creation_s", "transactions_s", "deletion_s"] {
+        step.measure(phase, 1e300);
+    }
+    assert!(method.terse_1_51(&step).is_some());
+    step.set(SEED, 4_294_967_296.0);
+    assert_eq!(method.terse_1_51(&step), None);
+}
+
 /// A step of this arm that took so long.
 fn took(arm: &str, repetition: u32, seconds: f64) -> Step {
     let mut step = Step::new(format!("{arm}-{repetition}"), arm);
