@@ -1,17 +1,27 @@
-//! Step `fuzz`: every reader of traces, fed with damaged files and garbage, until something breaks.
+//! Step `fuzz`: every reader of what others wrote, fed with damaged inputs and garbage, until
+//! something breaks.
 //!
-//! An *execution* is drawn from a seed and a number alone: a file of the corpus (each format, each
-//! packing) or garbage, what is done to it, how it is read. It must end, with records or an error:
-//! no panic, no hang, memory bounded; stamps never go back, no range ends beyond 2^64 - 1, and no
-//! more records come than a file of that length can hold.
+//! An *execution* is drawn from a seed, a [`Subject`] and a number alone: an input of the corpus or
+//! garbage, what is done to it, how it is read. It must end, with what was understood or an error:
+//! no panic, no hang, no more than 256 MiB. What else must hold is each subject's: stamps of traces
+//! never go back; what is understood of a record is written and reads as the same; a profile that
+//! passes its checks is a drive that works; a text that is read prints as one that means the same.
 //!
-//! By mutation, without feedback of what code was reached: that takes a nightly compiler, and this
-//! runs on the one that builds everything else. The corpus holds a file for each path instead.
+//! Damages are of bytes, and of the tree that a document is ([`tree`]), so that most inputs get past
+//! the first look of a parser. By mutation, without feedback of what code was reached: that takes a
+//! nightly compiler, and this runs on the one that builds everything else. The corpus holds an input
+//! for each path instead, and how executions end is counted by the name of the error.
 
-mod corpus;
-mod execution;
 mod mutate;
+mod options;
+mod profiles;
+mod records;
+mod subject;
+mod traces;
+mod tree;
 
+use std::alloc::System;
+use std::collections::BTreeMap;
 use std::fs;
 use std::panic;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,10 +30,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use cap::Cap;
 use serde::{Deserialize, Serialize};
+use trimbench_core::rng::Rng;
 
 use crate::process;
-use corpus::Corpus;
+pub use subject::Subject;
+use subject::{Done, End, Feed};
 
 #[cfg(test)]
 mod tests;
@@ -32,15 +45,21 @@ mod tests;
 /// hangs. Not wall time, which goes on while the machine is stopped; and of all workers, so that
 /// one that waits for ever is seen beside one that works.
 const HANG: Duration = Duration::from_secs(20);
-/// What all executions at once may take at most. The largest file of a trace that is read has a
-/// few KB; the rest is windows of decoders.
-const MEMORY_MAX_KIB: u64 = 1 << 20;
+/// What all executions at once may take at most, touched or not. The largest input that is read has
+/// a few KB; the rest is windows of decoders, and tables of small drives.
+const MEMORY_MAX_KIB: u64 = 256 << 10;
 /// How often that is looked at.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// Counts what is allocated: what was asked for and never touched is in no other count.
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
 /// What the user asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
+    /// What is read.
+    pub subject: Subject,
     /// What executions are drawn from.
     pub seed: u64,
     /// The first of them.
@@ -56,24 +75,30 @@ pub struct Wish {
 /// What it came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
+    /// What was read.
+    pub subject: String,
     /// What executions were drawn from.
     pub seed: u64,
     /// Those that were run.
     pub executions: u64,
-    /// Those that were read to the end.
+    /// Those whose input was understood, a trace to its end.
     pub whole: u64,
     /// Those that ended with an error, as they should.
     pub refused: u64,
-    /// Records that were handed out.
+    /// How they ended, and how many so: as what an input was understood, or the name of the error.
+    pub ends: BTreeMap<String, u64>,
+    /// Records of traces that were handed out; elsewhere the same as `whole`.
     pub records: u64,
     /// Panics of a decoder that the reader turned into an error.
     pub caught_panics: u64,
     /// Executions in which something did not hold.
     pub violations: u64,
-    /// The most memory that the process took, KiB.
+    /// The most memory that the process took, touched or not, KiB.
     pub memory_kib: u64,
     /// The slowest execution.
     pub slowest_seconds: f64,
+    /// Its number.
+    pub slowest_number: u64,
     /// Wall time.
     pub seconds: f64,
 }
@@ -83,17 +108,24 @@ impl Summary {
     pub fn is_good(&self) -> bool {
         self.violations == 0 && self.executions > 0
     }
+
+    /// Notes how long an execution took.
+    fn slower(&mut self, seconds: f64, number: u64) {
+        if seconds > self.slowest_seconds {
+            (self.slowest_seconds, self.slowest_number) = (seconds, number);
+        }
+    }
 }
 
 /// Runs executions on all processors and prints what they came to; whether that is good.
 pub fn run(wish: Wish) -> Result<bool> {
     let start = Instant::now();
-    let corpus = Corpus::new()?;
+    let feed = wish.subject.feed()?;
     let state = State::new(wish);
     let quiet = Quiet::new();
     thread::scope(|scope| -> Result<()> {
-        let (state, corpus) = (&state, &corpus);
-        let spawn = |slot| scope.spawn(move || state.work(corpus, slot));
+        let (state, feed) = (&state, &*feed);
+        let spawn = |slot| scope.spawn(move || state.work(feed, slot));
         let workers: Vec<_> = state.slots.iter().map(spawn).collect();
         let mut watch = Watch::new(workers.len());
         while workers.iter().any(|worker| !worker.is_finished()) {
@@ -119,12 +151,22 @@ pub fn run(wish: Wish) -> Result<bool> {
 
 /// What CI runs: a seed that stays the same.
 pub fn smoke() -> Result<bool> {
-    run(Wish { seed: 1, first: 0, executions: 200_000, only: None, json: false })
+    let parts = [
+        (Subject::Traces, 200_000),
+        (Subject::Records, 20_000),
+        (Subject::Profiles, 20_000),
+        (Subject::Options, 50_000),
+    ];
+    let smoke = |(subject, executions)| {
+        run(Wish { subject, seed: 1, first: 0, executions, only: None, json: false })
+    };
+    parts.into_iter().try_fold(true, |good, part| Ok(good & smoke(part)?))
 }
 
 /// What the workers share.
 #[derive(Debug)]
 struct State {
+    subject: Subject,
     seed: u64,
     next: AtomicU64,
     end: u64,
@@ -136,22 +178,25 @@ struct State {
 
 impl State {
     fn new(wish: Wish) -> Self {
-        let numbers =
-            wish.only.map_or(wish.first..wish.first + wish.executions, |only| only..only + 1);
+        let all = wish.first..wish.first.saturating_add(wish.executions);
+        let numbers = wish.only.map_or(all, |number| number..number + 1);
         let workers = thread::available_parallelism().map_or(1, usize::from);
+        let (subject, seed) = (wish.subject, wish.seed);
+        let empty = Summary { subject: subject.id().to_owned(), seed, ..Summary::default() };
         Self {
-            seed: wish.seed,
+            subject,
+            seed,
             next: AtomicU64::new(numbers.start),
             end: numbers.end,
             stop: AtomicBool::new(false),
             slots: (0..workers).map(|_| AtomicU64::new(u64::MAX)).collect(),
-            summary: Mutex::new(Summary { seed: wish.seed, ..Summary::default() }),
+            summary: Mutex::new(empty),
         }
     }
 
     /// Runs executions until there are no more, or one has failed.
-    fn work(&self, corpus: &Corpus, slot: &AtomicU64) {
-        let mut sum = Summary::default();
+    fn work(&self, feed: &dyn Feed, slot: &AtomicU64) {
+        let (mut sum, mut ends) = (Summary::default(), BTreeMap::<End, u64>::new());
         while !self.stop.load(Ordering::Relaxed) && !process::interrupted() {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             if number >= self.end {
@@ -160,11 +205,12 @@ impl State {
             let begun = Instant::now();
             slot.store(number, Ordering::Relaxed);
             sum.executions += 1;
-            match execution::run(corpus, self.seed, number) {
+            match execute(feed, self.seed, number) {
                 Ok(done) => {
                     sum.records += done.records;
                     sum.whole += u64::from(done.whole);
                     sum.refused += u64::from(!done.whole);
+                    *ends.entry(done.end).or_default() += 1;
                 }
                 Err(violation) => {
                     sum.violations += 1;
@@ -172,16 +218,19 @@ impl State {
                     eprintln!("error: execution {number}: {violation}\n{}", self.again(number));
                 }
             }
-            sum.slowest_seconds = sum.slowest_seconds.max(begun.elapsed().as_secs_f64());
+            sum.slower(begun.elapsed().as_secs_f64(), number);
         }
         slot.store(u64::MAX, Ordering::Relaxed);
         let mut summary = self.summary.lock().unwrap_or_else(PoisonError::into_inner);
+        for (end, count) in ends {
+            *summary.ends.entry(end.into_owned()).or_default() += count;
+        }
         summary.executions += sum.executions;
         summary.whole += sum.whole;
         summary.refused += sum.refused;
         summary.records += sum.records;
         summary.violations += sum.violations;
-        summary.slowest_seconds = summary.slowest_seconds.max(sum.slowest_seconds);
+        summary.slower(sum.slowest_seconds, sum.slowest_number);
     }
 
     /// Ends the process if an execution hangs or takes too much memory: neither can be stopped.
@@ -204,8 +253,14 @@ impl State {
     }
 
     fn again(&self, number: u64) -> String {
-        format!("again: cargo xtask fuzz {} --execution {number}", self.seed)
+        let Self { subject, seed, .. } = self;
+        format!("again: cargo xtask fuzz {seed} --subject {} --execution {number}", subject.id())
     }
+}
+
+/// Runs one execution; an error is what did not hold.
+fn execute(feed: &dyn Feed, seed: u64, number: u64) -> Result<Done, String> {
+    feed.run(&mut Rng::new(seed).split(&number.to_string()))
 }
 
 /// What each worker is at, and the processor time of the process when it was first seen there.
@@ -243,8 +298,9 @@ static PANICS: AtomicU64 = AtomicU64::new(0);
 
 impl Quiet {
     fn new() -> Self {
-        panic::set_hook(Box::new(|_| {
+        panic::set_hook(Box::new(|info| {
             PANICS.fetch_add(1, Ordering::Relaxed);
+            subject::note_place(info.location());
         }));
         Self { before: PANICS.load(Ordering::Relaxed) }
     }
@@ -266,8 +322,8 @@ fn processor_time() -> Result<Duration> {
     Duration::try_from(time).context("read the processor time")
 }
 
-/// The most memory that this process took so far.
+/// The most memory that this process took so far: resident, or allocated.
 fn memory_kib() -> Result<u64> {
     let status = fs::read_to_string("/proc/self/status").context("read /proc/self/status")?;
-    process::peak_kib(&status)
+    Ok(process::peak_kib(&status)?.max(ALLOCATOR.max_allocated() as u64 / 1024))
 }

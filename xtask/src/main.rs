@@ -97,15 +97,18 @@ enum Step {
         #[arg(long)]
         json: bool,
     },
-    /// Feed every reader of traces with damaged files and garbage until something breaks
+    /// Feed readers of what others wrote with damaged inputs and garbage until something breaks
     Fuzz {
         /// What is drawn from
         #[arg(default_value_t = 1)]
         seed: u64,
-        /// The number of the first
+        /// What is read
+        #[arg(long, value_enum, default_value_t)]
+        subject: fuzz::Subject,
+        /// The number of the first input
         #[arg(long, value_name = "NUMBER", default_value_t = 0)]
         first: u64,
-        /// How many files are read
+        /// How many inputs are read
         #[arg(long, value_name = "N", default_value_t = 1_000_000)]
         executions: u64,
         /// This one only
@@ -335,8 +338,8 @@ fn run(step: Step) -> Result<bool> {
             let wish = soak::Wish { seed, configurations, commands, limit, only, json };
             soak::run(&repository, &wish)
         }
-        Step::Fuzz { seed, first, executions, execution, json } => {
-            fuzz::run(fuzz::Wish { seed, first, executions, only: execution, json })
+        Step::Fuzz { seed, subject, first, executions, execution, json } => {
+            fuzz::run(fuzz::Wish { subject, seed, first, executions, only: execution, json })
         }
         Step::Campaign { id, seed, minutes } => {
             let limit = minutes.map(|minutes| Duration::from_secs(60 * minutes));

@@ -1,17 +1,22 @@
-//! Campaign `safe.5`: damaged inputs and garbage into everything that reads. Each block runs in a
-//! process of its own, so that what takes it down is one failed attempt.
+//! Campaign `safe.5`: damaged inputs and garbage into everything that reads. Each block is of one
+//! subject and runs in a process of its own, so that what takes it down is one failed attempt.
+//!
+//! The program that runs them is built as tests are: an overflow or a broken invariant, which the
+//! program that users have would not notice, is a panic.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use trimbench_core::units::index;
 
 use super::{Attempts, Campaign, Ledger, READERS};
-use crate::Repository;
 use crate::evidence::{Bar, Finding};
-use crate::fuzz::Summary;
+use crate::fuzz::{Subject, Summary};
+use crate::{Repository, process};
 
 /// The campaign.
 pub const CAMPAIGN: Campaign = Campaign {
@@ -30,14 +35,19 @@ const INPUTS: u64 = 10_000_000;
 /// The most memory that a process may take with all that it reads, KiB.
 const MEMORY_MAX_KIB: f64 = 262_144.0;
 
-fn prepare(_: &Repository, _: &Path) -> Result<Box<dyn Attempts>> {
-    let program = std::env::current_exe().context("find this program")?;
-    Ok(Box::new(Inputs { program }))
+/// What blocks are of, over and over: a trace is read in a fraction of the time of the others.
+const SUBJECTS: [Subject; 5] =
+    [Subject::Traces, Subject::Records, Subject::Profiles, Subject::Options, Subject::Traces];
+
+fn prepare(repository: &Repository, _: &Path) -> Result<Box<dyn Attempts>> {
+    let arguments = ["build", "--quiet", "--profile", "test", "--package", "xtask"];
+    process::run_well(&mut repository.command("cargo", &arguments), None)?;
+    Ok(Box::new(Inputs { program: repository.target().join("debug/xtask") }))
 }
 
 #[derive(Debug)]
 struct Inputs {
-    /// `xtask` itself.
+    /// `xtask` itself, with every assertion on.
     program: PathBuf,
 }
 
@@ -47,8 +57,10 @@ impl Attempts for Inputs {
     }
 
     fn attempt(&self, _: usize, seed: u64, number: u64) -> Result<Map<String, Value>> {
+        let of = SUBJECTS.len() as u64;
+        let subject = SUBJECTS[index(number % of)];
         let mut fuzz = Command::new(&self.program);
-        fuzz.args(["fuzz", &seed.to_string(), "--json"]);
+        fuzz.args(["fuzz", &seed.to_string(), "--json", "--subject", subject.id()]);
         fuzz.args(["--first", &(number * BLOCK).to_string()]);
         fuzz.args(["--executions", &BLOCK.to_string()]);
         let output = fuzz.output().context("start `xtask fuzz`")?;
@@ -61,6 +73,8 @@ fn outcome(output: &Output) -> Map<String, Value> {
     let summary = serde_json::from_slice::<Summary>(&output.stdout).ok();
     let value = match summary {
         Some(sum) if output.status.success() => json!({
+            "subject": sum.subject,
+            "ends": sum.ends,
             "inputs": sum.executions,
             "accepted": sum.whole,
             "refused": sum.refused,
@@ -81,6 +95,9 @@ fn outcome(output: &Output) -> Map<String, Value> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Line {
+    subject: String,
+    /// How inputs ended.
+    ends: BTreeMap<String, u64>,
     inputs: u64,
     accepted: u64,
     refused: u64,
@@ -97,7 +114,8 @@ fn judge(ledger: &Ledger) -> Result<Vec<Finding>> {
     let least = if ledger.is_whole() { INPUTS as f64 } else { 1.0 };
     let error = lines.iter().find(|line| !line.error.is_empty());
     let error = error.map_or("", |line| line.error.as_str());
-    let note = format!("{accepted} read to their end, {} refused", sum(|line| line.refused));
+    let refused = sum(|line| line.refused);
+    let note = format!("{accepted} understood, {refused} refused: {}", by_subject(&lines));
     let count = |what: &str, count: f64, bar| ledger.finding(what, (count, ""), bar);
     Ok(vec![
         count("inputs read", inputs, Bar::AtLeast(least)).with_note(&note),
@@ -109,6 +127,20 @@ fn judge(ledger: &Ledger) -> Result<Vec<Finding>> {
             Bar::AtMost(MEMORY_MAX_KIB / 1024.0),
         ),
     ])
+}
+
+/// How many inputs there were of each subject, how many were understood, and in how many different
+/// ways they ended.
+fn by_subject(lines: &[Line]) -> String {
+    let subjects: BTreeSet<&str> = lines.iter().map(|line| line.subject.as_str()).collect();
+    let about = |subject: &str| {
+        let own = || lines.iter().filter(|line| line.subject == subject);
+        let inputs: u64 = own().map(|line| line.inputs).sum();
+        let accepted: u64 = own().map(|line| line.accepted).sum();
+        let ends: BTreeSet<&String> = own().flat_map(|line| line.ends.keys()).collect();
+        format!("{inputs} {subject}, {accepted} understood, {} ends", ends.len())
+    };
+    subjects.into_iter().map(about).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

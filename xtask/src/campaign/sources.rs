@@ -21,8 +21,29 @@ pub const SAFETY: &[&str] = &[
 ];
 
 /// What reads files and words that others wrote: traces, records, profiles, and the command line.
-pub const READERS: &[&str] =
-    &["crates/trimbench-trace/src/", "crates/trimbench-results/src/record.rs"];
+pub const READERS: &[&str] = &[
+    "crates/trimbench-core/src/units/text.rs",
+    "crates/trimbench-methods/src/options.rs",
+    "crates/trimbench-methods/src/settings.rs",
+    "crates/trimbench-policy/src/catalogue.rs",
+    "crates/trimbench-results/src/compare/limit.rs",
+    "crates/trimbench-results/src/histogram.rs",
+    "crates/trimbench-results/src/limits.rs",
+    "crates/trimbench-results/src/limits/",
+    "crates/trimbench-results/src/record.rs",
+    "crates/trimbench-results/src/record/",
+    "crates/trimbench-ssd/src/config.rs",
+    "crates/trimbench-ssd/src/config/",
+    "crates/trimbench-ssd/src/profile.rs",
+    "crates/trimbench-ssd/src/profile/",
+    "crates/trimbench-target/src/emulated.rs",
+    "crates/trimbench-target/src/modelled.rs",
+    "crates/trimbench-target/src/modelled/pool.rs",
+    "crates/trimbench-target/src/real.rs",
+    "crates/trimbench-target/src/settings.rs",
+    "crates/trimbench-target/src/spec.rs",
+    "crates/trimbench-trace/src/",
+];
 
 /// A hash of each file, by its path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

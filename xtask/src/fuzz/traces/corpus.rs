@@ -44,12 +44,12 @@ const PACKED: [&str; 5] = [
 
 /// Whole files.
 #[derive(Debug)]
-pub(super) struct Corpus {
+pub(in crate::fuzz) struct Corpus {
     pub(super) files: Vec<Vec<u8>>,
 }
 
 impl Corpus {
-    pub(super) fn new() -> Result<Self> {
+    pub(in crate::fuzz) fn new() -> Result<Self> {
         let mut files: Vec<Vec<u8>> = TEXTS.iter().map(|text| text.as_bytes().to_vec()).collect();
         for hexadecimal in PACKED {
             files.push(bytes(hexadecimal)?);
