@@ -1,16 +1,17 @@
 //! Step `fuzz`: every reader of what others wrote, fed with damaged inputs and garbage, until
 //! something breaks.
 //!
-//! An *execution* is drawn from a seed, a [`Subject`] and a number alone: an input of the corpus or
-//! garbage, what is done to it, how it is read. It must end, with what was understood or an error:
-//! no panic, no hang, no more than 256 MiB. What else must hold is each subject's: stamps of traces
-//! never go back; what is understood of a record is written and reads as the same; a profile that
-//! passes its checks is a drive that works; a text that is read prints as one that means the same.
+//! An *execution* is drawn from a seed, a [`Subject`] and a number alone: an input of the corpus
+//! or garbage, what is done to it, how it is read. It must end, with what was understood or an
+//! error: no panic, no hang, no more than 256 MiB. What else must hold is each subject's: stamps of
+//! traces never go back; what is understood of a record is written and reads as the same; a profile
+//! that passes its checks is a drive that works; a text that is read prints as one that means the
+//! same.
 //!
-//! Damages are of bytes, and of the tree that a document is ([`tree`]), so that most inputs get past
-//! the first look of a parser. By mutation, without feedback of what code was reached: that takes a
-//! nightly compiler, and this runs on the one that builds everything else. The corpus holds an input
-//! for each path instead, and how executions end is counted by the name of the error.
+//! Damages are of bytes, and of the tree that a document is ([`tree`]), so that most inputs get
+//! past the first look of a parser. By mutation, without feedback of what code was reached: that
+//! takes a nightly compiler, and this runs on the one that builds everything else. The corpus holds
+//! an input for each path instead, and how executions end is counted by the name of the error.
 
 mod mutate;
 mod options;

@@ -1,8 +1,9 @@
 //! What `cargo xtask` does, as a library, so that its checks and parsers have tests.
 //!
 //! Each module is one step: [`setup`], [`verify`] (the step `test`), [`ci`], [`tidy`], [`docs`],
-//! [`vendor`], [`mod@bench`], [`soak`], [`fuzz`], [`campaign`], [`evidence`]. They share [`process`] (child
-//! processes with a deadline), [`steps`] (a step's name, outcome and time) and the [`Repository`].
+//! [`vendor`], [`mod@bench`], [`soak`], [`fuzz`], [`campaign`], [`evidence`]. They share
+//! [`process`] (child processes with a deadline), [`steps`] (a step's name, outcome and time) and
+//! the [`Repository`].
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -1,5 +1,5 @@
-//! What the command line says, as texts: what is read prints as what reads as the same, and whatever
-//! is computed of it before a run begins can be.
+//! What the command line says, as texts: what is read prints as what reads as the same, and
+//! whatever is computed of it before a run begins can be.
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};

@@ -1,5 +1,5 @@
-//! Run records: what is understood of a damaged one is whole, says what is missing, and goes through
-//! everything that is done with a record.
+//! Run records: what is understood of a damaged one is whole, says what is missing, and goes
+//! through everything that is done with a record.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use super::mutate;
 use super::subject::{Done, Feed, guarded};
 use super::tree::Node;
 
-/// One record a line: a session of each method with a few of its steps, and several sessions without.
+/// One record a line: a session of each method with a few of its steps, and some sessions without.
 const TEXTS: &str = include_str!("records/corpus.ndjson");
 /// The format before.
 const OLD: &str = include_str!("../../../crates/trimbench-results/src/record/golden/schema-1.json");
