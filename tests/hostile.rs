@@ -109,10 +109,7 @@ pub fn complaint(output: &Output) -> String {
 /// # Panics
 /// If the file has nothing there, or there is no `filefrag`.
 pub fn place_on_disk(path: &Path, block: u64) -> u64 {
-    let table = crate::run(
-        "filefrag",
-        &["-v", "-b4096", path.to_str().expect("temporary names are ASCII")],
-    );
+    let table = crate::run("filefrag", &["-v", "-b4096", text(path)]);
     // `   0:        0..      15:      34816..     34831:     16:             last,eof`
     let extents = table.lines().filter_map(|line| {
         let mut numbers = line.split([':', '.', ' ']).filter_map(|word| word.parse::<u64>().ok());
@@ -136,4 +133,27 @@ const fn attack(
 /// `Ok` if `holds`, else what was lost.
 fn unless(holds: bool, lost: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(lost()) }
+}
+
+/// Runs a method that overwrites the first megabytes of the target at once.
+fn overwrite(tool: &Tool, target: &Path, destroy: &Path) -> Output {
+    let folder = crate::scratch();
+    tool.run(folder.path(), &arguments(target, destroy))
+}
+
+fn arguments(target: &Path, destroy: &Path) -> Vec<String> {
+    let line = "run trim-integrity --set region=4MiB --set guard=512KiB --no-report --output run";
+    let named = ["--target", text(target), "--destroy", text(destroy)];
+    line.split(' ').chain(named).map(str::to_owned).collect()
+}
+
+/// That it ended as refusals do, and said why.
+fn refused(output: &Output, why: &str) -> Result<(), String> {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let right = output.status.code() == Some(3) && said.contains(why);
+    unless(right, || format!("not refused with `{why}`: {}", complaint(output)))
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("temporary names are ASCII")
 }

@@ -31,7 +31,7 @@ fn made_with(
     let options = MakeOptions { kind, mount_options, cache, seed: 1, interrupt };
     let inspection = Inspection::of(path).expect("it is there");
     let destroy = inspection.destroy_names();
-    let consent = Consent { destroy, signatures: Vec::new() };
+    let consent = Consent { destroy, ..Consent::default() };
     MadeFilesystems::claim(&inspection, &consent, options)
 }
 

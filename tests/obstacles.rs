@@ -22,9 +22,9 @@ use changes::{
 };
 use in_use::{
     disk_of_mounted_partition, image_attached, image_attached_twice, image_locked,
-    image_open_elsewhere, image_open_unseen, image_with_two_names, loop_below_a_loop,
-    loop_open_for_writing, loop_opened_exclusively, loop_over_a_loop, mounted, mounted_btrfs,
-    mounted_elsewhere, partition_of_mounted_disk, root_disk, swap, swap_file,
+    image_on_overlayfs, image_open_elsewhere, image_open_unseen, image_with_two_names,
+    loop_below_a_loop, loop_open_for_writing, loop_opened_exclusively, loop_over_a_loop, mounted,
+    mounted_btrfs, mounted_elsewhere, partition_of_mounted_disk, root_disk, swap, swap_file,
 };
 use names::{
     another_id, another_image, loop_named_by_number, named_by_a_link, named_by_plain_path,
@@ -84,6 +84,7 @@ pub const ATTEMPTS: &[Attempt] = &[
     row("image_open_unseen", &[], &["in-use", "open"], image_open_unseen),
     row("image_locked", &[], &["locked", "open"], image_locked),
     row("image_with_two_names", &[], &["hard-linked"], image_with_two_names),
+    row("image_on_overlayfs", &[Root, Filesystem("overlay")], &["indirect"], image_on_overlayfs),
     row("read_only_device", &[Root, Loop], &["read-only"], read_only_device),
     row("read_only_file", &[], &["read-only"], read_only_file),
     row("read_only_mount", &[Root], &["read-only"], read_only_mount),

@@ -20,7 +20,8 @@ const BLOCK: usize = 4096;
 static MACHINE: Mutex<()> = Mutex::new(());
 
 fn consent(scene: &Scene) -> Consent {
-    Consent { destroy: scene.destroy.clone(), signatures: scene.signatures.clone() }
+    let (destroy, signatures) = (scene.destroy.clone(), scene.signatures.clone());
+    Consent { destroy, signatures, sole_user: scene.sole_user }
 }
 
 /// Looks, lets happen what happens meanwhile, and claims.
@@ -283,7 +284,7 @@ fn an_image_may_lie_in_memory_and_have_holes() {
     let folder = tempfile::tempdir_in("/dev/shm").unwrap();
     let image = std::fs::canonicalize(folder.path()).unwrap().join("image");
     File::create(&image).unwrap().set_len(16 << 20).unwrap();
-    let consent = Consent { destroy: vec![image.clone()], signatures: Vec::new() };
+    let consent = Consent { destroy: vec![image.clone()], ..Consent::default() };
     let inspection = Inspection::of(&image).unwrap();
     inspection.refusal(&consent).unwrap();
     let claim = inspection.claim(&consent).unwrap();

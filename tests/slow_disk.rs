@@ -31,7 +31,7 @@ const TTL: Duration = Duration::from_secs(3_600);
 
 /// A file that can be made slow. Unmounted when dropped.
 #[derive(Debug)]
-struct SlowImage {
+pub struct SlowImage {
     path: PathBuf,
     pace: Arc<Pace>,
     session: Option<BackgroundSession>,
@@ -78,7 +78,10 @@ struct SlowFile {
 
 impl SlowImage {
     /// Of this size, in memory, as fast as it can be.
-    fn new(mebibytes: u64) -> Self {
+    ///
+    /// # Panics
+    /// If that fails: [`crate::requires`] said that it works.
+    pub fn new(mebibytes: u64) -> Self {
         let folder = crate::scratch();
         let content = tempfile::tempfile_in(folder.path()).expect("the folder is ours");
         content.set_len(mebibytes << 20).expect("sparse files take no room");
@@ -89,6 +92,11 @@ impl SlowImage {
         let session = fuser::spawn_mount(file, &mount_point, &Config::default());
         let session = Some(session.expect("root may mount FUSE"));
         Self { path: mount_point.join(NAME), pace, session, _folder: folder }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 }
 

@@ -1,6 +1,129 @@
-//! Facts that cannot be read: leases that fail, processes of others.
+//! Facts that cannot be read: what a user without privileges does not see.
+//!
+//! The program runs as nobody, on targets that everybody may write and that root uses.
 
-use super::Attack;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use super::{Attack, Tool, arguments, attack, complaint, refused, text, unless};
+use crate::Need::{self, Loop, Program, Root};
+use crate::{LoopDevice, scratch};
+
+const NOBODY: [Need; 2] = [Root, Program("setpriv")];
+const NOBODY_LOOP: [Need; 3] = [Root, Program("setpriv"), Loop];
+const UNSHARE: [Need; 3] = [Root, Program("setpriv"), Program("unshare")];
 
 /// The rows of this file.
-pub(super) const ATTACKS: &[Attack] = &[];
+pub(super) const ATTACKS: &[Attack] = &[
+    attack("an_image_that_root_has_open_is_overwritten_by_another_user", &NOBODY, |tool| {
+        let scene = Scene::new(tool);
+        let _held = open(&scene.image);
+        scene.is_refused(&scene.as_nobody(&scene.image, ""))
+    }),
+    attack("an_image_of_root_is_overwritten_by_who_cannot_see_its_users", &NOBODY, |tool| {
+        let scene = Scene::new(tool);
+        scene.is_refused(&scene.as_nobody(&scene.image, ""))
+    }),
+    attack("an_image_whose_users_hidepid_hides_is_overwritten", &UNSHARE, |tool| {
+        let scene = Scene::new(tool);
+        let _held = open(&scene.image);
+        let hidden = "mount -t proc -o hidepid=invisible proc /proc &&";
+        scene.is_refused(&scene.as_nobody(&scene.image, hidden))
+    }),
+    attack(
+        "an_image_on_a_loop_device_that_may_not_be_asked_is_overwritten",
+        &NOBODY_LOOP,
+        |tool| {
+            let scene = Scene::new(tool);
+            // The name that the kernel remembers is gone.
+            let second = scene.image.with_file_name("second");
+            fs::hard_link(&scene.image, &second).expect("the folder is ours");
+            let _device = LoopDevice::on(&second);
+            fs::remove_file(&second).expect("it is ours");
+            scene.is_refused(&scene.as_nobody(&scene.image, ""))
+        },
+    ),
+    attack("a_device_that_root_writes_is_overwritten_by_another_user", &NOBODY_LOOP, |tool| {
+        let scene = Scene::new(tool);
+        let device = Everybodys::new(&scene.image);
+        let _held = open(Path::new(device.0.node()));
+        scene.is_refused(&scene.as_nobody(Path::new(device.0.node()), ""))
+    }),
+    attack("a_backing_file_that_root_writes_is_overwritten_by_another_user", &NOBODY_LOOP, {
+        |tool| {
+            let scene = Scene::new(tool);
+            let device = Everybodys::new(&scene.image);
+            let _held = open(&scene.image);
+            scene.is_refused(&scene.as_nobody(Path::new(device.0.node()), ""))
+        }
+    }),
+];
+
+/// An image that everybody may write, and a copy of the program that everybody may run.
+struct Scene {
+    program: PathBuf,
+    image: PathBuf,
+    folder: TempDir,
+}
+
+/// A loop device that everybody may write, until it is dropped.
+struct Everybodys(LoopDevice);
+
+impl Scene {
+    fn new(tool: &Tool) -> Self {
+        let folder = scratch();
+        let path = fs::canonicalize(folder.path()).expect("it is there");
+        let (program, image) = (path.join("trimbench"), path.join("image"));
+        fs::copy(tool.path(), &program).expect("the program was built");
+        let file = File::create_new(&image).expect("the folder is ours");
+        file.set_len(16 << 20).expect("a sparse file");
+        for (path, mode) in [(&path, 0o777), (&program, 0o755), (&image, 0o666)] {
+            set_mode(path, mode);
+        }
+        Self { program, image, folder }
+    }
+
+    /// Runs the program as nobody, after `script` in a mount namespace of its own.
+    fn as_nobody(&self, target: &Path, script: &str) -> Output {
+        let nobody = "exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", &format!("{script} {nobody}"), "sh"]);
+        command.arg(&self.program).args(arguments(target, &self.image));
+        command.current_dir(self.folder.path()).output().expect("util-linux is installed")
+    }
+
+    fn is_refused(&self, output: &Output) -> Result<(), String> {
+        let content = fs::read(&self.image).expect("it is ours");
+        unless(content.iter().all(|byte| *byte == 0), || {
+            format!("overwritten: {}", complaint(output))
+        })?;
+        refused(output, "cannot make sure that")
+    }
+}
+
+impl Everybodys {
+    fn new(image: &Path) -> Self {
+        let device = LoopDevice::on(image);
+        set_mode(Path::new(device.node()), 0o666);
+        Self(device)
+    }
+}
+
+impl Drop for Everybodys {
+    fn drop(&mut self) {
+        set_mode(Path::new(self.0.node()), 0o660);
+    }
+}
+
+fn open(path: &Path) -> File {
+    let file = File::options().read(true).write(true).open(path);
+    file.unwrap_or_else(|error| panic!("{}: {error}", text(path)))
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+}

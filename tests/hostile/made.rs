@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-use super::{Attack, Tool, attack, complaint, unless};
+use super::{Attack, Tool, attack, complaint, text, unless};
 use crate::Need::{self, Filesystem, Loop, Program, Root};
 use crate::{LoopDevice, run, scratch};
 
@@ -172,8 +172,4 @@ fn waits(tool: &Tool) -> Result<(), String> {
     losetup(&["--detach", node]);
     while is_running() && !losetup(&[node, text(&trap.foreign)]) {}
     trap.is_kept(&child.wait_with_output().expect("a child"))
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("temporary names are ASCII")
 }

@@ -11,7 +11,9 @@ use std::process::Output;
 
 use rustix::fs::{Advice, fadvise};
 
-use super::{Attack, Tool, attack, complaint, place_on_disk, unless};
+use super::{
+    Attack, Tool, arguments, attack, complaint, overwrite, place_on_disk, refused, text, unless,
+};
 use crate::Need::{self, Filesystem, Fuse, Loop, Program, Root};
 use crate::slow_disk::SlowDisk;
 use crate::{LoopDevice, run, scratch, superblocks};
@@ -183,25 +185,6 @@ fn fake_wipefs(tool: &Tool) -> Result<(), String> {
     refused(&output, "--overwrite-signature ext4")
 }
 
-/// Runs a method that overwrites the first megabytes of the target at once.
-fn overwrite(tool: &Tool, target: &Path, destroy: &Path) -> Output {
-    let folder = scratch();
-    tool.run(folder.path(), &arguments(target, destroy))
-}
-
-fn arguments(target: &Path, destroy: &Path) -> Vec<String> {
-    let line = "run trim-integrity --set region=4MiB --set guard=512KiB --no-report --output run";
-    let named = ["--target", text(target), "--destroy", text(destroy)];
-    line.split(' ').chain(named).map(str::to_owned).collect()
-}
-
-/// That it ended as refusals do, and said why.
-fn refused(output: &Output, why: &str) -> Result<(), String> {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let right = output.status.code() == Some(3) && said.contains(why);
-    unless(right, || format!("not refused with `{why}`: {}", complaint(output)))
-}
-
 fn mkfs(program: &str, options: &[&str], image: &Path) {
     run(program, &[options, &[text(image)]].concat());
 }
@@ -211,8 +194,4 @@ fn put(image: &Path, blocks: &superblocks::Superblock) {
     for (offset, bytes) in blocks {
         file.write_all_at(bytes, *offset).expect("within the image");
     }
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("temporary names are ASCII")
 }

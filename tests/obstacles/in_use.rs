@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
-use super::scene::{Scene, make_ext4, partition, quietly, root_device, text};
+use super::scene::{Scene, fill, make_ext4, partition, quietly, root_device, text};
 use crate::run;
 
 /// Linux's, which the standard library does not name.
@@ -155,4 +155,21 @@ pub(super) fn image_with_two_names(scene: &mut Scene) {
     let second = scene.folder().join("backup");
     fs::hard_link(image, &second).expect("the folder is ours");
     scene.lifted(move |_| fs::remove_file(second).expect("it is ours"));
+}
+
+pub(super) fn image_on_overlayfs(scene: &mut Scene) {
+    let folder = scene.folder();
+    let [lower, upper, work] = ["lower", "upper", "work"].map(|name| folder.join(name));
+    for layer in [&lower, &upper, &work] {
+        fs::create_dir(layer).expect("the folder is ours");
+    }
+    let layers = [("lowerdir", &lower), ("upperdir", &upper), ("workdir", &work)];
+    let options = layers.map(|(name, layer)| format!("{name}={}", text(layer))).join(",");
+    let point = scene.mount(&["-t", "overlay", "-o", &options, "trimbench-test"]);
+    let image = point.join("image");
+    fill(&image);
+    scene.witnesses.push(image.clone());
+    scene.target.clone_from(&image);
+    scene.destroy = vec![image];
+    scene.lifted(|scene| scene.sole_user = true);
 }

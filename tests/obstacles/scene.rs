@@ -25,6 +25,8 @@ pub struct Scene {
     pub destroy: Vec<PathBuf>,
     /// What `--overwrite-signature` says.
     pub signatures: Vec<String>,
+    /// Whether `--sole-user` is given.
+    pub sole_user: bool,
     /// Files and devices whose content must remain.
     pub witnesses: Vec<PathBuf>,
     /// What happens between looking and claiming.

@@ -19,7 +19,7 @@ use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, major, mi
 use trimbench_core::Errno;
 
 use crate::ioctl::{disk_sequence, is_open_elsewhere, is_read_only, lock_whole, loop_status};
-use crate::mounts::errno_of;
+use crate::mounts::{errno_of, mount_of};
 
 mod areas;
 mod denial;
@@ -52,6 +52,9 @@ pub struct Consent {
     pub destroy: Vec<PathBuf>,
     /// The types given with `--overwrite-signature`, as `wipefs` calls them.
     pub signatures: Vec<String>,
+    /// That nothing else uses the file that an image on FUSE, overlayfs and the like is below
+    /// (`--sole-user`): nobody but the user can know.
+    pub sole_user: bool,
 }
 
 /// A target that may be destroyed, open for that and kept from others.
@@ -124,7 +127,8 @@ impl Inspection {
     }
 
     /// Refuses what is no longer what was inspected, and what has come in the way since.
-    fn look_again(&self, consent: &Consent) -> Result<(), ClaimError> {
+    /// What is seen now is returned.
+    fn look_again(&self, consent: &Consent) -> Result<Self, ClaimError> {
         let fresh = Self::without_signatures(&self.given)?;
         if fresh.path != self.path {
             let (was, is) = (self.path.display(), fresh.path.display());
@@ -138,7 +142,8 @@ impl Inspection {
         if fresh.size != self.size {
             return Err(self.changed(format!("it had {} and has {}", self.size, fresh.size)));
         }
-        fresh.refuse(consent)
+        fresh.refuse(consent)?;
+        Ok(fresh)
     }
 
     fn compare(&self, was: &Device, is: &Device) -> Result<(), ClaimError> {
@@ -193,12 +198,39 @@ impl Inspection {
         if let Some(one) = self.uses().iter().find(|one| one.forbids()) {
             return Err(one.refusal(&self.path));
         }
+        // Who has an image open the kernel says once it is open, in most cases.
+        if !self.is_image() {
+            self.refuse_unseen()?;
+        }
         if let Some(why) = self.read_only {
             return Err(ClaimError::ReadOnly { path: path(), why });
         }
         let meaning = self.meaning()?;
         naming::confirm(&self.path, &meaning, &consent.destroy)?;
-        self.refuse_hard_links()
+        self.refuse_hard_links()?;
+        if consent.sole_user { Ok(()) } else { self.refuse_indirect() }
+    }
+
+    /// Refuses a file that may be used under another inode than its own.
+    fn refuse_indirect(&self) -> Result<(), ClaimError> {
+        let (path, filesystem) = match &self.subject {
+            Subject::Image(image) => (&self.path, image.mount.filesystem.clone()),
+            Subject::Device(device) => {
+                let Some(backing) = &device.backing else { return Ok(()) };
+                (&backing.path, mount_of(&backing.path)?.filesystem)
+            }
+        };
+        if is_indirect(&filesystem) {
+            return Err(ClaimError::Indirect { path: path.clone(), filesystem });
+        }
+        Ok(())
+    }
+
+    /// Refuses where not every use can be seen.
+    fn refuse_unseen(&self) -> Result<(), ClaimError> {
+        let Some(unseen) = &self.uses.unseen else { return Ok(()) };
+        let (source_file, errno) = (unseen.path.clone(), unseen.errno);
+        Err(ClaimError::Unknown { path: self.path.clone(), source_file, errno })
     }
 
     fn refuse_hard_links(&self) -> Result<(), ClaimError> {
@@ -352,10 +384,10 @@ impl Claim {
 impl Guard {
     /// As [`Claim::check`].
     pub fn check(&self) -> Result<(), ClaimError> {
-        self.inspection.look_again(&self.consent)?;
+        let fresh = self.inspection.look_again(&self.consent)?;
         match &self.inspection.subject {
             Subject::Device(device) => self.check_device(device),
-            Subject::Image(image) => self.check_image(image),
+            Subject::Image(image) => self.check_image(image, &fresh),
         }
     }
 
@@ -404,7 +436,7 @@ impl Guard {
     }
 
     /// That the descriptor is the file that was inspected, and the only one.
-    fn check_image(&self, image: &Image) -> Result<(), ClaimError> {
+    fn check_image(&self, image: &Image, fresh: &Inspection) -> Result<(), ClaimError> {
         let seen = &self.inspection;
         let status = fstat(&self.file).map_err(|errno| seen.gone(errno_of(errno)))?;
         if (status.st_dev, status.st_ino) != image.file {
@@ -412,8 +444,9 @@ impl Guard {
         }
         match is_open_elsewhere(self.file.as_fd()) {
             Ok(true) => Err(ClaimError::InUse { path: seen.path.clone() }),
-            // No leases here, or the file is another user's: what `/proc` shows must do.
-            Ok(false) | Err(_) => Ok(()),
+            Ok(false) => Ok(()),
+            // No leases here, or the file is another user's: `/proc` must show every process.
+            Err(_) => fresh.refuse_unseen(),
         }
     }
 }
@@ -431,6 +464,13 @@ fn duplicate(file: &OwnedFd, path: &Path) -> Result<OwnedFd, ClaimError> {
         path: path.to_owned(),
         errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
     })
+}
+
+/// Whether files of this type of filesystem are kept by another one, or by a program or machine
+/// that may show them elsewhere, too: neither leases nor locks nor inodes tell of that.
+fn is_indirect(filesystem: &str) -> bool {
+    let others = ["overlay", "aufs", "ecryptfs", "fuse", "fuseblk", "virtiofs", "9p", "vboxsf"];
+    others.contains(&filesystem) || filesystem.starts_with("fuse.")
 }
 
 /// Whether files of this type of filesystem hold what was written to them. Others are made up by

@@ -97,6 +97,25 @@ pub(crate) struct AllMounts {
     pub(crate) mounts: Vec<SeenMount>,
     /// Processes whose mounts may not be read. Namespaces without a process are not counted.
     pub(crate) unreadable: usize,
+    /// The first of these, and why.
+    pub(crate) unseen: Option<Unseen>,
+}
+
+/// A file or folder that would tell, and cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unseen {
+    pub(crate) path: PathBuf,
+    pub(crate) errno: Errno,
+}
+
+impl Unseen {
+    /// `None` if the error means that a process has ended meanwhile.
+    pub(crate) fn of(path: &Path, error: &io::Error) -> Option<Self> {
+        let errno = Errno(error.raw_os_error().unwrap_or(Errno::EIO.0));
+        // EINVAL is what the mounts of one say that is about to be gone.
+        let ended = matches!(errno, Errno(libc::ENOENT | libc::ESRCH | libc::EINVAL));
+        (!ended).then(|| Self { path: path.to_owned(), errno })
+    }
 }
 
 /// Reads the mount table of every process whose namespace or root differs from those before it.
@@ -109,6 +128,7 @@ pub(crate) fn all_mounts() -> Result<AllMounts, MountError> {
     let mut all = AllMounts {
         mounts: parse_mountinfo(&own).into_iter().map(seen_by(None)).collect(),
         unreadable: 0,
+        unseen: None,
     };
     // A process sees only what is below its root directory.
     let view = |folder: &Path| -> io::Result<_> {
@@ -116,7 +136,7 @@ pub(crate) fn all_mounts() -> Result<AllMounts, MountError> {
     };
     let mut views: BTreeSet<(PathBuf, PathBuf)> =
         view(Path::new("/proc/self")).into_iter().collect();
-    for process in processes() {
+    for process in processes().map_err(table)? {
         let folder = PathBuf::from(format!("/proc/{process}"));
         let read = view(&folder).and_then(|view| {
             let is_new = !views.contains(&view);
@@ -128,21 +148,26 @@ pub(crate) fn all_mounts() -> Result<AllMounts, MountError> {
             Ok(Some(text)) => {
                 all.mounts.extend(parse_mountinfo(&text).into_iter().map(seen_by(Some(process))));
             }
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => all.unreadable += 1,
-            // Known already, or ended meanwhile.
-            Ok(None) | Err(_) => {}
+            Err(error) => {
+                let unseen = Unseen::of(&folder.join("mountinfo"), &error);
+                all.unreadable += usize::from(unseen.is_some());
+                // Init may be kept from everyone: who has its mounts has them, too.
+                all.unseen = all.unseen.or(unseen.filter(|_| process != 1));
+            }
+            // Known already.
+            Ok(None) => {}
         }
     }
     Ok(all)
 }
 
 /// The numbers of all processes that can be seen, in ascending order.
-pub(crate) fn processes() -> Vec<u32> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let number = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
-    let mut numbers: Vec<u32> = entries.filter_map(number).collect();
+pub(crate) fn processes() -> io::Result<Vec<u32>> {
+    let names = fs::read_dir("/proc")?.collect::<io::Result<Vec<_>>>()?;
+    let number = |entry: &fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+    let mut numbers: Vec<u32> = names.iter().filter_map(number).collect();
     numbers.sort_unstable();
-    numbers
+    Ok(numbers)
 }
 
 /// The kernel's error number in our type.

@@ -159,6 +159,10 @@ pub(crate) struct RunArgs {
     /// may be given several times.
     #[arg(long, value_name = "TYPE", requires = "destroy")]
     pub(crate) overwrite_signature: Vec<String>,
+    /// Vouch that nothing else uses the file below an image on FUSE, overlayfs or the like, where
+    /// that cannot be found out.
+    #[arg(long, requires = "destroy")]
+    pub(crate) sole_user: bool,
     /// How a block device is purged: `auto` (by the drive's own means, else by TRIM), `trim`, or
     /// one of the drive's means by name (see `docs/reference/passthrough.md`).
     #[arg(long, value_name = "MEANS", default_value_t)]

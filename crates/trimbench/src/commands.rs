@@ -63,6 +63,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         for signature in &plan.consent.signatures {
             let _ = write!(resume, " --overwrite-signature {signature}");
         }
+        if plan.consent.sole_user {
+            resume.push_str(" --sole-user");
+        }
         resume.push('`');
         let hint = failure.hint.clone().unwrap_or(resume);
         return Err(failure.with_hint(hint));

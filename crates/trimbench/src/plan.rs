@@ -141,7 +141,11 @@ pub(crate) fn postmark_of(planned: &PlannedSession) -> Result<Option<Postmark>, 
 }
 
 fn consent(args: &RunArgs) -> Consent {
-    Consent { destroy: args.destroy.clone(), signatures: args.overwrite_signature.clone() }
+    Consent {
+        destroy: args.destroy.clone(),
+        signatures: args.overwrite_signature.clone(),
+        sole_user: args.sole_user,
+    }
 }
 
 fn preset(id: &str) -> Result<Preset, Failure> {

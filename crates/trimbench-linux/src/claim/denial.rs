@@ -13,6 +13,8 @@ mod tests;
 
 /// `CAP_DAC_OVERRIDE`: files may be opened whatever their mode.
 const DAC_OVERRIDE: u32 = 1;
+/// `CAP_SYS_PTRACE`: every process may be looked at.
+pub(super) const SYS_PTRACE: u32 = 19;
 /// `CAP_SYS_ADMIN`.
 const SYS_ADMIN: u32 = 21;
 
@@ -49,11 +51,8 @@ impl Denial {
 
     /// What `/proc/self/status` and `/proc/self/uid_map` say.
     fn from_texts(status: &str, users: &str) -> Self {
-        let value = |key: &str| {
-            status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
-        };
-        let effective = value("CapEff").and_then(|text| u64::from_str_radix(text, 16).ok());
-        let missing = |bit: u32| effective.is_some_and(|set| set & (1 << bit) == 0);
+        let value = |key: &str| value_of(status, key);
+        let missing = |bit: u32| value("CapEff").is_some() && !has_capability(status, bit);
         let named = [(DAC_OVERRIDE, "CAP_DAC_OVERRIDE"), (SYS_ADMIN, "CAP_SYS_ADMIN")];
         let whole: Vec<&str> = users.split_whitespace().collect();
         Self {
@@ -68,6 +67,16 @@ impl Denial {
             is_immutable: false,
         }
     }
+}
+
+/// Whether `/proc/self/status` says that this capability is effective.
+pub(super) fn has_capability(status: &str, bit: u32) -> bool {
+    let effective = value_of(status, "CapEff").and_then(|text| u64::from_str_radix(text, 16).ok());
+    effective.is_some_and(|set| set & (1 << bit) != 0)
+}
+
+fn value_of<'a>(status: &'a str, key: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
 }
 
 impl fmt::Display for Denial {

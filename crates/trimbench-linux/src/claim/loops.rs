@@ -6,8 +6,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use rustix::fs::{Mode, OFlags};
+use trimbench_core::Errno;
 
-use crate::ioctl::loop_status;
+use crate::ioctl::{LoopStatus, loop_status};
+use crate::mounts::errno_of;
 use crate::sysfs::{BlockDevice, disks};
 
 /// A file by device number and inode, as `stat` gives them: what a name may stop meaning.
@@ -28,13 +30,20 @@ pub(super) struct AttachedLoop {
     pub(super) size_limit: u64,
     /// The block device below, where it is not a regular file.
     pub(super) below: Option<BlockDevice>,
+    /// Why the kernel did not say what is attached; the rest is then what names suggest.
+    pub(super) unknown: Option<Errno>,
 }
 
 impl AttachedLoop {
     /// What is attached to the loop device `device`; `None` if nothing is.
     pub(super) fn of(device: &BlockDevice) -> Option<Self> {
         let path = PathBuf::from(device.attribute("loop/backing_file")?);
-        let status = status_of(device);
+        let asked = status_of(device);
+        let (status, unknown) = (asked.ok(), asked.err());
+        // Detached this very moment.
+        if matches!(unknown, Some(Errno(libc::ENXIO))) {
+            return None;
+        }
         let named = fs::metadata(&path).ok().map(|data| (data.dev(), data.ino()));
         let file = status.map(|status| status.file).or(named);
         // A name that leads to another file by now tells nothing of the device below.
@@ -47,6 +56,7 @@ impl AttachedLoop {
             offset: status.map_or_else(|| number("loop/offset"), |status| status.offset),
             size_limit: status.map_or_else(|| number("loop/sizelimit"), |status| status.size_limit),
             below,
+            unknown,
         })
     }
 
@@ -63,15 +73,15 @@ pub(super) fn attached_loops() -> Vec<AttachedLoop> {
     loops.filter_map(|disk| AttachedLoop::of(&disk)).collect()
 }
 
-/// What the kernel says of a loop device; `None` without permission to ask it.
-fn status_of(device: &BlockDevice) -> Option<crate::ioctl::LoopStatus> {
+/// What the kernel says of a loop device, if it may be asked.
+fn status_of(device: &BlockDevice) -> Result<LoopStatus, Errno> {
     let disk = device.whole();
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = rustix::fs::open(disk.node(), flags, Mode::empty()).ok()?;
-    let status = rustix::fs::fstat(&file).ok()?;
+    let file = rustix::fs::open(disk.node(), flags, Mode::empty()).map_err(errno_of)?;
+    let status = rustix::fs::fstat(&file).map_err(errno_of)?;
     let numbers = (rustix::fs::major(status.st_rdev), rustix::fs::minor(status.st_rdev));
     if disk.numbers() != Some(numbers) {
-        return None;
+        return Err(Errno::ENODEV);
     }
-    loop_status(file.as_fd()).ok()
+    loop_status(file.as_fd())
 }

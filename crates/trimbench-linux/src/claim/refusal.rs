@@ -83,6 +83,15 @@ pub enum ClaimError {
         /// How many names it has.
         links: u64,
     },
+    /// The file lies on a filesystem whose files are others' below: two inodes, one file.
+    #[error("`{}` lies on `{filesystem}`, below which it may be another file that something else \
+        uses", path.display())]
+    Indirect {
+        /// The image file, or the file below a loop device.
+        path: PathBuf,
+        /// The type of its filesystem.
+        filesystem: String,
+    },
     /// It, a part of it or something that stands on it is mounted.
     #[error("`{}` is in use: `{device}` is mounted at `{}`{}{}", path.display(), at.display(),
         note_of_root(at, *process), elsewhere(*process))]
@@ -334,6 +343,7 @@ impl ClaimError {
             Self::ReadOnly { .. } => "read-only",
             Self::Zoned { .. } => "zoned",
             Self::HardLinked { .. } => "hard-linked",
+            Self::Indirect { .. } => "indirect",
             Self::Mounted { .. } => "mounted",
             Self::Member { .. } => "member",
             Self::Swap { .. } => "swap",
@@ -414,6 +424,10 @@ impl ClaimError {
             },
             Self::Zoned { .. } => "trimbench measures devices that may be written anywhere",
             Self::HardLinked { .. } => "work on a copy: `cp --sparse=always IMAGE COPY`",
+            Self::Indirect { .. } => {
+                "put the image on ext4, XFS, btrfs or tmpfs; if nothing else uses the file below, \
+                 say so: `--sole-user`"
+            }
             Self::Busy { .. } => {
                 "look at `lsblk`, `dmsetup ls`, `/proc/mdstat`, `zpool status`, \
                 and at containers and virtual machines"
@@ -436,7 +450,10 @@ impl ClaimError {
                 "see the \
                 reason above; destructive methods need write access to the device"
             }
-            _ => "run as root, with /proc and /sys mounted",
+            _ => {
+                "run as root (an image may also be overwritten by its owner), with /proc and /sys \
+                 mounted, /proc without `hidepid` and `subset`"
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use trimbench_core::Errno;
 use super::loops::{AttachedLoop, FileId, attached_loops};
 use super::openers::{Opener, Wanted, openers};
 use super::refusal::ClaimError;
-use crate::mounts::{AllMounts, all_mounts, unescape};
+use crate::mounts::{AllMounts, Unseen, all_mounts, unescape};
 use crate::sysfs::{BlockDevice, btrfs_with, disks};
 
 /// One use, of the target or of what shows the same bytes.
@@ -80,6 +80,8 @@ pub(super) struct Uses {
     pub(super) list: Vec<Use>,
     /// Processes whose mounts may not be read.
     pub(super) unreadable: usize,
+    /// What would tell of more, and cannot be read.
+    pub(super) unseen: Option<Unseen>,
 }
 
 impl Use {
@@ -146,13 +148,27 @@ pub(super) fn of_device(
     let file = backing.and_then(|backing| backing.file);
     let others = loops.iter().filter(|other| other.name != target.disk_name());
     list.extend(file.into_iter().flat_map(|file| attached_to(file, others.clone())));
-    collect(list, &related, file)
+    collect(Uses { list, unseen: unseen(&loops), unreadable: 0 }, &related, file)
 }
 
 /// What uses the regular file `file`.
 pub(super) fn of_file(file: FileId) -> Result<Uses, ClaimError> {
     let loops = attached_loops();
-    collect(attached_to(file, loops.iter()), &[], Some(file))
+    let list = attached_to(file, loops.iter());
+    collect(Uses { list, unseen: unseen(&loops), unreadable: 0 }, &[], Some(file))
+}
+
+/// The first loop device of which it is not known what is attached to it, or why none is known.
+fn unseen(loops: &[AttachedLoop]) -> Option<Unseen> {
+    let disks = Path::new("/sys/block");
+    if let Err(error) = fs::read_dir(disks) {
+        let errno = Errno(error.raw_os_error().unwrap_or(Errno::EIO.0));
+        return Some(Unseen { path: disks.to_owned(), errno });
+    }
+    loops.iter().find_map(|one| {
+        let path = Path::new("/dev").join(&one.name);
+        one.unknown.map(|errno| Unseen { path, errno })
+    })
 }
 
 fn attached_to<'a>(file: FileId, loops: impl Iterator<Item = &'a AttachedLoop>) -> Vec<Use> {
@@ -234,21 +250,19 @@ pub(super) fn wwid(disk: &BlockDevice) -> Option<String> {
 }
 
 /// Adds mounts, swap and processes to what is known already, and puts the most telling first.
-fn collect(
-    known: Vec<Use>,
-    related: &[BlockDevice],
-    file: Option<FileId>,
-) -> Result<Uses, ClaimError> {
+fn collect(known: Uses, related: &[BlockDevice], file: Option<FileId>) -> Result<Uses, ClaimError> {
     let all = all_mounts()?;
-    let unreadable = all.unreadable;
     let mut list = mounted(&all, related);
-    list.extend(swapped(related, file));
-    list.extend(known);
+    let (swaps, no_swaps) = swapped(related, file);
+    list.extend(swaps);
+    list.extend(known.list);
     let devices = related.iter().filter_map(BlockDevice::numbers).collect();
     let wanted = Wanted { devices, files: file.into_iter().collect() };
-    list.extend(openers(&wanted).into_iter().map(opened));
+    let openers = openers(&wanted);
+    list.extend(openers.list.into_iter().map(opened));
     list.dedup();
-    Ok(Uses { list, unreadable })
+    let unseen = known.unseen.or(no_swaps).or(openers.unseen).or(all.unseen);
+    Ok(Uses { list, unreadable: all.unreadable, unseen })
 }
 
 fn opened(opener: Opener) -> Use {
@@ -286,9 +300,13 @@ fn mounted(all: &AllMounts, related: &[BlockDevice]) -> Vec<Use> {
     found
 }
 
-/// From `/proc/swaps`, which is absent where the kernel cannot swap.
-fn swapped(related: &[BlockDevice], file: Option<FileId>) -> Vec<Use> {
-    let table = fs::read_to_string("/proc/swaps").unwrap_or_default();
+/// From `/proc/swaps`, which is absent where the kernel cannot swap; why it cannot be read.
+fn swapped(related: &[BlockDevice], file: Option<FileId>) -> (Vec<Use>, Option<Unseen>) {
+    let swaps = Path::new("/proc/swaps");
+    let (table, unseen) = match fs::read(swaps) {
+        Ok(table) => (String::from_utf8_lossy(&table).into_owned(), None),
+        Err(error) => (String::new(), Unseen::of(swaps, &error)),
+    };
     let paths = table.lines().skip(1).filter_map(|line| line.split([' ', '\t']).next());
     let paths = paths.map(|path| PathBuf::from(unescape(path)));
     let is_ours = |path: &PathBuf| match BlockDevice::from_node(path) {
@@ -297,5 +315,5 @@ fn swapped(related: &[BlockDevice], file: Option<FileId>) -> Vec<Use> {
             fs::metadata(path).ok().map(|data| (data.dev(), data.ino())) == file && file.is_some()
         }
     };
-    paths.filter(is_ours).map(|path| Use::Swap { path }).collect()
+    (paths.filter(is_ours).map(|path| Use::Swap { path }).collect(), unseen)
 }

@@ -4,9 +4,11 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use tempfile::{TempDir, tempdir_in};
+use tests::Need::{Program, Root};
+use tests::requires;
 use trimbench_core::Bytes;
 use trimbench_results::Outcome;
 
@@ -85,6 +87,32 @@ fn a_signature_is_refused_unless_it_was_named_too() {
     let named = [&named[..], &["--overwrite-signature", "swap"]].concat();
     let output = trimbench(folder.path(), &arguments("run", &image, &named));
     assert!(matches!(code(&output), Some(0 | 4)), "{}", stderr(&output));
+}
+
+#[test]
+fn a_plain_user_may_overwrite_an_image_of_his_own() {
+    let test = "images::a_plain_user_may_overwrite_an_image_of_his_own";
+    if !requires(test, &[Root, Program("setpriv")]) {
+        return;
+    }
+    let user = 65_534;
+    for parent in ["/var/tmp", "/dev/shm"] {
+        let folder = tempdir_in(parent).unwrap();
+        let path = fs::canonicalize(folder.path()).unwrap();
+        let (program, image) = (path.join("trimbench"), path.join("disk.img"));
+        fs::copy(env!("CARGO_BIN_EXE_trimbench"), &program).unwrap();
+        fs::File::create(&image).unwrap().set_len(SIZE).unwrap();
+        for mine in [&path, &image] {
+            std::os::unix::fs::chown(mine, Some(user), Some(user)).unwrap();
+        }
+        let mut nobody = Command::new("setpriv");
+        nobody.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program);
+        let named = ["--destroy", image.to_str().unwrap()];
+        let output = nobody.args(arguments("run", &image, &named)).current_dir(&path).output();
+        let output = output.unwrap();
+        assert!(matches!(code(&output), Some(0 | 4)), "{parent}: {}", stderr(&output));
+        assert!(fs::read(&image).unwrap().iter().any(|byte| *byte != 0), "it was overwritten");
+    }
 }
 
 #[test]

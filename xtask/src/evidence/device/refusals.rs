@@ -119,6 +119,9 @@ fn command(context: &Context<'_>, row: &Row, scene: &Scene) -> Result<Command> {
         for signature in &scene.signatures {
             command.args(["--overwrite-signature", signature]);
         }
+        if scene.sole_user {
+            command.arg("--sole-user");
+        }
     }
     command.arg("--output").arg(output);
     Ok(command)

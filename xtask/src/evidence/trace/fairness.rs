@@ -55,7 +55,7 @@ fn replay_with_stall(context: &Context<'_>, name: &str) -> Result<()> {
     let device = SlowDevice::new(256);
     context.alias(device.image(), "$IMAGE");
     let mut run = context.trimbench(&["run", "replay", "--target", device.node()])?;
-    run.arg("--destroy").arg(device.image());
+    run.arg("--sole-user").arg("--destroy").arg(device.image());
     for set in ["pace=100%", "passes=kept", "span=64MiB", "length=60%", "rest=1s"] {
         run.args(["--set", set]);
     }
