@@ -25,6 +25,7 @@ mod recorded;
 mod replaced;
 mod reserve;
 mod running;
+mod runs;
 mod text;
 mod unreadable;
 

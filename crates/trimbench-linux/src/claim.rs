@@ -451,6 +451,11 @@ impl Guard {
     }
 }
 
+/// What uses the regular file of this device and inode, as far as it can be seen.
+pub(crate) fn uses_of_file(file: (u64, u64)) -> Result<Vec<Use>, ClaimError> {
+    uses::of_file(file).map(|uses| uses.list)
+}
+
 fn lock(file: BorrowedFd<'_>, path: &Path) -> Result<(), ClaimError> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Err(rustix::io::Errno::WOULDBLOCK) => Err(ClaimError::Locked { path: path.to_owned() }),

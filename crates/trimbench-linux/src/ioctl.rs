@@ -1,6 +1,6 @@
 //! The ioctls that no crate wraps: FITRIM, FIEMAP, XFS's wait for deferred inactivation, what the
 //! block layer does with a range, who a device is, and the passthrough of commands to drives
-//! ([`nvme_command`], [`scsi_command`]).
+//! ([`nvme_command`], [`scsi_command`]); and one signal that must not end the program.
 //!
 //! Numbers and layouts are kernel ABI: `include/uapi/linux/fs.h`, `fiemap.h` and
 //! `fs/xfs/libxfs/xfs_fs.h`. Each structure is passed by pointer and written by the kernel within
@@ -60,6 +60,13 @@ struct XfsEofBlocks {
     padding: u32,
     min_file_size: u64,
     reserved: [u64; 12],
+}
+
+/// Has a write beyond the limit of a file's size (`ulimit -f`) end with `EFBIG`: the default signal
+/// would end the program.
+pub fn ignore_file_size_signal() {
+    // SAFETY: to ignore a signal runs no code of ours; the call cannot fail for this one.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
 /// Has the filesystem of `directory` discard all its free space. Needs `CAP_SYS_ADMIN`.

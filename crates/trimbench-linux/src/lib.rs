@@ -42,6 +42,7 @@ pub use directory::{
 };
 pub use drain::{MountDiscard, drain_rule};
 pub use inspect::{DeviceKind, NotPhysical, environment, physical_ssd};
+pub use ioctl::ignore_file_size_signal;
 pub use made::{CacheControl, FilesystemKind, MadeFilesystems, MakeError, MakeOptions};
 pub use memory::available_memory;
 pub use mounts::{Mount, MountError, mount_of};

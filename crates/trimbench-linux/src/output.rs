@@ -13,7 +13,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -159,6 +159,16 @@ impl OutputDirectory {
         &self.path
     }
 
+    /// Where it is by now: as it was named, if that still leads to it.
+    pub fn whereabouts(&self) -> PathBuf {
+        let named = rustix::fs::stat(&self.path).map(|status| Inode::from_status(&status));
+        if matches!((named, Inode::of(self)), (Ok(named), Ok(own)) if named == own) {
+            return self.path.clone();
+        }
+        let link = format!("/proc/self/fd/{}", self.descriptor.as_raw_fd());
+        std::fs::read_link(link).unwrap_or_else(|_| self.path.clone())
+    }
+
     /// Whether nothing is in it.
     pub fn is_empty(&self) -> Result<bool, OutputError> {
         Ok(self.names()?.is_empty())
@@ -272,7 +282,7 @@ impl OutputDirectory {
     }
 }
 
-impl std::os::fd::AsFd for OutputDirectory {
+impl AsFd for OutputDirectory {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
@@ -280,7 +290,7 @@ impl std::os::fd::AsFd for OutputDirectory {
 
 impl Inode {
     /// Of an open file.
-    pub fn of(file: &File) -> io::Result<Self> {
+    pub fn of(file: impl AsFd) -> io::Result<Self> {
         Ok(Self::from_status(&rustix::fs::fstat(file)?))
     }
 

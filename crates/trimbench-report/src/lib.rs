@@ -11,6 +11,7 @@
 mod chart;
 mod csv;
 mod entries;
+mod files;
 mod grid;
 mod number;
 mod page;
@@ -24,6 +25,7 @@ mod words;
 
 pub use chart::{Axis, Chart, Curve, Kind, Mark, Scale};
 pub use csv::csv;
+pub use files::{CONTEXT_MARK, FIGURE_MARK, PAGE_MARK, figure_files, header_line};
 pub use grid::{Column, Grid};
 pub use number::{quantity, significant};
 pub use page::{Context, Source, Verdict, page};

@@ -89,9 +89,16 @@ impl Context {
         }
     }
 
-    /// The context as JSON.
+    /// The context as JSON, beginning with the [`CONTEXT_MARK`](crate::CONTEXT_MARK).
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("finite numbers and texts have a JSON form")
+        #[derive(Serialize)]
+        struct Marked<'a> {
+            generator: &'static str,
+            #[serde(flatten)]
+            context: &'a Context,
+        }
+        let marked = Marked { generator: "trimbench", context: self };
+        serde_json::to_string(&marked).expect("finite numbers and texts have a JSON form")
     }
 
     /// Each chart as the text of an SVG file, in their order. They are drawn on all processors: one
@@ -116,7 +123,7 @@ impl Context {
 }
 
 /// The page of these records with their [`Context`] and its [figures](Context::figures); the same
-/// records give the same bytes.
+/// records give the same bytes. It begins with the [`PAGE_MARK`](crate::PAGE_MARK).
 ///
 /// # Panics
 /// If there are not as many figures as charts.
@@ -167,6 +174,8 @@ fn document(title: &str, body: &Markup) -> Markup {
         (DOCTYPE)
         html lang="en" {
             head {
+                // The mark of our pages comes first: see `PAGE_MARK`.
+                meta name="generator" content="trimbench";
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 // Nothing is fetched, whatever a record holds.

@@ -95,10 +95,13 @@ pub(crate) struct ReportArgs {
     /// Write figures, steps and series as CSV files into this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) csv: Option<PathBuf>,
+    /// Replace files that are there and are no reports of ours; never a record.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     /// Print instead what this version of PostMark would have printed of each repetition with
     /// `set report terse`, its faults included.
     #[arg(long, value_enum, value_name = "VERSION",
-        conflicts_with_all = ["html", "figures", "context", "csv", "output_format"])]
+        conflicts_with_all = ["html", "figures", "context", "csv", "overwrite", "output_format"])]
     pub(crate) compat: Option<Compat>,
     /// What is printed on stdout: tables for people, the records, or a line for each figure.
     #[arg(long, value_enum, default_value_t)]

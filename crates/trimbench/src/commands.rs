@@ -33,7 +33,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
             Some(directory) => Store::create(directory)?,
             None => Store::create_one_of(Path::new(RUNS), default_names())?,
         };
-        store.save(&record).map_err(Failure::target)?;
+        store.save(&record).inspect_err(|_| store.discard())?;
         (plan, record, store)
     };
     error_line(&format!("seed {}, commit {}", record.seed, record.program.commit));
@@ -42,39 +42,59 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let interrupt = interrupt(answer, || {})?;
     let started = now();
     save_host(&store, started, None)?;
-    let result = run_plan(&plan, &mut record, (&store, args.output_format), &interrupt);
-    save_host(&store, started, Some(now()))?;
+    let ended = run_plan(&plan, &mut record, (&store, args.output_format), &interrupt);
     let measured = record.sessions.iter().any(|session| !session.steps.is_empty());
-    if let (Err(_), false, None) = (&result, measured, &args.resume) {
+    if let (Err(_), false, None) = (&ended.result, measured, &args.resume) {
         store.discard();
-        return result.map(|()| exit::DONE);
+        return ended.result.map(|()| exit::DONE);
     }
+    // What was measured is printed before anything else can fail.
     show(&record, args.output_format);
-    error_line(&format!("kept in {}", store.path().display()));
+    let kept = ended.kept.is_ok();
+    let mut failures: Vec<Failure> =
+        [ended.result.map_err(|failure| resumable(failure, &store, &plan)), ended.kept]
+            .into_iter()
+            .filter_map(Result::err)
+            .collect();
+    failures.extend(save_host(&store, started, Some(now())).err());
+    if kept {
+        error_line(&format!("kept in {}", store.whereabouts().display()));
+    }
     if !args.no_report {
-        crate::report::beside(&store, &record);
+        failures.extend(crate::report::beside(&store, &record).err());
     }
     let limits_hold = judge(&record, &plan);
-    if let Err(failure) = result {
-        let mut resume = format!("go on with `trimbench run --resume {}", store.path().display());
-        for path in &plan.consent.destroy {
-            let _ = write!(resume, " --destroy {}", path.display());
-        }
-        for signature in &plan.consent.signatures {
-            let _ = write!(resume, " --overwrite-signature {signature}");
-        }
-        if plan.consent.sole_user {
-            resume.push_str(" --sole-user");
-        }
-        resume.push('`');
-        let hint = failure.hint.clone().unwrap_or(resume);
-        return Err(failure.with_hint(hint));
+    // The first error is the one that the others came of.
+    let mut failures = failures.into_iter();
+    if let Some(first) = failures.next() {
+        failures.for_each(|other| error_line(&format!("also: {}", other.message())));
+        return Err(first);
     }
     Ok(match (record.is_valid(), limits_hold) {
         (false, _) => exit::INVALID,
         (true, false) => exit::LIMIT_FAILED,
         (true, true) => exit::DONE,
     })
+}
+
+/// The failure with how to go on, unless it says that itself.
+fn resumable(failure: Failure, store: &Store, plan: &Plan) -> Failure {
+    if failure.hint.is_some() {
+        return failure;
+    }
+    let mut resume =
+        format!("go on with `trimbench run --resume {}", store.whereabouts().display());
+    for path in &plan.consent.destroy {
+        let _ = write!(resume, " --destroy {}", path.display());
+    }
+    for signature in &plan.consent.signatures {
+        let _ = write!(resume, " --overwrite-signature {signature}");
+    }
+    if plan.consent.sole_user {
+        resume.push_str(" --sole-user");
+    }
+    resume.push('`');
+    failure.with_hint(resume)
 }
 
 /// The plan, record and place of an interrupted run.
@@ -178,8 +198,8 @@ pub(crate) fn interrupt(
             #[expect(clippy::exit, reason = "the user insists")]
             std::process::exit(i32::from(exit::INTERRUPTED));
         }
-        error_line(answer);
         flag.request();
+        error_line(answer);
     };
     ctrlc::set_handler(handler).map_err(Failure::usage)?;
     Ok(interrupt)
@@ -191,9 +211,9 @@ fn save_host(store: &Store, started: f64, ended: Option<f64>) -> Result<(), Fail
         started_unix_s: started,
         ended_unix_s: ended,
         debug_build: cfg!(debug_assertions),
-        environment: trimbench_linux::environment(store.path()).unwrap_or_default(),
+        environment: trimbench_linux::environment(&store.whereabouts()).unwrap_or_default(),
     };
-    store.save_host(&host).map_err(Failure::target)
+    store.save_host(&host)
 }
 
 /// Seconds since 1970.

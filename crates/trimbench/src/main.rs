@@ -8,6 +8,7 @@ mod commands;
 mod compare;
 mod dry_run;
 mod failure;
+mod files;
 mod import;
 mod list;
 mod output;
@@ -27,6 +28,8 @@ use crate::args::{Args, Command, Compat, ImportFormat};
 fn main() -> ExitCode {
     let args = Args::parse();
     keep_quiet_about_damaged_files();
+    // A file over the limit of its size (`ulimit -f`) is an error like a full disk, not the end.
+    trimbench_linux::ignore_file_size_signal();
     let result = match &args.command {
         Command::Run(run) => commands::run(run),
         Command::List { what, explain, output_format } => {

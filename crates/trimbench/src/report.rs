@@ -2,33 +2,38 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use trimbench_core::exit;
-use trimbench_linux::{Durability, Place};
-use trimbench_report::{Context, Detail, Source};
+use trimbench_linux::OutputDirectory;
+use trimbench_report::{CONTEXT_MARK, Context, Detail, FIGURE_MARK, PAGE_MARK, Source};
+use trimbench_report::{figure_files, header_line};
 use trimbench_results::RunRecord;
 
 use crate::args::{OutputFormat, ReportArgs};
 use crate::failure::Failure;
+use crate::files::{Destination, Rules};
 use crate::output::{data, error_line, style};
 use crate::store::{PAGE, Store};
 
 /// `trimbench report`.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
     let (sources, unread) = sources(&args.runs)?;
-    if let Some(directory) = &args.csv {
-        for (source, folder) in sources.iter().zip(folders(directory, sources.len())) {
-            let Some(record) = &source.record else { continue };
-            let files = trimbench_report::csv(record);
-            write_files(&folder, files.iter().map(|(name, text)| (*name, text.as_str())))?;
-        }
+    let files = files(args, &sources)?;
+    // Nothing is written before it is known that all of it may be.
+    let files: Vec<(Destination, String)> =
+        files.into_iter().map(|file| file.placed(args.overwrite)).collect::<Result<_, _>>()?;
+    let stdout = files.iter().any(|(destination, _)| destination.is_stdout());
+    files.into_iter().try_for_each(|(destination, text)| destination.write(&text))?;
+    if let Some(path) = &args.html {
+        error_line(&format!("page in {}", path.display()));
     }
-    if args.html.is_some() || args.figures.is_some() || args.context.is_some() {
-        draw(args, &sources)?;
+    if let Some(path) = &args.figures {
+        error_line(&format!("figures in {}", path.display()));
     }
-    print(&sources, args.output_format);
+    if !stdout {
+        print(&sources, args.output_format);
+    }
     let invalid = |source: &Source| source.record.as_ref().is_some_and(|record| !record.is_valid());
     Ok(match (unread, sources.iter().any(invalid)) {
         (true, _) => exit::USAGE,
@@ -37,43 +42,77 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
     })
 }
 
-/// Writes what of charts is asked for; they are made once for all of it.
-fn draw(args: &ReportArgs, sources: &[Source]) -> Result<(), Failure> {
+/// A file of the report.
+struct ReportFile {
+    /// The directory and the name in it, or the whole path.
+    place: (Option<OutputDirectory>, PathBuf),
+    text: String,
+    mark: String,
+}
+
+impl ReportFile {
+    fn new(place: (Option<&OutputDirectory>, &Path), text: String, mark: &str) -> Self {
+        assert!(text.starts_with(mark), "our files are known by what they begin with");
+        let place = (place.0.cloned(), place.1.to_owned());
+        Self { place, text, mark: mark.to_owned() }
+    }
+
+    fn placed(self, overwrite: bool) -> Result<(Destination, String), Failure> {
+        let rules = Rules { mark: Some(&self.mark), overwrite, inputs: &[] };
+        let destination = match self.place {
+            (Some(directory), name) => Destination::within(&directory, &name, rules)?,
+            (None, path) => Destination::of(&path, rules)?,
+        };
+        Ok((destination, self.text))
+    }
+}
+
+/// Every file that is asked for. Charts are made once for all of them.
+fn files(args: &ReportArgs, sources: &[Source]) -> Result<Vec<ReportFile>, Failure> {
+    let mut files = Vec::new();
+    if let Some(path) = &args.csv {
+        for (source, folder) in sources.iter().zip(folders(path, sources.len())) {
+            let Some(record) = &source.record else { continue };
+            let directory = directory(&folder)?;
+            for (name, table) in trimbench_report::csv(record) {
+                let mark = header_line(&table).to_owned();
+                files.push(ReportFile::new((Some(&directory), Path::new(name)), table, &mark));
+            }
+        }
+    }
+    if args.html.is_none() && args.figures.is_none() && args.context.is_none() {
+        return Ok(files);
+    }
     let context = Context::of(sources);
     if let Some(path) = &args.context {
-        write_file(path, context.to_json().as_bytes())?;
+        files.push(ReportFile::new((None, path), context.to_json(), CONTEXT_MARK));
     }
     if args.html.is_none() && args.figures.is_none() {
-        return Ok(());
+        return Ok(files);
     }
     let figures = context.figures().map_err(Failure::usage)?;
     if let Some(path) = &args.html {
-        write_file(path, trimbench_report::page(sources, &context, &figures).as_bytes())?;
-        error_line(&format!("page in {}", path.display()));
+        let page = trimbench_report::page(sources, &context, &figures);
+        files.push(ReportFile::new((None, path), page, PAGE_MARK));
     }
-    if let Some(directory) = &args.figures {
-        let names: Vec<String> =
-            context.charts.iter().map(|chart| format!("{}.svg", chart.id)).collect();
-        let texts = figures.iter().map(String::as_str);
-        write_files(directory, names.iter().map(String::as_str).zip(texts))?;
-        error_line(&format!("{} figures in {}", figures.len(), directory.display()));
+    if let Some(path) = &args.figures {
+        let directory = directory(path)?;
+        for (name, figure) in figure_files(&context, &figures) {
+            files.push(ReportFile::new((Some(&directory), name.as_ref()), figure, FIGURE_MARK));
+        }
     }
-    Ok(())
+    Ok(files)
 }
 
-/// Writes the page of a run into its directory. That it cannot is no reason to lose the run.
-pub(crate) fn beside(store: &Store, record: &RunRecord) {
+/// Writes the page of a run into its directory.
+pub(crate) fn beside(store: &Store, record: &RunRecord) -> Result<(), Failure> {
     let sources = [Source { host: store.host(), ..Source::of(name(store.path()), record.clone()) }];
     let context = Context::of(&sources);
-    let written = context.figures().map_err(Failure::usage).and_then(|figures| {
-        store
-            .save_page(&trimbench_report::page(&sources, &context, &figures))
-            .map_err(Failure::target)
-    });
-    match written {
-        Ok(()) => error_line(&format!("report in {}", store.path().join(PAGE).display())),
-        Err(failure) => failure.print(),
-    }
+    let figures = context.figures().map_err(Failure::usage)?;
+    let page = trimbench_report::page(&sources, &context, &figures);
+    store.save_page(&page)?;
+    error_line(&format!("report in {}", store.whereabouts().join(PAGE).display()));
+    Ok(())
 }
 
 /// What there is in each of the directories, and whether something of it could not be read. One
@@ -146,27 +185,11 @@ fn print(sources: &[Source], format: OutputFormat) {
     }
 }
 
-/// Whole or not at all.
-fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |error: anyhow::Error| {
-        Failure::target(error).context(format!("cannot write `{}`", path.display()))
-    };
-    let output = Place::of(path).and_then(Place::begin).map_err(|error| failed(error.into()))?;
-    output.file().write_all(bytes).map_err(|error| failed(error.into()))?;
-    output.commit(Durability::Later).map_err(|error| failed(error.into()))
-}
-
-/// Files of these names and texts in a directory, which is made if it is not there.
-fn write_files<'a>(
-    directory: &Path,
-    files: impl IntoIterator<Item = (&'a str, &'a str)>,
-) -> Result<(), Failure> {
-    let context = || format!("cannot write files into `{}`", directory.display());
-    std::fs::create_dir_all(directory)
-        .map_err(|error| Failure::target(error).context(context()))?;
-    files
-        .into_iter()
-        .try_for_each(|(name, text)| write_file(&directory.join(name), text.as_bytes()))
+/// The directory of tables or figures, made if it is not there.
+fn directory(path: &Path) -> Result<OutputDirectory, Failure> {
+    OutputDirectory::create(path).map_err(|error| {
+        Failure::target(error).context(format!("cannot write files into `{}`", path.display()))
+    })
 }
 
 /// The directory itself for one record, else one in it for each.

@@ -54,14 +54,22 @@ pub(crate) fn fresh_record(plan: &Plan) -> RunRecord {
     }
 }
 
-/// Runs what of the plan is not finished in `record`. The record is saved whatever happens; an
-/// error says why the run ended early.
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Why it ended early, if it did.
+    pub(crate) result: Result<(), Failure>,
+    /// Whether all of the record is kept.
+    pub(crate) kept: Result<(), Failure>,
+}
+
+/// Runs what of the plan is not finished in `record`. The record is saved whatever happens.
 pub(crate) fn run(
     plan: &Plan,
     record: &mut RunRecord,
     (store, format): (&Store, OutputFormat),
     interrupt: &Interrupt,
-) -> Result<(), Failure> {
+) -> Ended {
     let before = record.clone();
     record.outcome = Outcome::Running;
     let mut result = Ok(());
@@ -69,7 +77,7 @@ pub(crate) fn run(
         if record.sessions.get(index).is_some_and(|session| session.finished) {
             continue;
         }
-        let mut keeper = Keeper { record, store, format, index, progress: None };
+        let mut keeper = Keeper { record, store, format, index, progress: None, warned: false };
         result = one_session((plan, session), &mut keeper, interrupt)
             .map_err(|failure| failure.context(format!("`{}`", session.planned.target)));
         if let Some(progress) = &keeper.progress {
@@ -92,8 +100,7 @@ pub(crate) fn run(
         // Nothing was begun: what the record says of its end is still so.
         record.outcome = before.outcome;
     }
-    let saved = store.save(record).map_err(Failure::target);
-    result.and(saved)
+    Ended { result, kept: store.save(record) }
 }
 
 /// What follows a whole device wherever it is attached; a partition has them of its disk.
@@ -143,6 +150,8 @@ struct Keeper<'a> {
     format: OutputFormat,
     index: usize,
     progress: Option<Progress>,
+    /// Whether it was said that the record cannot be kept.
+    warned: bool,
 }
 
 impl Keeper<'_> {
@@ -150,7 +159,7 @@ impl Keeper<'_> {
     fn place(&mut self, session: SessionRecord) -> Result<(), Failure> {
         self.record.sessions.truncate(self.index);
         self.record.sessions.push(session);
-        self.store.save(self.record).map_err(Failure::target)
+        self.store.save(self.record)
     }
 
     /// The same for a real target, whose earlier session is gone on with: the steps that are not
@@ -203,7 +212,7 @@ impl Keeper<'_> {
         let session = self.session();
         session.left_out = Some(reason);
         session.finished = true;
-        self.store.save(self.record).map_err(Failure::target)
+        self.store.save(self.record)
     }
 
     /// Ends the session with what was found.
@@ -221,7 +230,23 @@ impl Keeper<'_> {
         for figure in &self.record.sessions[self.index].figures {
             self.event("figure", figure);
         }
-        self.store.save(self.record).map_err(Failure::target)
+        self.store.save(self.record)
+    }
+
+    /// Saves a step. What costs no wear is measured to the end of the session even if it cannot be
+    /// kept: it will be printed. A real target is not written to for that.
+    fn save_step(&mut self) -> Result<(), Failure> {
+        // An emulated session is run again from its start whatever was kept of it.
+        if self.session().target.clock != clock_name(Clock::Virtual) {
+            return self.store.save(self.record);
+        }
+        if let Err(failure) = self.store.save_soon(self.record)
+            && !self.warned
+        {
+            self.warned = true;
+            error_line(&format!("error: {}; measuring goes on", failure.message()));
+        }
+        Ok(())
     }
 }
 
@@ -238,11 +263,7 @@ impl Monitor for Keeper<'_> {
         }
         self.session().steps.push(step.clone());
         self.event("step", step);
-        // An emulated session is run again from its start whatever was kept of it.
-        let emulated = self.session().target.clock == clock_name(Clock::Virtual);
-        let saved =
-            if emulated { self.store.save_soon(self.record) } else { self.store.save(self.record) };
-        saved.map_err(|error| KeepFailed(error.into()))
+        self.save_step().map_err(|failure| KeepFailed(failure.error.into()))
     }
 }
 

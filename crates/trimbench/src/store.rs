@@ -3,14 +3,17 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use trimbench_linux::{Durability, OutputDirectory, OutputError, Replaces};
+use trimbench_report::PAGE_MARK;
 use trimbench_results::{RecordError, RunRecord, Salvaged};
 
 use crate::failure::Failure;
+
+#[cfg(test)]
+mod tests;
 
 /// The record's file.
 const RECORD: &str = "run.json";
@@ -85,13 +88,23 @@ impl Store {
             Some(parent) if record && path.is_file() => parent,
             _ => path,
         };
-        let directory = OutputDirectory::open(directory).map_err(unreadable)?;
-        Ok(Self { directory })
+        match OutputDirectory::open(directory) {
+            Ok(directory) => Ok(Self { directory }),
+            Err(error) => {
+                let record = directory.join(RECORD);
+                Err(unreadable(error).context(format!("cannot read `{}`", record.display())))
+            }
+        }
     }
 
     /// The directory as it was named.
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// Where the directory is by now: as it was named, if it is still there.
+    pub(crate) fn whereabouts(&self) -> PathBuf {
+        self.directory.whereabouts()
     }
 
     /// Removes what this run made: nothing was measured. What cannot be removed stays.
@@ -122,17 +135,18 @@ impl Store {
     }
 
     /// Writes the record, whole or not at all, and on the disk when this returns.
-    pub(crate) fn save(&self, record: &RunRecord) -> anyhow::Result<()> {
+    pub(crate) fn save(&self, record: &RunRecord) -> Result<(), Failure> {
         self.write(record, Durability::Durable)
     }
 
     /// The same without waiting for the disk: for steps that take less to measure again.
-    pub(crate) fn save_soon(&self, record: &RunRecord) -> anyhow::Result<()> {
+    pub(crate) fn save_soon(&self, record: &RunRecord) -> Result<(), Failure> {
         self.write(record, Durability::Later)
     }
 
-    fn write(&self, record: &RunRecord, durability: Durability) -> anyhow::Result<()> {
-        self.replace(RECORD, &record.to_json(), durability).context("cannot keep the record")
+    fn write(&self, record: &RunRecord, durability: Durability) -> Result<(), Failure> {
+        self.replace(RECORD, &record.to_json(), durability)
+            .map_err(|error| Failure::target(error).context("cannot keep the record"))
     }
 
     /// What is true of the machine and time of an earlier run, as keys and texts; empty where it is
@@ -147,15 +161,24 @@ impl Store {
     }
 
     /// Writes what is true of this machine and this time.
-    pub(crate) fn save_host(&self, host: &Host) -> anyhow::Result<()> {
-        let mut bytes = serde_json::to_vec_pretty(host)?;
+    pub(crate) fn save_host(&self, host: &Host) -> Result<(), Failure> {
+        let mut bytes = serde_json::to_vec_pretty(host).expect("it is texts and finite numbers");
         bytes.push(b'\n');
-        self.replace(HOST, &bytes, Durability::Durable).context("cannot write the host's part")
+        self.replace(HOST, &bytes, Durability::Durable)
+            .map_err(|error| Failure::target(error).context("cannot write the host's part"))
     }
 
-    /// Writes the page of the run.
-    pub(crate) fn save_page(&self, page: &str) -> anyhow::Result<()> {
-        self.replace(PAGE, page.as_bytes(), Durability::Later).context("cannot write the report")
+    /// Writes the page of the run, unless something else has its name.
+    pub(crate) fn save_page(&self, page: &str) -> Result<(), Failure> {
+        if let Ok(there) = self.directory.read(OsStr::new(PAGE))
+            && !there.starts_with(PAGE_MARK.as_bytes())
+        {
+            let path = self.path().join(PAGE);
+            let error = anyhow::anyhow!("`{}` is no report of ours", path.display());
+            return Err(Failure::usage(error).with_hint("name it otherwise, or say `--no-report`"));
+        }
+        self.replace(PAGE, page.as_bytes(), Durability::Later)
+            .map_err(|error| Failure::target(error).context("cannot write the report"))
     }
 
     fn replace(&self, name: &str, bytes: &[u8], durability: Durability) -> Result<(), OutputError> {

@@ -1,10 +1,10 @@
 //! What a path that the user named leads to, as a place for one file.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, major, minor};
 
@@ -12,6 +12,7 @@ use super::{
     Begun, Draft, Durability, Inode, OutputDirectory, OutputError, Replaces, kind_of, split, step,
     word,
 };
+use crate::claim::{ClaimError, Use, uses_of_file};
 
 /// A place for one file.
 #[derive(Debug)]
@@ -53,18 +54,29 @@ impl Place {
     /// `/dev/fd/63`): a file is named by its own name.
     pub fn of(path: &Path) -> Result<Self, OutputError> {
         let (parent, name) = split(path)?;
-        let directory = OutputDirectory::open(parent)?;
-        let slot = Slot { directory, name: name.to_owned() };
-        let status = rustix::fs::statat(&slot.directory, name, AtFlags::SYMLINK_NOFOLLOW);
-        let status = match status {
+        Self::within(&OutputDirectory::open(parent)?, name)
+    }
+
+    /// The same for a name in a directory.
+    pub fn within(directory: &OutputDirectory, name: &OsStr) -> Result<Self, OutputError> {
+        let slot = Slot { directory: directory.clone(), name: name.to_owned() };
+        let status = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(rustix::io::Errno::NOENT) => return Ok(Self::New(slot)),
-            status => status.map_err(step("examine", path))?,
+            status => status.map_err(step("examine", &slot.path()))?,
         };
         if kind_of(&status) != FileType::RegularFile {
-            return stream(path, kind_of(&status)).map(Self::Stream);
+            return slot.stream(kind_of(&status)).map(Self::Stream);
         }
         let content = slot.directory.look(name).ok();
         Ok(Self::File { slot, inode: Inode::from_status(&status), content })
+    }
+
+    /// Who uses the file that is there as more than a file to read: a loop device, swap, a process
+    /// that has it open for writing. It would lose its name under them.
+    pub fn user(&self) -> Result<Option<Use>, ClaimError> {
+        let Self::File { inode, .. } = self else { return Ok(None) };
+        let uses = uses_of_file((inode.device, inode.number))?;
+        Ok(uses.into_iter().find(|one| !matches!(one, Use::Open { writes: false, .. })))
     }
 
     /// Begins to write there. What is there already is replaced: the caller has looked at it.
@@ -104,29 +116,37 @@ impl OutputFile {
     }
 }
 
-/// Opens what is no regular file by itself, for writing.
-fn stream(path: &Path, named: FileType) -> Result<File, OutputError> {
-    let unfit = |kind| OutputError::Unfit { path: path.to_owned(), kind: word(kind) };
-    // Held without being opened: looking at a device may already do something to it.
-    let held = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-    let held = held.map_err(|errno| match errno {
-        // A link that leads nowhere.
-        rustix::io::Errno::NOENT => unfit(named),
-        errno => step("open", path)(errno),
-    })?;
-    let status = rustix::fs::fstat(&held).map_err(step("examine", path))?;
-    if let Some(standard) = standard_stream(Inode::from_status(&status)) {
-        return Ok(standard);
+impl Slot {
+    fn path(&self) -> PathBuf {
+        self.directory.path.join(&self.name)
     }
-    match kind_of(&status) {
-        FileType::Fifo => {}
-        FileType::CharacterDevice if takes_anything(status.st_rdev) => {}
-        _ => return Err(unfit(named)),
+
+    /// Opens what is no regular file by itself, for writing.
+    fn stream(&self, named: FileType) -> Result<File, OutputError> {
+        let path = self.path();
+        let unfit = |kind| OutputError::Unfit { path: path.clone(), kind: word(kind) };
+        // Held without being opened: looking at a device may already do something to it.
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let held = rustix::fs::openat(&self.directory, &self.name, flags, Mode::empty());
+        let held = held.map_err(|errno| match errno {
+            // A link that leads nowhere.
+            rustix::io::Errno::NOENT => unfit(named),
+            errno => step("open", &path)(errno),
+        })?;
+        let status = rustix::fs::fstat(&held).map_err(step("examine", &path))?;
+        if let Some(standard) = standard_stream(Inode::from_status(&status)) {
+            return Ok(standard);
+        }
+        match kind_of(&status) {
+            FileType::Fifo => {}
+            FileType::CharacterDevice if takes_anything(status.st_rdev) => {}
+            _ => return Err(unfit(named)),
+        }
+        let itself = format!("/proc/self/fd/{}", held.as_raw_fd());
+        let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(CWD, itself, flags, Mode::empty());
+        opened.map(File::from).map_err(step("open", &path))
     }
-    let itself = format!("/proc/self/fd/{}", held.as_raw_fd());
-    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let opened = rustix::fs::openat(CWD, itself, flags, Mode::empty());
-    opened.map(File::from).map_err(step("open", path))
 }
 
 /// Our own standard output or error, if it is this file: `/dev/stdout` may be a file or a socket,

@@ -83,7 +83,7 @@ fn only_the_file_that_was_looked_at_is_replaced() {
     let (folder, directory) = folder();
     let path = folder.path().join("a");
     fs::write(&path, "seen").unwrap();
-    let inode = Inode::of(&File::open(&path).unwrap()).unwrap();
+    let inode = Inode::of(File::open(&path).unwrap()).unwrap();
     let draft = directory.begin(name("a"), Replaces::File(inode)).unwrap();
     fs::rename(&path, folder.path().join("kept")).unwrap();
     fs::write(&path, "another").unwrap();
@@ -146,9 +146,11 @@ fn a_renamed_directory_goes_on_receiving_and_what_is_in_its_place_does_not() {
     let folder = tempfile::tempdir().unwrap();
     let (run, moved) = (folder.path().join("run"), folder.path().join("moved"));
     let directory = OutputDirectory::create(&run).unwrap();
+    assert_eq!(directory.whereabouts(), run);
     fs::rename(&run, &moved).unwrap();
     fs::create_dir(folder.path().join("other")).unwrap();
     symlink("other", &run).unwrap();
+    assert_eq!(directory.whereabouts(), moved.canonicalize().unwrap());
     directory.write(name("a"), b"x", NEW).unwrap();
     assert_eq!(names(&moved), ["a"]);
     assert_eq!(names(&folder.path().join("other")), [""; 0]);

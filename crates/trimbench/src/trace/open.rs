@@ -5,34 +5,43 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use trimbench_linux::Inode;
 use trimbench_trace::{Input, ReadOptions, Reader, Source, TraceError, Traces};
 
 use super::args::ReadArgs;
 use super::unreadable;
 use crate::failure::Failure;
 
-/// The trace of these files.
-pub(super) fn open(files: &[PathBuf], args: &ReadArgs) -> Result<Reader, Failure> {
+/// The trace of these files, and which files these are whatever their names.
+pub(super) fn open(files: &[PathBuf], args: &ReadArgs) -> Result<(Reader, Vec<Inode>), Failure> {
     let mut inputs = Vec::new();
+    let mut inodes = Vec::new();
     for file in files.iter().flat_map(|file| files_of(file)) {
-        inputs.push(input(&file)?);
+        let (input, inode) = input(&file)?;
+        inputs.push(input);
+        inodes.push(inode);
     }
-    Reader::open(inputs, &args.options()).map_err(unreadable)
+    Ok((Reader::open(inputs, &args.options()).map_err(unreadable)?, inodes))
 }
 
-fn input(file: &Path) -> Result<Input, Failure> {
+fn input(file: &Path) -> Result<(Input, Inode), Failure> {
+    let unread = |error: io::Error| {
+        Failure::usage(error).context(format!("cannot read `{}`", file.display()))
+    };
     if file == Path::new("-") {
-        return Ok(Input::stream("standard input", io::stdin()));
+        let stdin = io::stdin();
+        let inode = Inode::of(&stdin).map_err(unread)?;
+        return Ok((Input::stream("standard input", stdin), inode));
     }
     let name = file.display().to_string();
-    let opened = File::open(file).and_then(|file| Ok((file.metadata()?, file)));
-    let (metadata, file) =
-        opened.map_err(|error| Failure::usage(error).context(format!("cannot read `{name}`")))?;
+    let opened = File::open(file).and_then(|file| Ok((file.metadata()?, Inode::of(&file)?, file)));
+    let (metadata, inode, file) = opened.map_err(unread)?;
     if metadata.is_dir() {
         let error = anyhow::anyhow!("`{name}` is a directory");
         return Err(Failure::usage(error).with_hint("name the files of the trace"));
     }
-    Ok(if metadata.is_file() { Input::file(name, file) } else { Input::stream(name, file) })
+    let is_file = metadata.is_file();
+    Ok((if is_file { Input::file(name, file) } else { Input::stream(name, file) }, inode))
 }
 
 /// Opens trace files by name for whoever replays them, again for each pass: so they must be regular

@@ -1,12 +1,14 @@
 //! A trace to a file: what was begun, and what came of it.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::Path;
 
 use serde_json::json;
 use trimbench_core::Interrupt;
+use trimbench_linux::{Begun, Durability, Inode, OutputFile};
 use trimbench_trace::{Source, WriteError, Writer, Written};
 
 use super::args::OutputArgs;
@@ -14,97 +16,66 @@ use super::each_batch;
 use crate::args::OutputFormat;
 use crate::commands::interrupt;
 use crate::failure::Failure;
+use crate::files::{Destination, Rules};
 use crate::output::{data, error_line};
 
-/// Writes all of `source`, which `check` looks at in the end. `input` is its own file, if it has
-/// one: that is not written over. What was begun is removed on any error, and after Ctrl-C.
+/// Writes all of `source`, which `check` looks at in the end. It comes from `inputs`, which are not
+/// written over. What was begun is removed on any error, and after Ctrl-C.
 pub(super) fn write<S: Source + ?Sized>(
     source: &mut S,
-    (args, input): (&OutputArgs, Option<&Path>),
+    (args, inputs): (&OutputArgs, &[Inode]),
     lenient: bool,
     check: impl FnOnce(&S) -> Result<(), Failure>,
 ) -> Result<Written, Failure> {
     let answer = "ending; the file begun is removed (once more to end at once)";
     let (timed, settings) = (source.is_timed(), (lenient, answer));
-    begin((args, input), timed, settings, |mut writer, interrupt| {
+    begin((args, inputs), timed, settings, |mut writer, interrupt| {
         each_batch(source, interrupt, |batch| writer.write(batch).map_err(unwritten))?;
         let written = writer.finish().map_err(unwritten)?;
         check(source).map(|()| written)
     })
 }
 
-/// Has `body` write a trace. What was begun is removed if it fails, and if the user insists on the
-/// end after the `answer` to Ctrl-C.
+/// Has `body` write a trace, which gets its name when it is whole. What was begun is removed if that
+/// fails, and if the user insists on the end after the `answer` to Ctrl-C.
 pub(super) fn begin<R>(
-    (args, input): (&OutputArgs, Option<&Path>),
+    (args, inputs): (&OutputArgs, &[Inode]),
     timed: bool,
     (lenient, answer): (bool, &'static str),
     body: impl FnOnce(Writer, &Interrupt) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
-    let (out, begun) = create(args, input)?;
-    let left = begun.clone();
-    let interrupt = interrupt(answer, move || remove(left.as_deref()))?;
-    let writer = Writer::new(args.to, out, timed, lenient).map_err(unwritten);
-    let result = writer.and_then(|writer| body(writer, &interrupt));
-    if result.is_err() {
-        remove(begun.as_deref());
-    }
-    result
+    let output = create(args, inputs)?;
+    let begun = output.begun();
+    let interrupt = interrupt(answer, move || remove(begun.as_ref()))?;
+    let file = output.file().try_clone().map_err(|error| unwritten(WriteError::Io(error)))?;
+    let writer = Writer::new(args.to, Box::new(file), timed, lenient).map_err(unwritten)?;
+    let result = body(writer, &interrupt)?;
+    output.commit(Durability::Later).map_err(Failure::target)?;
+    Ok(result)
 }
 
 /// Removes the file that was begun.
-fn remove(begun: Option<&Path>) {
-    if let Some(path) = begun
-        && let Err(error) = fs::remove_file(path)
+fn remove(begun: Option<&Begun>) {
+    if let Some(begun) = begun
+        && let Err(error) = begun.remove()
     {
-        error_line(&format!("cannot remove `{}`: {error}", path.display()));
+        error_line(&error.to_string());
     }
 }
 
-/// Opens the file to write; with its path, if it is to be removed on errors.
-fn create(
-    args: &OutputArgs,
-    input: Option<&Path>,
-) -> Result<(Box<dyn Write + Send>, Option<PathBuf>), Failure> {
-    let path = args.path.as_path();
-    if path == Path::new("-") {
-        return Ok((Box::new(io::stdout()), None));
-    }
-    let refused = |text: &str, hint: &str| {
-        let error = anyhow::anyhow!("`{}` {text}", path.display());
-        Failure::usage(error).with_hint(hint)
-    };
-    if let Ok(metadata) = fs::metadata(path) {
-        if !metadata.is_file() {
-            let hint = "name a regular file; a pipe takes `-`";
-            return Err(refused("is no regular file, and is not written over", hint));
+/// Begins the file to write.
+fn create(args: &OutputArgs, inputs: &[Inode]) -> Result<OutputFile, Failure> {
+    if args.path == Path::new("-") {
+        let stdout = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+        let stdout = stdout.map_err(|error| unwritten(WriteError::Io(error)))?;
+        let is_file = stdout.metadata().is_ok_and(|metadata| metadata.is_file());
+        if is_file && Inode::of(&stdout).is_ok_and(|inode| inputs.contains(&inode)) {
+            let error = anyhow::anyhow!("standard output is the trace itself");
+            return Err(Failure::usage(error).with_hint("name another file for the copy"));
         }
-        if args.overwrite && input.is_some_and(|input| same_file(path, input)) {
-            return Err(refused("is the trace itself", "name another file for the copy"));
-        }
+        return Ok(OutputFile::Stream(stdout));
     }
-    let mut options = File::options();
-    options.write(true);
-    if args.overwrite {
-        options.create(true).truncate(true);
-    } else {
-        options.create_new(true);
-    }
-    match options.open(path) {
-        Ok(file) => Ok((Box::new(file), Some(path.to_owned()))),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            Err(refused("is there already", "name another file, or say `--overwrite`"))
-        }
-        Err(error) => {
-            let context = format!("cannot write `{}`", path.display());
-            Err(Failure::target(error).context(context))
-        }
-    }
-}
-
-/// Whether two names lead to one file.
-fn same_file(one: &Path, other: &Path) -> bool {
-    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+    Destination::of(&args.path, Rules { mark: None, overwrite: args.overwrite, inputs })?.begin()
 }
 
 pub(super) fn unwritten(error: WriteError) -> Failure {

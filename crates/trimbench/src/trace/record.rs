@@ -29,7 +29,7 @@ pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
     })?;
     refuse_own_writes(args, &recorder)?;
     let answer = "ending the recording (once more to end at once and drop it)";
-    let written = begin((&args.output, None), true, (false, answer), |writer, interrupt| {
+    let written = begin((&args.output, &[]), true, (false, answer), |writer, interrupt| {
         error_line(&match args.time {
             Some(time) => format!("recording `{device}` for {time} (Ctrl-C ends it before)"),
             None => format!("recording `{device}` until Ctrl-C"),

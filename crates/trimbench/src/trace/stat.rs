@@ -16,7 +16,7 @@ use crate::output::{data, style};
 /// Reads the whole trace, then prints.
 pub(super) fn stat(args: &StatArgs) -> Result<u8, Failure> {
     let interrupt = interrupt("ending; nothing is printed (once more to end at once)", || {})?;
-    let mut reader = open::open(&args.files, &args.read)?;
+    let (mut reader, _) = open::open(&args.files, &args.read)?;
     let mut collector = Collector::new(args.unit);
     each_batch(&mut reader, &interrupt, |batch| {
         collector.add(batch);

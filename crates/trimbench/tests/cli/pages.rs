@@ -63,6 +63,20 @@ fn figures_context_and_records_are_files_and_lines_for_programs() {
     let context: serde_json::Value = serde_json::from_str(&context).unwrap();
     let charts = context["charts"].as_array().unwrap().len();
     assert_eq!(fs::read_dir(path.join("figures")).unwrap().count(), charts);
+    // What is ours is replaced, what is not only if that is asked for.
+    let output_again = trimbench(path, &wishes);
+    assert_eq!(code(&output_again), Some(0), "{}", stderr(&output_again));
+    fs::write(path.join("context.json"), "theirs").unwrap();
+    let refused = trimbench(path, &wishes);
+    assert_eq!(code(&refused), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("hint: name another file, or say `--overwrite`"));
+    let output_again = trimbench(path, &[&wishes[..], &["--overwrite"]].concat());
+    assert_eq!(code(&output_again), Some(0), "{}", stderr(&output_again));
+    assert!(fs::read_to_string(path.join("context.json")).unwrap().contains("charts"));
+    let record = ["report", "run", "--html", "run/run.json", "--overwrite"];
+    let refused = trimbench(path, &record);
+    assert_eq!(code(&refused), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("is the record of a run"), "{}", stderr(&refused));
     let lines = stdout(&output);
     let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     assert_eq!(first["figure"]["id"], "stutter");

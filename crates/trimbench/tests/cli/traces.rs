@@ -102,13 +102,15 @@ fn what_is_there_is_not_written_over() {
     let (code, text) = convert("out", &[]);
     assert_eq!((code, content("out").as_str()), (Some(2), "mine"));
     assert!(text.starts_with("error: `out` is there already\n\nhint: "), "{text}");
-    for itself in ["log", "link"] {
-        let (code, text) = convert(itself, &["--overwrite"]);
+    for (out, reason) in [("log", "is the trace itself"), ("link", "is a symbolic link, and")] {
+        let (code, text) = convert(out, &["--overwrite"]);
         assert_eq!((code, content("log").as_str()), (Some(2), LOG), "{text}");
-        assert!(text.contains("is the trace itself"), "{text}");
+        assert!(text.contains(reason), "{text}");
     }
-    let (code, text) = convert("/dev/null", &["--overwrite"]);
-    assert!(code == Some(2) && text.contains("is no regular file"), "{text}");
+    let (code, text) = convert("/dev/null", &[]);
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = convert(".", &["--overwrite"]);
+    assert!(code == Some(2) && text.contains("names no file"), "{text}");
     assert_eq!(convert("out", &["--overwrite"]).0, Some(0));
     assert!(content("out").contains("Q   D 0 + 8388616"), "{}", content("out"));
 }
