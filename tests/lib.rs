@@ -15,6 +15,7 @@ pub mod operations;
 pub mod planted;
 pub mod slow_disk;
 pub mod superblocks;
+pub mod write_log;
 
 /// Something that not every machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,11 +142,7 @@ impl LoopFilesystem {
     /// # Panics
     /// If that fails: [`requires`] said that it works.
     pub fn on(image: &Path, filesystem: &str, options: &str) -> Self {
-        let image = image.to_str().expect("temporary names are ASCII");
-        let mount_point = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
-        let device = run("losetup", &["--find", "--show", image]).trim().to_owned();
-        // From here on `drop` cleans up, also when a step below panics.
-        let new = Self { device, mount_point, folder: None };
+        let new = Self::attached(image);
         let program = format!("mkfs.{filesystem}");
         let quick: &[&str] = match filesystem {
             // No lazy initialisation: it would write during the test.
@@ -153,9 +150,31 @@ impl LoopFilesystem {
             _ => &["-q", "-f"],
         };
         run(&program, &[quick, &[&new.device]].concat());
-        let mount_point = new.path().to_str().expect("temporary names are ASCII");
-        run("mount", &["-o", options, &new.device, mount_point]);
+        new.mount(options);
         new
+    }
+
+    /// Mounts the filesystem that an image holds.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn existing(image: &Path, options: &str) -> Self {
+        let new = Self::attached(image);
+        new.mount(options);
+        new
+    }
+
+    fn attached(image: &Path) -> Self {
+        let image = image.to_str().expect("temporary names are ASCII");
+        let mount_point = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
+        let device = run("losetup", &["--find", "--show", image]).trim().to_owned();
+        // From here on `drop` cleans up, also when a later step panics.
+        Self { device, mount_point, folder: None }
+    }
+
+    fn mount(&self, options: &str) {
+        let mount_point = self.path().to_str().expect("temporary names are ASCII");
+        run("mount", &["-o", options, &self.device, mount_point]);
     }
 
     /// Where it is mounted.

@@ -19,6 +19,7 @@ use fuser::{
 use rustix::fs::FallocateFlags;
 use tempfile::TempDir;
 
+use crate::write_log::WriteLog;
 use crate::{LoopDevice, LoopFilesystem};
 
 /// The one file of the filesystem.
@@ -74,6 +75,8 @@ struct SlowFile {
     content: File,
     size: u64,
     pace: Arc<Pace>,
+    /// Where what changes it is noted.
+    log: Option<Arc<WriteLog>>,
 }
 
 impl SlowImage {
@@ -82,13 +85,18 @@ impl SlowImage {
     /// # Panics
     /// If that fails: [`crate::requires`] said that it works.
     pub fn new(mebibytes: u64) -> Self {
+        Self::logged(mebibytes, None)
+    }
+
+    /// The same, with a log of its writes.
+    pub(crate) fn logged(mebibytes: u64, log: Option<Arc<WriteLog>>) -> Self {
         let folder = crate::scratch();
         let content = tempfile::tempfile_in(folder.path()).expect("the folder is ours");
         content.set_len(mebibytes << 20).expect("sparse files take no room");
         let mount_point = folder.path().join("fuse");
         std::fs::create_dir(&mount_point).expect("the folder is ours");
         let pace = Arc::new(Pace::default());
-        let file = SlowFile { content, size: mebibytes << 20, pace: Arc::clone(&pace) };
+        let file = SlowFile { content, size: mebibytes << 20, pace: Arc::clone(&pace), log };
         let session = fuser::spawn_mount(file, &mount_point, &Config::default());
         let session = Some(session.expect("root may mount FUSE"));
         Self { path: mount_point.join(NAME), pace, session, _folder: folder }
@@ -309,6 +317,9 @@ impl Filesystem for SlowFile {
         reply: ReplyWrite,
     ) {
         self.pace.pass();
+        if let Some(log) = &self.log {
+            log.write(offset, data);
+        }
         match self.content.write_all_at(data, offset) {
             Ok(()) => reply.written(u32::try_from(data.len()).expect("a request is short")),
             Err(error) => reply.error(error.into()),
@@ -316,6 +327,9 @@ impl Filesystem for SlowFile {
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        if let Some(log) = &self.log {
+            log.flush();
+        }
         self.answer(Ok(()), reply);
     }
 
@@ -330,6 +344,10 @@ impl Filesystem for SlowFile {
         reply: ReplyEmpty,
     ) {
         let flags = FallocateFlags::from_bits_retain(mode.cast_unsigned());
+        if let Some(log) = &self.log {
+            // Whatever the range is freed for, it reads as zeroes afterwards.
+            log.zero(offset, length);
+        }
         let done = rustix::fs::fallocate(&self.content, flags, offset, length);
         self.answer(done.map_err(io::Error::from), reply);
     }

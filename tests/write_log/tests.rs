@@ -1,0 +1,47 @@
+use std::os::unix::fs::FileExt as _;
+
+use super::*;
+
+fn units(log: &WriteLog, cut: usize, keeps: impl FnMut() -> bool) -> Vec<u8> {
+    let image = tempfile::tempfile().unwrap();
+    image.set_len(4 * UNIT as u64).unwrap();
+    log.crash(cut, &image, keeps);
+    (0..4_u64)
+        .map(|unit| {
+            let mut byte = [0];
+            image.read_exact_at(&mut byte, unit * UNIT as u64).unwrap();
+            byte[0]
+        })
+        .collect()
+}
+
+#[test]
+fn what_was_flushed_is_there_and_of_the_rest_any_part() {
+    let log = WriteLog::default();
+    log.write(0, &[1; 2 * UNIT]);
+    log.flush();
+    log.mark(7);
+    log.write(UNIT as u64, &[2; 3 * UNIT]);
+    log.zero(0, UNIT as u64);
+    assert_eq!(units(&log, log.len(), || false), [1, 1, 0, 0]);
+    assert_eq!(units(&log, log.len(), || true), [0, 2, 2, 2]);
+    let mut turn = false;
+    let every_other = || {
+        turn = !turn;
+        turn
+    };
+    assert_eq!(units(&log, log.len(), every_other), [1, 2, 0, 2]);
+    assert_eq!(units(&log, 1, || false), [0, 0, 0, 0], "not flushed yet");
+    assert_eq!(units(&log, 3, || false), [1, 1, 0, 0]);
+    assert_eq!((log.last_mark(2), log.last_mark(3)), (None, Some(7)));
+}
+
+#[test]
+fn a_flush_makes_older_writes_and_discards_safe() {
+    let log = WriteLog::default();
+    log.write(0, &[1; UNIT]);
+    log.zero(0, UNIT as u64);
+    log.write(UNIT as u64, &[3; UNIT]);
+    log.flush();
+    assert_eq!(units(&log, log.len(), || false), [0, 3, 0, 0]);
+}
