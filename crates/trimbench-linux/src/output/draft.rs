@@ -40,6 +40,7 @@ pub enum Durability {
     /// That it is on the disk: it outlives a power cut.
     Durable,
     /// Nothing: it outlives the end of the program, however that comes. For what can be had again.
+    /// What it replaces is lost only to it: after a power cut, the old or the new content is there.
     Later,
 }
 
@@ -105,11 +106,13 @@ impl Draft {
         self.begun.clone()
     }
 
-    /// Gives the file its name. Whenever the program ends, the name has its old or its new content;
-    /// if durable, also after a power cut.
+    /// Gives the file its name. Whenever the program ends or the power is cut, the name has its old
+    /// or its new content; if durable, the new one once this returns.
     pub fn commit(self, durability: Durability) -> Result<(), OutputError> {
         let (directory, path) = (&self.begun.directory, self.begun.directory.path.join(&self.name));
-        if durability == Durability::Durable {
+        // A filesystem may keep a new name and lose the content (XFS does): where something is
+        // replaced, neither the old nor the new would be left.
+        if durability == Durability::Durable || self.replaces != Replaces::Nothing {
             rustix::fs::fsync(&self.file).map_err(step("write", &path))?;
         }
         if !self.begun.is_there()? {
