@@ -21,8 +21,10 @@
 //! again, and after [`TRIES`] the campaign stops. Lines are committed, so they are short (some 200
 //! bytes; at most 256 KiB in all when packed) and name no time, no machine and no folder of it.
 
+mod crashed;
 pub mod inputs;
 mod journal;
+pub mod killed;
 pub mod mutants;
 pub mod result;
 mod sources;
@@ -46,7 +48,7 @@ pub use result::{About, Ledger};
 pub use sources::{READERS, SAFETY, Sources};
 
 /// Every campaign.
-pub const CAMPAIGNS: [&Campaign; 2] = [&mutants::CAMPAIGN, &inputs::CAMPAIGN];
+pub const CAMPAIGNS: [&Campaign; 3] = [&mutants::CAMPAIGN, &killed::CAMPAIGN, &inputs::CAMPAIGN];
 
 /// How often an attempt that could not be made is begun before the campaign stops.
 pub const TRIES: usize = 3;

@@ -3,6 +3,7 @@
 mod attacks;
 mod campaign;
 mod inputs;
+mod killed;
 mod mutants;
 
 use super::Key;
@@ -13,5 +14,5 @@ pub use attacks::print as print_attacks;
 pub(super) const KEY: Key = Key {
     name: "safe",
     title: "Nothing is destroyed, lost or misstated that was not named.",
-    claims: &[attacks::CLAIM, mutants::CLAIM, inputs::CLAIM],
+    claims: &[attacks::CLAIM, mutants::CLAIM, killed::CLAIM, inputs::CLAIM],
 };

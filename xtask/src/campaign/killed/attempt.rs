@@ -1,0 +1,409 @@
+//! One kill: at a moment that is drawn from the time that the run takes, or after so many changes in
+//! its output directory.
+
+use std::fs::{self, File};
+use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use rustix::fs::inotify;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
+use trimbench_core::rng::Rng;
+use trimbench_results::RunRecord;
+
+use super::left::Held;
+use super::record::{Acknowledged, Progress, Promise, check, check_resumed, names};
+use super::variant::{Makes, Scene, VARIANTS, Variant};
+use super::{Bench, Line, complaint};
+
+/// How long a recording takes if it is not killed.
+const RECORDING: Duration = Duration::from_millis(800);
+/// How often a variant is begun that ends before it is killed, each time to be killed sooner.
+const TRIES: u32 = 8;
+/// How long children of a killed program may take to end.
+const CHILDREN: Duration = Duration::from_secs(10);
+/// How long the start of another program may take to remove what is left.
+const CLEANING: Duration = Duration::from_secs(2);
+/// How often a running program is looked at.
+const POLL: Duration = Duration::from_micros(100);
+/// Changes in a directory of outputs.
+const CHANGES: inotify::WatchFlags = inotify::WatchFlags::CREATE
+    .union(inotify::WatchFlags::MODIFY)
+    .union(inotify::WatchFlags::CLOSE_WRITE)
+    .union(inotify::WatchFlags::MOVE)
+    .union(inotify::WatchFlags::DELETE);
+
+/// A variant that was run to its end.
+#[derive(Debug)]
+pub(in crate::campaign) struct Reference {
+    /// The record or trace, byte by byte.
+    pub(in crate::campaign) bytes: Vec<u8>,
+    span: Duration,
+    changes: u64,
+}
+
+/// When a run is killed.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    After(Duration),
+    Change(u64),
+}
+
+/// Makes one attempt.
+pub(super) fn kill(bench: &Bench, rng: &mut Rng) -> Result<Line> {
+    let drawn = usize::try_from(rng.below(VARIANTS.len() as u64)).expect("it is small");
+    let variant = &VARIANTS[drawn];
+    let key = format!("{variant:?}");
+    let reference = bench.reference(&key, || whole(bench, variant))?;
+    // Nothing happens in the first and last permille that another would not show.
+    let (is_change, mut part) = (rng.below(2) == 0, rng.below(1_000));
+    for _ in 0..TRIES {
+        let moment = if is_change {
+            Moment::Change(1 + reference.changes * part / 1_000)
+        } else {
+            Moment::After(reference.span.mul_f64(part as f64 / 1_000.0))
+        };
+        let mut under_way = UnderWay::start(bench, variant)?;
+        let Some(held) = under_way.kill_at(moment)? else {
+            part = part * 3 / 4;
+            continue;
+        };
+        let mut line = under_way.after(bench, &reference)?;
+        line.wrong.extend(under_way.left(&held));
+        line.held = held.count();
+        line.at = match moment {
+            Moment::Change(number) => format!("change {number}"),
+            Moment::After(_) => format!("{part} permille"),
+        };
+        return Ok(line);
+    }
+    anyhow::bail!("{} always ends before it is killed", variant.name)
+}
+
+/// Runs a variant to its end.
+fn whole(bench: &Bench, variant: &Variant) -> Result<Reference> {
+    let mut under_way = UnderWay::start(bench, variant)?;
+    let mut changes = Changes::in_folder(&under_way.watched)?;
+    let start = Instant::now();
+    let mut count = 0;
+    let status = loop {
+        count += changes.count();
+        match under_way.child.try_wait().context("wait for the program")? {
+            Some(status) => break status,
+            None => thread::sleep(POLL),
+        }
+    };
+    let span = start.elapsed();
+    // Measured figures may be invalid on a busy machine.
+    let is_good = matches!(status.code(), Some(0 | 4));
+    ensure!(is_good, "{} {status}: {}", variant.name, under_way.errors());
+    let bytes = fs::read(under_way.made()).context("read what was made")?;
+    Ok(Reference { bytes, span, changes: count + changes.count() })
+}
+
+/// A variant at work in a scene of its own.
+#[derive(Debug)]
+struct UnderWay<'a> {
+    child: Child,
+    load: Option<Load>,
+    variant: &'a Variant,
+    /// What it writes to: the directory of a run, or a trace.
+    output: PathBuf,
+    /// The directory in which something changes.
+    watched: PathBuf,
+    scene: Scene,
+}
+
+impl<'a> UnderWay<'a> {
+    fn start(bench: &Bench, variant: &'a Variant) -> Result<Self> {
+        let scene = Scene::new(variant, &bench.input)?;
+        let folder = scene.folder();
+        let output = folder.join("out");
+        let is_run = matches!(variant.makes, Makes::SameRecord | Makes::Record);
+        let watched = if is_run { output.clone() } else { folder.join("traces") };
+        fs::create_dir(&watched).context("make a folder")?;
+        let output = if is_run { output } else { watched.join("out") };
+        let mut arguments = scene.begin(variant, &output);
+        if variant.makes == Makes::Recording {
+            arguments.extend(["--time".to_owned(), format!("{}ms", RECORDING.as_millis())]);
+        }
+        let create = |name: &str| File::create(folder.join(name)).context("make a file");
+        let mut command = bench.command(&arguments, folder);
+        command.stdout(create("stdout")?).stderr(create("stderr")?).process_group(0);
+        let load = scene.device().map(|device| Load::on(device.node()));
+        let child = command.spawn().context("start the program")?;
+        Ok(Self { child, load, variant, output, watched, scene })
+    }
+
+    /// The file that is made.
+    fn made(&self) -> PathBuf {
+        if self.watched == self.output { self.output.join("run.json") } else { self.output.clone() }
+    }
+
+    fn errors(&self) -> String {
+        fs::read_to_string(self.scene.folder().join("stderr")).unwrap_or_default()
+    }
+
+    /// Kills it at this moment and says what it held then; `None` if it ended before.
+    fn kill_at(&mut self, moment: Moment) -> Result<Option<Held>> {
+        let start = Instant::now();
+        let mut changes = Changes::in_folder(&self.watched)?;
+        let mut count = 0;
+        loop {
+            if self.child.try_wait().context("wait for the program")?.is_some() {
+                return Ok(None);
+            }
+            count += changes.count();
+            let is_now = match moment {
+                Moment::After(span) => start.elapsed() >= span,
+                Moment::Change(number) => count >= number,
+            };
+            if is_now {
+                break;
+            }
+            thread::sleep(POLL);
+        }
+        let process = Pid::from_child(&self.child);
+        // It stands still while it is looked at, and never goes on.
+        kill_process(process, Signal::STOP).context("stop the program")?;
+        let held = Held::by(process);
+        kill_process(process, Signal::KILL).context("kill the program")?;
+        self.child.wait().context("wait for the program")?;
+        let patience = Instant::now() + CHILDREN;
+        while test_kill_process_group(process).is_ok() {
+            ensure!(Instant::now() < patience, "a child of the killed program does not end");
+            thread::sleep(POLL);
+        }
+        drop(self.load.take());
+        Ok(Some(held))
+    }
+
+    /// Looks at what is there after the kill, and makes the next start.
+    fn after(&self, bench: &Bench, reference: &Reference) -> Result<Line> {
+        let mut line = Line { run: self.variant.name.to_owned(), ..Line::default() };
+        line.kept = self.made().exists();
+        match self.variant.makes {
+            Makes::SameRecord | Makes::Record => self.after_run(bench, reference, &mut line)?,
+            Makes::SameTrace => self.after_trace(bench, reference, &mut line)?,
+            Makes::Recording => self.after_recording(bench, &mut line)?,
+        }
+        let folder = self.scene.folder();
+        let unknown = |name: &String| {
+            !["image", "out", "stderr", "stdout", "tmp", "traces"].contains(&name.as_str())
+        };
+        let in_target = self.scene.directory().map(names).unwrap_or_default();
+        let others = names(folder).into_iter().filter(unknown).chain(in_target);
+        for name in others.chain(names(&self.scene.temporary())) {
+            line.wrong.push(format!("{} is left", plain(&name)));
+        }
+        Ok(line)
+    }
+
+    /// What is left of what it held. Another start may be removing it at this moment.
+    fn left(&self, held: &Held) -> Vec<String> {
+        let patience = Instant::now() + CLEANING;
+        loop {
+            let left = held.left(self.scene.folder());
+            if left.is_empty() || Instant::now() > patience {
+                return left;
+            }
+            thread::sleep(CLEANING / 20);
+        }
+    }
+
+    fn after_run(&self, bench: &Bench, reference: &Reference, line: &mut Line) -> Result<()> {
+        let of = RunRecord::from_json(&reference.bytes).context("read the reference")?;
+        let is_same = self.variant.makes == Makes::SameRecord;
+        let printed = fs::read_to_string(self.scene.folder().join("stdout")).unwrap_or_default();
+        let least = Acknowledged::by_all(Promise::Steps, &printed);
+        let resumed = Resumed { bench, scene: &self.scene, output: &self.output };
+        resumed.check(self.variant, (&of, is_same), least, line)?;
+        let bytes = fs::read(self.made()).unwrap_or_default();
+        if is_same && line.wrong.is_empty() && bytes != reference.bytes {
+            line.wrong.push("the resumed run does not equal one that was not killed".to_owned());
+        }
+        Ok(())
+    }
+
+    fn after_trace(&self, bench: &Bench, reference: &Reference, line: &mut Line) -> Result<()> {
+        if line.kept && fs::read(&self.output).unwrap_or_default() != reference.bytes {
+            line.wrong.push("half of a trace stands at its name".to_owned());
+        }
+        let mut again = self.scene.begin(self.variant, &self.output);
+        again.push("--overwrite".to_owned());
+        let ended = bench.run(&again, self.scene.folder())?;
+        if !ended.status.success() {
+            line.wrong.push(format!("the next start: {}", complaint(&ended)));
+        } else if fs::read(&self.output).unwrap_or_default() != reference.bytes {
+            line.wrong.push("the next start makes another trace".to_owned());
+        }
+        let left = names(&self.watched).into_iter().filter(|name| name != "out");
+        line.wrong.extend(left.map(|name| format!("{} is left", plain(&name))));
+        Ok(())
+    }
+
+    /// Whatever there is of a recording must be readable, under whatever name.
+    fn after_recording(&self, bench: &Bench, line: &mut Line) -> Result<()> {
+        for name in names(&self.watched) {
+            let path = self.watched.join(&name);
+            line.kept |= path.metadata().is_ok_and(|data| data.len() > 0);
+            let path = path.to_str().context("temporary names are ASCII")?;
+            let read = bench.run(&["trace", "stat", path], self.scene.folder())?;
+            if !read.status.success() {
+                let what = plain(&name);
+                line.wrong.push(format!("{what} cannot be read: {}", complaint(&read)));
+            }
+        }
+        let next = self.watched.join("next");
+        let mut again = self.scene.begin(self.variant, &next);
+        again.extend(["--time".to_owned(), "20ms".to_owned()]);
+        let ended = bench.run(&again, self.scene.folder())?;
+        if !ended.status.success() {
+            line.wrong.push(format!("the next start: {}", complaint(&ended)));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        // An attempt that could not be made leaves no program running.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        drop(self.load.take());
+    }
+}
+
+/// A run that was ended from outside, to be gone on with.
+#[derive(Debug)]
+pub(in crate::campaign) struct Resumed<'a> {
+    pub(in crate::campaign) bench: &'a Bench,
+    pub(in crate::campaign) scene: &'a Scene,
+    /// The directory of the run.
+    pub(in crate::campaign) output: &'a Path,
+}
+
+impl Resumed<'_> {
+    /// Looks at the record, reports it, goes on with the run, and looks again.
+    pub(in crate::campaign) fn check(
+        &self,
+        variant: &Variant,
+        reference: (&RunRecord, bool),
+        least: Progress,
+        line: &mut Line,
+    ) -> Result<()> {
+        let folder = self.scene.folder();
+        let path = self.output.join("run.json");
+        line.kept = path.exists();
+        let mut before = None;
+        let next = if line.kept {
+            match check(&fs::read(&path).unwrap_or_default(), reference, least) {
+                Ok(record) => before = Some(record),
+                Err(what) => line.wrong.push(what),
+            }
+            let output = self.output.to_str().context("temporary names are ASCII")?;
+            let report = self.bench.run(&["report", output], folder)?;
+            if !matches!(report.status.code(), Some(0 | 4)) {
+                line.wrong.push(format!("the report: {}", complaint(&report)));
+            }
+            self.scene.resume(self.output)
+        } else {
+            if least > Progress::default() {
+                line.wrong.push("there is no record of what was kept".to_owned());
+            }
+            self.scene.begin(variant, self.output)
+        };
+        let host = fs::read(self.output.join("host.json"));
+        if host.is_ok_and(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).is_err()) {
+            line.wrong.push("half of host.json".to_owned());
+        }
+        let ended = self.bench.run(&next, folder)?;
+        if !matches!(ended.status.code(), Some(0 | 4)) {
+            line.wrong.push(format!("the next start: {}", complaint(&ended)));
+            return Ok(());
+        }
+        let whole = fs::read(&path).map(|bytes| RunRecord::from_json(&bytes));
+        match whole {
+            Ok(Ok(whole)) => {
+                line.wrong.extend(check_resumed(&whole, before.as_ref(), reference.0).err());
+            }
+            unread => line.wrong.push(format!("the resumed record: {unread:?}")),
+        }
+        let left = names(self.output)
+            .into_iter()
+            .filter(|name| !["host.json", "run.json"].contains(&name.as_str()));
+        line.wrong.extend(left.map(|name| format!("{} is left", plain(&name))));
+        Ok(())
+    }
+}
+
+/// A name without what is random in it.
+fn plain(name: &str) -> String {
+    let digits = |part: &str| part.len() >= 8 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let parts = name.split(['.', '-']).filter(|part| !digits(part));
+    format!("`{}`", parts.collect::<Vec<_>>().join("."))
+}
+
+/// Changes in a folder.
+#[derive(Debug)]
+struct Changes {
+    watch: rustix::fd::OwnedFd,
+}
+
+impl Changes {
+    fn in_folder(folder: &Path) -> Result<Self> {
+        let flags = inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC;
+        let watch = inotify::init(flags).context("watch a folder")?;
+        inotify::add_watch(&watch, folder, CHANGES).context("watch a folder")?;
+        Ok(Self { watch })
+    }
+
+    /// How many there were since it was last asked for.
+    fn count(&mut self) -> u64 {
+        let mut space = [MaybeUninit::uninit(); 4_096];
+        let mut reader = inotify::Reader::new(&self.watch, &mut space);
+        let mut count = 0;
+        while reader.next().is_ok() {
+            count += 1;
+        }
+        count
+    }
+}
+
+/// Discards on a device until it is dropped: something to record.
+#[derive(Debug)]
+struct Load {
+    ends: Arc<AtomicBool>,
+    worker: Option<thread::JoinHandle<()>>,
+}
+
+impl Load {
+    fn on(node: &str) -> Self {
+        let ends = Arc::new(AtomicBool::new(false));
+        let (flag, node) = (Arc::clone(&ends), node.to_owned());
+        let worker = thread::spawn(move || {
+            while !flag.load(Ordering::Relaxed) {
+                // A failure shows as a recording of nothing.
+                let mut discard = std::process::Command::new("blkdiscard");
+                let _ = discard.args(["--length", "1048576", &node]).output();
+                thread::sleep(Duration::from_millis(5));
+            }
+        });
+        Self { ends, worker: Some(worker) }
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        if let Some(worker) = self.worker.take() {
+            let _ = worker.join();
+        }
+    }
+}
