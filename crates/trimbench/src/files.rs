@@ -58,7 +58,8 @@ impl Destination {
     /// Whether what is written here goes to our own stdout.
     pub(crate) fn is_stdout(&self) -> bool {
         let Place::Stream(file) = &self.place else { return false };
-        matches!((Inode::of(file), Inode::of(std::io::stdout())), (Ok(one), Ok(other)) if one == other)
+        let (file, stdout) = (Inode::of(file), Inode::of(std::io::stdout()));
+        file.is_ok_and(|file| stdout.is_ok_and(|stdout| file == stdout))
     }
 
     /// Begins to write.
