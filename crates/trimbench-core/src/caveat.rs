@@ -62,6 +62,8 @@ pub enum Caveat {
     TraceAltered,
     /// TRIMs were issued that nobody recorded.
     SynthesisedTrims,
+    /// The target was no longer what was claimed when the step ended.
+    TargetChanged,
 }
 
 /// Id, meaning and advice of one caveat.
@@ -82,7 +84,7 @@ const fn text(
     Text { caveat, id, meaning, advice }
 }
 
-const TABLE: [Text; 29] = [
+const TABLE: [Text; 30] = [
     text(Caveat::DebugBuild, "debug-build", "built without optimisation", "build with `--release`"),
     text(
         Caveat::Emulated,
@@ -252,6 +254,12 @@ const TABLE: [Text; 29] = [
         "TRIMs were made up from what was not accessed for long; nobody deleted it",
         "record a trace with its TRIMs, and replay those: `--set passes=kept,stripped`",
     ),
+    text(
+        Caveat::TargetChanged,
+        "target-changed",
+        "the target was cut off, exchanged or taken by others before the step ended",
+        "look at the target, then go on with `--resume`: the step is measured again",
+    ),
 ];
 
 impl Caveat {
@@ -290,6 +298,7 @@ impl Caveat {
                 | Self::LateSchedule
                 | Self::CommandsMerged
                 | Self::CacheSwallowed
+                | Self::TargetChanged
         )
     }
 }

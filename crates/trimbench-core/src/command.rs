@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::errno::Errno;
 use crate::units::{Blocks, Bytes, Instant, Lba, LbaRange};
 
 /// The caller's name for an outstanding command; unique among the outstanding ones.
@@ -289,48 +290,6 @@ impl Operation for FileCommand {
             | Self::MakeDirectory { .. }
             | Self::RemoveDirectory { .. } => OperationKind::Metadata,
         }
-    }
-}
-
-/// An error number of the operating system; prints by name (`EIO`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Errno(pub i32);
-
-impl Errno {
-    /// Input or output error.
-    pub const EIO: Self = Self(5);
-    /// No such device: it vanished.
-    pub const ENODEV: Self = Self(19);
-    /// No space left on the device.
-    pub const ENOSPC: Self = Self(28);
-}
-
-impl fmt::Display for Errno {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.0 {
-            1 => "EPERM (operation not permitted)",
-            2 => "ENOENT (no such file or directory)",
-            5 => "EIO (input/output error)",
-            6 => "ENXIO (no such device or address)",
-            9 => "EBADF (bad file descriptor)",
-            12 => "ENOMEM (out of memory)",
-            13 => "EACCES (permission denied)",
-            16 => "EBUSY (device or resource busy)",
-            19 => "ENODEV (no such device)",
-            22 => "EINVAL (invalid argument)",
-            24 => "EMFILE (too many open files)",
-            25 => "ENOTTY (not supported by this device)",
-            27 => "EFBIG (file too large)",
-            28 => "ENOSPC (no space left on device)",
-            30 => "EROFS (read-only file system)",
-            95 => "EOPNOTSUPP (operation not supported)",
-            110 => "ETIMEDOUT (timed out)",
-            117 => "EUCLEAN (the filesystem needs repair)",
-            121 => "EREMOTEIO (remote I/O error)",
-            122 => "EDQUOT (disk quota exceeded)",
-            other => return write!(formatter, "errno {other}"),
-        };
-        formatter.write_str(name)
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a drive can do beside commands: be purged, say what it holds, and count its wear.
 
-use crate::command::{BlockCommand, Content, Errno};
+use crate::command::{BlockCommand, Content};
 use crate::contract::{Capabilities, Target};
+use crate::errno::Errno;
 use crate::units::{Bytes, LbaRange, Nanos};
 
 /// A drive that can be put into a stated condition and asked about itself. Both a model and the

@@ -1,8 +1,9 @@
 //! Planted faults: a layer over any model whose effect is known exactly, to test what measures it.
 
-use crate::command::{Completion, Content, Errno, Operation, OperationKind, Rejected, Status, Tag};
+use crate::command::{Completion, Content, Operation, OperationKind, Rejected, Status, Tag};
 use crate::contract::{Capabilities, Model, Statistics};
 use crate::drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
+use crate::errno::Errno;
 use crate::units::{Bytes, Instant, LbaRange, Nanos};
 
 #[cfg(test)]

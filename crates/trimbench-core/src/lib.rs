@@ -13,6 +13,7 @@ pub mod caveat;
 pub mod command;
 pub mod contract;
 pub mod drive;
+pub mod errno;
 pub mod exit;
 pub mod fault;
 pub mod file_order;
@@ -21,13 +22,14 @@ pub mod nearest;
 pub mod provision;
 pub mod rng;
 pub mod stamp;
+pub mod text;
 pub mod trace_hash;
 pub mod units;
 pub mod virtual_time;
 
 pub use caveat::Caveat;
 pub use command::{
-    BlockCommand, Completion, Content, Data, DirectoryId, Errno, FileCommand, FileId, Operation,
+    BlockCommand, Completion, Content, Data, DirectoryId, FileCommand, FileId, Operation,
     OperationKind, Payload, Rejected, Status, Stream, Tag,
 };
 pub use contract::{
@@ -35,6 +37,7 @@ pub use contract::{
     Model, Next, Statistics, Support, Target, Workload,
 };
 pub use drive::{Drive, DriveError, Drives, PurgeMeans, TrimPromise, Wear};
+pub use errno::{Errno, reason};
 pub use file_order::FileOrder;
 pub use layers::{BlockRequest, CallerWait};
 pub use provision::{

@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, major, minor};
-use trimbench_core::Errno;
+use trimbench_core::{Bytes, Errno};
 
 use crate::ioctl::{disk_sequence, is_open_elsewhere, is_read_only, lock_whole, loop_status};
 use crate::mounts::{errno_of, mount_of};
@@ -37,7 +37,7 @@ pub use refusal::{ClaimError, ReadOnly};
 pub use signatures::{ProbeError, Signature};
 pub use uses::Use;
 
-use inspection::{Device, Image, Subject};
+use inspection::{Device, Image, SECTOR, Subject};
 use signatures::{probe, probe_partitions};
 
 /// How often a busy target is tried again, and after what pause: for half a second.
@@ -391,6 +391,15 @@ impl Guard {
         }
     }
 
+    /// Only that the descriptor is what was claimed, as large as it was: for between measurements,
+    /// as it asks nobody else.
+    pub fn check_descriptor(&self) -> Result<(), ClaimError> {
+        match &self.inspection.subject {
+            Subject::Device(device) => self.check_device(device),
+            Subject::Image(image) => self.check_file(image),
+        }
+    }
+
     /// What was claimed.
     pub fn inspection(&self) -> &Inspection {
         &self.inspection
@@ -424,9 +433,19 @@ impl Guard {
         let Some(backing) = &device.backing else { return Ok(()) };
         let locked = self.backing.as_ref().map(fstat).transpose();
         let locked = locked.map_err(|errno| seen.gone(errno_of(errno)))?;
-        let locked = locked.map(|status| (status.st_dev, status.st_ino));
-        if locked.is_none() || locked != backing.file {
+        let file = locked.map(|status| (status.st_dev, status.st_ino));
+        if file.is_none() || file != backing.file {
             return Err(seen.changed("another file bears the name of the image".to_owned()));
+        }
+        // The device keeps its size whatever becomes of the file: beyond its end reads fail or give
+        // zeroes.
+        let has = locked.map_or(0, |status| status.st_size.cast_unsigned());
+        let start = device.start.unwrap_or(0).saturating_mul(SECTOR);
+        let needs = backing.offset.saturating_add(start).saturating_add(seen.size.0);
+        if has < needs {
+            let (has, needs) = (Bytes(has), Bytes(needs));
+            let change = format!("its backing file has {has}, and the device shows {needs} of it");
+            return Err(seen.changed(change));
         }
         let status = loop_status(self.file.as_fd()).map_err(|errno| seen.gone(errno))?;
         if Some(status.file) != backing.file {
@@ -435,15 +454,25 @@ impl Guard {
         Ok(())
     }
 
-    /// That the descriptor is the file that was inspected, and the only one.
-    fn check_image(&self, image: &Image, fresh: &Inspection) -> Result<(), ClaimError> {
+    /// That the descriptor is the file that was inspected, as large as it was.
+    fn check_file(&self, image: &Image) -> Result<(), ClaimError> {
         let seen = &self.inspection;
         let status = fstat(&self.file).map_err(|errno| seen.gone(errno_of(errno)))?;
         if (status.st_dev, status.st_ino) != image.file {
             return Err(seen.changed("another file was opened".to_owned()));
         }
+        let has = Bytes(status.st_size.cast_unsigned());
+        if has != seen.size {
+            return Err(seen.changed(format!("it had {} and has {has}", seen.size)));
+        }
+        Ok(())
+    }
+
+    /// The same, and that it is the only one.
+    fn check_image(&self, image: &Image, fresh: &Inspection) -> Result<(), ClaimError> {
+        self.check_file(image)?;
         match is_open_elsewhere(self.file.as_fd()) {
-            Ok(true) => Err(ClaimError::InUse { path: seen.path.clone() }),
+            Ok(true) => Err(ClaimError::InUse { path: self.inspection.path.clone() }),
             Ok(false) => Ok(()),
             // No leases here, or the file is another user's: `/proc` must show every process.
             Err(_) => fresh.refuse_unseen(),

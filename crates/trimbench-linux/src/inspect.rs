@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, StatxFlags};
+use trimbench_core::text::to_text;
 
 use crate::mounts::{Mount, MountError, mount_of};
 use crate::sysfs::{BlockDevice, attribute, devices_of};
@@ -89,11 +90,11 @@ pub fn environment(path: &Path) -> Result<BTreeMap<String, String>, MountError> 
     let mut found = BTreeMap::new();
     machine(&mut found);
     for (key, text) in [
-        ("filesystem", &mount.filesystem),
-        ("mount-options", &mount.options),
-        ("source-device", &mount.source),
+        ("filesystem", mount.filesystem.clone()),
+        ("mount-options", mount.options.clone()),
+        ("source-device", to_text(&mount.source)),
     ] {
-        found.insert(key.to_owned(), text.clone());
+        found.insert(key.to_owned(), text);
     }
     if let Ok(status) = rustix::fs::statvfs(path) {
         found.insert("filesystem-bytes".into(), (status.f_blocks * status.f_frsize).to_string());

@@ -13,6 +13,7 @@
 
 use std::path::PathBuf;
 
+use trimbench_core::reason;
 use trimbench_core::{
     Bytes, Capabilities, Clock, DiscardMode, DrainRule, Errno, FilesystemWish, Interrupt, Medium,
     Nanos, ProvisionError, Provisioner, Support,
@@ -328,7 +329,7 @@ fn drop_caches() -> Result<(), ProvisionError> {
     rustix::fs::sync();
     std::fs::write("/proc/sys/vm/drop_caches", "3").map_err(|error| {
         let advice = root_advice(Errno(error.raw_os_error().unwrap_or(0)));
-        failed("make", format!("cannot drop the page cache: {error}"), advice)
+        failed("make", format!("cannot drop the page cache: {}", reason(&error)), advice)
     })
 }
 

@@ -1,8 +1,10 @@
 //! Which mount a path lies on, from `/proc/self/mountinfo` (format: `proc_pid_mountinfo(5)`).
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, StatxFlags};
@@ -27,7 +29,7 @@ pub struct Mount {
     /// Its type: `ext4`, `xfs`, ...
     pub filesystem: String,
     /// What was mounted: for most filesystems a device's path.
-    pub source: String,
+    pub source: OsString,
 }
 
 /// Why the mount of a path is not known.
@@ -75,8 +77,8 @@ pub fn mount_of(path: &Path) -> Result<Mount, MountError> {
 
 /// The mounts of our own namespace.
 pub(crate) fn own_mounts() -> Result<Vec<Mount>, MountError> {
-    let table = fs::read_to_string("/proc/self/mountinfo").map_err(|error| MountError::Table {
-        errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
+    let table = read_table(Path::new("/proc/self/mountinfo")).map_err(|error| {
+        MountError::Table { errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)) }
     })?;
     Ok(parse_mountinfo(&table))
 }
@@ -123,7 +125,7 @@ pub(crate) fn all_mounts() -> Result<AllMounts, MountError> {
     let table = |error: io::Error| MountError::Table {
         errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
     };
-    let own = fs::read_to_string("/proc/self/mountinfo").map_err(table)?;
+    let own = read_table(Path::new("/proc/self/mountinfo")).map_err(table)?;
     let seen_by = |process| move |mount| SeenMount { mount, process };
     let mut all = AllMounts {
         mounts: parse_mountinfo(&own).into_iter().map(seen_by(None)).collect(),
@@ -140,7 +142,7 @@ pub(crate) fn all_mounts() -> Result<AllMounts, MountError> {
         let folder = PathBuf::from(format!("/proc/{process}"));
         let read = view(&folder).and_then(|view| {
             let is_new = !views.contains(&view);
-            let table = is_new.then(|| fs::read_to_string(folder.join("mountinfo"))).transpose()?;
+            let table = is_new.then(|| read_table(&folder.join("mountinfo"))).transpose()?;
             views.insert(view);
             Ok(table)
         });
@@ -189,15 +191,30 @@ fn parse_line(line: &str) -> Option<Mount> {
     let mount_point = PathBuf::from(unescape(fields.nth(1)?));
     let mount_options = fields.next()?;
     let mut fields = of_filesystem.split(' ');
-    let filesystem = unescape(fields.next()?);
+    let filesystem = fields.next()?.to_owned();
     let source = unescape(fields.next()?);
     let options = format!("{mount_options},{}", fields.next()?);
     let device = (major.parse().ok()?, minor.parse().ok()?);
     Some(Mount { id, device, mount_point, options, filesystem, source })
 }
 
+/// A table of procfs as text. Names in it are bytes: those that are no UTF-8 are escaped as the
+/// kernel itself escapes blanks, so that [`unescape`] gives them back.
+pub(crate) fn read_table(path: &Path) -> io::Result<String> {
+    fs::read(path).map(|bytes| table_of(&bytes))
+}
+
+fn table_of(bytes: &[u8]) -> String {
+    let mut table = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        table.push_str(chunk.valid());
+        table.extend(chunk.invalid().iter().map(|byte| format!("\\{byte:03o}")));
+    }
+    table
+}
+
 /// Undoes the kernel's octal escapes: `\040` is a blank.
-pub(crate) fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> OsString {
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
     let mut position = 0;
@@ -209,5 +226,5 @@ pub(crate) fn unescape(text: &str) -> String {
         plain.push(code.unwrap_or(bytes[position]));
         position += if code.is_some() { 4 } else { 1 };
     }
-    String::from_utf8_lossy(&plain).into_owned()
+    OsString::from_vec(plain)
 }

@@ -2,11 +2,14 @@
 //!
 //! A partition has counters of its own, but its queue is its disk's.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, major, minor};
+use trimbench_core::text::to_text;
 
 use crate::mounts::Mount;
 
@@ -69,6 +72,13 @@ impl BlockDevice {
     /// empty.
     pub(crate) fn attribute(&self, name: &str) -> Option<String> {
         attribute(&self.disk.join(name))
+    }
+
+    /// An attribute that is a path, to the byte.
+    pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
+        let bytes = fs::read(self.disk.join(name)).ok()?;
+        let path = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+        (!path.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(path)))
     }
 
     /// An attribute that is a number; `None` also where it is negative.
@@ -156,11 +166,12 @@ pub(crate) fn btrfs_with(device: &str) -> Vec<String> {
     found
 }
 
-/// The content of a file of sysfs or procfs, trimmed; `None` if absent, unreadable or empty.
+/// The content of a file of sysfs or procfs, trimmed; `None` if absent, unreadable or empty. Bytes
+/// that are no text are escaped as [`to_text`] does.
 pub(crate) fn attribute(path: &Path) -> Option<String> {
-    let text = fs::read_to_string(path).ok()?;
-    let text = text.trim();
-    (!text.is_empty()).then(|| text.to_owned())
+    let bytes = fs::read(path).ok()?;
+    let text = bytes.trim_ascii();
+    (!text.is_empty()).then(|| to_text(OsStr::from_bytes(text)))
 }
 
 /// The folder of a mounted btrfs in `/sys/fs/btrfs`; `None` for other filesystems.

@@ -299,6 +299,14 @@ impl Method {
         each!(self, procedure => of(procedure))
     }
 
+    /// The name of the trace file that it replays, if it does.
+    pub fn trace(&self) -> Option<&str> {
+        match self {
+            Self::Replay(replay) => replay.trace.as_deref(),
+            _ => None,
+        }
+    }
+
     /// See [`Procedure::RESUMES`].
     pub fn resumes(&self) -> bool {
         fn of<P: Procedure>(_: &P) -> bool {
@@ -421,9 +429,9 @@ pub trait Monitor {
     fn keep(&mut self, step: &Step) -> Result<(), KeepFailed>;
 }
 
-/// The record of a step could not be kept.
+/// The record of a step could not be kept, or there is no sense in another one.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot keep what was measured: {0}")]
+#[error("the run cannot go on")]
 pub struct KeepFailed(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
 /// What a method found.
@@ -465,7 +473,7 @@ pub enum MethodError {
     #[error(transparent)]
     Provision(#[from] ProvisionError),
     /// A trace cannot be read; passes that were measured before are kept.
-    #[error("the trace cannot be read: {0}")]
+    #[error("the trace cannot be read")]
     Trace(#[from] TraceError),
     /// A trace cannot be replayed on this target; nothing was written.
     #[error("the trace cannot be replayed here: {reason}")]

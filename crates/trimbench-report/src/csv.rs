@@ -2,7 +2,13 @@
 //! breaks are quoted. Numbers in full, so that they read back to the same bits.
 //!
 //! `session` is the index in the record, from 0; it joins the tables.
+//!
+//! A text that a spreadsheet would take for a formula gets an apostrophe before it, which the
+//! spreadsheet takes for "this is text". Numbers stay as they are, negative ones too.
 
+use std::borrow::Cow;
+
+use ::csv::{Terminator, Writer, WriterBuilder};
 use trimbench_results::{RunRecord, Session, Step};
 
 #[cfg(test)]
@@ -36,80 +42,77 @@ pub fn csv(record: &RunRecord) -> Vec<(&'static str, String)> {
 }
 
 fn figures(record: &RunRecord) -> String {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "session", "method", "target", "preset", "clock", "finished", "figure", "title", "value",
         "unit", "low", "high", "level", "n", "headline", "verdict", "caveats",
     ]);
     for (index, session) in record.sessions.iter().enumerate() {
         for figure in &session.figures {
-            let end = |end: fn(&trimbench_results::Interval) -> f64| {
-                figure.interval.as_ref().map(|interval| end(interval).to_string())
-            };
             table.row(&[
-                &index.to_string(),
-                &session.plan.method,
-                &session.plan.target,
-                &session.plan.preset,
-                &session.target.clock,
-                &session.finished.to_string(),
-                &figure.id,
-                &figure.title,
-                &figure.value.to_string(),
-                &figure.unit,
-                &end(|interval| interval.low).unwrap_or_default(),
-                &end(|interval| interval.high).unwrap_or_default(),
-                &end(|interval| interval.level).unwrap_or_default(),
-                &figure.n.to_string(),
-                &figure.headline.to_string(),
-                figure.verdict.as_deref().unwrap_or_default(),
-                &caveat_ids(session, &figure.caveats).join(";"),
+                index.into(),
+                session.plan.method.as_str().into(),
+                session.plan.target.as_str().into(),
+                session.plan.preset.as_str().into(),
+                session.target.clock.as_str().into(),
+                session.finished.into(),
+                figure.id.as_str().into(),
+                figure.title.as_str().into(),
+                figure.value.into(),
+                figure.unit.as_str().into(),
+                figure.interval.map(|interval| interval.low).into(),
+                figure.interval.map(|interval| interval.high).into(),
+                figure.interval.map(|interval| interval.level).into(),
+                figure.n.into(),
+                figure.headline.into(),
+                figure.verdict.as_deref().unwrap_or_default().into(),
+                caveat_ids(session, &figure.caveats).join(";").into(),
             ]);
         }
     }
-    table.text
+    table.finish()
 }
 
 /// What was set and what was measured, a line each.
 fn steps(record: &RunRecord) -> String {
     let mut table =
-        Table::new(&["session", "step", "kind", "role", "key", "value", "unit", "caveats"]);
+        Table::new(["session", "step", "kind", "role", "key", "value", "unit", "caveats"]);
     for (index, step) in all_steps(record) {
         let set = step.parameters.iter().map(|entry| ("parameter", entry));
         let measured = step.metrics.iter().map(|entry| ("metric", entry));
         for (role, (key, value)) in set.chain(measured) {
             table.row(&[
-                &index.to_string(),
-                &step.id,
-                &step.kind,
-                role,
-                key,
-                &value.to_string(),
-                unit(key),
-                &step.caveats.join(";"),
+                index.into(),
+                step.id.as_str().into(),
+                step.kind.as_str().into(),
+                role.into(),
+                key.as_str().into(),
+                (*value).into(),
+                unit(key).into(),
+                step.caveats.join(";").into(),
             ]);
         }
     }
-    table.text
+    table.finish()
 }
 
 fn series(record: &RunRecord) -> String {
-    let mut table = Table::new(&["session", "step", "series", "x", "x_unit", "y", "y_unit"]);
+    let mut table = Table::new(["session", "step", "series", "x", "x_unit", "y", "y_unit"]);
     for (index, step) in all_steps(record) {
         for (name, series) in &step.series {
             for (x, y) in series.x.iter().zip(&series.y) {
                 table.row(&[
-                    &index.to_string(),
-                    &step.id,
-                    name,
-                    &x.to_string(),
-                    &series.x_unit,
-                    &y.map(|y| y.to_string()).unwrap_or_default(),
-                    &series.y_unit,
+                    index.into(),
+                    step.id.as_str().into(),
+                    name.as_str().into(),
+                    (*x).into(),
+                    series.x_unit.as_str().into(),
+                    (*y).into(),
+                    series.y_unit.as_str().into(),
                 ]);
             }
         }
     }
-    table.text
+    table.finish()
 }
 
 fn all_steps(record: &RunRecord) -> impl Iterator<Item = (usize, &Step)> {
@@ -138,29 +141,59 @@ fn unit(key: &str) -> &'static str {
 
 /// A table under construction.
 struct Table {
-    text: String,
+    writer: Writer<Vec<u8>>,
 }
 
+/// One cell, as it is written.
+struct Cell<'a>(Cow<'a, str>);
+
 impl Table {
-    fn new(header: &[&str]) -> Self {
-        let mut table = Self { text: String::new() };
-        table.row(header);
+    fn new<const COLUMNS: usize>(header: [&'static str; COLUMNS]) -> Self {
+        let writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
+        let mut table = Self { writer };
+        table.row(&header.map(Cell::from));
         table
     }
 
-    fn row(&mut self, fields: &[&str]) {
-        for (index, field) in fields.iter().enumerate() {
-            if index > 0 {
-                self.text.push(',');
-            }
-            if field.contains([',', '"', '\r', '\n']) {
-                self.text.push('"');
-                self.text.push_str(&field.replace('"', "\"\""));
-                self.text.push('"');
-            } else {
-                self.text.push_str(field);
-            }
-        }
-        self.text.push_str("\r\n");
+    fn row<const COLUMNS: usize>(&mut self, cells: &[Cell<'_>; COLUMNS]) {
+        let written = self.writer.write_record(cells.iter().map(|cell| cell.0.as_bytes()));
+        written.expect("a vector takes everything, and every row has every column");
+    }
+
+    fn finish(self) -> String {
+        let bytes = self.writer.into_inner().expect("a vector takes everything");
+        String::from_utf8(bytes).expect("cells are text")
     }
 }
+
+impl<'a> From<&'a str> for Cell<'a> {
+    /// A text, with an apostrophe where a spreadsheet would calculate.
+    fn from(text: &'a str) -> Self {
+        let calculates = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+        Self(if calculates { format!("'{text}").into() } else { text.into() })
+    }
+}
+
+impl From<String> for Cell<'_> {
+    fn from(text: String) -> Self {
+        Self(Cell::from(text.as_str()).0.into_owned().into())
+    }
+}
+
+impl From<Option<f64>> for Cell<'_> {
+    fn from(number: Option<f64>) -> Self {
+        Self(number.map_or_else(String::new, |number| number.to_string()).into())
+    }
+}
+
+macro_rules! plain {
+    ($($kind:ty),*) => {
+        $(impl From<$kind> for Cell<'_> {
+            fn from(value: $kind) -> Self {
+                Self(value.to_string().into())
+            }
+        })*
+    };
+}
+
+plain!(f64, u64, usize, bool);

@@ -1,5 +1,7 @@
 //! Tables of text: columns as wide as their content, and narrower only where the width demands it.
 
+use trimbench_core::text::visible;
+
 use crate::style::{Style, wrap};
 
 #[cfg(test)]
@@ -97,7 +99,7 @@ impl Grid {
     }
 
     fn natural_widths(&self) -> Vec<usize> {
-        let length = |text: &String| text.chars().count();
+        let length = |text: &String| visible(text).chars().count();
         let widest = |(index, column): (usize, &Column)| {
             let cells = self.rows.iter().filter_map(|row| match row {
                 Row::Cells(cells) => cells.get(index),

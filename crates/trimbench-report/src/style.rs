@@ -1,5 +1,7 @@
 //! How text is to look, and the text helpers that follow from it.
 
+use trimbench_core::text::visible;
+
 /// Narrower than this nothing can be laid out; narrower wishes are taken as this.
 const WIDTH_MIN: usize = 40;
 
@@ -41,11 +43,11 @@ impl Style {
         format!("\u{1b}[{code}m{line}\u{1b}[0m")
     }
 
-    /// Text from a record made harmless: control characters, and without `unicode` everything
-    /// beyond ASCII, become `?`.
+    /// Text from a record made harmless: hidden characters become escapes, and without `unicode`
+    /// everything beyond ASCII becomes `?`.
     pub(crate) fn clean(self, text: &str) -> String {
-        let shown = |c: char| !c.is_control() && (self.unicode || c.is_ascii());
-        text.chars().map(|c| if shown(c) { c } else { '?' }).collect()
+        let shown = |c: char| self.unicode || c.is_ascii();
+        visible(text).chars().map(|c| if shown(c) { c } else { '?' }).collect()
     }
 
     /// `label` in a column of `indent` characters, then the text, wrapped under itself.

@@ -19,12 +19,14 @@ use trimbench_core::Caveat;
 
 use crate::direction::Direction;
 
+mod histograms;
 mod read;
 mod salvage;
 mod series;
 #[cfg(test)]
 mod tests;
 
+pub use histograms::HistogramFlaw;
 pub use read::RecordError;
 pub use salvage::Salvaged;
 pub use series::Series;
@@ -245,6 +247,12 @@ impl RunRecord {
             })?;
         }
         Ok(())
+    }
+
+    /// The first session that is not of the plan at its place, or beyond it.
+    pub fn stray_session(&self) -> Option<usize> {
+        let planned = |index: usize, session: &Session| self.plan.get(index) == Some(&session.plan);
+        self.sessions.iter().enumerate().position(|(index, session)| !planned(index, session))
     }
 
     /// Whether no caveat anywhere invalidates a figure ([`Caveat::invalidates`]). Ids that this

@@ -227,7 +227,8 @@ impl Ssd {
     /// If commands are outstanding.
     pub fn purge(&mut self) {
         assert!(self.is_idle(), "a purge needs an idle drive");
-        if self.flash.is_some() {
+        // The old tables go first: both at once may be more than the machine has.
+        if self.flash.take().is_some() {
             self.flash = Some(Flash::new(&self.config));
         }
         self.nand = Nand::new(&self.config);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
+use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Caveat, Drive, PurgeMeans, Support, Target};
 use trimbench_linux::passthrough::{DrivePurger, NoPurge, PurgeChoice};
 use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget, Consent, Guard, Inspection, Purger};
@@ -33,6 +34,12 @@ impl ProvisionedDevice {
     /// Whether it is still what was claimed, as large as it was, and nobody else's.
     pub fn still_same(&self) -> Result<(), TargetError> {
         Ok(self.guard.check()?)
+    }
+
+    /// Tells between measurements whether it is still what was claimed, and as large.
+    pub fn watch(&self) -> impl Fn() -> Result<(), TargetError> + use<> {
+        let guard = Rc::clone(&self.guard);
+        move || Ok(guard.check_descriptor()?)
     }
 
     /// The machine's settings at this moment; what can no longer be read is left out.
@@ -74,7 +81,7 @@ pub fn provision_device(
     };
     let caveats: Vec<Caveat> = target.caveats().to_vec();
     let description = Description {
-        name: path.display().to_string(),
+        name: to_text(path),
         kind,
         identity,
         state: format!("as found, until the method establishes its own; {discard}"),
@@ -133,6 +140,11 @@ pub struct DeviceOutlook {
     pub destroy_names: Vec<std::path::PathBuf>,
     /// Why it would be refused, and what to do; `None` if it will probably be accepted.
     pub refusal: Option<(String, String)>,
+}
+
+/// Whether overwriting the device or image file `target` would overwrite the regular file `file`.
+pub fn holds_file(target: &Path, file: &Path) -> Result<bool, TargetError> {
+    Ok(Inspection::of(target)?.holds(file)?)
 }
 
 /// Looks at a device or image file without touching it.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Caveat, Support, Target};
 use trimbench_linux::{DirectoryOptions, DirectoryTarget, environment, mount_of};
 
@@ -51,13 +52,13 @@ pub fn provision_directory(
         .iter()
         .filter_map(|key| Some(((*key).to_owned(), environment.get(*key)?.clone())))
         .collect();
-    identity.insert("path".to_owned(), parent.display().to_string());
+    identity.insert("path".to_owned(), to_text(parent));
     let discard = match target.capabilities().discard {
         Support::None => "deletions send no discards",
         Support::Emulated | Support::Native => "deletions are discarded online",
     };
     let description = Description {
-        name: parent.display().to_string(),
+        name: to_text(parent),
         kind: "directory",
         identity,
         state: format!("as found: a mounted {} filesystem; {discard}", mount.filesystem),

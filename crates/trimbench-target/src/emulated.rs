@@ -182,6 +182,11 @@ impl EmulatedSpec {
         Ok(config)
     }
 
+    /// Memory that the tables of one such drive take.
+    pub fn memory(&self) -> Bytes {
+        SsdConfig { capacity: self.capacity(), ..self.profile.config.clone() }.memory()
+    }
+
     /// The profile.
     pub fn profile(&self) -> &Profile {
         &self.profile

@@ -11,7 +11,7 @@ mod real;
 mod settings;
 mod spec;
 
-pub use device::{DeviceOutlook, ProvisionedDevice, inspect_device, provision_device};
+pub use device::{DeviceOutlook, ProvisionedDevice, holds_file, inspect_device, provision_device};
 pub use directory::{ProvisionedDirectory, provision_directory};
 pub use emulated::{Drive, EmulatedDrives, EmulatedSpec, ProvisionedDrive, find_profile};
 pub use modelled::pool::{ModelledPools, PoolSpec, ProvisionedPool};

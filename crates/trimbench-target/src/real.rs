@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Caveat, Interrupt};
 use trimbench_linux::{
     CacheControl, Consent, FilesystemKind, Inspection, MadeFilesystems, MakeError, MakeOptions,
@@ -133,7 +134,7 @@ impl RealSpec {
         }
         identity.insert("page-cache".to_owned(), cache_text(cache));
         let description = Description {
-            name: format!("{} on {}", kind.id(), self.path.display()),
+            name: format!("{} on {}", kind.id(), to_text(&self.path)),
             kind: "filesystem",
             identity,
             state: "each filesystem made anew by the method, without lazy initialisation; the \
@@ -163,7 +164,7 @@ impl fmt::Display for RealSpec {
             CacheControl::Drop => formatter.write_str(",cache=drop")?,
             CacheControl::Limit(limit) => write!(formatter, ",memory={limit}")?,
         }
-        write!(formatter, ":{}", self.path.display())
+        write!(formatter, ":{}", to_text(&self.path))
     }
 }
 

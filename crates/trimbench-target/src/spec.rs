@@ -4,13 +4,17 @@
 //! emulated drive; anything else is a path: a directory is measured in, a block device or a regular
 //! file (an image) is overwritten, if that was allowed. A filesystem that is to be made stands
 //! before the device, as the layer above it, with settings of its own: `ext4,memory=2GiB:sim:NAME`.
-//! A pool stands before several drives of one kind: `raidz2:sim:NAME*10`.
+//! A pool stands before several drives of one kind: `raidz2:sim:NAME*10`. A path that is no UTF-8
+//! stands there as [`to_text`] writes it.
 
+use std::ffi::OsStr;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use trimbench_core::nearest::did_you_mean;
-use trimbench_core::{Bytes, ProvisionError};
+use trimbench_core::text::{from_text, to_text};
+use trimbench_core::{Bytes, ProvisionError, reason};
 use trimbench_linux::FilesystemKind;
 use trimbench_ssd::{BUILT_IN, ConfigError, ProfileError};
 
@@ -114,7 +118,7 @@ pub enum TargetError {
         problem: String,
     },
     /// A profile file cannot be read.
-    #[error("cannot read the profile `{}`: {error}", path.display())]
+    #[error("cannot read the profile `{}`: {}", path.display(), reason(.error))]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -179,7 +183,7 @@ pub enum TargetError {
         path: PathBuf,
     },
     /// The path cannot be followed.
-    #[error("cannot reach `{}`: {error}", path.display())]
+    #[error("cannot reach `{}`: {}", path.display(), reason(.error))]
     Unreachable {
         /// The path.
         path: PathBuf,
@@ -269,6 +273,19 @@ impl TargetError {
 }
 
 impl TargetSpec {
+    /// The text of an argument, which may be a path of any bytes, behind a filesystem or not: as
+    /// [`parse`](Self::parse) reads it and records have it.
+    pub fn text_of(argument: &OsStr) -> String {
+        let bytes = argument.as_bytes();
+        let path = |bytes| to_text(OsStr::from_bytes(bytes));
+        let colon = bytes.iter().position(|byte| *byte == b':');
+        let parts = colon.map(|colon| (&bytes[..colon], &bytes[colon + 1..]));
+        match parts.and_then(|(head, below)| Some((std::str::from_utf8(head).ok()?, below))) {
+            Some((head, below)) if is_filesystem(head) => format!("{head}:{}", path(below)),
+            _ => path(bytes),
+        }
+    }
+
     /// Reads the text; `capacity` is what `--capacity` says for emulated drives that do not say it
     /// themselves.
     pub fn parse(text: &str, capacity: Option<Bytes>) -> Result<Self, TargetError> {
@@ -283,7 +300,7 @@ impl TargetSpec {
 
     /// What is at a path.
     fn of_path(text: &str) -> Result<Self, TargetError> {
-        let path = PathBuf::from(text);
+        let path = PathBuf::from(from_text(text));
         match std::fs::metadata(&path) {
             // The whole path, so that a run resumed elsewhere means the same place.
             Ok(metadata) if metadata.is_dir() => {
@@ -325,7 +342,7 @@ impl fmt::Display for TargetSpec {
             Self::Modelled(spec) => write!(formatter, "{spec}"),
             Self::Pool(spec) => write!(formatter, "{spec}"),
             Self::Real(spec) => write!(formatter, "{spec}"),
-            Self::Directory(path) | Self::Device(path) => write!(formatter, "{}", path.display()),
+            Self::Directory(path) | Self::Device(path) => formatter.write_str(&to_text(path)),
         }
     }
 }
@@ -333,6 +350,11 @@ impl fmt::Display for TargetSpec {
 fn is_device(metadata: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt;
     metadata.file_type().is_block_device()
+}
+
+/// Whether it names a filesystem that is to be made, with settings or without.
+fn is_filesystem(head: &str) -> bool {
+    FILESYSTEMS.contains(&head.split(',').next().unwrap_or(head))
 }
 
 /// A filesystem with its settings, and what it stands before.
@@ -350,7 +372,7 @@ impl<'a> Layer<'a> {
             Some((name, settings)) => (name, Some(settings)),
             None => (head, None),
         };
-        if FILESYSTEMS.contains(&name) {
+        if is_filesystem(head) {
             return Ok(Some(Self { name, settings, below }));
         }
         // A path may hold a colon, but not this.

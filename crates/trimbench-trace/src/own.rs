@@ -67,6 +67,8 @@ pub(crate) enum Damage {
     Group {
         /// Where it begins.
         byte: u64,
+        /// Its rows that were not handed out.
+        rows: u64,
         /// Why.
         why: String,
     },
@@ -132,11 +134,11 @@ impl OwnReader {
                     return if right { Ok(()) } else { Err(Damage::Sum) };
                 }
             };
-            let byte = columns.byte;
+            let (byte, rows) = (columns.byte, columns.left);
             guarded(|| columns.read(batch, most)).map_err(|why| {
                 // What is left out cannot be in the sum.
                 self.expected = None;
-                Damage::Group { byte, why }
+                Damage::Group { byte, rows, why }
             })?;
             self.columns = Some(columns);
             if !batch.is_empty() {
@@ -153,22 +155,22 @@ impl OwnReader {
         let metadata = file.metadata().row_group(group);
         let byte = metadata.columns().first().map_or(0, ColumnChunkMetaData::data_page_offset);
         let byte = u64::try_from(byte).unwrap_or(0);
+        let rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
         let opened = guarded(|| {
-            let rows = file.get_row_group(group)?;
-            let long = |at| Ok::<_, ParquetError>(typed(rows.get_column_reader(at)?));
-            let left = u64::try_from(metadata.num_rows()).unwrap_or(0);
+            let group = file.get_row_group(group)?;
+            let long = |at| Ok::<_, ParquetError>(typed(group.get_column_reader(at)?));
             Ok(Columns {
                 time: long(0)?,
-                kind: get_typed_column_reader(rows.get_column_reader(1)?),
+                kind: get_typed_column_reader(group.get_column_reader(1)?),
                 offset: long(2)?,
                 length: long(3)?,
                 byte,
-                left,
+                left: rows,
             })
         });
         opened.map_err(|why| {
             self.expected = None;
-            Damage::Group { byte, why }
+            Damage::Group { byte, rows, why }
         })
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use trimbench_core::reason;
+
 use crate::record::Record;
 
 /// Records of one trace, in their order.
@@ -38,7 +40,7 @@ impl fmt::Display for Place {
 #[non_exhaustive]
 pub enum TraceError {
     /// The file itself cannot be read.
-    #[error("{name}: {error}")]
+    #[error("{name}: {}", reason(.error))]
     Io {
         /// The file.
         name: String,

@@ -37,8 +37,10 @@ pub enum Flaw {
     Magic,
     /// Its byte order is not that of the events before it.
     ByteOrder,
-    /// A group of rows of a columnar file cannot be decoded.
+    /// A row is in a group of a columnar file that cannot be decoded.
     Group,
+    /// The checksum over all records is not the file's.
+    Sum,
 }
 
 /// What a format holds that is no command, or not one that was asked for.
@@ -66,7 +68,7 @@ pub enum Ignored {
 
 impl Flaw {
     /// All, in the order of lists.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Shape,
         Self::Negative,
         Self::Beyond,
@@ -79,6 +81,7 @@ impl Flaw {
         Self::Magic,
         Self::ByteOrder,
         Self::Group,
+        Self::Sum,
     ];
 
     /// What to call it in a list of counts.
@@ -95,7 +98,8 @@ impl Flaw {
             Self::Cut => "cut off by the end of the file",
             Self::Magic => "not the beginning of an event",
             Self::ByteOrder => "another byte order than the events before",
-            Self::Group => "group of rows that cannot be decoded",
+            Self::Group => "row in a group that cannot be decoded",
+            Self::Sum => "checksum that is not that of the records",
         }
     }
 }
@@ -142,7 +146,13 @@ impl Tally {
     }
 
     pub(crate) fn flaw(&mut self, flaw: Flaw) {
-        self.flaws[flaw as usize] += 1;
+        self.count(flaw, 1);
+    }
+
+    /// So many at once.
+    pub(crate) fn count(&mut self, flaw: Flaw, count: u64) {
+        let sum = &mut self.flaws[flaw as usize];
+        *sum = sum.saturating_add(count);
     }
 
     #[inline]

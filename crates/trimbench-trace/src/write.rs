@@ -43,7 +43,7 @@ pub struct Written {
 #[non_exhaustive]
 pub enum WriteError {
     /// The file cannot be written.
-    #[error("cannot write the trace: {0}")]
+    #[error("cannot write the trace")]
     Io(#[source] io::Error),
     /// The format is one of those that are only read.
     #[error("`{}` is read and not written", .0.id())]

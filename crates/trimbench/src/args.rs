@@ -1,5 +1,6 @@
 //! The command line as text: parsed and checked for form, nothing opened.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -153,7 +154,7 @@ pub(crate) struct RunArgs {
     /// (`/dev/disk/by-id/...`) or an image file; or a filesystem made anew on one
     /// (`ext4:sim:PROFILE`, `xfs:IMAGE`); may be given several times.
     #[arg(long = "target", value_name = "TARGET")]
-    pub(crate) targets: Vec<String>,
+    pub(crate) targets: Vec<OsString>,
     /// Allow that everything on this device or in this image file is lost: the very by-id path of
     /// the target, for a loop device its backing file; may be given several times.
     #[arg(long, value_name = "PATH")]
@@ -175,7 +176,7 @@ pub(crate) struct RunArgs {
     pub(crate) preset: String,
     /// Set an option of a method, as `--set window=10s`; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
+    pub(crate) set: Vec<OsString>,
     /// Capacity of the emulated drives, as `32GiB`.
     #[arg(long)]
     pub(crate) capacity: Option<Bytes>,

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use trimbench_core::text::{shell_path, shell_word, to_text};
 use trimbench_core::{Interrupt, exit};
 use trimbench_report::Detail;
 use trimbench_results::limits::{LimitOutcome, evaluate};
@@ -10,7 +11,7 @@ use trimbench_results::{Limit, RunRecord, Session as SessionRecord};
 
 use crate::args::{OutputFormat, RunArgs};
 use crate::failure::Failure;
-use crate::output::{data, error_line, style};
+use crate::output::{data, error_line, human, style};
 use crate::plan::Plan;
 use crate::run::{fresh_record, program, run as run_plan};
 use crate::store::{Host, Store};
@@ -25,9 +26,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     } else {
         let plan = Plan::new(args)?;
         if args.dry_run {
-            data(&crate::dry_run::describe(&plan));
+            human(&crate::dry_run::describe(&plan));
             return Ok(exit::DONE);
         }
+        plan.check_traces()?;
         let record = fresh_record(&plan);
         let store = match &args.output {
             Some(directory) => Store::create(directory)?,
@@ -83,12 +85,12 @@ fn resumable(failure: Failure, store: &Store, plan: &Plan) -> Failure {
         return failure;
     }
     let mut resume =
-        format!("go on with `trimbench run --resume {}", store.whereabouts().display());
+        format!("go on with `trimbench run --resume {}", shell_path(store.whereabouts()));
     for path in &plan.consent.destroy {
-        let _ = write!(resume, " --destroy {}", path.display());
+        let _ = write!(resume, " --destroy {}", shell_path(path));
     }
     for signature in &plan.consent.signatures {
-        let _ = write!(resume, " --overwrite-signature {signature}");
+        let _ = write!(resume, " --overwrite-signature {}", shell_word(signature));
     }
     if plan.consent.sole_user {
         resume.push_str(" --sole-user");
@@ -119,7 +121,15 @@ fn resumed(directory: &Path, args: &RunArgs) -> Result<(Plan, RunRecord, Store),
             "figures of different versions do not go together: build that commit, or begin anew";
         return Err(Failure::usage(error).with_hint(hint));
     }
+    if let Some(index) = record.stray_session() {
+        let error = anyhow::anyhow!(
+            "session {index} of the record is not what the record's plan has at its place"
+        );
+        let hint = "the record was changed after it was written; use an unchanged copy";
+        return Err(Failure::usage(error).with_hint(hint));
+    }
     let plan = Plan::recorded(record.seed, &record.plan, args)?;
+    plan.check_traces()?;
     Ok((plan, record, store))
 }
 
@@ -207,7 +217,7 @@ pub(crate) fn interrupt(
 
 fn save_host(store: &Store, started: f64, ended: Option<f64>) -> Result<(), Failure> {
     let host = Host {
-        command: std::env::args().collect(),
+        command: std::env::args_os().map(to_text).collect(),
         started_unix_s: started,
         ended_unix_s: ended,
         debug_build: cfg!(debug_assertions),

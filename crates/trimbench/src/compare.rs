@@ -11,7 +11,7 @@ use trimbench_results::{Change, ChangeLimit, Comparison, Effect, Pair, RunRecord
 
 use crate::args::OutputFormat;
 use crate::failure::Failure;
-use crate::output::{data, error_line, style};
+use crate::output::{data, error_line, human, style};
 use crate::store::Store;
 
 /// The table has at most so many rows of figures that became worse.
@@ -32,7 +32,7 @@ pub(crate) fn run(
             .with_hint("`trimbench report DIR --csv OUT` has the ids of all figures")
     })?;
     match format {
-        OutputFormat::Human => data(&table((&before, &after), &comparison, style())),
+        OutputFormat::Human => human(&table((&before, &after), &comparison, style())),
         OutputFormat::Json => {
             let document = json!({ "comparison": comparison, "limits": outcomes });
             data(&format!("{document:#}\n"));

@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
+use trimbench_core::text::visible;
 use trimbench_core::{BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Nanos, Support};
-use trimbench_methods::Demand;
+use trimbench_methods::{Demand, replay};
 use trimbench_results::PlannedSession;
 use trimbench_target::{DeviceOutlook, EmulatedSpec, PurgeChoice, TargetSpec, inspect_device};
 
+use crate::failure::Failure;
 use crate::plan::{Plan, Session};
 use crate::trace::TraceFiles;
 
@@ -26,7 +28,7 @@ pub(crate) fn describe(plan: &Plan) -> String {
 impl Session {
     fn describe(&self, text: &mut String, plan: &Plan) {
         let PlannedSession { method, target, preset, .. } = &self.planned;
-        let _ = writeln!(text, "\n{method} ({preset}) on {target}");
+        let _ = writeln!(text, "\n{method} ({preset}) on {}", visible(target));
         match &self.target {
             TargetSpec::Emulated(spec) => {
                 let capacity = spec.capacity();
@@ -39,13 +41,16 @@ impl Session {
                 if self.describe_demand(text, Some(capacity), "virtual").is_none() {
                     return;
                 }
+                self.describe_memory(text, spec, 1);
                 fact(text, "destroys", "nothing: the drive is emulated");
                 fact(text, "privileges", "none");
             }
             TargetSpec::Modelled(spec) => {
-                self.describe_modelled(text, spec.drive(), spec.drive().capacity());
+                self.describe_modelled(text, (spec.drive(), 1), spec.drive().capacity());
             }
-            TargetSpec::Pool(spec) => self.describe_modelled(text, spec.drive(), spec.room()),
+            TargetSpec::Pool(spec) => {
+                self.describe_modelled(text, (spec.drive(), spec.drives()), spec.room());
+            }
             TargetSpec::Directory(_) => {
                 if let Err(reason) = self.method.fits(&ideal_directory(Bytes(u64::MAX))) {
                     fact(text, "left out", &reason);
@@ -76,7 +81,12 @@ impl Session {
     }
 
     /// `capacity` is what files may take at most.
-    fn describe_modelled(&self, text: &mut String, drive: &EmulatedSpec, capacity: Bytes) {
+    fn describe_modelled(
+        &self,
+        text: &mut String,
+        (drive, count): (&EmulatedSpec, usize),
+        capacity: Bytes,
+    ) {
         if let Err(reason) = self.method.fits(&ideal_directory(capacity)) {
             fact(text, "left out", &reason);
             return;
@@ -86,8 +96,20 @@ impl Session {
         if self.describe_demand(text, Some(capacity), "virtual").is_none() {
             return;
         }
+        self.describe_memory(text, drive, count);
         fact(text, "destroys", "nothing: filesystem and drive are models");
         fact(text, "privileges", "none");
+    }
+
+    /// What `count` emulated drives keep in memory, beside some 15 MB for all else.
+    fn describe_memory(&self, text: &mut String, drive: &EmulatedSpec, count: usize) {
+        let tables = rough_bytes(Bytes(drive.memory().0.saturating_mul(count as u64)));
+        let also = if self.method.info().id == replay::ID {
+            "; twice that where two passes have room side by side"
+        } else {
+            ""
+        };
+        fact(text, "memory", &format!("about {tables} for the tables of emulated drives{also}"));
     }
 
     /// `purge` is `None` where filesystems are made on it.
@@ -146,10 +168,14 @@ impl Session {
         let Demand { written, time } = match demand {
             Ok(demand) => demand,
             Err(error) => {
-                fact(text, "refused", &error.to_string());
+                fact(text, "refused", &Failure::from(error).message());
                 return None;
             }
         };
+        if let Err(failure) = self.check_trace() {
+            fact(text, "refused", &failure.message());
+            return None;
+        }
         fact(text, "space", &format!("{} needed", self.method.space()));
         let fills = capacity.filter(|capacity| capacity.0 > 0).map(|capacity| {
             format!(", {:.1} times the drive", written.0 as f64 / capacity.0 as f64)
@@ -163,7 +189,7 @@ impl Session {
 
 /// One line.
 fn fact(text: &mut String, label: &str, value: &str) {
-    let _ = writeln!(text, "  {label:12} {value}");
+    let _ = writeln!(text, "  {label:12} {}", visible(value));
 }
 
 /// A directory with so much room that lacks nothing else: what does not fit it fits none.

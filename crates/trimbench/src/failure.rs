@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use trimbench_core::{Errno, ProvisionError, exit};
+use trimbench_core::{Errno, ProvisionError, exit, reason};
 use trimbench_methods::runner::RunError;
 use trimbench_methods::{MethodError, OptionError};
 use trimbench_target::TargetError;
@@ -45,15 +45,27 @@ impl Failure {
         self
     }
 
+    /// Says on which target it was; a trace that cannot be read is none of the target's.
+    pub(crate) fn on(self, target: &str) -> Self {
+        match self.error.downcast_ref() {
+            Some(MethodError::Trace(_)) => self,
+            _ => self.context(format!("`{target}`")),
+        }
+    }
+
     /// The whole chain in one line.
     pub(crate) fn message(&self) -> String {
-        format!("{:#}", self.error)
+        let text = |cause: &(dyn std::error::Error + 'static)| {
+            cause.downcast_ref().map_or_else(|| cause.to_string(), reason)
+        };
+        self.error.chain().map(text).collect::<Vec<_>>().join(": ")
     }
 
     pub(crate) fn print(&self) {
         error_line(&format!("error: {}", self.message()));
         if let Some(hint) = &self.hint {
-            error_line(&format!("\nhint: {hint}"));
+            error_line("");
+            error_line(&format!("hint: {hint}"));
         }
     }
 }
@@ -75,7 +87,7 @@ impl From<OptionError> for Failure {
 impl From<MethodError> for Failure {
     fn from(error: MethodError) -> Self {
         let code = match &error {
-            MethodError::Option(_) => exit::USAGE,
+            MethodError::Option(_) | MethodError::Trace(_) => exit::USAGE,
             MethodError::Run(RunError::Interrupted) => exit::INTERRUPTED,
             _ => exit::TARGET,
         };

@@ -10,7 +10,7 @@ use trimbench_report::{Column, Grid};
 
 use crate::args::OutputFormat;
 use crate::failure::Failure;
-use crate::output::{data, style};
+use crate::output::{data, human, style};
 
 /// `trimbench import postmark`: terse lines. Empty lines, and those that begin with `#`, are
 /// skipped.
@@ -47,7 +47,7 @@ pub(crate) fn postmark(
     }
     for (line, it) in &imported {
         match format {
-            OutputFormat::Human => data(&table(*line, it)),
+            OutputFormat::Human => human(&table(*line, it)),
             OutputFormat::Json | OutputFormat::Ndjson => data(&format!("{}\n", object(*line, it))),
         }
     }

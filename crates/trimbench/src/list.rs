@@ -9,7 +9,7 @@ use trimbench_target::find_profile;
 
 use crate::args::{Listing, OutputFormat};
 use crate::failure::Failure;
-use crate::output::{data, style};
+use crate::output::{data, human, style};
 use crate::plan::unknown;
 
 /// Blanks before the text below a row.
@@ -38,7 +38,11 @@ pub(crate) fn list(
         (Listing::Methods, Some(name)) => method(name)?,
         (Listing::Profiles, Some(name)) => profile(name)?,
     };
-    data(&list.print(format));
+    let text = list.print(format);
+    match format {
+        OutputFormat::Human => human(&text),
+        OutputFormat::Json | OutputFormat::Ndjson => data(&text),
+    }
     Ok(exit::DONE)
 }
 

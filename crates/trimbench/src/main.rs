@@ -26,7 +26,11 @@ use clap::Parser;
 use crate::args::{Args, Command, Compat, ImportFormat};
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) if error.use_stderr() => return refuse(&error),
+        Err(error) => error.exit(),
+    };
     keep_quiet_about_damaged_files();
     // A file over the limit of its size (`ulimit -f`) is an error like a full disk, not the end.
     trimbench_linux::ignore_file_size_signal();
@@ -57,6 +61,12 @@ fn main() -> ExitCode {
             ExitCode::from(failure.code)
         }
     }
+}
+
+/// Says what is wrong with the arguments, which anyone may have chosen: `trimbench report *`.
+fn refuse(error: &clap::Error) -> ExitCode {
+    error.render().to_string().lines().for_each(output::error_line);
+    ExitCode::from(trimbench_core::exit::USAGE)
 }
 
 /// A decoder of traces may panic on a damaged file, which becomes an error like others: the panic

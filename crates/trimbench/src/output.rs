@@ -1,12 +1,27 @@
 //! The only place that prints.
+//!
+//! What a person reads has no hidden character but the ends of lines, whoever chose the names in it
+//! ([`human`], [`error_line`]); the report sees to that itself, as it has colours. What a program
+//! reads is true to the byte ([`data`]).
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use trimbench_core::reason;
+use trimbench_core::text::visible;
 use trimbench_report::Style;
 
 /// Whether data could not be written.
 static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Writes lines for a person to stdout, as [`data`].
+pub(crate) fn human(text: &str) {
+    let lines = text.split_inclusive('\n').map(|line| match line.strip_suffix('\n') {
+        Some(line) => visible(line) + "\n",
+        None => visible(line),
+    });
+    data(&lines.collect::<String>());
+}
 
 /// Writes data to stdout. A reader that went away (`| head`) is no error; anything else is said,
 /// and [`lost`] from then on.
@@ -17,7 +32,7 @@ pub(crate) fn data(text: &str) {
         && error.kind() != ErrorKind::BrokenPipe
         && !LOST.swap(true, Ordering::Relaxed)
     {
-        error_line(&format!("error: cannot write to stdout: {error}"));
+        error_line(&format!("error: cannot write to stdout: {}", reason(&error)));
     }
 }
 
@@ -26,9 +41,9 @@ pub(crate) fn lost() -> bool {
     LOST.load(Ordering::Relaxed)
 }
 
-/// Writes a line for the user to stderr. Nobody may be there to read it: that is no error.
+/// Writes one line for the user to stderr. Nobody may be there to read it: that is no error.
 pub(crate) fn error_line(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", visible(text));
 }
 
 /// How the terminal report is to look on this stdout.

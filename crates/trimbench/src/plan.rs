@@ -1,17 +1,22 @@
 //! From arguments to a plan: everything that decides what is done, resolved, checked and printable.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 
 use trimbench_core::nearest::{by_likeness, did_you_mean, nearest};
+use trimbench_core::text::to_text;
 use trimbench_methods::method::METHODS;
 use trimbench_methods::postmark::{self, Postmark};
-use trimbench_methods::{Method, MethodInfo, Parameters, Preset, trim_sweep};
+use trimbench_methods::{Method, MethodError, MethodInfo, Parameters, Preset, trim_sweep};
 use trimbench_results::{Limit, PlannedSession};
 use trimbench_ssd::BUILT_IN;
-use trimbench_target::{Consent, PurgeChoice, TargetSpec};
+use trimbench_target::{Consent, PurgeChoice, TargetSpec, holds_file};
+use trimbench_trace::Traces as _;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
+use crate::trace::TraceFiles;
 
 /// Emulated drives of a run without `--target`: the first of the built-in profiles.
 const DEFAULT_DRIVES: usize = 4;
@@ -50,7 +55,7 @@ impl Plan {
         let texts: Vec<String> = if args.targets.is_empty() {
             BUILT_IN[..DEFAULT_DRIVES].iter().map(|drive| format!("sim:{}", drive.name)).collect()
         } else {
-            args.targets.clone()
+            args.targets.iter().map(|text| TargetSpec::text_of(text)).collect()
         };
         let mut sessions: Vec<Session> = Vec::new();
         let mut destroys = false;
@@ -83,6 +88,11 @@ impl Plan {
         })
     }
 
+    /// Refuses traces that cannot be replayed, before anything is begun.
+    pub(crate) fn check_traces(&self) -> Result<(), Failure> {
+        self.sessions.iter().try_for_each(Session::check_trace)
+    }
+
     /// The plan of a recorded run, from its record.
     pub(crate) fn recorded(
         seed: u64,
@@ -103,6 +113,24 @@ impl Plan {
 }
 
 impl Session {
+    /// Refuses a trace that cannot be opened, or that its own replay would overwrite.
+    pub(crate) fn check_trace(&self) -> Result<(), Failure> {
+        let Some(name) = self.method.trace() else { return Ok(()) };
+        TraceFiles.open(name).map_err(MethodError::from)?;
+        let TargetSpec::Device(target) = &self.target else { return Ok(()) };
+        for file in TraceFiles::paths(name) {
+            if holds_file(target, &file)? {
+                let error = anyhow::anyhow!(
+                    "the trace `{}` lies on the target `{}`, which its replay overwrites",
+                    file.display(),
+                    target.display()
+                );
+                return Err(Failure::target(error).with_hint("copy the trace to another disk"));
+            }
+        }
+        Ok(())
+    }
+
     fn new(
         target: TargetSpec,
         method: &MethodInfo,
@@ -177,23 +205,31 @@ pub(crate) fn unknown(kind: &str, given: &str, known: &[&str]) -> Failure {
 
 /// `--set KEY=VALUE`, each key known to one of the methods.
 fn settings(
-    texts: &[String],
+    texts: &[OsString],
     methods: &[&'static MethodInfo],
 ) -> Result<BTreeMap<String, String>, Failure> {
     let mut set = BTreeMap::new();
-    for text in texts {
-        let Some((key, value)) = text.split_once('=') else {
-            let error = anyhow::anyhow!("`--set {text}` is not `KEY=VALUE`");
+    for argument in texts {
+        let Some((key, value)) = key_and_value(argument) else {
+            let error = anyhow::anyhow!("`--set {}` is not `KEY=VALUE`", argument.display());
             return Err(Failure::usage(error).with_hint("write for example `--set window=10s`"));
         };
         if !methods.iter().flat_map(|method| keys(method)).any(|known| known == key) {
             return Err(unknown_option(key, methods));
         }
-        if set.insert(key.to_owned(), value.to_owned()).is_some() {
+        if set.insert(key.to_owned(), value).is_some() {
             return Err(Failure::usage(anyhow::anyhow!("`--set {key}` is given twice")));
         }
     }
     Ok(set)
+}
+
+/// The value may be a path of any bytes.
+fn key_and_value(argument: &OsStr) -> Option<(&str, String)> {
+    let bytes = argument.as_bytes();
+    let sign = bytes.iter().position(|byte| *byte == b'=')?;
+    let key = std::str::from_utf8(&bytes[..sign]).ok()?;
+    Some((key, to_text(OsStr::from_bytes(&bytes[sign + 1..]))))
 }
 
 fn keys(method: &MethodInfo) -> impl Iterator<Item = &'static str> + use<> {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use trimbench_core::exit;
+use trimbench_core::text::{to_text, visible};
 use trimbench_linux::OutputDirectory;
 use trimbench_report::{CONTEXT_MARK, Context, Detail, FIGURE_MARK, PAGE_MARK, Source};
 use trimbench_report::{figure_files, header_line};
@@ -13,7 +14,7 @@ use trimbench_results::RunRecord;
 use crate::args::{OutputFormat, ReportArgs};
 use crate::failure::Failure;
 use crate::files::{Destination, Rules};
-use crate::output::{data, error_line, style};
+use crate::output::{data, error_line, human, style};
 use crate::store::{PAGE, Store};
 
 /// `trimbench report`.
@@ -153,9 +154,7 @@ fn sources(runs: &[PathBuf]) -> Result<(Vec<Source>, bool), Failure> {
 fn name(run: &Path) -> String {
     let whole = run.canonicalize().unwrap_or_else(|_| run.to_owned());
     let directory = if whole.is_file() { whole.parent().unwrap_or(&whole) } else { &whole };
-    directory
-        .file_name()
-        .map_or_else(|| directory.display().to_string(), |name| name.to_string_lossy().into_owned())
+    directory.file_name().map_or_else(|| to_text(directory), to_text)
 }
 
 fn print(sources: &[Source], format: OutputFormat) {
@@ -164,7 +163,7 @@ fn print(sources: &[Source], format: OutputFormat) {
         match format {
             OutputFormat::Human => {
                 if sources.len() > 1 {
-                    data(&format!("{}\n\n", source.name));
+                    human(&format!("{}\n\n", visible(&source.name)));
                 }
                 let detail = if sources.len() > 1 { Detail::Summary } else { Detail::Full };
                 data(&trimbench_report::terminal(record, detail, style()));

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    Bytes, Capabilities, Clock, Drives as _, Interrupt, Medium, Provisioner, Target, exit,
+    Bytes, Capabilities, Caveat, Clock, Drives as _, Interrupt, Medium, Provisioner, Target, exit,
 };
 use trimbench_methods::method::KeepFailed;
 use trimbench_methods::{Context, Found, Method, MethodError, Monitor, Stage};
@@ -15,7 +15,8 @@ use trimbench_results::{
 };
 use trimbench_ssd::MODEL_VERSION;
 use trimbench_target::{
-    Description, EmulatedSpec, RealSpec, TargetSpec, provision_device, provision_directory,
+    Description, EmulatedSpec, RealSpec, TargetError, TargetSpec, provision_device,
+    provision_directory,
 };
 
 use crate::args::OutputFormat;
@@ -77,9 +78,10 @@ pub(crate) fn run(
         if record.sessions.get(index).is_some_and(|session| session.finished) {
             continue;
         }
-        let mut keeper = Keeper { record, store, format, index, progress: None, warned: false };
+        let mut keeper =
+            Keeper { record, store, format, index, progress: None, watch: None, warned: false };
         result = one_session((plan, session), &mut keeper, interrupt)
-            .map_err(|failure| failure.context(format!("`{}`", session.planned.target)));
+            .map_err(|failure| failure.on(&session.planned.target));
         if let Some(progress) = &keeper.progress {
             progress.end();
         }
@@ -150,6 +152,8 @@ struct Keeper<'a> {
     format: OutputFormat,
     index: usize,
     progress: Option<Progress>,
+    /// Tells whether the target is still the one that is measured.
+    watch: Option<Box<dyn Fn() -> Result<(), TargetError>>>,
     /// Whether it was said that the record cannot be kept.
     warned: bool,
 }
@@ -174,7 +178,9 @@ impl Keeper<'_> {
             check_same(&session.target.identity, &record.target.identity)?;
         }
         let done = earlier.map_or_else(Vec::new, |session| session.steps.clone());
-        let done = if method.resumes() { done } else { Vec::new() };
+        let mut done = if method.resumes() { done } else { Vec::new() };
+        let changed = Caveat::TargetChanged.id();
+        done.retain(|step| !step.caveats.iter().any(|id| id == changed));
         record.steps.clone_from(&done);
         self.place(record)?;
         Ok(done)
@@ -261,9 +267,16 @@ impl Monitor for Keeper<'_> {
         if let Some(progress) = &mut self.progress {
             progress.step(step);
         }
-        self.session().steps.push(step.clone());
-        self.event("step", step);
-        self.save_step().map_err(|failure| KeepFailed(failure.error.into()))
+        // Whatever it was that the step measured: it is kept, and marked.
+        let changed = self.watch.as_ref().and_then(|watch| watch().err());
+        let mut step = step.clone();
+        if changed.is_some() {
+            step.caveat(Caveat::TargetChanged);
+        }
+        self.event("step", &step);
+        self.session().steps.push(step);
+        self.save_step().map_err(|failure| KeepFailed(failure.error.into()))?;
+        changed.map_or(Ok(()), |error| Err(KeepFailed(Box::new(error))))
     }
 }
 
@@ -421,11 +434,12 @@ fn on_device(
     if keeper.leave_out(plan, &session.method, &capabilities)? {
         return Ok(());
     }
+    // A file that was cut off or a disk that was exchanged may have taken every command.
+    keeper.watch = Some(Box::new(device.watch()));
     let context = Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done };
     let found = session.method.run_on_device(&mut device.target, context);
     keeper.session().environment_after = device.environment_now();
     let found = found?;
-    // A file that was cut off or a disk that was exchanged may have taken every command.
     device.still_same().map_err(|error| {
         Failure::from(error).context("it changed while it was measured: do not use the steps")
     })?;
@@ -448,7 +462,7 @@ fn session_record(
     let caveats = description.caveats.iter().map(|caveat| caveat.id().to_owned());
     let clock = clock_name(capabilities.clock);
     let debug = (cfg!(debug_assertions) && capabilities.clock == Clock::Wall)
-        .then(|| trimbench_core::Caveat::DebugBuild.id().to_owned());
+        .then(|| Caveat::DebugBuild.id().to_owned());
     SessionRecord {
         plan: session.planned.clone(),
         method_version: session.method.info().version,

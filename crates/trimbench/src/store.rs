@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use trimbench_core::text::{from_text, shell_word};
 use trimbench_linux::{Durability, OutputDirectory, OutputError, Replaces};
 use trimbench_report::PAGE_MARK;
 use trimbench_results::{RecordError, RunRecord, Salvaged};
@@ -155,7 +156,9 @@ impl Store {
         let bytes = self.directory.read(OsStr::new(HOST)).unwrap_or_default();
         let Ok(host) = serde_json::from_slice::<Host>(&bytes) else { return BTreeMap::new() };
         let mut texts = host.environment;
-        texts.insert("command".to_owned(), host.command.join(" "));
+        let command: Vec<String> =
+            host.command.iter().map(|word| shell_word(from_text(word))).collect();
+        texts.insert("command".to_owned(), command.join(" "));
         texts.insert("debug-build".to_owned(), host.debug_build.to_string());
         texts
     }

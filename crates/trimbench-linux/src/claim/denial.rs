@@ -1,12 +1,13 @@
 //! What is known of why the kernel forbids opening: facts, no guesses.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 
 use rustix::fs::{IFlags, Mode, OFlags};
 
 use crate::sysfs::attribute;
+
+use crate::mounts::read_table;
 
 #[cfg(test)]
 mod tests;
@@ -37,7 +38,7 @@ pub struct Denial {
 impl Denial {
     /// Looks at this process and at `path`.
     pub(super) fn of(path: &Path) -> Self {
-        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let status = read_table(Path::new("/proc/self/status")).unwrap_or_default();
         let users = attribute(Path::new("/proc/self/uid_map")).unwrap_or_default();
         let flags = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .and_then(rustix::fs::ioctl_getflags)

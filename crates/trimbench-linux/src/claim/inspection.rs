@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{StatVfsMountFlags, major, minor};
+use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Errno};
 
 use super::loops::{AttachedLoop, FileId};
@@ -22,7 +23,7 @@ use crate::sysfs::{BlockDevice, devices_of};
 mod tree;
 
 /// sysfs counts sizes in sectors of this many bytes, whatever the device's blocks.
-const SECTOR: u64 = 512;
+pub(super) const SECTOR: u64 = 512;
 
 /// What a target is, what it stands on, and what uses it, at one moment.
 ///
@@ -253,7 +254,7 @@ impl Inspection {
         let mut add = |key: &str, text: Option<String>| {
             found.extend(text.map(|text| (key.to_owned(), text)));
         };
-        add("path", Some(self.path.display().to_string()));
+        add("path", Some(to_text(&self.path)));
         add("size-bytes", Some(self.size.0.to_string()));
         add("logical-block-bytes", self.logical_block().map(|block| block.0.to_string()));
         match &self.subject {
@@ -272,9 +273,9 @@ impl Inspection {
                 add("nguid", block.attribute("nguid"));
                 add("uuid", block.attribute("uuid").or_else(|| block.attribute("dm/uuid")));
                 add("mapper-name", block.attribute("dm/name"));
-                add("by-id", device.links.first().map(|link| link.display().to_string()));
+                add("by-id", device.links.first().map(to_text));
                 let backing = device.backing.as_ref();
-                add("backing-file", backing.map(|backing| backing.path.display().to_string()));
+                add("backing-file", backing.map(|backing| to_text(&backing.path)));
             }
             Subject::Image(image) => {
                 add("kind", Some("image".to_owned()));
@@ -298,6 +299,22 @@ impl Inspection {
             device_facts(block, &suffix, &mut found);
         }
         Ok(found)
+    }
+
+    /// Whether the regular file `file` would be overwritten with it: because it is the file, or
+    /// shows it, or because the file lies on a filesystem that stands on it.
+    pub fn holds(&self, file: &Path) -> Result<bool, ClaimError> {
+        let other = Self::without_signatures(file)?;
+        let Subject::Image(found) = &other.subject else { return Ok(false) };
+        Ok(match &self.subject {
+            Subject::Image(image) => image.file == found.file,
+            Subject::Device(device) => {
+                let shown = device.backing.as_ref().and_then(|backing| backing.file);
+                let own =
+                    |below: &BlockDevice| *below == device.block || below.whole() == device.block;
+                shown == Some(found.file) || other.below().iter().any(own)
+            }
+        })
     }
 
     /// The devices that it stands on, nearest first, each once.
@@ -375,9 +392,7 @@ impl Inspection {
     pub(super) fn label(&self) -> String {
         match &self.subject {
             Subject::Device(device) => device.block.name.clone(),
-            Subject::Image(_) => {
-                self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-            }
+            Subject::Image(_) => to_text(self.path.file_name().unwrap_or_default()),
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) struct AttachedLoop {
 impl AttachedLoop {
     /// What is attached to the loop device `device`; `None` if nothing is.
     pub(super) fn of(device: &BlockDevice) -> Option<Self> {
-        let path = PathBuf::from(device.attribute("loop/backing_file")?);
+        let path = device.path("loop/backing_file")?;
         let asked = status_of(device);
         let (status, unknown) = (asked.ok(), asked.err());
         // Detached this very moment.

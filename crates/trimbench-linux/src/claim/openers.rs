@@ -13,7 +13,7 @@ use trimbench_core::Errno;
 
 use super::denial::{SYS_PTRACE, has_capability};
 use super::loops::FileId;
-use crate::mounts::{Unseen, mount_of, processes};
+use crate::mounts::{Unseen, mount_of, processes, read_table};
 use crate::sysfs::attribute;
 
 #[cfg(test)]
@@ -85,12 +85,11 @@ impl Openers {
             let info = fs::read_to_string(folder.join("fdinfo").join(name)).unwrap_or_default();
             found.push((link, may_write(&info), is_file));
         }
-        // Names of files need not be text.
-        let maps = fs::read(folder.join("maps")).unwrap_or_else(|error| {
+        let maps = read_table(&folder.join("maps")).unwrap_or_else(|error| {
             self.misses(&folder.join("maps"), &error);
-            Vec::new()
+            String::new()
         });
-        for (range, inode, writes) in String::from_utf8_lossy(&maps).lines().filter_map(mapping) {
+        for (range, inode, writes) in maps.lines().filter_map(mapping) {
             let link = folder.join("map_files").join(range);
             let candidate = wanted.files.iter().any(|file| file.1 == inode);
             if candidate && self.matches(&link, wanted) == Some(true) {
@@ -201,7 +200,7 @@ fn mapping(line: &str) -> Option<(&str, u64, bool)> {
 
 /// Whether the process is a child of ours that still runs our program.
 fn is_forking(folder: &Path, own: u32) -> bool {
-    let status = fs::read_to_string(folder.join("status")).unwrap_or_default();
+    let status = read_table(&folder.join("status")).unwrap_or_default();
     let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
     let is_child = parent.and_then(|text| text.trim().parse().ok()) == Some(own);
     let program = fs::read_link(folder.join("exe")).ok();

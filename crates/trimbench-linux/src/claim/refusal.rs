@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use trimbench_core::text::{shell_path, shell_word};
 use trimbench_core::{Errno, exit};
 
 use super::denial::Denial;
@@ -377,18 +378,18 @@ impl ClaimError {
             | Self::NoSuchName { names, .. } => naming_hint(names),
             Self::Mounted { at, process: Some(process), .. } => format!(
                 "if its content may go: `nsenter --target {process} --mount umount {}`",
-                at.display()
+                shell_path(at)
             ),
             Self::Mounted { at, .. } if at.as_os_str() == "/" => {
                 "choose another device: this one holds the running system".to_owned()
             }
             Self::Mounted { at, .. } => {
-                format!("if its content may go: `umount {}`", at.display())
+                format!("if its content may go: `umount {}`", shell_path(at))
             }
             Self::Member { .. } => "unmount the filesystem; `btrfs filesystem show` lists its \
                 devices"
                 .to_owned(),
-            Self::Swap { swap, .. } => format!("if it may go: `swapoff {}`", swap.display()),
+            Self::Swap { swap, .. } => format!("if it may go: `swapoff {}`", shell_path(swap)),
             Self::Held { holder, .. } => {
                 format!("see `lsblk -s /dev/{holder}`, and take that down first")
             }
@@ -397,7 +398,7 @@ impl ClaimError {
             }
             Self::Open { process, .. } => format!("end process {process} first"),
             Self::Signature { kind, .. } => {
-                format!("if that may go, say so: `--overwrite-signature {kind}`")
+                format!("if that may go, say so: `--overwrite-signature {}`", shell_word(kind))
             }
             Self::LoopOverDevice { below, .. } => {
                 format!("name `{}` itself, and detach the loop device", below.display())
@@ -471,7 +472,7 @@ fn naming_hint(names: &[PathBuf]) -> String {
     match names {
         [] => "it has no name that could be confirmed".to_owned(),
         [name, ..] => {
-            format!("if everything on it may go, say so: `--destroy {}`", name.display())
+            format!("if everything on it may go, say so: `--destroy {}`", shell_path(name))
         }
     }
 }

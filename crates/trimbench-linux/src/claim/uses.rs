@@ -14,7 +14,7 @@ use trimbench_core::Errno;
 use super::loops::{AttachedLoop, FileId, attached_loops};
 use super::openers::{Opener, Wanted, openers};
 use super::refusal::ClaimError;
-use crate::mounts::{AllMounts, Unseen, all_mounts, unescape};
+use crate::mounts::{AllMounts, Unseen, all_mounts, read_table, unescape};
 use crate::sysfs::{BlockDevice, btrfs_with, disks};
 
 /// One use, of the target or of what shows the same bytes.
@@ -303,8 +303,8 @@ fn mounted(all: &AllMounts, related: &[BlockDevice]) -> Vec<Use> {
 /// From `/proc/swaps`, which is absent where the kernel cannot swap; why it cannot be read.
 fn swapped(related: &[BlockDevice], file: Option<FileId>) -> (Vec<Use>, Option<Unseen>) {
     let swaps = Path::new("/proc/swaps");
-    let (table, unseen) = match fs::read(swaps) {
-        Ok(table) => (String::from_utf8_lossy(&table).into_owned(), None),
+    let (table, unseen) = match read_table(swaps) {
+        Ok(table) => (table, None),
         Err(error) => (String::new(), Unseen::of(swaps, &error)),
     };
     let paths = table.lines().skip(1).filter_map(|line| line.split([' ', '\t']).next());

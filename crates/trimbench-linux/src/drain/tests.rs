@@ -7,7 +7,7 @@ fn mounted(options: &str) -> Mount {
         mount_point: "/".into(),
         options: options.to_owned(),
         filesystem: "btrfs".to_owned(),
-        source: "/dev/loop0".to_owned(),
+        source: "/dev/loop0".into(),
     }
 }
 

@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use trimbench_core::{Bytes, Errno, ProvisionError};
+use trimbench_core::{Bytes, Errno, ProvisionError, reason};
 
 use super::{failed, root_advice};
+use crate::mounts::read_table;
 use crate::registry::{self, Registered, Token};
 
 /// The process is in a group of its own until this is dropped.
@@ -41,9 +42,13 @@ impl MemoryLimit {
     pub(super) fn set(limit: Bytes) -> Result<Self, ProvisionError> {
         let wrong = |what: &str, error: &io::Error| {
             let errno = Errno(error.raw_os_error().unwrap_or(0));
-            failed("make", format!("cannot limit the memory: {what}: {error}"), root_advice(errno))
+            failed(
+                "make",
+                format!("cannot limit the memory: {what}: {}", reason(error)),
+                root_advice(errno),
+            )
         };
-        let read = |path: &str| fs::read_to_string(path).map_err(|error| wrong(path, &error));
+        let read = |path: &str| read_table(Path::new(path)).map_err(|error| wrong(path, &error));
         let (mounts, own) = (read("/proc/self/mountinfo")?, read("/proc/self/cgroup")?);
         let Some(hierarchy) = Hierarchy::find(&mounts, &own) else {
             let reason = "this system has no control group with a memory controller".to_owned();

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use trimbench_core::ProvisionError;
+use trimbench_core::{ProvisionError, reason};
 
 use super::device::{Uuid, carried};
 use super::{FilesystemKind, failed};
@@ -86,7 +86,7 @@ pub(super) fn mkfs(
     discard: bool,
     device: BorrowedFd<'_>,
 ) -> Result<Uuid, ProvisionError> {
-    let own = |error: io::Error| failed("make", format!("no new UUID: {error}"), None);
+    let own = |error: io::Error| failed("make", format!("no new UUID: {}", reason(&error)), None);
     let text = std::fs::read_to_string("/proc/sys/kernel/random/uuid").map_err(own)?;
     let (text, uuid) = (text.trim(), parse_uuid(&text).expect("the kernel writes it as everybody"));
     let input = device.try_clone_to_owned().map_err(own)?;
@@ -138,7 +138,7 @@ pub(super) fn mount(
 fn run(name: &str, arguments: impl FnOnce(&mut Command)) -> Result<(), String> {
     let mut command = program(name).ok_or_else(|| format!("there is no `{name}`"))?;
     arguments(command.process_group(0));
-    let output = command.output().map_err(|error| error.to_string())?;
+    let output = command.output().map_err(|error| reason(&error))?;
     if output.status.success() {
         return Ok(());
     }

@@ -1,3 +1,5 @@
+use std::os::unix::ffi::OsStrExt as _;
+
 use super::*;
 
 const RECORDED: &str = "\
@@ -39,6 +41,14 @@ fn escapes_are_undone_only_where_they_are_complete() {
     ] {
         assert_eq!(unescape(escaped), plain);
     }
+}
+
+#[test]
+fn names_of_any_bytes_are_read() {
+    let line = b"77 27 0:52 / /srv/\xff\\040\xc3( rw - btrfs /dev/\xfe rw\n".as_slice();
+    let mounts = parse_mountinfo(&table_of(line));
+    assert_eq!(mounts[0].mount_point.as_os_str().as_bytes(), b"/srv/\xff \xc3(");
+    assert_eq!(mounts[0].source.as_bytes(), b"/dev/\xfe");
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn figures_have_a_row_each_with_interval_and_all_caveats() {
 
 #[test]
 fn text_with_commas_quotes_and_line_breaks_comes_back_whole() {
-    for text in ["a, \"b\"\r\nc\nd", "comma,", "\"", "a\nb", "a\rb", "\r\n", " blanks "] {
+    for text in ["a, \"b\"\r\nc\nd", "comma,", "\"", "a\nb", "a\rb", " \r\n", " blanks "] {
         let mut odd = session("vendor2", 0.1, [0.0, 0.2]);
         odd.figures[0].verdict = Some(text.to_owned());
         odd.steps[0].id = text.to_owned();
@@ -129,5 +129,19 @@ fn an_empty_record_gives_headers_only() {
     assert_eq!(tables.len(), 3);
     for (name, text) in tables {
         assert_eq!(parse(&text).len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn nothing_in_a_table_is_a_formula_and_numbers_stay_numbers() {
+    let mut record = three_drives();
+    let figure = &mut record.sessions[0].figures[0];
+    figure.value = -1.5;
+    for text in ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\r=1", "plain", "a=b"] {
+        record.sessions[0].figures[0].title = text.to_owned();
+        let row = &table(&record, "figures.csv")[1];
+        let guarded = !matches!(text, "plain" | "a=b");
+        assert_eq!(row[7], format!("{}{text}", if guarded { "'" } else { "" }));
+        assert_eq!(row[8], "-1.5");
     }
 }

@@ -384,3 +384,42 @@ fn a_record_cannot_send_control_characters_to_the_terminal() {
         assert!(terminal(&record, detail, ASCII).is_ascii());
     }
 }
+
+/// The value with this appended to every text in it, keys of maps included where they are free.
+fn tainted(value: serde_json::Value, taint: &str) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => Value::String(text + taint),
+        Value::Array(values) => values.into_iter().map(|value| tainted(value, taint)).collect(),
+        Value::Object(map) => {
+            map.into_iter().map(|(key, value)| (key, tainted(value, taint))).collect()
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn no_text_of_a_record_does_anything_to_the_terminal() {
+    let taint = "\u{1b}]0;x\u{7}\u{9b}31m\u{202e}\r\n";
+    let mut record = three_drives();
+    detail(&mut record.sessions[0]);
+    let mut json = serde_json::to_value(&record).unwrap();
+    for part in ["program", "plan", "sessions"] {
+        json[part] = tainted(json[part].take(), taint);
+    }
+    for session in json["sessions"].as_array_mut().unwrap() {
+        for figure in session["figures"].as_array_mut().unwrap() {
+            figure["direction"] = serde_json::json!("lower");
+        }
+        let named = session["target"]["identity"].as_object_mut().unwrap();
+        named.insert(format!("key{taint}"), serde_json::json!("value"));
+    }
+    let mut record: RunRecord = serde_json::from_value(json).unwrap();
+    record.outcome = Outcome::Failed { message: taint.to_owned() };
+    for (detail, style) in [Detail::Full, Detail::Summary].into_iter().zip([PLAIN, ASCII]) {
+        let text = terminal(&record, detail, style);
+        let hidden = |letter| letter != '\n' && trimbench_core::text::is_hidden(letter);
+        let line = text.lines().find(|line| line.contains(hidden));
+        assert_eq!(line, None, "{text}");
+    }
+}

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::histograms::{HistogramFlaw, histogram_flaws};
 use super::{RunRecord, SCHEMA, Session};
 use crate::direction::Direction;
 
@@ -59,6 +60,16 @@ pub enum RecordError {
         /// Key of the number within it.
         key: String,
     },
+    /// A histogram cannot be read, or counts other commands than its step.
+    #[error("session {session}, step `{step}`: {flaw}")]
+    Histogram {
+        /// Index of the session.
+        session: usize,
+        /// Id of the step.
+        step: String,
+        /// What is wrong.
+        flaw: HistogramFlaw,
+    },
 }
 
 impl RecordError {
@@ -73,7 +84,10 @@ impl RecordError {
                 "name a run directory, or the `run.json` in it"
             }
             Self::Newer { .. } => "read it with the version of trimbench that wrote it, or later",
-            Self::MissingField { .. } | Self::WrongValue { .. } | Self::NotANumber { .. } => {
+            Self::MissingField { .. }
+            | Self::WrongValue { .. }
+            | Self::NotANumber { .. }
+            | Self::Histogram { .. } => {
                 "the record was changed after it was written; use an unchanged copy"
             }
         }
@@ -99,9 +113,23 @@ pub(super) fn parse(json: &[u8]) -> Result<RunRecord, RecordError> {
     }
     let mut record: RunRecord = serde_json::from_slice(json).map_err(content)?;
     record.validate()?;
+    check_histograms(&record)?;
     record.sessions.iter_mut().for_each(|session| upgrade(session, mark.schema));
     record.schema = SCHEMA;
     Ok(record)
+}
+
+/// The histograms of a record that was written are sound by the way they are made: only who reads
+/// one needs to look.
+fn check_histograms(record: &RunRecord) -> Result<(), RecordError> {
+    for (session, steps) in record.sessions.iter().map(|session| &session.steps).enumerate() {
+        for step in steps {
+            if let Some(flaw) = histogram_flaws(step).next() {
+                return Err(RecordError::Histogram { session, step: step.id.clone(), flaw });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Brings a session of an older format to the present one.

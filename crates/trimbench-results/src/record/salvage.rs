@@ -8,6 +8,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, SeqAccess, Visitor
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
+use super::histograms::histogram_flaws;
 use super::read::{parse, syntax, upgrade};
 use super::{
     Figure, Outcome, PlannedSession, Program, RecordError, RunRecord, SCHEMA, Session, Step,
@@ -88,7 +89,10 @@ fn session(
     flaws: &mut Vec<String>,
 ) -> Option<Session> {
     let refusal = match Session::deserialize(&value) {
-        Ok(session) if session.validate().is_ok() => return Some(session),
+        Ok(mut session) if session.validate().is_ok() => {
+            drop_broken(&mut session.steps, index, flaws);
+            return Some(session);
+        }
         Ok(_) => None,
         Err(refusal) => Some(refusal),
     };
@@ -110,7 +114,8 @@ fn session(
     let steps = list(&mut fields, "steps");
     let figures = list(&mut fields, "figures");
     let named = |what: &str| format!("{what} of {place}");
-    let steps = sound(steps, &named("steps"), flaws, |step: &Step| step.validate().is_ok());
+    let mut steps = sound(steps, &named("steps"), flaws, |step: &Step| step.validate().is_ok());
+    drop_broken(&mut steps, index, flaws);
     let figures = sound(figures, &named("figures"), flaws, Figure::is_sound);
     let mut field = |key: &str| (fields.remove(key), named(&format!("`{key}`")));
     let (version, name) = field("method_version");
@@ -141,6 +146,17 @@ fn session(
         finished,
         left_out,
     })
+}
+
+/// Drops histograms that cannot be believed, and says so.
+fn drop_broken(steps: &mut [Step], session: usize, flaws: &mut Vec<String>) {
+    for step in steps {
+        let broken: Vec<_> = histogram_flaws(step).collect();
+        for flaw in broken {
+            step.histograms.remove(flaw.key());
+            flaws.push(format!("session {session}, step `{}`: {flaw}: left out", step.id));
+        }
+    }
 }
 
 /// The elements under a key; none where there is no list.

@@ -138,6 +138,11 @@ impl PoolSpec {
         self.drives as u64 - u64::from(self.parity)
     }
 
+    /// How many drives it has.
+    pub fn drives(&self) -> usize {
+        self.drives
+    }
+
     /// What its drives hold beside parity: more than its files may take.
     pub fn room(&self) -> Bytes {
         Bytes(self.drive.capacity().0 * self.data_drives())

@@ -152,3 +152,24 @@ fn settings_out_of_range_are_refused_with_what_would_be_right() {
         assert!(error.is_usage() && error.to_string().contains(part), "{error}");
     }
 }
+
+#[test]
+fn paths_of_any_bytes_come_back_from_their_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(OsStr::from_bytes(b"raw\xff"));
+    std::fs::write(&path, "image").unwrap();
+    let argument = |prefix: &str| [prefix.as_bytes(), path.as_os_str().as_bytes()].concat();
+    for prefix in ["", "ext4:", "xfs,memory=1GiB:"] {
+        let text = TargetSpec::text_of(OsStr::from_bytes(&argument(prefix)));
+        assert!(text.starts_with(&format!("{prefix}$'/")), "{text}");
+        let spec = TargetSpec::parse(&text, None).unwrap();
+        assert_eq!(spec.to_string(), text);
+        let found = match &spec {
+            TargetSpec::Device(path) => path.as_path(),
+            TargetSpec::Real(spec) => spec.path(),
+            _ => panic!("{text} is another target"),
+        };
+        assert_eq!(found, path);
+    }
+    assert_eq!(TargetSpec::text_of(OsStr::new("sim:vendor2")), "sim:vendor2");
+}

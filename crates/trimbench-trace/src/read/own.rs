@@ -35,7 +35,10 @@ impl Inner for Parts {
                     if !shared.lenient {
                         return Err(damage.error(file.name()));
                     }
-                    shared.tally.flaw(Flaw::Group);
+                    match damage {
+                        Damage::Group { rows, .. } => shared.tally.count(Flaw::Group, rows),
+                        Damage::Sum => shared.tally.flaw(Flaw::Sum),
+                    }
                 }
             }
         }
@@ -65,7 +68,7 @@ fn order(record: &mut Record, name: &str, shared: &mut Shared) -> Result<(), Tra
 impl Damage {
     fn error(self, name: &str) -> TraceError {
         let (place, found) = match self {
-            Self::Group { byte, why } => (byte, why),
+            Self::Group { byte, why, .. } => (byte, why),
             Self::Sum => (0, "records whose checksum is not the file's".to_owned()),
         };
         TraceError::Broken {

@@ -3,8 +3,10 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use trimbench_core::text::from_text;
 use trimbench_linux::Inode;
 use trimbench_trace::{Input, ReadOptions, Reader, Source, TraceError, Traces};
 
@@ -49,9 +51,16 @@ fn input(file: &Path) -> Result<(Input, Inode), Failure> {
 #[derive(Debug)]
 pub(crate) struct TraceFiles;
 
+impl TraceFiles {
+    /// The files that the name of a trace stands for.
+    pub(crate) fn paths(name: &str) -> Vec<PathBuf> {
+        files_of(Path::new(&from_text(name)))
+    }
+}
+
 impl Traces for TraceFiles {
     fn open(&self, name: &str) -> Result<Box<dyn Source>, TraceError> {
-        let inputs: Result<Vec<Input>, TraceError> = files_of(Path::new(name))
+        let inputs: Result<Vec<Input>, TraceError> = Self::paths(name)
             .into_iter()
             .map(|file| {
                 let name = file.display().to_string();
@@ -97,6 +106,6 @@ fn set(name: &Path) -> Vec<PathBuf> {
 
 /// The processor of a file of that set.
 fn processor(name: &OsStr, file: &OsStr) -> Option<u32> {
-    let rest = file.to_str()?.strip_prefix(name.to_str()?)?;
-    rest.strip_prefix(".blktrace.")?.parse().ok()
+    let rest = file.as_bytes().strip_prefix(name.as_bytes())?;
+    std::str::from_utf8(rest.strip_prefix(b".blktrace.")?).ok()?.parse().ok()
 }

@@ -118,7 +118,7 @@ pub(super) fn account(args: &OutputArgs, from: &str, written: Written) {
         OutputFormat::Ndjson => format!("{document}\n"),
     };
     if args.path == Path::new("-") {
-        error_line(text.trim_end());
+        text.lines().for_each(error_line);
     } else {
         data(&text);
     }

@@ -161,7 +161,7 @@ fn a_set_is_named_by_its_beginning_and_a_trace_of_nothing_is_an_error() {
     assert_eq!(text, "error: the trace has no command: 6 events of other kinds\n");
     let output = trace(folder.path(), &["stat", "nothing"]);
     assert_eq!(code(&output), Some(2));
-    assert!(stderr(&output).starts_with("error: cannot read `nothing`: No such file"));
+    assert!(stderr(&output).starts_with("error: cannot read `nothing`: ENOENT"));
     let output = trace(folder.path(), &["stat", "."]);
     assert!(stderr(&output).starts_with("error: `.` is a directory"));
     let output = trace(folder.path(), &["stat", "sda.blktrace.0"]);
@@ -341,14 +341,14 @@ fn a_dry_run_says_what_the_trace_writes_or_why_it_cannot_be_replayed() {
     assert!(text.contains("refused      the trace cannot be replayed here: command 3"), "{text}");
     assert!(!text.contains("writes"), "{text}");
     let text = dry("missing", &[]);
-    assert!(text.contains("refused      the trace cannot be read: missing: No such"), "{text}");
+    assert!(text.contains("refused      the trace cannot be read: missing: ENOENT"), "{text}");
 }
 
 #[test]
 fn a_trace_that_cannot_be_replayed_is_refused_with_what_to_do() {
     let folder = folder("log", LOG);
     for (file, set, expected) in [
-        ("missing", &[][..], "missing: No such file"),
+        ("missing", &[][..], "missing: ENOENT"),
         (".", &[], "it is no regular file"),
         ("log", &[], "command 3 (4294971392 bytes at byte 0)"),
         ("log", &["scaling=nearest"], "is not one of refuse, modulo, linear, truncate"),

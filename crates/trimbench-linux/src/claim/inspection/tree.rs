@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use trimbench_core::text::{to_text, visible};
+
 use super::{Inspection, Subject};
 use crate::inspect::{kind_of, model_of};
 use crate::mounts::mount_of;
@@ -9,9 +11,9 @@ use crate::sysfs::BlockDevice;
 
 impl fmt::Display for Inspection {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", self.given.display())?;
+        formatter.write_str(&visible(&to_text(&self.given)))?;
         if self.given != self.path {
-            write!(formatter, " -> {}", self.path.display())?;
+            write!(formatter, " -> {}", visible(&to_text(&self.path)))?;
         }
         let mut branches = Vec::new();
         branches.push(self.kind_text());
@@ -33,7 +35,7 @@ impl fmt::Display for Inspection {
         for (position, branch) in branches.iter().enumerate() {
             let is_last = position + 1 == branches.len();
             let corner = if is_last { "`-" } else { "|-" };
-            write!(formatter, "\n{corner} {branch}")?;
+            write!(formatter, "\n{corner} {}", visible(branch))?;
         }
         Ok(())
     }
