@@ -7,7 +7,7 @@ fn mount(device: (u32, u32), point: &str) -> Mount {
         mount_point: PathBuf::from(point),
         options: "rw".to_owned(),
         filesystem: "ext4".to_owned(),
-        source: "none".to_owned(),
+        source: "none".into(),
     }
 }
 
