@@ -18,6 +18,8 @@ const BLOCKS: [char; 8] = [
 ];
 /// The same by weight of ASCII characters.
 const LETTERS: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
+/// The most that a step up stands for: no two times that were measured are 10^21 apart.
+const FACTOR_MAX: f64 = 1_000.0;
 /// Rows of the picture, without axis and mark.
 const ROWS: usize = 8;
 
@@ -68,6 +70,8 @@ impl Strips {
         let lowest = values().filter(|&value| value > 0.0).min_by(f64::total_cmp).unwrap_or(1.0);
         let highest = values().max_by(f64::total_cmp).unwrap_or(0.0);
         let levels = if unicode { BLOCKS } else { LETTERS };
+        // What is so small beside the rest that no step reaches it is shown as zeros are.
+        let lowest = lowest.max(highest / FACTOR_MAX.powi(7));
         while steps(highest, lowest, strips.factor) >= levels.len() {
             strips.factor += 1;
         }
@@ -160,9 +164,10 @@ pub(crate) fn picture(series: &Series, mark: Option<(f64, &str)>, style: Style) 
         return Vec::new();
     };
     let highest = series.y.iter().flatten().copied().fold(0.0, f64::max);
-    let (x_unit, y_unit) = (style.clean(&series.x_unit), style.clean(&series.y_unit));
-    let top = quantity(highest, &y_unit);
-    let bottom = quantity(0.0, &y_unit);
+    let x_unit = style.clean(&series.x_unit);
+    // The curve has half of the columns at least, whatever its unit.
+    let label = |value| style.cut(&quantity(value, &series.y_unit), style.columns() / 2);
+    let (top, bottom) = (label(highest), label(0.0));
     let margin = top.chars().count().max(bottom.chars().count());
     let width = style.columns().saturating_sub(margin + 2);
     let mut columns = vec![None; width];
@@ -182,7 +187,7 @@ pub(crate) fn picture(series: &Series, mark: Option<(f64, &str)>, style: Style) 
         lines.push(format!("{label:>margin$} {axis}{cells}").trim_end().to_owned());
     }
     let indent = margin + 2;
-    lines.push(time_axis([start, end], &x_unit, width, indent));
+    lines.push(style.cut(&time_axis([start, end], &x_unit, width, indent), style.columns()));
     if let Some((x, label)) = mark.filter(|(x, _)| (start..=end).contains(x)) {
         lines.push(mark_line(column(x, [start, end], width), label, width, indent, style));
     }

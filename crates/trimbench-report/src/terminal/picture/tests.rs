@@ -104,3 +104,25 @@ fn strips_share_their_axes_and_each_step_up_is_a_factor() {
     assert_eq!(Strips::of(&[&series(vec![], vec![])], 8, true), None);
     assert_eq!(Strips::of(&[], 8, true), None);
 }
+
+#[test]
+fn a_value_that_nothing_can_be_compared_with_is_drawn_as_a_zero() {
+    let extremes = series(vec![0.0, 1.0, 2.0], vec![Some(1e-320), Some(5.0), Some(0.0)]);
+    let strips = Strips::of(&[&extremes], 3, true).unwrap();
+    assert!(strips.factor <= 1_001, "{}", strips.factor);
+    let symbols: Vec<char> = strips.lines[0].chars().collect();
+    assert_eq!(symbols[0], symbols[2]);
+    assert!(symbols[1] > symbols[0], "{symbols:?}");
+    let largest = series(vec![0.0, 1.0], vec![Some(f64::MAX), Some(f64::MIN_POSITIVE)]);
+    assert!(Strips::of(&[&largest], 2, false).unwrap().factor <= 1_001);
+}
+
+#[test]
+fn a_unit_wider_than_the_terminal_leaves_room_for_the_curve() {
+    let unit = "HISTEwAAAFsAAAAA".repeat(20);
+    let long =
+        Series { x_unit: unit.clone(), y_unit: unit, ..series(vec![0.0, 1.0], vec![None; 2]) };
+    let style = Style { width: 40, colour: false, unicode: false };
+    let lines = picture(&long, Some((0.5, "deletion")), style);
+    assert!(lines.iter().all(|line| line.chars().count() <= 40), "{lines:?}");
+}
