@@ -175,35 +175,41 @@ fn begun(folder: &Path) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
+/// The bytes of what was begun, which has a name of its own until it is whole.
+fn draft(folder: &Path) -> Option<u64> {
+    let entry = std::fs::read_dir(folder).unwrap().next()?.unwrap();
+    let name = entry.file_name().into_string().unwrap();
+    assert!(name.starts_with(".out.") && name.ends_with(".partial"), "{name}");
+    Some(entry.metadata().unwrap().len())
+}
+
 #[test]
 fn what_was_begun_is_removed_after_ctrl_c() {
     let folder = tempdir().unwrap();
-    let out = folder.path().join("out");
     let mut child = begun(folder.path());
     let mut pipe = child.stdin.take().unwrap();
     // It reads on as long as there is something to read.
     let endless = std::thread::spawn(move || while pipe.write_all(b"Write 0 8\n").is_ok() {});
-    wait_until(&mut child, || out.metadata().is_ok_and(|it| it.len() > 0));
+    wait_until(&mut child, || draft(folder.path()).is_some_and(|bytes| bytes > 0));
     signal(&child, "-INT");
-    assert_eq!((child.wait().unwrap().code(), out.exists()), (Some(130), false));
+    assert_eq!((child.wait().unwrap().code(), draft(folder.path())), (Some(130), None));
     endless.join().unwrap();
 }
 
 #[test]
 fn what_was_begun_is_removed_when_ctrl_c_insists() {
     let folder = tempdir().unwrap();
-    let out = folder.path().join("out");
     let mut child = begun(folder.path());
     // Enough for the format to be found, and then silence.
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(&b"Write 0 8\n".repeat(30_000)).unwrap();
-    wait_until(&mut child, || out.exists());
+    wait_until(&mut child, || draft(folder.path()).is_some());
     signal(&child, "-INT");
     signal(&child, "-TERM");
     while child.try_wait().unwrap().is_none() {
         signal(&child, "-INT");
     }
-    assert_eq!((child.wait().unwrap().code(), out.exists()), (Some(130), false));
+    assert_eq!((child.wait().unwrap().code(), draft(folder.path())), (Some(130), None));
 }
 
 #[test]
