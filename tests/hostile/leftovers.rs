@@ -114,7 +114,8 @@ fn forged(tool: &Tool) -> Result<(), String> {
         let path = killed.place.join(format!(".trimbench-00112233445566a{version}"));
         fs::create_dir(&path).expect("the folder is ours");
         let text = format!(
-            "trimbench workspace {version}: removed with everything in it at the next start\npid 1\n"
+            "trimbench workspace {version}: removed with everything in it at the next start\n\
+             pid 1\n"
         );
         fs::write(path.join("trimbench-workspace"), text).expect("the folder is ours");
         fs::write(path.join("2024"), PRECIOUS).expect("the folder is ours");

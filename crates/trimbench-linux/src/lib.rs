@@ -6,8 +6,8 @@
 //! runs file commands in a directory of its own on a mounted filesystem, and sees the requests of
 //! the devices below by block tracepoints; [`Recorder`] records the commands of a device by the
 //! same; [`environment`] says what the machine and the storage stack look like; [`passthrough`]
-//! speaks to a drive past the block layer; [`OutputDirectory`] and [`Place`] are where every file of
-//! the program is written; [`wall_time_unix`] dates them.
+//! speaks to a drive past the block layer; [`OutputDirectory`] and [`Place`] are where every file
+//! of the program is written; [`wall_time_unix`] dates them.
 //!
 //! Needs Linux 5.11 (`io_uring` waits with a timeout of their own). `unsafe` is lifted in
 //! `ring` and `directory::ring` (memory shared with the kernel) and in `ioctl` (calls that no crate

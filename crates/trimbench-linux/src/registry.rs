@@ -99,9 +99,9 @@ pub(crate) fn folder() -> PathBuf {
     }
 }
 
-/// Removes what killed processes left in `parent`: the directories whose names are registered there.
-/// The kernel removes no control group with processes and no instance in use. Failures are silent,
-/// and tried again by the next run.
+/// Removes what killed processes left in `parent`: the directories whose names are registered
+/// there. The kernel removes no control group with processes and no instance in use. Failures are
+/// silent, and tried again by the next run.
 pub(crate) fn clean(what: Registered, parent: &Path) {
     let _ = clean_in(&folder(), what, parent);
 }

@@ -2,10 +2,10 @@
 //! what other runs in the same filesystem were promised.
 //!
 //! A promise is a socket in the abstract namespace, whose name says which filesystem and how many
-//! bytes. It costs no I/O, every user sees it in `/proc/net/unix`, and the kernel takes it away with
-//! the process, however that ends. The filesystem is known by the number of its superblock, which
-//! directories, bind mounts and subvolumes share. A promise counts in full for as long as it is
-//! held: what of it was written already is counted twice, which errs on the safe side.
+//! bytes. It costs no I/O, every user sees it in `/proc/net/unix`, and the kernel takes it away
+//! with the process, however that ends. The filesystem is known by the number of its superblock,
+//! which directories, bind mounts and subvolumes share. A promise counts in full for as long as it
+//! is held: what of it was written already is counted twice, which errs on the safe side.
 //!
 //! Not seen: runs in another network namespace, as in a container.
 

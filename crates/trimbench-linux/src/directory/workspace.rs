@@ -2,9 +2,9 @@
 //! everything in it; and what crashed runs have left of theirs.
 //!
 //! A workspace is a directory `.trimbench-TOKEN`, 16 random hex digits, that holds the file
-//! [`MARKER`]. The marker's text repeats the token and names the directory: its filesystem, inode and
-//! time of birth, which no copy, restored backup or snapshot of it shares. Its owner holds a lock on
-//! the marker (flock), which the kernel releases with the process, however that ends.
+//! [`MARKER`]. The marker's text repeats the token and names the directory: its filesystem, inode
+//! and time of birth, which no copy, restored backup or snapshot of it shares. Its owner holds a
+//! lock on the marker (flock), which the kernel releases with the process, however that ends.
 //!
 //! A leftover is removed only if all of it agrees: directory and marker belong to us and nobody
 //! else may write to them, the marker has one link, its text is what we would write there, nobody
@@ -112,8 +112,8 @@ impl Drop for Workspace {
 }
 
 /// Removes the workspaces in `parent` that crashed runs left: those with a marker that nobody
-/// locks. `first` is done to each before, once it is known to be ours and abandoned; it is given the
-/// path and the marker's text. Returns what was removed. What cannot be removed stays.
+/// locks. `first` is done to each before, once it is known to be ours and abandoned; it is given
+/// the path and the marker's text. Returns what was removed. What cannot be removed stays.
 pub(crate) fn clean_leftovers(
     parent: &Path,
     first: impl Fn(&Path, &str),

@@ -94,8 +94,8 @@ impl Drop for MountPoint {
     }
 }
 
-/// Detaches the filesystem that is mounted on `path`, if it is on one of these devices, the only one
-/// there and without a mount below it. Whatever else somebody has mounted there stays.
+/// Detaches the filesystem that is mounted on `path`, if it is on one of these devices, the only
+/// one there and without a mount below it. Whatever else somebody has mounted there stays.
 fn detach(path: &Path, devices: &[(u32, u32)]) {
     if own_mounts().is_ok_and(|mounts| is_ours(&mounts, path, devices)) {
         let flags = UnmountFlags::DETACH | UnmountFlags::NOFOLLOW;

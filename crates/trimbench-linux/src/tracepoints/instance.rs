@@ -1,9 +1,9 @@
 //! A tracefs instance of our own: made, settings written, removed.
 //!
-//! Its name is a random token that was registered before ([`crate::registry`]), so that a later start
-//! removes what is left, and nothing of anybody else's. What a killed process leaves would go on
-//! recording at some cost until then: therefore a small watcher, a shell in a process group of its
-//! own, waits for the end of a pipe that closes with this process, and removes the instance.
+//! Its name is a random token that was registered before ([`crate::registry`]), so that a later
+//! start removes what is left, and nothing of anybody else's. What a killed process leaves would go
+//! on recording at some cost until then: therefore a small watcher, a shell in a process group of
+//! its own, waits for the end of a pipe that closes with this process, and removes the instance.
 //!
 //! Where tracefs is not mounted, it is reached by a mount that no path leads to, and that ends with
 //! its descriptor.
@@ -29,8 +29,8 @@ use super::TracingError;
 const TEXT_MAX: usize = 64 << 10;
 /// Where tracefs usually is.
 const USUAL: &str = "/sys/kernel/tracing";
-/// The shell of the watcher, and what it does with the instance and its entry: at the end of the pipe
-/// the process may still have files of the instance open, which end with it a moment later.
+/// The shell of the watcher, and what it does with the instance and its entry: at the end of the
+/// pipe the process may still have files of the instance open, which end with it a moment later.
 const SHELL: &str = "sh";
 const WATCH: &str = r#"read -r _
 for _ in 1 2 3 4 5 6 7 8 9; do

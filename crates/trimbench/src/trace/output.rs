@@ -36,8 +36,8 @@ pub(super) fn write<S: Source + ?Sized>(
     })
 }
 
-/// Has `body` write a trace, which gets its name when it is whole. What was begun is removed if that
-/// fails, and if the user insists on the end after the `answer` to Ctrl-C.
+/// Has `body` write a trace, which gets its name when it is whole. What was begun is removed if
+/// that fails, and if the user insists on the end after the `answer` to Ctrl-C.
 pub(super) fn begin<R>(
     (args, inputs): (&OutputArgs, &[Inode]),
     timed: bool,

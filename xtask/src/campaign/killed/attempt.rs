@@ -1,5 +1,5 @@
-//! One kill: at a moment that is drawn from the time that the run takes, or after so many changes in
-//! its output directory.
+//! One kill: at a moment that is drawn from the time that the run takes, or after so many changes
+//! in its output directory.
 
 use std::fs::{self, File};
 use std::mem::MaybeUninit;

@@ -1,5 +1,5 @@
-//! What a record must be after a kill or a power cut: whole, of this run, and no older than what the
-//! run had acknowledged as kept.
+//! What a record must be after a kill or a power cut: whole, of this run, and no older than what
+//! the run had acknowledged as kept.
 
 use std::path::Path;
 

@@ -13,7 +13,9 @@ fn good() -> Vec<Value> {
     let line = |number: u64| {
         let place = number % ROUND;
         let disk = if place < KILLS_IN_ROUND { "" } else { FILESYSTEMS[(number % 3) as usize] };
-        json!({ "attempt": number, "run": "image", "disk": disk, "at": "", "held": 1, "kept": true })
+        json!({
+            "attempt": number, "run": "image", "disk": disk, "at": "", "held": 1, "kept": true,
+        })
     };
     (0..KILLS + CUTS).map(line).collect()
 }
