@@ -229,6 +229,7 @@ fn too_short(tool: &Tool) -> Result<(), String> {
     let named = ["--target", device.node(), "--destroy", text(&image), "--output", "run"];
     let output = tool.run(&folder, &quick(&named));
     ended(&output, 3)?;
+    says(&output, "its backing file has")?;
     unless(!folder.join("run").exists(), || "something was measured".to_owned())
 }
 

@@ -9,7 +9,7 @@ pub(super) fn record() -> RunRecord {
     let mut step = Step::new("delete-1GiB-0", "delete");
     step.set("size_bytes", 1_073_741_824.0);
     step.measure("stutter_s", 0.1 + 0.2);
-    step.histograms.insert(text("probe"), text("HISTFAAA"));
+    step.histograms.insert(text("probe"), crate::LatencyHistogram::new().to_text());
     let series = Series::new("s", "ms", vec![0.0, 0.5], vec![Some(1e-7), None]).unwrap();
     step.series.insert(text("response-ms-max"), series);
     let mut figure = Figure::new("stutter", "stutter per GB", 1.0 / 3.0, "s/GB").unwrap();
@@ -75,7 +75,9 @@ fn a_record_read_and_written_again_keeps_its_bytes() {
 
 #[test]
 fn a_record_of_schema_1_is_read_as_what_it_would_be_today() {
+    // The histogram in it never was one.
     let old = include_str!("golden/schema-1.json");
+    let old = old.replace("HISTFAAA", &crate::LatencyHistogram::new().to_text());
     assert!(!old.contains("direction"));
     assert_eq!(RunRecord::from_json(old.as_bytes()).unwrap(), record());
 }
@@ -243,4 +245,46 @@ fn an_interval_holds_its_ends() {
     assert!(interval.contains(-1.0) && interval.contains(0.0) && interval.contains(2.0));
     assert!(!interval.contains(2.1) && !interval.contains(-1.1));
     assert!(!interval.contains(f64::NAN));
+}
+
+#[test]
+fn a_histogram_that_cannot_be_read_or_counts_otherwise_is_refused_and_named() {
+    let with = |key: &str, histogram: &str| {
+        let mut record = record();
+        let step = &mut record.sessions[0].steps[0];
+        step.measure("command_count", 1.0);
+        step.histograms.insert(text(key), text(histogram));
+        record.to_json()
+    };
+    let mut one = crate::LatencyHistogram::new();
+    one.record(trimbench_core::Nanos(5));
+    RunRecord::from_json(&with("latency", &one.to_text())).unwrap();
+    one.record(trimbench_core::Nanos(5));
+    for (histogram, expected) in [
+        ("no base64", "`latency`: the histogram is not base64"),
+        ("AAAA", "`latency`: the histogram is not in HdrHistogram V2 format"),
+        (one.to_text().as_str(), "histogram `latency` has 2 commands, and `command_count` is 1"),
+    ] {
+        let json = with("latency", histogram);
+        let refusal = RunRecord::from_json(&json).unwrap_err();
+        let place = "session 0, step `delete-1GiB-0`: ";
+        assert_eq!(refusal.to_string(), format!("{place}{expected}"));
+        // What is shown of it has all but the histogram.
+        let Salvaged { record, flaws } = RunRecord::salvage(&json).unwrap();
+        assert_eq!(flaws, [format!("{place}{expected}: left out")]);
+        let step = &record.sessions[0].steps[0];
+        assert!(step.histograms.contains_key("probe") && !step.histograms.contains_key("latency"));
+    }
+}
+
+#[test]
+fn a_session_that_is_not_of_the_plan_is_found() {
+    let mut record = record();
+    assert_eq!(record.stray_session(), None);
+    record.sessions.push(record.sessions[0].clone());
+    assert_eq!(record.stray_session(), Some(1));
+    record.plan.push(record.plan[0].clone());
+    assert_eq!(record.stray_session(), None);
+    record.sessions[0].plan.preset = text("other");
+    assert_eq!(record.stray_session(), Some(0));
 }
