@@ -1,6 +1,198 @@
 //! `trace record` on a full disk and killed.
 
-use super::Attack;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+
+use super::running::{Mounted, wait_for};
+use super::{Attack, Tool, attack, complaint, unless};
+use crate::{LoopDevice, Need, scratch};
 
 /// The rows of this file.
-pub(super) const ATTACKS: &[Attack] = &[];
+pub(super) const ATTACKS: &[Attack] = &[
+    attack("a_full_disk_leaves_a_recording_in_our_own_format", RECORDS, full_trimbench),
+    attack("a_full_disk_leaves_an_iolog", RECORDS, full_iolog),
+    attack("a_full_disk_leaves_a_text_of_blkparse", RECORDS, full_blkparse),
+    attack("a_kill_leaves_a_recording_in_our_own_format", RECORDS, killed_trimbench),
+    attack("a_kill_leaves_an_iolog", RECORDS, killed_iolog),
+    attack("a_kill_leaves_a_text_of_blkparse", RECORDS, killed_blkparse),
+    attack("tracing_ends_with_a_killed_recording", RECORDS, tracing_ends),
+    attack("a_full_disk_keeps_what_a_recording_would_replace", RECORDS, full_at_once),
+];
+
+const RECORDS: &[Need] = &[Need::Root, Need::Loop, Need::Tracing];
+/// Bytes of a read.
+const READ: u64 = 4_096;
+/// Longer than the program waits before it saves, and than its watcher takes.
+const SAVED: Duration = Duration::from_millis(600);
+
+/// A recording under way of a device that nobody else uses.
+struct Recording {
+    child: Child,
+    device: File,
+    reads: u64,
+}
+
+impl Recording {
+    /// Begins to record in `folder`; it has begun when this returns.
+    fn start(tool: &Tool, (folder, device): (&Path, &LoopDevice), format: &str) -> Self {
+        let arguments = ["trace", "record", device.node(), "out", "--to", format, "--overwrite"];
+        let mut command = tool.command(folder, &arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program was built");
+        let mut begun = [0; "recording".len()];
+        let stderr = child.stderr.as_mut().expect("it was asked for");
+        let read = stderr.read_exact(&mut begun);
+        let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(device.node(), flags, Mode::empty());
+        let device = File::from(opened.expect("we are root"));
+        let recording = Self { child, device, reads: 0 };
+        assert!(read.is_ok() && begun == *b"recording", "{}", String::from_utf8_lossy(&begun));
+        recording
+    }
+
+    /// Reads so many times from scattered places.
+    fn read(&mut self, count: u64) {
+        let mut memory = vec![0; 2 * usize::try_from(READ).expect("it is small")];
+        let aligned = memory.as_ptr().align_offset(4_096);
+        let buffer = &mut memory[aligned..aligned + 4_096];
+        for _ in 0..count {
+            let place = self.reads * 7_919 % 4_000 * READ;
+            rustix::io::pread(&self.device, &mut *buffer, place).expect("the device is there");
+            self.reads += 1;
+        }
+    }
+
+    /// What it printed and how, once it has ended by itself while the device is read.
+    fn end(mut self) -> String {
+        wait_for("end of the recording", || {
+            self.read(100);
+            self.child.try_wait().expect("it is a child")
+        });
+        let mut said = String::new();
+        let stderr = self.child.stderr.as_mut().expect("it was asked for");
+        stderr.read_to_string(&mut said).expect("it is text");
+        format!("{}: {said}", self.child.wait().expect("it is a child"))
+    }
+
+    fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The commands that `trace stat` finds.
+fn records(tool: &Tool, trace: &Path, lenient: bool) -> Result<u64, String> {
+    let trace = trace.to_str().expect("temporary names are ASCII");
+    let strictness: &[&str] = if lenient { &["--lenient"] } else { &[] };
+    let arguments = [&["trace", "stat", trace, "--output-format", "json"], strictness].concat();
+    let output = tool.run(Path::new("/"), &arguments);
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    found["records"].as_u64().ok_or_else(|| complaint(&output))
+}
+
+/// Records to a filesystem in memory of so many bytes until it is full.
+fn full(tool: &Tool, format: &str, size: &str) -> Result<(), String> {
+    let (folder, device) = (scratch(), LoopDevice::new(16));
+    let place = folder.path().join("place");
+    let _mounted = Mounted::new(&["-t", "tmpfs", "-o", size, "tmpfs"], &place);
+    let said = Recording::start(tool, (&place, &device), format).end();
+    let found = records(tool, &place.join("out"), false);
+    let found = found.map_err(|why| format!("the recording is lost: {why} ({said})"))?;
+    let told = said.contains(&format!("the first {found} commands are kept in `out`"));
+    unless(found > 0 && told && said.contains("exit status: 3"), || {
+        format!("of the recording there are {found} commands, and it said: {said}")
+    })
+}
+
+fn full_trimbench(tool: &Tool) -> Result<(), String> {
+    full(tool, "trimbench", "size=64k")
+}
+
+fn full_iolog(tool: &Tool) -> Result<(), String> {
+    full(tool, "iolog", "size=256k")
+}
+
+fn full_blkparse(tool: &Tool) -> Result<(), String> {
+    full(tool, "blkparse", "size=256k")
+}
+
+/// Kills a recording after the first save; what it left is in `folder`.
+#[expect(clippy::disallowed_methods, reason = "the program saves by the clock")]
+fn killed(tool: &Tool, folder: &Path, format: &str) {
+    let device = LoopDevice::new(16);
+    let mut recording = Recording::start(tool, (folder, &device), format);
+    recording.read(100);
+    std::thread::sleep(SAVED);
+    recording.kill();
+}
+
+/// Commands that are still there after a kill, wherever they are.
+fn kept(tool: &Tool, format: &str) -> Result<(), String> {
+    let folder = scratch();
+    killed(tool, folder.path(), format);
+    let entries = fs::read_dir(folder.path()).expect("the folder is ours").flatten();
+    let left: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let found = left.iter().map(|path| records(tool, path, true));
+    let found: Vec<Result<u64, String>> = found.collect();
+    let whole = found.iter().flatten().any(|count| *count >= 100);
+    unless(whole, || format!("of 100 commands there are: {found:?}"))
+}
+
+fn killed_trimbench(tool: &Tool) -> Result<(), String> {
+    kept(tool, "trimbench")
+}
+
+fn killed_iolog(tool: &Tool) -> Result<(), String> {
+    kept(tool, "iolog")
+}
+
+fn killed_blkparse(tool: &Tool) -> Result<(), String> {
+    kept(tool, "blkparse")
+}
+
+#[expect(clippy::disallowed_methods, reason = "the watcher of the program takes its time")]
+fn tracing_ends(tool: &Tool) -> Result<(), String> {
+    let folder = scratch();
+    let place = folder.path().join("tracefs");
+    let _mounted = Mounted::new(&["-t", "tracefs", "tracefs"], &place);
+    let instances = || {
+        let entries = fs::read_dir(place.join("instances")).expect("tracefs is mounted").flatten();
+        let names = entries.map(|entry| entry.path());
+        let ours = names.filter(|path| path.to_string_lossy().contains("/trimbench-"));
+        ours.collect::<Vec<PathBuf>>()
+    };
+    let before = instances();
+    killed(tool, folder.path(), "iolog");
+    std::thread::sleep(SAVED);
+    let left: Vec<PathBuf> =
+        instances().into_iter().filter(|path| !before.contains(path)).collect();
+    for path in &left {
+        let _ = Command::new("rmdir").arg(path).output();
+    }
+    unless(left.is_empty(), || format!("tracing goes on: {left:?}"))
+}
+
+/// A disk on which not even the beginning of a recording fits leaves what was there.
+fn full_at_once(tool: &Tool) -> Result<(), String> {
+    let (folder, device) = (scratch(), LoopDevice::new(16));
+    let place = folder.path().join("place");
+    let _mounted = Mounted::new(&["-t", "tmpfs", "-o", "size=4k", "tmpfs"], &place);
+    fs::write(place.join("out"), vec![b'x'; 4_096]).expect("there is room");
+    let arguments = ["trace", "record", device.node(), "out", "--to", "iolog", "--overwrite"];
+    let output = tool.run(&place, &[&arguments[..], &["--time", "100ms"]].concat());
+    let kept = fs::read(place.join("out")).is_ok_and(|content| content == vec![b'x'; 4_096]);
+    unless(kept && output.status.code() == Some(3), || {
+        format!("what was there is lost ({})", complaint(&output))
+    })
+}

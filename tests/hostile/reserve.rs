@@ -1,9 +1,8 @@
 //! Two runs side by side in one filesystem, whose free space suffices for one.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use super::running::{Running, wait_for, workspaces};
+use super::running::{Mounted, Running, wait_for, workspaces};
 use super::{Attack, Tool, attack, unless};
 use crate::{LoopFilesystem, Need, run, scratch};
 
@@ -21,24 +20,6 @@ pub(super) const ATTACKS: &[Attack] = &[
         two_mounts,
     ),
 ];
-
-/// A mount that goes when dropped.
-struct Mounted(PathBuf);
-
-impl Mounted {
-    fn new(arguments: &[&str], place: &Path) -> Self {
-        std::fs::create_dir_all(place).expect("the folder is ours");
-        let place_text = place.to_str().expect("temporary names are ASCII");
-        run("mount", &[arguments, &[place_text]].concat());
-        Self(place.to_owned())
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).output();
-    }
-}
 
 fn one_directory(tool: &Tool) -> Result<(), String> {
     let folder = scratch();

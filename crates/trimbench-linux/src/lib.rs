@@ -47,6 +47,7 @@ pub use made::{CacheControl, FilesystemKind, MadeFilesystems, MakeError, MakeOpt
 pub use memory::available_memory;
 pub use mounts::{Mount, MountError, mount_of};
 pub use output::{
-    Begun, Draft, Durability, Inode, OutputDirectory, OutputError, OutputFile, Place, Replaces,
+    Begun, Draft, Durability, GrowingFile, Inode, OutputDirectory, OutputError, OutputFile, Place,
+    Replaces,
 };
 pub use tracepoints::{RecordedCommand, RecordedEvent, Recorder, TracingError};

@@ -24,9 +24,11 @@ use trimbench_core::Errno;
 use crate::mounts::errno_of;
 
 mod draft;
+mod growing;
 mod place;
 
 pub use draft::{Begun, Draft, Durability, Replaces};
+pub use growing::GrowingFile;
 pub use place::{OutputFile, Place};
 
 use draft::is_draft_of;

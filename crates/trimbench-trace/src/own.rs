@@ -11,29 +11,41 @@
 //! `trimbench.trace` = `1`, the version; `trimbench.timed` = `true` or `false`; `trimbench.sum`, a
 //! checksum over all records in their order, for Parquet has none that its writers fill in.
 //!
+//! A recording has a *frame* behind each group, so that it can be read although its footer was never
+//! written: Parquet's metadata of this group alone, with the checksum of all records so far, where it
+//! begins (`trimbench.at`) and where the frame before it ends (`trimbench.previous`), then its
+//! length and `TBG1` in place of `PAR1`. From the last frame a lenient reader goes back to the first
+//! and makes the footer. Other readers of Parquet do not see frames.
+//!
 //! The library that decodes may panic on a damaged file; that is caught, and an error like others.
 
 use std::cell::Cell;
-use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes as Block;
-use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, KeyValue};
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter,
+    RowGroupMetaData,
+};
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::{ColumnPath, Type};
+use parquet::schema::types::{SchemaDescriptor, Type};
 use trimbench_core::units::index;
 use trimbench_core::{Bytes, Nanos};
 
 use crate::input::ReadSeek;
 use crate::record::{Kind, Record};
 use crate::source::TraceError;
+
+mod frame;
+mod writer;
+
+pub(crate) use writer::OwnWriter;
 
 /// Rows of a group: 8 MiB of records.
 pub(crate) const GROUP: usize = 1 << 18;
@@ -58,6 +70,8 @@ pub(crate) struct OwnReader {
     sum: Sum,
     group: usize,
     columns: Option<Columns>,
+    /// It was never finished: its footer was made of its frames. Until somebody asked.
+    unfinished: bool,
 }
 
 /// What went wrong within a file.
@@ -93,25 +107,41 @@ struct Sum(u64);
 /// A file that the library reads in pieces, each from its own place.
 struct Shared {
     file: Arc<Mutex<Box<dyn ReadSeek>>>,
+    /// How much of it counts.
     length: u64,
-}
-
-/// Writes a trace in our own format.
-pub(crate) struct OwnWriter<W: Write + Send> {
-    file: SerializedFileWriter<W>,
-    waiting: Vec<Record>,
-    sum: Sum,
+    /// What follows there: a footer that the file itself does not have.
+    footer: Block,
 }
 
 impl OwnReader {
-    pub(crate) fn new(name: String, mut file: Box<dyn ReadSeek>) -> Result<Self, TraceError> {
-        let length = footer(&mut file).map_err(|error| TraceError::io(&name, error))?;
-        let shared = Shared { file: Arc::new(Mutex::new(file)), length };
+    /// A `lenient` reader takes a recording that was never finished.
+    pub(crate) fn new(
+        name: String,
+        mut file: Box<dyn ReadSeek>,
+        lenient: bool,
+    ) -> Result<Self, TraceError> {
+        let io = |error| TraceError::io(&name, error);
+        let (length, footer) = match footer(&mut file) {
+            Ok(length) => (length, Block::new()),
+            Err(error) if lenient => match frame::salvage(&mut *file).map_err(io)? {
+                Some((length, footer)) => (length, footer),
+                None => return Err(io(error)),
+            },
+            Err(error) => return Err(io(error)),
+        };
+        let unfinished = !footer.is_empty();
+        let shared = Shared { file: Arc::new(Mutex::new(file)), length, footer };
         let opened = guarded(|| SerializedFileReader::new(shared));
         let file = opened.map_err(|why| damaged(&name, &why))?;
-        let (timed, expected) = about(&file).map_err(|why| damaged(&name, &why))?;
+        let (timed, expected) =
+            about(file.metadata().file_metadata()).map_err(|why| damaged(&name, &why))?;
         let (group, columns) = (0, None);
-        Ok(Self { name, file, timed, expected, sum: Sum::NEW, group, columns })
+        Ok(Self { name, file, timed, expected, sum: Sum::NEW, group, columns, unfinished })
+    }
+
+    /// Whether it was never finished; says so once.
+    pub(crate) fn take_unfinished(&mut self) -> bool {
+        std::mem::take(&mut self.unfinished)
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -206,73 +236,6 @@ impl Columns {
     }
 }
 
-impl<W: Write + Send> OwnWriter<W> {
-    pub(crate) fn new(out: W, timed: bool) -> io::Result<Self> {
-        let entry = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
-        let entries = vec![entry(VERSION, "1"), entry(TIMED, if timed { "true" } else { "false" })];
-        let properties = WriterProperties::builder()
-            .set_created_by("trimbench".to_owned())
-            .set_dictionary_enabled(false)
-            .set_encoding(Encoding::DELTA_BINARY_PACKED)
-            .set_column_dictionary_enabled(ColumnPath::from(COLUMNS[1]), true)
-            .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_offset_index_disabled(true)
-            .set_key_value_metadata(Some(entries))
-            .build();
-        let file = SerializedFileWriter::new(out, schema()?, Arc::new(properties));
-        let file = file.map_err(io::Error::other)?;
-        Ok(Self { file, waiting: Vec::with_capacity(GROUP), sum: Sum::NEW })
-    }
-
-    pub(crate) fn write(&mut self, records: &[Record]) -> io::Result<()> {
-        self.sum.add(records);
-        for record in records {
-            self.waiting.push(*record);
-            if self.waiting.len() == GROUP {
-                self.group()?;
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn finish(mut self) -> io::Result<()> {
-        if !self.waiting.is_empty() {
-            self.group()?;
-        }
-        let sum = KeyValue::new(SUM.to_owned(), format!("{:016x}", self.sum.0));
-        self.file.append_key_value_metadata(sum);
-        let mut out = self.file.into_inner().map_err(io::Error::other)?;
-        out.flush()
-    }
-
-    /// Writes the rows that wait as a group.
-    fn group(&mut self) -> io::Result<()> {
-        let longs = |field: fn(&Record) -> u64| {
-            self.waiting.iter().map(|it| field(it).cast_signed()).collect::<Vec<i64>>()
-        };
-        let (times, offsets, lengths) =
-            (longs(|it| it.time.0), longs(|it| it.offset.0), longs(|it| it.length.0));
-        let kinds: Vec<i32> = self.waiting.iter().map(|it| number_of(it.kind)).collect();
-        self.waiting.clear();
-        let mut write = || -> Result<(), ParquetError> {
-            let mut group = self.file.next_row_group()?;
-            let mut at = 0;
-            while let Some(mut column) = group.next_column()? {
-                match at {
-                    0 => column.typed::<Int64Type>().write_batch(&times, None, None),
-                    1 => column.typed::<Int32Type>().write_batch(&kinds, None, None),
-                    2 => column.typed::<Int64Type>().write_batch(&offsets, None, None),
-                    _ => column.typed::<Int64Type>().write_batch(&lengths, None, None),
-                }?;
-                column.close()?;
-                at += 1;
-            }
-            group.close().map(drop)
-        };
-        write().map_err(io::Error::other)
-    }
-}
-
 impl Sum {
     const NEW: Self = Self(0xcbf2_9ce4_8422_2325);
 
@@ -290,7 +253,7 @@ impl Sum {
 
 impl Length for Shared {
     fn len(&self) -> u64 {
-        self.length
+        self.length + self.footer.len() as u64
     }
 }
 
@@ -300,18 +263,23 @@ impl ChunkReader for Shared {
     /// The library reads the header of a page so, of which it cannot know the length.
     fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
         const HEADER: u64 = 1 << 12;
-        let length = HEADER.min(self.length.saturating_sub(start));
+        let length = HEADER.min(self.len().saturating_sub(start));
         Ok(BufReader::new(Cursor::new(self.get_bytes(start, index(length))?)))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Block> {
-        if start.checked_add(length as u64).is_none_or(|end| end > self.length) {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.len()) {
             return Err(ParquetError::EOF(format!("{length} bytes at {start} are not there")));
         }
-        let mut bytes = vec![0; length];
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(start))?;
-        file.read_exact(&mut bytes)?;
+        let of_file = length.min(index(self.length.saturating_sub(start)));
+        let mut bytes = vec![0; of_file];
+        if of_file > 0 {
+            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+            file.seek(SeekFrom::Start(start))?;
+            file.read_exact(&mut bytes)?;
+        }
+        let within = index(start.saturating_sub(self.length));
+        bytes.extend_from_slice(&self.footer[within..within + length - of_file]);
         Ok(Block::from(bytes))
     }
 }
@@ -327,7 +295,8 @@ fn footer(file: &mut Box<dyn ReadSeek>) -> io::Result<u64> {
     file.read_exact(&mut end)?;
     let footer = u64::from(u32::from_le_bytes([end[0], end[1], end[2], end[3]]));
     if end[4..] != *b"PAR1" {
-        let text = "its end is not that of a Parquet file: it is cut off or damaged";
+        let text = "its end is not that of a Parquet file: it is cut off or damaged; \
+                    `--lenient` reads what a recording has left";
         return Err(io::Error::new(io::ErrorKind::InvalidData, text));
     }
     if footer > FOOTER_MAX {
@@ -337,13 +306,8 @@ fn footer(file: &mut Box<dyn ReadSeek>) -> io::Result<u64> {
 }
 
 /// Whether it has stamps, and its checksum; or why it is not ours.
-fn about(file: &SerializedFileReader<Shared>) -> Result<(bool, Option<u64>), String> {
-    let metadata = file.metadata().file_metadata();
-    let entries = metadata.key_value_metadata();
-    let value = |key: &str| {
-        let entry = entries.into_iter().flatten().find(|entry| entry.key == key);
-        entry.and_then(|entry| entry.value.as_deref())
-    };
+fn about(metadata: &FileMetaData) -> Result<(bool, Option<u64>), String> {
+    let value = |key| value(metadata, key);
     match value(VERSION) {
         Some("1") => {}
         Some(other) => return Err(format!("it is of version {other}, and this reads version 1")),
@@ -357,6 +321,34 @@ fn about(file: &SerializedFileReader<Shared>) -> Result<(bool, Option<u64>), Str
     let sum = value(SUM).ok_or("it has no checksum")?;
     let sum = u64::from_str_radix(sum, 16).map_err(|_| "its checksum is no number")?;
     Ok((timed, Some(sum)))
+}
+
+/// The file's own entry of this name.
+fn value<'a>(metadata: &'a FileMetaData, key: &str) -> Option<&'a str> {
+    let entries = metadata.key_value_metadata().into_iter().flatten();
+    entries.into_iter().find(|entry| entry.key == key)?.value.as_deref()
+}
+
+/// Parquet's metadata of these groups, with its length and magic number behind it.
+fn metadata_of(groups: Vec<RowGroupMetaData>, entries: Vec<KeyValue>) -> io::Result<Vec<u8>> {
+    let schema = Arc::new(SchemaDescriptor::new(schema()?));
+    let rows = groups.iter().map(RowGroupMetaData::num_rows).sum();
+    let by = Some("trimbench".to_owned());
+    let file = FileMetaData::new(1, rows, by, Some(entries), schema, None);
+    let mut bytes = Vec::new();
+    let metadata = ParquetMetaData::new(file, groups);
+    ParquetMetaDataWriter::new(&mut bytes, &metadata).finish().map_err(io::Error::other)?;
+    Ok(bytes)
+}
+
+/// What every file says of itself.
+fn entries(timed: bool, sum: Sum) -> Vec<KeyValue> {
+    let timed = if timed { "true" } else { "false" };
+    vec![entry(VERSION, "1"), entry(TIMED, timed), entry(SUM, &format!("{:016x}", sum.0))]
+}
+
+fn entry(key: &str, value: &str) -> KeyValue {
+    KeyValue::new(key.to_owned(), value.to_owned())
 }
 
 fn damaged(name: &str, why: &str) -> TraceError {

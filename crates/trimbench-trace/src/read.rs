@@ -94,7 +94,7 @@ impl Reader {
         let mut opened = Vec::new();
         for input in inputs {
             // A processor that had nothing to do leaves an empty file.
-            let Some(input) = Opened::new(input, options.format)? else { continue };
+            let Some(input) = Opened::new(input, options)? else { continue };
             match format {
                 Some(before) if before != input.format() => {
                     return Err(TraceError::Mixed {
@@ -178,8 +178,8 @@ enum Opened {
 
 impl Opened {
     /// Nothing, if the file is empty.
-    fn new(input: Input, format: Option<Format>) -> Result<Option<Self>, TraceError> {
-        let Input { name, content } = input;
+    fn new(input: Input, options: &ReadOptions) -> Result<Option<Self>, TraceError> {
+        let (Input { name, content }, format) = (input, options.format);
         let stream: Box<dyn Read + Send> = match content {
             Content::Stream(stream) => stream,
             Content::File(mut file) => {
@@ -188,7 +188,8 @@ impl Opened {
                 let back = beginning.and_then(|_| file.seek(SeekFrom::Start(0)));
                 back.map_err(|error| TraceError::io(&name, error))?;
                 if magic == *b"PAR1" && format.is_none_or(|format| format == Format::Trimbench) {
-                    return Ok(Some(Self::Own(Box::new(OwnReader::new(name, file)?))));
+                    let reader = OwnReader::new(name, file, options.lenient)?;
+                    return Ok(Some(Self::Own(Box::new(reader))));
                 }
                 Box::new(file)
             }

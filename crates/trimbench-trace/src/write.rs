@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use crate::format::Format;
 use crate::own::OwnWriter;
 use crate::record::{Kind, Record};
+use crate::sink::{Sink, Whole};
 
 use digits::{decimal, padded};
 
@@ -22,9 +23,12 @@ const SECTOR: u64 = 512;
 
 /// Writes the records of one trace.
 pub struct Writer {
+    out: Whole,
     form: Form,
     lenient: bool,
     written: Written,
+    /// What of it is in the file.
+    saved: Written,
 }
 
 /// What was written, and what the format could not hold of it.
@@ -63,8 +67,8 @@ pub enum WriteError {
 
 /// How a trace is written.
 enum Form {
-    Own(OwnWriter<Box<dyn Write + Send>>),
-    Text { out: Box<dyn Write + Send>, text: Vec<u8>, dialect: Dialect },
+    Own(Box<OwnWriter>),
+    Text { text: Vec<u8>, dialect: Dialect },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,27 +89,52 @@ impl Writer {
         timed: bool,
         lenient: bool,
     ) -> Result<Self, WriteError> {
+        Self::begin(format, Box::new(out), (timed, lenient), false)
+    }
+
+    /// Begins a recording: a trace of which something must be left whatever happens. After each
+    /// [`Writer::save`] a lenient reader finds what was saved, although the trace was never
+    /// finished; and where no more can be written, [`Writer::keep`] finishes what was.
+    pub fn recording(format: Format, out: Box<dyn Sink>) -> Result<Self, WriteError> {
+        Self::begin(format, out, (true, true), true)
+    }
+
+    fn begin(
+        format: Format,
+        out: Box<dyn Sink>,
+        (timed, lenient): (bool, bool),
+        recording: bool,
+    ) -> Result<Self, WriteError> {
+        let mut out = Whole::new(out);
         let form = match format {
-            Format::Trimbench => Form::Own(OwnWriter::new(out, timed).map_err(WriteError::Io)?),
-            Format::Iolog => {
-                let dialect = if timed { Dialect::Timed } else { Dialect::Untimed };
-                Form::Text { out, text: dialect.heading().to_vec(), dialect }
+            Format::Trimbench => {
+                let own = OwnWriter::new(&mut out, timed, recording);
+                Form::Own(Box::new(own.map_err(WriteError::Io)?))
             }
-            Format::Blkparse => Form::Text { out, text: Vec::new(), dialect: Dialect::Blkparse },
+            Format::Iolog | Format::Blkparse => {
+                let dialect = match (format, timed) {
+                    (Format::Blkparse, _) => Dialect::Blkparse,
+                    (_, true) => Dialect::Timed,
+                    (_, false) => Dialect::Untimed,
+                };
+                out.append(dialect.heading(), 0).map_err(WriteError::Io)?;
+                Form::Text { text: Vec::new(), dialect }
+            }
             other => return Err(WriteError::ReadOnly(other)),
         };
-        Ok(Self { form, lenient, written: Written::default() })
+        let written = Written::default();
+        Ok(Self { out, form, lenient, written, saved: written })
     }
 
     /// Writes the next records.
     pub fn write(&mut self, records: &[Record]) -> Result<(), WriteError> {
-        let (out, text, dialect) = match &mut self.form {
+        let (text, dialect) = match &mut self.form {
             Form::Own(own) => {
-                own.write(records).map_err(WriteError::Io)?;
+                own.write(&mut self.out, records).map_err(WriteError::Io)?;
                 self.written.records += records.len() as u64;
                 return Ok(());
             }
-            Form::Text { out, text, dialect } => (out, text, *dialect),
+            Form::Text { text, dialect } => (text, *dialect),
         };
         for record in records {
             if dialect == Dialect::Blkparse {
@@ -125,21 +154,55 @@ impl Writer {
             }
             self.written.records += 1;
             if text.len() >= CHUNK {
-                out.write_all(text).map_err(WriteError::Io)?;
+                self.out.append(text, 0).map_err(WriteError::Io)?;
                 text.clear();
+                self.saved = self.written;
             }
         }
         Ok(())
     }
 
-    /// Ends the trace. Without this the file is not whole.
-    pub fn finish(self) -> Result<Written, WriteError> {
-        let written = match self.form {
-            Form::Own(own) => own.finish(),
-            Form::Text { mut out, text, .. } => out.write_all(&text).and_then(|()| out.flush()),
+    /// Has everything so far in the file, where a lenient reader finds it.
+    pub fn save(&mut self) -> Result<(), WriteError> {
+        let saved = match &mut self.form {
+            Form::Own(own) => own.save(&mut self.out),
+            Form::Text { text, .. } => self.out.append(text, 0).map(|()| text.clear()),
         };
-        written.map_err(WriteError::Io)?;
+        saved.map_err(WriteError::Io)?;
+        self.saved = self.written;
+        Ok(())
+    }
+
+    /// Ends the trace. Without this the file is not whole.
+    pub fn finish(mut self) -> Result<Written, WriteError> {
+        self.end().map_err(WriteError::Io)?;
         Ok(self.written)
+    }
+
+    /// The same, and where that fails as [`Writer::keep`] does; with the reason.
+    pub fn finish_or_keep(mut self) -> (Result<Written, WriteError>, Option<WriteError>) {
+        match self.end() {
+            Ok(()) => (Ok(self.written), None),
+            Err(error) => (self.keep(), Some(WriteError::Io(error))),
+        }
+    }
+
+    /// After a failure: ends the trace with what is whole in the file; what that is.
+    pub fn keep(mut self) -> Result<Written, WriteError> {
+        let end = self.out.end();
+        let kept = match &mut self.form {
+            Form::Own(own) => own.keep(&mut self.out),
+            Form::Text { .. } => self.out.cut(end).map(|()| self.saved.records),
+        };
+        let records = kept.map_err(WriteError::Io)?;
+        Ok(Written { records, ..self.saved })
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        match &mut self.form {
+            Form::Own(own) => own.finish(&mut self.out),
+            Form::Text { text, .. } => self.out.finish(text),
+        }
     }
 }
 

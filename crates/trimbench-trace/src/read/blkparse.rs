@@ -41,6 +41,7 @@ pub(super) struct Blkparse {
 }
 
 impl Parser for Blkparse {
+    const ENDS_LINES: bool = true;
     const FROM_ZERO: bool = true;
     const SHAPE: &'static str =
         "`major,minor cpu sequence seconds pid event RWBS sector + sectors`, as blkparse prints";

@@ -39,6 +39,7 @@ pub(super) struct Iolog {
 }
 
 impl Parser for Iolog {
+    const ENDS_LINES: bool = true;
     const FROM_ZERO: bool = true;
     const SHAPE: &'static str = "`[microseconds] file action [offset length]`, as fio writes them";
 

@@ -23,6 +23,9 @@ impl Parts {
 impl Inner for Parts {
     fn read(&mut self, batch: &mut Vec<Record>, shared: &mut Shared) -> Result<(), TraceError> {
         while let Some(file) = self.files.get_mut(self.at) {
+            if file.take_unfinished() {
+                shared.tally.flaw(Flaw::Cut);
+            }
             let first = batch.len();
             match file.read(batch, BATCH) {
                 Ok(()) if batch.is_empty() => self.at += 1,

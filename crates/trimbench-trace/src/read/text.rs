@@ -22,6 +22,9 @@ pub(super) trait Parser: Send {
     const FROM_ZERO: bool;
     /// The shape of a line, as "expected ...".
     const SHAPE: &'static str;
+    /// Whether programs write it, so that a command in a last line without an end is half of one: a
+    /// number in it may have lost digits.
+    const ENDS_LINES: bool = false;
 
     /// The record of a line, which has no blank at either end. Its time is that of the file.
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, Skip>;
@@ -132,7 +135,7 @@ impl<P: Parser> Lines<P> {
                 used += length + 1;
                 self.line += 1;
                 let place = (self.buffer.name(), self.line);
-                take(&mut self.parser, line, place, (batch, shared))?;
+                take(&mut self.parser, (line, true), place, (batch, shared))?;
             }
             self.buffer.consume(used);
             if used > 0 {
@@ -147,7 +150,8 @@ impl<P: Parser> Lines<P> {
                 break;
             }
             self.line += 1;
-            take(&mut self.parser, rest, (self.buffer.name(), self.line), (batch, shared))?;
+            let place = (self.buffer.name(), self.line);
+            take(&mut self.parser, (rest, false), place, (batch, shared))?;
             self.buffer.consume(rest.len());
         }
         Ok(())
@@ -217,7 +221,7 @@ fn all<P: Parser>(mut parser: P, lines: &[&[u8]]) -> bool {
 #[inline]
 fn take<P: Parser>(
     parser: &mut P,
-    line: &[u8],
+    (line, ended): (&[u8], bool),
     (name, number): (&str, u64),
     (batch, shared): (&mut Vec<Record>, &mut Shared),
 ) -> Result<(), TraceError> {
@@ -227,6 +231,7 @@ fn take<P: Parser>(
         return Ok(());
     }
     let flaw = match parser.line(line, &mut shared.devices) {
+        Ok(_) if P::ENDS_LINES && !ended => Flaw::Cut,
         Ok(mut record) => {
             let (time, right) = shared.clock.stamp(record.time.0, !P::FROM_ZERO);
             record.time = time;
@@ -261,6 +266,7 @@ fn wrong<P: Parser>((name, number): (&str, u64), line: &[u8], flaw: Flaw) -> Tra
         Flaw::Device => "the device of the commands before: choose one",
         Flaw::LateStamp => "no first wait this late: say what `wait` means",
         Flaw::Long => "a line of less than 256 KiB",
+        Flaw::Cut => "an end of the line: the file is cut off",
         _ => P::SHAPE,
     };
     let found = format!("`{}`", excerpt(line));

@@ -14,6 +14,8 @@ use crate::read::{ReadOptions, Reader};
 use crate::record::{Kind, Record};
 use crate::source::Source;
 
+mod recording;
+
 /// A file in memory that outlives its writer.
 #[derive(Clone, Debug, Default)]
 struct Memory(Arc<Mutex<Vec<u8>>>);

@@ -64,7 +64,7 @@ fn remove(begun: Option<&Begun>) {
 }
 
 /// Begins the file to write.
-fn create(args: &OutputArgs, inputs: &[Inode]) -> Result<OutputFile, Failure> {
+pub(super) fn create(args: &OutputArgs, inputs: &[Inode]) -> Result<OutputFile, Failure> {
     if args.path == Path::new("-") {
         let stdout = io::stdout().as_fd().try_clone_to_owned().map(File::from);
         let stdout = stdout.map_err(|error| unwritten(WriteError::Io(error)))?;

@@ -1,22 +1,31 @@
 //! `trimbench trace record`: what a block device is asked for, as a trace.
 
-use std::path::Path;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use trimbench_core::{Interrupt, OperationKind, exit};
-use trimbench_linux::{RecordedCommand, Recorder, TracingError};
-use trimbench_trace::{Kind, Record, Writer, Written};
+use trimbench_core::{Interrupt, Nanos, OperationKind, exit};
+use trimbench_linux::{
+    Durability, GrowingFile, OutputFile, RecordedCommand, Recorder, TracingError,
+};
+use trimbench_trace::{Format, Kind, Record, Sink, WriteError, Writer, Written};
 
 use super::args::RecordArgs;
-use super::output::{account, begin, unwritten};
+use super::output::{account, create, unwritten};
+use crate::commands::interrupt;
 use crate::failure::Failure;
 use crate::output::error_line;
 
 /// How often the kernel's buffers are emptied.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Records until Ctrl-C or for the time that was given; either is a proper end. What was begun is
-/// removed on any error.
+/// How much of a recording a kill may cost: a quarter of a second, or this part of a long one in our
+/// own format, whose footer has an entry for each save.
+const SAVED_EVERY: Nanos = Nanos::from_millis(250);
+const SAVED_PART: u64 = 1_024;
+
+/// Records until Ctrl-C or for the time that was given; either is a proper end. Where no more can be
+/// written, what was is kept, and that is an error.
 pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
     let device = args.device.display();
     let mut recorder = Recorder::start(&args.device, args.event()).map_err(|error| {
@@ -28,34 +37,132 @@ pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
         }
     })?;
     refuse_own_writes(args, &recorder)?;
-    let answer = "ending the recording (once more to end at once and drop it)";
-    let written = begin((&args.output, &[]), true, (false, answer), |writer, interrupt| {
-        error_line(&match args.time {
-            Some(time) => format!("recording `{device}` for {time} (Ctrl-C ends it before)"),
-            None => format!("recording `{device}` until Ctrl-C"),
-        });
-        write(args, (&mut recorder, writer), interrupt)
-    })?;
+    let output = create(&args.output, &[])?;
+    let left = left_by_kill(&output);
+    let answer = "ending the recording (once more to end at once)";
+    let insisted = left.clone().unwrap_or_else(|| "the recording is not whole".to_owned());
+    let interrupt = interrupt(answer, move || error_line(&insisted))?;
+    let writer = Writer::recording(args.output.to, sink(&output)?).map_err(unwritten)?;
+    error_line(&match args.time {
+        Some(time) => format!("recording `{device}` for {time} (Ctrl-C ends it before)"),
+        None => format!("recording `{device}` until Ctrl-C"),
+    });
+    let (instance, watched) = recorder.instance();
+    let off = if watched { "at once" } else { "with the next recording" };
+    error_line(&format!("after a kill, tracing ends {off} (instance `{instance}` of tracefs)"));
+    if let Some(text) = &left {
+        error_line(text);
+    }
+    let (written, error) = write(args, (&mut recorder, writer), &interrupt);
     let lost = recorder.lost();
-    account(&args.output, &device.to_string(), written);
+    drop(recorder);
+    let ended = keep(args, output, written, error);
     if lost > 0 {
         error_line(&format!(
             "at least {lost} commands are missing: they came faster than they could be read"
         ));
     }
-    Ok(if lost > 0 { exit::INVALID } else { exit::DONE })
+    ended.map(|()| if lost > 0 { exit::INVALID } else { exit::DONE })
 }
 
-/// Writes what comes until the end.
+/// Gives the recording its name if there is something in it. `error` is why it ended early.
+fn keep(
+    args: &RecordArgs,
+    output: OutputFile,
+    written: Result<Written, WriteError>,
+    error: Option<WriteError>,
+) -> Result<(), Failure> {
+    let written = match (written, &error) {
+        (Ok(written), Some(_)) if written.records == 0 => Err(None),
+        (written, _) => written.map_err(Some),
+    };
+    let kept = match written {
+        Ok(written) => {
+            let (out, count) = (args.output.path.display(), written.records);
+            let committed = output.commit(Durability::Later).map_err(Failure::target);
+            if committed.is_ok() {
+                account(&args.output, &args.device.display().to_string(), written);
+            }
+            committed.map(|()| format!("the first {count} commands are kept in `{out}`"))
+        }
+        Err(None) => Ok("nothing was recorded".to_owned()),
+        Err(Some(second)) => {
+            // It could not be ended: it stays as a kill would have left it.
+            let text = left_by_kill(&output).unwrap_or_default();
+            std::mem::forget(output);
+            if error.is_none() {
+                return Err(unwritten(second).context(text));
+            }
+            Ok(text)
+        }
+    };
+    match (error, kept) {
+        (None, kept) => kept.map(drop),
+        (Some(error), Ok(kept)) => {
+            Err(unwritten(error).context(format!("the recording ended early: {kept}")))
+        }
+        (Some(error), Err(second)) => {
+            second.print();
+            Err(unwritten(error))
+        }
+    }
+}
+
+/// What is left if this process is killed, and how to read it; `None` where what was written is
+/// gone already, as to a pipe.
+fn left_by_kill(output: &OutputFile) -> Option<String> {
+    let path: PathBuf = match output {
+        OutputFile::Draft(draft) => draft.path(),
+        OutputFile::Stream(_) => return None,
+    };
+    let path = path.display();
+    Some(format!("what was recorded until then stays in `{path}`: read it with `--lenient`"))
+}
+
+/// What the trace is written to.
+fn sink(output: &OutputFile) -> Result<Box<dyn Sink>, Failure> {
+    let file = output.file().try_clone();
+    let file = file.map_err(|error| unwritten(WriteError::Io(error)))?;
+    Ok(match output {
+        OutputFile::Draft(_) => Box::new(Tape(GrowingFile::new(file))),
+        OutputFile::Stream(_) => Box::new(Box::new(file) as Box<dyn Write + Send>),
+    })
+}
+
+/// A file for recordings.
+struct Tape(GrowingFile);
+
+impl Write for Tape {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Sink for Tape {
+    fn reserve(&mut self, end: u64, bytes: u64) -> io::Result<()> {
+        self.0.reserve(end, bytes)
+    }
+
+    fn cut(&mut self, end: u64) -> io::Result<()> {
+        self.0.cut(end)
+    }
+}
+
+/// Writes what comes until the end; what is in the file, and why it ended early.
 fn write(
     args: &RecordArgs,
     (recorder, mut writer): (&mut Recorder, Writer),
     interrupt: &Interrupt,
-) -> Result<Written, Failure> {
+) -> (Result<Written, WriteError>, Option<WriteError>) {
     let (mut commands, mut records) = (Vec::new(), Vec::new());
+    let mut saved = Nanos::ZERO;
     loop {
-        let ends =
-            interrupt.requested() || args.time.is_some_and(|time| recorder.elapsed() >= time);
+        let now = recorder.elapsed();
+        let ends = interrupt.requested() || args.time.is_some_and(|time| now >= time);
         if ends {
             recorder.take_rest(&mut commands);
         } else {
@@ -64,12 +171,27 @@ fn write(
         let within = |command: &RecordedCommand| args.time.is_none_or(|time| command.at < time);
         records.clear();
         records.extend(commands.drain(..).filter(within).filter_map(as_record));
-        writer.write(&records).map_err(unwritten)?;
+        let mut done = writer.write(&records);
+        if now.saturating_sub(saved) >= pause(args.output.to, now) {
+            done = done.and_then(|()| writer.save());
+            saved = now;
+        }
+        if let Err(error) = done {
+            return (writer.keep(), Some(error));
+        }
         if ends {
-            return writer.finish().map_err(unwritten);
+            return writer.finish_or_keep();
         }
         #[expect(clippy::disallowed_methods, reason = "it waits for what others do")]
         std::thread::sleep(INTERVAL);
+    }
+}
+
+/// How long after a save comes the next, in a recording of this length.
+fn pause(format: Format, length: Nanos) -> Nanos {
+    match format {
+        Format::Trimbench => SAVED_EVERY.max(Nanos(length.0 / SAVED_PART)),
+        _ => SAVED_EVERY,
     }
 }
 
