@@ -30,6 +30,7 @@ pub mod result;
 mod sources;
 #[cfg(test)]
 mod tests;
+pub mod watched;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -48,7 +49,8 @@ pub use result::{About, Ledger};
 pub use sources::{READERS, SAFETY, Sources};
 
 /// Every campaign.
-pub const CAMPAIGNS: [&Campaign; 3] = [&mutants::CAMPAIGN, &killed::CAMPAIGN, &inputs::CAMPAIGN];
+pub const CAMPAIGNS: [&Campaign; 4] =
+    [&watched::CAMPAIGN, &mutants::CAMPAIGN, &killed::CAMPAIGN, &inputs::CAMPAIGN];
 
 /// How often an attempt that could not be made is begun before the campaign stops.
 pub const TRIES: usize = 3;

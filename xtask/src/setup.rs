@@ -19,7 +19,8 @@ use crate::{Repository, process};
 pub enum Extra {
     /// The benchmarks: a C compiler and fio for the yardsticks
     Bench,
-    /// The campaigns: what finds mutants, and a linker that is quick
+    /// The campaigns: what finds mutants, a quick linker, and what compiles the observer in the
+    /// kernel
     Campaigns,
 }
 
@@ -48,9 +49,15 @@ const FOR_BENCHES: [Tool; 2] = [
     Tool { program: "gcc", package: "gcc", purpose: "the yardstick of the benchmark `ssd`" },
     Tool { program: "fio", package: "fio", purpose: "the peer of the benchmark `block`" },
 ];
-const FOR_CAMPAIGNS: [Tool; 2] = [
+/// No program, but found as one: it is an absolute path.
+const BPF_HEADER: &str = "/usr/include/bpf/bpf_helpers.h";
+const FOR_CAMPAIGNS: [Tool; 6] = [
     Tool { program: "ld.lld", package: "lld", purpose: "the campaign `safe.3`: builds mutants" },
     Tool { program: "unshare", package: "util-linux", purpose: "the campaign `safe.3`" },
+    Tool { program: "clang", package: "clang", purpose: "the campaign `safe.2`: its observer" },
+    Tool { program: BPF_HEADER, package: "libbpf-dev", purpose: "the campaign `safe.2`" },
+    Tool { program: "cc", package: "gcc", purpose: "the campaign `safe.2`: what is planted" },
+    Tool { program: "addpart", package: "util-linux", purpose: "the campaign `safe.2`" },
 ];
 
 /// Administrators' programs are outside the search path of ordinary users in some distributions.

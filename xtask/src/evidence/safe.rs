@@ -5,6 +5,7 @@ mod campaign;
 mod inputs;
 mod killed;
 mod mutants;
+mod watched;
 
 use super::Key;
 
@@ -14,5 +15,5 @@ pub use attacks::print as print_attacks;
 pub(super) const KEY: Key = Key {
     name: "safe",
     title: "Nothing is destroyed, lost or misstated that was not named.",
-    claims: &[attacks::CLAIM, mutants::CLAIM, killed::CLAIM, inputs::CLAIM],
+    claims: &[attacks::CLAIM, watched::CLAIM, mutants::CLAIM, killed::CLAIM, inputs::CLAIM],
 };

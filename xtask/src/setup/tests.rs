@@ -16,6 +16,13 @@ fn benchmarks_ask_for_a_compiler_and_tests_do_not() {
 }
 
 #[test]
+fn campaigns_ask_for_what_compiles_the_observer() {
+    let absent = missing(&wanted(Some(Extra::Campaigns)), |program| program != "clang");
+    assert_eq!(packages(&absent), ["clang"]);
+    assert!(packages(&wanted(Some(Extra::Campaigns))).contains(&"libbpf-dev"));
+}
+
+#[test]
 fn a_missing_program_is_named_with_its_package_and_purpose() {
     let absent = missing(&wanted(None), |program| program != "mkfs.btrfs");
     assert_eq!(describe(absent[0]), "mkfs.btrfs (package btrfs-progs), for tests on btrfs");
