@@ -191,8 +191,9 @@ fn passes_before_a_trace_that_breaks_off_are_kept() {
     let shelf = Shelf { broken: &[2], ..Shelf::of(mixed()) };
     let mut toy = Virtual::new(Toy::new());
     let (found, keeper) = run(&replay(&[]), &mut toy, &shelf, Vec::new());
-    let message = found.expect_err("it breaks off").to_string();
-    assert!(message.contains("the disk is gone"), "{message}");
+    let error = found.expect_err("it breaks off");
+    let cause = std::error::Error::source(&error).expect("the trace says why").to_string();
+    assert!(cause.contains("the disk is gone"), "{cause}");
     assert_eq!(keeper.kept(), ["trace", "qd1-kept"]);
     let early = Shelf { broken: &[0], ..Shelf::of(mixed()) };
     let (found, keeper) = run(&replay(&[]), &mut toy, &early, Vec::new());
