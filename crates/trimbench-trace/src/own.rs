@@ -11,11 +11,11 @@
 //! `trimbench.trace` = `1`, the version; `trimbench.timed` = `true` or `false`; `trimbench.sum`, a
 //! checksum over all records in their order, for Parquet has none that its writers fill in.
 //!
-//! A recording has a *frame* behind each group, so that it can be read although its footer was never
-//! written: Parquet's metadata of this group alone, with the checksum of all records so far, where it
-//! begins (`trimbench.at`) and where the frame before it ends (`trimbench.previous`), then its
-//! length and `TBG1` in place of `PAR1`. From the last frame a lenient reader goes back to the first
-//! and makes the footer. Other readers of Parquet do not see frames.
+//! A recording has a *frame* behind each group, so that it can be read although its footer was
+//! never written: Parquet's metadata of this group alone, with the checksum of all records so far,
+//! where it begins (`trimbench.at`) and where the frame before it ends (`trimbench.previous`), then
+//! its length and `TBG1` in place of `PAR1`. From the last frame a lenient reader goes back to the
+//! first and makes the footer. Other readers of Parquet do not see frames.
 //!
 //! The library that decodes may panic on a damaged file; that is caught, and an error like others.
 

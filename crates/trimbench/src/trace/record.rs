@@ -19,13 +19,13 @@ use crate::output::error_line;
 /// How often the kernel's buffers are emptied.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// How much of a recording a kill may cost: a quarter of a second, or this part of a long one in our
-/// own format, whose footer has an entry for each save.
+/// How much of a recording a kill may cost: a quarter of a second, or this part of a long one in
+/// our own format, whose footer has an entry for each save.
 const SAVED_EVERY: Nanos = Nanos::from_millis(250);
 const SAVED_PART: u64 = 1_024;
 
-/// Records until Ctrl-C or for the time that was given; either is a proper end. Where no more can be
-/// written, what was is kept, and that is an error.
+/// Records until Ctrl-C or for the time that was given; either is a proper end. Where no more can
+/// be written, what was is kept, and that is an error.
 pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
     let device = args.device.display();
     let mut recorder = Recorder::start(&args.device, args.event()).map_err(|error| {
