@@ -88,7 +88,8 @@ fn prepare(repository: &Repository, folder: &Path) -> Result<Box<dyn Attempts>> 
     let xtask = std::env::current_exe().context("find this program")?;
     let mutants = Mutants { items, xtask, tree: Mutex::new(tree) };
     let line = mutants.fate(None)?;
-    ensure!(line.fate == Fate::Survived, "without a mutation, `{}` fails", line.by);
+    let (fate, by) = (line.fate, &line.by);
+    ensure!(fate == Fate::Survived, "without a mutant the tests must pass, not `{fate:?}` ({by})");
     Ok(Box::new(mutants))
 }
 
