@@ -243,8 +243,9 @@ impl Outcome {
 /// Takes down what is still mounted of an attempt, with its loop devices: the machine is kept clean
 /// whatever the program did.
 fn unmount_leftovers(folder: &Path) -> Result<()> {
-    let mounts = std::fs::read_to_string("/proc/self/mounts").context("read the mounts")?;
-    for line in mounts.lines() {
+    let mounts = std::fs::read("/proc/self/mounts").context("read the mounts")?;
+    // Names that are no UTF-8 are other mounts' than those below `/run`.
+    for line in String::from_utf8_lossy(&mounts).lines() {
         let mut words = line.split(' ');
         let (Some(device), Some(place)) = (words.next(), words.next()) else { continue };
         let Some(name) = device.strip_prefix("/dev/loop") else { continue };

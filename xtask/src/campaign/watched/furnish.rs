@@ -267,7 +267,10 @@ impl Furnished {
         }
         let tables = scene.work.join("tables");
         if draw.trap == Trap::OutputLeadsAway {
-            symlink(scene.foreign.join("directory"), &tables)?;
+            fs::create_dir(&tables)?;
+            fs::write(tables.join("figures.csv"), "not yours\n")?;
+            self.guard(tables.join("figures.csv"));
+            symlink(scene.foreign.join("notes"), tables.join("steps.csv"))?;
         }
         self.permit_file(&page)?;
         self.permit_file(&tables)?;
@@ -346,7 +349,7 @@ impl Furnished {
             Swap::Device => {
                 let node = self.node.as_ref().context("there is none")?;
                 process::output(Command::new("losetup").arg("--detach").arg(node))?;
-                process::output(Command::new("losetup").arg(node).arg(&image))?;
+                process::output(Command::new("losetup").arg("--partscan").arg(node).arg(&image))?;
             }
             Swap::Output => {
                 fs::rename(&self.output, scene.work.join(OsStr::from_bytes(MOVED)))?;
@@ -359,7 +362,8 @@ impl Furnished {
                 process::output(mount.arg(&self.output))?;
             }
             Swap::Truncate => drop(fs::File::create(&self.target)?),
-            Swap::Remove => fs::remove_file(&self.target)?,
+            // Not deleted: what is made next might get its inode.
+            Swap::Remove => fs::rename(&self.target, scene.work.join("removed"))?,
         }
         Ok(())
     }

@@ -260,7 +260,7 @@ fn is_harmless(command: u32) -> bool {
     QUESTIONS.contains(&command) || sized.contains(&command)
 }
 
-/// `/dev/null` and its kin, terminals, what gives out loop devices, and whom btrfs is told of devices.
+/// `/dev/null` and its kin, terminals, what gives out loop devices, what tells btrfs of devices.
 fn is_harmless_device(node: u32) -> bool {
     let (major, minor) = (node >> 20, node & 0xf_ffff);
     matches!((major, minor), (1, 3..=9) | (4 | 5 | 136..=143, _) | (10, 234 | 237))

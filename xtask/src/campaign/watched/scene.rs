@@ -11,6 +11,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 use tests::LoopFilesystem;
+use tests::superblocks;
 
 use crate::process;
 
@@ -76,7 +77,8 @@ impl Scene {
         }
         let signed = scene.foreign.join("image");
         image(&signed)?;
-        sign(&signed)?;
+        // Its type is none that a run is ever permitted to overwrite.
+        put(&signed, &superblocks::luks())?;
         Ok(scene)
     }
 
@@ -90,10 +92,10 @@ impl Scene {
         ["", "notes", "image", "directory", "directory/letter"].map(|name| self.foreign.join(name))
     }
 
-    /// A loop device over an image.
+    /// A loop device over an image. Partitions of it go with the image, not only with `delpart`.
     pub(super) fn attach(&mut self, image: &Path) -> Result<PathBuf> {
         let mut losetup = Command::new("losetup");
-        let node = process::output(losetup.args(["--find", "--show"]).arg(image))?;
+        let node = process::output(losetup.args(["--find", "--show", "--partscan"]).arg(image))?;
         let node = PathBuf::from(node.trim());
         self.later(Command::new("losetup").arg("--detach").arg(&node));
         Ok(node)
@@ -153,14 +155,19 @@ pub(super) fn image_of(path: &Path, bytes: u64) -> Result<()> {
 
 /// Gives an image the superblock of an ext4, as far as it is told by.
 pub(super) fn sign(image: &Path) -> Result<()> {
-    let file = File::options().write(true).open(image)?;
     let mut superblock = vec![0; 1024];
     superblock[0x38..0x3a].copy_from_slice(&0xEF53_u16.to_le_bytes());
-    // One inode, 4,096 blocks of 1 KiB; revision 1, extents: that makes it an ext4.
+    // 32 inodes, 4,096 blocks of 1 KiB; revision 1, extents: that makes it an ext4.
     superblock[0..4].copy_from_slice(&32_u32.to_le_bytes());
     superblock[4..8].copy_from_slice(&4096_u32.to_le_bytes());
     superblock[0x4c..0x50].copy_from_slice(&1_u32.to_le_bytes());
     superblock[0x60..0x64].copy_from_slice(&0x40_u32.to_le_bytes());
     superblock[0x68..0x78].copy_from_slice(b"0123456789abcdef");
-    file.write_all_at(&superblock, 1024).context("sign an image")
+    put(image, &[(1024, superblock)])
+}
+
+fn put(image: &Path, superblock: &[(u64, Vec<u8>)]) -> Result<()> {
+    let file = File::options().write(true).open(image)?;
+    let mut parts = superblock.iter();
+    parts.try_for_each(|(offset, bytes)| file.write_all_at(bytes, *offset)).context("sign an image")
 }
