@@ -165,9 +165,17 @@ pub(super) struct Line {
     pub(super) held: usize,
     /// Whether there was a record or an output.
     pub(super) kept: bool,
+    /// How often the next start found the target still in use.
+    #[serde(skip_serializing_if = "is_none")]
+    pub(super) refused: u64,
     /// What was wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) wrong: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 fn judge(ledger: &Ledger) -> Result<Vec<Finding>> {
@@ -178,7 +186,11 @@ fn judge(ledger: &Ledger) -> Result<Vec<Finding>> {
     let count = |what: &str, of: &[&Line], least: u64| {
         let kept = of.iter().filter(|line| line.kept).count();
         let held: usize = of.iter().map(|line| line.held).sum();
-        let note = format!("{kept} after something was kept; {held} things were held");
+        let refused = of.iter().filter(|line| line.refused > 0).count();
+        let note = format!(
+            "{kept} after something was kept; {held} things were held; {refused} next starts found \
+             the target still in use at first"
+        );
         ledger.finding(what, (of.len() as f64, ""), Bar::AtLeast(least as f64)).with_note(&note)
     };
     let wrong = |what: &str, of: &[&Line]| {

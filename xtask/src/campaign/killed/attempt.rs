@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::mem::MaybeUninit;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use rustix::fs::inotify;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
+use trimbench_core::exit;
 use trimbench_core::rng::Rng;
 use trimbench_results::RunRecord;
 
@@ -23,13 +24,18 @@ use super::variant::{Makes, Scene, VARIANTS, Variant};
 use super::{Bench, Line, complaint};
 
 /// How long a recording takes if it is not killed.
-const RECORDING: Duration = Duration::from_millis(800);
+const RECORDING: Duration = Duration::from_millis(2_500);
+/// What was recorded longer before the kill must be kept: four times what the program says.
+const KEPT_AFTER: Duration = Duration::from_secs(1);
 /// How often a variant is begun that ends before it is killed, each time to be killed sooner.
 const TRIES: u32 = 8;
 /// How long children of a killed program may take to end.
 const CHILDREN: Duration = Duration::from_secs(10);
 /// How long the start of another program may take to remove what is left.
 const CLEANING: Duration = Duration::from_secs(2);
+/// How often the next start may find the target in use, and the pause before another.
+const REFUSALS: u64 = 3;
+const PAUSE: Duration = Duration::from_millis(500);
 /// How often a running program is looked at.
 const POLL: Duration = Duration::from_micros(100);
 /// Changes in a directory of outputs.
@@ -117,6 +123,8 @@ struct UnderWay<'a> {
     output: PathBuf,
     /// The directory in which something changes.
     watched: PathBuf,
+    /// How long it had been at work after it said what it does when it was killed.
+    recorded_for: Duration,
     scene: Scene,
 }
 
@@ -138,7 +146,8 @@ impl<'a> UnderWay<'a> {
         command.stdout(create("stdout")?).stderr(create("stderr")?).process_group(0);
         let load = scene.device().map(|device| Load::on(device.node()));
         let child = command.spawn().context("start the program")?;
-        Ok(Self { child, load, variant, output, watched, scene })
+        let recorded_for = Duration::ZERO;
+        Ok(Self { child, load, variant, output, watched, recorded_for, scene })
     }
 
     /// The file that is made.
@@ -172,6 +181,11 @@ impl<'a> UnderWay<'a> {
         let process = Pid::from_child(&self.child);
         // It stands still while it is looked at, and never goes on.
         kill_process(process, Signal::STOP).context("stop the program")?;
+        let said = fs::metadata(self.scene.folder().join("stderr")).and_then(|it| it.modified());
+        let said = said.context("look at what the program says")?;
+        if !self.errors().is_empty() {
+            self.recorded_for = said.elapsed().unwrap_or_default();
+        }
         let held = Held::by(process);
         kill_process(process, Signal::KILL).context("kill the program")?;
         self.child.wait().context("wait for the program")?;
@@ -248,17 +262,23 @@ impl<'a> UnderWay<'a> {
         Ok(())
     }
 
-    /// Whatever there is of a recording must be readable, under whatever name.
+    /// What there is of a recording must be readable, under whatever name, unless it had only begun.
     fn after_recording(&self, bench: &Bench, line: &mut Line) -> Result<()> {
+        line.kept = false;
+        let mut unread = vec!["nothing is kept of the recording".to_owned()];
         for name in names(&self.watched) {
             let path = self.watched.join(&name);
-            line.kept |= path.metadata().is_ok_and(|data| data.len() > 0);
             let path = path.to_str().context("temporary names are ASCII")?;
-            let read = bench.run(&["trace", "stat", path], self.scene.folder())?;
-            if !read.status.success() {
-                let what = plain(&name);
-                line.wrong.push(format!("{what} cannot be read: {}", complaint(&read)));
-            }
+            // Under its own name it is whole.
+            let lenient: &[&str] = if name == "out" { &[] } else { &["--lenient"] };
+            let read =
+                bench.run(&[&["trace", "stat", path], lenient].concat(), self.scene.folder())?;
+            line.kept |= read.status.success();
+            let (what, said) = (plain(&name), complaint(&read));
+            unread.extend((!read.status.success()).then(|| format!("{what}: {said}")));
+        }
+        if !line.kept && self.recorded_for >= KEPT_AFTER {
+            line.wrong.push(unread.join("; "));
         }
         let next = self.watched.join("next");
         let mut again = self.scene.begin(self.variant, &next);
@@ -323,7 +343,7 @@ impl Resumed<'_> {
         if host.is_ok_and(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).is_err()) {
             line.wrong.push("half of host.json".to_owned());
         }
-        let ended = self.bench.run(&next, folder)?;
+        let ended = self.start(&next, line)?;
         if !matches!(ended.status.code(), Some(0 | 4)) {
             line.wrong.push(format!("the next start: {}", complaint(&ended)));
             return Ok(());
@@ -340,6 +360,21 @@ impl Resumed<'_> {
             .filter(|name| !["host.json", "run.json"].contains(&name.as_str()));
         line.wrong.extend(left.map(|name| format!("{} is left", plain(&name))));
         Ok(())
+    }
+
+    /// The next start. Where others that start at this moment are still unmounting what the killed
+    /// run left, the target is in use for some milliseconds more, and that is said.
+    fn start(&self, arguments: &[String], line: &mut Line) -> Result<Output> {
+        loop {
+            let ended = self.bench.run(arguments, self.scene.folder())?;
+            let is_in_use = ended.status.code() == Some(i32::from(exit::TARGET))
+                && complaint(&ended).contains("is in use");
+            if !is_in_use || line.refused == REFUSALS {
+                return Ok(ended);
+            }
+            line.refused += 1;
+            thread::sleep(PAUSE);
+        }
     }
 }
 
