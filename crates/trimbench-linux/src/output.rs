@@ -225,12 +225,13 @@ impl OutputDirectory {
     }
 
     /// Removes the drafts of `names` that killed processes left: regular files of ours with one
-    /// name, that nobody is writing. For who holds [`Self::lock`].
-    pub fn sweep(&self, names: &[&str]) -> Result<usize, OutputError> {
+    /// name, that nobody is writing. Without [`Self::lock`], a draft that another process begins at
+    /// this very moment may be one of them: that process then says that it was exchanged.
+    pub fn sweep(&self, names: &[impl AsRef<OsStr>]) -> Result<usize, OutputError> {
         let drafts = self
             .names()?
             .into_iter()
-            .filter(|candidate| names.iter().any(|name| is_draft_of(candidate, OsStr::new(name))));
+            .filter(|candidate| names.iter().any(|name| is_draft_of(candidate, name.as_ref())));
         let abandoned = drafts.filter(|name| self.is_abandoned(name));
         Ok(abandoned.filter(|name| self.remove(name).is_ok()).count())
     }

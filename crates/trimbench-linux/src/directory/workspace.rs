@@ -11,6 +11,8 @@
 //! holds its lock, and no mount lies between it and its parent. Of its content only regular files
 //! of one link are removed, of the directory's owner and with names that a target makes; what else
 //! may be there stays, and with it the directory. Nothing is followed: no symbolic link, no mount.
+//! A start that was killed before it had written the marker left an empty directory, or one with an
+//! empty marker that nobody locks: it is removed as an empty directory, or not at all.
 
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
@@ -32,6 +34,8 @@ const PREFIX: &str = ".trimbench-";
 const MARKER: &str = "trimbench-workspace";
 /// Its first line.
 const MARKER_TEXT: &str = "trimbench workspace 2: removed with everything in it at the next start";
+/// How often a workspace may be taken for a leftover before it has its marker.
+const TRIES: u32 = 8;
 /// A marker is never longer.
 const MARKER_MAX: u64 = 4_096;
 /// The file that tells whether direct I/O works.
@@ -53,6 +57,18 @@ pub(crate) struct Workspace {
 impl Workspace {
     /// Makes a workspace in `parent`.
     pub(crate) fn create(parent: &Path) -> Result<Self, Errno> {
+        let mut made = Self::begin(parent);
+        for _ in 1..TRIES {
+            // Another start took what was just begun for what a killed one left.
+            if !matches!(made, Err(Errno(libc::ENOENT | libc::EAGAIN))) {
+                break;
+            }
+            made = Self::begin(parent);
+        }
+        made
+    }
+
+    fn begin(parent: &Path) -> Result<Self, Errno> {
         let opened = open_directory(parent)?;
         let name = format!("{PREFIX}{:016x}", random()?);
         rustix::fs::mkdirat(&opened, &name, Mode::RWXU).map_err(errno_of)?;
@@ -143,18 +159,26 @@ fn remove_if_abandoned(parent: &OwnedFd, name: &str, first: impl Fn(&str)) -> Re
         if own && !others_write { Ok(status) } else { Err(Errno(libc::EPERM)) }
     };
     let found = ours(&directory)?;
-    let marker = open_below(&directory, MARKER, OFlags::NONBLOCK)?;
+    let remove_directory =
+        || rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR).map_err(errno_of);
+    let marker = match open_below(&directory, MARKER, OFlags::NONBLOCK) {
+        Err(Errno(libc::ENOENT)) => return remove_directory(),
+        marker => marker?,
+    };
     if !is_single_file(&ours(&marker)?) {
         return Err(Errno(libc::EPERM));
     }
+    rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive).map_err(errno_of)?;
     let mut text = String::new();
     let mut file = std::fs::File::from(marker).take(MARKER_MAX);
     file.read_to_string(&mut text).map_err(|_| Errno::EIO)?;
+    if text.is_empty() && is_marker_alone(&directory)? {
+        unlink_if_there(&directory, MARKER)?;
+        return remove_directory();
+    }
     if !text.starts_with(&heading(&directory, name)?) {
         return Err(Errno(libc::EINVAL));
     }
-    let marker = file.into_inner();
-    rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive).map_err(errno_of)?;
     first(&text);
     remove_contents(&directory)?;
     // Whoever may rename within the parent could have put another empty directory in its place.
@@ -162,7 +186,7 @@ fn remove_if_abandoned(parent: &OwnedFd, name: &str, first: impl Fn(&str)) -> Re
     if (named.st_dev, named.st_ino) != (found.st_dev, found.st_ino) {
         return Err(Errno(libc::ESTALE));
     }
-    rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR).map_err(errno_of)
+    remove_directory()
 }
 
 /// Removes the files and subdirectories that targets make, the marker last: what is left half done
@@ -184,13 +208,18 @@ fn remove_contents(directory: &OwnedFd) -> Result<(), Errno> {
         rustix::fs::unlinkat(directory, name.as_str(), AtFlags::REMOVEDIR).map_err(errno_of)?;
     }
     remove_files(directory)?;
-    let others = Dir::read_from(directory).map_err(errno_of)?.filter_map(Result::ok).any(|entry| {
-        !matches!(entry.file_name().to_bytes(), b"." | b".." | b"trimbench-workspace")
-    });
-    if others {
+    if !is_marker_alone(directory)? {
         return Err(Errno(libc::ENOTEMPTY));
     }
     unlink_if_there(directory, MARKER)
+}
+
+/// Whether nothing but the marker is left.
+fn is_marker_alone(directory: &OwnedFd) -> Result<bool, Errno> {
+    Ok(Dir::read_from(directory)
+        .map_err(errno_of)?
+        .filter_map(Result::ok)
+        .all(|entry| matches!(entry.file_name().to_bytes(), b"." | b".." | b"trimbench-workspace")))
 }
 
 /// Removes the regular files of a directory that have names which targets make, belong to its owner

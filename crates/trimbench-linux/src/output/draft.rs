@@ -2,7 +2,7 @@
 //!
 //! The draft of `run.json` is `.run.json.0123456789abcdef.partial`, with a random number. It is
 //! locked (flock) while it is written, so that what a killed process left can be told from what
-//! another process is writing.
+//! another process is writing. That of a recording ends with `.recording`: it is kept.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,6 +18,8 @@ use crate::directory::random;
 const MODE: u32 = 0o644;
 /// What a draft's name ends with.
 const SUFFIX: &[u8] = b".partial";
+/// What the name of a draft ends with that is of use as it is.
+const LASTING: &[u8] = b".recording";
 /// Digits of the random number.
 const DIGITS: usize = 16;
 /// A draft's name has room for so many bytes of the file's: names have 255.
@@ -89,6 +91,18 @@ impl Draft {
         let _ = rustix::fs::flock(&opened, FlockOperation::NonBlockingLockExclusive);
         let begun = Begun { directory, name: own, inode: Inode::from_status(&status) };
         Ok(Self { begun, name: name.to_owned(), replaces, file: File::from(opened) })
+    }
+
+    /// The same under a name that is never swept: what a killed process leaves of it is of use.
+    pub fn lasting(mut self) -> Result<Self, OutputError> {
+        let directory = &self.begun.directory;
+        let own = self.begun.name.as_bytes();
+        let stem = own.strip_suffix(SUFFIX).unwrap_or(own);
+        let name = OsString::from_vec([stem, LASTING].concat());
+        rustix::fs::renameat(directory, &self.begun.name, directory, &name)
+            .map_err(step("begin", &directory.path.join(&self.name)))?;
+        self.begun.name = name;
+        Ok(self)
     }
 
     /// What to write into.

@@ -79,13 +79,16 @@ impl Place {
         Ok(uses.into_iter().find(|one| !matches!(one, Use::Open { writes: false, .. })))
     }
 
-    /// Begins to write there. What is there already is replaced: the caller has looked at it.
+    /// Begins to write there. What is there already is replaced: the caller has looked at it. What
+    /// killed processes had begun to write there is removed.
     pub fn begin(self) -> Result<OutputFile, OutputError> {
         let (slot, replaces) = match self {
             Self::New(slot) => (slot, Replaces::Nothing),
             Self::File { slot, inode, .. } => (slot, Replaces::File(inode)),
             Self::Stream(file) => return Ok(OutputFile::Stream(file)),
         };
+        // What cannot be listed or removed does no harm.
+        let _ = slot.directory.sweep(&[&slot.name]);
         slot.directory.begin(&slot.name, replaces).map(OutputFile::Draft)
     }
 }
@@ -96,6 +99,14 @@ impl OutputFile {
         match self {
             Self::Draft(draft) => draft.file(),
             Self::Stream(file) => file,
+        }
+    }
+
+    /// What is written remains if the process is killed: see [`Draft::lasting`].
+    pub fn lasting(self) -> Result<Self, OutputError> {
+        match self {
+            Self::Draft(draft) => draft.lasting().map(Self::Draft),
+            stream @ Self::Stream(_) => Ok(stream),
         }
     }
 

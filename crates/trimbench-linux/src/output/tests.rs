@@ -294,6 +294,31 @@ fn only_abandoned_drafts_of_our_names_are_swept() {
 }
 
 #[test]
+fn a_place_is_swept_before_it_is_written_but_for_recordings() {
+    let (folder, directory) = folder();
+    let begin = || match Place::within(&directory, name("out")).unwrap().begin().unwrap() {
+        OutputFile::Draft(draft) => draft,
+        OutputFile::Stream(_) => panic!("nothing is there"),
+    };
+    let recording = begin().lasting().unwrap();
+    let kept = recording.path();
+    let kept = kept.file_name().unwrap().to_str().unwrap().to_owned();
+    assert!(kept.starts_with(".out.") && kept.ends_with(".recording"), "{kept}");
+    // As a kill leaves it, and what it leaves of another.
+    fs::copy(recording.path(), folder.path().join(".out.0000000000000001.recording")).unwrap();
+    fs::write(folder.path().join(".out.0000000000000001.partial"), "half").unwrap();
+    let (living, _) = (begin(), begin());
+    let living_name = living.path().file_name().unwrap().to_str().unwrap().to_owned();
+    let mut expected = vec![kept, living_name, ".out.0000000000000001.recording".to_owned()];
+    expected.sort();
+    let mut found = names(folder.path());
+    found.sort();
+    assert_eq!(found, expected);
+    recording.commit(Durability::Later).unwrap();
+    assert!(names(folder.path()).contains(&"out".to_owned()));
+}
+
+#[test]
 fn a_draft_of_the_longest_name_has_a_name_and_is_known_by_it() {
     let (folder, directory) = folder();
     let long = "x".repeat(255);

@@ -37,7 +37,7 @@ pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
         }
     })?;
     refuse_own_writes(args, &recorder)?;
-    let output = create(&args.output, &[])?;
+    let output = create(&args.output, &[])?.lasting().map_err(Failure::target)?;
     let left = left_by_kill(&output);
     let answer = "ending the recording (once more to end at once)";
     let insisted = left.clone().unwrap_or_else(|| "the recording is not whole".to_owned());

@@ -1,10 +1,11 @@
 //! What a record must be after a kill or a power cut: whole, of this run, and no older than what
 //! the run had acknowledged as kept.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
-use trimbench_results::{Outcome, RunRecord, Session};
+use trimbench_results::{Outcome, RunRecord, Session, Step};
 
 #[cfg(test)]
 pub(in crate::campaign) mod tests;
@@ -115,12 +116,23 @@ pub(crate) fn check(
 
 /// Whether a session is `whole` or a part of it. Steps are sorted only when a session is finished.
 fn is_part(session: &Session, whole: &Session, is_same: bool) -> bool {
-    if is_same {
-        (!session.finished || session == whole)
-            && session.steps.iter().all(|step| whole.steps.contains(step))
-    } else {
-        session.steps.iter().all(|step| whole.steps.iter().any(|other| other.id == step.id))
+    let is_of = |step: &Step, other: &Step| {
+        if is_same { is_beginning(step, other) } else { step.id == other.id }
+    };
+    let has = |step: &Step| whole.steps.iter().any(|other| is_of(step, other));
+    (!is_same || !session.finished || session == whole) && session.steps.iter().all(has)
+}
+
+/// Whether `whole` is a step with, at the most, what is added when the session is finished: figures
+/// that compare it with others.
+fn is_beginning(step: &Step, whole: &Step) -> bool {
+    fn within<T: PartialEq>(part: &BTreeMap<String, T>, of: &BTreeMap<String, T>) -> bool {
+        part.iter().all(|(key, value)| of.get(key) == Some(value))
     }
+    (&step.id, &step.kind, &step.parameters) == (&whole.id, &whole.kind, &whole.parameters)
+        && within(&step.metrics, &whole.metrics)
+        && within(&step.histograms, &whole.histograms)
+        && within(&step.series, &whole.series)
 }
 
 /// What is wrong with the record of a run that was gone on with: it is complete, has all that
@@ -147,7 +159,8 @@ pub(crate) fn check_resumed(
     for (before, after) in
         kept.into_iter().flat_map(|kept| kept.sessions.iter().zip(&whole.sessions))
     {
-        if !before.steps.iter().all(|step| after.steps.contains(step)) {
+        let has = |step: &Step| after.steps.iter().any(|other| is_beginning(step, other));
+        if !before.steps.iter().all(has) {
             return Err("a step that was kept was measured again".to_owned());
         }
     }

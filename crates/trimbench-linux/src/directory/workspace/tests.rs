@@ -101,6 +101,38 @@ fn a_leftover_in_which_anything_disagrees_stays() {
 }
 
 #[test]
+fn what_was_left_before_it_had_a_marker_is_removed_if_nothing_is_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |digit: &str| folder.path().join(format!("{PREFIX}{}", digit.repeat(16)));
+    for digit in ["a", "b", "c", "d", "e"] {
+        fs::create_dir(at(digit)).unwrap();
+    }
+    fs::write(at("b").join(MARKER), "").unwrap();
+    // Not empty, being made at this moment, and open to others.
+    fs::write(at("c").join(MARKER), "").unwrap();
+    fs::write(at("c").join("file-1"), b"data").unwrap();
+    let being_made = fs::File::create(at("d").join(MARKER)).unwrap();
+    being_made.lock().unwrap();
+    mode(&at("e"), 0o777);
+    let cleaned = clean_leftovers(folder.path(), |_, _| panic!("nothing was mounted yet"));
+    assert_eq!(cleaned.unwrap(), [at("a"), at("b")]);
+    assert!(at("c").join("file-1").exists() && at("d").join(MARKER).exists() && at("e").exists());
+}
+
+#[test]
+fn a_workspace_is_made_while_others_clean() {
+    let folder = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        let cleans = || (0..300).for_each(|_| drop(clean_leftovers(folder.path(), |_, _| ())));
+        let cleaning = scope.spawn(cleans);
+        while !cleaning.is_finished() {
+            let made = Workspace::create(folder.path()).unwrap();
+            assert!(made.path().join(MARKER).exists());
+        }
+    });
+}
+
+#[test]
 fn what_is_in_a_leftover_and_not_ours_stays_with_it() {
     type Change = fn(&Path, &Path);
     let rows: [(&str, Change); 6] = [

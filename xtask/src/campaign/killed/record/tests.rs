@@ -1,6 +1,4 @@
-use std::collections::BTreeMap;
-
-use trimbench_results::{PlannedSession, Program, SCHEMA, Step, TargetRecord};
+use trimbench_results::{PlannedSession, Program, SCHEMA, TargetRecord};
 
 use super::*;
 
@@ -73,6 +71,9 @@ fn a_record_between_what_was_kept_and_the_end_is_good() {
             assert_eq!(checked, Ok(found));
         }
         assert!(check(&whole.to_json(), (&whole, is_same), Progress::END).is_ok());
+        let mut compared = whole.clone();
+        compared.sessions[0].steps[0].measure("stutter_s", 0.5);
+        assert!(check(&record(1, 3).to_json(), (&compared, is_same), steps(3)).is_ok());
     }
 }
 
