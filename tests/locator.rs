@@ -98,12 +98,10 @@ impl Tracefs {
         self.0.path().join("instances")
     }
 
-    /// Those of a process.
-    fn of(&self, process: u32) -> Vec<PathBuf> {
-        let prefix = format!("trimbench-{process}-");
+    /// Every one.
+    fn all(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.instances()).expect("tracefs is mounted").flatten();
-        let is_its = |path: &PathBuf| path.to_string_lossy().contains(&prefix);
-        entries.map(|entry| entry.path()).filter(is_its).collect()
+        entries.map(|entry| entry.path()).collect()
     }
 }
 
@@ -197,8 +195,8 @@ fn each_request_of_the_device_is_seen_once_and_nothing_else() {
 }
 
 #[test]
-fn nothing_of_ours_stays_in_tracefs_and_what_killed_runs_left_is_removed() {
-    let test = "nothing_of_ours_stays_in_tracefs_and_what_killed_runs_left_is_removed";
+fn nothing_of_ours_stays_in_tracefs_and_what_only_looks_like_it_does() {
+    let test = "nothing_of_ours_stays_in_tracefs_and_what_only_looks_like_it_does";
     if !requires(test, &[Root, Loop, Tracing, Program("mkfs.ext4")]) {
         return;
     }
@@ -206,22 +204,21 @@ fn nothing_of_ours_stays_in_tracefs_and_what_killed_runs_left_is_removed() {
     let tracefs = Tracefs::new();
     let filesystem = LoopFilesystem::new("ext4", 64, "defaults");
     let mut target = open(filesystem.path());
-    // A process that was, one that is, and a name that is not ours.
-    let mut ended = Command::new("true").spawn().expect("it is there");
-    ended.wait().expect("it ends");
-    let left = tracefs.instances().join(format!("trimbench-{}-0", ended.id()));
-    let living = tracefs.instances().join("trimbench-1-0");
-    let foreign = tracefs.instances().join(format!("other-{}-0", ended.id()));
-    for path in [&left, &living, &foreign] {
+    // Named as ours were once, as ours are, and otherwise: none was registered.
+    let names = ["trimbench-999999-0", "trimbench-0123456789abcdef", "other"];
+    let foreign = names.map(|name| tracefs.instances().join(name));
+    for path in &foreign {
         fs::create_dir(path).expect("root may make instances");
     }
+    let before = tracefs.all();
     target.watch_requests(true).expect("root may trace");
-    let there = [&left, &living, &foreign].map(|path| path.exists());
-    for path in [&living, &foreign] {
+    let there = foreign.each_ref().map(|path| path.exists());
+    for path in &foreign {
         fs::remove_dir(path).expect("nobody uses it");
     }
-    assert_eq!(there, [false, true, true]);
-    let own = tracefs.of(std::process::id());
+    assert_eq!(there, [true, true, true]);
+    let own: Vec<PathBuf> = tracefs.all().into_iter().filter(|it| !before.contains(it)).collect();
+    assert_eq!(own.len(), 1, "{own:?}");
     let filter = fs::read_to_string(own[0].join("events/block/block_rq_issue/filter"));
     assert!(filter.expect("it is ours").starts_with("(dev == "), "only our device is recorded");
     drop(target);

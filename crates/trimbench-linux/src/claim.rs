@@ -40,7 +40,8 @@ pub use uses::Use;
 use inspection::{Device, Image, SECTOR, Subject};
 use signatures::{probe, probe_partitions};
 
-/// How often a busy target is tried again, and after what pause: for half a second.
+/// How often a target that is busy, or whose users cannot be seen, is tried again, and after what
+/// pause: for half a second.
 const BUSY_TRIES: u32 = 10;
 const BUSY_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
@@ -93,19 +94,13 @@ impl Inspection {
     /// The descriptor is open with `O_RDWR`, `O_CLOEXEC`, on devices `O_EXCL`, and `O_DIRECT`
     /// wherever the filesystem has it ([`Claim::is_direct`]). Do all I/O through it: another
     /// opening of an image file would be taken for someone else's.
-    #[expect(clippy::disallowed_methods, reason = "no target is there yet whose time could pass")]
     pub fn claim(&self, consent: &Consent) -> Result<Claim, ClaimError> {
-        let mut claim = self.claim_once(consent);
+        use ClaimError::{Busy, InUse, Locked, Unknown};
         // The kernel lets go of files some time after the program that had them was killed.
-        for _ in 0..BUSY_TRIES {
-            use ClaimError::{Busy, InUse, Locked};
-            if !matches!(claim, Err(Busy { .. } | InUse { .. } | Locked { .. })) {
-                break;
-            }
-            std::thread::sleep(BUSY_PAUSE);
-            claim = self.claim_once(consent);
-        }
-        claim
+        let may_pass = |error: &ClaimError| {
+            matches!(error, Busy { .. } | InUse { .. } | Locked { .. } | Unknown { .. })
+        };
+        patiently(|| self.claim_once(consent), may_pass)
     }
 
     fn claim_once(&self, consent: &Consent) -> Result<Claim, ClaimError> {
@@ -118,7 +113,7 @@ impl Inspection {
             inspection: self.clone(),
             consent: consent.clone(),
         };
-        guard.check()?;
+        guard.check_once()?;
         let carried = self.signatures_of(file.as_fd());
         let carried =
             carried.map_err(|error| ClaimError::Probe { path: self.path.clone(), error })?;
@@ -384,6 +379,10 @@ impl Claim {
 impl Guard {
     /// As [`Claim::check`].
     pub fn check(&self) -> Result<(), ClaimError> {
+        patiently(|| self.check_once(), |error| matches!(error, ClaimError::Unknown { .. }))
+    }
+
+    fn check_once(&self) -> Result<(), ClaimError> {
         let fresh = self.inspection.look_again(&self.consent)?;
         match &self.inspection.subject {
             Subject::Device(device) => self.check_device(device),
@@ -483,6 +482,24 @@ impl Guard {
 /// What uses the regular file of this device and inode, as far as it can be seen.
 pub(crate) fn uses_of_file(file: (u64, u64)) -> Result<Vec<Use>, ClaimError> {
     uses::of_file(file).map(|uses| uses.list)
+}
+
+/// Tries again for half a second while it fails for a reason that `may_pass`. A process that is just
+/// being started in a sandbox cannot be looked at for a moment, for one.
+#[expect(clippy::disallowed_methods, reason = "no target is there yet whose time could pass")]
+fn patiently<T>(
+    attempt: impl Fn() -> Result<T, ClaimError>,
+    may_pass: impl Fn(&ClaimError) -> bool,
+) -> Result<T, ClaimError> {
+    let mut result = attempt();
+    for _ in 0..BUSY_TRIES {
+        if !result.as_ref().is_err_and(&may_pass) {
+            break;
+        }
+        std::thread::sleep(BUSY_PAUSE);
+        result = attempt();
+    }
+    result
 }
 
 fn lock(file: BorrowedFd<'_>, path: &Path) -> Result<(), ClaimError> {

@@ -41,7 +41,9 @@ pub(super) struct Records {
 
 impl Records {
     pub(super) fn new() -> Result<Self> {
-        let texts = || TEXTS.lines().chain([OLD]);
+        // The histogram in it never was one.
+        let old = OLD.replace("HISTFAAA", &LatencyHistogram::new().to_text());
+        let texts = || TEXTS.lines().chain([old.as_str()]);
         let tree = |text| serde_json::from_str::<serde_json::Value>(text).map(Node::from);
         let record = |text: &str| RunRecord::from_json(text.as_bytes());
         let limits = ["p99.9=5ms", "stutter=0.1s/GB", "waf=2"].into_iter().map(str::parse);

@@ -20,7 +20,7 @@ pub(super) const CLAIM: Claim = Claim {
     title: "What a hostile tester destroyed, lost or got misstated is safe now",
     bar: "at least 60 rows; each loses something with the program of the commit before the issue, \
           and nothing with this one",
-    short: Duration::from_secs(150),
+    short: Duration::from_secs(110),
     full: Duration::from_secs(900),
     measure,
     read,

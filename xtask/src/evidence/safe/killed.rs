@@ -12,7 +12,7 @@ pub(super) const CLAIM: Claim = Claim {
     bar: "500 kills and 200 power cuts of ext4, XFS and btrfs: the record is the newest that was \
           kept or a later one, goes on to its end, emulated runs to the same bytes, and after the \
           next start nothing is left behind; a fresh sample of 2 % holds as well",
-    short: Duration::from_secs(60),
+    short: Duration::from_secs(45),
     full: Duration::from_secs(120),
     measure: |context| campaign::measure(context, &CAMPAIGN, 7),
     read: |raw| campaign::read(raw, &CAMPAIGN),

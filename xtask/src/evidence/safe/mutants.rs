@@ -12,7 +12,7 @@ pub(super) const CLAIM: Claim = Claim {
     bar: "at least 98 % of the mutants of claim, guard, mkfs and the writing module; the others \
           are explained one by one, no test fails without a mutant; the campaign is of these \
           sources, and a fresh sample of 2 % holds as well",
-    short: Duration::from_secs(60),
+    short: Duration::from_secs(40),
     full: Duration::from_secs(900),
     measure: |context| campaign::measure(context, &CAMPAIGN, 1),
     read: |raw| campaign::read(raw, &CAMPAIGN),

@@ -12,7 +12,7 @@ pub(super) const CLAIM: Claim = Claim {
     bar: "5,000 runs watched, none of them outside of what was named and its output and temporary \
           directories; every planted violation is seen, at least 10; the campaign is of these \
           sources, and a fresh sample of 2 % holds as well",
-    short: Duration::from_secs(60),
+    short: Duration::from_secs(45),
     full: Duration::from_secs(240),
     measure: |context| campaign::measure(context, &CAMPAIGN, 40),
     read: |raw| campaign::read(raw, &CAMPAIGN),
