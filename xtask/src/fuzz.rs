@@ -8,7 +8,7 @@
 //! that passes its checks is a drive that works; a text that is read prints as one that means the
 //! same.
 //!
-//! Damages are of bytes, and of the tree that a document is ([`tree`]), so that most inputs get
+//! Damages are of bytes, and of the tree that a document is (`tree`), so that most inputs get
 //! past the first look of a parser. By mutation, without feedback of what code was reached: that
 //! takes a nightly compiler, and this runs on the one that builds everything else. The corpus holds
 //! an input for each path instead, and how executions end is counted by the name of the error.

@@ -484,8 +484,8 @@ pub(crate) fn uses_of_file(file: (u64, u64)) -> Result<Vec<Use>, ClaimError> {
     uses::of_file(file).map(|uses| uses.list)
 }
 
-/// Tries again for half a second while it fails for a reason that `may_pass`. A process that is just
-/// being started in a sandbox cannot be looked at for a moment, for one.
+/// Tries again for half a second while it fails for a reason that `may_pass`. A process that is
+/// just being started in a sandbox cannot be looked at for a moment, for one.
 #[expect(clippy::disallowed_methods, reason = "no target is there yet whose time could pass")]
 fn patiently<T>(
     attempt: impl Fn() -> Result<T, ClaimError>,

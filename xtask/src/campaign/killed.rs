@@ -1,7 +1,7 @@
 //! Campaign `safe.4`: the program is killed, or the disk that it writes its record to loses power.
 //!
-//! Of each seven attempts five are kills ([`attempt`]) and two are power cuts
-//! ([`super::crashed`]). Either way the record is then held against what the run had acknowledged,
+//! Of each seven attempts five are kills (`attempt`) and two are power cuts
+//! (`crashed`). Either way the record is then held against what the run had acknowledged,
 //! reported, and gone on with; and what is left behind is looked for.
 
 pub(super) mod attempt;

@@ -3,7 +3,7 @@
 //! `cargo mutants` says what is mutated; building and testing is done here, for one mutant at a
 //! time in a copy of the checkout with build products of its own: without optimisation,
 //! incremental, and only the tests that can see a guard fail, the quickest first, up to the first
-//! that fails. One attempt in [`CONTROLS`] mutates nothing: tests that fail then would kill
+//! that fails. One attempt in `CONTROLS` mutates nothing: tests that fail then would kill
 //! anything.
 //!
 //! What runs here are programs whose guards are broken, as root: only on a machine whose disks may

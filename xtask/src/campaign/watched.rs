@@ -4,8 +4,8 @@
 //!
 //! Three eyes see independently of each other and of the program: BPF programs at the kernel's
 //! tracepoints of system calls, `io_uring` and block requests (`observer.bpf.c`), and fanotify over
-//! the objects that must not change. What they tell is compared with what was named ([`judge`]).
-//! The first attempts are violations to order ([`planted`]): an observer that misses one is blind.
+//! the objects that must not change. What they tell is compared with what was named (`judge`).
+//! The first attempts are violations to order (`planted`): an observer that misses one is blind.
 
 mod draw;
 mod event;

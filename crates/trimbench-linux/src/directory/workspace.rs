@@ -273,9 +273,12 @@ fn mark(directory: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
     let marker = rustix::fs::openat(directory, MARKER, flags, mode).map_err(errno_of)?;
-    // Before the first line is there no cleaner takes the directory for a workspace, so that there
-    // is no moment at which it looks abandoned.
+    // Without its first line it is taken for a leftover only while nobody holds its lock.
     rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive).map_err(errno_of)?;
+    // Another start may have taken it for a leftover before it was locked.
+    if rustix::fs::fstat(&marker).map_err(errno_of)?.st_nlink == 0 {
+        return Err(Errno(libc::EAGAIN));
+    }
     let text = format!("{}pid {}\n", heading(directory, name)?, std::process::id());
     write_all(&marker, &text)?;
     Ok(marker)

@@ -262,7 +262,8 @@ impl<'a> UnderWay<'a> {
         Ok(())
     }
 
-    /// What there is of a recording must be readable, under whatever name, unless it had only begun.
+    /// What there is of a recording must be readable, under whatever name, unless it had only
+    /// begun.
     fn after_recording(&self, bench: &Bench, line: &mut Line) -> Result<()> {
         line.kept = false;
         let mut unread = vec!["nothing is kept of the recording".to_owned()];
@@ -355,6 +356,16 @@ impl Resumed<'_> {
             }
             unread => line.wrong.push(format!("the resumed record: {unread:?}")),
         }
+        if variant.makes == Makes::Record && before.as_ref().is_some_and(was_finished) {
+            // There was nothing to go on with, and the target was not touched: this is the next
+            // start in its place.
+            let again = self.output.with_file_name("again");
+            let ended = self.start(&self.scene.begin(variant, &again), line)?;
+            if !matches!(ended.status.code(), Some(0 | 4)) {
+                line.wrong.push(format!("a new run: {}", complaint(&ended)));
+            }
+            let _ = fs::remove_dir_all(&again);
+        }
         let left = names(self.output)
             .into_iter()
             .filter(|name| !["host.json", "run.json"].contains(&name.as_str()));
@@ -376,6 +387,12 @@ impl Resumed<'_> {
             thread::sleep(PAUSE);
         }
     }
+}
+
+/// Whether every session of a record was.
+fn was_finished(record: &RunRecord) -> bool {
+    let finished = record.sessions.iter().filter(|session| session.finished).count();
+    finished == record.plan.len()
 }
 
 /// A name without what is random in it.
