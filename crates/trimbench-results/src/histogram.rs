@@ -24,6 +24,8 @@ mod tests;
 pub const LONGEST: Nanos = Nanos::from_secs(24 * 3_600);
 /// Significant decimal digits that are kept.
 const DIGITS: u8 = 3;
+/// Of the V2 format: cookie, length of the counts, offset, digits, range, ratio.
+const HEADER_BYTES: u64 = 40;
 /// One, in the unit of [`Quantile`].
 const ONE: u32 = 1_000_000;
 
@@ -153,6 +155,12 @@ impl LatencyHistogram {
     /// Reads what [`Self::to_text`] wrote.
     pub fn from_text(text: &str) -> Result<Self, HistogramError> {
         let bytes = STANDARD.decode(text).map_err(|_| HistogramError::NotBase64)?;
+        // The library takes as much memory as the header says that there are bytes of counts.
+        let counts = bytes.get(4..8).and_then(|field| field.try_into().ok());
+        let counts = counts.map(|field| u64::from(u32::from_be_bytes(field)));
+        if counts != (bytes.len() as u64).checked_sub(HEADER_BYTES) {
+            return Err(HistogramError::NotV2);
+        }
         let counts: Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|_| HistogramError::NotV2)?;

@@ -154,6 +154,11 @@ fn latencies_beyond_a_day_count_as_a_day_and_are_counted() {
 fn text_that_is_no_latency_histogram_is_refused() {
     assert_eq!(LatencyHistogram::from_text("not base64!"), Err(HistogramError::NotBase64));
     assert_eq!(LatencyHistogram::from_text("AAAA"), Err(HistogramError::NotV2));
+    // 1.3 GiB of counts are announced, and not there.
+    let mut bytes = STANDARD.decode(LatencyHistogram::new().to_text()).unwrap();
+    bytes[4] = 0x50;
+    let announced = LatencyHistogram::from_text(&STANDARD.encode(bytes));
+    assert_eq!(announced, Err(HistogramError::NotV2));
     let other = Histogram::<u64>::new_with_bounds(1, 1_000_000, 2).unwrap();
     let mut bytes = Vec::new();
     V2Serializer::new().serialize(&other, &mut bytes).unwrap();
