@@ -98,12 +98,17 @@ impl Destination {
             Some(mark) => beginning(mark.len(), content).map_err(unread)? == mark.as_bytes(),
             None => false,
         };
-        if !ours && !rules.overwrite {
-            let hint = "name another file, or say `--overwrite`";
-            return refused("is there already", hint);
-        }
-        if !ours && is_record(&beginning(usize::MAX, content).map_err(unread)?) {
-            return refused("is the record of a run, and is not written over", "name another file");
+        if !ours {
+            // A trace of gigabytes is none, and is not read for that.
+            let head = beginning(RECORD_HEAD, content).map_err(unread)?;
+            let is_json = head.trim_ascii_start().first().is_none_or(|first| *first == b'{');
+            if is_json && is_record(&beginning(usize::MAX, content).map_err(unread)?) {
+                let text = "is the record of a run, and is not written over";
+                return refused(text, "name another file");
+            }
+            if !rules.overwrite {
+                return refused("is there already", "name another file, or say `--overwrite`");
+            }
         }
         if let Some(user) = self.place.user().map_err(Failure::target)? {
             let error = anyhow!("`{path}` is in use: {user}");
