@@ -228,6 +228,8 @@ enum Step {
     Attacks {
         /// trimbench
         program: PathBuf,
+        /// These rows; all without
+        rows: Vec<String>,
         /// Stop at the first row that does not hold
         #[arg(long)]
         first: bool,
@@ -293,8 +295,8 @@ fn part(step: &Step) -> Option<Result<()>> {
 }
 
 fn run(step: Step) -> Result<bool> {
-    if let Step::Attacks { program, first } = &step {
-        return evidence::safe::print_attacks(program, *first);
+    if let Step::Attacks { program, rows, first } = &step {
+        return evidence::safe::print_attacks(program, rows, *first);
     }
     if let Some(result) = part(&step) {
         return result.map(|()| true);

@@ -1,19 +1,22 @@
 //! Campaign `safe.3`: mutants of the safety code, each of which a test must kill.
 //!
-//! `cargo mutants` says what is mutated; building and testing is done here, for one mutant at a
-//! time in a copy of the checkout with build products of its own: without optimisation,
-//! incremental, and only the tests that can see a guard fail, the quickest first, up to the first
-//! that fails. One attempt in `CONTROLS` mutates nothing: tests that fail then would kill
-//! anything.
+//! `cargo mutants` says what is mutated. All mutants that can be are built together, asleep, in a
+//! copy of the checkout ([`dormant`]); an attempt wakes one and runs the tests that come through the
+//! function that it is in ([`suite`]), the quickest first, up to the first that fails. The others
+//! are built one at a time in a second copy. One attempt in `CONTROLS` mutates nothing and runs
+//! every test: tests that fail then would kill anything.
 //!
 //! What runs here are programs whose guards are broken, as root: only on a machine whose disks may
 //! be lost, and alone, since the tests share loop devices and tracefs with everybody.
 
+mod build;
+mod dormant;
 mod list;
-mod run;
+mod suite;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -25,8 +28,11 @@ use trimbench_core::rng::Rng;
 use super::{Attempts, Campaign, Ledger, SAFETY};
 use crate::Repository;
 use crate::evidence::{Bar, Finding};
+use build::Programs;
+use dormant::Functions;
 use list::Mutant;
 pub use list::install;
+use suite::{Ground, Suite};
 use tree::Tree;
 
 /// The campaign.
@@ -34,15 +40,19 @@ pub const CAMPAIGN: Campaign = Campaign {
     id: "safe.3",
     title: "A mutant of the safety code, built and tested",
     sources: SAFETY,
-    workers: 1,
+    workers: WORKERS,
     prepare,
     judge,
 };
 
 /// Every so many mutants there is an attempt that mutates nothing.
-const CONTROLS: usize = 25;
+const CONTROLS: usize = 100;
+/// Tests wait more than they compute.
+const WORKERS: usize = 3;
 /// The least share of mutants that a test kills.
 const KILLED: f64 = 0.98;
+/// The root of the crate, which gets what tells the mutants who is awake.
+const ROOT: &str = "crates/trimbench-linux/src/lib.rs";
 /// Survivors, each with the reason why no test can kill it.
 const EXPLANATIONS: &str = include_str!("mutants/survivors.toml");
 
@@ -71,54 +81,150 @@ struct Line {
     by: String,
 }
 
+/// What is built and known of a commit.
+#[derive(Debug, Serialize, Deserialize)]
+struct Built {
+    commit: String,
+    /// With every mutant that can be built so, asleep.
+    programs: Programs,
+    suite: Suite,
+    /// Numbers of the mutants that are built alone.
+    singles: BTreeSet<usize>,
+}
+
 #[derive(Debug)]
 struct Mutants {
-    /// `None` for attempts that mutate nothing.
-    items: Vec<Option<Mutant>>,
+    mutants: Vec<Mutant>,
+    functions: Functions,
+    built: Built,
     /// `xtask` itself, which runs the table of attacks.
     xtask: PathBuf,
+    folder: PathBuf,
+    /// Where mutants are built one at a time.
     tree: Mutex<Tree>,
 }
 
 fn prepare(repository: &Repository, folder: &Path) -> Result<Box<dyn Attempts>> {
-    let tree = Tree::new(repository, folder)?;
     let mutants = list::of(repository)?;
-    let controls = mutants.len() / CONTROLS;
-    let items = mutants.into_iter().map(Some).chain((0..controls).map(|_| None)).collect();
     let xtask = std::env::current_exe().context("find this program")?;
-    let mutants = Mutants { items, xtask, tree: Mutex::new(tree) };
-    let line = mutants.fate(None)?;
-    let (fate, by) = (line.fate, &line.by);
-    ensure!(fate == Fate::Survived, "without a mutant the tests must pass, not `{fate:?}` ({by})");
-    Ok(Box::new(mutants))
+    let tree = Tree::new(repository, &folder.join("single"))?;
+    let mut texts = BTreeMap::new();
+    for mutant in &mutants {
+        if !texts.contains_key(&mutant.file) {
+            texts.insert(mutant.file.clone(), tree.text(&mutant.file)?);
+        }
+    }
+    let functions = Functions::of(&mutants, &texts)?;
+    for worker in 0..WORKERS {
+        let folder = worker_folder(folder, worker);
+        fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+    }
+    let built = built(repository, folder, &xtask, (&mutants, &functions, &texts))?;
+    let (folder, tree) = (folder.to_owned(), Mutex::new(tree));
+    Ok(Box::new(Mutants { mutants, functions, built, xtask, folder, tree }))
+}
+
+/// Builds all mutants together and explores the tests, unless that was done for this commit.
+fn built(
+    repository: &Repository,
+    folder: &Path,
+    xtask: &Path,
+    (mutants, functions, texts): (&[Mutant], &Functions, &BTreeMap<PathBuf, String>),
+) -> Result<Built> {
+    let commit = repository.state()?.commit;
+    let path = folder.join("built.json");
+    let kept = fs::read(&path).ok().and_then(|text| serde_json::from_slice::<Built>(&text).ok());
+    let is_there = |built: &Built| built.programs.0.values().all(|program| program.path.exists());
+    if let Some(kept) = kept.filter(|kept| kept.commit == commit && is_there(kept)) {
+        return Ok(kept);
+    }
+    let mut tree = Tree::new(repository, &folder.join("dormant"))?;
+    let mut singles = functions.others(mutants);
+    loop {
+        let layers = functions.layered(mutants, texts, &singles)?;
+        let mut changed: BTreeMap<PathBuf, String> =
+            layers.iter().map(|(path, file)| (path.clone(), file.text.clone())).collect();
+        let root = Path::new(ROOT);
+        changed.insert(root.to_owned(), tree.original(root)? + dormant::RUNTIME);
+        tree.change(&changed)?;
+        let refusals = build::library(&tree)?;
+        if refusals.is_empty() {
+            break;
+        }
+        let before = singles.len();
+        for refusal in &refusals {
+            let origin = |(file, line): &(PathBuf, usize)| layers.get(file)?.origin(*line);
+            let mutants = refusal.places.iter().find_map(origin);
+            let why = || format!("no mutant is to blame for:\n{}", refusal.message);
+            singles.extend(mutants.with_context(why)?);
+        }
+        eprintln!("{}: {} mutants are built alone", CAMPAIGN.id, singles.len());
+        ensure!(singles.len() > before, "the compiler refuses what is not there any more");
+    }
+    let programs = build::tests(&tree)?.context("the tests do not build")?;
+    let worker = worker_folder(folder, 0);
+    let ground = Ground { programs: &programs, xtask, folder: &worker, awake: None };
+    let suite = Suite::explore(&ground)?;
+    let built = Built { commit, programs, suite, singles };
+    let text = serde_json::to_string(&built).context("write what was built")?;
+    fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+    Ok(built)
+}
+
+fn worker_folder(folder: &Path, worker: usize) -> PathBuf {
+    folder.join(format!("worker-{worker}"))
 }
 
 impl Mutants {
-    /// The attempt of this number: each seed has an order of its own, so that the first few of a
-    /// seed are a sample.
-    fn item(&self, seed: u64, number: u64) -> Option<&Mutant> {
-        let mut order: Vec<usize> = (0..self.items.len()).collect();
+    /// The attempt of this number, as the number of a mutant, `None` for a control: each seed has
+    /// an order of its own, so that the first few of a seed are a sample.
+    fn item(&self, seed: u64, number: u64) -> Option<usize> {
+        let total = usize::try_from(self.total()).expect("mutants are countable");
+        let mut order: Vec<usize> = (0..total).collect();
         Rng::new(seed).shuffle(&mut order);
         let at = order[usize::try_from(number).expect("mutants are countable")];
-        self.items[at].as_ref()
+        (at < self.mutants.len()).then_some(at)
     }
 
-    fn fate(&self, mutant: Option<&Mutant>) -> Result<Line> {
+    fn fate(&self, worker: usize, number: Option<usize>) -> Result<(Fate, String)> {
+        let folder = worker_folder(&self.folder, worker);
+        let ground = Ground {
+            programs: &self.built.programs,
+            xtask: &self.xtask,
+            folder: &folder,
+            awake: number,
+        };
+        let Some(number) = number else { return self.built.suite.until_killed(&ground, None) };
+        let function = self.functions.function_of(number);
+        if !self.built.singles.contains(&number) {
+            return self.built.suite.until_killed(&ground, function);
+        }
         let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
-        tree.plant(mutant)?;
-        let (fate, by) = run::until_killed(&mut tree, &self.xtask)?;
-        Ok(Line { mutant: mutant.map(|mutant| mutant.name.clone()), fate, by })
+        tree.plant(&self.mutants[number])?;
+        let unviable = Ok((Fate::Unviable, String::new()));
+        if !build::library(&tree)?.is_empty() {
+            return unviable;
+        }
+        let Some(programs) = build::tests(&tree)? else { return unviable };
+        let ground = Ground { programs: &programs, awake: None, ..ground };
+        // Tests do not come through what is left out of all functions' mutants.
+        let function = function.filter(|function| self.built.suite.knows(*function));
+        self.built.suite.until_killed(&ground, function)
     }
 }
 
 impl Attempts for Mutants {
     fn total(&self) -> u64 {
-        self.items.len() as u64
+        (self.mutants.len() + self.mutants.len() / CONTROLS) as u64
     }
 
-    fn attempt(&self, _: usize, seed: u64, number: u64) -> Result<Map<String, Value>> {
-        let line = self.fate(self.item(seed, number))?;
-        let Value::Object(line) = json!(line) else { unreachable!("a line is an object") };
+    fn attempt(&self, worker: usize, seed: u64, number: u64) -> Result<Map<String, Value>> {
+        let number = self.item(seed, number);
+        let (fate, by) = self.fate(worker, number)?;
+        let mutant = number.map(|number| self.mutants[number].name.clone());
+        let Value::Object(line) = json!(Line { mutant, fate, by }) else {
+            unreachable!("a line is an object")
+        };
         Ok(line)
     }
 }

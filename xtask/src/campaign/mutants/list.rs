@@ -21,8 +21,34 @@ pub(super) struct Mutant {
     pub(super) name: String,
     /// The file, from the top folder.
     pub(super) file: PathBuf,
+    /// The function that it is in, if any.
+    pub(super) function: Option<Whole>,
+    /// What is replaced.
+    pub(super) span: Span,
+    /// The kind of change, as cargo-mutants calls it.
+    genre: String,
     /// The change, in unified form.
     diff: String,
+}
+
+/// A function from its first attribute to its last brace.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) struct Whole {
+    pub(super) span: Span,
+}
+
+/// From a place up to another one.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) struct Span {
+    pub(super) start: Place,
+    pub(super) end: Place,
+}
+
+/// A line and a column, in characters, both from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub(super) struct Place {
+    pub(super) line: usize,
+    pub(super) column: usize,
 }
 
 /// Builds the program that lists mutants into the target folder, if it is not there.
@@ -66,6 +92,11 @@ fn program(repository: &Repository) -> PathBuf {
 }
 
 impl Mutant {
+    /// Whether it replaces all that a function does.
+    pub(super) fn is_of_the_body(&self) -> bool {
+        self.genre == "FnValue"
+    }
+
     /// The text of its file with the change.
     pub(super) fn apply(&self, text: &str) -> Result<String> {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -101,5 +132,13 @@ impl Mutant {
 
 #[cfg(test)]
 pub(super) fn planted(diff: &str) -> Mutant {
-    Mutant { name: "planted".to_owned(), file: "src/guard.rs".into(), diff: diff.to_owned() }
+    let place = Place { line: 1, column: 1 };
+    Mutant {
+        name: "planted".to_owned(),
+        file: "src/guard.rs".into(),
+        function: None,
+        span: Span { start: place, end: place },
+        genre: "BinaryOperator".to_owned(),
+        diff: diff.to_owned(),
+    }
 }

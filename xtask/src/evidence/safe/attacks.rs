@@ -56,12 +56,16 @@ enum Outcome {
     NoTrap,
 }
 
-/// Runs the table on a program and prints a line of JSON for each row, up to the first that does
-/// not hold if `first` is wanted; whether all held that ran.
-pub fn print(program: &Path, first: bool) -> Result<bool> {
+/// Runs the rows of these names on a program, or all, and prints a line of JSON for each, up to the
+/// first that does not hold if `first` is wanted; whether all held that ran.
+pub fn print(program: &Path, rows: &[String], first: bool) -> Result<bool> {
     let tool = Tool::new(program);
     let mut good = true;
-    for attack in attacks() {
+    for row in rows {
+        ensure!(attacks().any(|attack| attack.name == row), "no row is called `{row}`");
+    }
+    let is_wanted = |attack: &Attack| rows.is_empty() || rows.iter().any(|row| row == attack.name);
+    for attack in attacks().filter(is_wanted) {
         let line = outcome(&attack, &tool);
         println!("{}", serde_json::to_string(&line).context("write a row")?);
         good &= matches!(line.outcome, Outcome::Held | Outcome::Skipped);
