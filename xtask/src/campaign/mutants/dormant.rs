@@ -122,11 +122,13 @@ impl Functions {
                 }
                 let body = &text[function.body.clone()];
                 layered.add(&text[at..function.body.start], &[]);
-                let head = format!("match crate::mutant::awake({number}) {{\n");
-                layered.add(&head, &of_it);
-                // First, so that it is the mutants whose type is found to be another.
-                layered
-                    .add(&format!("other if !{of_it:?}.contains(&other) => {{\n{body}\n}}\n"), &[]);
+                // As it is first, so that it is the mutants whose type is found to be another. An
+                // error in it says that nothing of the kind can be done to this function.
+                let whole = format!(
+                    "match crate::mutant::awake({number}) {{\n\
+                     other if !{of_it:?}.contains(&other) => {{\n{body}\n}}\n"
+                );
+                layered.add(&whole, &of_it);
                 for mutant in of_it {
                     let mutated = mutants[mutant].apply(text)?;
                     let end = mutated.len() - (text.len() - function.body.end);
