@@ -122,8 +122,13 @@ pub(super) fn refusal(message: &Value) -> Option<Refusal> {
         let line = usize::try_from(span["line_start"].as_u64()?).ok()?;
         Some((PathBuf::from(span["file_name"].as_str()?), line))
     };
+    // What a macro made is in its own file, and in the one that calls it.
+    let callers = |span| {
+        std::iter::successors(Some(span), |span: &&Value| span["expansion"].get("span"))
+            .filter_map(place)
+    };
     let of = |primary: bool| spans.iter().filter(move |span| span["is_primary"] == primary);
-    let places: Vec<_> = of(true).chain(of(false)).filter_map(place).collect();
+    let places: Vec<_> = of(true).chain(of(false)).flat_map(callers).collect();
     // The last one only counts the others.
     let says = message["rendered"].as_str().unwrap_or_default();
     (!places.is_empty()).then(|| Refusal { places, message: says.to_owned() })

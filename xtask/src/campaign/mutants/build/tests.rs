@@ -28,6 +28,10 @@ fn errors_are_taken_with_what_they_mean_first() {
     let found = refusal(&message("error", json!([span(3, false), span(7, true)]))).unwrap();
     let places = [(PathBuf::from("src/a.rs"), 7), (PathBuf::from("src/a.rs"), 3)];
     assert_eq!((found.places.as_slice(), found.message.as_str()), (&places[..], "no"));
+    let mut made = span(9, true);
+    made["expansion"] = json!({ "span": { "file_name": "src/b.rs", "line_start": 2 } });
+    let found = refusal(&message("error", json!([made]))).unwrap();
+    assert_eq!(found.places, [(PathBuf::from("src/a.rs"), 9), (PathBuf::from("src/b.rs"), 2)]);
     assert!(refusal(&message("warning", json!([span(7, true)]))).is_none());
     assert!(refusal(&message("error", json!([]))).is_none());
 }
