@@ -184,7 +184,8 @@ impl FromStr for Limit {
             value: quantity.to_owned(),
         })?;
         let unit = unit.trim();
-        if Unit::parse(unit).is_none() {
+        // `0. 1` is a slip of the hand and no zero; a quotient may begin with its 1.
+        if unit == "1" || Unit::parse(unit).is_none() {
             return Err(LimitError::UnknownUnit { unit: unit.to_owned() });
         }
         Ok(Self { figure: figure.to_owned(), value, unit: unit.to_owned() })
@@ -193,7 +194,8 @@ impl FromStr for Limit {
 
 impl fmt::Display for Limit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} <= {}{}", self.figure, self.value, self.unit)
+        let gap = if self.unit.starts_with(|c: char| c.is_ascii_digit()) { " " } else { "" };
+        write!(formatter, "{} <= {}{gap}{}", self.figure, self.value, self.unit)
     }
 }
 

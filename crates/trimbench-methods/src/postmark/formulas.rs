@@ -130,6 +130,14 @@ pub enum ImportError {
         /// As it stands there.
         value: f64,
     },
+    /// What comes of the line cannot be: its numbers are not of one run.
+    #[error("its numbers contradict each other: {what} would be {value}")]
+    Contradiction {
+        /// What comes out of them.
+        what: &'static str,
+        /// As it comes out.
+        value: f64,
+    },
 }
 
 impl Imported {
@@ -172,6 +180,14 @@ impl Imported {
             let rate = (printed[9] > 0.0).then_some(printed[9]);
             (rate.map(|rate| deleted_alone / rate), rate)
         };
+        let possible = |what, value: f64, least: f64| {
+            let is_possible = value.is_finite() && value >= least;
+            if is_possible { Ok(()) } else { Err(ImportError::Contradiction { what, value }) }
+        };
+        possible("the files made before the transactions", number, 0.0)?;
+        // Numbers of two decimals may come out a little below nothing.
+        possible("the time of the deletion", deletion.unwrap_or(0.0), -LEAST_SEEN)?;
+        possible("the rate of the deletion", deletion_alone.unwrap_or(0.0), 0.0)?;
         Ok(Self { printed, old_formula, number, deletion, deletion_alone })
     }
 }

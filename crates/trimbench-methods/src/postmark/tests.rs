@@ -245,4 +245,16 @@ fn what_is_no_terse_line_is_refused() {
         Imported::read(zero, None),
         Err(ImportError::Zero { metric: "Total_duration", value: 0.0 })
     );
+    // More deleted in transactions than were ever created; more created in them than at all.
+    let read = |mixed: &str, deleted: &str| {
+        let line = format!("3 1 500 16749.67 16666.67 {mixed} 0 0 16749.67 49998 {deleted} 0 9.34");
+        Imported::read(&line, None)
+    };
+    let what = |result| match result {
+        Err(ImportError::Contradiction { what, .. }) => what,
+        _ => "",
+    };
+    assert!(read("249", "251").is_ok());
+    assert_eq!(what(read("249", "9e99")), "the time of the deletion");
+    assert_eq!(what(read("9e99", "251")), "the files made before the transactions");
 }

@@ -21,6 +21,7 @@ fn limits_are_read_as_written() {
         (" stutter <= 0.1 s/GB ", "stutter", 0.1, "s/GB"),
         ("stutter=0", "stutter", 0.0, ""),
         ("gain=-2.5%", "gain", -2.5, "%"),
+        ("rate=5 1/s", "rate", 5.0, "1/s"),
     ];
     for (text, figure, value, unit) in table {
         let limit: Limit = text.parse().unwrap();
@@ -36,6 +37,8 @@ fn what_is_no_limit_says_why() {
     assert_eq!(message("p99.9"), "`p99.9` is not a limit; write for example `p99.9=5ms`");
     assert_eq!(message("=5ms"), "`=5ms` is not a limit; write for example `p99.9=5ms`");
     assert_eq!(message("a="), "`a=` is not a limit; write for example `p99.9=5ms`");
+    let unknown = LimitError::UnknownUnit { unit: "1".to_owned() };
+    assert_eq!("a=0. 1".parse::<Limit>(), Err(unknown));
     for text in ["a>=5ms", "a>5ms", "a<5ms"] {
         assert!(message(text).contains("means \"at most\""), "{text}");
     }
