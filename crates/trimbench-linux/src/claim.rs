@@ -20,6 +20,7 @@ use trimbench_core::{Bytes, Errno};
 
 use crate::ioctl::{disk_sequence, is_open_elsewhere, is_read_only, lock_whole, loop_status};
 use crate::mounts::{errno_of, mount_of};
+use crate::opening;
 
 mod areas;
 mod denial;
@@ -272,14 +273,14 @@ impl Inspection {
 
     /// Opens it for us alone; says whether I/O is direct.
     fn open(&self) -> Result<(OwnedFd, bool), ClaimError> {
-        let mut flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let mut flags = opening::WRITE;
         if !self.is_image() {
             // Without O_CREAT this is defined for block devices only: the kernel's own exclusion,
             // which mounts, swap, dm, md and loop go by.
-            flags |= OFlags::EXCL;
+            flags = flags.union(OFlags::EXCL);
         }
         let open = |flags| rustix::fs::open(&self.path, flags, Mode::empty());
-        match open(flags | OFlags::DIRECT) {
+        match open(flags.union(OFlags::DIRECT)) {
             Ok(file) => Ok((file, true)),
             // tmpfs before Linux 6.6 has no direct I/O.
             Err(rustix::io::Errno::INVAL) if self.is_image() => {
@@ -328,8 +329,8 @@ impl Inspection {
         let Some(backing) = self.device().and_then(|device| device.backing.as_ref()) else {
             return Ok(None);
         };
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let below = rustix::fs::open(&backing.path, flags, Mode::empty()).map_err(|errno| {
+        let below = rustix::fs::open(&backing.path, opening::READ, Mode::empty());
+        let below = below.map_err(|errno| {
             let denial = Denial::of(&backing.path);
             ClaimError::Denied { path: backing.path.clone(), errno: errno_of(errno), denial }
         })?;
@@ -366,8 +367,7 @@ impl Claim {
     pub(crate) fn share(self) -> Result<OwnedFd, Errno> {
         // By the descriptor, not by a name, while it is still ours.
         let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        rustix::fs::open(path, flags, Mode::empty()).map_err(errno_of)
+        rustix::fs::open(path, opening::READ_THROUGH, Mode::empty()).map_err(errno_of)
     }
 
     /// The descriptor, and what keeps the target for it.

@@ -23,6 +23,7 @@ mod ioctl;
 mod made;
 mod memory;
 mod mounts;
+mod opening;
 mod output;
 pub mod passthrough;
 mod program;

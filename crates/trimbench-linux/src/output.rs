@@ -18,10 +18,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode};
 use trimbench_core::Errno;
 
 use crate::mounts::errno_of;
+use crate::opening;
 
 mod draft;
 mod growing;
@@ -36,14 +37,6 @@ use draft::is_draft_of;
 #[cfg(test)]
 mod tests;
 
-/// A directory is only read, searched and written into by name.
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-/// To look at a file: links are not followed, pipes not waited for.
-const LOOK: OFlags = OFlags::RDONLY
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::CLOEXEC);
 /// Of directories, before the umask.
 const DIRECTORY_MODE: u32 = 0o755;
 
@@ -122,7 +115,7 @@ impl OutputDirectory {
     pub fn open(path: &Path) -> Result<Self, OutputError> {
         // The current directory is the one name that may be left out.
         let named = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let opened = rustix::fs::openat(CWD, named, DIRECTORY, Mode::empty());
+        let opened = rustix::fs::openat(CWD, named, opening::DIRECTORY, Mode::empty());
         let descriptor = opened.map_err(step("open the directory", path))?;
         Ok(Self::of(path.to_owned(), descriptor))
     }
@@ -247,7 +240,7 @@ impl OutputDirectory {
     /// Opens the regular file `name` for reading.
     fn look(&self, name: &OsStr) -> Result<File, OutputError> {
         let path = self.path.join(name);
-        let opened = match rustix::fs::openat(self, name, LOOK, Mode::empty()) {
+        let opened = match rustix::fs::openat(self, name, opening::READ, Mode::empty()) {
             Err(rustix::io::Errno::LOOP) => {
                 return Err(OutputError::Unfit { path, kind: "symbolic link" });
             }
@@ -262,8 +255,7 @@ impl OutputDirectory {
 
     fn subdirectory(&self, name: &OsStr) -> Result<Self, OutputError> {
         let path = self.path.join(name);
-        let flags = DIRECTORY | OFlags::NOFOLLOW;
-        let opened = rustix::fs::openat(self, name, flags, Mode::empty());
+        let opened = rustix::fs::openat(self, name, opening::SUBDIRECTORY, Mode::empty());
         opened.map_err(step("open the directory", &path)).map(|opened| Self::of(path, opened))
     }
 

@@ -17,6 +17,7 @@ use trimbench_core::Errno;
 
 use crate::directory::random;
 use crate::mounts::errno_of;
+use crate::opening;
 
 #[cfg(test)]
 mod tests;
@@ -128,7 +129,7 @@ pub(crate) fn is_gone(path: &Path) -> bool {
 
 /// The locked entry, if it is ours and nobody else holds it.
 fn abandoned(directory: &OwnedFd, entry: &str) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let flags = opening::READ;
     let file = rustix::fs::openat(directory, entry, flags, Mode::empty()).map_err(errno_of)?;
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(errno_of)?;
     let status = rustix::fs::fstat(&file).map_err(errno_of)?;
@@ -143,7 +144,7 @@ fn open(folder: &Path) -> Result<OwnedFd, Errno> {
         Ok(()) | Err(rustix::io::Errno::EXIST) => {}
         Err(errno) => return Err(errno_of(errno)),
     }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let flags = opening::SUBDIRECTORY;
     let directory = rustix::fs::open(folder, flags, Mode::empty()).map_err(errno_of)?;
     let status = rustix::fs::fstat(&directory).map_err(errno_of)?;
     let others = Mode::RWXG | Mode::RWXO;

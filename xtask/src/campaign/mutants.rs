@@ -94,7 +94,7 @@ struct Built {
 
 #[derive(Debug)]
 struct Mutants {
-    mutants: Vec<Mutant>,
+    all: Vec<Mutant>,
     functions: Functions,
     built: Built,
     /// `xtask` itself, which runs the table of attacks.
@@ -121,7 +121,7 @@ fn prepare(repository: &Repository, folder: &Path) -> Result<Box<dyn Attempts>> 
     }
     let built = built(repository, folder, &xtask, (&mutants, &functions, &texts))?;
     let (folder, tree) = (folder.to_owned(), Mutex::new(tree));
-    Ok(Box::new(Mutants { mutants, functions, built, xtask, folder, tree }))
+    Ok(Box::new(Mutants { all: mutants, functions, built, xtask, folder, tree }))
 }
 
 /// Builds all mutants together and explores the tests, unless that was done for this commit.
@@ -183,7 +183,7 @@ impl Mutants {
         let mut order: Vec<usize> = (0..total).collect();
         Rng::new(seed).shuffle(&mut order);
         let at = order[usize::try_from(number).expect("mutants are countable")];
-        (at < self.mutants.len()).then_some(at)
+        (at < self.all.len()).then_some(at)
     }
 
     fn fate(&self, worker: usize, number: Option<usize>) -> Result<(Fate, String)> {
@@ -200,7 +200,7 @@ impl Mutants {
             return self.built.suite.until_killed(&ground, function);
         }
         let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
-        tree.plant(&self.mutants[number])?;
+        tree.plant(&self.all[number])?;
         let unviable = Ok((Fate::Unviable, String::new()));
         if !build::library(&tree)?.is_empty() {
             return unviable;
@@ -215,13 +215,13 @@ impl Mutants {
 
 impl Attempts for Mutants {
     fn total(&self) -> u64 {
-        (self.mutants.len() + self.mutants.len() / CONTROLS) as u64
+        (self.all.len() + self.all.len() / CONTROLS) as u64
     }
 
     fn attempt(&self, worker: usize, seed: u64, number: u64) -> Result<Map<String, Value>> {
         let number = self.item(seed, number);
         let (fate, by) = self.fate(worker, number)?;
-        let mutant = number.map(|number| self.mutants[number].name.clone());
+        let mutant = number.map(|number| self.all[number].name.clone());
         let Value::Object(line) = json!(Line { mutant, fate, by }) else {
             unreachable!("a line is an object")
         };

@@ -14,6 +14,7 @@ pub const SAFETY: &[&str] = &[
     "crates/trimbench-linux/src/claim/",
     "crates/trimbench-linux/src/made.rs",
     "crates/trimbench-linux/src/made/",
+    "crates/trimbench-linux/src/opening.rs",
     "crates/trimbench-linux/src/ioctl/identity.rs",
     "crates/trimbench-linux/src/output.rs",
     "crates/trimbench-linux/src/output/",

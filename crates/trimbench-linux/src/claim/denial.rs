@@ -3,11 +3,11 @@
 use std::fmt;
 use std::path::Path;
 
-use rustix::fs::{IFlags, Mode, OFlags};
-
-use crate::sysfs::attribute;
+use rustix::fs::{IFlags, Mode};
 
 use crate::mounts::read_table;
+use crate::opening;
+use crate::sysfs::attribute;
 
 #[cfg(test)]
 mod tests;
@@ -40,12 +40,12 @@ impl Denial {
     pub(super) fn of(path: &Path) -> Self {
         let status = read_table(Path::new("/proc/self/status")).unwrap_or_default();
         let users = attribute(Path::new("/proc/self/uid_map")).unwrap_or_default();
-        let flags = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        let flags = rustix::fs::open(path, opening::READ, Mode::empty())
             .and_then(rustix::fs::ioctl_getflags)
             .unwrap_or(IFlags::empty());
         Self {
             is_root: rustix::process::geteuid().is_root(),
-            is_immutable: flags.intersects(IFlags::IMMUTABLE | IFlags::APPEND),
+            is_immutable: flags.intersects(IFlags::IMMUTABLE.union(IFlags::APPEND)),
             ..Self::from_texts(&status, &users)
         }
     }

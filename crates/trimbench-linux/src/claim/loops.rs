@@ -5,11 +5,12 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::Mode;
 use trimbench_core::Errno;
 
 use crate::ioctl::{LoopStatus, loop_status};
 use crate::mounts::errno_of;
+use crate::opening;
 use crate::sysfs::{BlockDevice, disks};
 
 /// A file by device number and inode, as `stat` gives them: what a name may stop meaning.
@@ -76,8 +77,7 @@ pub(super) fn attached_loops() -> Vec<AttachedLoop> {
 /// What the kernel says of a loop device, if it may be asked.
 fn status_of(device: &BlockDevice) -> Result<LoopStatus, Errno> {
     let disk = device.whole();
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = rustix::fs::open(disk.node(), flags, Mode::empty()).map_err(errno_of)?;
+    let file = rustix::fs::open(disk.node(), opening::READ, Mode::empty()).map_err(errno_of)?;
     let status = rustix::fs::fstat(&file).map_err(errno_of)?;
     let numbers = (rustix::fs::major(status.st_rdev), rustix::fs::minor(status.st_rdev));
     if disk.numbers() != Some(numbers) {

@@ -130,7 +130,7 @@ impl Openers {
         if !path.is_absolute() {
             return None;
         }
-        let mask = StatxFlags::TYPE | StatxFlags::INO;
+        let mask = StatxFlags::TYPE.union(StatxFlags::INO);
         let status = match rustix::fs::statx(CWD, link, AtFlags::STATX_DONT_SYNC, mask) {
             Ok(status) => status,
             // On a filesystem whose server is gone. What is wanted is on one that answers.

@@ -18,6 +18,7 @@ use trimbench_core::Errno;
 
 use super::areas::copy_of_areas;
 use crate::mounts::errno_of;
+use crate::opening;
 use crate::program::program;
 use crate::sysfs::BlockDevice;
 
@@ -120,10 +121,9 @@ pub(super) fn probe_partitions(disk: &BlockDevice) -> Result<Vec<Signature>, Pro
 
 /// Opens a device or image for reading, past the page cache where there is such a thing.
 pub(super) fn open_to_read(path: &Path) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    match rustix::fs::open(path, flags | OFlags::DIRECT, Mode::empty()) {
+    match rustix::fs::open(path, opening::READ.union(OFlags::DIRECT), Mode::empty()) {
         // tmpfs before Linux 6.6 has no direct I/O.
-        Err(rustix::io::Errno::INVAL) => rustix::fs::open(path, flags, Mode::empty()),
+        Err(rustix::io::Errno::INVAL) => rustix::fs::open(path, opening::READ, Mode::empty()),
         opened => opened,
     }
     .map_err(errno_of)

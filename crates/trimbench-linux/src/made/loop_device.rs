@@ -3,12 +3,13 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::Mode;
 use trimbench_core::Errno;
 
 use super::device::HeldDevice;
 use crate::ioctl::{attach_loop, free_loop};
 use crate::mounts::errno_of;
+use crate::opening;
 
 /// How often another process may be quicker to take the free one.
 const TRIES: u32 = 16;
@@ -17,10 +18,8 @@ const TRIES: u32 = 16;
 /// unmounted, however that happens. The device does its I/O through this very opening, so that its
 /// locks hold on and what was claimed is what is written.
 pub(super) fn attach(image: &OwnedFd) -> Result<HeldDevice, Errno> {
-    let open = |path: &Path| {
-        let flags = OFlags::RDWR | OFlags::CLOEXEC;
-        rustix::fs::open(path, flags, Mode::empty()).map_err(errno_of)
-    };
+    let open =
+        |path: &Path| rustix::fs::open(path, opening::WRITE, Mode::empty()).map_err(errno_of);
     let control = open(Path::new("/dev/loop-control"))?;
     let mut last = Errno(libc::EBUSY);
     for _ in 0..TRIES {

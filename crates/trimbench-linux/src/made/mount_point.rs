@@ -98,7 +98,7 @@ impl Drop for MountPoint {
 /// one there and without a mount below it. Whatever else somebody has mounted there stays.
 fn detach(path: &Path, devices: &[(u32, u32)]) {
     if own_mounts().is_ok_and(|mounts| is_ours(&mounts, path, devices)) {
-        let flags = UnmountFlags::DETACH | UnmountFlags::NOFOLLOW;
+        let flags = UnmountFlags::DETACH.union(UnmountFlags::NOFOLLOW);
         // A failure shows when the workspace cannot be removed, and then it stays.
         let _ = rustix::mount::unmount(path, flags);
     }

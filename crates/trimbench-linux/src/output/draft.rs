@@ -9,10 +9,11 @@ use std::fs::File;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, RenameFlags};
 
 use super::{Inode, OutputDirectory, OutputError, kind_of, step, word};
 use crate::directory::random;
+use crate::opening;
 
 /// Of files, before the umask.
 const MODE: u32 = 0o644;
@@ -77,14 +78,8 @@ impl Draft {
             errno,
         })?;
         let own = draft_name(name, number);
-        let flags = OFlags::WRONLY
-            | OFlags::CREATE
-            | OFlags::EXCL
-            | OFlags::NOFOLLOW
-            | OFlags::NOCTTY
-            | OFlags::CLOEXEC;
         let failed = || step("begin", &path);
-        let opened = rustix::fs::openat(&directory, &own, flags, Mode::from_raw_mode(MODE));
+        let opened = rustix::fs::openat(&directory, &own, opening::MAKE, Mode::from_raw_mode(MODE));
         let opened = opened.map_err(failed())?;
         let status = rustix::fs::fstat(&opened).map_err(failed())?;
         // A filesystem without locks has no sweeping either that needs one.

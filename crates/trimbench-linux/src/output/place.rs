@@ -6,13 +6,14 @@ use std::io;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, major, minor};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, major, minor};
 
 use super::{
     Begun, Draft, Durability, Inode, OutputDirectory, OutputError, Replaces, kind_of, split, step,
     word,
 };
 use crate::claim::{ClaimError, Use, uses_of_file};
+use crate::opening;
 
 /// A place for one file.
 #[derive(Debug)]
@@ -137,8 +138,7 @@ impl Slot {
         let path = self.path();
         let unfit = |kind| OutputError::Unfit { path: path.clone(), kind: word(kind) };
         // Held without being opened: looking at a device may already do something to it.
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let held = rustix::fs::openat(&self.directory, &self.name, flags, Mode::empty());
+        let held = rustix::fs::openat(&self.directory, &self.name, opening::HOLD, Mode::empty());
         let held = held.map_err(|errno| match errno {
             // A link that leads nowhere.
             rustix::io::Errno::NOENT => unfit(named),
@@ -154,8 +154,7 @@ impl Slot {
             _ => return Err(unfit(named)),
         }
         let itself = format!("/proc/self/fd/{}", held.as_raw_fd());
-        let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(CWD, itself, flags, Mode::empty());
+        let opened = rustix::fs::openat(CWD, itself, opening::STREAM, Mode::empty());
         opened.map(File::from).map_err(step("open", &path))
     }
 }

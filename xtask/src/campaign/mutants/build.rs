@@ -18,11 +18,12 @@ use crate::steps::Deadline;
 const LIMIT: Duration = Duration::from_secs(1_800);
 /// The library alone: whether a mutant is a program at all.
 const LIBRARY: &[&str] = &["--package", PACKAGE, "--lib"];
-/// Its unit tests, those of the gate and of filesystems that are made, and the program itself for
-/// the table of attacks.
+/// Its unit tests, those of the gate and of filesystems that are made, those of the command line,
+/// and the program itself for the table of attacks.
 const TESTS: &[&[&str]] = &[
     &["--package", PACKAGE, "--lib", "--tests"],
     &["--package=tests", "--package=trimbench", "--test=safety", "--test=made", "--bin=trimbench"],
+    &["--package=trimbench", "--test=cli"],
 ];
 
 /// The programs that were built, by the names of their targets.

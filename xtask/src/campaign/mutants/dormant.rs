@@ -185,8 +185,8 @@ fn body<'a>(
 fn offset(text: &str, place: Place) -> Result<usize> {
     let before: usize = text.split_inclusive('\n').take(place.line - 1).map(str::len).sum();
     let line = text[before..].lines().next().unwrap_or_default();
-    let columns = line.char_indices().map(|(at, _)| at).chain([line.len()]);
-    let column = columns.skip(place.column - 1).next();
+    let mut columns = line.char_indices().map(|(at, _)| at).chain([line.len()]);
+    let column = columns.nth(place.column - 1);
     Ok(before + column.with_context(|| format!("no column {} in `{line}`", place.column))?)
 }
 

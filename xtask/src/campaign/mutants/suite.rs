@@ -23,7 +23,10 @@ use crate::steps::Deadline;
 const TABLE: &str = "each_attempt_is_refused_changes_nothing_and_succeeds_without_its_obstacle";
 const ATTEMPT: &str = "TRIMBENCH_ATTEMPT";
 /// Test programs that take long, after all others.
-const SLOW: [&str; 2] = ["made", "safety"];
+const SLOW: [&str; 3] = ["made", "safety", COMMAND_LINE];
+/// The tests of the command line, and those of them that are about targets.
+const COMMAND_LINE: &str = "cli";
+const ABOUT_TARGETS: [&str; 5] = ["devices", "directories", "errors", "filesystems", "images"];
 /// Tests that are not over after so long wait for something that a mutant lost. The longest take
 /// twenty seconds on two cores.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -80,12 +83,19 @@ impl Suite {
         for (name, program) in harnesses {
             let listed = output(Command::new(&program.path).args(["--list", "--format=terse"]))?;
             let names = listed.lines().filter_map(|line| line.strip_suffix(": test"));
-            let names = names.filter(|name| *name != TABLE).map(str::to_owned);
+            let is_meant = |test: &&str| {
+                let module = test.split("::").next().unwrap_or_default();
+                *test != TABLE && (name != COMMAND_LINE || ABOUT_TARGETS.contains(&module))
+            };
+            let names = names.filter(is_meant).map(str::to_owned);
             groups.push((Way::Harness(name.clone()), names.collect::<Vec<_>>()));
         }
+        // The command line takes longest.
+        let last = groups.pop().context("no tests were built")?;
         let rows = ATTEMPTS.iter().map(|row| row.name.to_owned()).collect();
         groups.push((Way::Attempts, rows));
         groups.push((Way::Attacks, attacks().map(|row| row.name.to_owned()).collect()));
+        groups.push(last);
         let mut suite = Self(Vec::new());
         for (way, names) in groups {
             let explore = |name: String| {
