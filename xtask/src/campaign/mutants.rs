@@ -81,10 +81,11 @@ struct Line {
     by: String,
 }
 
-/// What is built and known of a commit.
+/// What is built and known of the checkout.
 #[derive(Debug, Serialize, Deserialize)]
 struct Built {
-    commit: String,
+    /// The hash of all sources: what only documents changed is not built again.
+    sources: String,
     /// With every mutant that can be built so, asleep.
     programs: Programs,
     suite: Suite,
@@ -124,18 +125,18 @@ fn prepare(repository: &Repository, folder: &Path) -> Result<Box<dyn Attempts>> 
     Ok(Box::new(Mutants { all: mutants, functions, built, xtask, folder, tree }))
 }
 
-/// Builds all mutants together and explores the tests, unless that was done for this commit.
+/// Builds all mutants together and explores the tests, unless that was done for these sources.
 fn built(
     repository: &Repository,
     folder: &Path,
     xtask: &Path,
     (mutants, functions, texts): (&[Mutant], &Functions, &BTreeMap<PathBuf, String>),
 ) -> Result<Built> {
-    let commit = repository.state()?.commit;
+    let sources = repository.state()?.sources;
     let path = folder.join("built.json");
     let kept = fs::read(&path).ok().and_then(|text| serde_json::from_slice::<Built>(&text).ok());
     let is_there = |built: &Built| built.programs.0.values().all(|program| program.path.exists());
-    if let Some(kept) = kept.filter(|kept| kept.commit == commit && is_there(kept)) {
+    if let Some(kept) = kept.filter(|kept| kept.sources == sources && is_there(kept)) {
         return Ok(kept);
     }
     let mut tree = Tree::new(repository, &folder.join("dormant"))?;
@@ -165,7 +166,7 @@ fn built(
     let worker = worker_folder(folder, 0);
     let ground = Ground { programs: &programs, xtask, folder: &worker, awake: None };
     let suite = Suite::explore(&ground)?;
-    let built = Built { commit, programs, suite, singles };
+    let built = Built { sources, programs, suite, singles };
     let text = serde_json::to_string(&built).context("write what was built")?;
     fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
     Ok(built)
