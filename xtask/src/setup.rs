@@ -12,6 +12,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::campaign::mutants;
+use crate::evidence::safe::build_before;
 use crate::{Repository, process};
 
 /// What can be set up for beyond the tests.
@@ -19,8 +20,8 @@ use crate::{Repository, process};
 pub enum Extra {
     /// The benchmarks: a C compiler and fio for the yardsticks
     Bench,
-    /// The campaigns: what finds mutants, a quick linker, and what compiles the observer in the
-    /// kernel
+    /// The campaigns and their evidence: what finds mutants, a quick linker, what compiles the
+    /// observer in the kernel, and the program of before, as it was attacked
     Campaigns,
 }
 
@@ -82,6 +83,7 @@ pub fn run(repository: &Repository, extra: Option<Extra>) -> Result<()> {
     }
     if extra == Some(Extra::Campaigns) {
         mutants::install(repository)?;
+        build_before(repository, None)?;
     }
     Ok(())
 }

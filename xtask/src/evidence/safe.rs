@@ -9,7 +9,7 @@ mod watched;
 
 use super::Key;
 
-pub use attacks::print as print_attacks;
+pub use attacks::{build_before, print as print_attacks};
 
 /// The key.
 pub(super) const KEY: Key = Key {

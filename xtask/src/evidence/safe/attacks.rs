@@ -13,7 +13,8 @@ use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::{Bar, Capture, Claim, Context, Finding, Raw};
-use crate::process;
+use crate::steps::Deadline;
+use crate::{Repository, process};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "safe.1",
@@ -90,7 +91,13 @@ fn outcome(attack: &Attack, tool: &Tool) -> Line {
 }
 
 fn measure(context: &Context<'_>) -> Result<()> {
-    let before = program_before(context)?;
+    let before = before(context.repository());
+    if !before.exists() {
+        let advice =
+            "the program of before takes minutes to build: `cargo xtask setup --for campaigns`";
+        ensure!(!context.is_short(), "{advice}");
+        build_before(context.repository(), Some(context.deadline()))?;
+    }
     context.alias(&before, "trimbench-before");
     let now = context.binary()?.to_owned();
     let xtask = std::env::current_exe().context("find this program")?;
@@ -101,19 +108,24 @@ fn measure(context: &Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The program of the commit before the issue, built once: `target/before/` is kept.
-fn program_before(context: &Context<'_>) -> Result<PathBuf> {
-    let repository = context.repository();
-    let clone = repository.target().join("before").join(BEFORE);
-    let program = clone.join("target/release/trimbench");
+/// The program of the commit before the issue, which is kept.
+fn before(repository: &Repository) -> PathBuf {
+    clone(repository).join("target/release/trimbench")
+}
+
+fn clone(repository: &Repository) -> PathBuf {
+    repository.target().join("before").join(BEFORE)
+}
+
+/// Builds the program of the commit before the issue, if it is not there.
+pub fn build_before(repository: &Repository, deadline: Option<Deadline>) -> Result<()> {
+    let (clone, program) = (clone(repository), before(repository));
     let run = |command: &mut Command| {
         eprintln!("  {}", process::show(command));
-        let ended = process::run(command.env_remove("CARGO_TARGET_DIR"), Some(context.deadline()))?;
-        ensure!(ended.success(), "`{}` {}", process::show(command), ended.describe());
-        Ok(())
+        process::run_well(command.env_remove("CARGO_TARGET_DIR"), deadline).map(drop)
     };
     if program.exists() {
-        return Ok(program);
+        return Ok(());
     }
     if !clone.join("Cargo.toml").exists() {
         // What an earlier attempt left is no clone.
@@ -128,7 +140,7 @@ fn program_before(context: &Context<'_>) -> Result<PathBuf> {
     cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1").env("CARGO_PROFILE_RELEASE_DEBUG", "false");
     run(cargo.args(["build", "--release", "--quiet"]).current_dir(&clone))?;
     ensure!(program.exists(), "the build made no {}", repository.relative(&program));
-    Ok(program)
+    Ok(())
 }
 
 fn read(raw: &Raw) -> Result<Vec<Finding>> {
