@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tests::Need::{Filesystem, Fuse, Loop, Program, RamDisk, Root};
 use tests::obstacles::{ATTEMPTS, Attempt, Scene};
-use tests::slow_disk::SlowDisk;
+use tests::slow_disk::{SlowDisk, SlowImage};
 use tests::{requires, run};
 use trimbench_linux::{Claim, ClaimError, Consent, Inspection};
 
@@ -256,6 +256,17 @@ fn a_superblock_that_can_be_read_now_and_then_is_found_and_never_taken_for_none(
 }
 
 #[test]
+fn a_read_that_is_interrupted_is_repeated() {
+    if !requires("a_read_that_is_interrupted_is_repeated", &[Root, Fuse]) {
+        return;
+    }
+    let image = SlowImage::new(8);
+    image.interrupt();
+    let inspection = Inspection::of(image.path()).unwrap();
+    assert_eq!(inspection.signatures().unwrap(), []);
+}
+
+#[test]
 fn an_unused_partition_beside_a_mounted_one_may_be_destroyed() {
     let test = "an_unused_partition_beside_a_mounted_one_may_be_destroyed";
     if !requires(test, &[Root, Loop, Program("mkfs.ext4"), Program("addpart")]) {
@@ -319,4 +330,25 @@ fn an_inspection_describes_a_loop_device_and_what_uses_it() {
     let environment = inspection.environment().unwrap();
     assert_eq!(environment["device-kind"], "loop");
     assert!(environment.contains_key("device-name-2"), "{environment:?}");
+}
+
+#[test]
+fn the_names_that_count_are_the_links_of_the_device_the_most_telling_first() {
+    let test = "the_names_that_count_are_the_links_of_the_device_the_most_telling_first";
+    if !requires(test, &[Root, RamDisk]) {
+        return;
+    }
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut scene = Scene::default();
+    let (device, telling) = scene.ram_disk("telling");
+    scene.ram_disk("another");
+    let bare = telling.with_file_name(format!("nvme-eui.{}", std::process::id()));
+    let of_content = telling.with_file_name(format!("lvm-pv-uuid-{}", std::process::id()));
+    for link in [&bare, &of_content] {
+        std::os::unix::fs::symlink(&device, link).unwrap();
+        let removed = link.clone();
+        scene.later(move || std::fs::remove_file(removed).unwrap());
+    }
+    let inspection = Inspection::of(&device).unwrap();
+    assert_eq!(inspection.destroy_names(), [telling, bare]);
 }

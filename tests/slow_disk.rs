@@ -68,6 +68,8 @@ struct State {
     /// What cannot be read, in bytes, after it was read so many times more.
     unreadable: Range<u64>,
     good_reads: u32,
+    /// Whether the next read is interrupted.
+    interrupts: bool,
 }
 
 #[derive(Debug)]
@@ -105,6 +107,11 @@ impl SlowImage {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The next read ends with EINTR, as if a signal had come.
+    pub fn interrupt(&self) {
+        self.pace.set(|state| state.interrupts = true);
     }
 }
 
@@ -207,6 +214,12 @@ impl Pace {
         self.changed.notify_all();
     }
 
+    /// Whether this read is interrupted.
+    fn interrupts(&self) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut state.interrupts)
+    }
+
     /// Whether these bytes can be read this time.
     fn reads(&self, range: Range<u64>) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -294,6 +307,9 @@ impl Filesystem for SlowFile {
         reply: ReplyData,
     ) {
         self.pace.pass();
+        if self.pace.interrupts() {
+            return reply.error(Errno::EINTR);
+        }
         if !self.pace.reads(offset..offset + u64::from(size)) {
             return reply.error(Errno::EIO);
         }

@@ -30,6 +30,8 @@ mod naming;
 mod openers;
 mod refusal;
 mod signatures;
+#[cfg(test)]
+mod tests;
 mod uses;
 
 pub use denial::Denial;

@@ -34,6 +34,9 @@ use memory_limit::MemoryLimit;
 use mount_point::MountPoint;
 use programs::{mkfs, mount};
 
+#[cfg(test)]
+mod tests;
+
 /// How often a wait looks whether the user wants to stop.
 const LOOK_EVERY: Nanos = Nanos::from_millis(50);
 
@@ -338,9 +341,12 @@ fn drop_caches() -> Result<(), ProvisionError> {
 fn settle(span: Nanos, interrupt: &Interrupt) {
     let clock = MonotonicClock::start();
     let end = clock.now() + span;
-    while clock.now() < end && !interrupt.requested() {
-        let left = end.since(clock.now()).min(LOOK_EVERY);
-        std::thread::sleep(std::time::Duration::from_nanos(left.0));
+    loop {
+        let left = end.since(clock.now());
+        if left == Nanos::ZERO || interrupt.requested() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_nanos(left.min(LOOK_EVERY).0));
     }
 }
 

@@ -1,10 +1,10 @@
 //! Campaign `safe.3`: mutants of the safety code, each of which a test must kill.
 //!
 //! `cargo mutants` says what is mutated. All mutants that can be are built together, asleep, in a
-//! copy of the checkout ([`dormant`]); an attempt wakes one and runs the tests that come through the
-//! function that it is in ([`suite`]), the quickest first, up to the first that fails. The others
-//! are built one at a time in a second copy. One attempt in `CONTROLS` mutates nothing and runs
-//! every test: tests that fail then would kill anything.
+//! copy of the checkout ([`dormant`]); an attempt wakes one and runs the tests that come through
+//! its function ([`suite`]), the quickest first, up to the first that fails. The others are built
+//! one at a time in a second copy. One attempt in `CONTROLS` mutates nothing and runs every test:
+//! tests that fail then would kill anything.
 //!
 //! What runs here are programs whose guards are broken, as root: only on a machine whose disks may
 //! be lost, and alone, since the tests share loop devices and tracefs with everybody.
@@ -47,8 +47,8 @@ pub const CAMPAIGN: Campaign = Campaign {
 
 /// Every so many mutants there is an attempt that mutates nothing.
 const CONTROLS: usize = 100;
-/// Tests wait more than they compute.
-const WORKERS: usize = 3;
+/// How many unit tests, or builds, there are at a time.
+const WORKERS: usize = 2;
 /// The least share of mutants that a test kills.
 const KILLED: f64 = 0.98;
 /// The root of the crate, which gets what tells the mutants who is awake.

@@ -20,6 +20,8 @@ use crate::inspect::{machine, model_of};
 use crate::mounts::{Mount, mount_of};
 use crate::sysfs::{BlockDevice, devices_of};
 
+#[cfg(test)]
+mod tests;
 mod tree;
 
 /// sysfs counts sizes in sectors of this many bytes, whatever the device's blocks.
@@ -105,8 +107,7 @@ impl Inspection {
             _ if kind.is_dir() => "directory",
             _ if kind.is_char_device() => "character device",
             _ if kind.is_fifo() => "pipe",
-            _ if kind.is_socket() => "socket",
-            _ => "thing of unknown type",
+            _ => "socket",
         };
         Err(ClaimError::WrongType { path: given.to_owned(), what })
     }

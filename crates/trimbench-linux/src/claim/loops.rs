@@ -13,6 +13,9 @@ use crate::mounts::errno_of;
 use crate::opening;
 use crate::sysfs::{BlockDevice, disks};
 
+#[cfg(test)]
+mod tests;
+
 /// A file by device number and inode, as `stat` gives them: what a name may stop meaning.
 pub(super) type FileId = (u64, u64);
 

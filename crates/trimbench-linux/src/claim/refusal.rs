@@ -9,6 +9,9 @@ use super::denial::Denial;
 use super::signatures::ProbeError;
 use crate::mounts::MountError;
 
+#[cfg(test)]
+mod tests;
+
 /// Why a target was refused. Nothing was written to it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -17,6 +17,9 @@ use super::refusal::ClaimError;
 use crate::mounts::{AllMounts, Unseen, all_mounts, read_table, unescape};
 use crate::sysfs::{BlockDevice, btrfs_with, disks};
 
+#[cfg(test)]
+mod tests;
+
 /// One use, of the target or of what shows the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

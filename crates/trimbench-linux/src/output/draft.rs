@@ -15,6 +15,9 @@ use super::{Inode, OutputDirectory, OutputError, kind_of, step, word};
 use crate::directory::random;
 use crate::opening;
 
+#[cfg(test)]
+mod tests;
+
 /// Of files, before the umask.
 const MODE: u32 = 0o644;
 /// What a draft's name ends with.

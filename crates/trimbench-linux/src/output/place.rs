@@ -15,6 +15,9 @@ use super::{
 use crate::claim::{ClaimError, Use, uses_of_file};
 use crate::opening;
 
+#[cfg(test)]
+mod tests;
+
 /// A place for one file.
 #[derive(Debug)]
 pub enum Place {

@@ -244,6 +244,19 @@ fn no_directory_is_made_through_a_link_or_over_something() {
 }
 
 #[test]
+fn what_cannot_be_opened_is_not_made() {
+    let folder = tempfile::tempdir().unwrap();
+    symlink("loop", folder.path().join("loop")).unwrap();
+    let long = "x".repeat(256);
+    for (name, errno) in [("loop", libc::ELOOP), (&long, libc::ENAMETOOLONG)] {
+        let path = folder.path().join(name);
+        let error = OutputDirectory::create(&path).unwrap_err();
+        let expected = format!("cannot open the directory `{}`: {}", path.display(), Errno(errno));
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
 fn a_directory_is_one_process_s_until_the_last_copy_goes() {
     let (folder, directory) = folder();
     let other = OutputDirectory::open(folder.path()).unwrap();
@@ -365,8 +378,10 @@ fn a_place_is_new_a_file_or_refused() {
     ];
     let before = names(folder.path());
     for (at, kind) in cases {
-        let error = write(&folder.path().join(at)).unwrap_err();
-        assert!(matches!(error, OutputError::Unfit { kind: is, .. } if is == kind), "{error}");
+        let at = folder.path().join(at);
+        let error = write(&at).unwrap_err();
+        let OutputError::Unfit { path, kind: is } = &error else { panic!("{error}") };
+        assert_eq!((path, *is), (&at, kind));
     }
     let error = write(Path::new("/dev/random")).unwrap_err();
     let is_refused = matches!(error, OutputError::Unfit { kind: "character device", .. });

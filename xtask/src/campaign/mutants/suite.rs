@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use ::tests::hostile::attacks;
@@ -124,6 +125,7 @@ impl Suite {
             let concerned = |test: &&Test| function.is_none_or(|it| test.reached.contains(&it));
             let names: Vec<&str> =
                 group.tests.iter().filter(concerned).map(|test| test.name.as_str()).collect();
+            let _machine = group.way.machine();
             for (command, row) in group.way.commands(&names, ground)? {
                 if let Some((fate, by)) = killed(command, ground, LIMIT)? {
                     return Ok((fate, row.map_or(by, str::to_owned)));
@@ -134,7 +136,26 @@ impl Suite {
     }
 }
 
+/// Loop devices and mounts are the machine's: of tests on them there is one at a time, and unit
+/// tests meanwhile none, which use some, too.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// What keeps others from the machine.
+#[expect(dead_code, reason = "held, not looked at")]
+enum Machine {
+    Shared(RwLockReadGuard<'static, ()>),
+    Alone(RwLockWriteGuard<'static, ()>),
+}
+
 impl Way {
+    fn machine(&self) -> Machine {
+        if matches!(self, Self::Harness(name) if !SLOW.contains(&name.as_str())) {
+            Machine::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner))
+        } else {
+            Machine::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner))
+        }
+    }
+
     /// What runs these tests, with the name of the row that it is about if it cannot tell.
     fn commands<'a>(
         &self,

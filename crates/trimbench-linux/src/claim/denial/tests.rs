@@ -20,3 +20,44 @@ fn recorded_states_of_processes_are_told_apart() {
     assert!(mapped.to_string().contains("not root"), "{mapped}");
     assert!(mapped.to_string().contains("user namespace"), "{mapped}");
 }
+
+/// A file with an attribute, which is taken away in the end: it could not be removed with it.
+struct Marked(std::fs::File);
+
+impl Marked {
+    /// `None` where that is not permitted, or the filesystem has no attributes.
+    fn new(path: &Path, attribute: IFlags) -> Option<Self> {
+        let file = std::fs::File::create(path).unwrap();
+        let before = rustix::fs::ioctl_getflags(&file).ok()?;
+        rustix::fs::ioctl_setflags(&file, before.union(attribute)).ok()?;
+        Some(Self(file))
+    }
+}
+
+impl Drop for Marked {
+    fn drop(&mut self) {
+        let now = rustix::fs::ioctl_getflags(&self.0).unwrap();
+        let kept = now.difference(IFlags::IMMUTABLE.union(IFlags::APPEND));
+        rustix::fs::ioctl_setflags(&self.0, kept).unwrap();
+    }
+}
+
+#[test]
+fn attributes_of_the_file_and_the_user_are_looked_at() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let plain = folder.path().join("plain");
+    std::fs::write(&plain, "").unwrap();
+    let own = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(&plain).unwrap());
+    let denial = Denial::of(&plain);
+    assert_eq!((denial.is_immutable, denial.is_root), (false, own == 0));
+    for attribute in [IFlags::IMMUTABLE, IFlags::APPEND] {
+        let path = folder.path().join("marked");
+        let Some(_marked) = Marked::new(&path, attribute) else {
+            let test = "attributes_of_the_file_and_the_user_are_looked_at";
+            eprintln!("SKIP {test}: no attribute may be set below /var/tmp");
+            return;
+        };
+        let denial = Denial::of(&path);
+        assert_eq!((denial.is_immutable, denial.is_root), (true, own == 0), "{attribute:?}");
+    }
+}

@@ -64,3 +64,56 @@ fn a_link_made_of_what_the_device_carries_is_no_name() {
         assert_eq!(is_of_content(&Path::new(BY_ID).join(name)), expected, "{name}");
     }
 }
+
+/// A block device of this machine, which is only looked at: its node and its numbers.
+fn any_device() -> Option<(PathBuf, (u32, u32))> {
+    let nodes = names_in(Path::new("/sys/class/block")).into_iter();
+    nodes.map(|name| Path::new("/dev").join(name)).find_map(|node| {
+        let data = fs::symlink_metadata(&node).ok()?;
+        let is_block = std::os::unix::fs::FileTypeExt::is_block_device(&data.file_type());
+        let numbers = (rustix::fs::major(data.rdev()), rustix::fs::minor(data.rdev()));
+        is_block.then_some((node, numbers))
+    })
+}
+
+#[test]
+fn a_device_is_named_by_what_always_means_it() {
+    let Some((node, numbers)) = any_device() else {
+        eprintln!("SKIP a_device_is_named_by_what_always_means_it: there is no block device");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let [link, unlisted, dangling] =
+        ["link", "unlisted", "dangling"].map(|name| folder.path().join(name));
+    for link in [&link, &unlisted] {
+        std::os::unix::fs::symlink(&node, link).unwrap();
+    }
+    let id = |meaning: &Meaning, given: &Path| {
+        let answer = confirm(&node, meaning, &[given.to_owned()]);
+        answer.map_or_else(|error| error.id(), |()| "ok")
+    };
+    let another = (numbers.0, numbers.1 + 1);
+
+    let links = vec![dangling.clone(), link.clone()];
+    let linked = |numbers| Meaning::Linked { numbers, links: links.clone() };
+    assert_eq!(id(&linked(numbers), &link), "ok");
+    assert_eq!(id(&linked(numbers), &unlisted), "weak-name");
+    assert_eq!(id(&linked(numbers), &node), "weak-name");
+    assert_eq!(id(&linked(numbers), &dangling), "no-such-name");
+    assert_eq!(id(&linked(another), &link), "wrong-name", "it leads to another device by now");
+    assert_eq!(id(&linked(another), &unlisted), "wrong-name");
+
+    let plain = |numbers, node: &Path| Meaning::Node { numbers, node: node.to_owned() };
+    assert_eq!(id(&plain(numbers, &node), &node), "ok");
+    assert_eq!(id(&plain(numbers, &node), &link), "weak-name");
+    assert_eq!(id(&plain(numbers, &link), &link), "weak-name", "a link has taken its place");
+    assert_eq!(id(&plain(another, &node), &node), "wrong-name", "another device by now");
+    assert_eq!(id(&plain(another, &node), &link), "wrong-name");
+
+    let (path, _) = image(folder.path(), "disk.img");
+    let file = file_of(&path).unwrap();
+    let backing = |device| Meaning::File { file, path: path.clone(), device };
+    assert_eq!(id(&backing(Some(numbers)), &path), "ok");
+    assert_eq!(id(&backing(Some(numbers)), &node), "weak-name");
+    assert_eq!(id(&backing(Some(another)), &node), "wrong-name");
+}

@@ -1,7 +1,10 @@
 use std::os::unix::fs::MetadataExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use super::*;
+
+/// Set in a child that is to play a part in a test.
+const ROLE: &str = "TRIMBENCH_TEST_OPENERS";
 
 #[test]
 fn modes_of_opening_are_read_from_recorded_texts() {
@@ -86,4 +89,119 @@ fn only_init_may_be_kept_from_the_privileged() {
     assert!(!is_shielded(2, denied.as_ref(), true), "another process");
     assert!(!is_shielded(1, unseen(Errno::EIO).as_ref(), true), "another error");
     assert!(!is_shielded(1, None, true), "nothing");
+}
+
+/// This program again, to run one test alone, which is told so by `role`.
+fn again(program: &mut Command, test: &str, role: &str) -> Child {
+    program
+        .args(["--exact", "--nocapture", &format!("claim::openers::tests::{test}")])
+        .env(ROLE, role)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_child_that_still_runs_our_program_does_not_count() {
+    let test = "a_child_that_still_runs_our_program_does_not_count";
+    if std::env::var_os(ROLE).is_some() {
+        // Until it is killed, or the parent has died of a panic.
+        let _ = io::Read::read(&mut io::stdin(), &mut [0]);
+        return;
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let status = file.as_file().metadata().unwrap();
+    let wanted = Wanted { files: vec![(status.dev(), status.ino())], ..Wanted::default() };
+    let error = Stdio::from(fs::File::open(file.path()).unwrap());
+    let mut program = Command::new(std::env::current_exe().unwrap());
+    let mut child = again(program.stdin(Stdio::piped()).stderr(error), test, "waits");
+    let found = openers(&wanted).list;
+    let folder = PathBuf::from(format!("/proc/{}", child.id()));
+    let own = std::process::id();
+    let is_forking = [is_forking(&folder, own), is_forking(&folder, own + 1)];
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(found, []);
+    assert_eq!(is_forking, [true, false], "a child of ours, and one of another");
+}
+
+#[test]
+fn a_file_that_is_mapped_and_not_open_is_found() {
+    let test = "a_file_that_is_mapped_and_not_open_is_found";
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIP {test}: not root, who alone may follow what is mapped");
+        return;
+    }
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let program = fs::canonicalize(folder.path()).unwrap().join("cat");
+    // Copied by another process: a child of another test could keep our opening for writing.
+    let copied = Command::new("cp").arg("/bin/cat").arg(&program).status().unwrap();
+    assert!(copied.success());
+    let status = fs::metadata(&program).unwrap();
+    let mut cat = Command::new(&program);
+    let mut child = cat.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    // It has been mapped once it answers.
+    io::Write::write_all(child.stdin.as_mut().unwrap(), b"x").unwrap();
+    io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+    let wanted = |device| Wanted { files: vec![(device, status.ino())], ..Wanted::default() };
+    let found = openers(&wanted(status.dev())).list;
+    let elsewhere = openers(&wanted(status.dev() + 1)).list;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!found.is_empty());
+    for opener in &found {
+        let expected = Opener {
+            process: child.id(),
+            command: "cat".to_owned(),
+            path: program.clone(),
+            writes: false,
+            is_file: true,
+        };
+        assert_eq!(*opener, expected);
+    }
+    assert_eq!(elsewhere, [], "a file of the same inode number on another filesystem");
+}
+
+#[test]
+fn a_device_is_told_from_a_file_and_from_other_devices() {
+    let test = "a_device_is_told_from_a_file_and_from_other_devices";
+    let nodes = crate::sysfs::names_in(Path::new("/sys/class/block")).into_iter();
+    let mut nodes = nodes.map(|name| Path::new("/dev").join(name));
+    let device = |node: PathBuf| fs::metadata(&node).ok().map(|status| (node, status.rdev()));
+    let Some((node, number)) = nodes.find_map(device) else {
+        eprintln!("SKIP {test}: there is no block device");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    // Like a descriptor in `/proc`, without opening the device.
+    let link = folder.path().join("3");
+    std::os::unix::fs::symlink(&node, &link).unwrap();
+    let numbers = (rustix::fs::major(number), rustix::fs::minor(number));
+    let matches = |numbers| {
+        let wanted = Wanted { devices: vec![numbers], ..Wanted::default() };
+        Openers::default().matches(&link, &wanted)
+    };
+    assert_eq!(matches(numbers), Some(false));
+    assert_eq!(matches((numbers.0, numbers.1 + 1)), None);
+}
+
+#[test]
+fn where_proc_shows_less_than_everything_no_list_is_taken_for_whole() {
+    let test = "where_proc_shows_less_than_everything_no_list_is_taken_for_whole";
+    if std::env::var_os(ROLE).is_some() {
+        let unseen = Unseen { path: PathBuf::from("/proc"), errno: Errno(libc::EACCES) };
+        assert_eq!(hidden(true), Some(unseen.clone()));
+        assert_eq!(openers(&Wanted::default()).unseen, Some(unseen));
+        return;
+    }
+    // In a mount namespace of its own; with exit status 77 where that cannot be had.
+    let script = "mount -t proc -o subset=pid proc /proc || exit 77; exec \"$0\" \"$@\"";
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--mount", "sh", "-c", script]).arg(std::env::current_exe().unwrap());
+    let status = again(&mut unshare, test, "hidden").wait().unwrap();
+    if matches!(status.code(), Some(1 | 77)) {
+        eprintln!("SKIP {test}: nothing may be mounted");
+        return;
+    }
+    assert!(status.success(), "{status}");
 }

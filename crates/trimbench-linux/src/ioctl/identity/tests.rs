@@ -1,5 +1,6 @@
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt as _;
 
 use super::*;
 
@@ -40,4 +41,60 @@ fn regular_files_have_no_answers_of_devices() {
     assert_eq!(disk_sequence(descriptor), Err(Errno(libc::ENOTTY)));
     assert_eq!(is_read_only(descriptor), Err(Errno(libc::ENOTTY)));
     assert_eq!(loop_status(descriptor), Err(Errno(libc::ENOTTY)));
+}
+
+/// A loop device over this file of ours. The kernel detaches it when it is closed; should it not,
+/// this does.
+struct Attached {
+    device: File,
+    file: (u64, u64),
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        /// `LOOP_CLR_FD`.
+        const DETACH: libc::c_ulong = 0x4C01;
+        let device = self.device.as_fd();
+        if loop_status(device).is_ok_and(|status| status.file == self.file) {
+            let _ = call_for_value(device, DETACH, &mut 0_u64);
+        }
+    }
+}
+
+#[test]
+fn free_loop_devices_are_attached_one_after_the_other_and_let_go_of_by_themselves() {
+    let test = "free_loop_devices_are_attached_one_after_the_other_and_let_go_of_by_themselves";
+    let open = |path: &str| File::options().read(true).write(true).open(path);
+    let Ok(control) = open("/dev/loop-control") else {
+        eprintln!("SKIP {test}: it needs root and loop devices");
+        return;
+    };
+    let image = file();
+    image.as_file().set_len(1 << 20).unwrap();
+    let data = image.as_file().metadata().unwrap();
+    let file = (data.dev(), data.ino());
+    // Others may be quicker to take the free one.
+    let attach = || {
+        (0..16).find_map(|_| {
+            let number = free_loop(control.as_fd()).unwrap();
+            let device = open(&format!("/dev/loop{number}")).unwrap();
+            match attach_loop(device.as_fd(), image.as_file().as_fd()) {
+                Ok(()) => Some((number, Attached { device, file })),
+                Err(errno) => {
+                    assert_eq!(errno, Errno(libc::EBUSY));
+                    None
+                }
+            }
+        })
+    };
+    let first = attach().expect("one is free");
+    let second = attach().expect("another is free");
+    assert_ne!(first.0, second.0);
+    for (number, attached) in [&first, &second] {
+        let device = attached.device.as_fd();
+        assert_eq!(loop_status(device), Ok(LoopStatus { file, offset: 0, size_limit: 0 }));
+        assert_eq!(is_read_only(device), Ok(false));
+        let autoclear = format!("/sys/block/loop{number}/loop/autoclear");
+        assert_eq!(std::fs::read_to_string(autoclear).unwrap(), "1\n");
+    }
 }

@@ -22,3 +22,38 @@ fn each_mkfs_is_told_the_uuid_in_its_own_way() {
         assert_eq!(arguments.as_deref(), expected, "{kind:?}");
     }
 }
+
+#[test]
+fn each_mkfs_is_quiet_overwrites_and_discards_as_wished() {
+    let lazy = "-q -F -E lazy_itable_init=0,lazy_journal_init=0";
+    for (kind, name, package, [discards, keeps]) in [
+        (
+            FilesystemKind::Ext4,
+            "mkfs.ext4",
+            "e2fsprogs",
+            [&*format!("{lazy},discard"), &*format!("{lazy},nodiscard")],
+        ),
+        (FilesystemKind::Xfs, "mkfs.xfs", "xfsprogs", ["-q -f", "-q -f -K"]),
+        (FilesystemKind::Btrfs, "mkfs.btrfs", "btrfs-progs", ["-q -f", "-q -f -K"]),
+        (FilesystemKind::F2fs, "mkfs.f2fs", "f2fs-tools", ["-q -f -t 1", "-q -f -t 0"]),
+    ] {
+        assert_eq!((kind.mkfs().as_str(), kind.package()), (name, package));
+        assert_eq!(kind.mkfs_arguments(true).join(" "), discards);
+        assert_eq!(kind.mkfs_arguments(false).join(" "), keeps);
+    }
+}
+
+#[test]
+fn a_program_that_fails_says_why_in_one_line() {
+    let shell = |script: &'static str| {
+        run("sh", |command| {
+            command.args(["-c", script]);
+        })
+    };
+    assert_eq!(shell("echo for nobody; echo just a warning >&2"), Ok(()));
+    let wordy = "printf '\\n  it is broken  \\nusage: it\\n' >&2; exit 1";
+    assert_eq!(shell(wordy), Err("it is broken".to_owned()));
+    assert_eq!(shell("echo for nobody; exit 3"), Err("exit status: 3".to_owned()));
+    let missing = run("no-such-program", |_| ());
+    assert_eq!(missing, Err("there is no `no-such-program`".to_owned()));
+}

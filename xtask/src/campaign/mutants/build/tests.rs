@@ -23,8 +23,15 @@ fn programs_are_taken_from_what_cargo_says() {
 
 #[test]
 fn errors_are_taken_with_what_they_mean_first() {
-    let span = |line: u64, primary: bool| json!({ "file_name": "src/a.rs", "line_start": line, "is_primary": primary });
-    let message = |level: &str, spans: serde_json::Value| json!({ "message": { "level": level, "rendered": "no", "spans": spans } });
+    let span = |line: u64, primary: bool| {
+        let mut span = json!({ "file_name": "src/a.rs", "line_start": line });
+        span["is_primary"] = json!(primary);
+        span
+    };
+    let message = |level: &str, spans: serde_json::Value| {
+        let says = json!({ "level": level, "rendered": "no", "spans": spans });
+        json!({ "message": says })
+    };
     let found = refusal(&message("error", json!([span(3, false), span(7, true)]))).unwrap();
     let places = [(PathBuf::from("src/a.rs"), 7), (PathBuf::from("src/a.rs"), 3)];
     assert_eq!((found.places.as_slice(), found.message.as_str()), (&places[..], "no"));

@@ -1,0 +1,39 @@
+use std::process::{Command, Stdio};
+
+use super::*;
+
+#[test]
+fn standard_output_and_error_are_known_whatever_they_are() {
+    for stream in [Inode::of(io::stdout()).unwrap(), Inode::of(io::stderr()).unwrap()] {
+        let found = standard_stream(stream).expect("it is open");
+        assert_eq!(Inode::of(&found).unwrap(), stream);
+    }
+    let other = tempfile::tempfile().unwrap();
+    assert!(standard_stream(Inode::of(&other).unwrap()).is_none());
+}
+
+#[test]
+fn a_file_that_another_process_writes_has_a_user_and_one_that_is_read_has_none() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let open = || Stdio::from(file.reopen().unwrap());
+    let read_only = || Stdio::from(File::open(file.path()).unwrap());
+    let user = || Place::of(file.path()).unwrap().user().unwrap();
+    assert_eq!(user(), None);
+    for (output, expected) in [(read_only(), false), (open(), true)] {
+        let mut command = Command::new("sleep");
+        command.arg("60").stdin(Stdio::null()).stdout(output);
+        let mut child = command.spawn().unwrap();
+        drop(command);
+        let found = user();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let is_child = |found: &Use| match found {
+            Use::Open { process, writes, .. } => *writes && *process == child.id(),
+            _ => false,
+        };
+        assert_eq!(found.as_ref().is_some_and(is_child), expected, "{found:?}");
+        assert_eq!(found.is_some(), expected, "{found:?}");
+    }
+    let place = Place::of(&file.path().with_extension("new")).unwrap();
+    assert_eq!(place.user().unwrap(), None);
+}
