@@ -1,8 +1,8 @@
 //! Campaign `safe.3`: mutants of the safety code, each of which a test must kill.
 //!
 //! `cargo mutants` says what is mutated. All mutants that can be are built together, asleep, in a
-//! copy of the checkout ([`dormant`]); an attempt wakes one and runs the tests that come through
-//! its function ([`suite`]), the quickest first, up to the first that fails. The others are built
+//! copy of the checkout (`dormant`); an attempt wakes one and runs the tests that come through
+//! its function (`suite`), the quickest first, up to the first that fails. The others are built
 //! one at a time in a second copy. One attempt in `CONTROLS` mutates nothing and runs every test:
 //! tests that fail then would kill anything.
 //!
