@@ -25,6 +25,7 @@ pub const SAFETY: &[&str] = &[
 pub const READERS: &[&str] = &[
     "crates/trimbench-core/src/units/text.rs",
     "crates/trimbench-methods/src/options.rs",
+    "crates/trimbench-methods/src/postmark/formulas.rs",
     "crates/trimbench-methods/src/settings.rs",
     "crates/trimbench-policy/src/catalogue.rs",
     "crates/trimbench-results/src/compare/limit.rs",
