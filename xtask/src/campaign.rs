@@ -143,10 +143,16 @@ pub fn sample(repository: &Repository, id: &str, seed: u64, count: u64) -> Resul
     })
 }
 
-/// The release build of `trimbench`, brought up to date first.
-pub fn program(repository: &Repository) -> Result<PathBuf> {
+/// A copy in `folder` of the release build of `trimbench`, which is brought up to date first: what is
+/// built while a campaign runs is no part of it.
+pub fn program(repository: &Repository, folder: &Path) -> Result<PathBuf> {
     process::run_well(&mut repository.command("cargo", &["build", "--release", "--quiet"]), None)?;
-    Ok(repository.target().join("release/trimbench"))
+    let (built, new) =
+        (repository.target().join("release/trimbench"), folder.join("trimbench.new"));
+    let copy = folder.join("trimbench");
+    std::fs::copy(&built, &new).with_context(|| format!("copy {}", built.display()))?;
+    std::fs::rename(&new, &copy).with_context(|| format!("write {}", copy.display()))?;
+    Ok(copy)
 }
 
 /// The campaign of this id.

@@ -64,7 +64,7 @@ const FILESYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 const TRACE_CAPACITY: &str = "4GiB";
 
 fn prepare(repository: &Repository, folder: &Path) -> Result<Box<dyn Attempts>> {
-    let program = program(repository)?;
+    let program = program(repository, folder)?;
     Ok(Box::new(Killed { bench: Bench::new(program, folder)? }))
 }
 

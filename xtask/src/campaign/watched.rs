@@ -104,7 +104,7 @@ fn prepare(repository: &Repository, folder: &Path) -> Result<Box<dyn Attempts>> 
     // To hold another program against the same attempts: the binary of an earlier commit.
     let program = match std::env::var_os("TRIMBENCH_PROGRAM") {
         Some(program) => program.into(),
-        None => super::program(repository)?,
+        None => super::program(repository, folder)?,
     };
     let object = observer::compile(repository.root(), folder)?;
     let planter = planted::compile(repository.root(), folder)?;

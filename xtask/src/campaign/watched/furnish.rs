@@ -10,7 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use super::draw::{Draw, Form, Kind, Swap, Trap};
+use super::draw::{Draw, End, Form, Kind, Swap, Trap};
 use super::judge::{Below, Bounds};
 use super::scene::{self, Scene};
 use crate::process;
@@ -214,8 +214,23 @@ impl Furnished {
             }
             Trap::OutputInTarget if draw.kind == Kind::Directory => {
                 self.output = self.target.join("out");
+                self.permit_output_elsewhere(draw)?;
             }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Where the name of an output directory within the target leads when the target is exchanged.
+    fn permit_output_elsewhere(&mut self, draw: &Draw) -> Result<()> {
+        let End::Swapped(_, first, _, second) = draw.end else { return Ok(()) };
+        if [first, second].contains(&Swap::Target) {
+            self.permit_file(&self.target.with_file_name("other").join("out"))?;
+        }
+        if [first, second].contains(&Swap::Remove) {
+            // It is made again, with the directories above it.
+            let folder = self.target.parent().context("a target is in a folder")?;
+            self.bounds.permit(folder, Below::Name(draw.name.to_owned()));
         }
         Ok(())
     }
