@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ::tests::hostile::attacks;
 use ::tests::obstacles::ATTEMPTS;
@@ -28,9 +28,12 @@ const SLOW: [&str; 3] = ["made", "safety", COMMAND_LINE];
 /// The tests of the command line, and those of them that are about targets.
 const COMMAND_LINE: &str = "cli";
 const ABOUT_TARGETS: [&str; 5] = ["devices", "directories", "errors", "filesystems", "images"];
-/// Tests that are not over after so long wait for something that a mutant lost. The longest take
-/// twenty seconds on two cores.
-const LIMIT: Duration = Duration::from_secs(120);
+/// Tests that are not over after so long, and so many times what they took without a mutant, wait
+/// for something that it lost.
+const LIMIT: Duration = Duration::from_secs(60);
+const TIMES: u32 = 4;
+/// The longest that a test alone takes.
+const ALONE: Duration = Duration::from_secs(300);
 
 /// Every test, the quickest first: most mutants do not live to see the last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +62,8 @@ struct Test {
     name: String,
     /// The numbers of the functions that it comes through.
     reached: BTreeSet<usize>,
+    /// How long it took alone.
+    took: Duration,
 }
 
 /// What tests are run on.
@@ -100,8 +105,9 @@ impl Suite {
         let mut suite = Self(Vec::new());
         for (way, names) in groups {
             let explore = |name: String| {
+                let begun = Instant::now();
                 let reached = reached(&way, &name, ground)?;
-                Ok(Test { name, reached })
+                Ok(Test { name, reached, took: begun.elapsed() })
             };
             let tests = names.into_iter().map(explore).collect::<Result<_>>()?;
             suite.0.push(Group { way, tests });
@@ -123,11 +129,12 @@ impl Suite {
     ) -> Result<(Fate, String)> {
         for group in &self.0 {
             let concerned = |test: &&Test| function.is_none_or(|it| test.reached.contains(&it));
-            let names: Vec<&str> =
-                group.tests.iter().filter(concerned).map(|test| test.name.as_str()).collect();
+            let tests = || group.tests.iter().filter(concerned);
+            let names: Vec<&str> = tests().map(|test| test.name.as_str()).collect();
+            let limit = LIMIT + tests().map(|test| test.took).sum::<Duration>() * TIMES;
             let _machine = group.way.machine();
             for (command, row) in group.way.commands(&names, ground)? {
-                if let Some((fate, by)) = killed(command, ground, LIMIT)? {
+                if let Some((fate, by)) = killed(command, ground, limit)? {
                     return Ok((fate, row.map_or(by, str::to_owned)));
                 }
             }
@@ -212,7 +219,7 @@ fn reached(way: &Way, name: &str, ground: &Ground<'_>) -> Result<BTreeSet<usize>
     fs::set_permissions(&path, everyone).with_context(|| format!("open {}", path.display()))?;
     for (mut command, _) in way.commands(&[name], ground)? {
         command.env(REACHED, &path);
-        let end = killed(command, ground, LIMIT)?;
+        let end = killed(command, ground, ALONE)?;
         ensure!(end.is_none(), "`{name}` fails without a mutant: see {}", ground.log().display());
     }
     let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;

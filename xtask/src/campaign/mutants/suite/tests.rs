@@ -53,6 +53,7 @@ fn only_tests_that_come_through_the_function_are_run() {
     let test = |name: &str, reached: &[usize]| Test {
         name: name.to_owned(),
         reached: reached.iter().copied().collect(),
+        took: Duration::ZERO,
     };
     let tests = vec![test("one", &[1]), test("both", &[1, 2]), test("two", &[2])];
     let suite = Suite(vec![Group { way: Way::Harness("unit".to_owned()), tests }]);
