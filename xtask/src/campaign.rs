@@ -143,8 +143,8 @@ pub fn sample(repository: &Repository, id: &str, seed: u64, count: u64) -> Resul
     })
 }
 
-/// A copy in `folder` of the release build of `trimbench`, which is brought up to date first: what is
-/// built while a campaign runs is no part of it.
+/// A copy in `folder` of the release build of `trimbench`, which is brought up to date first: what
+/// is built while a campaign runs is no part of it.
 pub fn program(repository: &Repository, folder: &Path) -> Result<PathBuf> {
     process::run_well(&mut repository.command("cargo", &["build", "--release", "--quiet"]), None)?;
     let (built, new) =
