@@ -35,11 +35,13 @@ fn own_program() -> PathBuf {
     std::env::current_exe().expect("a program that runs is somewhere")
 }
 
-/// Runs the test again in a mount namespace of its own, which it may change; `true` in there.
-fn is_apart(test: &str) -> bool {
+/// Runs the test again in a mount namespace of its own, which it may change; in there, what
+/// [`alone`] gives.
+fn apart(test: &str) -> Option<MutexGuard<'static, ()>> {
     const ROLE: &str = "TRIMBENCH_TEST_APART";
+    let alone = alone(test, &APART)?;
     if std::env::var_os(ROLE).is_some() {
-        return true;
+        return Some(alone);
     }
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private"]).arg(own_program());
@@ -47,7 +49,7 @@ fn is_apart(test: &str) -> bool {
     let output = command.output().expect("util-linux is installed");
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}\n{}", String::from_utf8_lossy(&output.stdout));
-    false
+    None
 }
 
 /// Those that are made on `path`, which may be overwritten.
@@ -296,10 +298,7 @@ fn what_only_a_model_can_do_is_refused() {
 #[test]
 fn discards_are_only_measured_where_the_device_takes_them() {
     let test = "discards_are_only_measured_where_the_device_takes_them";
-    let Some(_alone) = alone(test, &APART) else { return };
-    if !is_apart(test) {
-        return;
-    }
+    let Some(_alone) = apart(test) else { return };
     let folder = scratch();
     // Its files have no holes.
     run("mount", &["-t", "ramfs", "ramfs", &folder.path().display().to_string()]);
@@ -391,14 +390,11 @@ fn what_others_keep_using_is_detached() {
 fn what_a_killed_run_left_mounted_is_removed_by_the_next() {
     const KILLED: &str = "TRIMBENCH_TEST_KILLED";
     let test = "what_a_killed_run_left_mounted_is_removed_by_the_next";
-    let Some(_alone) = alone(test, &APART) else { return };
+    let Some(_alone) = apart(test) else { return };
     if let Some(path) = std::env::var_os(KILLED) {
         let mut filesystems = made(Path::new(&path), FilesystemKind::Ext4, &[]).unwrap();
         filesystems.make(&FilesystemWish::default()).expect("it is large enough");
         std::process::abort();
-    }
-    if !is_apart(test) {
-        return;
     }
     // Otherwise another run that begins meanwhile could remove it.
     run("mount", &["-t", "tmpfs", "tmpfs", "/run"]);
@@ -421,10 +417,7 @@ fn what_a_killed_run_left_mounted_is_removed_by_the_next() {
 #[test]
 fn what_this_system_lacks_is_told_before_anything_is_begun() {
     let test = "what_this_system_lacks_is_told_before_anything_is_begun";
-    let Some(_alone) = alone(test, &APART) else { return };
-    if !is_apart(test) {
-        return;
-    }
+    let Some(_alone) = apart(test) else { return };
     let folder = scratch();
     let at = |name: &str| folder.path().join(name).display().to_string();
     let missing = || {
@@ -472,10 +465,7 @@ fn program(name: &str) -> String {
 #[test]
 fn programs_that_do_nothing_or_something_else_are_not_believed() {
     let test = "programs_that_do_nothing_or_something_else_are_not_believed";
-    let Some(_alone) = alone(test, &APART) else { return };
-    if !is_apart(test) {
-        return;
-    }
+    let Some(_alone) = apart(test) else { return };
     let (_folder, path) = image(64);
     let foreign = LoopDevice::new(64);
     run("mkfs.ext4", &["-q", foreign.node()]);

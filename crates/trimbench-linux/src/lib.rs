@@ -31,6 +31,8 @@ mod registry;
 mod ring;
 mod statistics;
 mod sysfs;
+#[cfg(test)]
+mod testing;
 mod tracepoints;
 
 pub use block::{BlockError, BlockMedium, BlockOptions, BlockTarget, FirstWrite, Purger};

@@ -129,8 +129,8 @@ pub(crate) fn is_gone(path: &Path) -> bool {
 
 /// The locked entry, if it is ours and nobody else holds it.
 fn abandoned(directory: &OwnedFd, entry: &str) -> Result<OwnedFd, Errno> {
-    let flags = opening::READ;
-    let file = rustix::fs::openat(directory, entry, flags, Mode::empty()).map_err(errno_of)?;
+    let file = rustix::fs::openat(directory, entry, opening::READ, Mode::empty());
+    let file = file.map_err(errno_of)?;
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(errno_of)?;
     let status = rustix::fs::fstat(&file).map_err(errno_of)?;
     let regular = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
@@ -144,8 +144,8 @@ fn open(folder: &Path) -> Result<OwnedFd, Errno> {
         Ok(()) | Err(rustix::io::Errno::EXIST) => {}
         Err(errno) => return Err(errno_of(errno)),
     }
-    let flags = opening::SUBDIRECTORY;
-    let directory = rustix::fs::open(folder, flags, Mode::empty()).map_err(errno_of)?;
+    let directory = rustix::fs::open(folder, opening::SUBDIRECTORY, Mode::empty());
+    let directory = directory.map_err(errno_of)?;
     let status = rustix::fs::fstat(&directory).map_err(errno_of)?;
     let others = Mode::RWXG | Mode::RWXO;
     let own = status.st_uid == rustix::process::geteuid().as_raw();

@@ -29,8 +29,7 @@ use super::{Attempts, Campaign, Ledger, SAFETY};
 use crate::Repository;
 use crate::evidence::{Bar, Finding};
 use build::Programs;
-use dormant::Functions;
-use list::Mutant;
+use dormant::Dormant;
 pub use list::install;
 use suite::{Ground, Suite};
 use tree::Tree;
@@ -95,8 +94,7 @@ struct Built {
 
 #[derive(Debug)]
 struct Mutants {
-    all: Vec<Mutant>,
-    functions: Functions,
+    dormant: Dormant,
     built: Built,
     /// `xtask` itself, which runs the table of attacks.
     xtask: PathBuf,
@@ -115,23 +113,18 @@ fn prepare(repository: &Repository, folder: &Path) -> Result<Box<dyn Attempts>> 
             texts.insert(mutant.file.clone(), tree.text(&mutant.file)?);
         }
     }
-    let functions = Functions::of(&mutants, &texts)?;
+    let dormant = Dormant::new(mutants, texts)?;
     for worker in 0..WORKERS {
         let folder = worker_folder(folder, worker);
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
     }
-    let built = built(repository, folder, &xtask, (&mutants, &functions, &texts))?;
+    let built = built(repository, folder, &xtask, &dormant)?;
     let (folder, tree) = (folder.to_owned(), Mutex::new(tree));
-    Ok(Box::new(Mutants { all: mutants, functions, built, xtask, folder, tree }))
+    Ok(Box::new(Mutants { dormant, built, xtask, folder, tree }))
 }
 
 /// Builds all mutants together and explores the tests, unless that was done for these sources.
-fn built(
-    repository: &Repository,
-    folder: &Path,
-    xtask: &Path,
-    (mutants, functions, texts): (&[Mutant], &Functions, &BTreeMap<PathBuf, String>),
-) -> Result<Built> {
+fn built(repository: &Repository, folder: &Path, xtask: &Path, dormant: &Dormant) -> Result<Built> {
     let sources = repository.state()?.sources;
     let path = folder.join("built.json");
     let kept = fs::read(&path).ok().and_then(|text| serde_json::from_slice::<Built>(&text).ok());
@@ -140,13 +133,13 @@ fn built(
         return Ok(kept);
     }
     let mut tree = Tree::new(repository, &folder.join("dormant"))?;
-    let mut singles = functions.others(mutants);
+    let mut singles = dormant.others();
     loop {
-        let layers = functions.layered(mutants, texts, &singles)?;
+        let layers = dormant.layered(&singles)?;
         let mut changed: BTreeMap<PathBuf, String> =
             layers.iter().map(|(path, file)| (path.clone(), file.text.clone())).collect();
         let root = Path::new(ROOT);
-        changed.insert(root.to_owned(), tree.original(root)? + dormant::RUNTIME);
+        changed.insert(root.to_owned(), tree.original(root)? + &dormant::runtime());
         tree.change(&changed)?;
         let refusals = build::library(&tree)?;
         if refusals.is_empty() {
@@ -184,7 +177,7 @@ impl Mutants {
         let mut order: Vec<usize> = (0..total).collect();
         Rng::new(seed).shuffle(&mut order);
         let at = order[usize::try_from(number).expect("mutants are countable")];
-        (at < self.all.len()).then_some(at)
+        (at < self.dormant.mutants().len()).then_some(at)
     }
 
     fn fate(&self, worker: usize, number: Option<usize>) -> Result<(Fate, String)> {
@@ -196,12 +189,12 @@ impl Mutants {
             awake: number,
         };
         let Some(number) = number else { return self.built.suite.until_killed(&ground, None) };
-        let function = self.functions.function_of(number);
+        let function = self.dormant.function_of(number);
         if !self.built.singles.contains(&number) {
             return self.built.suite.until_killed(&ground, function);
         }
         let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
-        tree.plant(&self.all[number])?;
+        tree.plant(&self.dormant.mutants()[number])?;
         let unviable = Ok((Fate::Unviable, String::new()));
         if !build::library(&tree)?.is_empty() {
             return unviable;
@@ -216,13 +209,14 @@ impl Mutants {
 
 impl Attempts for Mutants {
     fn total(&self) -> u64 {
-        (self.all.len() + self.all.len() / CONTROLS) as u64
+        let count = self.dormant.mutants().len();
+        (count + count / CONTROLS) as u64
     }
 
     fn attempt(&self, worker: usize, seed: u64, number: u64) -> Result<Map<String, Value>> {
         let number = self.item(seed, number);
         let (fate, by) = self.fate(worker, number)?;
-        let mutant = number.map(|number| self.all[number].name.clone());
+        let mutant = number.map(|number| self.dormant.mutants()[number].name.clone());
         let Value::Object(line) = json!(Line { mutant, fate, by }) else {
             unreachable!("a line is an object")
         };

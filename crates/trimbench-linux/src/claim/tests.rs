@@ -1,12 +1,13 @@
 use std::cell::Cell;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
-use std::process::Command;
+use std::process::Stdio;
 
 use tempfile::TempDir;
 
 use super::*;
 use crate::sysfs::{BlockDevice, disks};
+use crate::testing::{self, Holder, LoopDevice};
 
 const SIZE: u64 = 1 << 20;
 
@@ -18,48 +19,12 @@ pub(super) fn folder() -> (TempDir, PathBuf) {
 }
 
 /// An empty image of 1 MiB.
-pub(super) fn image(path: PathBuf) -> PathBuf {
-    File::create(&path).unwrap().set_len(SIZE).unwrap();
-    path
+pub(super) fn image(path: &Path) -> PathBuf {
+    testing::image(path, b"", SIZE)
 }
 
 fn set_size(path: &Path, size: u64) {
     File::options().write(true).open(path).unwrap().set_len(size).unwrap();
-}
-
-/// A loop device over an image of ours; detached when dropped.
-pub(super) struct LoopDevice(pub(super) PathBuf);
-
-impl LoopDevice {
-    /// `None` where there can be none, which is said.
-    pub(super) fn new(test: &str, image: &Path, options: &[&str]) -> Option<Self> {
-        let output = Command::new("losetup")
-            .args(["--find", "--show"])
-            .args(options)
-            .arg(image)
-            .output()
-            .ok()
-            .filter(|output| output.status.success());
-        if output.is_none() {
-            eprintln!("SKIP {test}: it needs root and loop devices");
-        }
-        let node = String::from_utf8(output?.stdout).unwrap();
-        Some(Self(PathBuf::from(node.trim())))
-    }
-
-    fn set_read_only(&self, option: &str) {
-        let output = Command::new("blockdev").arg(option).arg(&self.0).output();
-        assert!(output.unwrap().status.success(), "{option}");
-    }
-}
-
-impl Drop for LoopDevice {
-    fn drop(&mut self) {
-        // The read-only flag outlives what is attached.
-        for (program, option) in [("blockdev", "--setrw"), ("losetup", "--detach")] {
-            let _ = Command::new(program).arg(option).arg(&self.0).output();
-        }
-    }
 }
 
 fn consent(destroy: &Path) -> Consent {
@@ -78,7 +43,7 @@ fn guard(target: &Path, named: &Path) -> Guard {
 /// A device of this machine as if it were the target and unused. Nothing of it is opened.
 fn device(block: BlockDevice) -> Inspection {
     let (_folder, path) = folder();
-    let mut inspection = Inspection::without_signatures(&image(path.join("image"))).unwrap();
+    let mut inspection = Inspection::without_signatures(&image(&path.join("image"))).unwrap();
     inspection.uses = uses::Uses::default();
     inspection.subject = Subject::Device(Box::new(Device {
         numbers: block.numbers().unwrap_or_default(),
@@ -112,7 +77,7 @@ fn refusal(result: Result<(), ClaimError>) -> (&'static str, String) {
 #[test]
 fn a_dry_run_is_refused_for_the_same_reasons_as_a_claim() {
     let (_folder, folder) = folder();
-    let path = image(folder.join("image"));
+    let path = image(&folder.join("image"));
     let mut inspection = Inspection::without_signatures(&path).unwrap();
     let mut named = consent(&path);
     inspection.refusal(&named).unwrap();
@@ -158,7 +123,7 @@ fn a_device_whose_users_cannot_all_be_seen_is_refused_and_an_image_is_left_to_th
     assert_eq!(id, "unknown", "{text}");
     assert!(text.contains("/proc/7/fd") && text.contains("EACCES"), "{text}");
     let (_folder, folder) = folder();
-    let path = image(folder.join("image"));
+    let path = image(&folder.join("image"));
     let mut inspection = Inspection::without_signatures(&path).unwrap();
     inspection.uses.unseen = unseen;
     inspection.refuse(&consent(&path)).unwrap();
@@ -167,7 +132,7 @@ fn a_device_whose_users_cannot_all_be_seen_is_refused_and_an_image_is_left_to_th
 #[test]
 fn an_image_is_opened_through_the_cache_where_there_is_no_direct_io_and_a_device_never_is() {
     let (_folder, folder) = folder();
-    let mut inspection = Inspection::without_signatures(&image(folder.join("image"))).unwrap();
+    let mut inspection = Inspection::without_signatures(&image(&folder.join("image"))).unwrap();
     // Procfs has no direct I/O. This is opened and not written.
     inspection.path = PathBuf::from("/proc/self/comm");
     let (file, is_direct) = inspection.open().unwrap();
@@ -190,7 +155,7 @@ fn an_image_is_opened_through_the_cache_where_there_is_no_direct_io_and_a_device
 fn errors_of_opening_say_what_they_mean_for_a_target() {
     use rustix::io::Errno as E;
     let (_folder, folder) = folder();
-    let inspection = Inspection::without_signatures(&image(folder.join("image"))).unwrap();
+    let inspection = Inspection::without_signatures(&image(&folder.join("image"))).unwrap();
     for (errno, expected) in [
         (E::BUSY, "busy"),
         (E::TXTBSY, "in-use"),
@@ -212,7 +177,7 @@ fn errors_of_opening_say_what_they_mean_for_a_target() {
 #[test]
 fn either_kind_of_lock_of_another_opening_keeps_an_image() {
     let (_folder, folder) = folder();
-    let path = image(folder.join("image"));
+    let path = image(&folder.join("image"));
     let inspection = Inspection::without_signatures(&path).unwrap();
     let open = || OwnedFd::from(File::options().read(true).write(true).open(&path).unwrap());
     let locked = |file: &OwnedFd| refusal(inspection.lock(file).map(|_| ())).0;
@@ -234,7 +199,7 @@ fn either_kind_of_lock_of_another_opening_keeps_an_image() {
 #[test]
 fn a_claimed_image_that_changes_or_is_opened_is_no_longer_ours_to_write() {
     let (_folder, folder) = folder();
-    let path = image(folder.join("image"));
+    let path = image(&folder.join("image"));
     let mut guard = guard(&path, &path);
     guard.check().unwrap();
     guard.check_descriptor().unwrap();
@@ -251,7 +216,7 @@ fn a_claimed_image_that_changes_or_is_opened_is_no_longer_ours_to_write() {
     }
     set_size(&path, SIZE);
     guard.check_descriptor().unwrap();
-    guard.file = File::open(image(folder.join("other"))).unwrap().into();
+    guard.file = File::open(image(&folder.join("other"))).unwrap().into();
     let (id, text) = refusal(guard.check_descriptor());
     assert_eq!(id, "changed");
     assert!(text.contains("another file was opened"), "{text}");
@@ -267,7 +232,7 @@ fn a_claimed_image_that_changes_or_is_opened_is_no_longer_ours_to_write() {
 fn a_claimed_loop_device_must_stay_what_it_was_and_stand_on_the_same_file() {
     let test = "a_claimed_loop_device_must_stay_what_it_was_and_stand_on_the_same_file";
     let (_folder, folder) = folder();
-    let path = image(folder.join("image"));
+    let path = image(&folder.join("image"));
     let Some(device) = LoopDevice::new(test, &path, &[]) else { return };
     let changed = |guard: &Guard, expected: &str| {
         let (id, text) = refusal(guard.check_descriptor());
@@ -304,7 +269,7 @@ fn a_claimed_loop_device_must_stay_what_it_was_and_stand_on_the_same_file() {
     changed(&guard, "something else was opened");
     device_of(&mut guard).numbers = numbers;
 
-    let other = image(folder.join("other"));
+    let other = image(&folder.join("other"));
     let id = |path: &Path| path.metadata().map(|data| (data.dev(), data.ino())).unwrap();
     let locked = guard.backing.replace(File::open(&other).unwrap().into());
     changed(&guard, "another file bears the name");
@@ -325,18 +290,15 @@ fn a_claimed_loop_device_must_stay_what_it_was_and_stand_on_the_same_file() {
 #[test]
 fn a_file_that_a_program_has_open_is_in_use() {
     let (_folder, folder) = folder();
-    let path = image(folder.join("image"));
+    let path = image(&folder.join("image"));
     let data = path.metadata().unwrap();
     let uses = || uses_of_file((data.dev(), data.ino())).unwrap();
     assert_eq!(uses(), []);
-    let mut child =
-        Command::new("sleep").arg("60").stdin(File::open(&path).unwrap()).spawn().unwrap();
+    let holder = Holder::of(File::open(&path).unwrap(), Stdio::null());
     let found = uses();
-    child.kill().unwrap();
-    child.wait().unwrap();
     let expected = Use::Open {
         path,
-        process: child.id(),
+        process: holder.0.id(),
         command: "sleep".to_owned(),
         writes: false,
         is_file: true,

@@ -22,6 +22,7 @@ use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFl
 use trimbench_core::Errno;
 
 use crate::mounts::errno_of;
+use crate::opening;
 
 use super::name::{is_directory_name, is_file_name};
 
@@ -270,9 +271,8 @@ fn heading(directory: &OwnedFd, name: &str) -> Result<String, Errno> {
 
 /// Makes and locks the marker.
 fn mark(directory: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
-    let marker = rustix::fs::openat(directory, MARKER, flags, mode).map_err(errno_of)?;
+    let marker = rustix::fs::openat(directory, MARKER, opening::MAKE, mode).map_err(errno_of)?;
     // Without its first line it is taken for a leftover only while nobody holds its lock.
     rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive).map_err(errno_of)?;
     // Another start may have taken it for a leftover before it was locked.
@@ -298,8 +298,7 @@ fn open_below(directory: &OwnedFd, name: &str, flags: OFlags) -> Result<OwnedFd,
 
 /// The parent that the user names, which may be a symbolic link.
 fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open(path, flags, Mode::empty()).map_err(errno_of)
+    rustix::fs::open(path, opening::DIRECTORY, Mode::empty()).map_err(errno_of)
 }
 
 /// The prefix and exactly 16 hex digits.

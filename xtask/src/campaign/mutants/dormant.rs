@@ -20,7 +20,14 @@ pub(super) const AWAKE: &str = "TRIMBENCH_MUTANT";
 pub(super) const REACHED: &str = "TRIMBENCH_MUTANT_REACHED";
 
 /// What is added to the crate: which mutant is awake.
-pub(super) const RUNTIME: &str = r#"
+pub(super) fn runtime() -> String {
+    let names = [("AWAKE_NAME", AWAKE), ("REACHED_NAME", REACHED)];
+    let constant = |(constant, name)| format!("const {constant}: &str = {name:?};\n");
+    [RUNTIME, &names.map(constant).concat(), "}\n"].concat()
+}
+
+/// As [`runtime`], without the names of the variables and the end.
+const RUNTIME: &str = r#"
 #[doc(hidden)]
 #[allow(warnings, clippy::all, clippy::pedantic)]
 pub mod mutant {
@@ -30,11 +37,11 @@ pub mod mutant {
     use std::sync::{LazyLock, Mutex, PoisonError};
 
     static AWAKE: LazyLock<usize> = LazyLock::new(|| {
-        let awake = std::env::var("TRIMBENCH_MUTANT").ok();
+        let awake = std::env::var(AWAKE_NAME).ok();
         awake.and_then(|number| number.parse().ok()).unwrap_or(usize::MAX)
     });
     static REACHED: LazyLock<Option<String>> =
-        LazyLock::new(|| std::env::var("TRIMBENCH_MUTANT_REACHED").ok());
+        LazyLock::new(|| std::env::var(REACHED_NAME).ok());
     static SEEN: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 
     pub fn awake(function: usize) -> usize {
@@ -46,12 +53,17 @@ pub mod mutant {
         }
         *AWAKE
     }
-}
+
 "#;
 
-/// The functions of which there are mutants.
+/// The mutants, and the functions that they are in.
 #[derive(Debug)]
-pub(super) struct Functions(Vec<Function>);
+pub(super) struct Dormant {
+    mutants: Vec<Mutant>,
+    /// Of the files that are mutated, as they are in the commit.
+    texts: BTreeMap<PathBuf, String>,
+    functions: Vec<Function>,
+}
 
 #[derive(Debug)]
 struct Function {
@@ -70,10 +82,10 @@ pub(super) struct Layered {
     origins: Vec<(Range<usize>, Vec<usize>)>,
 }
 
-impl Functions {
-    /// The functions of these mutants. Those of a function within another one, and of constants,
-    /// have none.
-    pub(super) fn of(mutants: &[Mutant], texts: &BTreeMap<PathBuf, String>) -> Result<Self> {
+impl Dormant {
+    /// Finds the functions of mutants of these texts. Those of a function within another one, and
+    /// of constants, have none.
+    pub(super) fn new(mutants: Vec<Mutant>, texts: BTreeMap<PathBuf, String>) -> Result<Self> {
         let mut groups: BTreeMap<(&Path, Place), Vec<usize>> = BTreeMap::new();
         for (number, mutant) in mutants.iter().enumerate() {
             if let Some(function) = &mutant.function {
@@ -90,31 +102,31 @@ impl Functions {
                 functions.push(Function { file: file.to_owned(), body, mutants: numbers });
             }
         }
-        Ok(Self(functions))
+        Ok(Self { mutants, texts, functions })
+    }
+
+    /// The mutants; their places here are their numbers.
+    pub(super) fn mutants(&self) -> &[Mutant] {
+        &self.mutants
     }
 
     /// By its number, the function that a mutant is in.
     pub(super) fn function_of(&self, mutant: usize) -> Option<usize> {
-        self.0.iter().position(|function| function.mutants.contains(&mutant))
+        self.functions.iter().position(|function| function.mutants.contains(&mutant))
     }
 
     /// The mutants that are in none.
-    pub(super) fn others(&self, mutants: &[Mutant]) -> BTreeSet<usize> {
-        (0..mutants.len()).filter(|number| self.function_of(*number).is_none()).collect()
+    pub(super) fn others(&self) -> BTreeSet<usize> {
+        (0..self.mutants.len()).filter(|number| self.function_of(*number).is_none()).collect()
     }
 
     /// The files with every mutant but those `left_out`.
-    pub(super) fn layered(
-        &self,
-        mutants: &[Mutant],
-        texts: &BTreeMap<PathBuf, String>,
-        left_out: &BTreeSet<usize>,
-    ) -> Result<BTreeMap<PathBuf, Layered>> {
+    pub(super) fn layered(&self, left_out: &BTreeSet<usize>) -> Result<BTreeMap<PathBuf, Layered>> {
         let mut files: BTreeMap<PathBuf, Layered> = BTreeMap::new();
-        for (path, text) in texts {
+        for (path, text) in &self.texts {
             let mut layered = Layered { text: String::new(), origins: Vec::new() };
             let mut at = 0;
-            for (number, function) in self.0.iter().enumerate() {
+            for (number, function) in self.functions.iter().enumerate() {
                 let of_it = function.mutants.iter().filter(|mutant| !left_out.contains(mutant));
                 let of_it: Vec<usize> = of_it.copied().collect();
                 if function.file != *path || of_it.is_empty() {
@@ -130,7 +142,7 @@ impl Functions {
                 );
                 layered.add(&whole, &of_it);
                 for mutant in of_it {
-                    let mutated = mutants[mutant].apply(text)?;
+                    let mutated = self.mutants[mutant].apply(text)?;
                     let end = mutated.len() - (text.len() - function.body.end);
                     let mutated = &mutated[function.body.start..end];
                     layered.add(&format!("{mutant} => {{\n{mutated}\n}}\n"), &[mutant]);

@@ -23,8 +23,6 @@ use crate::steps::Deadline;
 /// The test that goes through the table of attempts, and what names one row of it.
 const TABLE: &str = "each_attempt_is_refused_changes_nothing_and_succeeds_without_its_obstacle";
 const ATTEMPT: &str = "TRIMBENCH_ATTEMPT";
-/// Test programs that take long, after all others.
-const SLOW: [&str; 3] = ["made", "safety", COMMAND_LINE];
 /// The tests of the command line, and those of them that are about targets.
 const COMMAND_LINE: &str = "cli";
 const ABOUT_TARGETS: [&str; 5] = ["devices", "directories", "errors", "filesystems", "images"];
@@ -83,10 +81,7 @@ impl Suite {
     /// would kill anything.
     pub(super) fn explore(ground: &Ground<'_>) -> Result<Self> {
         let mut groups = Vec::new();
-        let mut harnesses: Vec<_> =
-            ground.programs.0.iter().filter(|(_, program)| program.is_test).collect();
-        harnesses.sort_by_key(|(name, _)| SLOW.iter().position(|slow| slow == name));
-        for (name, program) in harnesses {
+        for (name, program) in ground.programs.0.iter().filter(|(_, program)| program.is_test) {
             let listed = output(Command::new(&program.path).args(["--list", "--format=terse"]))?;
             let names = listed.lines().filter_map(|line| line.strip_suffix(": test"));
             let is_meant = |test: &&str| {
@@ -96,12 +91,10 @@ impl Suite {
             let names = names.filter(is_meant).map(str::to_owned);
             groups.push((Way::Harness(name.clone()), names.collect::<Vec<_>>()));
         }
-        // The command line takes longest.
-        let last = groups.pop().context("no tests were built")?;
         let rows = ATTEMPTS.iter().map(|row| row.name.to_owned()).collect();
         groups.push((Way::Attempts, rows));
         groups.push((Way::Attacks, attacks().map(|row| row.name.to_owned()).collect()));
-        groups.push(last);
+        groups.sort_by_key(|(way, _)| way.place());
         let mut suite = Self(Vec::new());
         for (way, names) in groups {
             let explore = |name: String| {
@@ -155,8 +148,22 @@ enum Machine {
 }
 
 impl Way {
+    /// When its turn is: unit tests first, what takes longest last.
+    fn place(&self) -> usize {
+        match self {
+            Self::Harness(name) => match name.as_str() {
+                "made" => 1,
+                "safety" => 2,
+                COMMAND_LINE => 5,
+                _ => 0,
+            },
+            Self::Attempts => 3,
+            Self::Attacks => 4,
+        }
+    }
+
     fn machine(&self) -> Machine {
-        if matches!(self, Self::Harness(name) if !SLOW.contains(&name.as_str())) {
+        if self.place() == 0 {
             Machine::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner))
         } else {
             Machine::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner))

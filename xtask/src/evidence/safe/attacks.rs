@@ -92,12 +92,10 @@ fn outcome(attack: &Attack, tool: &Tool) -> Line {
 
 fn measure(context: &Context<'_>) -> Result<()> {
     let before = before(context.repository());
-    if !before.exists() {
-        let advice =
-            "the program of before takes minutes to build: `cargo xtask setup --for campaigns`";
-        ensure!(!context.is_short(), "{advice}");
-        build_before(context.repository(), Some(context.deadline()))?;
-    }
+    let advice =
+        "the program of before takes minutes to build: `cargo xtask setup --for campaigns`";
+    ensure!(before.exists() || !context.is_short(), "{advice}");
+    build_before(context.repository(), Some(context.deadline()))?;
     context.alias(&before, "trimbench-before");
     let now = context.binary()?.to_owned();
     let xtask = std::env::current_exe().context("find this program")?;

@@ -40,10 +40,10 @@ pub(super) fn measure(context: &Context<'_>, campaign: &Campaign, short: u64) ->
     let seed = fresh_seed(&repository.state()?.commit, about.seed)?;
     let both = Both { about, now, sample };
     write(CAMPAIGN, &serde_json::to_string_pretty(&both).context("write a campaign's state")?)?;
-    let (seed, sample) = (seed.to_string(), sample.to_string());
-    if both.sample == 0 {
+    if sample == 0 {
         return Ok(());
     }
+    let (seed, sample) = (seed.to_string(), sample.to_string());
     let arguments = ["xtask", "campaign-sample", campaign.id, &seed, &sample];
     context.capture_well(SAMPLE, &mut repository.command("cargo", &arguments)).map(drop)
 }

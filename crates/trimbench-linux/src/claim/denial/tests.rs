@@ -54,7 +54,7 @@ fn attributes_of_the_file_and_the_user_are_looked_at() {
         let path = folder.path().join("marked");
         let Some(_marked) = Marked::new(&path, attribute) else {
             let test = "attributes_of_the_file_and_the_user_are_looked_at";
-            eprintln!("SKIP {test}: no attribute may be set below /var/tmp");
+            crate::testing::skip(test, "no attribute may be set below /var/tmp");
             return;
         };
         let denial = Denial::of(&path);

@@ -1,10 +1,10 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
-use std::process::Command;
 
 use tempfile::TempDir;
 
 use super::*;
+use crate::testing::{APART, image, requires, run};
 
 mod machine;
 mod real;
@@ -13,41 +13,8 @@ const MIB: u64 = 1 << 20;
 /// The start of a header of LUKS, which is all that tells of an encrypted volume.
 const LUKS: &[u8] = b"LUKS\xba\xbe\0\x01";
 
-/// Runs a program and returns what it printed.
-fn run(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output();
-    let output = output.unwrap_or_else(|error| panic!("cannot run {program}: {error}"));
-    let [text, errors] =
-        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    assert!(output.status.success(), "{program} {arguments:?} failed: {text}{errors}");
-    text
-}
-
-/// Whether the test is run by root and each of these commands succeeds; says so if not.
-fn requires(test: &str, commands: &[&[&str]]) -> bool {
-    let works = |command: &[&str]| {
-        let output = Command::new(command[0]).args(&command[1..]).output();
-        output.is_ok_and(|output| output.status.success())
-    };
-    let missing = match commands.iter().find(|command| !works(command)) {
-        _ if !rustix::process::geteuid().is_root() => "not root".to_owned(),
-        Some(command) => format!("no {}", command.join(" ")),
-        None => return true,
-    };
-    eprintln!("SKIP {test}: {missing}");
-    false
-}
-
 fn folder() -> TempDir {
     tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable")
-}
-
-/// An image that begins with `content`.
-fn image(folder: &Path, name: &str, content: &[u8], size: u64) -> PathBuf {
-    let path = folder.join(name);
-    fs::write(&path, content).unwrap();
-    fs::File::options().write(true).open(&path).unwrap().set_len(size).unwrap();
-    path.canonicalize().unwrap()
 }
 
 fn look(path: &Path) -> Inspection {
@@ -99,7 +66,7 @@ fn what_is_neither_device_nor_file_is_called_by_its_name() {
 #[test]
 fn an_image_is_described_as_its_filesystem_has_it() {
     let folder = folder();
-    let path = image(folder.path(), "image", LUKS, 3 * MIB);
+    let path = image(&folder.path().join("image"), LUKS, 3 * MIB);
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     let seen = look(&link);
@@ -138,7 +105,7 @@ fn an_image_is_described_as_its_filesystem_has_it() {
 #[test]
 fn the_tree_of_an_image_has_a_line_for_each_thing_that_matters() {
     let folder = folder();
-    let path = image(folder.path(), "image", LUKS, 3 * MIB);
+    let path = image(&folder.path().join("image"), LUKS, 3 * MIB);
     let mut seen = in_memory(look(&path));
     let block = seen.logical_block().map(|block| format!(", blocks of {block}"));
     let block = block.unwrap_or_default();
@@ -171,7 +138,7 @@ fn the_tree_of_an_image_has_a_line_for_each_thing_that_matters() {
 #[test]
 fn the_corner_is_at_the_last_line_also_if_it_is_the_first() {
     let folder = folder();
-    let path = image(folder.path(), "image", b"", 0);
+    let path = image(&folder.path().join("image"), b"", 0);
     let seen = in_memory(look(&path));
     assert_eq!(carried(&seen), [] as [[&str; 3]; 0]);
     let block = seen.logical_block().map(|block| format!(", blocks of {block}"));
@@ -182,7 +149,7 @@ fn the_corner_is_at_the_last_line_also_if_it_is_the_first() {
 #[test]
 fn an_image_that_nobody_may_write_is_read_only() {
     let folder = folder();
-    let path = image(folder.path(), "image", b"", MIB);
+    let path = image(&folder.path().join("image"), b"", MIB);
     for (mode, expected) in [
         (0o644, None),
         (0o600, None),
@@ -199,8 +166,8 @@ fn an_image_that_nobody_may_write_is_read_only() {
 #[test]
 fn an_image_holds_itself_under_every_name_and_no_other_file() {
     let folder = folder();
-    let path = image(folder.path(), "image", b"", MIB);
-    let other = image(folder.path(), "other", b"", MIB);
+    let path = image(&folder.path().join("image"), b"", MIB);
+    let other = image(&folder.path().join("other"), b"", MIB);
     let second = folder.path().join("second");
     fs::hard_link(&path, &second).unwrap();
     let seen = all_seen(Inspection::without_signatures(&path));

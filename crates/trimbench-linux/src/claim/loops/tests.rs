@@ -1,7 +1,8 @@
 use std::path::Path;
 
-use super::super::tests::{LoopDevice, folder, image};
+use super::super::tests::{folder, image};
 use super::*;
+use crate::testing::LoopDevice;
 
 fn id(path: &Path) -> FileId {
     path.metadata().map(|data| (data.dev(), data.ino())).unwrap()
@@ -11,7 +12,7 @@ fn id(path: &Path) -> FileId {
 fn the_kernel_says_what_is_attached_and_whether_its_name_still_leads_there() {
     let test = "the_kernel_says_what_is_attached_and_whether_its_name_still_leads_there";
     let (_folder, folder) = folder();
-    let path = image(folder.join("image"));
+    let path = image(&folder.join("image"));
     let options = ["--offset", "4096", "--sizelimit", "8192"];
     let Some(device) = LoopDevice::new(test, &path, &options) else { return };
     let block = BlockDevice::from_node(&device.0).unwrap();
@@ -28,7 +29,7 @@ fn the_kernel_says_what_is_attached_and_whether_its_name_still_leads_there() {
     assert!(attached_loops().contains(&expected));
     assert!(expected.is_named());
     // A device that bears the name by now is not what is below.
-    let Some(other) = LoopDevice::new(test, &image(folder.join("other")), &[]) else { return };
+    let Some(other) = LoopDevice::new(test, &image(&folder.join("other")), &[]) else { return };
     std::fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink(&other.0, &path).unwrap();
     let found = AttachedLoop::of(&block).unwrap();
@@ -44,7 +45,7 @@ fn the_kernel_says_what_is_attached_and_whether_its_name_still_leads_there() {
 #[test]
 fn a_remembered_name_must_lead_to_the_very_file() {
     let (_folder, folder) = folder();
-    let (path, other) = (image(folder.join("image")), image(folder.join("other")));
+    let (path, other) = (image(&folder.join("image")), image(&folder.join("other")));
     let absent = folder.join("absent");
     for (path, file, expected) in [
         (&path, Some(id(&path)), true),

@@ -79,7 +79,10 @@ fn any_device() -> Option<(PathBuf, (u32, u32))> {
 #[test]
 fn a_device_is_named_by_what_always_means_it() {
     let Some((node, numbers)) = any_device() else {
-        eprintln!("SKIP a_device_is_named_by_what_always_means_it: there is no block device");
+        crate::testing::skip(
+            "a_device_is_named_by_what_always_means_it",
+            "there is no block device",
+        );
         return;
     };
     let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,8 @@
 use std::os::unix::fs::MetadataExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use super::*;
+use crate::testing::{Holder, folder_apart, requires, run_apart, skip};
 
 /// Set in a child that is to play a part in a test.
 const ROLE: &str = "TRIMBENCH_TEST_OPENERS";
@@ -33,13 +34,10 @@ fn a_process_that_reads_a_file_is_found_and_this_one_is_not() {
     let status = file.as_file().metadata().unwrap();
     let wanted = Wanted { files: vec![(status.dev(), status.ino())], ..Wanted::default() };
     assert_eq!(openers(&wanted).list, []);
-    let input = Stdio::from(fs::File::open(file.path()).unwrap());
-    let mut child = Command::new("sleep").arg("60").stdin(input).spawn().unwrap();
+    let holder = Holder::of(fs::File::open(file.path()).unwrap(), Stdio::null());
     let found = openers(&wanted).list;
-    child.kill().unwrap();
-    child.wait().unwrap();
     assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!((found[0].process, found[0].command.as_str()), (child.id(), "sleep"));
+    assert_eq!((found[0].process, found[0].command.as_str()), (holder.0.id(), "sleep"));
     assert!(found[0].is_file && !found[0].writes);
     assert_eq!(found[0].path, fs::canonicalize(file.path()).unwrap());
 }
@@ -91,16 +89,6 @@ fn only_init_may_be_kept_from_the_privileged() {
     assert!(!is_shielded(1, None, true), "nothing");
 }
 
-/// This program again, to run one test alone, which is told so by `role`.
-fn again(program: &mut Command, test: &str, role: &str) -> Child {
-    program
-        .args(["--exact", "--nocapture", &format!("claim::openers::tests::{test}")])
-        .env(ROLE, role)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap()
-}
-
 #[test]
 fn a_child_that_still_runs_our_program_does_not_count() {
     let test = "a_child_that_still_runs_our_program_does_not_count";
@@ -114,7 +102,9 @@ fn a_child_that_still_runs_our_program_does_not_count() {
     let wanted = Wanted { files: vec![(status.dev(), status.ino())], ..Wanted::default() };
     let error = Stdio::from(fs::File::open(file.path()).unwrap());
     let mut program = Command::new(std::env::current_exe().unwrap());
-    let mut child = again(program.stdin(Stdio::piped()).stderr(error), test, "waits");
+    program.args(["--exact", "--nocapture", &format!("claim::openers::tests::{test}")]);
+    program.env(ROLE, "waits").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(error);
+    let mut child = program.spawn().unwrap();
     let found = openers(&wanted).list;
     let folder = PathBuf::from(format!("/proc/{}", child.id()));
     let own = std::process::id();
@@ -129,7 +119,7 @@ fn a_child_that_still_runs_our_program_does_not_count() {
 fn a_file_that_is_mapped_and_not_open_is_found() {
     let test = "a_file_that_is_mapped_and_not_open_is_found";
     if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIP {test}: not root, who alone may follow what is mapped");
+        skip(test, "not root, who alone may follow what is mapped");
         return;
     }
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -169,7 +159,7 @@ fn a_device_is_told_from_a_file_and_from_other_devices() {
     let mut nodes = nodes.map(|name| Path::new("/dev").join(name));
     let device = |node: PathBuf| fs::metadata(&node).ok().map(|status| (node, status.rdev()));
     let Some((node, number)) = nodes.find_map(device) else {
-        eprintln!("SKIP {test}: there is no block device");
+        skip(test, "there is no block device");
         return;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -188,20 +178,14 @@ fn a_device_is_told_from_a_file_and_from_other_devices() {
 #[test]
 fn where_proc_shows_less_than_everything_no_list_is_taken_for_whole() {
     let test = "where_proc_shows_less_than_everything_no_list_is_taken_for_whole";
-    if std::env::var_os(ROLE).is_some() {
+    if folder_apart().is_some() {
         let unseen = Unseen { path: PathBuf::from("/proc"), errno: Errno(libc::EACCES) };
         assert_eq!(hidden(true), Some(unseen.clone()));
         assert_eq!(openers(&Wanted::default()).unseen, Some(unseen));
         return;
     }
-    // In a mount namespace of its own; with exit status 77 where that cannot be had.
-    let script = "mount -t proc -o subset=pid proc /proc || exit 77; exec \"$0\" \"$@\"";
-    let mut unshare = Command::new("unshare");
-    unshare.args(["--mount", "sh", "-c", script]).arg(std::env::current_exe().unwrap());
-    let status = again(&mut unshare, test, "hidden").wait().unwrap();
-    if matches!(status.code(), Some(1 | 77)) {
-        eprintln!("SKIP {test}: nothing may be mounted");
-        return;
+    let script = "mount -t proc -o subset=pid proc /proc";
+    if requires(test, &[&["unshare", "--mount", "sh", "-c", script]]) {
+        run_apart(module_path!(), test, Path::new("/"), script);
     }
-    assert!(status.success(), "{status}");
 }

@@ -1,85 +1,32 @@
 //! What `/sys` and `/proc/swaps` tell is made up for some of these tests: they run themselves again
 //! in a mount namespace where folders of their own take the place.
 
-use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use super::super::tests::{folder, image};
 use super::*;
 use crate::mounts::{Mount, SeenMount};
-
-const FOLDER: &str = "TRIMBENCH_TEST_USES";
+use crate::testing::{APART, Sys, folder_apart, requires, run_apart};
 
 /// Runs the test `name` again where the tables that `set_up` writes stand for the kernel's. Within
 /// that run it gives their folder.
-fn is_within(name: &str, set_up: impl Fn(&System)) -> Option<PathBuf> {
-    if let Some(folder) = std::env::var_os(FOLDER) {
-        return Some(PathBuf::from(folder));
+fn is_within(name: &str, set_up: impl Fn(&Path, &Sys)) -> Option<PathBuf> {
+    let within = folder_apart();
+    if within.is_none() && requires(name, &[APART]) {
+        let (_folder, folder) = folder();
+        fs::write(folder.join("swaps"), "").unwrap();
+        set_up(&folder, &Sys::new(folder.join("sys")));
+        let script = "mount --bind \"$folder/sys\" /sys; \
+                      mount --bind \"$folder/swaps\" /proc/swaps";
+        run_apart(module_path!(), name, &folder, script);
     }
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIP {name}: not root");
-        return None;
-    }
-    let (_folder, folder) = folder();
-    let system = System { folder: folder.clone() };
-    for part in ["block", "class/block", "dev/block", "devices", "fs/btrfs"] {
-        fs::create_dir_all(system.sys().join(part)).unwrap();
-    }
-    fs::write(folder.join("swaps"), "").unwrap();
-    set_up(&system);
-    let script = "mount --bind \"$1/sys\" /sys && mount --bind \"$1/swaps\" /proc/swaps \
-                  && shift && exec \"$@\"";
-    let (_, module) = module_path!().split_once("::").unwrap();
-    let output = Command::new("unshare")
-        .args(["--mount", "sh", "-ec", script, "sh"])
-        .arg(&folder)
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", &format!("{module}::{name}"), "--nocapture"])
-        .env(FOLDER, &folder)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}{errors}");
-    None
+    within
 }
 
-/// A folder for the made-up tables.
-struct System {
-    folder: PathBuf,
-}
-
-impl System {
-    fn sys(&self) -> PathBuf {
-        self.folder.join("sys")
-    }
-
-    fn write(&self, path: &str, text: &str) {
-        let path = self.sys().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, format!("{text}\n")).unwrap();
-    }
-
-    /// A device in this folder of `devices`, with these numbers.
-    fn add(&self, folder: &str, numbers: &str) {
-        let name = folder.rsplit('/').next().unwrap();
-        self.write(&format!("devices/{folder}/dev"), numbers);
-        fs::create_dir(self.sys().join("devices").join(folder).join("holders")).unwrap();
-        let link = |path: String| {
-            symlink(Path::new("/sys/devices").join(folder), self.sys().join(path)).unwrap();
-        };
-        link(format!("class/block/{name}"));
-        link(format!("dev/block/{numbers}"));
-        if !folder.contains('/') {
-            link(format!("block/{name}"));
-        }
-    }
-
-    fn add_partition(&self, disk: &str, number: u32, numbers: &str) {
-        let folder = format!("{disk}/{disk}{number}");
-        self.add(&folder, numbers);
-        self.write(&format!("devices/{folder}/partition"), &number.to_string());
-    }
+fn add_partition(sys: &Sys, disk: &str, number: u32, numbers: &str) {
+    let folder = format!("{disk}/{disk}{number}");
+    sys.add(&folder, numbers);
+    sys.write(&format!("devices/{folder}/partition"), &number.to_string());
 }
 
 fn named(name: &str) -> BlockDevice {
@@ -181,22 +128,22 @@ fn all_loop_devices_over_a_file_count_and_no_others() {
 #[test]
 fn other_paths_to_a_disk_and_what_stands_on_it_show_the_same_bytes() {
     let name = "other_paths_to_a_disk_and_what_stands_on_it_show_the_same_bytes";
-    let within = is_within(name, |system| {
+    let within = is_within(name, |_, sys| {
         for (disk, minor) in [("sda", 0), ("sdb", 16), ("sdc", 32), ("sdd", 48), ("sde", 64)] {
-            system.add(disk, &format!("8:{minor}"));
+            sys.add(disk, &format!("8:{minor}"));
         }
         for (disk, minor) in [("sda", 1), ("sdb", 17)] {
-            system.add_partition(disk, 1, &format!("8:{minor}"));
-            system.add_partition(disk, 2, &format!("8:{}", minor + 1));
+            add_partition(sys, disk, 1, &format!("8:{minor}"));
+            add_partition(sys, disk, 2, &format!("8:{}", minor + 1));
         }
         // The first two are one disk; the last two have no identity.
-        system.write("devices/sda/wwid", "naa.5000");
-        system.write("devices/sdb/device/wwid", "naa.5000");
-        system.write("devices/sdc/wwid", "naa.6000");
+        sys.write("devices/sda/wwid", "naa.5000");
+        sys.write("devices/sdb/device/wwid", "naa.5000");
+        sys.write("devices/sdc/wwid", "naa.6000");
         // An encrypted volume with a partition, on the second path.
-        system.add("dm-0", "252:0");
-        system.add_partition("dm-0", 1, "252:1");
-        system.write("devices/sdb/sdb1/holders/dm-0", "");
+        sys.add("dm-0", "252:0");
+        add_partition(sys, "dm-0", 1, "252:1");
+        sys.write("devices/sdb/sdb1/holders/dm-0", "");
     });
     if within.is_none() {
         return;
@@ -243,14 +190,14 @@ fn other_paths_to_a_disk_and_what_stands_on_it_show_the_same_bytes() {
 #[test]
 fn mounts_are_found_by_number_by_source_and_by_membership() {
     let name = "mounts_are_found_by_number_by_source_and_by_membership";
-    let within = is_within(name, |system| {
+    let within = is_within(name, |folder, sys| {
         for (disk, minor) in [("sda", 0), ("sdb", 16), ("sdc", 32)] {
-            system.add(disk, &format!("8:{minor}"));
+            sys.add(disk, &format!("8:{minor}"));
         }
         for disk in ["sda", "sdb"] {
-            system.write(&format!("fs/btrfs/5d6a/devices/{disk}"), "");
+            sys.write(&format!("fs/btrfs/5d6a/devices/{disk}"), "");
         }
-        let node = system.folder.join("node");
+        let node = folder.join("node");
         let made = Command::new("mknod").arg(node).args(["b", "8", "0"]).status();
         assert!(made.unwrap().success());
     });
@@ -295,17 +242,17 @@ fn mounts_are_found_by_number_by_source_and_by_membership() {
 #[test]
 fn swap_and_loop_devices_that_the_tables_name_are_uses() {
     let name = "swap_and_loop_devices_that_the_tables_name_are_uses";
-    let within = is_within(name, |system| {
-        let path = image(system.folder.join("image"));
-        image(system.folder.join("other"));
+    let within = is_within(name, |folder, sys| {
+        let path = image(&folder.join("image"));
+        image(&folder.join("other"));
         let swaps = format!(
             "Filename\tType\tSize\tUsed\tPriority\n{} file\t8\t0\t-2\n/nowhere file\t8\t0\t-3\n",
             path.display()
         );
-        fs::write(system.folder.join("swaps"), swaps).unwrap();
+        fs::write(folder.join("swaps"), swaps).unwrap();
         for (disk, minor) in [("loop901", 901), ("loop902", 902)] {
-            system.add(disk, &format!("7:{minor}"));
-            system.write(&format!("devices/{disk}/loop/backing_file"), path.to_str().unwrap());
+            sys.add(disk, &format!("7:{minor}"));
+            sys.write(&format!("devices/{disk}/loop/backing_file"), path.to_str().unwrap());
         }
     });
     let Some(folder) = within else { return };

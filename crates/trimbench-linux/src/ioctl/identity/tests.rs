@@ -66,7 +66,7 @@ fn free_loop_devices_are_attached_one_after_the_other_and_let_go_of_by_themselve
     let test = "free_loop_devices_are_attached_one_after_the_other_and_let_go_of_by_themselves";
     let open = |path: &str| File::options().read(true).write(true).open(path);
     let Ok(control) = open("/dev/loop-control") else {
-        eprintln!("SKIP {test}: it needs root and loop devices");
+        crate::testing::skip(test, "it needs root and loop devices");
         return;
     };
     let image = file();

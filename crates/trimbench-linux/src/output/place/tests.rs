@@ -1,6 +1,7 @@
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use super::*;
+use crate::testing::Holder;
 
 #[test]
 fn standard_output_and_error_are_known_whatever_they_are() {
@@ -20,15 +21,10 @@ fn a_file_that_another_process_writes_has_a_user_and_one_that_is_read_has_none()
     let user = || Place::of(file.path()).unwrap().user().unwrap();
     assert_eq!(user(), None);
     for (output, expected) in [(read_only(), false), (open(), true)] {
-        let mut command = Command::new("sleep");
-        command.arg("60").stdin(Stdio::null()).stdout(output);
-        let mut child = command.spawn().unwrap();
-        drop(command);
+        let holder = Holder::of(Stdio::null(), output);
         let found = user();
-        child.kill().unwrap();
-        child.wait().unwrap();
         let is_child = |found: &Use| match found {
-            Use::Open { process, writes, .. } => *writes && *process == child.id(),
+            Use::Open { process, writes, .. } => *writes && *process == holder.0.id(),
             _ => false,
         };
         assert_eq!(found.as_ref().is_some_and(is_child), expected, "{found:?}");

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{Functions, Mutant};
+use super::{Dormant, Mutant};
 
 const SOURCE: &str = "const LIMIT: u32 = 2 * 3;\n\nfn guard(a: u32) -> bool {\n    \
                       a != LIMIT\n}\n\nfn other(\n    a: u32,\n) -> impl Fn() {\n    \
@@ -31,21 +31,21 @@ fn mutant(line: usize, from: &str, to: &str, function: Option<(usize, usize)>) -
 }
 
 fn layered(left_out: &[usize]) -> (String, Vec<Vec<usize>>, BTreeSet<usize>) {
-    let mutants = [
+    let mutants = vec![
         mutant(1, "*", "+", None),
         mutant(4, "!=", "==", Some((3, 5))),
         mutant(4, "a != LIMIT", "true", Some((3, 5))),
         mutant(10, "+", "-", Some((7, 11))),
     ];
     let texts = BTreeMap::from([(PathBuf::from("a.rs"), SOURCE.to_owned())]);
-    let functions = Functions::of(&mutants, &texts).unwrap();
+    let dormant = Dormant::new(mutants, texts).unwrap();
     let left_out: BTreeSet<usize> = left_out.iter().copied().collect();
-    let mut files = functions.layered(&mutants, &texts, &left_out).unwrap();
+    let mut files = dormant.layered(&left_out).unwrap();
     let file = files.remove(&PathBuf::from("a.rs")).unwrap();
     let count = file.text.lines().count();
     let origins = (1..=count).map(|line| file.origin(line).unwrap_or_default().to_vec()).collect();
-    assert_eq!(functions.function_of(3), Some(1));
-    (file.text, origins, functions.others(&mutants))
+    assert_eq!(dormant.function_of(3), Some(1));
+    (file.text, origins, dormant.others())
 }
 
 #[test]

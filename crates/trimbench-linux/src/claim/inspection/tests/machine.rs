@@ -1,14 +1,9 @@
 //! Devices that no test can attach (drives, partitions of them, what stands on them): in a mount
 //! namespace of the test's own, where `/sys` and `/dev` are folders that it has filled.
 
-use std::env;
-use std::ffi::OsStr;
-
 use super::*;
 use crate::claim::signatures::Signature;
-
-/// Set where a test runs in its own namespace: the folder in which all of it lies.
-const INSIDE: &str = "TRIMBENCH_TEST_MACHINE";
+use crate::testing::{Sys, folder_apart, run_apart};
 
 type Attributes = &'static [(&'static str, &'static str)];
 
@@ -110,73 +105,43 @@ const DEVICES: &[(&str, u32, Attributes)] = &[
 
 /// Has the kernel show these folders, and become the test. Images lie on a filesystem that is said
 /// to stand on `sdzy1`.
-const SCRIPT: &str = "set -e
-    exec 3<\"$0\"
-    mount --bind \"$1/sys\" /sys
+const SCRIPT: &str = "
+    mount --bind \"$folder/sys\" /sys
     mount -t tmpfs -o mode=755 none /dev
     mknod /dev/null c 1 3
-    while read -r name minor; do mknod \"/dev/$name\" b 240 \"$minor\"; done < \"$1/nodes\"
+    while read -r name minor; do mknod \"/dev/$name\" b 240 \"$minor\"; done < \"$folder/nodes\"
     mkdir -p /dev/disk/by-id
     for link in ata-Samsung_S3Z8-part1 wwn-0x5002538e-part1 lvm-pv-uuid-89ab; do
         ln -s ../../sdzy1 \"/dev/disk/by-id/$link\"
     done
-    mount -t tmpfs -o mode=755 /dev/sdzy1 \"$1/place\"
-    exec /proc/self/fd/3 --exact \"$2\" --nocapture";
+    mount -t tmpfs -o mode=755 /dev/sdzy1 \"$folder/place\"";
 
 /// Runs `check` where these are the devices; it is given the folder for images.
 fn on_the_machine(test: &str, check: impl FnOnce(&Path)) {
-    if let Some(folder) = env::var_os(INSIDE) {
-        check(&Path::new(&folder).join("place"));
-        return;
+    if let Some(folder) = folder_apart() {
+        check(&folder.join("place"));
+    } else if requires(test, &[APART]) {
+        let folder = folder();
+        fill(folder.path());
+        run_apart(module_path!(), test, folder.path(), SCRIPT);
     }
-    if !requires(test, &[&["unshare", "--mount", "true"]]) {
-        return;
-    }
-    let folder = folder();
-    fill(folder.path());
-    let (_, module) = module_path!().split_once("::").unwrap();
-    let output = Command::new("unshare")
-        .args(["--mount", "sh", "-c", SCRIPT])
-        .args([env::current_exe().unwrap().as_os_str(), folder.path().as_os_str()])
-        .arg(format!("{module}::{test}"))
-        .env(INSIDE, folder.path())
-        .output()
-        .unwrap();
-    let printed = [output.stdout, output.stderr].concat();
-    let printed = String::from_utf8_lossy(&printed);
-    assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
 }
 
 fn fill(folder: &Path) {
-    let sys = folder.join("sys");
+    let sys = Sys::new(folder.join("sys"));
     let place = folder.join("place");
-    for name in ["dev/block", "class/block", "block"] {
-        fs::create_dir_all(sys.join(name)).unwrap();
-    }
     fs::create_dir(&place).unwrap();
     let mut nodes = Vec::new();
     for (path, minor, attributes) in DEVICES {
-        let own = sys.join("devices").join(path);
-        let name = own.file_name().and_then(OsStr::to_str).unwrap();
-        fs::create_dir_all(own.join("holders")).unwrap();
-        fs::write(own.join("dev"), format!("{MAJOR}:{minor}\n")).unwrap();
+        sys.add(path, &format!("{MAJOR}:{minor}"));
         for (attribute, text) in *attributes {
-            let file = own.join(attribute);
             let text = match *text {
                 image if image.starts_with("/image") => format!("{}{image}", place.display()),
                 text => text.to_owned(),
             };
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(file, format!("{text}\n")).unwrap();
+            sys.write(&format!("devices/{path}/{attribute}"), &text);
         }
-        let from_two_levels = Path::new("../../devices").join(path);
-        for link in [format!("dev/block/{MAJOR}:{minor}"), format!("class/block/{name}")] {
-            std::os::unix::fs::symlink(&from_two_levels, sys.join(link)).unwrap();
-        }
-        if !path.contains('/') {
-            let target = Path::new("../devices").join(path);
-            std::os::unix::fs::symlink(target, sys.join("block").join(name)).unwrap();
-        }
+        let name = path.rsplit('/').next().expect("a device has a name");
         // Loop devices may not be asked: what sysfs says of them counts.
         if !name.starts_with("loop") {
             nodes.push(format!("{name} {minor}\n"));
@@ -327,7 +292,7 @@ fn a_device_is_read_only_if_it_or_its_disk_is() {
 fn a_device_holds_the_files_of_filesystems_on_it_and_on_its_partitions() {
     let test = "a_device_holds_the_files_of_filesystems_on_it_and_on_its_partitions";
     on_the_machine(test, |place| {
-        let file = image(place, "file", b"", MIB);
+        let file = image(&place.join("file"), b"", MIB);
         for (name, expected) in [
             ("sdzy", true),
             ("sdzy1", true),
@@ -354,7 +319,7 @@ fn a_loop_device_tells_what_part_of_which_file_it_shows() {
             ("loop9", 1009, " from byte 4096"),
             ("loop10", 1010, " from byte 0"),
         ] {
-            let file = image(place, &name.replace("loop", "image"), b"", 8192);
+            let file = image(&place.join(name.replace("loop", "image")), b"", 8192);
             let seen = seen_loop(name, minor);
             let node = seen.path().display();
             let expected = format!(
@@ -367,7 +332,7 @@ fn a_loop_device_tells_what_part_of_which_file_it_shows() {
             assert_eq!(seen.to_string(), expected);
             assert_eq!(seen.image_filesystem().as_deref(), Some("tmpfs"));
             assert_eq!(seen.destroy_names(), std::slice::from_ref(&file));
-            let other = image(place, "other", b"", MIB);
+            let other = image(&place.join("other"), b"", MIB);
             assert!(seen.holds(&file).unwrap() && !seen.holds(&other).unwrap());
             // The kernel's name of the file leads to another one by now.
             fs::rename(&other, &file).unwrap();

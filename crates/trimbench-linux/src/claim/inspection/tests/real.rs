@@ -1,12 +1,16 @@
 //! Loop devices and mounts of the tests' own.
 
-use super::*;
+use std::process::Command;
 
-/// A loop device over an image in a folder of its own. Detached when dropped.
+use super::*;
+use crate::testing::LoopDevice;
+
+/// A loop device over an image in a folder of its own.
 struct Loop {
     node: String,
     image: PathBuf,
     partition: Option<&'static str>,
+    _device: LoopDevice,
     /// While it is open, no one else can detach it, be it by mistake.
     _open: fs::File,
     _folder: TempDir,
@@ -14,13 +18,13 @@ struct Loop {
 
 impl Loop {
     /// Over an image that begins with `content`.
-    fn new(content: &[u8], size: u64) -> Self {
+    fn new(test: &str, content: &[u8], size: u64) -> Self {
         let folder = folder();
-        let image = image(folder.path(), "image", content, size);
-        let arguments = ["--find", "--show", "--partscan", image.to_str().unwrap()];
-        let node = run("losetup", &arguments).trim().to_owned();
+        let image = image(&folder.path().join("image"), content, size);
+        let device = LoopDevice::new(test, &image, &["--partscan"]).expect("some are free");
+        let node = device.0.to_str().expect("it is ASCII").to_owned();
         let open = fs::File::open(&node).unwrap();
-        Self { node, image, partition: None, _open: open, _folder: folder }
+        Self { node, image, partition: None, _device: device, _open: open, _folder: folder }
     }
 
     /// Adds a partition, which the kernel takes from us: not every one reads tables.
@@ -40,7 +44,6 @@ impl Drop for Loop {
         if let Some(partition) = self.partition {
             let _ = Command::new("delpart").args([&self.node, partition]).output();
         }
-        let _ = Command::new("losetup").args(["--detach", &self.node]).output();
     }
 }
 
@@ -65,7 +68,7 @@ fn a_loop_device_is_described_as_the_kernel_has_it() {
     if !requires(test, &[&["losetup", "--find"]]) {
         return;
     }
-    let device = Loop::new(LUKS, 4 * MIB);
+    let device = Loop::new(test, LUKS, 4 * MIB);
     let seen = look(Path::new(&device.node));
     let numbers = seen.numbers().map(|(major, minor)| format!("{major}:{minor}")).unwrap();
     assert_eq!(numbers, sysfs(device.name(), "dev"));
@@ -77,7 +80,7 @@ fn a_loop_device_is_described_as_the_kernel_has_it() {
     assert_eq!(seen.destroy_names(), std::slice::from_ref(&device.image));
     assert_eq!(carried(&seen), [[device.name(), "crypto_LUKS", "0x0"]]);
     assert!(seen.holds(&device.image).unwrap());
-    let other = image(device.image.parent().unwrap(), "other", b"", MIB);
+    let other = image(&device.image.parent().unwrap().join("other"), b"", MIB);
     assert!(!seen.holds(&other).unwrap());
 
     let attached = look(&device.image);
@@ -94,7 +97,7 @@ fn what_a_partition_carries_is_found_on_its_disk_too() {
     }
     let mut content = vec![0; 1 << 20];
     content.extend_from_slice(LUKS);
-    let device = Loop::new(&content, 4 * MIB).with_partition("2048", "4096");
+    let device = Loop::new(test, &content, 4 * MIB).with_partition("2048", "4096");
     let (name, node) = (format!("{}p1", device.name()), format!("{}p1", device.node));
     let expected = [[name.as_str(), "crypto_LUKS", "0x0"]];
     assert_eq!(carried(&look(Path::new(&device.node))), expected);
@@ -107,14 +110,14 @@ fn what_a_partition_carries_is_found_on_its_disk_too() {
 #[test]
 fn an_image_on_a_read_only_mount_is_read_only() {
     let test = "an_image_on_a_read_only_mount_is_read_only";
-    if !requires(test, &[&["unshare", "--mount", "true"]]) {
+    if !requires(test, &[APART]) {
         return;
     }
     let folder = folder();
     let place = folder.path().to_str().unwrap();
     run("mount", &["-t", "tmpfs", "-o", "size=4m", "tmpfs", place]);
     let _mounted = Mounted(place);
-    let path = image(folder.path(), "image", b"", MIB);
+    let path = image(&folder.path().join("image"), b"", MIB);
     assert_eq!(all_seen(Inspection::without_signatures(&path)).read_only, None);
     run("mount", &["-o", "remount,ro", place]);
     let seen = all_seen(Inspection::without_signatures(&path));
