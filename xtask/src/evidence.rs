@@ -16,6 +16,7 @@ pub mod claim;
 pub mod device;
 pub mod files;
 pub mod foundation;
+mod house;
 mod page;
 #[cfg(test)]
 pub(crate) mod planted;
@@ -52,8 +53,16 @@ pub struct Key {
 }
 
 /// Every key.
-pub const KEYS: [Key; 7] =
-    [foundation::KEY, device::KEY, ssd::KEY, files::KEY, trace::KEY, report::KEY, safe::KEY];
+pub const KEYS: [Key; 8] = [
+    foundation::KEY,
+    device::KEY,
+    ssd::KEY,
+    files::KEY,
+    trace::KEY,
+    report::KEY,
+    safe::KEY,
+    house::KEY,
+];
 
 /// What all items of a key may take together: the short form, and the full one.
 const SHORT: Duration = Duration::from_secs(5 * 60);

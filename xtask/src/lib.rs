@@ -1,9 +1,10 @@
 //! What `cargo xtask` does, as a library, so that its checks and parsers have tests.
 //!
 //! Each module is one step: [`setup`], [`verify`] (the step `test`), [`ci`], [`tidy`], [`docs`],
-//! [`vendor`], [`mod@bench`], [`soak`], [`fuzz`], [`campaign`], [`evidence`]. They share
-//! [`process`] (child processes with a deadline), [`steps`] (a step's name, outcome and time) and
-//! the [`Repository`].
+//! [`vendor`], [`mod@bench`], [`soak`], [`fuzz`], [`compare_records`], [`campaign`], [`evidence`].
+//! They share [`process`] (child processes with a deadline), [`steps`] (a step's name, outcome and
+//! time), the [`Repository`], [`tree`] (a copy of it that is changed and built) and [`earlier`]
+//! (the program of an earlier commit).
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -20,7 +21,9 @@ pub mod bench;
 pub mod calibrate;
 pub mod campaign;
 pub mod ci;
+pub mod compare_records;
 pub mod docs;
+pub mod earlier;
 pub mod evidence;
 pub mod fuzz;
 pub mod process;
@@ -29,6 +32,7 @@ pub mod setup;
 pub mod soak;
 pub mod steps;
 pub mod tidy;
+pub mod tree;
 pub mod vendor;
 pub mod verify;
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::{
-    Repository, bench, calibrate, campaign, ci, docs, evidence, fuzz, process, setup, soak, tidy,
-    vendor, verify,
+    Repository, bench, calibrate, campaign, ci, compare_records, docs, evidence, fuzz, process,
+    setup, soak, tidy, vendor, verify,
 };
 
 /// Set-up, tests, CI, benchmarks and evidence of trimbench. Every step can be run alone.
@@ -115,6 +115,23 @@ enum Step {
         #[arg(long, value_name = "NUMBER")]
         execution: Option<u64>,
         /// The summary as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Hold what is recorded against the records of an earlier commit's program
+    CompareRecords {
+        /// The earlier commit
+        base: String,
+        /// Only the cases whose name holds this; `real` for those on loop devices
+        #[arg(long, value_name = "TEXT")]
+        case: Option<String>,
+        /// Run the earlier program again, too: its records are kept otherwise
+        #[arg(long)]
+        fresh: bool,
+        /// This program in place of today's
+        #[arg(long, value_name = "FILE")]
+        program: Option<PathBuf>,
+        /// A line of JSON for each comparison
         #[arg(long)]
         json: bool,
     },
@@ -342,6 +359,11 @@ fn run(step: Step) -> Result<bool> {
         }
         Step::Fuzz { seed, subject, first, executions, execution, json } => {
             fuzz::run(fuzz::Wish { subject, seed, first, executions, only: execution, json })
+        }
+        Step::CompareRecords { base, case, fresh, program, json } => {
+            let (base, case, program) = (base.as_str(), case.as_deref(), program.as_deref());
+            let wish = compare_records::Wish { base, case, fresh, program, json };
+            compare_records::run(&repository, &wish)
         }
         Step::Campaign { id, seed, minutes } => {
             let limit = minutes.map(|minutes| Duration::from_secs(60 * minutes));

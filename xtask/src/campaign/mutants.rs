@@ -13,7 +13,6 @@ mod build;
 mod dormant;
 mod list;
 mod suite;
-mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -28,11 +27,12 @@ use trimbench_core::rng::Rng;
 use super::{Attempts, Campaign, Ledger, SAFETY};
 use crate::Repository;
 use crate::evidence::{Bar, Finding};
+use crate::tree::Tree;
 use build::Programs;
 use dormant::Dormant;
+use list::Mutant;
 pub use list::install;
 use suite::{Ground, Suite};
-use tree::Tree;
 
 /// The campaign.
 pub const CAMPAIGN: Campaign = Campaign {
@@ -106,7 +106,7 @@ struct Mutants {
 fn prepare(repository: &Repository, folder: &Path) -> Result<Box<dyn Attempts>> {
     let mutants = list::of(repository)?;
     let xtask = std::env::current_exe().context("find this program")?;
-    let tree = Tree::new(repository, &folder.join("single"))?;
+    let tree = Tree::of_head(repository, &folder.join("single"))?;
     let mut texts = BTreeMap::new();
     for mutant in &mutants {
         if !texts.contains_key(&mutant.file) {
@@ -132,7 +132,7 @@ fn built(repository: &Repository, folder: &Path, xtask: &Path, dormant: &Dormant
     if let Some(kept) = kept.filter(|kept| kept.sources == sources && is_there(kept)) {
         return Ok(kept);
     }
-    let mut tree = Tree::new(repository, &folder.join("dormant"))?;
+    let mut tree = Tree::of_head(repository, &folder.join("dormant"))?;
     let mut singles = dormant.others();
     loop {
         let layers = dormant.layered(&singles)?;
@@ -194,7 +194,7 @@ impl Mutants {
             return self.built.suite.until_killed(&ground, function);
         }
         let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
-        tree.plant(&self.dormant.mutants()[number])?;
+        plant(&mut tree, &self.dormant.mutants()[number])?;
         let unviable = Ok((Fate::Unviable, String::new()));
         if !build::library(&tree)?.is_empty() {
             return unviable;
@@ -205,6 +205,12 @@ impl Mutants {
         let function = function.filter(|function| self.built.suite.knows(*function));
         self.built.suite.until_killed(&ground, function)
     }
+}
+
+/// Changes what one mutant changes, and nothing else.
+fn plant(tree: &mut Tree, mutant: &Mutant) -> Result<()> {
+    let text = mutant.apply(&tree.original(&mutant.file)?)?;
+    tree.change(&BTreeMap::from([(mutant.file.clone(), text)]))
 }
 
 impl Attempts for Mutants {

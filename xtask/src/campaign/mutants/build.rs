@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::list::PACKAGE;
-use super::tree::Tree;
 use crate::process;
 use crate::steps::Deadline;
+use crate::tree::Tree;
 
 /// A build takes seconds, the first one minutes.
 const LIMIT: Duration = Duration::from_secs(1_800);

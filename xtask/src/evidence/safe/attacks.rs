@@ -2,9 +2,8 @@
 //! before the issue, and nothing with the program of today.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::{Bar, Capture, Claim, Context, Finding, Raw};
 use crate::steps::Deadline;
-use crate::{Repository, process};
+use crate::{Repository, earlier, process};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "safe.1",
@@ -91,11 +90,11 @@ fn outcome(attack: &Attack, tool: &Tool) -> Line {
 }
 
 fn measure(context: &Context<'_>) -> Result<()> {
-    let before = before(context.repository());
+    let before = earlier::program(context.repository(), BEFORE);
     let advice =
         "the program of before takes minutes to build: `cargo xtask setup --for campaigns`";
     ensure!(before.exists() || !context.is_short(), "{advice}");
-    build_before(context.repository(), Some(context.deadline()))?;
+    earlier::build(context.repository(), BEFORE, Some(context.deadline()))?;
     context.alias(&before, "trimbench-before");
     let now = context.binary()?.to_owned();
     let xtask = std::env::current_exe().context("find this program")?;
@@ -106,39 +105,9 @@ fn measure(context: &Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The program of the commit before the issue, which is kept.
-fn before(repository: &Repository) -> PathBuf {
-    clone(repository).join("target/release/trimbench")
-}
-
-fn clone(repository: &Repository) -> PathBuf {
-    repository.target().join("before").join(BEFORE)
-}
-
 /// Builds the program of the commit before the issue, if it is not there.
 pub fn build_before(repository: &Repository, deadline: Option<Deadline>) -> Result<()> {
-    let (clone, program) = (clone(repository), before(repository));
-    let run = |command: &mut Command| {
-        eprintln!("  {}", process::show(command));
-        process::run_well(command.env_remove("CARGO_TARGET_DIR"), deadline).map(drop)
-    };
-    if program.exists() {
-        return Ok(());
-    }
-    if !clone.join("Cargo.toml").exists() {
-        // What an earlier attempt left is no clone.
-        let _ = fs::remove_dir_all(&clone);
-        let mut git = Command::new("git");
-        git.args(["clone", "--quiet", "--shared", "--no-checkout"]);
-        run(git.arg(repository.root()).arg(&clone))?;
-        run(Command::new("git").arg("-C").arg(&clone).args(["checkout", "--quiet", BEFORE]))?;
-    }
-    let mut cargo = Command::new("cargo");
-    // What it does is shown, not how fast.
-    cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1").env("CARGO_PROFILE_RELEASE_DEBUG", "false");
-    run(cargo.args(["build", "--release", "--quiet"]).current_dir(&clone))?;
-    ensure!(program.exists(), "the build made no {}", repository.relative(&program));
-    Ok(())
+    earlier::build(repository, BEFORE, deadline).map(drop)
 }
 
 fn read(raw: &Raw) -> Result<Vec<Finding>> {
