@@ -49,21 +49,22 @@ pub trait Drive {
     fn wear(&mut self) -> Option<Wear>;
 }
 
+/// A block device: it takes block commands, and can be purged and asked about itself.
+pub trait Device: Target<Command = BlockCommand> + Drive {}
+
+impl<D: Target<Command = BlockCommand> + Drive> Device for D {}
+
 /// Emulated drives that are all alike, each handed out as new: purged, filled in order, at rest. So
 /// measurements that need a drive of their own each can run side by side.
 pub trait Drives: Sync {
-    /// One of them.
-    type Drive: Target<Command = BlockCommand> + Drive;
-
     /// What each can do.
     fn capabilities(&self) -> &Capabilities;
 
-    /// For how many there is room in memory at once, at least one. The machine's to say: no result
-    /// may depend on it.
-    fn at_once(&self) -> usize;
+    /// Memory that the tables of each take.
+    fn memory(&self) -> Bytes;
 
     /// Another one, with a clock of its own that starts at zero.
-    fn make(&self) -> Self::Drive;
+    fn make(&self) -> Box<dyn Device>;
 }
 
 /// By what means a drive is purged, the strongest first.

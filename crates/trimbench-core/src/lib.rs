@@ -19,6 +19,7 @@ pub mod fault;
 pub mod file_order;
 pub mod layers;
 pub mod nearest;
+mod opened;
 pub mod provision;
 pub mod rng;
 pub mod stamp;
@@ -36,12 +37,14 @@ pub use contract::{
     Capabilities, Clock, DISCARD_RANGES_MAX, DrainRule, ForceDiscards, Grant, Interrupt, Medium,
     Model, Next, Statistics, Support, Target, Workload,
 };
-pub use drive::{Drive, DriveError, Drives, PurgeMeans, TrimPromise, Wear};
+pub use drive::{Device, Drive, DriveError, Drives, PurgeMeans, TrimPromise, Wear};
 pub use errno::{Errno, reason};
 pub use file_order::FileOrder;
 pub use layers::{BlockRequest, CallerWait};
+pub use opened::Opened;
 pub use provision::{
-    Account, DiscardMode, FilesystemWish, PolicyAccount, PolicyTally, ProvisionError, Provisioner,
+    Account, DiscardMode, Files, FilesystemWish, PolicyAccount, PolicyTally, ProvisionError,
+    Provisioner,
 };
 pub use units::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};
 pub use virtual_time::Virtual;

@@ -5,6 +5,9 @@ use crate::contract::{Capabilities, Target};
 use crate::drive::Wear;
 use crate::units::{Bytes, Nanos};
 
+/// The files of a mounted filesystem.
+pub type Files<'a> = dyn Target<Command = FileCommand> + 'a;
+
 /// When a filesystem discards what deletions free.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiscardMode {
@@ -92,9 +95,6 @@ pub struct PolicyTally {
 ///
 /// Instants and counters of two filesystems are not to be compared.
 pub trait Provisioner {
-    /// A mounted filesystem.
-    type Files: Target<Command = FileCommand>;
-
     /// What filesystems made here can do at best. Their room is known once one is made; until then
     /// it is the device's capacity, or an estimate below it.
     fn capabilities(&self) -> &Capabilities;
@@ -110,7 +110,7 @@ pub trait Provisioner {
     ///
     /// # Panics
     /// If none is.
-    fn files(&mut self) -> &mut Self::Files;
+    fn files(&mut self) -> &mut Files<'_>;
 
     /// Unmounts; how long that took. No command may be outstanding.
     fn unmount(&mut self) -> Result<Nanos, ProvisionError>;

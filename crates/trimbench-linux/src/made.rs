@@ -15,8 +15,8 @@ use std::path::PathBuf;
 
 use trimbench_core::reason;
 use trimbench_core::{
-    Bytes, Capabilities, Clock, DiscardMode, DrainRule, Errno, FilesystemWish, Interrupt, Medium,
-    Nanos, ProvisionError, Provisioner, Support,
+    Bytes, Capabilities, Clock, DiscardMode, DrainRule, Errno, Files, FilesystemWish, Interrupt,
+    Medium, Nanos, ProvisionError, Provisioner, Support,
 };
 
 use crate::claim::{ClaimError, Consent, Guard, Inspection};
@@ -262,8 +262,6 @@ impl MadeFilesystems {
 }
 
 impl Provisioner for MadeFilesystems {
-    type Files = DirectoryTarget;
-
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
@@ -296,7 +294,7 @@ impl Provisioner for MadeFilesystems {
         Ok(())
     }
 
-    fn files(&mut self) -> &mut DirectoryTarget {
+    fn files(&mut self) -> &mut Files<'_> {
         &mut self.mounted.as_mut().expect("a filesystem was made and is mounted").files
     }
 

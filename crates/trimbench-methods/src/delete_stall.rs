@@ -19,23 +19,38 @@ pub use options::{DeleteStall, Mode};
 pub use session::{Plan, Trial, run};
 pub use subject::{DeviceSubject, DirectorySubject, Groups, Subject};
 
-use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Drive, FileCommand, Medium, Support, Target,
-};
+use trimbench_core::rng::Rng;
+use trimbench_core::{Bytes, Capabilities, Medium, Opened, Support};
+use trimbench_results::Step;
 
-use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
-use crate::options::Parameters;
+use crate::method::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, check_fit, resolve,
+};
+use crate::options::{Parameters, Values};
+use crate::session::Session;
 
 /// Stable id.
 pub const ID: &str = "delete-stall";
 
-impl Procedure for DeleteStall {
-    const INFO: MethodInfo = MethodInfo {
-        id: Self::ID,
-        version: 1,
-        summary: "how long you notice a deletion: seconds of stutter per GB deleted",
-        options: Self::OPTIONS,
-    };
+/// The method.
+pub const INFO: MethodInfo = MethodInfo {
+    id: ID,
+    version: 1,
+    summary: "how long you notice a deletion: seconds of stutter per GB deleted",
+    options: DeleteStall::OPTIONS,
+    resumes: true,
+    named_limits: &[],
+    resolve: resolve::<DeleteStall>,
+};
+
+impl Method for DeleteStall {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn values(&self) -> &Values {
+        &self.values
+    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         let mut figures = announced_figures();
@@ -87,27 +102,32 @@ impl Procedure for DeleteStall {
         Ok(())
     }
 
-    fn run_on_device<D>(&self, device: &mut D, context: Context<'_>) -> Result<Found, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
-        let Capabilities { medium, discard_max, .. } = *device.capabilities();
-        let Medium::Device { logical_block, .. } = medium else {
-            unreachable!("what takes block commands is a device");
-        };
-        let subject = DeviceSubject::new(self, logical_block, discard_max);
-        run(self, (device, subject), context)
+    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+        if matches!(on.capabilities().medium, Medium::Directory { .. }) {
+            return on.in_directory(
+                |found| check_fit(self, found),
+                |files| {
+                    let subject = DirectorySubject::new(self, files.capabilities().drain.force);
+                    run(self, (files, subject), session)
+                },
+            );
+        }
+        on.on_device(|device| {
+            let Capabilities { medium, discard_max, .. } = *device.capabilities();
+            let Medium::Device { logical_block, .. } = medium else {
+                unreachable!("what takes block commands is a device");
+            };
+            let subject = DeviceSubject::new(self, logical_block, discard_max);
+            run(self, (device, subject), session)
+        })
     }
 
-    fn run_in_directory<T>(
-        &self,
-        target: &mut T,
-        context: Context<'_>,
-    ) -> Result<Found, MethodError>
-    where
-        T: Target<Command = FileCommand>,
-    {
-        let subject = DirectorySubject::new(self, target.capabilities().drain.force);
-        run(self, (target, subject), context)
+    fn analyse(&self, steps: &mut Vec<Step>, rng: &Rng) -> Findings {
+        let is_try = |step: &Step| rate::KINDS.contains(&step.kind.as_str());
+        let first = steps.iter().position(is_try).unwrap_or(steps.len());
+        let (trials, tries) = steps.split_at_mut(first);
+        let mut findings = analyse(self, trials, &mut rng.split("bootstrap"));
+        findings.figures.extend(rate::figures(tries, &mut rng.split("rate bootstrap")));
+        findings
     }
 }

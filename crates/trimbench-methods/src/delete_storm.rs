@@ -17,26 +17,40 @@ pub use analysis::{analyse, announced_figures};
 pub use options::DeleteStorm;
 pub use scene::Phase;
 
-use trimbench_core::{Bytes, Capabilities, FileCommand, Medium, Nanos, Target};
+use trimbench_core::rng::Rng;
+use trimbench_core::{Bytes, Capabilities, Medium, Nanos, Opened};
+use trimbench_results::Step;
 
 use crate::method::{
-    ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, NEEDS_A_DIRECTORY, Procedure,
+    ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, NEEDS_A_DIRECTORY, check_fit,
+    resolve,
 };
-use crate::options::Parameters;
+use crate::options::{Parameters, Values};
+use crate::session::Session;
 
 /// Stable id.
 pub const ID: &str = "delete-storm";
 
-impl Procedure for DeleteStorm {
-    const INFO: MethodInfo = MethodInfo {
-        id: Self::ID,
-        version: 1,
-        summary: "mass deletion, and the next job beside its discards: its stalls, and where",
-        options: Self::OPTIONS,
-    };
+/// The method.
+pub const INFO: MethodInfo = MethodInfo {
+    id: ID,
+    version: 1,
+    summary: "mass deletion, and the next job beside its discards: its stalls, and where",
+    options: DeleteStorm::OPTIONS,
+    // What a round leaves decides how the next one fares.
+    resumes: false,
+    named_limits: &[],
+    resolve: resolve::<DeleteStorm>,
+};
 
-    /// What a round leaves decides how the next one fares.
-    const RESUMES: bool = false;
+impl Method for DeleteStorm {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn values(&self) -> &Values {
+        &self.values
+    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         announced_figures()
@@ -72,14 +86,11 @@ impl Procedure for DeleteStorm {
         Ok(())
     }
 
-    fn run_in_directory<T>(
-        &self,
-        target: &mut T,
-        context: Context<'_>,
-    ) -> Result<Found, MethodError>
-    where
-        T: Target<Command = FileCommand>,
-    {
-        session::run(self, target, context)
+    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+        on.in_directory(|found| check_fit(self, found), |files| session::run(self, files, session))
+    }
+
+    fn analyse(&self, steps: &mut Vec<Step>, _: &Rng) -> Findings {
+        analyse(steps)
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Discards {
 
 impl Discards {
     /// Of a target as it is now.
-    pub(crate) fn of<T: Target>(target: &T) -> Self {
+    pub(crate) fn of<T: Target + ?Sized>(target: &T) -> Self {
         let Statistics { discard, discard_pending: pending, .. } = target.statistics();
         Self { bytes: discard.bytes, pending, last_change: target.now() }
     }
@@ -48,7 +48,7 @@ impl Discards {
         latest_start: Instant,
     ) -> Result<(), RunError>
     where
-        T: Target<Command: Operation>,
+        T: Target<Command: Operation> + ?Sized,
     {
         let drain = target.capabilities().drain;
         let give_up = target.now() + drain.timeout;

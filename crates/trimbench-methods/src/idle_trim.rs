@@ -14,27 +14,42 @@ pub use analysis::{analyse, announced_figures};
 pub use options::IdleTrim;
 pub use session::{Plan, Round, Way};
 
-use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Target};
+use trimbench_core::rng::Rng;
+use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
+use trimbench_results::Step;
 
-use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
-use crate::options::Parameters;
+use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
+use crate::options::{Parameters, Values};
 use crate::rig::Shape;
+use crate::session::Session;
 
 /// Stable id.
 pub const ID: &str = "idle-trim";
+
+/// The method.
+pub const INFO: MethodInfo = MethodInfo {
+    id: ID,
+    version: 1,
+    summary: "TRIM of the whole device, empty and full: seconds per GB",
+    options: IdleTrim::OPTIONS,
+    resumes: true,
+    named_limits: &[],
+    resolve: resolve::<IdleTrim>,
+};
 
 /// What a target is assumed to discard in estimates, bytes a second.
 const ASSUMED_TRIM_RATE: f64 = 20e9;
 /// Less than this is no drive.
 const CAPACITY_MIN: Bytes = Bytes::mib(1);
 
-impl Procedure for IdleTrim {
-    const INFO: MethodInfo = MethodInfo {
-        id: Self::ID,
-        version: 1,
-        summary: "TRIM of the whole device, empty and full: seconds per GB",
-        options: Self::OPTIONS,
-    };
+impl Method for IdleTrim {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn values(&self) -> &Values {
+        &self.values
+    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         announced_figures()
@@ -63,10 +78,11 @@ impl Procedure for IdleTrim {
         Ok(())
     }
 
-    fn run_on_device<D>(&self, device: &mut D, context: Context<'_>) -> Result<Found, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
-        session::run(self, device, context)
+    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+        on.on_device(|device| session::run(self, device, session))
+    }
+
+    fn analyse(&self, steps: &mut Vec<Step>, rng: &Rng) -> Findings {
+        analyse(steps, &mut rng.split("bootstrap"))
     }
 }

@@ -22,8 +22,10 @@ pub mod replay;
 mod rig;
 mod rounds;
 pub mod runner;
+pub mod session;
 pub mod settings;
 pub mod settle;
+mod slots;
 pub mod steady;
 pub mod steady_state;
 #[cfg(test)]
@@ -34,9 +36,9 @@ pub mod workload;
 
 pub use area::{Area, DeviceArea, FileArea};
 pub use locate::{Located, Place, Slice, locate};
-pub use method::{
-    Context, Demand, Found, Method, MethodError, MethodInfo, Monitor, Preset, Procedure, Stage,
-};
+pub use method::{Demand, Findings, Found, Method, MethodError, MethodInfo, Preset, run};
 pub use options::{OptionError, OptionInfo, Parameters};
 pub use rig::Shape;
 pub use runner::{Observer, RunError, Runner, Sample};
+pub use session::{Context, KeepFailed, Monitor, Session, Stage};
+pub use slots::{Permit, Slots};

@@ -1,28 +1,19 @@
-//! What all methods have in common: presets, progress, errors, what they hand back.
+//! What a method is: what it takes, what it runs on, what it hands back; and the list of all.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Caveat, Drive, DriveError, Drives, Errno, FileCommand,
-    FilesystemWish, Instant, Interrupt, Nanos, ProvisionError, Provisioner, Target,
+    Bytes, Capabilities, Caveat, Clock, DriveError, Errno, FileCommand, Nanos, Opened,
+    ProvisionError, Target,
 };
 use trimbench_results::{Figure, Step};
 use trimbench_trace::{TraceError, Traces};
 
-use crate::delete_stall::DeleteStall;
-use crate::delete_storm::DeleteStorm;
-use crate::idle_trim::IdleTrim;
-use crate::options::{OptionError, OptionInfo, Parameters};
-use crate::policy::PolicyLab;
-use crate::postmark::Postmark;
-use crate::recovery::Recovery;
-use crate::replay::Replay;
+use crate::options::{OptionError, OptionInfo, Parameters, Values};
 use crate::runner::RunError;
-use crate::settle::Settle;
-use crate::steady_state::SteadyState;
-use crate::trim_integrity::TrimIntegrity;
-use crate::trim_sweep::TrimSweep;
+use crate::session::{Context, KeepFailed, Session};
 
 #[cfg(test)]
 mod tests;
@@ -57,7 +48,7 @@ impl Preset {
     }
 }
 
-/// A method as the command line lists it.
+/// A method as the command line lists it, and how its parameters are read.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodInfo {
     /// Stable id.
@@ -68,31 +59,62 @@ pub struct MethodInfo {
     pub summary: &'static str,
     /// Its options.
     pub options: &'static [OptionInfo],
+    /// Whether an interrupted session on a real target goes on with its next step. Not where the
+    /// steps depend on the state that the ones before left: it then begins anew.
+    pub resumes: bool,
+    /// Names for several limits at once, and what they stand for, as `FIGURE=VALUE`.
+    pub named_limits: &'static [(&'static str, &'static [&'static str])],
+    /// The method with the parameters of a preset and the user's settings on top.
+    pub resolve: Resolve,
+}
+
+/// Resolves a preset and the user's settings.
+pub type Resolve = fn(Preset, &BTreeMap<String, String>) -> Result<Box<dyn Method>, OptionError>;
+
+impl MethodInfo {
+    /// The method with the parameters of a preset, with the user's settings on top; keys of other
+    /// methods are left out.
+    pub fn resolve(
+        &self,
+        preset: Preset,
+        set: &BTreeMap<String, String>,
+    ) -> Result<Box<dyn Method>, OptionError> {
+        let known = |key: &&String| self.options.iter().any(|option| option.key == **key);
+        let set = set.iter().filter(|(key, _)| known(key));
+        (self.resolve)(preset, &set.map(|(key, value)| (key.clone(), value.clone())).collect())
+    }
+}
+
+/// Of a method whose parameters are these.
+pub(crate) fn resolve<M: Method + Parameters + 'static>(
+    preset: Preset,
+    set: &BTreeMap<String, String>,
+) -> Result<Box<dyn Method>, OptionError> {
+    Ok(Box::new(M::resolve(preset, set)?))
 }
 
 /// Every method, in the order of `trimbench list methods`.
 pub const METHODS: &[MethodInfo] = &[
-    <DeleteStall as Procedure>::INFO,
-    <TrimSweep as Procedure>::INFO,
-    <IdleTrim as Procedure>::INFO,
-    <Recovery as Procedure>::INFO,
-    <SteadyState as Procedure>::INFO,
-    <TrimIntegrity as Procedure>::INFO,
-    <Settle as Procedure>::INFO,
-    <Postmark as Procedure>::INFO,
-    <DeleteStorm as Procedure>::INFO,
-    <PolicyLab as Procedure>::INFO,
-    <Replay as Procedure>::INFO,
+    crate::delete_stall::INFO,
+    crate::trim_sweep::INFO,
+    crate::idle_trim::INFO,
+    crate::recovery::INFO,
+    crate::steady_state::INFO,
+    crate::trim_integrity::INFO,
+    crate::settle::INFO,
+    crate::postmark::INFO,
+    crate::delete_storm::INFO,
+    crate::policy::INFO,
+    crate::replay::INFO,
 ];
 
 /// A method with its parameters, as resolved from a preset and what the user set.
-pub trait Procedure: Parameters {
+pub trait Method: fmt::Debug + Send + Sync {
     /// The method as the command line lists it.
-    const INFO: MethodInfo;
+    fn info(&self) -> &'static MethodInfo;
 
-    /// Whether an interrupted session on a real target goes on with its next step. Not where the
-    /// steps depend on the state that the ones before left: it then begins anew.
-    const RESUMES: bool = true;
+    /// The values of all its options.
+    fn values(&self) -> &Values;
 
     /// Ids and units of all figures that a run may find: what limits can be set on.
     fn announced_figures(&self) -> Vec<(String, &'static str)>;
@@ -101,6 +123,16 @@ pub trait Procedure: Parameters {
     /// above them is a fault of the drive whoever asks.
     fn built_in_limits(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// The name of the trace file that it replays, if it does.
+    fn trace(&self) -> Option<&str> {
+        None
+    }
+
+    /// How many emulated drives it uses at a time where they have room in memory.
+    fn drives_at_once(&self) -> usize {
+        1
     }
 
     /// The least capacity of a device, or room in a directory, that it needs.
@@ -132,53 +164,40 @@ pub trait Procedure: Parameters {
     /// would.
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String>;
 
-    /// Runs on a block device, whose content is lost. A method without it fits none.
-    fn run_on_device<D>(&self, device: &mut D, _: Context<'_>) -> Result<Found, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
-        Err(unfit(self, device.capabilities()))
-    }
+    /// Measures what of its plan is not done, on a target that fits.
+    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError>;
 
-    /// Runs on emulated drives. Unless a method says otherwise on one of them, as on a device.
-    fn run_on_drives<D: Drives>(
-        &self,
-        drives: &D,
-        context: Context<'_>,
-    ) -> Result<Found, MethodError> {
-        self.run_on_device(&mut drives.make(), context)
-    }
-
-    /// Runs in a directory. A method without it fits none.
-    fn run_in_directory<T>(&self, target: &mut T, _: Context<'_>) -> Result<Found, MethodError>
-    where
-        T: Target<Command = FileCommand>,
-    {
-        Err(unfit(self, target.capabilities()))
-    }
-
-    /// Runs on filesystems that are made for it. Unless a method says otherwise it is one, made as
-    /// mkfs and `mount -o discard` do it, in which it runs as in a directory.
-    fn run_on_filesystems<P>(
-        &self,
-        provisioner: &mut P,
-        context: Context<'_>,
-    ) -> Result<Found, MethodError>
-    where
-        P: Provisioner,
-    {
-        self.fits(provisioner.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
-        provisioner.make(&FilesystemWish::default())?;
-        let found = self.run_in_directory(provisioner.files(), context)?;
-        provisioner.unmount()?;
-        Ok(found)
-    }
+    /// From recorded steps to figures: a pure function of the record. It may add metrics to steps.
+    fn analyse(&self, steps: &mut Vec<Step>, rng: &Rng) -> Findings;
 }
 
-/// What a method that cannot run on a kind of target says of it.
-fn unfit(method: &impl Procedure, capabilities: &Capabilities) -> MethodError {
-    let reason = method.fits(capabilities).expect_err("a method runs on what it says it fits");
-    MethodError::Unfit { reason }
+/// What the analysis found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    /// The figures.
+    pub figures: Vec<Figure>,
+    /// Caveats on the session.
+    pub caveats: Vec<Caveat>,
+}
+
+/// An error where the target does not fit the method.
+pub(crate) fn check_fit(
+    method: &dyn Method,
+    capabilities: &Capabilities,
+) -> Result<(), MethodError> {
+    method.fits(capabilities).map_err(|reason| MethodError::Unfit { reason })
+}
+
+/// Runs a method and analyses what it measured.
+pub fn run(
+    method: &dyn Method,
+    on: Opened<'_>,
+    context: Context<'_>,
+) -> Result<Found, MethodError> {
+    check_fit(method, on.capabilities())?;
+    let mut session = Session::new(context);
+    method.run(on, &mut session)?;
+    Ok(session.found(method))
 }
 
 /// What a method that works on whole devices says of a directory.
@@ -200,239 +219,6 @@ pub struct Demand {
     /// How long it takes on the target's clock, roughly.
     pub time: Nanos,
 }
-
-/// What a running method is given beside its target.
-#[expect(missing_debug_implementations, reason = "a monitor is the caller's, and has none")]
-pub struct Context<'a> {
-    /// Everything random comes from here.
-    pub rng: &'a Rng,
-    /// The user's wish to stop.
-    pub interrupt: &'a Interrupt,
-    /// Is shown progress, and keeps steps.
-    pub monitor: &'a mut dyn Monitor,
-    /// Opens the traces that the user names.
-    pub traces: &'a dyn Traces,
-    /// Steps of an earlier run of the same plan. None for an emulated target, whose state depends
-    /// on all that went before.
-    pub done: Vec<Step>,
-}
-
-/// Any of the methods, with its parameters.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Method {
-    /// How long you notice a deletion.
-    DeleteStall(DeleteStall),
-    /// The cost of one TRIM.
-    TrimSweep(TrimSweep),
-    /// Whole-device TRIM, empty and full.
-    IdleTrim(IdleTrim),
-    /// Does TRIM do what it says, and nothing else?
-    TrimIntegrity(TrimIntegrity),
-    /// Whether TRIM gives a fragmented drive its speed back.
-    Recovery(Recovery),
-    /// Sustained performance, and what trimmed space adds to it.
-    SteadyState(SteadyState),
-    /// How long a drive is slower after a TRIM.
-    Settle(Settle),
-    /// What a filesystem with many small files costs.
-    Postmark(Postmark),
-    /// What the next job feels of a mass deletion.
-    DeleteStorm(DeleteStorm),
-    /// What trim policies cost and bring.
-    Policy(PolicyLab),
-    /// A trace with and without its TRIMs.
-    Replay(Replay),
-}
-
-/// Does the same with whichever method it is.
-macro_rules! each {
-    ($method:expr, $procedure:ident => $result:expr) => {
-        match $method {
-            Method::DeleteStall($procedure) => $result,
-            Method::TrimSweep($procedure) => $result,
-            Method::IdleTrim($procedure) => $result,
-            Method::TrimIntegrity($procedure) => $result,
-            Method::Recovery($procedure) => $result,
-            Method::SteadyState($procedure) => $result,
-            Method::Settle($procedure) => $result,
-            Method::Postmark($procedure) => $result,
-            Method::DeleteStorm($procedure) => $result,
-            Method::Policy($procedure) => $result,
-            Method::Replay($procedure) => $result,
-        }
-    };
-}
-
-impl Method {
-    /// The parameters of a preset of the method `info`, with the user's settings on top; keys of
-    /// other methods are left out.
-    pub fn resolve(
-        info: &MethodInfo,
-        preset: Preset,
-        set: &BTreeMap<String, String>,
-    ) -> Result<Self, OptionError> {
-        let known = |key: &&String| info.options.iter().any(|option| option.key == **key);
-        let set = set.iter().filter(|(key, _)| known(key));
-        let set = &set.map(|(key, value)| (key.clone(), value.clone())).collect();
-        Ok(match info.id {
-            crate::delete_stall::ID => Self::DeleteStall(DeleteStall::resolve(preset, set)?),
-            crate::trim_sweep::ID => Self::TrimSweep(TrimSweep::resolve(preset, set)?),
-            crate::idle_trim::ID => Self::IdleTrim(IdleTrim::resolve(preset, set)?),
-            crate::trim_integrity::ID => Self::TrimIntegrity(TrimIntegrity::resolve(preset, set)?),
-            crate::recovery::ID => Self::Recovery(Recovery::resolve(preset, set)?),
-            crate::steady_state::ID => Self::SteadyState(SteadyState::resolve(preset, set)?),
-            crate::settle::ID => Self::Settle(Settle::resolve(preset, set)?),
-            crate::postmark::ID => Self::Postmark(Postmark::resolve(preset, set)?),
-            crate::delete_storm::ID => Self::DeleteStorm(DeleteStorm::resolve(preset, set)?),
-            crate::policy::ID => Self::Policy(PolicyLab::resolve(preset, set)?),
-            crate::replay::ID => Self::Replay(Replay::resolve(preset, set)?),
-            other => unreachable!("`{other}` is in the list of methods and not here"),
-        })
-    }
-
-    /// The method as the command line lists it.
-    pub fn info(&self) -> &'static MethodInfo {
-        fn of<P: Procedure>(_: &P) -> &'static MethodInfo {
-            &P::INFO
-        }
-        each!(self, procedure => of(procedure))
-    }
-
-    /// The name of the trace file that it replays, if it does.
-    pub fn trace(&self) -> Option<&str> {
-        match self {
-            Self::Replay(replay) => replay.trace.as_deref(),
-            _ => None,
-        }
-    }
-
-    /// See [`Procedure::RESUMES`].
-    pub fn resumes(&self) -> bool {
-        fn of<P: Procedure>(_: &P) -> bool {
-            P::RESUMES
-        }
-        each!(self, procedure => of(procedure))
-    }
-
-    /// See [`Parameters::to_map`].
-    pub fn to_map(&self) -> BTreeMap<String, String> {
-        each!(self, procedure => procedure.to_map())
-    }
-
-    /// See [`Procedure::announced_figures`].
-    pub fn announced_figures(&self) -> Vec<(String, &'static str)> {
-        each!(self, procedure => procedure.announced_figures())
-    }
-
-    /// See [`Procedure::built_in_limits`].
-    pub fn built_in_limits(&self) -> Vec<String> {
-        each!(self, procedure => procedure.built_in_limits())
-    }
-
-    /// See [`Procedure::space`].
-    pub fn space(&self) -> Bytes {
-        each!(self, procedure => procedure.space())
-    }
-
-    /// See [`Procedure::emulated_capacity`].
-    pub fn emulated_capacity(&self) -> Option<Bytes> {
-        each!(self, procedure => procedure.emulated_capacity())
-    }
-
-    /// See [`Procedure::demand_with_traces`].
-    pub fn demand_with_traces(
-        &self,
-        capacity: Bytes,
-        traces: &dyn Traces,
-    ) -> Result<Demand, MethodError> {
-        each!(self, procedure => procedure.demand_with_traces(capacity, traces))
-    }
-
-    /// See [`Procedure::demand_on_filesystems`].
-    pub fn demand_on_filesystems(&self, capacity: Bytes) -> Demand {
-        each!(self, procedure => procedure.demand_on_filesystems(capacity))
-    }
-
-    /// See [`Procedure::fits`].
-    pub fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
-        each!(self, procedure => procedure.fits(capabilities))
-    }
-
-    /// See [`Procedure::run_on_device`].
-    pub fn run_on_device<D>(
-        &self,
-        device: &mut D,
-        context: Context<'_>,
-    ) -> Result<Found, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
-        each!(self, procedure => procedure.run_on_device(device, context))
-    }
-
-    /// See [`Procedure::run_on_drives`].
-    pub fn run_on_drives<D: Drives>(
-        &self,
-        drives: &D,
-        context: Context<'_>,
-    ) -> Result<Found, MethodError> {
-        each!(self, procedure => procedure.run_on_drives(drives, context))
-    }
-
-    /// See [`Procedure::run_in_directory`].
-    pub fn run_in_directory<T>(
-        &self,
-        target: &mut T,
-        context: Context<'_>,
-    ) -> Result<Found, MethodError>
-    where
-        T: Target<Command = FileCommand>,
-    {
-        each!(self, procedure => procedure.run_in_directory(target, context))
-    }
-
-    /// See [`Procedure::run_on_filesystems`].
-    pub fn run_on_filesystems<P>(
-        &self,
-        provisioner: &mut P,
-        context: Context<'_>,
-    ) -> Result<Found, MethodError>
-    where
-        P: Provisioner,
-    {
-        each!(self, procedure => procedure.run_on_filesystems(provisioner, context))
-    }
-}
-
-/// Where a method is, for a live display.
-#[derive(Clone, Debug)]
-pub struct Stage<'a> {
-    /// Steps done.
-    pub done: usize,
-    /// Steps in total.
-    pub total: usize,
-    /// What is being done.
-    pub text: &'a str,
-    /// The target's time.
-    pub now: Instant,
-    /// The plan's estimate of what is left, on the target's clock.
-    pub left: Nanos,
-}
-
-/// The outside of a running method: it is shown progress and keeps what was measured.
-pub trait Monitor {
-    /// The method reached another stage.
-    fn stage(&mut self, stage: &Stage<'_>);
-
-    /// A step was measured: keep it. An error ends the run; what was kept before is kept.
-    fn keep(&mut self, step: &Step) -> Result<(), KeepFailed>;
-}
-
-/// The record of a step could not be kept, or there is no sense in another one.
-#[derive(Debug, thiserror::Error)]
-#[error("the run cannot go on")]
-pub struct KeepFailed(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
 /// What a method found.
 #[derive(Clone, Debug, PartialEq)]
@@ -525,6 +311,6 @@ impl MethodError {
 }
 
 /// Lets a wall-clock target be told from a virtual one without naming either.
-pub fn is_virtual<T: Target>(target: &T) -> bool {
-    target.capabilities().clock == trimbench_core::Clock::Virtual
+pub fn is_virtual<T: Target + ?Sized>(target: &T) -> bool {
+    target.capabilities().clock == Clock::Virtual
 }

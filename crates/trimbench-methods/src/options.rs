@@ -33,17 +33,9 @@ pub trait Parameters: Sized {
     /// The parameters that these values are.
     fn read(values: Values) -> Result<Self, OptionError>;
 
-    /// The values that they were read from.
-    fn values(&self) -> &Values;
-
     /// The parameters of a preset, with the user's settings on top.
     fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, OptionError> {
         Self::read(Values::resolve(Self::ID, Self::OPTIONS, preset as usize, set)?)
-    }
-
-    /// All parameters as texts, for the record.
-    fn to_map(&self) -> BTreeMap<String, String> {
-        self.values().to_map()
     }
 }
 

@@ -8,15 +8,15 @@
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Caveat, Drive, Instant, LbaRange, Nanos, PurgeMeans, Support,
-    Target, Wear,
+    BlockCommand, BlockSize, Bytes, Caveat, Instant, LbaRange, Nanos, PurgeMeans, Support, Wear,
 };
 use trimbench_results::{LatencyHistogram, Step};
 
 use crate::area::{Area, DeviceArea};
-use crate::method::{ASSUMED_RATE, Context, MethodError, Monitor, Stage, is_virtual};
+use crate::method::{ASSUMED_RATE, MethodError, is_virtual};
 use crate::rig::{Rig, cut_at_units, unobserved};
 use crate::runner::{Observer, Sample, Single, Streams};
+use crate::session::{Session, Stage};
 use crate::workload::{InOrder, SequentialWrite};
 
 #[cfg(test)]
@@ -39,17 +39,14 @@ pub(crate) struct Planned {
 }
 
 /// A device under a sequence of phases.
-pub(crate) struct Bench<'a, D> {
-    pub(crate) rig: Rig<'a, D>,
-    rng: &'a Rng,
-    /// Steps kept so far.
-    pub(crate) steps: Vec<Step>,
-    progress: Progress<'a>,
+pub(crate) struct Bench<'a, 's> {
+    pub(crate) rig: Rig<'a>,
+    pub(crate) session: &'a mut Session<'s>,
+    progress: Progress,
 }
 
 /// What is shown while phases run.
-struct Progress<'a> {
-    monitor: &'a mut dyn Monitor,
+struct Progress {
     planned: Planned,
     begun: Instant,
     /// Bytes that phases before this one have read and written.
@@ -172,21 +169,16 @@ impl<O> Meter<'_, O> {
     }
 }
 
-impl<'a, D> Bench<'a, D>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
-    /// Steps of an earlier run are left out: the drive is no longer in the state that they left.
-    pub(crate) fn new<'c: 'a>(rig: Rig<'a, D>, context: Context<'c>, planned: Planned) -> Self {
-        let Context { rng, monitor, .. } = context;
+impl<'a, 's> Bench<'a, 's> {
+    pub(crate) fn new(rig: Rig<'a>, session: &'a mut Session<'s>, planned: Planned) -> Self {
         let begun = rig.now();
-        let progress = Progress { monitor, planned, begun, accessed: 0, shown: begun };
-        Self { rig, rng, steps: Vec::new(), progress }
+        let progress = Progress { planned, begun, accessed: 0, shown: begun };
+        Self { rig, session, progress }
     }
 
     /// A generator for the component `label`.
     pub(crate) fn rng(&self, label: &str) -> Rng {
-        self.rng.split(label)
+        self.session.rng.split(label)
     }
 
     /// Steps and bytes that were planned and are not needed.
@@ -198,17 +190,19 @@ where
 
     /// Keeps a step.
     pub(crate) fn keep(&mut self, step: Step) -> Result<(), MethodError> {
-        self.progress.monitor.keep(&step)?;
-        self.steps.push(step);
-        Ok(())
+        self.session.keep(step)
+    }
+
+    /// The id of the step that says how the drive was purged.
+    pub(crate) fn purge_id(&self, id: &str) -> String {
+        format!("{id}-by-{}", self.rig.device.purge_means().id())
     }
 
     /// Purges the drive; the step's id says by what means.
     pub(crate) fn purge(&mut self, id: &str) -> Result<(), MethodError> {
-        self.progress.show(id, self.steps.len(), (self.rig.now(), 0));
-        let device = &mut *self.rig.device;
-        let step = Step::new(format!("{id}-by-{}", device.purge_means().id()), "purge");
-        device.purge()?;
+        self.progress.show(id, self.session, (self.rig.now(), 0));
+        let step = Step::new(self.purge_id(id), "purge");
+        self.rig.device.purge()?;
         self.keep(step)
     }
 
@@ -271,14 +265,14 @@ where
         S: Streams<Command = BlockCommand>,
         O: Observer<BlockCommand>,
     {
-        let Self { rig, progress, steps, .. } = self;
+        let Self { rig, progress, session } = self;
         let (wear, before) = (rig.device.wear(), rig.device.statistics());
         let begun = rig.now();
         let logical_block = rig.shape.logical_block;
         let mut meter = Meter { inner: observer, logical_block, phase: Phase::beginning(begun) };
         rig.run_watched(id, streams, &mut meter, |_, meter, now| {
             if now == begun || now.since(progress.shown) >= SHOW_EVERY {
-                progress.show(id, steps.len(), (now, meter.phase.accessed().0));
+                progress.show(id, session, (now, meter.phase.accessed().0));
             }
         })?;
         let mut phase = meter.phase;
@@ -295,10 +289,11 @@ where
     }
 }
 
-impl Progress<'_> {
-    /// Shows that `done` steps are kept, and so many bytes of the phase accessed.
-    fn show(&mut self, text: &str, done: usize, (now, here): (Instant, u64)) {
+impl Progress {
+    /// Shows the steps that are kept, and that so many bytes of the phase are accessed.
+    fn show(&mut self, text: &str, session: &mut Session<'_>, (now, here): (Instant, u64)) {
         self.shown = now;
+        let done = session.steps().len();
         let seconds = now.since(self.begun).seconds();
         let accessed = self.accessed + here;
         let measured = accessed as f64 / seconds;
@@ -307,6 +302,6 @@ impl Progress<'_> {
         let left = self.planned.bytes.saturating_sub(accessed) as f64 / rate;
         let total = self.planned.steps.max(done);
         let left = Nanos::from_seconds(left);
-        self.monitor.stage(&Stage { done, total, text, now, left });
+        session.show(&Stage { done, total, text, now, left });
     }
 }

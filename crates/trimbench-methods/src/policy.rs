@@ -15,25 +15,40 @@ mod tests;
 pub use analysis::{analyse, announced_figures};
 pub use options::{POLICIES, PolicyLab};
 
-use trimbench_core::{Bytes, Capabilities, Clock, Medium, Nanos, Provisioner, Support};
+use trimbench_core::rng::Rng;
+use trimbench_core::{Bytes, Capabilities, Clock, Medium, Nanos, Opened, Support};
+use trimbench_results::Step;
 
-use crate::method::{Context, Demand, Found, MethodError, MethodInfo, Procedure};
-use crate::options::Parameters;
+use crate::method::{Demand, Findings, Method, MethodError, MethodInfo, resolve};
+use crate::options::{Parameters, Values};
+use crate::session::Session;
 
 /// Stable id.
 pub const ID: &str = "policy";
+
+/// The method.
+pub const INFO: MethodInfo = MethodInfo {
+    id: ID,
+    version: 1,
+    summary: "eight trim policies: latency of a load against write amplification",
+    options: PolicyLab::OPTIONS,
+    resumes: true,
+    named_limits: &[],
+    resolve: resolve::<PolicyLab>,
+};
 
 /// What it says of every target but one.
 const NEEDS_A_MODEL: &str = "trim policies work on a modelled filesystem, and what they cost is \
     read from the drive below: name `ext4:sim:NAME`";
 
-impl Procedure for PolicyLab {
-    const INFO: MethodInfo = MethodInfo {
-        id: Self::ID,
-        version: 1,
-        summary: "eight trim policies: latency of a load against write amplification",
-        options: Self::OPTIONS,
-    };
+impl Method for PolicyLab {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn values(&self) -> &Values {
+        &self.values
+    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         announced_figures(self)
@@ -75,14 +90,14 @@ impl Procedure for PolicyLab {
         Ok(())
     }
 
-    fn run_on_filesystems<P>(
-        &self,
-        provisioner: &mut P,
-        context: Context<'_>,
-    ) -> Result<Found, MethodError>
-    where
-        P: Provisioner,
-    {
-        session::run(self, provisioner, context)
+    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+        let Opened::Filesystems(provisioner) = on else {
+            unreachable!("it fits modelled filesystems only");
+        };
+        session::run(self, provisioner, session)
+    }
+
+    fn analyse(&self, steps: &mut Vec<Step>, _: &Rng) -> Findings {
+        analyse(self, steps)
     }
 }

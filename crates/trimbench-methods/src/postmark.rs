@@ -21,28 +21,43 @@ pub use formulas::{DELETION_ALONE, ImportError, Imported, METRICS, Times, metric
 pub use generator::{Counts, Forecast, Generator, Operation, Phase, Settings};
 pub use options::Postmark;
 
+use trimbench_core::rng::Rng;
 use trimbench_core::units::rounded;
-use trimbench_core::{Bytes, Capabilities, FileCommand, Medium, Nanos, Provisioner, Target};
+use trimbench_core::{Bytes, Capabilities, Medium, Nanos, Opened};
 use trimbench_results::Step;
 
 use crate::method::{
-    ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, NEEDS_A_DIRECTORY, Procedure,
+    ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, NEEDS_A_DIRECTORY, check_fit,
+    resolve,
 };
-use crate::options::Parameters;
+use crate::options::{Parameters, Values};
+use crate::session::Session;
 
 /// Stable id.
 pub const ID: &str = "postmark";
 
+/// The method.
+pub const INFO: MethodInfo = MethodInfo {
+    id: ID,
+    version: 1,
+    summary: "many small files made, read, appended to and deleted: 13 metrics of PostMark",
+    options: Postmark::OPTIONS,
+    resumes: true,
+    named_limits: &[],
+    resolve: resolve::<Postmark>,
+};
+
 /// What an operation is assumed to take beside its data, in estimates.
 const ASSUMED_OPERATION: Nanos = Nanos::from_micros(30);
 
-impl Procedure for Postmark {
-    const INFO: MethodInfo = MethodInfo {
-        id: Self::ID,
-        version: 1,
-        summary: "many small files made, read, appended to and deleted: 13 metrics of PostMark",
-        options: Self::OPTIONS,
-    };
+impl Method for Postmark {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn values(&self) -> &Values {
+        &self.values
+    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         announced_figures()
@@ -79,26 +94,18 @@ impl Procedure for Postmark {
         Ok(())
     }
 
-    fn run_in_directory<T>(
-        &self,
-        target: &mut T,
-        context: Context<'_>,
-    ) -> Result<Found, MethodError>
-    where
-        T: Target<Command = FileCommand>,
-    {
-        session::run(self, target, context)
+    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+        match on {
+            Opened::Filesystems(provisioner) => arms::run(self, provisioner, session),
+            on => on.in_directory(
+                |found| check_fit(self, found),
+                |files| session::run(self, files, session),
+            ),
+        }
     }
 
-    fn run_on_filesystems<P>(
-        &self,
-        provisioner: &mut P,
-        context: Context<'_>,
-    ) -> Result<Found, MethodError>
-    where
-        P: Provisioner,
-    {
-        arms::run(self, provisioner, context)
+    fn analyse(&self, steps: &mut Vec<Step>, rng: &Rng) -> Findings {
+        analyse(steps, &mut rng.split("bootstrap"))
     }
 
     fn demand_on_filesystems(&self, capacity: Bytes) -> Demand {

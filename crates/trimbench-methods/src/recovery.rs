@@ -13,27 +13,40 @@ mod tests;
 pub use analysis::{analyse, announced_figures};
 pub use options::{Recovery, Torture};
 
-use trimbench_core::{BlockCommand, BlockSize, Bytes, Capabilities, Drive, Nanos, Support, Target};
+use trimbench_core::rng::Rng;
+use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened, Support};
+use trimbench_results::Step;
 
-use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
-use crate::options::Parameters;
+use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
+use crate::options::{Parameters, Values};
+use crate::session::Session;
 use crate::settings;
 
 /// Stable id.
 pub const ID: &str = "recovery";
 
+/// The method.
+pub const INFO: MethodInfo = MethodInfo {
+    id: ID,
+    version: 1,
+    summary: "sequential writes when fresh, fragmented, healed by a second pass, and trimmed",
+    options: Recovery::OPTIONS,
+    resumes: false,
+    named_limits: &[],
+    resolve: resolve::<Recovery>,
+};
+
 /// The smallest device that it makes sense on.
 const SPACE: Bytes = Bytes::mib(16);
 
-impl Procedure for Recovery {
-    const INFO: MethodInfo = MethodInfo {
-        id: Self::ID,
-        version: 1,
-        summary: "sequential writes when fresh, fragmented, healed by a second pass, and trimmed",
-        options: Self::OPTIONS,
-    };
+impl Method for Recovery {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
 
-    const RESUMES: bool = false;
+    fn values(&self) -> &Values {
+        &self.values
+    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         announced_figures(self)
@@ -63,10 +76,11 @@ impl Procedure for Recovery {
         Ok(())
     }
 
-    fn run_on_device<D>(&self, device: &mut D, context: Context<'_>) -> Result<Found, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
-        session::run(self, device, context)
+    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+        on.on_device(|device| session::run(self, device, session))
+    }
+
+    fn analyse(&self, steps: &mut Vec<Step>, _: &Rng) -> Findings {
+        analyse(steps)
     }
 }

@@ -20,27 +20,40 @@ mod tests;
 pub use analysis::{analyse, announced_figures};
 pub use options::{Pace, Replay, Scaling, Trims};
 
-use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Capabilities, Drive, Drives, Nanos, Support, Target,
-};
+use trimbench_core::rng::Rng;
+use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened, Support};
+use trimbench_results::Step;
 use trimbench_trace::Traces;
 use trimbench_trace::generate::{Master, SPACE_MIN};
 
-use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
-use crate::options::Parameters;
+use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
+use crate::options::{Parameters, Values};
+use crate::session::Session;
 use crate::settings;
 use survey::Survey;
 
 /// Stable id.
 pub const ID: &str = "replay";
 
-impl Procedure for Replay {
-    const INFO: MethodInfo = MethodInfo {
-        id: Self::ID,
-        version: 1,
-        summary: "a trace with and without its TRIMs, in windows of 100,000 commands",
-        options: Self::OPTIONS,
-    };
+/// The method.
+pub const INFO: MethodInfo = MethodInfo {
+    id: ID,
+    version: 1,
+    summary: "a trace with and without its TRIMs, in windows of 100,000 commands",
+    options: Replay::OPTIONS,
+    resumes: true,
+    named_limits: &[],
+    resolve: resolve::<Replay>,
+};
+
+impl Method for Replay {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn values(&self) -> &Values {
+        &self.values
+    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         announced_figures(self)
@@ -86,19 +99,23 @@ impl Procedure for Replay {
         Ok(())
     }
 
-    fn run_on_drives<D: Drives>(
-        &self,
-        drives: &D,
-        context: Context<'_>,
-    ) -> Result<Found, MethodError> {
-        session::on_drives(self, drives, context)
+    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+        match on {
+            Opened::Drives(drives) => session::on_drives(self, drives, session),
+            on => on.on_device(|device| session::on_device(self, device, session)),
+        }
     }
 
-    fn run_on_device<D>(&self, device: &mut D, context: Context<'_>) -> Result<Found, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
-        session::on_device(self, device, context)
+    fn trace(&self) -> Option<&str> {
+        self.trace.as_deref()
+    }
+
+    fn drives_at_once(&self) -> usize {
+        2
+    }
+
+    fn analyse(&self, steps: &mut Vec<Step>, _: &Rng) -> Findings {
+        analyse(steps)
     }
 }
 

@@ -5,8 +5,8 @@ use std::cell::Cell;
 
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Data, Drive, Errno, Instant, Interrupt,
-    LbaRange, Medium, Nanos, Rejected, Statistics, Status, Support, Target,
+    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Data, Device, Errno, Instant, Interrupt,
+    LbaRange, Medium, Nanos, Rejected, Statistics, Status, Support,
 };
 
 use crate::area::{Area, DeviceArea};
@@ -133,8 +133,8 @@ pub(crate) fn cut_at_units(
 }
 
 /// A device that commands are run on.
-pub(crate) struct Rig<'a, D> {
-    pub(crate) device: &'a mut D,
+pub(crate) struct Rig<'a> {
+    pub(crate) device: &'a mut dyn Device,
     pub(crate) shape: Shape,
     runner: Runner<BlockCommand>,
 }
@@ -147,8 +147,8 @@ struct Tally {
     failures: Option<(u64, Errno)>,
 }
 
-impl<'a, D: Target<Command = BlockCommand> + Drive> Rig<'a, D> {
-    pub(crate) fn new(device: &'a mut D, interrupt: &Interrupt) -> Self {
+impl<'a> Rig<'a> {
+    pub(crate) fn new(device: &'a mut dyn Device, interrupt: &Interrupt) -> Self {
         let shape = Shape::of(device.capabilities(), device.discard_alignment())
             .expect("what takes block commands is a device");
         Self { device, shape, runner: Runner::new(interrupt.clone()) }
@@ -185,7 +185,7 @@ impl<'a, D: Target<Command = BlockCommand> + Drive> Rig<'a, D> {
         step: &str,
         streams: &mut S,
         observer: &mut O,
-        mut look: impl FnMut(&mut D, &mut O, Instant),
+        mut look: impl FnMut(&mut dyn Device, &mut O, Instant),
     ) -> Result<(), MethodError>
     where
         S: Streams<Command = BlockCommand>,

@@ -4,7 +4,7 @@
 //! A round lasts until both its time and its bytes are over; its throughput is what all its
 //! commands took, the last of them included. Source of the rounds and of their number: \[PTS\].
 
-use trimbench_core::{BlockCommand, Bytes, Data, Drive, Nanos, Ppm, Target};
+use trimbench_core::{Bytes, Data, Nanos, Ppm};
 use trimbench_results::Step;
 
 use crate::curve::RateCurve;
@@ -47,16 +47,13 @@ pub(crate) struct Rounds {
 
 impl Load {
     /// One load without rounds: until so many bytes were accessed and so much time has passed.
-    pub(crate) fn once<D>(
+    pub(crate) fn once(
         &self,
-        bench: &mut Bench<'_, D>,
+        bench: &mut Bench<'_, '_>,
         id: &str,
         (bytes, time): (Bytes, Nanos),
         curve: &mut RateCurve,
-    ) -> Result<Phase, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
+    ) -> Result<Phase, MethodError> {
         let area = bench.rig.shape.first(self.span, self.data);
         let access = RandomAccess::new(area, self.access, self.read_share, bench.rng(id));
         let limits = (bytes.pieces(self.access), bench.rig.now() + time);
@@ -73,16 +70,13 @@ impl Rounds {
     /// Runs rounds until the criterion holds, or there are too many. Each is kept as a step
     /// `PREFIX-N` of `kind`, after `mark` has noted on it what it belongs to. Returns the rounds
     /// that it took.
-    pub(crate) fn until_steady<D>(
+    pub(crate) fn until_steady(
         &mut self,
-        bench: &mut Bench<'_, D>,
+        bench: &mut Bench<'_, '_>,
         (prefix, kind): (&str, &str),
         (load, length): (&Load, RoundLength),
         mark: impl Fn(&mut Step),
-    ) -> Result<u32, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
+    ) -> Result<u32, MethodError> {
         let mut iops = Vec::new();
         for number in 1..=length.rounds_max {
             let mut step = Step::new(format!("{prefix}-{number}"), kind);
@@ -105,16 +99,13 @@ impl Rounds {
     }
 
     /// Runs one round and notes it; its IOPS.
-    pub(crate) fn round<D>(
+    pub(crate) fn round(
         &mut self,
-        bench: &mut Bench<'_, D>,
+        bench: &mut Bench<'_, '_>,
         step: &mut Step,
         load: &Load,
         length: RoundLength,
-    ) -> Result<Option<f64>, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
+    ) -> Result<Option<f64>, MethodError> {
         let begun = bench.rig.now();
         let mut curve = RateCurve::new(length.bytes.pieces(load.access), begun);
         let phase = load.once(bench, &step.id, (length.bytes, length.time), &mut curve)?;

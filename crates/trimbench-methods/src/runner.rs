@@ -234,7 +234,7 @@ impl<C: Operation> Runner<C> {
         deadline: Instant,
     ) -> Result<bool, RunError>
     where
-        T: Target<Command = C>,
+        T: Target<Command = C> + ?Sized,
         S: Streams<Command = C>,
         O: Observer<C>,
     {
@@ -267,7 +267,7 @@ impl<C: Operation> Runner<C> {
         now: Instant,
     ) -> Result<Next<C>, RunError>
     where
-        T: Target<Command = C>,
+        T: Target<Command = C> + ?Sized,
         S: Streams<Command = C>,
     {
         loop {
@@ -294,7 +294,7 @@ impl<C: Operation> Runner<C> {
         observer: &mut O,
         deadline: Instant,
     ) where
-        T: Target<Command = C>,
+        T: Target<Command = C> + ?Sized,
         S: Streams<Command = C>,
         O: Observer<C>,
     {
@@ -321,7 +321,7 @@ impl<C: Operation> Runner<C> {
     /// Lets time pass on an idle target until `deadline`.
     pub fn idle_until<T>(&mut self, target: &mut T, deadline: Instant) -> Result<(), RunError>
     where
-        T: Target<Command = C>,
+        T: Target<Command = C> + ?Sized,
     {
         while target.now() < deadline {
             if self.interrupt.requested() {
@@ -337,7 +337,7 @@ impl<C: Operation> Runner<C> {
     /// issued, what is outstanding ends, and the failure is the answer.
     pub fn prepare<T, S>(&mut self, target: &mut T, streams: &mut S) -> Result<(), RunError>
     where
-        T: Target<Command = C>,
+        T: Target<Command = C> + ?Sized,
         S: Streams<Command = C>,
     {
         let (failed, mut failure) = (Cell::new(false), None);

@@ -16,26 +16,41 @@ pub use analysis::{analyse, announced_figures};
 pub use options::{Reference, Settle};
 pub use session::{Plan, Point};
 
-use trimbench_core::{BlockCommand, BlockSize, Bytes, Capabilities, Drive, Nanos, Target};
+use trimbench_core::rng::Rng;
+use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened};
+use trimbench_results::Step;
 
-use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
-use crate::options::Parameters;
+use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
+use crate::options::{Parameters, Values};
 use crate::rig::Shape;
+use crate::session::Session;
 use crate::settings;
 
 /// Stable id.
 pub const ID: &str = "settle";
 
+/// The method.
+pub const INFO: MethodInfo = MethodInfo {
+    id: ID,
+    version: 1,
+    summary: "how long a drive is slower after a TRIM, by its range and what was written",
+    options: Settle::OPTIONS,
+    resumes: true,
+    named_limits: &[],
+    resolve: resolve::<Settle>,
+};
+
 /// The smallest device that it makes sense on.
 const SPACE: Bytes = Bytes::mib(16);
 
-impl Procedure for Settle {
-    const INFO: MethodInfo = MethodInfo {
-        id: Self::ID,
-        version: 1,
-        summary: "how long a drive is slower after a TRIM, by its range and what was written",
-        options: Self::OPTIONS,
-    };
+impl Method for Settle {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn values(&self) -> &Values {
+        &self.values
+    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         announced_figures(self)
@@ -64,10 +79,11 @@ impl Procedure for Settle {
         settings::fits(capabilities, SPACE, &[self.access])
     }
 
-    fn run_on_device<D>(&self, device: &mut D, context: Context<'_>) -> Result<Found, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
-        session::run(self, device, context)
+    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+        on.on_device(|device| session::run(self, device, session))
+    }
+
+    fn analyse(&self, steps: &mut Vec<Step>, _: &Rng) -> Findings {
+        analyse(self, steps)
     }
 }

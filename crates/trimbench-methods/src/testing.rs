@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Capabilities, Clock, DrainRule, Drive, Interrupt, Medium,
-    Nanos, Support, Target, Virtual,
+    BlockSize, Bytes, Capabilities, Clock, Device, DrainRule, Interrupt, Medium, Nanos, Opened,
+    Support, Virtual,
 };
 use trimbench_results::{Figure, Step};
 use trimbench_target::{ModelledFilesystems, TargetSpec};
 use trimbench_trace::NoTraces;
 
-use crate::method::{
-    Context, Found, KeepFailed, MethodError, Monitor, NEEDS_A_DEVICE, Procedure, Stage,
-};
+use crate::method::{self, Found, Method, MethodError, NEEDS_A_DEVICE};
+use crate::session::{Context, KeepFailed, Monitor, Stage};
+use crate::slots::Slots;
 
 pub(crate) use drives::{Emulated, Lying, drive, emulated, faulty, profile, small_tlc};
 pub(crate) use files::{DISCARDS_AFTER, Files, taken};
@@ -59,30 +59,32 @@ impl Monitor for Keeper {
 }
 
 /// Runs a method on a device.
-pub(crate) fn run<P, D>(
-    method: &P,
-    device: &mut D,
+pub(crate) fn run(
+    method: &dyn Method,
+    device: &mut dyn Device,
     keeper: &mut Keeper,
-) -> Result<Found, MethodError>
-where
-    P: Procedure,
-    D: Target<Command = BlockCommand> + Drive,
-{
+) -> Result<Found, MethodError> {
     resume(method, device, keeper, Vec::new())
 }
 
 /// The same after steps that are done.
-pub(crate) fn resume<P, D>(
-    method: &P,
-    device: &mut D,
+pub(crate) fn resume(
+    method: &dyn Method,
+    device: &mut dyn Device,
     keeper: &mut Keeper,
     done: Vec<Step>,
-) -> Result<Found, MethodError>
-where
-    P: Procedure,
-    D: Target<Command = BlockCommand> + Drive,
-{
-    in_context(keeper, done, |context| method.run_on_device(device, context))
+) -> Result<Found, MethodError> {
+    run_on(method, Opened::Device(device), keeper, done)
+}
+
+/// Runs a method on whatever it is, after steps that are done.
+pub(crate) fn run_on(
+    method: &dyn Method,
+    on: Opened<'_>,
+    keeper: &mut Keeper,
+    done: Vec<Step>,
+) -> Result<Found, MethodError> {
+    in_context(keeper, done, |context| method::run(method, on, context))
 }
 
 /// Runs what takes a context, after steps that are done.
@@ -97,18 +99,19 @@ pub(crate) fn in_context<R>(
         interrupt: &interrupt,
         monitor: keeper,
         traces: &NoTraces,
+        slots: &Slots::new(1, Bytes(0)),
         done,
     })
 }
 
 /// Runs a method in a directory, after steps that are done.
-pub(crate) fn run_on_files<P: Procedure>(
-    method: &P,
+pub(crate) fn run_on_files(
+    method: &dyn Method,
     directory: &mut Virtual<Files>,
     keeper: &mut Keeper,
     done: Vec<Step>,
 ) -> Result<Found, MethodError> {
-    in_context(keeper, done, |context| method.run_in_directory(directory, context))
+    run_on(method, Opened::Directory(directory), keeper, done)
 }
 
 /// The modelled filesystem of this target text.
@@ -154,7 +157,7 @@ pub(crate) fn assert_announced(announced: &[(String, &'static str)], found: &[Fi
 }
 
 /// Fails unless the method refuses directories and devices without discards, and nothing else here.
-pub(crate) fn assert_needs_discards(method: &impl Procedure) {
+pub(crate) fn assert_needs_discards(method: &dyn Method) {
     let good = says(Bytes::gib(1), Bytes(4_096), Bytes::gib(1));
     assert_eq!(method.fits(&good), Ok(()));
     let medium = Medium::Directory { available: Bytes::gib(9), fs_block: Bytes(4_096) };

@@ -18,13 +18,27 @@ mod tests;
 pub use analysis::analyse;
 pub use options::{Cases, TrimIntegrity};
 
-use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Target};
+use trimbench_core::rng::Rng;
+use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
+use trimbench_results::Step;
 
-use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
-use crate::options::Parameters;
+use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
+use crate::options::{Parameters, Values};
+use crate::session::Session;
 
 /// Stable id.
 pub const ID: &str = "trim-integrity";
+
+/// The method.
+pub const INFO: MethodInfo = MethodInfo {
+    id: ID,
+    version: 1,
+    summary: "does TRIM do what it says, and nothing else: neighbours intact, promises kept",
+    options: TrimIntegrity::OPTIONS,
+    resumes: true,
+    named_limits: &[],
+    resolve: resolve::<TrimIntegrity>,
+};
 
 impl TrimIntegrity {
     /// Region and guards, before they are rounded.
@@ -45,13 +59,14 @@ impl TrimIntegrity {
     }
 }
 
-impl Procedure for TrimIntegrity {
-    const INFO: MethodInfo = MethodInfo {
-        id: Self::ID,
-        version: 1,
-        summary: "does TRIM do what it says, and nothing else: neighbours intact, promises kept",
-        options: Self::OPTIONS,
-    };
+impl Method for TrimIntegrity {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn values(&self) -> &Values {
+        &self.values
+    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         analysis::FIGURES.iter().map(|&(id, unit)| (id.to_owned(), unit)).collect()
@@ -75,10 +90,11 @@ impl Procedure for TrimIntegrity {
         layout::Layout::new(self, capabilities, Bytes(0)).map(drop)
     }
 
-    fn run_on_device<D>(&self, device: &mut D, context: Context<'_>) -> Result<Found, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
-        session::run(self, device, context)
+    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+        on.on_device(|device| session::run(self, device, session))
+    }
+
+    fn analyse(&self, steps: &mut Vec<Step>, _: &Rng) -> Findings {
+        Findings { figures: analyse(steps), caveats: Vec::new() }
     }
 }

@@ -17,14 +17,28 @@ pub use analysis::{analyse, announced_figures};
 pub use options::TrimSweep;
 pub use plan::{Kind, Plan, Row};
 
-use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Target};
+use trimbench_core::rng::Rng;
+use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
+use trimbench_results::Step;
 
-use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
-use crate::options::Parameters;
+use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
+use crate::options::{Parameters, Values};
 use crate::rig::Shape;
+use crate::session::Session;
 
 /// Stable id.
 pub const ID: &str = "trim-sweep";
+
+/// The method.
+pub const INFO: MethodInfo = MethodInfo {
+    id: ID,
+    version: 1,
+    summary: "the cost of one TRIM: latency against size, queue depth and content",
+    options: TrimSweep::OPTIONS,
+    resumes: true,
+    named_limits: &[("hlk", HLK)],
+    resolve: resolve::<TrimSweep>,
+};
 
 /// The only published limits \[HLK\]: every TRIM within 500 ms and, while TRIMs run, every read and
 /// write within 500 ms and 98.5 % of them within 100 ms.
@@ -33,13 +47,14 @@ pub const HLK: &[&str] = &["trim-max=500ms", "loaded-max=500ms", "loaded-p98.5=1
 /// What a target is assumed to take for a TRIM in estimates.
 const ASSUMED_TRIM: Nanos = Nanos::from_millis(1);
 
-impl Procedure for TrimSweep {
-    const INFO: MethodInfo = MethodInfo {
-        id: Self::ID,
-        version: 1,
-        summary: "the cost of one TRIM: latency against size, queue depth and content",
-        options: Self::OPTIONS,
-    };
+impl Method for TrimSweep {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn values(&self) -> &Values {
+        &self.values
+    }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {
         announced_figures()
@@ -83,10 +98,11 @@ impl Procedure for TrimSweep {
         Ok(())
     }
 
-    fn run_on_device<D>(&self, device: &mut D, context: Context<'_>) -> Result<Found, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
-        session::run(self, device, context)
+    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+        on.on_device(|device| session::run(self, device, session))
+    }
+
+    fn analyse(&self, steps: &mut Vec<Step>, _: &Rng) -> Findings {
+        analyse(self, steps)
     }
 }

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::trace_hash::TraceHash;
-use trimbench_core::units::index;
-use trimbench_core::{Bytes, Capabilities, Caveat, Drives, Instant, Nanos, TrimPromise, Virtual};
+use trimbench_core::{
+    Bytes, Capabilities, Caveat, Device, Drives, Instant, Nanos, TrimPromise, Virtual,
+};
 use trimbench_ssd::{
     BUILT_IN, ContentsConfig, MODEL_VERSION, Overreach, Profile, Ssd, SsdConfig, TrimmedReads,
 };
@@ -55,8 +56,6 @@ const EATEN_MAX: Bytes = Bytes::gib(1);
 const PROFILE_MAX: u64 = 1 << 20;
 /// The longest planted freeze.
 const FREEZE_MAX: Nanos = Nanos::from_secs(24 * 3_600);
-/// Drives that are in use at once: a core each, and no more memory than a machine of two cores has.
-const SIDE_BY_SIDE: u64 = 2;
 /// Part of the available memory that the tables of a drive may take.
 const MEMORY_SHARE: u64 = 90;
 
@@ -229,7 +228,7 @@ impl EmulatedSpec {
     /// Makes the drive and fills it: every unit written once, in order, then at rest.
     pub fn provision(&self, needed: Bytes) -> Result<ProvisionedDrive, TargetError> {
         let drives = self.drives(needed)?;
-        Ok(ProvisionedDrive { target: drives.make(), description: drives.description })
+        Ok(ProvisionedDrive { target: drives.drive(), description: drives.description })
     }
 
     /// Gets ready to make such drives; see [`Self::provision`].
@@ -275,20 +274,22 @@ impl EmulatedSpec {
 }
 
 impl Drives for EmulatedDrives {
-    type Drive = Drive;
-
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
 
-    fn at_once(&self) -> usize {
-        let each = self.config.memory().0.max(1);
-        let room = trimbench_linux::available_memory()
-            .map_or(u64::MAX, |available| available.0 / 100 * MEMORY_SHARE / each);
-        index(room.clamp(1, SIDE_BY_SIDE))
+    fn memory(&self) -> Bytes {
+        self.config.memory()
     }
 
-    fn make(&self) -> Drive {
+    fn make(&self) -> Box<dyn Device> {
+        Box::new(self.drive())
+    }
+}
+
+impl EmulatedDrives {
+    /// Another one; see [`Drives::make`].
+    fn drive(&self) -> Drive {
         let mut ssd = self.config.clone().build().expect("the numbers were checked");
         ssd.precondition_sequential(Bytes(0), self.config.capacity);
         ssd.plant_overreach(self.overreach);

@@ -11,8 +11,8 @@ use trimbench_core::fault::Faulty;
 use trimbench_core::rng::Rng;
 use trimbench_core::{
     Account, BlockCommand, Bytes, Capabilities, Completion, DiscardMode, Drive as _, DriveError,
-    Errno, FilesystemWish, Instant, LbaRange, Medium, Model, Nanos, ProvisionError, Provisioner,
-    Status, Support, Tag, Target, Virtual,
+    Errno, Files, FilesystemWish, Instant, LbaRange, Medium, Model, Nanos, ProvisionError,
+    Provisioner, Status, Support, Tag, Target, Virtual,
 };
 use trimbench_fs::{Allocation, CpuCosts, DiscardPath, FS_BLOCK, FileSystem, FsConfig, Scheduler};
 use trimbench_ssd::Ssd;
@@ -245,6 +245,10 @@ pub struct ModelledFilesystems {
 }
 
 impl ModelledFilesystems {
+    fn mounted(&mut self) -> &mut Virtual<FileSystem<Faulty<Ssd>>> {
+        self.mounted.as_mut().expect("a filesystem was made and is mounted")
+    }
+
     /// The drive by itself, after the filesystem was unmounted.
     fn take_drive(&mut self) -> Result<Drive, ProvisionError> {
         if self.mounted.is_some() {
@@ -256,8 +260,6 @@ impl ModelledFilesystems {
 }
 
 impl Provisioner for ModelledFilesystems {
-    type Files = Virtual<FileSystem<Faulty<Ssd>>>;
-
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
@@ -290,12 +292,12 @@ impl Provisioner for ModelledFilesystems {
         Ok(())
     }
 
-    fn files(&mut self) -> &mut Self::Files {
-        self.mounted.as_mut().expect("a filesystem was made and is mounted")
+    fn files(&mut self) -> &mut Files<'_> {
+        self.mounted()
     }
 
     fn unmount(&mut self) -> Result<Nanos, ProvisionError> {
-        let files = self.files();
+        let files = self.mounted();
         let begin = files.now();
         let began = files.model_mut().unmount(begin, TAG);
         began.map_err(|rejected| failed("unmount", rejected.to_string()))?;
@@ -308,7 +310,7 @@ impl Provisioner for ModelledFilesystems {
     }
 
     fn account(&mut self) -> Option<Account> {
-        let files = self.files().model_mut();
+        let files = self.mounted().model_mut();
         let policy = files.policy_report().map(|report| report.account());
         files.forget_policy_maxima();
         // The drive's units are as large as the filesystem's blocks.
@@ -384,7 +386,7 @@ fn discard_all(drive: &mut Drive) -> Result<(), ProvisionError> {
 }
 
 /// Waits for the command under way.
-fn await_one<T: Target>(target: &mut T) -> Result<(), Errno> {
+fn await_one<T: Target + ?Sized>(target: &mut T) -> Result<(), Errno> {
     let mut ended: Vec<Completion> = Vec::new();
     target.reap(Instant::NEVER, &mut ended);
     match ended[..] {

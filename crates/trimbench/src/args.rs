@@ -183,6 +183,10 @@ pub(crate) struct RunArgs {
     /// Seed of everything random.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Emulated drives that are measured side by side, as far as memory allows; no result depends
+    /// on it [default: one for each processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    pub(crate) jobs: Option<u32>,
     /// Directory of the run's record; new or empty [default: trimbench-runs/TIME].
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use trimbench_core::text::visible;
 use trimbench_core::{BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Nanos, Support};
-use trimbench_methods::{Demand, replay};
+use trimbench_methods::Demand;
 use trimbench_results::PlannedSession;
 use trimbench_target::{DeviceOutlook, EmulatedSpec, PurgeChoice, TargetSpec, inspect_device};
 
@@ -104,7 +104,7 @@ impl Session {
     /// What `count` emulated drives keep in memory, beside some 15 MB for all else.
     fn describe_memory(&self, text: &mut String, drive: &EmulatedSpec, count: usize) {
         let tables = rough_bytes(Bytes(drive.memory().0.saturating_mul(count as u64)));
-        let also = if self.method.info().id == replay::ID {
+        let also = if self.method.drives_at_once() > 1 {
             "; twice that where two passes have room side by side"
         } else {
             ""

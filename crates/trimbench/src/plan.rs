@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
 
 use trimbench_core::nearest::{by_likeness, did_you_mean, nearest};
 use trimbench_core::text::to_text;
 use trimbench_methods::method::METHODS;
 use trimbench_methods::postmark::{self, Postmark};
-use trimbench_methods::{Method, MethodError, MethodInfo, Parameters, Preset, trim_sweep};
+use trimbench_methods::{Method, MethodError, MethodInfo, Parameters as _, Preset};
 use trimbench_results::{Limit, PlannedSession};
 use trimbench_ssd::BUILT_IN;
 use trimbench_target::{Consent, PurgeChoice, TargetSpec, holds_file};
@@ -26,7 +27,7 @@ const DEFAULT_DRIVES: usize = 4;
 pub(crate) struct Session {
     pub(crate) planned: PlannedSession,
     pub(crate) target: TargetSpec,
-    pub(crate) method: Method,
+    pub(crate) method: Arc<dyn Method>,
 }
 
 /// All that will be done.
@@ -41,6 +42,8 @@ pub(crate) struct Plan {
     pub(crate) consent: Consent,
     /// How block devices are purged.
     pub(crate) purge: PurgeChoice,
+    /// How many emulated drives are measured at a time, at least one.
+    pub(crate) jobs: usize,
     /// The methods were named: one that does not fit its target is an error then, and left out
     /// otherwise.
     pub(crate) named: bool,
@@ -84,6 +87,7 @@ impl Plan {
             demands,
             consent: consent(args),
             purge: args.purge,
+            jobs: jobs(args),
             named: !args.methods.is_empty(),
         })
     }
@@ -108,7 +112,8 @@ impl Plan {
         }
         let (limits, demands) = limits(&args.limits, &sessions)?;
         let (consent, purge) = (consent(args), args.purge);
-        Ok(Self { seed, sessions, limits, demands, consent, purge, named: false })
+        let jobs = jobs(args);
+        Ok(Self { seed, sessions, limits, demands, consent, purge, jobs, named: false })
     }
 }
 
@@ -131,13 +136,19 @@ impl Session {
         Ok(())
     }
 
+    /// How much there is to emulate, to begin with the longest: bytes that are written.
+    pub(crate) fn weight(&self) -> u64 {
+        let drive = self.target.emulated_drive();
+        drive.map_or(0, |drive| self.method.demand(drive.capacity()).written.0)
+    }
+
     fn new(
         target: TargetSpec,
         method: &MethodInfo,
         preset: Preset,
         set: &BTreeMap<String, String>,
     ) -> Result<Self, Failure> {
-        let method = Method::resolve(method, preset, set)?;
+        let method: Arc<dyn Method> = method.resolve(preset, set)?.into();
         let (own, space) = (method.emulated_capacity(), method.space());
         let target = match target {
             TargetSpec::Emulated(spec) => {
@@ -153,7 +164,7 @@ impl Session {
             method: method.info().id.to_owned(),
             target: target.to_string(),
             preset: preset.id().to_owned(),
-            options: method.to_map(),
+            options: method.values().to_map(),
         };
         Ok(Self { planned, target, method })
     }
@@ -166,6 +177,12 @@ pub(crate) fn postmark_of(planned: &PlannedSession) -> Result<Option<Postmark>, 
     }
     let preset = preset(&planned.preset)?;
     Ok(Some(Postmark::resolve(preset, &planned.options)?))
+}
+
+/// As asked for, else one for each processor.
+fn jobs(args: &RunArgs) -> usize {
+    let processors = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    args.jobs.map_or_else(processors, |jobs| jobs as usize)
 }
 
 fn consent(args: &RunArgs) -> Consent {
@@ -255,9 +272,14 @@ fn unknown_option(key: &str, methods: &[&'static MethodInfo]) -> Failure {
         .with_hint(hint)
 }
 
-/// Limits that have a name, each for several: the name, the method that finds their figures, and
-/// they.
-const NAMED_LIMITS: [(&str, &str, &[&str]); 1] = [("hlk", trim_sweep::ID, trim_sweep::HLK)];
+/// The method that has several limits under this name, and they.
+fn named_limits(name: &str) -> Option<(&'static str, &'static [&'static str])> {
+    let of = |method: &'static MethodInfo| {
+        let found = method.named_limits.iter().find(|(known, _)| *known == name)?;
+        Some((method.id, found.1))
+    };
+    METHODS.iter().find_map(of)
+}
 
 /// `--limit`, each naming a figure that one of the sessions finds; and what the methods themselves
 /// demand.
@@ -274,17 +296,17 @@ fn limits(texts: &[String], sessions: &[Session]) -> Result<(Vec<Limit>, Vec<Lim
     };
     let mut limits = Vec::new();
     for text in texts {
-        let Some((_, method, members)) = NAMED_LIMITS.iter().find(|(name, ..)| name == text) else {
+        let Some((method, members)) = named_limits(text) else {
             limits.push(read(text)?);
             continue;
         };
-        if !sessions.iter().any(|session| session.planned.method == *method) {
+        if !sessions.iter().any(|session| session.planned.method == method) {
             let error = anyhow::anyhow!(
                 "`--limit {text}` limits figures of `{method}`, which is not in this run"
             );
             return Err(Failure::usage(error).with_hint(format!("run `{method}` as well")));
         }
-        for member in *members {
+        for member in members {
             limits.push(read(member)?);
         }
     }

@@ -137,16 +137,7 @@ impl Store {
 
     /// Writes the record, whole or not at all, and on the disk when this returns.
     pub(crate) fn save(&self, record: &RunRecord) -> Result<(), Failure> {
-        self.write(record, Durability::Durable)
-    }
-
-    /// The same without waiting for the disk: for steps that take less to measure again.
-    pub(crate) fn save_soon(&self, record: &RunRecord) -> Result<(), Failure> {
-        self.write(record, Durability::Later)
-    }
-
-    fn write(&self, record: &RunRecord, durability: Durability) -> Result<(), Failure> {
-        self.replace(RECORD, &record.to_json(), durability)
+        self.replace(RECORD, &record.to_json(), Durability::Durable)
             .map_err(|error| Failure::target(error).context("cannot keep the record"))
     }
 

@@ -9,12 +9,12 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
-use trimbench_core::{Bytes, Interrupt, Virtual};
+use trimbench_core::{Bytes, Interrupt, Opened, Virtual};
 use trimbench_fs::{DiscardPath, FileSystem, FsConfig};
-use trimbench_methods::method::{KeepFailed, Monitor, Stage};
 use trimbench_methods::options::Parameters as _;
 use trimbench_methods::postmark::{Postmark, metrics};
-use trimbench_methods::{Context, Preset, Procedure as _};
+use trimbench_methods::{Context, Preset};
+use trimbench_methods::{KeepFailed, Monitor, Slots, Stage};
 use trimbench_results::Step;
 use trimbench_ssd::{Change, SsdConfig};
 use trimbench_trace::NoTraces;
@@ -80,9 +80,10 @@ pub(super) fn repeat(
         interrupt: &interrupt,
         monitor: &mut Silent,
         traces: &NoTraces,
+        slots: &Slots::new(1, Bytes(0)),
         done: Vec::new(),
     };
-    let found = method.run_in_directory(&mut target, context)?;
+    let found = trimbench_methods::run(&method, Opened::Directory(&mut target), context)?;
     let step = found.steps.first().context("one repetition was measured")?;
     let metric = |key: &str| {
         let value = step.metrics.get(key).copied();

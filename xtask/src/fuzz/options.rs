@@ -12,7 +12,7 @@ use trimbench_core::{
 };
 use trimbench_methods::method::METHODS;
 use trimbench_methods::postmark::{self, Imported};
-use trimbench_methods::{Method, MethodInfo, Preset};
+use trimbench_methods::{MethodInfo, Preset};
 use trimbench_policy::{Choice, POLICIES};
 use trimbench_results::{ChangeLimit, Limit, Quantile};
 use trimbench_ssd::BUILT_IN;
@@ -95,7 +95,7 @@ impl Options {
         let built_in = BUILT_IN.iter().map(|profile| format!("sim:{}", profile.name));
         let mut figures = Vec::new();
         for info in METHODS {
-            let method = Method::resolve(info, Preset::Standard, &BTreeMap::new());
+            let method = info.resolve(Preset::Standard, &BTreeMap::new());
             figures.extend(method.context("resolve a method")?.announced_figures());
         }
         let policy = |id: &str| Some(id.parse::<Choice>().ok()?.to_string());
@@ -169,14 +169,14 @@ impl Options {
         preset: Preset,
         set: &BTreeMap<String, String>,
     ) -> Result<Done, String> {
-        let method = match Method::resolve(info, preset, set) {
+        let method = match info.resolve(preset, set) {
             Ok(method) => method,
             Err(error) => return said(&error),
         };
-        let map = method.to_map();
-        let again = Method::resolve(info, preset, &map).map_err(|error| error.to_string())?;
-        if again.to_map() != map {
-            return Err(format!("{map:?} resolves to {:?}", again.to_map()));
+        let map = method.values().to_map();
+        let again = info.resolve(preset, &map).map_err(|error| error.to_string())?;
+        if again.values().to_map() != map {
+            return Err(format!("{map:?} resolves to {:?}", again.values().to_map()));
         }
         let figures = method.announced_figures();
         for text in method.built_in_limits() {

@@ -8,7 +8,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::{Nanos, Ppm};
 use trimbench_methods::method::METHODS;
 use trimbench_methods::postmark::{self, Postmark};
-use trimbench_methods::{Method, Parameters as _, Preset};
+use trimbench_methods::{Parameters as _, Preset};
 use trimbench_report::{Context, Detail, Source, Style, csv, page, terminal};
 use trimbench_results::compare::judge;
 use trimbench_results::limits::evaluate;
@@ -195,7 +195,7 @@ fn judged(record: &RunRecord, wish: &Wish<'_>) -> Result<(), String> {
         record.plan.iter().for_each(|session| {
             let Some(preset) = Preset::from_id(&session.preset) else { return };
             if let Some(info) = METHODS.iter().find(|info| info.id == session.method) {
-                let _ = Method::resolve(info, preset, &session.options);
+                let _ = info.resolve(preset, &session.options);
             }
         });
         for session in record.sessions.iter().filter(|it| it.plan.method == postmark::ID) {

@@ -16,6 +16,7 @@ use trimbench_results::statistics::{
 use trimbench_results::{Figure, Interval, LatencyHistogram, Quantile, Step};
 
 use super::options::DeleteStall;
+use crate::method::Findings;
 
 /// Level of all intervals.
 const LEVEL: f64 = 0.95;
@@ -41,18 +42,14 @@ struct Baseline {
 }
 
 /// Computes all figures and adds what each trial came to to its step.
-pub fn analyse(
-    method: &DeleteStall,
-    steps: &mut [Step],
-    rng: &mut Rng,
-) -> (Vec<Figure>, Vec<Caveat>) {
+pub fn analyse(method: &DeleteStall, steps: &mut [Step], rng: &mut Rng) -> Findings {
     let mut caveats = Vec::new();
     if method.placebo_only {
         caveats.push(Caveat::PlaceboOnly);
     }
     let Some(baseline) = baseline(steps) else {
         caveats.push(Caveat::TooFewPoints);
-        return (Vec::new(), caveats);
+        return Findings { figures: Vec::new(), caveats };
     };
     if unsteady(steps) {
         caveats.push(Caveat::UnsteadyBaseline);
@@ -91,7 +88,7 @@ pub fn analyse(
             figure.caveat(caveat);
         }
     }
-    (figures, caveats)
+    Findings { figures, caveats }
 }
 
 /// The ids of all figures that the method may find, with their units, for limits and documents.

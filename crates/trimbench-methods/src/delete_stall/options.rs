@@ -128,7 +128,7 @@ pub struct DeleteStall {
     pub rate_chunks: Vec<Bytes>,
     /// The highest rate that it tries, bytes a second.
     pub rate_max: Bytes,
-    values: Values,
+    pub(super) values: Values,
 }
 
 /// The chunks that the search compares, none of them larger than what is deleted.
@@ -221,10 +221,6 @@ impl Parameters for DeleteStall {
             placebo_only: values.choice("placebo-only", &[("no", false), ("yes", true)])?,
             values,
         })
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
     }
 }
 

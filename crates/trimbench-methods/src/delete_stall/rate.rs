@@ -23,6 +23,8 @@ const QUANTILE: Quantile = Quantile::P99_9;
 pub(super) const TRY: &str = "rate";
 pub(super) const ALONE: &str = "rate-load-alone";
 pub(super) const CONFIRMATION: &str = "rate-confirmation";
+/// All of them.
+pub(super) const KINDS: [&str; 3] = [TRY, ALONE, CONFIRMATION];
 /// How much longer a confirmation is.
 pub(super) const LONGER: u64 = 3;
 /// The lowest rate that is tried.

@@ -10,8 +10,9 @@ use super::subject::{Groups, Subject};
 use super::window::Window;
 use crate::area::Area;
 use crate::drain::Discards;
-use crate::method::{ASSUMED_RATE, Context, Found, MethodError, Procedure, Stage, is_virtual};
+use crate::method::{ASSUMED_RATE, MethodError, is_virtual};
 use crate::runner::{HUNG_AFTER, Observer, RunError, Runner, Several, Single};
+use crate::session::Session;
 use crate::workload::{
     FILL_DEPTH, FILL_PIECE, OpenLoop, RandomAccess, Script, SequentialWrite, SerialProbe,
 };
@@ -69,90 +70,51 @@ impl Plan {
     }
 }
 
-/// What a session has at hand.
-struct Session<'a, T, S: Subject> {
+/// A target under the method.
+struct Deletions<'a, S: Subject> {
     method: &'a DeleteStall,
     subject: S,
-    target: &'a mut T,
+    target: &'a mut (dyn Target<Command = S::Command> + 'a),
     runner: Runner<S::Command>,
-    rng: Rng,
+    rng: &'a Rng,
     window: Nanos,
     discards: Discards,
 }
 
 /// Runs the method on a target and what it deletes there.
-pub fn run<T, S>(
+pub fn run<S: Subject>(
     method: &DeleteStall,
-    (target, subject): (&mut T, S),
-    context: Context<'_>,
-) -> Result<Found, MethodError>
-where
-    S: Subject,
-    T: Target<Command = S::Command>,
-{
-    let Context { rng, interrupt, monitor, done, .. } = context;
-    method.fits(target.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
-    let plan = Plan::new(method, rng);
+    (target, subject): (&mut dyn Target<Command = S::Command>, S),
+    session: &mut Session<'_>,
+) -> Result<(), MethodError> {
+    let plan = Plan::new(method, session.rng);
+    session.plan(plan.trials.iter().map(|trial| trial.id.clone()), method.estimate(ASSUMED_RATE));
     let drain = target.capabilities().drain;
-    let window = method.window.max(drain.latest_start + drain.quiet);
-    let discards = Discards::of(target);
-    let mut session = Session {
-        discards,
+    let mut deletions = Deletions {
         method,
         subject,
+        discards: Discards::of(target),
         target,
-        runner: Runner::new(interrupt.clone()),
-        rng: rng.clone(),
-        window,
+        runner: Runner::new(session.interrupt.clone()),
+        rng: session.rng,
+        window: method.window.max(drain.latest_start + drain.quiet),
     };
-    let begin = session.target.now();
-    monitor.stage(&Stage {
-        done: 0,
-        total: plan.trials.len(),
-        text: "preparing",
-        now: begin,
-        left: method.estimate(ASSUMED_RATE),
-    });
-    session.set_up()?;
-    let (mut steps, tried): (Vec<Step>, Vec<Step>) =
-        done.into_iter().partition(|step| plan.trials.iter().any(|trial| trial.id == step.id));
-    let measured_from = session.target.now();
-    let already = steps.len();
+    session.announce("preparing", deletions.target.now());
+    deletions.set_up()?;
     for (index, trial) in plan.trials.iter().enumerate() {
-        if steps.iter().any(|step| step.id == trial.id) {
-            continue;
+        if !session.is_done(&trial.id) {
+            session.announce(&trial.id, deletions.target.now());
+            let ordinal = u32::try_from(index).expect("plans are short");
+            session.keep(deletions.trial(trial, ordinal)?)?;
         }
-        let now = session.target.now();
-        let measured = (steps.len() - already) as u64;
-        let remaining = (plan.trials.len() - steps.len()) as u64;
-        let left = match measured {
-            0 => method.estimate(ASSUMED_RATE),
-            _ => Nanos((now - measured_from).0 / measured * remaining),
-        };
-        let stage =
-            Stage { done: steps.len(), total: plan.trials.len(), text: &trial.id, now, left };
-        monitor.stage(&stage);
-        let ordinal = u32::try_from(index).expect("plans are short");
-        let step = session.trial(trial, ordinal)?;
-        monitor.keep(&step)?;
-        steps.push(step);
     }
-    let rates = session.rates(monitor, &tried)?;
-    session.tear_down()?;
-    let trace_hash = session.runner.trace_hash();
-    let place = |step: &Step| plan.trials.iter().position(|trial| trial.id == step.id);
-    steps.sort_by_key(place);
-    let (mut figures, caveats) = super::analyse(method, &mut steps, &mut rng.split("bootstrap"));
-    figures.extend(super::rate::figures(&rates, &mut rng.split("rate bootstrap")));
-    steps.extend(rates);
-    Ok(Found { steps, figures, caveats, trace_hash })
+    deletions.rates(session)?;
+    deletions.tear_down()?;
+    session.hash(deletions.runner.trace_hash());
+    Ok(())
 }
 
-impl<T, S> Session<'_, T, S>
-where
-    S: Subject,
-    T: Target<Command = S::Command>,
-{
+impl<S: Subject> Deletions<'_, S> {
     fn set_up(&mut self) -> Result<(), MethodError> {
         self.script(self.subject.set_up())?;
         let area = self.subject.load_area();

@@ -132,7 +132,7 @@ const SIZES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 fn a_proportional_stall_gives_its_slope_and_a_delay_that_grows_with_the_square() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
     let mut steps = steps(&points);
-    let (figures, caveats) = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
+    let Findings { figures, caveats } = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
     let headline = figure(&figures, "stutter");
     assert!((headline.value - 0.25).abs() < 1e-9 && headline.headline);
     assert_eq!(headline.verdict.as_deref(), Some("differs from placebo"));
@@ -152,7 +152,7 @@ fn noise_around_zero_is_called_noise() {
     let noise = |rng: &mut Rng| (rng.below(2_001) as f64 - 1_000.0) / 1e5;
     let points: Vec<_> =
         SIZES.iter().flat_map(|&gb| [gb; 3]).map(|gb| (gb, noise(&mut rng))).collect();
-    let (figures, _) = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
+    let Findings { figures, .. } = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
     let headline = figure(&figures, "stutter");
     assert!(headline.interval.unwrap().contains(0.0));
     assert_eq!(headline.verdict.as_deref(), Some("noise: not told apart from placebo"));
@@ -162,7 +162,7 @@ fn noise_around_zero_is_called_noise() {
 #[test]
 fn an_effect_that_rounds_to_nothing_is_called_nothing() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.000_04 * gb); 3]).collect();
-    let (figures, _) = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
+    let Findings { figures, .. } = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
     let headline = figure(&figures, "stutter");
     assert_eq!(headline.verdict.as_deref(), Some("nothing to notice"));
 }
@@ -170,7 +170,7 @@ fn an_effect_that_rounds_to_nothing_is_called_nothing() {
 #[test]
 fn a_stall_that_is_the_same_for_every_size_is_not_called_nothing() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 2.0); 3]).collect();
-    let (figures, _) = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
+    let Findings { figures, .. } = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
     let headline = figure(&figures, "stutter");
     assert!(headline.value.abs() < 1e-9);
     assert_eq!(headline.verdict.as_deref(), Some("stalls, whatever the size"));
@@ -180,14 +180,15 @@ fn a_stall_that_is_the_same_for_every_size_is_not_called_nothing() {
 #[test]
 fn deletions_that_are_quicker_than_placebos_do_not_stall() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, -0.002); 3]).collect();
-    let (figures, _) = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
+    let Findings { figures, .. } = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
     assert!(figure(&figures, "stutter-per-deletion").interval.unwrap().high < 0.0);
     assert_eq!(figure(&figures, "stutter").verdict.as_deref(), Some("nothing to notice"));
 }
 
 #[test]
 fn one_size_has_no_slope_and_says_so() {
-    let (figures, caveats) = analyse(&method(&[]), &mut steps(&[(1.0, 0.5); 3]), &mut Rng::new(1));
+    let Findings { figures, caveats } =
+        analyse(&method(&[]), &mut steps(&[(1.0, 0.5); 3]), &mut Rng::new(1));
     assert!(figures.iter().all(|figure| !figure.headline));
     assert_eq!(caveats, [Caveat::TooFewPoints]);
 }
@@ -199,7 +200,7 @@ fn placebos_that_other_load_spoiled_are_not_the_baseline() {
     let spoiled = steps.last_mut().unwrap();
     spoiled.measure("probe_latency_s_sum", 9.0);
     spoiled.caveat(Caveat::OtherLoad);
-    let (figures, _) = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
+    let Findings { figures, .. } = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
     assert!(figure(&figures, "stutter-intercept").value.abs() < 1e-9);
 }
 
@@ -207,14 +208,14 @@ fn placebos_that_other_load_spoiled_are_not_the_baseline() {
 fn without_placebos_there_are_no_figures() {
     let mut steps = steps(&[(1.0, 0.1), (2.0, 0.2)]);
     steps.retain(|step| step.kind != "placebo");
-    let (figures, caveats) = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
+    let Findings { figures, caveats } = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
     assert_eq!((figures, caveats), (Vec::new(), vec![Caveat::TooFewPoints]));
 }
 
 #[test]
 fn every_figure_found_is_among_the_announced_ids() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
-    let (figures, _) = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
+    let Findings { figures, .. } = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
     assert_announced(&announced_figures(), &figures);
 }
 
@@ -325,7 +326,11 @@ fn placebos_that_stalled_make_the_baseline_unsteady() {
     for (overdue, caveats) in [(0.1, vec![]), (0.11, vec![Caveat::UnsteadyBaseline])] {
         let mut steps = steps(&points);
         steps.last_mut().unwrap().measure("overdue_s", overdue);
-        assert_eq!(analyse(&method(&[]), &mut steps, &mut Rng::new(1)).1, caveats, "{overdue} s");
+        assert_eq!(
+            analyse(&method(&[]), &mut steps, &mut Rng::new(1)).caveats,
+            caveats,
+            "{overdue} s"
+        );
     }
 }
 
@@ -339,7 +344,7 @@ fn percentiles_of_deletions_and_placebos_are_kept_apart() {
         (0..20).for_each(|_| histogram.record(Nanos::from_millis(millis)));
         step.histograms.insert("response-time".to_owned(), histogram.to_text());
     }
-    let (figures, _) = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
+    let Findings { figures, .. } = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
     assert!((figure(&figures, "response-p50").value - 4.0).abs() < 0.01);
     assert!((figure(&figures, "response-p50-placebo").value - 1.0).abs() < 0.01);
 }
@@ -349,7 +354,7 @@ fn the_headline_carries_the_caveats_of_its_steps() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
     let mut steps = steps(&points);
     steps[3].caveat(Caveat::DiscardsIncomplete);
-    let (figures, _) = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
+    let Findings { figures, .. } = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
     assert_eq!(figure(&figures, "stutter").caveats, [Caveat::DiscardsIncomplete.id()]);
 }
 
@@ -358,7 +363,7 @@ fn spoiled_placebos_are_no_part_of_the_difference_either() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
     let mut steps = steps(&points);
     steps.last_mut().unwrap().caveat(Caveat::OtherLoad);
-    let (figures, _) = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
+    let Findings { figures, .. } = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
     assert_eq!(figure(&figures, "stutter-per-deletion").n, 15 + 3);
 }
 

@@ -4,6 +4,7 @@ use trimbench_core::Caveat;
 use trimbench_results::{Figure, Step};
 
 use super::scene::Phase;
+use crate::method::Findings;
 
 /// Metrics of a step: how long it took; in the second round, how long the writers stalled in all,
 /// and in one go.
@@ -78,7 +79,7 @@ const HEADLINE: &str = "second-stall";
 const NOT_LOCATED: &str = "not located: the requests of its devices could not be seen";
 
 /// Computes all figures.
-pub fn analyse(steps: &[Step]) -> (Vec<Figure>, Vec<Caveat>) {
+pub fn analyse(steps: &[Step]) -> Findings {
     let step = |phase: Phase| steps.iter().find(|step| step.id == phase.id());
     let metric = |phase, key: &str| step(phase)?.metrics.get(key).copied();
     let mut figures = Vec::new();
@@ -101,7 +102,7 @@ pub fn analyse(steps: &[Step]) -> (Vec<Figure>, Vec<Caveat>) {
         carry_caveats(&mut figure, &[step(upper), step(lower)]);
         figures.push(figure);
     }
-    (figures, Vec::new())
+    Findings { figures, caveats: Vec::new() }
 }
 
 /// The ids of all figures that the method may find, with their units.

@@ -49,7 +49,7 @@ pub struct DeleteStorm {
     pub interval: Nanos,
     /// What takes longer is stalled.
     pub threshold: Nanos,
-    values: Values,
+    pub(super) values: Values,
 }
 
 impl Parameters for DeleteStorm {
@@ -68,9 +68,5 @@ impl Parameters for DeleteStorm {
             threshold: span("threshold")?,
             values,
         })
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
     }
 }

@@ -1,8 +1,8 @@
 //! The procedure: the scene is played, and looked at once in each interval.
 
 use trimbench_core::{
-    BlockRequest, CallerWait, Caveat, FileCommand, Instant, Nanos, OperationKind, Status, Support,
-    Target,
+    BlockRequest, CallerWait, Caveat, FileCommand, Files, Instant, Nanos, OperationKind, Status,
+    Support,
 };
 use trimbench_results::Step;
 
@@ -12,8 +12,9 @@ use super::options::DeleteStorm;
 use super::scene::{Phase, Scene};
 use crate::drain::Discards;
 use crate::locate::{Place, locate};
-use crate::method::{Context, Found, MethodError, Procedure, Stage};
+use crate::method::MethodError;
 use crate::runner::{HUNG_AFTER, RunError, Runner, Sample};
+use crate::session::{Session, Stage};
 
 /// An interval in which the writers get less than this share of what they got alone is stalled.
 const STALLED_BELOW: f64 = 0.05;
@@ -30,39 +31,32 @@ struct Watch {
 }
 
 /// Runs the method in a directory.
-pub(super) fn run<T>(
+pub(super) fn run(
     method: &DeleteStorm,
-    target: &mut T,
-    context: Context<'_>,
-) -> Result<Found, MethodError>
-where
-    T: Target<Command = FileCommand>,
-{
-    let Context { interrupt, monitor, .. } = context;
-    method.fits(target.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
-    let mut runner = Runner::new(interrupt.clone());
+    target: &mut Files<'_>,
+    session: &mut Session<'_>,
+) -> Result<(), MethodError> {
+    let mut runner = Runner::new(session.interrupt.clone());
     let drain = target.capabilities().drain;
     let mut scene = Scene::new(method, drain.force, target.now());
     let mut meter = Meter::new(target.statistics(), target.now());
     let mut watch = Watch::default();
     let mut trim = Trim::default();
-    let mut steps: Vec<Step> = Vec::new();
     let total = scene.phases();
-    while steps.len() < total {
-        let text = scene.phase().unwrap_or(Phase::CleanUp);
-        let (done, now) = (steps.len(), target.now());
-        monitor.stage(&Stage { done, total, text: text.id(), now, left: Nanos::ZERO });
+    while session.steps().len() < total {
+        let text = scene.phase().unwrap_or(Phase::CleanUp).id();
+        let (done, now) = (session.steps().len(), target.now());
+        session.show(&Stage { done, total, text, now, left: Nanos::ZERO });
         play(method, (target, &mut runner), &mut scene, (&mut meter, &mut watch))?;
         trim.look(target, &mut scene, method.interval);
         look(target, &scene, &mut watch);
-        let ended: Vec<_> = scene.ended().skip(steps.len()).collect();
+        let ended: Vec<_> = scene.ended().skip(session.steps().len()).collect();
         for (phase, from, to) in ended {
             let mut step = Step::new(phase.id(), "phase");
             note(&mut step, meter.within(from, to), from);
             step.measure(DURATION, (trim.end_of(phase, to) - from).seconds());
             if phase == Phase::SecondWrite {
-                let alone = steps.iter().find(|step| step.id == Phase::WriteAgain.id());
-                let alone = alone.expect("it was written before");
+                let alone = session.step(Phase::WriteAgain.id()).expect("it was written before");
                 note_stall(&mut step, meter.within(from, to), rate(alone));
                 note_places(&mut step, &watch, method.threshold);
                 watch = Watch::default();
@@ -73,24 +67,20 @@ where
             if target.capabilities().discard == Support::None {
                 step.caveat(Caveat::NoDiscard);
             }
-            monitor.keep(&step)?;
-            steps.push(step);
+            session.keep(step)?;
         }
     }
-    let (figures, caveats) = super::analyse(&steps);
-    Ok(Found { steps, figures, caveats, trace_hash: runner.trace_hash() })
+    session.hash(runner.trace_hash());
+    Ok(())
 }
 
 /// Plays the scene for one interval.
-fn play<T>(
+fn play(
     method: &DeleteStorm,
-    (target, runner): (&mut T, &mut Runner<FileCommand>),
+    (target, runner): (&mut Files<'_>, &mut Runner<FileCommand>),
     scene: &mut Scene<'_>,
     (meter, watch): (&mut Meter, &mut Watch),
-) -> Result<(), MethodError>
-where
-    T: Target<Command = FileCommand>,
-{
+) -> Result<(), MethodError> {
     let until = target.now() + method.interval;
     let (probe, step) = (scene.probe_stream(), scene.phase().unwrap_or(Phase::CleanUp).id());
     let mut failure = None;
@@ -135,7 +125,7 @@ fn is_idle(tick: &Tick) -> bool {
 }
 
 /// Notes requests from the deletion before the second round to its end.
-fn look<T: Target>(target: &mut T, scene: &Scene<'_>, watch: &mut Watch) {
+fn look(target: &mut Files<'_>, scene: &Scene<'_>, watch: &mut Watch) {
     let wanted =
         matches!(scene.phase(), Some(Phase::WriteAgain | Phase::DeleteAgain | Phase::SecondWrite));
     if wanted && watch.sees.is_none() {
@@ -168,7 +158,7 @@ struct Trim {
 
 impl Trim {
     /// Looks whether discards go on, and ends the phase that waits for them when they do not.
-    fn look<T: Target>(&mut self, target: &T, scene: &mut Scene<'_>, interval: Nanos) {
+    fn look(&mut self, target: &Files<'_>, scene: &mut Scene<'_>, interval: Nanos) {
         let Some(phase) = scene.phase().filter(|phase| phase.waits_for_discards()) else {
             self.discards = None;
             return;

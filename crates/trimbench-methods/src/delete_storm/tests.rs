@@ -6,6 +6,10 @@ use trimbench_core::{
 };
 
 use super::*;
+use crate::method::Found;
+use crate::session::Context;
+use crate::slots::Slots;
+use trimbench_core::Target;
 use trimbench_trace::NoTraces;
 
 use crate::method::Preset;
@@ -164,9 +168,10 @@ where
         interrupt: &interrupt,
         monitor: &mut keeper,
         traces: &NoTraces,
+        slots: &Slots::new(1, Bytes(0)),
         done: Vec::new(),
     };
-    let found = method.run_in_directory(&mut target, context);
+    let found = crate::method::run(method, Opened::Directory(&mut target), context);
     (found, target, keeper)
 }
 

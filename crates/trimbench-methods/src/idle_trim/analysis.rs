@@ -6,12 +6,13 @@ use trimbench_results::statistics::{Bootstrap, bootstrap_mean, mean};
 use trimbench_results::{Figure, Step};
 
 use super::session::{PURGE, Way};
+use crate::method::Findings;
 
 /// Repetitions that make an interval.
 const FEW: usize = 3;
 
 /// Computes all figures.
-pub fn analyse(steps: &[Step], rng: &mut Rng) -> (Vec<Figure>, Vec<Caveat>) {
+pub fn analyse(steps: &[Step], rng: &mut Rng) -> Findings {
     let mut figures = Vec::new();
     let mut caveats = Vec::new();
     for way in [Way::OneGo, Way::Chunks] {
@@ -27,7 +28,7 @@ pub fn analyse(steps: &[Step], rng: &mut Rng) -> (Vec<Figure>, Vec<Caveat>) {
     if !figures.iter().any(|figure| figure.headline) {
         caveats.push(Caveat::TooFewPoints);
     }
-    (figures, caveats)
+    Findings { figures, caveats }
 }
 
 /// The ids of all figures that the method may find, with their units.

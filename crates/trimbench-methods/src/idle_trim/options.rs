@@ -40,7 +40,7 @@ pub struct IdleTrim {
     pub queue_depth: u32,
     /// Idle time before each timed TRIM.
     pub rest: Nanos,
-    values: Values,
+    pub(super) values: Values,
 }
 
 impl Parameters for IdleTrim {
@@ -63,10 +63,6 @@ impl Parameters for IdleTrim {
             rest: values.span("rest", Nanos::ZERO, Nanos::from_secs(3_600))?,
             values,
         })
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
     }
 }
 

@@ -2,15 +2,14 @@
 
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::rng::Rng;
-use trimbench_core::{
-    BlockCommand, Bytes, Caveat, Drive, Instant, Nanos, PurgeMeans, Statistics, Target,
-};
+use trimbench_core::{BlockCommand, Bytes, Caveat, Device, Instant, Nanos, PurgeMeans, Statistics};
 use trimbench_results::{Series, Step};
 
 use super::options::IdleTrim;
-use crate::method::{Context, Found, MethodError, Monitor, Procedure, Stage, is_virtual};
+use crate::method::{Method as _, MethodError, is_virtual};
 use crate::rig::{Rig, Shape};
 use crate::runner::{Sample, Single};
+use crate::session::Session;
 use crate::workload::InOrder;
 
 /// Points of a curve, at most.
@@ -92,55 +91,46 @@ struct Timed {
     curve: Vec<(Instant, Bytes)>,
 }
 
-/// What a session has at hand.
-struct Session<'a, D> {
+/// A device under the method.
+struct Trimmed<'a> {
     method: &'a IdleTrim,
     plan: Plan,
-    rig: Rig<'a, D>,
+    rig: Rig<'a>,
 }
 
 /// Runs the method.
-pub(super) fn run<D>(
+pub(super) fn run(
     method: &IdleTrim,
-    device: &mut D,
-    context: Context<'_>,
-) -> Result<Found, MethodError>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
-    let Context { rng, interrupt, monitor, done, .. } = context;
-    method.fits(device.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
-    let rig = Rig::new(device, interrupt);
-    let plan = Plan::new(method, rig.shape, rng);
-    let mut session = Session { method, plan, rig };
-    let mut steps = done;
-    session.establish(monitor, &mut steps)?;
-    session.rounds(monitor, &mut steps)?;
-    let rounds = &session.plan.rounds;
-    let place = |step: &Step| {
-        rounds.iter().position(|round| round.id == step.id).map_or(0, |round| round + 1)
-    };
-    steps.sort_by_key(place);
-    let (figures, mut caveats) = super::analyse(&steps, &mut rng.split("bootstrap"));
-    if session.plan.span < session.rig.shape.capacity {
-        caveats.push(Caveat::PartOfDrive);
+    device: &mut dyn Device,
+    session: &mut Session<'_>,
+) -> Result<(), MethodError> {
+    let rig = Rig::new(device, session.interrupt);
+    let plan = Plan::new(method, rig.shape, session.rng);
+    let ids = plan.rounds.iter().map(|round| round.id.clone());
+    let ids = std::iter::once(PURGE.to_owned()).chain(ids);
+    session.plan(ids, method.demand(plan.span).time);
+    let mut trimmed = Trimmed { method, plan, rig };
+    trimmed.establish(session)?;
+    for round in trimmed.plan.rounds.clone() {
+        if !session.is_done(&round.id) {
+            session.announce(&round.id, trimmed.rig.now());
+            session.keep(trimmed.round(&round)?)?;
+        }
     }
-    Ok(Found { steps, figures, caveats, trace_hash: session.rig.trace_hash() })
+    if trimmed.plan.span < trimmed.rig.shape.capacity {
+        session.caveat(Caveat::PartOfDrive);
+    }
+    session.hash(trimmed.rig.trace_hash());
+    Ok(())
 }
 
-impl<D: Target<Command = BlockCommand> + Drive> Session<'_, D> {
+impl Trimmed<'_> {
     /// Purges the drive, says how, and times the TRIM of what was never written.
-    fn establish(
-        &mut self,
-        monitor: &mut dyn Monitor,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), MethodError> {
-        if steps.iter().any(|step| step.id == PURGE) {
+    fn establish(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+        if session.is_done(PURGE) {
             return Ok(());
         }
-        let total = self.plan.rounds.len();
-        let (now, left) = (self.rig.now(), self.method.demand(self.plan.span).time);
-        monitor.stage(&Stage { done: 0, total, text: "purging", now, left });
+        session.announce("purging", self.rig.now());
         let means = self.rig.device.purge_means();
         self.rig.device.purge()?;
         let mut step = Step::new(PURGE, format!("purge-by-{}", means.id()));
@@ -152,43 +142,7 @@ impl<D: Target<Command = BlockCommand> + Drive> Session<'_, D> {
             self.rig.rest(self.method.rest)?;
             self.timed(self.rig.shape.discard_max, "never_written", &mut step)?;
         }
-        monitor.keep(&step)?;
-        steps.push(step);
-        Ok(())
-    }
-
-    /// Measures all rounds that are not done.
-    fn rounds(
-        &mut self,
-        monitor: &mut dyn Monitor,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), MethodError> {
-        let rounds = self.plan.rounds.clone();
-        let total = rounds.len();
-        let is_done = |steps: &[Step], round: &Round| steps.iter().any(|step| step.id == round.id);
-        let already = rounds.iter().filter(|round| is_done(steps, round)).count();
-        let begin = self.rig.now();
-        let mut done = already;
-        for round in &rounds {
-            if is_done(steps, round) {
-                continue;
-            }
-            let now = self.rig.now();
-            let open = (total - done) as u64;
-            let left = match (done - already) as u64 {
-                0 => {
-                    let all = self.method.demand(self.plan.span).time;
-                    Nanos(all.0 / self.method.rounds().max(1) * open)
-                }
-                measured => Nanos(now.since(begin).0 / measured * open),
-            };
-            monitor.stage(&Stage { done, total, text: &round.id, now, left });
-            let step = self.round(round)?;
-            monitor.keep(&step)?;
-            steps.push(step);
-            done += 1;
-        }
-        Ok(())
+        session.keep(step)
     }
 
     /// One repetition. It begins with a TRIM that is not timed, so that it does not matter what

@@ -7,6 +7,7 @@ use trimbench_results::Step;
 use trimbench_ssd::TrimMode;
 
 use super::*;
+use crate::method::Found;
 use crate::method::Preset;
 use crate::runner::RunError;
 use crate::settings::Span;
@@ -85,13 +86,13 @@ fn repetitions_that_differ_have_a_spread_and_an_interval() {
         step.measure("full_s", *full);
         step
     });
-    let (figures, _) = analyse(&rounds.collect::<Vec<_>>(), &mut Rng::new(1));
+    let Findings { figures, .. } = analyse(&rounds.collect::<Vec<_>>(), &mut Rng::new(1));
     let headline = figure(&figures, "idle-trim");
     close(headline.value, 0.05);
     assert!(headline.interval.unwrap().contains(0.05) && headline.n == 3);
     close(figure(&figures, "idle-trim-spread").value, 0.02);
     let two = analyse(&[], &mut Rng::new(1));
-    assert_eq!(two, (Vec::new(), vec![Caveat::TooFewPoints]));
+    assert_eq!(two, Findings { figures: Vec::new(), caveats: vec![Caveat::TooFewPoints] });
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn other_load_on_a_real_device_is_noticed() {
 #[test]
 fn the_page_has_every_option_as_it_is() {
     let page = include_str!("../../../../docs/methods/idle-trim.md");
-    for option in IdleTrim::INFO.options {
+    for option in INFO.options {
         let [quick, standard, published] = option.presets;
         let row = format!("| `{}` | {quick} | {standard} | {published} |", option.key);
         assert!(page.contains(&row), "{row}");

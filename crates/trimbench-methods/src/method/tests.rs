@@ -8,7 +8,7 @@ use super::*;
 fn of_every_announced_figure_it_is_decided_which_way_it_is_better() {
     let mut neither = BTreeSet::new();
     for info in METHODS {
-        let method = Method::resolve(info, Preset::Standard, &BTreeMap::new()).unwrap();
+        let method = info.resolve(Preset::Standard, &BTreeMap::new()).unwrap();
         for (id, unit) in method.announced_figures() {
             if Direction::of(&id, unit) == Direction::Neither {
                 // One for all policies.

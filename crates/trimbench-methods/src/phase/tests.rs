@@ -1,7 +1,9 @@
-use trimbench_core::{Clock, Data, Errno, Interrupt, Virtual};
+use trimbench_core::{Clock, Data, Errno, Interrupt, Target as _, Virtual};
 
 use super::*;
 use crate::runner::RunError;
+use crate::session::Context;
+use crate::slots::Slots;
 use crate::testing::{Keeper, Toy};
 use trimbench_trace::NoTraces;
 
@@ -9,12 +11,15 @@ use trimbench_trace::NoTraces;
 fn bench<R>(
     toy: &mut Virtual<Toy>,
     keeper: &mut Keeper,
-    use_bench: impl FnOnce(&mut Bench<'_, Virtual<Toy>>) -> R,
+    use_bench: impl FnOnce(&mut Bench<'_, '_>) -> R,
 ) -> R {
     let (rng, interrupt) = (&Rng::new(1), &Interrupt::default());
-    let context = Context { rng, interrupt, monitor: keeper, traces: &NoTraces, done: Vec::new() };
-    let rig = Rig::new(toy, context.interrupt);
-    let mut bench = Bench::new(rig, context, Planned { steps: 4, bytes: 64 << 20 });
+    let slots = &Slots::new(1, Bytes(0));
+    let traces = &NoTraces;
+    let context = Context { rng, interrupt, monitor: keeper, traces, slots, done: Vec::new() };
+    let mut session = Session::new(context);
+    let mut bench =
+        Bench::new(Rig::new(toy, interrupt), &mut session, Planned { steps: 4, bytes: 64 << 20 });
     use_bench(&mut bench)
 }
 

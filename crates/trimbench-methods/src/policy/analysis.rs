@@ -11,6 +11,7 @@ use super::session::{
     AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN, UNTRIMMED, WAITING, WAITING_MAX,
     WITHHELD_MAX, criterion,
 };
+use crate::method::Findings;
 
 /// What is known of a policy: figures of one row of the tables.
 struct Life<'a> {
@@ -60,7 +61,7 @@ const COUNTS: [(Column, &[&str]); 4] = [
 const UNDER: &str = "-under-";
 
 /// Computes all figures.
-pub fn analyse(method: &PolicyLab, steps: &[Step]) -> (Vec<Figure>, Vec<Caveat>) {
+pub fn analyse(method: &PolicyLab, steps: &[Step]) -> Findings {
     let lives: Vec<Life> =
         method.policies.iter().filter_map(|(policy, _)| Life::of(method, policy, steps)).collect();
     let points: Vec<Point> = lives.iter().filter_map(Point::of).collect();
@@ -95,7 +96,7 @@ pub fn analyse(method: &PolicyLab, steps: &[Step]) -> (Vec<Figure>, Vec<Caveat>)
     if let (Some(caveat), Some(figure)) = (unsteady, figures.first_mut()) {
         figure.caveat(caveat);
     }
-    (figures, few.into_iter().collect())
+    Findings { figures, caveats: few.into_iter().collect() }
 }
 
 /// The ids of all figures that the method may find, with their units.

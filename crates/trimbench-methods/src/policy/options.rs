@@ -167,7 +167,7 @@ pub struct PolicyLab {
     pub slack: Ppm,
     /// How far below the highest throughput it may be.
     pub lost: Ppm,
-    values: Values,
+    pub(super) values: Values,
 }
 
 impl Parameters for PolicyLab {
@@ -210,10 +210,6 @@ impl Parameters for PolicyLab {
             slack: values.quantity("slack", Ppm(0), percent(1_000))?,
             values,
         })
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
     }
 }
 

@@ -5,8 +5,8 @@ use std::cell::Cell;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    Account, Bytes, DiscardMode, FileCommand, FileId, FilesystemWish, Instant, Medium, Nanos, Next,
-    PolicyTally, Provisioner, Status, Target, Workload as _,
+    Account, Bytes, DiscardMode, FileCommand, FileId, Files, FilesystemWish, Instant, Medium,
+    Nanos, Next, PolicyTally, Provisioner, Status, Workload as _,
 };
 use trimbench_results::{LatencyHistogram, Step};
 
@@ -14,9 +14,10 @@ use super::NEEDS_A_MODEL;
 use super::churn::Churn;
 use super::options::PolicyLab;
 use crate::area::FileArea;
-use crate::method::{Context, Found, MethodError, Monitor, Procedure, Stage};
+use crate::method::MethodError;
 use crate::options::OptionError;
 use crate::runner::{Runner, Sample, Single, Streams, UntilFailure};
+use crate::session::{Session, Stage};
 use crate::steady::Criterion;
 use crate::workload::{FILL_DEPTH, FILL_PIECE, InOrder, OpenLoop, RandomAccess, SequentialWrite};
 
@@ -42,22 +43,17 @@ const LOADED: FileId = FileId(0);
 const START_STATE: u32 = 1;
 
 /// Runs the method.
-pub(super) fn run<P>(
+pub(super) fn run(
     method: &PolicyLab,
-    provisioner: &mut P,
-    context: Context<'_>,
-) -> Result<Found, MethodError>
-where
-    P: Provisioner,
-{
-    let Context { rng, interrupt, monitor, done: mut steps, .. } = context;
-    let unfit = |reason: String| MethodError::Unfit { reason };
-    method.fits(provisioner.capabilities()).map_err(unfit)?;
+    provisioner: &mut dyn Provisioner,
+    session: &mut Session<'_>,
+) -> Result<(), MethodError> {
+    let rng = session.rng;
     for (policy, text) in &method.policies {
         let checked = provisioner.check(&wish(method, text));
         checked.map_err(|error| OptionError::Value { key: policy, problem: error.reason })?;
     }
-    let mut runner = Runner::new(interrupt.clone());
+    let mut runner = Runner::new(session.interrupt.clone());
     for (at, (policy, text)) in method.policies.iter().enumerate() {
         provisioner.make(&wish(method, text))?;
         // Before anything is written: a pool of drives accounts for nothing.
@@ -81,12 +77,11 @@ where
             runner: &mut runner,
         };
         life.age(files, Bytes(method.age.of(available.0).saturating_sub(method.span.0)))?;
-        let of_policy = life.cycles(provisioner, (at, &mut *monitor))?;
-        steps.extend(of_policy);
+        life.cycles(provisioner, at, session)?;
         provisioner.unmount()?;
     }
-    let (figures, caveats) = super::analyse(method, &steps);
-    Ok(Found { steps, figures, caveats, trace_hash: runner.trace_hash() })
+    session.hash(runner.trace_hash());
+    Ok(())
 }
 
 /// A filesystem under this policy.
@@ -112,10 +107,7 @@ struct Life<'a> {
 
 impl Life<'_> {
     /// Fills the filesystem, and deletes what is too much of it.
-    fn age<T>(&mut self, files: &mut T, most: Bytes) -> Result<(), MethodError>
-    where
-        T: Target<Command = FileCommand>,
-    {
+    fn age(&mut self, files: &mut Files<'_>, most: Bytes) -> Result<(), MethodError> {
         let mut all = |commands| self.runner.prepare(files, &mut Single(InOrder::new(commands, 1)));
         all(vec![FileCommand::Create { file: LOADED }])?;
         let area = FileArea { file: LOADED, length: self.method.span };
@@ -129,45 +121,44 @@ impl Life<'_> {
     }
 
     /// The cycles, as many as it takes.
-    fn cycles<P>(
+    fn cycles(
         &mut self,
-        provisioner: &mut P,
-        (at, monitor): (usize, &mut dyn Monitor),
-    ) -> Result<Vec<Step>, MethodError>
-    where
-        P: Provisioner,
-    {
+        provisioner: &mut dyn Provisioner,
+        at: usize,
+        session: &mut Session<'_>,
+    ) -> Result<(), MethodError> {
         let method = self.method;
         let criterion = criterion(method);
         let most = method.cycles_max as usize;
-        let (mut steps, mut amplifications) = (Vec::new(), Vec::new());
+        let mut amplifications = Vec::new();
         let mut before = account(provisioner)?;
         for cycle in 1..=method.cycles_max {
             let text = format!("{}-cycle-{cycle}", self.policy);
-            let (done, total) = (at * most + steps.len(), method.policies.len() * most);
+            let (done, total) = (at * most + cycle as usize - 1, method.policies.len() * most);
             let bytes = self.method.cycle.of(self.room.0).saturating_mul((total - done) as u64);
             let left = Nanos::from_seconds(bytes as f64 / method.churn.0 as f64);
             let now = provisioner.files().now();
-            monitor.stage(&Stage { done, total, text: &text, now, left });
+            session.show(&Stage { done, total, text: &text, now, left });
             let mut step = self.cycle(provisioner.files(), text, cycle)?;
             let after = account(provisioner)?;
             note(&mut step, &before, &after);
             amplifications.extend(after.wear.amplification_since(before.wear));
-            monitor.keep(&step)?;
-            steps.push(step);
+            session.keep(step)?;
             before = after;
             if criterion.judge_last(&amplifications).is_some_and(|verdict| verdict.steady) {
                 break;
             }
         }
-        Ok(steps)
+        Ok(())
     }
 
     /// One cycle: a share of the room is made anew beside the foreground.
-    fn cycle<T>(&mut self, files: &mut T, id: String, cycle: u32) -> Result<Step, MethodError>
-    where
-        T: Target<Command = FileCommand>,
-    {
+    fn cycle(
+        &mut self,
+        files: &mut Files<'_>,
+        id: String,
+        cycle: u32,
+    ) -> Result<Step, MethodError> {
         let method = self.method;
         let begin = files.now();
         self.churn.begin(begin, Bytes(method.cycle.of(self.room.0)));
@@ -212,7 +203,7 @@ pub(super) fn criterion(method: &PolicyLab) -> Criterion {
 }
 
 /// What the filesystem's maker knows of it.
-fn account<P: Provisioner>(provisioner: &mut P) -> Result<Account, MethodError> {
+fn account(provisioner: &mut dyn Provisioner) -> Result<Account, MethodError> {
     let found = provisioner.account();
     found.ok_or_else(|| MethodError::Unfit { reason: NEEDS_A_MODEL.to_owned() })
 }

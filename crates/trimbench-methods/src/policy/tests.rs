@@ -1,7 +1,7 @@
 use trimbench_core::rng::Rng;
 use trimbench_core::{
     Bytes, Capabilities, Caveat, Clock, FileCommand, FileId, FilesystemWish, Instant, Medium,
-    Nanos, Next, Provisioner as _, Support, Workload as _,
+    Nanos, Next, Opened, Provisioner as _, Support, Workload as _,
 };
 use trimbench_results::{LatencyHistogram, Step};
 use trimbench_target::ModelledFilesystems;
@@ -11,8 +11,10 @@ use super::churn::Churn;
 use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN};
 use super::*;
 use crate::Preset;
-use crate::method::{Context, MethodError};
-use crate::testing::{Keeper, assert_announced, close, figure, in_context, says, settings};
+use crate::method::Found;
+use crate::method::MethodError;
+use crate::testing::run_on;
+use crate::testing::{Keeper, assert_announced, close, figure, says, settings};
 
 /// Small files on a small drive, which serves the writes of the load.
 const SMALL: [(&str, &str); 8] = [
@@ -42,9 +44,8 @@ fn modelled(drive: &str) -> ModelledFilesystems {
 
 fn run(method: &PolicyLab, drive: &str) -> Result<(Found, Keeper), MethodError> {
     let mut keeper = Keeper::default();
-    let on_filesystems =
-        |context: Context<'_>| method.run_on_filesystems(&mut modelled(drive), context);
-    let found = in_context(&mut keeper, Vec::new(), on_filesystems)?;
+    let mut filesystems = modelled(drive);
+    let found = run_on(method, Opened::Filesystems(&mut filesystems), &mut keeper, Vec::new())?;
     Ok((found, keeper))
 }
 
@@ -293,7 +294,7 @@ fn figures_are_those_of_the_last_cycles_together() {
     steps.extend(cycles("none", 2, [3.0, 3.1], 0.0).into_iter().skip(1));
     steps.extend(cycles("online", 50, [1.1, 1.1], 20.0));
     steps.extend(cycles("paced", 3, [1.2, 1.6], 4.0));
-    let (figures, _) = analyse(&lab, &steps);
+    let Findings { figures, .. } = analyse(&lab, &steps);
     let of = |id: &str| figure(&figures, id).value;
     close(of("amplification-under-none"), 3.05);
     close(of("throughput-under-none"), 20.0);
@@ -323,7 +324,7 @@ fn a_target_is_kept_missed_or_impossible() {
     ] {
         let mut steps = cycles("none", none, [1.0, 1.0], 0.0);
         steps.extend(cycles("paced", paced, [1.0, 1.0], longest));
-        let (figures, _) = analyse(&lab, &steps);
+        let Findings { figures, .. } = analyse(&lab, &steps);
         let target = figure(&figures, "paced-over-target");
         assert_eq!(target.verdict.as_deref(), Some(said));
         assert!((target.value - paced as f64 / 10.0).abs() < 0.01, "{}", target.value);
@@ -339,7 +340,7 @@ fn too_few_accesses_leave_no_choice() {
         few.record(Nanos::from_micros(100));
         step.histograms.insert(RESPONSE.to_owned(), few.to_text());
     }
-    let (figures, caveats) = analyse(&lab, &steps);
+    let Findings { figures, caveats } = analyse(&lab, &steps);
     assert_eq!(caveats, [Caveat::TooFewPoints]);
     assert!(figures.iter().all(|figure| !figure.headline && figure.id != "p99.9-under-none"));
     assert!(figures.iter().any(|figure| figure.id == "amplification-under-none"));

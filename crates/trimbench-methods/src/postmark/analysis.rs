@@ -8,6 +8,7 @@ use trimbench_results::{Figure, Interval, Step};
 use super::arms::{Arm, UNMOUNT, buffering};
 use super::formulas::METRICS;
 use super::session::REPETITION;
+use crate::method::Findings;
 
 /// Repetitions that make an interval.
 const FEW: usize = 3;
@@ -53,7 +54,7 @@ const BESIDE: [(&str, &str, &str, &str); 4] = [
 ];
 
 /// Computes all figures: of one filesystem as it is, or of each arm and what `discard` changes.
-pub fn analyse(steps: &[Step], rng: &mut Rng) -> (Vec<Figure>, Vec<Caveat>) {
+pub fn analyse(steps: &[Step], rng: &mut Rng) -> Findings {
     let of_arm =
         |arm: &Arm| -> Vec<&Step> { steps.iter().filter(|step| step.kind == arm.id()).collect() };
     let arms: Vec<(Arm, Vec<&Step>)> = Arm::ALL.map(|arm| (arm, of_arm(&arm))).into();
@@ -73,7 +74,7 @@ pub fn analyse(steps: &[Step], rng: &mut Rng) -> (Vec<Figure>, Vec<Caveat>) {
     if let Some(first) = figures.first_mut() {
         first.headline = true;
     }
-    (figures, Vec::new())
+    Findings { figures, caveats: Vec::new() }
 }
 
 /// All rows: id, title, metric, unit.

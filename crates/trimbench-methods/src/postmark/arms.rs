@@ -4,14 +4,15 @@
 //! repetition (A B B A), so that what drifts does not look like an effect. Source: \[S0\].
 
 use trimbench_core::{
-    Bytes, Clock, DiscardMode, FilesystemWish, Instant, Nanos, Provisioner, Support, Target,
+    Bytes, Clock, DiscardMode, FilesystemWish, Instant, Nanos, Provisioner, Support,
 };
 
 use super::generator::Forecast;
 use super::options::Postmark;
 use super::session::REPETITION;
-use crate::method::{Context, Found, MethodError, Procedure, Stage};
+use crate::method::{Method as _, MethodError, check_fit};
 use crate::runner::Runner;
+use crate::session::Session;
 
 #[cfg(test)]
 mod tests;
@@ -81,39 +82,34 @@ impl Postmark {
 }
 
 /// Runs the method on filesystems made for it.
-pub(super) fn run<P>(
+pub(super) fn run(
     method: &Postmark,
-    provisioner: &mut P,
-    context: Context<'_>,
-) -> Result<Found, MethodError>
-where
-    P: Provisioner,
-{
-    let Context { rng, interrupt, monitor, done, .. } = context;
-    let unfit = |reason| MethodError::Unfit { reason };
+    provisioner: &mut dyn Provisioner,
+    session: &mut Session<'_>,
+) -> Result<(), MethodError> {
     let capabilities = provisioner.capabilities();
-    method.fits(capabilities).map_err(unfit)?;
     if capabilities.discard == Support::None && method.arms.iter().any(|arm| arm.discard) {
         let reason = "the device takes no discards, so that both mount options would be the same; \
                       use `--set mounts=nodiscard`";
-        return Err(unfit(reason.to_owned()));
+        return Err(MethodError::Unfit { reason: reason.to_owned() });
     }
     let is_virtual = capabilities.clock == Clock::Virtual;
     let vary = method.vary.unwrap_or(is_virtual);
     // In virtual time equal repetitions are copies of each other.
     let repetitions = if is_virtual && !vary { 1 } else { method.repetitions };
-    let mut runner = Runner::new(interrupt.clone());
-    let mut steps = done;
-    let total = repetitions as usize * method.arms.len();
-    let once = method.demand(Bytes(0)).time.0 / u64::from(method.repetitions);
+    let runs: Vec<(u32, Arm, String)> = method
+        .order(repetitions)
+        .map(|(repetition, arm)| (repetition, arm, format!("{}-{repetition}", arm.id())))
+        .collect();
+    let once = Nanos(method.demand(Bytes(0)).time.0 / u64::from(method.repetitions));
+    session.plan(runs.iter().map(|(.., id)| id.clone()), once.times(runs.len() as u64));
+    let mut runner = Runner::new(session.interrupt.clone());
     let mut now = Instant::START;
-    for (repetition, arm) in method.order(repetitions) {
-        let id = format!("{}-{repetition}", arm.id());
-        if steps.iter().any(|step| step.id == id) {
+    for (repetition, arm, id) in runs {
+        if session.is_done(&id) {
             continue;
         }
-        let left = Nanos(once * (total - steps.len()) as u64);
-        monitor.stage(&Stage { done: steps.len(), total, text: &id, now, left });
+        session.announce(&id, now);
         let seed = if vary {
             method.settings.seed.wrapping_add(repetition - 1)
         } else {
@@ -128,7 +124,7 @@ where
             start_state,
         })?;
         let files = provisioner.files();
-        varied.fits(files.capabilities()).map_err(unfit)?;
+        check_fit(&varied, files.capabilities())?;
         let mut step = super::session::repeat(&varied, (files, &mut runner), id)?;
         step.kind = arm.id();
         now = provisioner.files().now();
@@ -138,9 +134,8 @@ where
         if let Some(start_state) = start_state {
             step.set(START_STATE, f64::from(start_state));
         }
-        monitor.keep(&step)?;
-        steps.push(step);
+        session.keep(step)?;
     }
-    let (figures, caveats) = super::analyse(&steps, &mut rng.split("bootstrap"));
-    Ok(Found { steps, figures, caveats, trace_hash: runner.trace_hash() })
+    session.hash(runner.trace_hash());
+    Ok(())
 }

@@ -119,7 +119,7 @@ pub struct Postmark {
     /// On filesystems made anew: whether repetitions differ in seed and start state; `None` if they
     /// do in virtual time.
     pub vary: Option<bool>,
-    values: Values,
+    pub(super) values: Values,
 }
 
 impl Parameters for Postmark {
@@ -165,10 +165,6 @@ impl Parameters for Postmark {
             forecast: Forecast::new(&settings),
             values,
         })
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
     }
 }
 

@@ -2,8 +2,8 @@
 //! discards are over.
 
 use trimbench_core::{
-    Bytes, Caveat, DirectoryId, FileCommand, FileId, ForceDiscards, Instant, Nanos, Next, Status,
-    Stream, Support, Target, Workload,
+    Bytes, Caveat, DirectoryId, FileCommand, FileId, Files, ForceDiscards, Instant, Next, Status,
+    Stream, Support, Workload,
 };
 use trimbench_results::Step;
 
@@ -12,8 +12,9 @@ use super::formulas::{Times, metrics};
 use super::generator::{Generator, Operation, Phase};
 use super::options::Postmark;
 use crate::drain::Discards;
-use crate::method::{Context, Found, MethodError, Procedure, Stage};
+use crate::method::{Method as _, MethodError};
 use crate::runner::{Runner, Sample, Single, UntilFailure};
+use crate::session::Session;
 use crate::workload::InOrder;
 
 #[cfg(test)]
@@ -35,45 +36,31 @@ const SCRATCH: FileId = FileId(0);
 const SCRATCH_LENGTH: Bytes = Bytes(4_096);
 
 /// Runs the method in a directory.
-pub(super) fn run<T>(
+pub(super) fn run(
     method: &Postmark,
-    target: &mut T,
-    context: Context<'_>,
-) -> Result<Found, MethodError>
-where
-    T: Target<Command = FileCommand>,
-{
-    let Context { rng, interrupt, monitor, done, .. } = context;
-    method.fits(target.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
-    let mut runner = Runner::new(interrupt.clone());
-    let mut steps = done;
-    let total = method.repetitions as usize;
-    let once = method.demand(Bytes(0)).time.0 / u64::from(method.repetitions);
-    for repetition in 1..=method.repetitions {
-        let id = format!("repetition-{repetition}");
-        if steps.iter().any(|step| step.id == id) {
-            continue;
+    files: &mut Files<'_>,
+    session: &mut Session<'_>,
+) -> Result<(), MethodError> {
+    let mut runner = Runner::new(session.interrupt.clone());
+    let ids: Vec<String> =
+        (1..=method.repetitions).map(|number| format!("{REPETITION}-{number}")).collect();
+    session.plan(ids.iter().cloned(), method.demand(Bytes(0)).time);
+    for id in ids {
+        if !session.is_done(&id) {
+            session.announce(&id, files.now());
+            session.keep(repeat(method, (files, &mut runner), id)?)?;
         }
-        let left = Nanos(once * (total - steps.len()) as u64);
-        let now = target.now();
-        monitor.stage(&Stage { done: steps.len(), total, text: &id, now, left });
-        let step = repeat(method, (target, &mut runner), id)?;
-        monitor.keep(&step)?;
-        steps.push(step);
     }
-    let (figures, caveats) = super::analyse(&steps, &mut rng.split("bootstrap"));
-    Ok(Found { steps, figures, caveats, trace_hash: runner.trace_hash() })
+    session.hash(runner.trace_hash());
+    Ok(())
 }
 
 /// One run of `PostMark`, from the first file to the last discard.
-pub(super) fn repeat<T>(
+pub(super) fn repeat(
     method: &Postmark,
-    (target, runner): (&mut T, &mut Runner<FileCommand>),
+    (target, runner): (&mut Files<'_>, &mut Runner<FileCommand>),
     id: String,
-) -> Result<Step, MethodError>
-where
-    T: Target<Command = FileCommand>,
-{
+) -> Result<Step, MethodError> {
     let generator = Generator::new(&method.settings);
     target.set_source(generator.source());
     let directories = subdirectories(method.settings.subdirectories);
@@ -170,27 +157,21 @@ fn force() -> Vec<FileCommand> {
 }
 
 /// Runs commands one after the other.
-fn all<T>(
-    target: &mut T,
+fn all(
+    target: &mut Files<'_>,
     runner: &mut Runner<FileCommand>,
     commands: Vec<FileCommand>,
-) -> Result<(), MethodError>
-where
-    T: Target<Command = FileCommand>,
-{
+) -> Result<(), MethodError> {
     Ok(runner.prepare(target, &mut Single(InOrder::new(commands, 1)))?)
 }
 
 /// Runs `PostMark` to its end; the first operation that fails ends it.
-fn perform<T>(
-    target: &mut T,
+fn perform(
+    target: &mut Files<'_>,
     runner: &mut Runner<FileCommand>,
     play: &mut Play<'_>,
     step: &str,
-) -> Result<(), MethodError>
-where
-    T: Target<Command = FileCommand>,
-{
+) -> Result<(), MethodError> {
     let (failed, mut failure) = (std::cell::Cell::new(false), None);
     let mut observer = |sample: &Sample<FileCommand>| {
         if let Status::Failed(errno) = sample.status {

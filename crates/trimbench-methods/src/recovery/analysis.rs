@@ -8,6 +8,7 @@ use trimbench_core::{Caveat, PurgeMeans};
 use trimbench_results::{Figure, Step};
 
 use super::options::Recovery;
+use crate::method::Findings;
 
 /// From this share of fresh on, a drive counts as back to new.
 const AS_NEW: f64 = 0.98;
@@ -54,7 +55,7 @@ impl<'a> Passes<'a> {
 }
 
 /// Computes all figures.
-pub fn analyse(steps: &[Step]) -> (Vec<Figure>, Vec<Caveat>) {
+pub fn analyse(steps: &[Step]) -> Findings {
     let passes = Passes { steps };
     let by_trim = passes.purged_by_trim();
     let mut figures = ratios(&passes, by_trim);
@@ -68,7 +69,7 @@ pub fn analyse(steps: &[Step]) -> (Vec<Figure>, Vec<Caveat>) {
         }
     }
     let caveats = if unsteady(steps) { vec![Caveat::NoSteadyState] } else { Vec::new() };
-    (figures, caveats)
+    Findings { figures, caveats }
 }
 
 /// The ids of all figures that the method may find, with their units.

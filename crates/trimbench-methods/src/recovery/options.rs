@@ -78,7 +78,7 @@ pub struct Recovery {
     pub compare_data: Option<Data>,
     /// Idle time between phases.
     pub rest: Nanos,
-    values: Values,
+    pub(super) values: Values,
 }
 
 impl Parameters for Recovery {
@@ -102,10 +102,6 @@ impl Parameters for Recovery {
             rest: values.span("rest", Nanos::ZERO, Nanos::from_secs(24 * 3_600))?,
             values,
         })
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
     }
 }
 

@@ -1,67 +1,60 @@
 //! The procedure: passes over a fresh, a fragmented, a healed and a trimmed drive.
 
-use trimbench_core::{BlockCommand, Bytes, Caveat, Data, Drive, Nanos, PurgeMeans, Target};
+use trimbench_core::{Bytes, Caveat, Data, Device, Nanos, PurgeMeans};
 use trimbench_results::Step;
 
 use super::options::{Recovery, Torture};
 use crate::curve::{PassCurve, RateCurve};
-use crate::method::{Context, Found, MethodError, Procedure};
+use crate::method::MethodError;
 use crate::phase::{Bench, Planned};
 use crate::rig::{Rig, unobserved};
 use crate::rounds::Rounds;
+use crate::session::Session;
 
 /// Steps of the plan without rounds: 2 purges, 2 fills, 2 tortures, a TRIM and 4 passes.
 const STEPS: usize = 11;
 
-/// A session on one device.
-struct Session<'a, 'b, D> {
+/// A drive that is fragmented again and again.
+struct Tortured<'a, 's> {
     method: &'a Recovery,
-    bench: Bench<'b, D>,
+    bench: Bench<'a, 's>,
     span: Bytes,
     /// Bytes that the first torture wrote, which the later ones repeat.
     tortured: Option<Bytes>,
 }
 
 /// Runs the method on a device.
-pub(super) fn run<D>(
+pub(super) fn run(
     method: &Recovery,
-    device: &mut D,
-    context: Context<'_>,
-) -> Result<Found, MethodError>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
-    method.fits(device.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
-    let rig = Rig::new(device, context.interrupt);
+    device: &mut dyn Device,
+    session: &mut Session<'_>,
+) -> Result<(), MethodError> {
+    let rig = Rig::new(device, session.interrupt);
     let size = rig.shape.size;
     let span = method.span.on(size, rig.shape.logical_block);
     let means = rig.device.purge_means();
     let steps = STEPS + if method.compare_data.is_some() { 5 } else { 0 };
     let planned = Planned { steps, bytes: method.written(span) };
-    let bench = Bench::new(rig, context, planned);
-    let mut session = Session { method, bench, span, tortured: None };
-    session.fragment_and_heal()?;
-    session.fragment_and_trim()?;
+    let bench = Bench::new(rig, session, planned);
+    let mut tortured = Tortured { method, bench, span, tortured: None };
+    tortured.fragment_and_heal()?;
+    tortured.fragment_and_trim()?;
     if let Some(data) = method.compare_data {
-        session.compare(data)?;
+        tortured.compare(data)?;
     }
-    let trace_hash = session.bench.rig.trace_hash();
-    let steps = session.bench.steps;
-    let (figures, mut caveats) = super::analyse(&steps);
+    let trace_hash = tortured.bench.rig.trace_hash();
+    session.hash(trace_hash);
     if means == PurgeMeans::Trim {
-        caveats.push(Caveat::PurgedByTrim);
+        session.caveat(Caveat::PurgedByTrim);
     }
-    caveats.extend(method.span.caveat(size));
+    method.span.caveat(size).into_iter().for_each(|caveat| session.caveat(caveat));
     if method.data != Data::Random {
-        caveats.push(Caveat::CompressibleData);
+        session.caveat(Caveat::CompressibleData);
     }
-    Ok(Found { steps, figures, caveats, trace_hash })
+    Ok(())
 }
 
-impl<D> Session<'_, '_, D>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
+impl Tortured<'_, '_> {
     fn fragment_and_heal(&mut self) -> Result<(), MethodError> {
         self.purge(1)?;
         self.pass("fresh", self.method.data)?;
@@ -142,10 +135,10 @@ where
     }
 
     fn until_steady(&mut self, id: &str) -> Result<(), MethodError> {
-        let before = self.bench.steps.len();
+        let before = self.bench.session.steps().len();
         let load = (&self.method.load(self.span), Recovery::rounds(self.span));
         Rounds::new().until_steady(&mut self.bench, (id, "torture"), load, |_| {})?;
-        let rounds = self.bench.steps[before..].iter();
+        let rounds = self.bench.session.steps()[before..].iter();
         let written: f64 = rounds.filter_map(|step| step.metrics.get("written_bytes")).sum();
         self.note_tortured(Bytes(trimbench_core::units::rounded(written)));
         Ok(())

@@ -8,6 +8,7 @@ use crate::runner::RunError;
 use crate::testing::{
     Keeper, Toy, assert_announced, emulated, faulty, figure, profile, run, settings, small_tlc,
 };
+use trimbench_core::BlockCommand;
 
 fn method(set: &[(&str, &str)]) -> Recovery {
     Recovery::resolve(Preset::Quick, &settings(set)).unwrap()
@@ -149,7 +150,7 @@ fn a_torture_until_steady_keeps_its_rounds_and_says_when_it_was_not() {
     for step in steps.iter_mut().filter(|step| step.kind == "torture") {
         step.metrics.remove("window_steady");
     }
-    assert_eq!(analyse(&steps).1, [Caveat::NoSteadyState]);
+    assert_eq!(analyse(&steps).caveats, [Caveat::NoSteadyState]);
 }
 
 #[test]
@@ -191,7 +192,7 @@ fn verdicts_follow_from_the_passes() {
             ("self-healed", healed),
             ("trimmed", trimmed),
         ];
-        let (figures, caveats) = analyse(&passes(&rates));
+        let Findings { figures, caveats } = analyse(&passes(&rates));
         assert_eq!(caveats, []);
         let of = |id| verdict(&figures, id).to_owned();
         (of("trimmed-of-fresh"), of("self-healed-of-fresh"))
@@ -213,7 +214,7 @@ fn data_that_flatter_are_said_to() {
         ("fresh-compared", 260.0),
         ("fragmented-compared", 208.0),
     ];
-    let (figures, _) = analyse(&passes(&rates));
+    let Findings { figures, .. } = analyse(&passes(&rates));
     let flattered = figure(&figures, "flattered-by");
     assert!((flattered.value - 4.16).abs() < 1e-9);
     let words = "compressible data make the drive look better than it is";
@@ -308,7 +309,6 @@ fn a_drive_that_fails_breaks_the_pass_that_it_was_in() {
 
 #[test]
 fn it_is_behind_the_one_door() {
-    let info = &<Recovery as Procedure>::INFO;
-    let method = Method::resolve(info, Preset::Published, &settings(&[])).unwrap();
-    assert_eq!((method.info().id, method.to_map()["torture"].as_str()), (ID, "20min"));
+    let method = INFO.resolve(Preset::Published, &settings(&[])).unwrap();
+    assert_eq!((method.info().id, method.values().to_map()["torture"].as_str()), (ID, "20min"));
 }

@@ -8,12 +8,13 @@ use trimbench_core::Caveat;
 use trimbench_results::{Figure, Step};
 
 use super::options::{Replay, Trims};
+use crate::method::Findings;
 
 /// A gain or loss of this much counts as one.
 const EFFECT: f64 = 0.02;
 
 /// Computes all figures.
-pub fn analyse(steps: &[Step]) -> (Vec<Figure>, Vec<Caveat>) {
+pub fn analyse(steps: &[Step]) -> Findings {
     let passes: Vec<&Step> = steps.iter().filter(|step| step.kind == "pass").collect();
     let mut figures: Vec<Figure> = passes.iter().flat_map(|pass| gains(pass, &passes)).collect();
     // The headline is that of the last pass: of the deepest queue.
@@ -35,7 +36,7 @@ pub fn analyse(steps: &[Step]) -> (Vec<Figure>, Vec<Caveat>) {
     }
     let altered = |step: &&Step| step.metrics.get("altered_count").is_some_and(|n| *n > 0.0);
     let caveat = passes.iter().any(altered).then_some(Caveat::TraceAltered);
-    (figures, caveat.into_iter().collect())
+    Findings { figures, caveats: caveat.into_iter().collect() }
 }
 
 /// The ids of all figures that the method may find, with their units.

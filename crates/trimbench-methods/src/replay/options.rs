@@ -165,7 +165,7 @@ pub struct Replay {
     pub data: Data,
     /// Idle time before each pass.
     pub rest: Nanos,
-    values: Values,
+    pub(super) values: Values,
 }
 
 impl Parameters for Replay {
@@ -192,10 +192,6 @@ impl Parameters for Replay {
             rest: values.span("rest", Nanos::ZERO, Nanos::from_secs(24 * 3_600))?,
             values,
         })
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
     }
 }
 

@@ -10,7 +10,7 @@
 //! not wait: a write may meet a TRIM of the same place that is still under way.
 
 use trimbench_core::{
-    BlockCommand, Bytes, Caveat, Drive, Instant, Interrupt, Nanos, Next, Target, Workload,
+    BlockCommand, Bytes, Caveat, Device, Instant, Interrupt, Nanos, Next, Workload,
 };
 use trimbench_results::Step;
 use trimbench_trace::{Kind, Source};
@@ -53,15 +53,12 @@ pub(super) struct Task<'a> {
 
 impl Task<'_> {
     /// Runs it.
-    pub(super) fn run<D>(
+    pub(super) fn run(
         self,
-        device: &mut D,
+        device: &mut dyn Device,
         interrupt: &Interrupt,
         progress: &mut Progress<'_>,
-    ) -> Result<Passed, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
+    ) -> Result<Passed, MethodError> {
         let Self { method, pass, source, span, prepare } = self;
         let id = pass.id();
         let mut rig = Rig::new(device, interrupt);
@@ -125,15 +122,12 @@ fn describe(step: &mut Step, pass: Pass) {
 }
 
 /// Purges the drive and writes what is used of it once, in order.
-fn fill<D>(
-    rig: &mut Rig<'_, D>,
+fn fill(
+    rig: &mut Rig<'_>,
     method: &Replay,
     id: &str,
     progress: &mut Progress<'_>,
-) -> Result<(), MethodError>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
+) -> Result<(), MethodError> {
     rig.device.purge()?;
     let room = method.span.on(rig.shape.size, rig.shape.logical_block);
     let area = rig.shape.first(room, method.data);

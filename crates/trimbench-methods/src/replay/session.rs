@@ -11,8 +11,7 @@ use std::sync::mpsc;
 use trimbench_core::rng::Rng;
 use trimbench_core::trace_hash::TraceHash;
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Caveat, Drive, Drives, Instant, Interrupt, Medium, Nanos,
-    PurgeMeans, Target,
+    Bytes, Capabilities, Caveat, Device, Drives, Instant, Interrupt, Medium, Nanos, PurgeMeans,
 };
 use trimbench_results::Step;
 use trimbench_trace::generate::Master;
@@ -21,10 +20,10 @@ use trimbench_trace::{Source, TraceError, Traces};
 use super::options::{Pass, Replay, Trims};
 use super::pass::{Passed, Task};
 use super::survey::Survey;
-use crate::method::{
-    ASSUMED_RATE, Context, Found, KeepFailed, MethodError, Monitor, Procedure, Stage,
-};
+use crate::method::{ASSUMED_RATE, MethodError};
 use crate::runner::RunError;
+use crate::session::{Session, Stage};
+use crate::slots::Permit;
 
 /// How often progress is shown, on the target's clock.
 const SHOW_EVERY: Nanos = Nanos::from_secs(1);
@@ -64,7 +63,7 @@ impl<'a> Progress<'a> {
 }
 
 /// What all passes have in common. Threads share it.
-struct Session<'a> {
+struct Replayed<'a> {
     method: &'a Replay,
     rng: &'a Rng,
     traces: &'a dyn Traces,
@@ -78,28 +77,29 @@ struct Session<'a> {
     part_of_drive: Option<Caveat>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> Replayed<'a> {
     /// Looks at the trace, and whether it can be replayed.
-    fn begin(
-        (method, rng, traces): (&'a Replay, &'a Rng, &'a dyn Traces),
+    fn begin<'s: 'a>(
+        method: &'a Replay,
         capabilities: &Capabilities,
+        session: &Session<'s>,
     ) -> Result<(Self, Step), MethodError> {
-        method.fits(capabilities).map_err(|reason| MethodError::Unfit { reason })?;
         let Medium::Device { capacity, logical_block } = capabilities.medium else {
             unreachable!("it fits devices only")
         };
         let room = method.span.on(capacity, logical_block);
         let passes = method.passes();
         let part_of_drive = method.span.caveat(capacity);
+        let (rng, traces) = (session.rng, session.traces);
         let (span, written) = (room, Bytes(0));
-        let mut session = Self { method, rng, traces, room, span, written, passes, part_of_drive };
-        let survey = Survey::of(&mut *session.open()?, room)?;
+        let mut replayed = Self { method, rng, traces, room, span, written, passes, part_of_drive };
+        let survey = Survey::of(&mut *replayed.open()?, room)?;
         survey.check(method, room)?;
-        session.written = survey.written(method.scaling);
+        replayed.written = survey.written(method.scaling);
         if method.trace.is_some() {
-            session.span = Bytes(survey.span);
+            replayed.span = Bytes(survey.span);
         }
-        Ok((session, survey.step()))
+        Ok((replayed, survey.step()))
     }
 
     /// The trace, from its beginning.
@@ -112,35 +112,32 @@ impl<'a> Session<'a> {
     }
 
     /// Runs a pass on a device, which is `prepared` or must be purged and filled.
-    fn pass<D>(
+    fn pass(
         &self,
         pass: Pass,
-        (device, prepared): (&mut D, bool),
+        (device, prepared): (&mut dyn Device, bool),
         interrupt: &Interrupt,
         progress: &mut Progress<'_>,
-    ) -> Result<Passed, MethodError>
-    where
-        D: Target<Command = BlockCommand> + Drive,
-    {
+    ) -> Result<Passed, MethodError> {
         let (method, span, source) = (self.method, self.span, self.open()?);
         let task = Task { method, pass, source, span, prepare: !prepared };
         task.run(device, interrupt, progress)
     }
 
-    fn found(&self, kept: Kept<'_>, means: PurgeMeans) -> Found {
-        let (figures, mut caveats) = super::analyse(&kept.steps);
+    /// Notes what the whole session is known by.
+    fn end(&self, kept: Kept<'_, '_>, means: PurgeMeans) {
+        let Kept { session, hash, .. } = kept;
+        session.hash(hash.value());
         if means == PurgeMeans::Trim {
-            caveats.push(Caveat::PurgedByTrim);
+            session.caveat(Caveat::PurgedByTrim);
         }
-        caveats.extend(self.part_of_drive);
-        Found { steps: kept.steps, figures, caveats, trace_hash: kept.hash.value() }
+        self.part_of_drive.into_iter().for_each(|caveat| session.caveat(caveat));
     }
 }
 
-/// Steps that were kept, in the order of the plan, and how far the passes are.
-struct Kept<'a> {
-    monitor: &'a mut dyn Monitor,
-    steps: Vec<Step>,
+/// Steps that were kept, and how far the passes are.
+struct Kept<'a, 's> {
+    session: &'a mut Session<'s>,
     hash: TraceHash,
     /// By pass.
     places: Vec<Place>,
@@ -148,22 +145,15 @@ struct Kept<'a> {
     written: Bytes,
 }
 
-impl<'a> Kept<'a> {
-    fn new(session: &Session<'_>, monitor: &'a mut dyn Monitor) -> Self {
-        let places = vec![Place::default(); session.passes.len()];
-        let (steps, hash) = (Vec::new(), TraceHash::default());
-        Self { monitor, steps, hash, places, written: session.written }
+impl<'a, 's> Kept<'a, 's> {
+    fn new(replayed: &Replayed<'_>, session: &'a mut Session<'s>) -> Self {
+        let places = vec![Place::default(); replayed.passes.len()];
+        Self { session, hash: TraceHash::default(), places, written: replayed.written }
     }
 
-    fn keep(&mut self, step: Step) -> Result<(), KeepFailed> {
-        self.monitor.keep(&step)?;
-        self.steps.push(step);
-        Ok(())
-    }
-
-    fn keep_pass(&mut self, passed: Passed) -> Result<(), KeepFailed> {
+    fn keep_pass(&mut self, passed: Passed) -> Result<(), MethodError> {
         self.hash.word(passed.trace_hash);
-        self.keep(passed.step)
+        self.session.keep(passed.step)
     }
 
     /// Shows that a pass is so far.
@@ -175,43 +165,40 @@ impl<'a> Kept<'a> {
         let all = self.written.0 as f64 * self.places.len() as f64;
         let left = Nanos::from_seconds((all - written as f64).max(0.0) / rate);
         let now = Instant::from_start(place.time);
-        let (done, total) = (self.steps.len(), self.places.len() + 1);
-        self.monitor.stage(&Stage { done, total, text: name, now, left });
+        let (done, total) = (self.session.steps().len(), self.places.len() + 1);
+        self.session.show(&Stage { done, total, text: name, now, left });
     }
 }
 
 /// Runs all passes on a device, one after the other.
-pub(super) fn on_device<D>(
+pub(super) fn on_device(
     method: &Replay,
-    device: &mut D,
-    context: Context<'_>,
-) -> Result<Found, MethodError>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
-    let Context { rng, interrupt, monitor, traces, done } = context;
-    let (session, survey) = Session::begin((method, rng, traces), device.capabilities())?;
-    let mut kept = Kept::new(&session, monitor);
-    match done.iter().find(|step| step.id == survey.id) {
-        None => kept.keep(survey)?,
-        Some(before) if *before == survey => kept.steps.push(survey),
+    device: &mut dyn Device,
+    session: &mut Session<'_>,
+) -> Result<(), MethodError> {
+    let (replayed, survey) = Replayed::begin(method, device.capabilities(), session)?;
+    match session.step(&survey.id) {
+        None => session.keep(survey)?,
+        Some(before) if *before == survey => {}
         Some(_) => {
             let reason = "it is another trace than when the run was begun; begin anew".to_owned();
             return Err(MethodError::Unreplayable { reason });
         }
     }
-    for (index, &pass) in session.passes.iter().enumerate() {
+    let interrupt = session.interrupt;
+    let mut kept = Kept::new(&replayed, session);
+    for (index, &pass) in replayed.passes.iter().enumerate() {
         let name = pass.id();
-        if let Some(step) = done.iter().find(|step| step.id == name) {
-            kept.steps.push(step.clone());
+        if kept.session.is_done(&name) {
             continue;
         }
         let mut tell = |place| kept.show(index, &name, place);
         let mut progress = Progress::new(&mut tell, &|| false);
-        let passed = session.pass(pass, (device, false), interrupt, &mut progress)?;
+        let passed = replayed.pass(pass, (device, false), interrupt, &mut progress)?;
         kept.keep_pass(passed)?;
     }
-    Ok(session.found(kept, device.purge_means()))
+    replayed.end(kept, device.purge_means());
+    Ok(())
 }
 
 /// What a thread says of a pass.
@@ -221,31 +208,35 @@ enum Message {
 }
 
 /// Runs all passes on emulated drives, as many at once as there is room for.
-pub(super) fn on_drives<M: Drives>(
+pub(super) fn on_drives(
     method: &Replay,
-    drives: &M,
-    context: Context<'_>,
-) -> Result<Found, MethodError> {
-    let Context { rng, interrupt, monitor, traces, .. } = context;
-    let (session, survey) = Session::begin((method, rng, traces), drives.capabilities())?;
-    let mut kept = Kept::new(&session, monitor);
-    kept.keep(survey)?;
-    let workers = drives.at_once().min(session.passes.len());
-    let queue = Queue::new(&session.passes, interrupt);
+    drives: &dyn Drives,
+    session: &mut Session<'_>,
+) -> Result<(), MethodError> {
+    let (replayed, survey) = Replayed::begin(method, drives.capabilities(), session)?;
+    session.keep(survey)?;
+    let interrupt = session.interrupt;
+    let (slots, memory) = (session.slots, drives.memory());
+    // The session has room for one drive.
+    let more: Vec<Permit<'_>> =
+        (1..replayed.passes.len()).map_while(|_| slots.try_take(memory)).collect();
+    let mut kept = Kept::new(&replayed, session);
+    let queue = Queue::new(&replayed.passes, interrupt);
     let (send, receive) = mpsc::channel();
     std::thread::scope(|scope| {
-        for _ in 0..workers {
-            let (send, session, queue) = (send.clone(), &session, &queue);
-            scope.spawn(move || work((session, drives), queue, &send));
+        for _ in 0..=more.len() {
+            let (send, replayed, queue) = (send.clone(), &replayed, &queue);
+            scope.spawn(move || work((replayed, drives), queue, &send));
         }
         drop(send);
-        let result = collect(&session, &mut kept, &receive, &queue);
+        let result = collect(&replayed, &mut kept, &receive, &queue);
         if result.is_err() {
             queue.end_from(0);
         }
         result
     })?;
-    Ok(session.found(kept, PurgeMeans::Model))
+    replayed.end(kept, PurgeMeans::Model);
+    Ok(())
 }
 
 /// Passes that threads take, one after the other.
@@ -287,8 +278,8 @@ impl<'a> Queue<'a> {
 }
 
 /// Does passes until there are no more.
-fn work<M: Drives>(
-    (session, drives): (&Session<'_>, &M),
+fn work(
+    (replayed, drives): (&Replayed<'_>, &dyn Drives),
     queue: &Queue<'_>,
     send: &mpsc::Sender<Message>,
 ) {
@@ -299,8 +290,8 @@ fn work<M: Drives>(
         let ends = || !queue.wants(index);
         let mut progress = Progress::new(&mut tell, &ends);
         let mut drive = drives.make();
-        let pass = session.passes[index];
-        let result = session.pass(pass, (&mut drive, true), &interrupt, &mut progress);
+        let pass = replayed.passes[index];
+        let result = replayed.pass(pass, (&mut *drive, true), &interrupt, &mut progress);
         if result.is_err() {
             queue.end_from(index + 1);
         }
@@ -310,12 +301,12 @@ fn work<M: Drives>(
 
 /// Keeps what passes came to, in their order, until all have ended or one has failed.
 fn collect(
-    session: &Session<'_>,
-    kept: &mut Kept<'_>,
+    replayed: &Replayed<'_>,
+    kept: &mut Kept<'_, '_>,
     receive: &mpsc::Receiver<Message>,
     queue: &Queue<'_>,
 ) -> Result<(), MethodError> {
-    let names: Vec<String> = session.passes.iter().map(|pass| pass.id()).collect();
+    let names: Vec<String> = replayed.passes.iter().map(|pass| pass.id()).collect();
     let mut ended: Vec<Option<Result<Passed, MethodError>>> = Vec::new();
     ended.resize_with(names.len(), || None);
     let mut next = 0;

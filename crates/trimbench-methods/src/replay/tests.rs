@@ -7,13 +7,17 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use trimbench_core::rng::Rng;
-use trimbench_core::{BlockCommand, BlockSize, Bytes, Drive, Instant, Nanos, Target, Virtual};
+use trimbench_core::{BlockCommand, BlockSize, Bytes, Instant, Nanos, Virtual};
 use trimbench_results::Step;
 use trimbench_trace::{Kind, Record, Source, TraceError, Traces};
 
 use super::*;
+use crate::method::Found;
 use crate::method::Preset;
+use crate::session::Context;
+use crate::slots::Slots;
 use crate::testing::{Keeper, Toy, settings};
+use trimbench_core::Device;
 
 /// A trace in memory.
 struct Listed {
@@ -72,21 +76,19 @@ fn replay(set: &[(&str, &str)]) -> Replay {
     Replay::resolve(Preset::Quick, &set).unwrap()
 }
 
-fn run<D>(
+fn run(
     method: &Replay,
-    device: &mut D,
+    device: &mut dyn Device,
     shelf: &Shelf,
     done: Vec<Step>,
-) -> (Result<Found, MethodError>, Keeper)
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
+) -> (Result<Found, MethodError>, Keeper) {
     let mut keeper = Keeper::default();
     let interrupt = keeper.interrupt.clone();
     let rng = Rng::new(7);
     let (monitor, traces) = (&mut keeper, shelf);
-    let context = Context { rng: &rng, interrupt: &interrupt, monitor, traces, done };
-    let found = method.run_on_device(device, context);
+    let slots = &Slots::new(1, Bytes(0));
+    let context = Context { rng: &rng, interrupt: &interrupt, monitor, traces, slots, done };
+    let found = crate::method::run(method, Opened::Device(device), context);
     (found, keeper)
 }
 

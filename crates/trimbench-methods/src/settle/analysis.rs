@@ -9,6 +9,7 @@ use trimbench_results::{Figure, Step};
 
 use super::options::{Reference, Settle};
 use super::session::{CURVE, POINT, TWIN};
+use crate::method::Findings;
 use crate::settings::whole_percent;
 
 /// Below this share of the reference the drive has not settled.
@@ -30,13 +31,13 @@ struct Settled<'a> {
 }
 
 /// Computes all figures.
-pub fn analyse(method: &Settle, steps: &[Step]) -> (Vec<Figure>, Vec<Caveat>) {
+pub fn analyse(method: &Settle, steps: &[Step]) -> Findings {
     let steps: Vec<&Step> = steps.iter().filter(|step| step.kind == POINT).collect();
     let best = steps.iter().filter_map(|step| plateau(&rates(step, CURVE)?)).fold(0.0, f64::max);
     let points: Vec<Settled> =
         steps.iter().filter_map(|step| Settled::of(method, step, best)).collect();
     let Some(longest) = points.iter().max_by(|a, b| a.least().total_cmp(&b.least())) else {
-        return (Vec::new(), vec![Caveat::TooFewPoints]);
+        return Findings { figures: Vec::new(), caveats: vec![Caveat::TooFewPoints] };
     };
     let mut figures = Vec::new();
     let extreme = |of: fn(&Settled) -> f64, pick: fn(f64, f64) -> f64| {
@@ -90,7 +91,7 @@ pub fn analyse(method: &Settle, steps: &[Step]) -> (Vec<Figure>, Vec<Caveat>) {
         let point = points.iter().find(is_it);
         figures.extend(point.and_then(|point| point.figure(&id, &title)));
     }
-    (figures, Vec::new())
+    Findings { figures, caveats: Vec::new() }
 }
 
 /// The ids of all figures that the method may find, with their units.

@@ -78,7 +78,7 @@ pub struct Settle {
     pub rest: Nanos,
     /// What the pace is compared with.
     pub reference: Reference,
-    values: Values,
+    pub(super) values: Values,
 }
 
 impl Parameters for Settle {
@@ -117,10 +117,6 @@ impl Parameters for Settle {
             )?,
             values,
         })
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
     }
 }
 

@@ -1,15 +1,16 @@
 //! The procedure: purge, then at each point empty, write, trim, load; and the same for its twin.
 
 use trimbench_core::rng::Rng;
-use trimbench_core::{BlockCommand, Bytes, Caveat, Data, Drive, Ppm, Target};
+use trimbench_core::{Bytes, Caveat, Data, Device, Ppm};
 use trimbench_results::Step;
 
 use super::options::{Reference, Settle};
 use crate::curve::SliceCurve;
-use crate::method::{Context, Found, MethodError, Procedure};
+use crate::method::{Demand, Method as _, MethodError};
 use crate::phase::{Bench, Phase, Planned};
 use crate::rig::{Rig, Shape, unobserved};
 use crate::runner::Single;
+use crate::session::Session;
 use crate::settings::{UNIT, whole, whole_percent};
 use crate::workload::{FILL_DEPTH, FILL_PIECE, SequentialWrite};
 
@@ -66,53 +67,42 @@ impl Plan {
 }
 
 /// Runs the method.
-pub(super) fn run<D>(
+pub(super) fn run(
     method: &Settle,
-    device: &mut D,
-    mut context: Context<'_>,
-) -> Result<Found, MethodError>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
-    method.fits(device.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
-    let done = std::mem::take(&mut context.done);
-    let rig = Rig::new(device, context.interrupt);
-    let plan = Plan::new(method, rig.shape, context.rng);
-    let (size, bytes) = (rig.shape.size, method.demand(rig.shape.size).written.0);
-    let planned = Planned { steps: plan.points.len() + 1, bytes };
-    let mut bench = Bench::new(rig, context, planned);
-    bench.steps = done;
-    if !bench.steps.iter().any(|step| step.kind == PURGE) {
+    device: &mut dyn Device,
+    session: &mut Session<'_>,
+) -> Result<(), MethodError> {
+    let rig = Rig::new(device, session.interrupt);
+    let plan = Plan::new(method, rig.shape, session.rng);
+    let size = rig.shape.size;
+    let Demand { written, time } = method.demand(size);
+    let planned = Planned { steps: plan.points.len() + 1, bytes: written.0 };
+    let mut bench = Bench::new(rig, session, planned);
+    let purge = bench.purge_id(PURGE);
+    let ids = plan.points.iter().map(|point| point.id.clone());
+    bench.session.plan(std::iter::once(purge.clone()).chain(ids), time);
+    if !bench.session.is_done(&purge) {
         bench.purge(PURGE)?;
     }
     for point in &plan.points {
-        if !bench.steps.iter().any(|step| step.id == point.id) {
+        if !bench.session.is_done(&point.id) {
             let step = measure(method, &mut bench, point, plan.span)?;
             bench.keep(step)?;
         }
     }
     let trace_hash = bench.rig.trace_hash();
-    let mut steps = bench.steps;
-    let place = |step: &Step| {
-        let point = plan.points.iter().position(|point| point.id == step.id);
-        point.map_or(0, |point| point + 1)
-    };
-    steps.sort_by_key(place);
-    let (figures, mut caveats) = super::analyse(method, &steps);
-    caveats.extend(method.span.caveat(size));
-    Ok(Found { steps, figures, caveats, trace_hash })
+    session.hash(trace_hash);
+    method.span.caveat(size).into_iter().for_each(|caveat| session.caveat(caveat));
+    Ok(())
 }
 
 /// One point, with its twin if there is one.
-fn measure<D>(
+fn measure(
     method: &Settle,
-    bench: &mut Bench<'_, D>,
+    bench: &mut Bench<'_, '_>,
     point: &Point,
     span: Bytes,
-) -> Result<Step, MethodError>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
+) -> Result<Step, MethodError> {
     let mut step = Step::new(point.id.clone(), POINT);
     step.set("trimmed_percent", f64::from(point.percents.0));
     step.set("written_percent", f64::from(point.percents.1));
@@ -144,15 +134,12 @@ where
 }
 
 /// Trims the span, rests, writes what the point says, and rests again; the TRIM.
-fn empty_and_write<D>(
+fn empty_and_write(
     method: &Settle,
-    bench: &mut Bench<'_, D>,
+    bench: &mut Bench<'_, '_>,
     point: &Point,
     span: Bytes,
-) -> Result<Phase, MethodError>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
+) -> Result<Phase, MethodError> {
     let emptied = bench.discard(&point.id, (Bytes(0), span))?;
     bench.rig.rest(method.rest)?;
     if point.written.0 > 0 {
@@ -165,15 +152,12 @@ where
 }
 
 /// Writes the range that was trimmed, in order and again and again, for the window.
-fn load<D>(
+fn load(
     method: &Settle,
-    bench: &mut Bench<'_, D>,
+    bench: &mut Bench<'_, '_>,
     point: &Point,
     (curve, step): (&str, &mut Step),
-) -> Result<(), MethodError>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
+) -> Result<(), MethodError> {
     let shape = bench.rig.shape;
     let area = shape.first(point.range, Data::Random);
     let begun = bench.rig.now();

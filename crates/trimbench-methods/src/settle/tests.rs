@@ -6,6 +6,7 @@ use trimbench_ssd::TrimMode;
 
 use super::session::{CURVE, POINT, TWIN};
 use super::*;
+use crate::method::Found;
 use crate::method::Preset;
 use crate::options::OptionError;
 use crate::runner::RunError;
@@ -31,7 +32,7 @@ fn of(mode: TrimMode, set: &[(&str, &str)]) -> Found {
 /// What the analysis finds in one point with these curves.
 fn found_in(set: &[(&str, &str)], rates: &[f64], twin: &[f64]) -> Vec<trimbench_results::Figure> {
     let set = [&[("ranges", "50%"), ("written", "0")], set].concat();
-    analyse(&method(&set), &[point(0, rates, twin)]).0
+    analyse(&method(&set), &[point(0, rates, twin)]).figures
 }
 
 fn point(written: u32, rates: &[f64], twin: &[f64]) -> Step {
@@ -201,7 +202,7 @@ fn merged_commands_and_another_load_are_noticed() {
 #[test]
 fn the_page_has_every_option_as_it_is() {
     let page = include_str!("../../../../docs/methods/settle.md");
-    for option in Settle::INFO.options {
+    for option in INFO.options {
         let [quick, standard, published] = option.presets;
         let row = format!("| `{}` | {quick} | {standard} | {published} |", option.key);
         assert!(page.contains(&row), "{row}");

@@ -9,6 +9,7 @@ use trimbench_results::statistics::mean;
 use trimbench_results::{Figure, LatencyHistogram, Quantile, Series, Step};
 
 use super::options::SteadyState;
+use crate::method::Findings;
 use crate::settings::whole_percent;
 use crate::steady::Criterion;
 
@@ -29,7 +30,7 @@ struct Share<'a> {
 }
 
 /// Computes all figures, and adds a step with the curves of the whole run.
-pub fn analyse(method: &SteadyState, steps: &mut Vec<Step>) -> (Vec<Figure>, Vec<Caveat>) {
+pub fn analyse(method: &SteadyState, steps: &mut Vec<Step>) -> Findings {
     let mut figures = Vec::new();
     let mut caveats = Vec::new();
     let mut first = None;
@@ -64,7 +65,7 @@ pub fn analyse(method: &SteadyState, steps: &mut Vec<Step>) -> (Vec<Figure>, Vec
         }
     }
     steps.extend(curves(steps));
-    (figures, caveats)
+    Findings { figures, caveats }
 }
 
 /// The ids of all figures that the method may find, with their units.

@@ -78,7 +78,7 @@ pub struct SteadyState {
     pub ageing_rounds: u32,
     /// Idle time after preconditioning and after each TRIM.
     pub rest: Nanos,
-    values: Values,
+    pub(super) values: Values,
 }
 
 impl Parameters for SteadyState {
@@ -111,10 +111,6 @@ impl Parameters for SteadyState {
             rest: values.span("rest", Nanos::ZERO, day)?,
             values,
         })
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
     }
 }
 

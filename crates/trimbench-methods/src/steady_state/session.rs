@@ -1,33 +1,30 @@
 //! The procedure: purge, precondition, rounds until steady, and again with ever more trimmed.
 
-use trimbench_core::{BlockCommand, Bytes, Caveat, Data, Drive, Ppm, Target};
+use trimbench_core::{Bytes, Caveat, Data, Device, Ppm};
 use trimbench_results::Step;
 
 use super::options::{SEQUENTIAL, SteadyState};
-use crate::method::{Context, Found, MethodError, Procedure};
+use crate::method::MethodError;
 use crate::phase::{Bench, Planned};
 use crate::rig::{Rig, Shape, unobserved};
 use crate::rounds::Rounds;
+use crate::session::Session;
 use crate::settings::{UNIT, whole, whole_percent};
 
 /// Runs the method on a device.
-pub(super) fn run<D>(
+pub(super) fn run(
     method: &SteadyState,
-    device: &mut D,
-    context: Context<'_>,
-) -> Result<Found, MethodError>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
-    method.fits(device.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
-    let rig = Rig::new(device, context.interrupt);
+    device: &mut dyn Device,
+    session: &mut Session<'_>,
+) -> Result<(), MethodError> {
+    let rig = Rig::new(device, session.interrupt);
     let shape = rig.shape;
     let span = method.span.on(shape.size, shape.logical_block);
     let rounds = method.rounds_total();
     let rounded = method.round_assumed(span).saturating_mul(rounds);
     let bytes = method.precondition.of(span.0).saturating_add(rounded);
     let steps = trimbench_core::units::index(rounds) + method.trimmed_shares.len() + 1;
-    let mut bench = Bench::new(rig, context, Planned { steps, bytes });
+    let mut bench = Bench::new(rig, session, Planned { steps, bytes });
     // Without discards there may be no purge; preconditioning alone then makes the state.
     if bench.can_purge() {
         bench.purge("purge")?;
@@ -63,13 +60,12 @@ where
         }
     }
     let trace_hash = bench.rig.trace_hash();
-    let mut steps = bench.steps;
-    let (figures, mut caveats) = super::analyse(method, &mut steps);
-    caveats.extend(method.span.caveat(shape.size));
+    session.hash(trace_hash);
+    method.span.caveat(shape.size).into_iter().for_each(|caveat| session.caveat(caveat));
     if method.data != Data::Random {
-        caveats.push(Caveat::CompressibleData);
+        session.caveat(Caveat::CompressibleData);
     }
-    Ok(Found { steps, figures, caveats, trace_hash })
+    Ok(())
 }
 
 /// What is left of the span when a share is trimmed: up to a whole unit of the device's TRIM, so
@@ -84,14 +80,11 @@ pub(super) fn kept_of(span: Bytes, share: Ppm, shape: &Shape) -> Bytes {
 }
 
 /// Workload-independent preconditioning: the span in order, as often as asked for.
-fn precondition<D>(
+fn precondition(
     method: &SteadyState,
-    bench: &mut Bench<'_, D>,
+    bench: &mut Bench<'_, '_>,
     span: Bytes,
-) -> Result<(), MethodError>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
+) -> Result<(), MethodError> {
     let shape = bench.rig.shape;
     let mut left = whole(Bytes(method.precondition.of(span.0)), shape.logical_block);
     let mut number = 0;

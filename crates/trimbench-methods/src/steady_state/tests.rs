@@ -11,6 +11,7 @@ use crate::testing::{
     Keeper, Toy, assert_announced, emulated, faulty, figure, profile, run, says, settings,
     small_tlc,
 };
+use trimbench_core::BlockCommand;
 
 fn method(set: &[(&str, &str)]) -> SteadyState {
     SteadyState::resolve(Preset::Quick, &settings(set)).unwrap()
@@ -163,7 +164,7 @@ fn rounds(percent: u32, kind: &str, iops: &[f64]) -> Vec<Step> {
 #[test]
 fn figures_are_those_of_the_last_window() {
     let mut steps = rounds(0, "round", &[900.0, 500.0, 100.0, 101.0, 102.0, 98.0, 99.0]);
-    let (figures, caveats) = analyse(&method(&[("trimmed-shares", "0")]), &mut steps);
+    let Findings { figures, caveats } = analyse(&method(&[("trimmed-shares", "0")]), &mut steps);
     assert_eq!(caveats, []);
     let iops = figure(&figures, "steady-iops");
     assert!((iops.value - 100.0).abs() < 1e-9 && iops.headline && iops.n == 5);
@@ -185,7 +186,7 @@ fn figures_are_those_of_the_last_window() {
 fn a_drive_that_does_not_become_steady_is_said_not_to_be() {
     let falling: Vec<f64> = (0..6).map(|round| 1_000.0 - 100.0 * f64::from(round)).collect();
     let mut steps = rounds(0, "round", &falling);
-    let (figures, caveats) = analyse(&method(&[("rounds-max", "6")]), &mut steps);
+    let Findings { figures, caveats } = analyse(&method(&[("rounds-max", "6")]), &mut steps);
     assert_eq!(caveats, [Caveat::NoSteadyState]);
     let iops = figure(&figures, "steady-iops");
     assert_eq!(iops.verdict.as_deref(), Some("not steady after 6 rounds"));
@@ -217,7 +218,7 @@ fn ageing_is_the_drift_after_the_steady_state() {
     let mut steps = rounds(0, "round", &[100.0; 5]);
     steps.extend(rounds(0, "ageing", &[99.0, 95.0, 90.0, 85.0, 80.0, 75.0]));
     let method = method(&[("ageing-rounds", "6"), ("trimmed-shares", "0")]);
-    let (figures, _) = analyse(&method, &mut steps);
+    let Findings { figures, .. } = analyse(&method, &mut steps);
     assert!((figure(&figures, "aged-iops").value - 85.0).abs() < 1e-9);
     let drift = figure(&figures, "ageing-drift");
     assert!((drift.value + 15.0).abs() < 1e-9);
@@ -249,7 +250,7 @@ fn ageing_goes_on_after_the_steady_state_without_any_trim() {
 fn a_gain_is_that_over_the_untrimmed_drive() {
     let mut steps = rounds(0, "round", &[100.0; 5]);
     steps.extend(rounds(25, "round", &[150.0; 5]));
-    let (figures, _) = analyse(&method(&[]), &mut steps);
+    let Findings { figures, .. } = analyse(&method(&[]), &mut steps);
     assert!((figure(&figures, "gain-trimmed-25").value - 1.5).abs() < 1e-9);
     assert!((figure(&figures, "steady-iops-trimmed-25").value - 150.0).abs() < 1e-9);
     assert_eq!(figures.iter().filter(|figure| figure.headline).count(), 1);
@@ -371,8 +372,7 @@ fn one_seed_gives_one_run() {
 #[test]
 fn it_is_behind_the_one_door() {
     let set = settings(&[("trimmed-shares", "0,30%"), ("sizes", "1GiB")]);
-    let info = &<SteadyState as Procedure>::INFO;
-    let method = Method::resolve(info, Preset::Quick, &set).unwrap();
+    let method = INFO.resolve(Preset::Quick, &set).unwrap();
     assert_eq!(method.info().id, ID);
     assert!(method.announced_figures().iter().any(|(id, _)| id == "gain-trimmed-30"));
 }

@@ -60,7 +60,7 @@ pub struct TrimIntegrity {
     pub reads: u32,
     /// Discards and writes outstanding.
     pub queue_depth: u32,
-    values: Values,
+    pub(super) values: Values,
 }
 
 impl Parameters for TrimIntegrity {
@@ -82,9 +82,5 @@ impl Parameters for TrimIntegrity {
             queue_depth: values.quantity("queue-depth", 1, 1_024)?,
             values,
         })
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
     }
 }

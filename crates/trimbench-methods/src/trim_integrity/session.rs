@@ -2,41 +2,36 @@
 
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
-use trimbench_core::{
-    BlockCommand, Bytes, Content, Data, Drive, DriveError, Interrupt, Nanos, Target,
-};
+use trimbench_core::{BlockCommand, Bytes, Content, Data, Device, DriveError, Interrupt};
 use trimbench_results::Step;
 
 use super::cases::{Case, Cut, plan};
 use super::layout::{Layout, range};
 use super::options::TrimIntegrity;
 use super::survey::{Counts, FirstRead, Generations, Survey};
-use crate::method::{Context, Found, MethodError, Stage};
+use crate::method::MethodError;
 use crate::rig::Rig;
 use crate::runner::RunError;
+use crate::session::Session;
 
 /// Bytes of one write, and of one piece of reading.
 const PIECE: Bytes = Bytes::mib(1);
 
-/// What a session has at hand.
-struct Session<'a, D> {
+/// A device under the method.
+struct Surveyed<'a> {
     method: &'a TrimIntegrity,
     layout: Layout,
-    rig: Rig<'a, D>,
+    rig: Rig<'a>,
     interrupt: &'a Interrupt,
     contents: Vec<Content>,
 }
 
 /// Runs the method on a device, whose start is overwritten.
-pub(super) fn run<D>(
+pub(super) fn run(
     method: &TrimIntegrity,
-    device: &mut D,
-    context: Context<'_>,
-) -> Result<Found, MethodError>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
-    let Context { rng, interrupt, monitor, done, .. } = context;
+    device: &mut dyn Device,
+    session: &mut Session<'_>,
+) -> Result<(), MethodError> {
     let layout = Layout::new(method, device.capabilities(), device.discard_alignment())
         .map_err(|reason| MethodError::Unfit { reason })?;
     let mut cases = plan(method);
@@ -46,34 +41,23 @@ where
         Err(DriveError::Refused { .. }) => cases.retain(|case| case.cut.is_none()),
         Err(error) => return Err(broken(error.into(), "power-cut")),
     }
+    session.plan(cases.iter().map(|case| case.id.clone()), method.estimate(cases.len() as u64));
+    let (rng, interrupt) = (session.rng, session.interrupt);
     let rig = Rig::new(device, interrupt);
-    let mut session = Session { method, layout, rig, interrupt, contents: Vec::new() };
-    let mut steps = done;
-    let (begin, already) = (session.rig.now(), steps.len());
+    let mut surveyed = Surveyed { method, layout, rig, interrupt, contents: Vec::new() };
     for (place, case) in cases.iter().enumerate() {
-        if steps.iter().any(|step| step.id == case.id) {
+        if session.is_done(&case.id) {
             continue;
         }
-        let now = session.rig.now();
-        let measured = (steps.len() - already) as u64;
-        let remaining = (cases.len() - steps.len()) as u64;
-        let left = match measured {
-            0 => method.estimate(remaining),
-            _ => Nanos((now - begin).0 / measured * remaining),
-        };
-        let stage = Stage { done: steps.len(), total: cases.len(), text: &case.id, now, left };
-        monitor.stage(&stage);
+        session.announce(&case.id, surveyed.rig.now());
         let first = 3 * narrow(place as u64) + 1;
         let generations = Generations { old: first, neighbour: first + 1, new: first + 2 };
         let rng = rng.split(&case.id);
-        let step = session.case(case, generations, rng).map_err(|error| broken(error, &case.id))?;
-        monitor.keep(&step)?;
-        steps.push(step);
+        let step = surveyed.case(case, generations, rng);
+        session.keep(step.map_err(|error| broken(error, &case.id))?)?;
     }
-    let trace_hash = session.rig.trace_hash();
-    steps.sort_by_key(|step| cases.iter().position(|case| case.id == step.id));
-    let figures = super::analyse(&steps);
-    Ok(Found { steps, figures, caveats: Vec::new(), trace_hash })
+    session.hash(surveyed.rig.trace_hash());
+    Ok(())
 }
 
 /// A target that fails its commands is broken, and the step says where.
@@ -86,10 +70,7 @@ fn broken(error: MethodError, step: &str) -> MethodError {
     }
 }
 
-impl<D> Session<'_, D>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
+impl Surveyed<'_> {
     fn case(
         &mut self,
         case: &Case,

@@ -10,6 +10,7 @@ use trimbench_results::{Figure, Interval, Quantile, Step};
 use super::options::TrimSweep;
 use super::plan::Kind;
 use super::row::{key, median_level};
+use crate::method::Findings;
 
 /// Level of all intervals.
 const LEVEL: f64 = 0.95;
@@ -18,7 +19,7 @@ const LEVEL: f64 = 0.95;
 const ENOUGH_FOR_P99: f64 = 1_000.0;
 
 /// Computes all figures.
-pub fn analyse(method: &TrimSweep, steps: &[Step]) -> (Vec<Figure>, Vec<Caveat>) {
+pub fn analyse(method: &TrimSweep, steps: &[Step]) -> Findings {
     let mut figures = Vec::new();
     figures.extend(reference(method, steps));
     figures.extend(lines(steps));
@@ -27,7 +28,7 @@ pub fn analyse(method: &TrimSweep, steps: &[Step]) -> (Vec<Figure>, Vec<Caveat>)
     figures.extend(limits(steps));
     let headline = figures.iter().any(|figure| figure.headline);
     let caveats = if headline { Vec::new() } else { vec![Caveat::TooFewPoints] };
-    (figures, caveats)
+    Findings { figures, caveats }
 }
 
 /// The ids of all figures that the method may find, with their units.

@@ -85,7 +85,7 @@ pub struct TrimSweep {
     pub load_span: Bytes,
     /// Latency that a chunk is to keep.
     pub keep: Nanos,
-    values: Values,
+    pub(super) values: Values,
 }
 
 const YES_NO: [(&str, bool); 2] = [("no", false), ("yes", true)];
@@ -127,10 +127,6 @@ impl Parameters for TrimSweep {
             keep: values.span("keep", Nanos::from_micros(1), hour)?,
             values,
         })
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
     }
 }
 

@@ -2,17 +2,18 @@
 
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::rng::Rng;
-use trimbench_core::{
-    BlockCommand, Bytes, Caveat, Drive, LbaRange, Nanos, PurgeMeans, Statistics, Target,
-};
+use trimbench_core::{Bytes, Caveat, Device, LbaRange, PurgeMeans, Statistics};
 use trimbench_results::Step;
 
 use super::options::TrimSweep;
 use super::plan::{Kind, Plan, Row, Slot, filled};
 use super::row::{Seen, Side};
-use crate::method::{Context, Found, MethodError, Monitor, Procedure, Stage, is_virtual};
+use crate::method::{Method as _, MethodError, is_virtual};
 use crate::rig::Rig;
+use crate::session::Session;
 
+/// The step that says how the drive was purged.
+const PURGE: &str = "purge";
 /// Discards outstanding while content is discarded to prepare.
 const PREPARE_DEPTH: u32 = 8;
 /// With fewer outstanding on average, as a share of what was asked for, the queue was not full.
@@ -20,108 +21,68 @@ const QUEUE_FULL: f64 = 0.8;
 /// What another's reads and writes may come to beside a row.
 const FOREIGN_MAX: Bytes = Bytes::mib(1);
 
-/// What a session has at hand.
-struct Session<'a, D> {
+/// A device under the method.
+struct Sweep<'a> {
     method: &'a TrimSweep,
     plan: Plan,
-    rig: Rig<'a, D>,
-    rng: Rng,
+    rig: Rig<'a>,
+    rng: &'a Rng,
     /// What lies before was discarded since the purge.
     cursor: Bytes,
 }
 
 /// Runs the method.
-pub(super) fn run<D>(
+pub(super) fn run(
     method: &TrimSweep,
-    device: &mut D,
-    context: Context<'_>,
-) -> Result<Found, MethodError>
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
-    let Context { rng, interrupt, monitor, done, .. } = context;
-    method.fits(device.capabilities()).map_err(|reason| MethodError::Unfit { reason })?;
-    let rig = Rig::new(device, interrupt);
+    device: &mut dyn Device,
+    session: &mut Session<'_>,
+) -> Result<(), MethodError> {
+    let rig = Rig::new(device, session.interrupt);
     let means = rig.device.purge_means();
-    let never = means != PurgeMeans::Trim;
-    let plan = Plan::new(method, rig.shape, never, rng);
-    let rng = rng.clone();
-    let mut session = Session { method, plan, rig, rng, cursor: Bytes(0) };
-    let mut steps = done;
-    session.establish(means, monitor, &mut steps)?;
-    session.rows(monitor, &mut steps)?;
-    let place = |step: &Step| {
-        let row = session.plan.rows.iter().position(|row| row.id == step.id);
-        row.map_or(0, |row| row + 1)
-    };
-    steps.sort_by_key(place);
-    let (figures, caveats) = super::analyse(method, &steps);
-    Ok(Found { steps, figures, caveats, trace_hash: session.rig.trace_hash() })
+    let rng = session.rng;
+    let plan = Plan::new(method, rig.shape, means != PurgeMeans::Trim, rng);
+    let ids = plan.rows.iter().map(|row| row.id.clone());
+    let ids = std::iter::once(PURGE.to_owned()).chain(ids);
+    session.plan(ids, method.demand(rig.shape.capacity).time);
+    let mut sweep = Sweep { method, plan, rig, rng, cursor: Bytes(0) };
+    let rows = sweep.plan.rows.clone();
+    let open: Vec<_> = rows.iter().filter(|row| !session.is_done(&row.id)).collect();
+    if !open.is_empty() {
+        sweep.establish(means, session)?;
+    }
+    let mut is_filled = false;
+    for row in open {
+        session.announce(&row.id, sweep.rig.now());
+        if row.kind != Kind::NeverWritten && !is_filled {
+            sweep.fill()?;
+            is_filled = true;
+        }
+        session.keep(sweep.row(row)?)?;
+    }
+    session.hash(sweep.rig.trace_hash());
+    Ok(())
 }
 
-impl<D: Target<Command = BlockCommand> + Drive> Session<'_, D> {
+impl Sweep<'_> {
     /// Purges the drive, and says how. Rows that are done need it no more.
     fn establish(
         &mut self,
         means: PurgeMeans,
-        monitor: &mut dyn Monitor,
-        steps: &mut Vec<Step>,
+        session: &mut Session<'_>,
     ) -> Result<(), MethodError> {
-        if self.plan.rows.iter().all(|row| steps.iter().any(|step| step.id == row.id)) {
-            return Ok(());
-        }
-        let total = self.plan.rows.len();
-        let (now, left) = (self.rig.now(), self.method.demand(self.rig.shape.capacity).time);
-        monitor.stage(&Stage { done: 0, total, text: "purging", now, left });
+        session.announce("purging", self.rig.now());
         self.rig.device.purge()?;
-        if steps.iter().any(|step| step.id == "purge") {
+        if session.is_done(PURGE) {
             return Ok(());
         }
-        let mut step = Step::new("purge", format!("purge-by-{}", means.id()));
-        step.set("rows", total as f64);
+        let mut step = Step::new(PURGE, format!("purge-by-{}", means.id()));
+        step.set("rows", self.plan.rows.len() as f64);
         if means == PurgeMeans::Trim {
             // What was never written cannot be told from what was trimmed.
             step.set("never_written_rows", 0.0);
             step.caveat(Caveat::PurgedByTrim);
         }
-        monitor.keep(&step)?;
-        steps.insert(0, step);
-        Ok(())
-    }
-
-    /// Measures all rows that are not done.
-    fn rows(
-        &mut self,
-        monitor: &mut dyn Monitor,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), MethodError> {
-        let rows = self.plan.rows.clone();
-        let is_done = |steps: &[Step], row: &Row| steps.iter().any(|step| step.id == row.id);
-        let total = rows.len();
-        let already = rows.iter().filter(|row| is_done(steps, row)).count();
-        let begin = self.rig.now();
-        let mut done = already;
-        let mut is_filled = false;
-        for row in &rows {
-            if is_done(steps, row) {
-                continue;
-            }
-            let now = self.rig.now();
-            let left = match (done - already) as u64 {
-                0 => self.method.demand(self.rig.shape.capacity).time,
-                measured => Nanos(now.since(begin).0 / measured * (total - done) as u64),
-            };
-            monitor.stage(&Stage { done, total, text: &row.id, now, left });
-            if row.kind != Kind::NeverWritten && !is_filled {
-                self.fill()?;
-                is_filled = true;
-            }
-            let step = self.row(row)?;
-            monitor.keep(&step)?;
-            steps.push(step);
-            done += 1;
-        }
-        Ok(())
+        session.keep(step)
     }
 
     /// Writes what the load accesses, and what else is to be full.

@@ -9,6 +9,7 @@ use trimbench_ssd::TrimMode;
 
 use super::row::median_interval;
 use super::*;
+use crate::method::Found;
 use crate::method::Preset;
 use crate::runner::RunError;
 use crate::testing::{
@@ -177,7 +178,7 @@ fn the_worst_is_that_of_every_content() {
         row("trimmed", 4_096, &[("max", 0.4)]),
         row("never-written", 8_192, &[("max", 0.2)]),
     ];
-    let figures = analyse(&method(&[]), &steps).0;
+    let figures = analyse(&method(&[]), &steps).figures;
     let worst = figure(&figures, "trim-max");
     close(worst.value, 0.4);
     assert_eq!((worst.verdict.as_deref(), worst.n), (Some("in the row trimmed-4096"), 6_000));
@@ -191,8 +192,8 @@ fn the_headline_is_of_the_reference_size_and_of_none_above() {
         row("mapped", 1 << 20, &[("p50", 2e-3)]),
         row("mapped", 1 << 22, &[("p50", 9e-3)]),
     ];
-    close(figure(&analyse(&method, &steps).0, "trim-p50").value, 2.0);
-    let larger = analyse(&method, &steps[2..]).0;
+    close(figure(&analyse(&method, &steps).figures, "trim-p50").value, 2.0);
+    let larger = analyse(&method, &steps[2..]).figures;
     assert!(larger.iter().all(|figure| figure.id != "trim-p50"));
 }
 
@@ -200,9 +201,9 @@ fn the_headline_is_of_the_reference_size_and_of_none_above() {
 fn of_many_discards_the_chunk_goes_by_the_99th_percentile_and_of_few_by_the_longest() {
     let method = method(&[("keep", "10ms")]);
     let mut steps = [row("mapped", 1 << 20, &[("p99", 5e-3), ("max", 0.5)])];
-    close(figure(&analyse(&method, &steps).0, "chunk").value, 1_048_576.0);
+    close(figure(&analyse(&method, &steps).figures, "chunk").value, 1_048_576.0);
     steps[0].measure("commands_issued", 999.0);
-    close(figure(&analyse(&method, &steps).0, "chunk").value, 0.0);
+    close(figure(&analyse(&method, &steps).figures, "chunk").value, 0.0);
 }
 
 #[test]
@@ -330,7 +331,7 @@ fn other_load_on_a_real_device_is_noticed_and_our_own_is_not() {
 #[test]
 fn the_page_has_every_option_as_it_is() {
     let page = include_str!("../../../../docs/methods/trim-sweep.md");
-    for option in TrimSweep::INFO.options {
+    for option in INFO.options {
         let [quick, standard, published] = option.presets;
         let row = format!("| `{}` | {quick} | {standard} | {published} |", option.key);
         assert!(page.contains(&row), "{row}");
@@ -438,8 +439,8 @@ fn figures_are_a_function_of_the_record() {
     let found = run(&method, &mut device, &mut Keeper::default()).unwrap();
     let mut shuffled = found.steps.clone();
     shuffled.reverse();
-    assert_eq!(analyse(&method, &found.steps).0, found.figures);
-    assert_eq!(analyse(&method, &shuffled).0.len(), found.figures.len());
+    assert_eq!(analyse(&method, &found.steps).figures, found.figures);
+    assert_eq!(analyse(&method, &shuffled).figures.len(), found.figures.len());
 }
 
 #[test]

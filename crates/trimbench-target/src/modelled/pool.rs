@@ -9,8 +9,8 @@ use std::fmt;
 use trimbench_core::fault::Faulty;
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    Bytes, Capabilities, DiscardMode, FileCommand, FilesystemWish, Instant, Model as _, Nanos,
-    ProvisionError, Provisioner, Target, Virtual,
+    Bytes, Capabilities, DiscardMode, FileCommand, Files, FilesystemWish, Instant, Model as _,
+    Nanos, ProvisionError, Provisioner, Target, Virtual,
 };
 use trimbench_fs::{Pool, PoolConfig, TrimManner};
 use trimbench_policy::Choice;
@@ -262,8 +262,6 @@ impl ModelledPools {
 }
 
 impl Provisioner for ModelledPools {
-    type Files = Virtual<Pool<Faulty<Ssd>>>;
-
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
@@ -296,13 +294,13 @@ impl Provisioner for ModelledPools {
         Ok(())
     }
 
-    fn files(&mut self) -> &mut Self::Files {
+    fn files(&mut self) -> &mut Files<'_> {
         self.mounted.as_mut().expect("a pool was made and is mounted")
     }
 
     /// Everything is synced, discards that wait are given up, those under way end.
     fn unmount(&mut self) -> Result<Nanos, ProvisionError> {
-        let files = self.files();
+        let files = self.mounted.as_mut().expect("a pool was made and is mounted");
         let begin = files.now();
         files
             .submit(TAG, FileCommand::SyncFilesystem)

@@ -16,7 +16,7 @@ fn wish(discard: DiscardMode, mkfs_discard: bool) -> FilesystemWish {
     FilesystemWish { discard, mkfs_discard, ..FilesystemWish::default() }
 }
 
-fn run(files: &mut impl Target<Command = FileCommand>, commands: &[FileCommand]) {
+fn run(files: &mut Files<'_>, commands: &[FileCommand]) {
     for command in commands {
         files.submit(TAG, *command).expect("the command is sound");
         await_one(files).expect("there is room");
@@ -24,7 +24,7 @@ fn run(files: &mut impl Target<Command = FileCommand>, commands: &[FileCommand])
 }
 
 /// A file is made, made durable, and removed.
-fn make_and_remove(files: &mut impl Target<Command = FileCommand>, length: Bytes) {
+fn make_and_remove(files: &mut Files<'_>, length: Bytes) {
     let file = FileId(1);
     let stream = Stream { piece: 4096, buffered: false, payload: Payload::Random };
     let directory = trimbench_core::DirectoryId::OWN;
@@ -113,7 +113,7 @@ fn a_trim_policy_decides_what_is_discarded() {
         let before = filesystems.files().statistics().discard.bytes;
         make_and_remove(filesystems.files(), Bytes::mib(4));
         assert_eq!(filesystems.files().statistics().discard.bytes - before, freed, "{text}");
-        assert!(filesystems.files().model().policy_report().is_some());
+        assert!(filesystems.mounted().model().policy_report().is_some());
     }
     // A policy that cannot be leaves the drive where it is.
     let error = filesystems.make(&policy("pased")).unwrap_err();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_methods::policy::{POLICIES, PolicyLab};
-use trimbench_methods::{Parameters as _, Preset, Procedure as _};
+use trimbench_methods::{Method as _, Parameters as _, Preset};
 use trimbench_results::Session;
 
 use crate::evidence::device::{only_session, run_into};

@@ -8,13 +8,14 @@ use trimbench_ssd::TrimMode;
 
 use super::*;
 use crate::delete_stall::DeleteStall;
-use crate::method::{Context, Found, Preset, Procedure};
+use crate::method::{Found, Method as _, Preset};
 use crate::options::Parameters;
 use crate::runner::RunError;
+use crate::testing::run_on;
 use crate::testing::{
-    Keeper, Lying, assert_announced, close, drive, figure, in_context, modelled, resume, run,
-    settings,
+    Keeper, Lying, assert_announced, close, drive, figure, modelled, resume, run, settings,
 };
+use trimbench_core::Opened;
 
 const MB: u64 = 1_000_000;
 const HIGHEST: u64 = 1_000 * MB;
@@ -273,8 +274,8 @@ fn on_a_filesystem_a_chunk_is_limited_by_the_discards_that_it_brings() {
         let mut filesystems = modelled(text);
         let set = [("p999-limit", "80ms"), ("rate-chunks", "32MiB"), ("mode", mode)];
         let method = method(&set);
-        let run = |context: Context<'_>| method.run_on_filesystems(&mut filesystems, context);
-        let found = in_context(&mut Keeper::default(), Vec::new(), run).unwrap();
+        let on = Opened::Filesystems(&mut filesystems);
+        let found = run_on(&method, on, &mut Keeper::default(), Vec::new()).unwrap();
         let long = figure(&found.figures, "deletion-rate-in-chunks-of-32MiB");
         assert_eq!(long.verdict.as_deref(), Some("confirmed"), "{mode}");
         let chunks = long.value * 10.5 / 33.554_432;

@@ -1,15 +1,16 @@
 //! Runs the search for the highest rate of deletion: the load beside chunks at a pace.
 
-use trimbench_core::{Bytes, Instant, Nanos, Statistics, Status, Target};
+use trimbench_core::{Bytes, Instant, Nanos, Statistics, Status};
 use trimbench_results::Step;
 
 use super::super::rate::{
     ALONE, CONFIRMATION, DISCARDED, ISSUED, LONGER, PACE, Pace, TRY, Tails, search, verdict,
 };
 use super::super::subject::Subject;
-use super::{SAMPLE_EVERY, Session, discarded};
-use crate::method::{MethodError, Monitor, Stage};
+use super::{Deletions, SAMPLE_EVERY, discarded};
+use crate::method::MethodError;
 use crate::runner::{Sample, Several};
+use crate::session::{Session, Stage};
 use crate::workload::{OpenLoop, PacedScripts, RandomAccess};
 
 /// Of the streams of a part, chunks and load, the second.
@@ -100,34 +101,19 @@ impl Discarding {
     }
 }
 
-impl<T, S> Session<'_, T, S>
-where
-    S: Subject,
-    T: Target<Command = S::Command>,
-{
-    /// Searches every chunk of the grid, and takes from `done` what was measured before; all tries,
-    /// in their order. Nothing without a limit.
-    pub(super) fn rates(
-        &mut self,
-        monitor: &mut dyn Monitor,
-        done: &[Step],
-    ) -> Result<Vec<Step>, MethodError> {
-        let Some(limit) = self.method.p999_limit else { return Ok(Vec::new()) };
-        let mut steps: Vec<Step> = Vec::new();
-        let mut measure = |session: &mut Self, what: Try| -> Result<bool, MethodError> {
-            let step = if let Some(step) = done.iter().find(|step| step.id == what.id) {
-                step.clone()
-            } else {
-                let (now, left) = (session.target.now(), session.method.shortest_try());
-                let (done, total) = (steps.len(), steps.len() + 1);
-                monitor.stage(&Stage { done, total, text: &what.id, now, left });
-                let step = session.attempt(&what, limit)?;
-                monitor.keep(&step)?;
-                step
-            };
-            let kept = verdict(&step) == Some(true);
-            steps.push(step);
-            Ok(kept)
+impl<S: Subject> Deletions<'_, S> {
+    /// Searches every chunk of the grid; what was tried before counts. Nothing without a limit.
+    pub(super) fn rates(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+        let Some(limit) = self.method.p999_limit else { return Ok(()) };
+        let mut measure = |deletions: &mut Self, what: Try| -> Result<bool, MethodError> {
+            if !session.is_done(&what.id) {
+                let (now, left) = (deletions.target.now(), deletions.method.shortest_try());
+                let done = session.steps().len();
+                let stage = Stage { done, total: done + 1, text: &what.id, now, left };
+                session.show(&stage);
+                session.keep(deletions.attempt(&what, limit)?)?;
+            }
+            Ok(session.step(&what.id).and_then(verdict) == Some(true))
         };
         let alone = Try { id: ALONE.to_owned(), kind: ALONE, deletion: None, length: 1 };
         if measure(self, alone)? {
@@ -139,7 +125,7 @@ where
                 })?;
             }
         }
-        Ok(steps)
+        Ok(())
     }
 
     /// The load beside chunks at a pace, part by part: each deletes as much as the victim holds,

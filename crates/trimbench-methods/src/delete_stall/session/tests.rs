@@ -8,8 +8,10 @@ use trimbench_trace::NoTraces;
 
 use super::*;
 use crate::delete_stall::DeviceSubject;
-use crate::method::Preset;
+use crate::method::{Found, Preset};
 use crate::options::Parameters;
+use crate::session::Context;
+use crate::slots::Slots;
 use crate::testing::{Keeper, settings};
 
 /// Every command takes 100 us; accesses 10 ms, while a discard is being worked off in secret.
@@ -128,10 +130,17 @@ fn session_of(
     let subject = DeviceSubject::new(method, BlockSize::SECTOR, Bytes::mib(64));
     let mut target = Virtual::new(toy);
     let (rng, interrupt) = (&Rng::new(1), &Interrupt::default());
-    let context =
-        Context { rng, interrupt, monitor: &mut Keeper::default(), traces: &NoTraces, done };
-    let found = run(method, (&mut target, subject), context);
-    (found, target)
+    let context = Context {
+        rng,
+        interrupt,
+        monitor: &mut Keeper::default(),
+        traces: &NoTraces,
+        slots: &Slots::new(1, Bytes(0)),
+        done,
+    };
+    let mut session = Session::new(context);
+    let ended = run(method, (&mut target, subject), &mut session);
+    (ended.map(|()| session.found(method)), target)
 }
 
 fn found(toy: Toy) -> Found {

@@ -5,9 +5,14 @@ use trimbench_trace::NoTraces;
 
 use super::*;
 use crate::Preset;
+use crate::method::Findings;
+use crate::method::Found;
 use crate::options::Parameters;
 use crate::postmark::analyse;
+use crate::session::Context;
+use crate::slots::Slots;
 use crate::testing::{Files, Keeper, close, figure, settings};
+use trimbench_core::Opened;
 
 /// What an unmount takes here.
 const UNMOUNT_SPAN: Nanos = Nanos::from_millis(250);
@@ -27,8 +32,6 @@ impl Shelf {
 }
 
 impl Provisioner for Shelf {
-    type Files = Virtual<Files>;
-
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
@@ -48,7 +51,7 @@ impl Provisioner for Shelf {
         Ok(())
     }
 
-    fn files(&mut self) -> &mut Self::Files {
+    fn files(&mut self) -> &mut trimbench_core::Files<'_> {
         self.mounted.as_mut().unwrap()
     }
 
@@ -69,9 +72,15 @@ fn session(method: &Postmark, shelf: &mut Shelf, done: Vec<Step>) -> Result<Foun
     let mut keeper = Keeper::default();
     let interrupt = keeper.interrupt.clone();
     let rng = &Rng::new(7);
-    let context =
-        Context { rng, interrupt: &interrupt, monitor: &mut keeper, traces: &NoTraces, done };
-    method.run_on_filesystems(shelf, context)
+    let context = Context {
+        rng,
+        interrupt: &interrupt,
+        monitor: &mut keeper,
+        traces: &NoTraces,
+        slots: &Slots::new(1, Bytes(0)),
+        done,
+    };
+    crate::method::run(method, Opened::Filesystems(shelf), context)
 }
 
 fn parameters(found: &Found, key: &str) -> Vec<Option<f64>> {
@@ -196,7 +205,7 @@ fn difference(without: &[f64], with: &[f64]) -> Figure {
     let mut steps = of("nodiscard-buffered", without);
     // In another order: pairs go by repetition.
     steps.extend(of("discard-buffered", with).into_iter().rev());
-    let (figures, _) = analyse(&steps, &mut Rng::new(1));
+    let Findings { figures, .. } = analyse(&steps, &mut Rng::new(1));
     let found = figure(&figures, "total-duration-diff-buffered").clone();
     assert!(found.headline);
     found

@@ -5,11 +5,13 @@ use trimbench_results::Step;
 
 use super::*;
 use crate::Preset;
+use crate::method::Found;
 use crate::options::Parameters;
 use crate::runner::RunError;
 use crate::testing::{
     DISCARDS_AFTER, Files, Keeper, close, figure, run_on_files, says, settings, taken,
 };
+use trimbench_core::Nanos;
 
 /// 40 files, 60 transactions, three times, with this beside.
 fn method(set: &[(&str, &str)]) -> Postmark {

@@ -2,12 +2,16 @@
 
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::{Capabilities, Drives, Ppm};
-use trimbench_ssd::{Ssd, SsdConfig};
+use trimbench_ssd::SsdConfig;
 use trimbench_trace::NoTraces;
 
 use super::*;
+use crate::method::Found;
 use crate::runner::RunError;
+use crate::session::Context;
+use crate::slots::Slots;
 use crate::testing::{assert_announced, figure, small_tlc};
+use trimbench_core::Device;
 
 /// Drives of 64 MiB.
 struct Stable {
@@ -26,20 +30,18 @@ impl Stable {
 }
 
 impl Drives for Stable {
-    type Drive = Virtual<Faulty<Ssd>>;
-
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
 
-    fn at_once(&self) -> usize {
-        self.at_once
+    fn memory(&self) -> Bytes {
+        Bytes(1)
     }
 
-    fn make(&self) -> Self::Drive {
+    fn make(&self) -> Box<dyn Device> {
         let mut ssd = self.config.clone().build().unwrap();
         ssd.precondition_sequential(Bytes(0), self.config.capacity);
-        Virtual::new(Faulty::new(ssd, self.faults))
+        Box::new(Virtual::new(Faulty::new(ssd, self.faults)))
     }
 }
 
@@ -51,8 +53,11 @@ fn on(
 ) -> Result<Found, MethodError> {
     let (rng, interrupt) = (Rng::new(7), keeper.interrupt.clone());
     let done = Vec::new();
-    let context = Context { rng: &rng, interrupt: &interrupt, monitor: keeper, traces, done };
-    method.run_on_drives(stable, context)
+    let slots = Slots::new(stable.at_once, Bytes::gib(1));
+    let _own = slots.take(Bytes(1));
+    let (rng, interrupt, slots) = (&rng, &interrupt, &slots);
+    let context = Context { rng, interrupt, monitor: keeper, traces, slots, done };
+    crate::method::run(method, Opened::Drives(stable), context)
 }
 
 fn generated(set: &[(&str, &str)]) -> Replay {

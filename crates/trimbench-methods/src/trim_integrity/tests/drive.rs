@@ -1,5 +1,6 @@
 //! Emulated drives, and ones whose answers are spoilt.
 
+use trimbench_core::Device;
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::{
     BlockCommand, Blocks, Bytes, Capabilities, Completion, Content, Drive, DriveError, Instant,
@@ -41,22 +42,16 @@ pub(super) fn method(set: &[(&str, &str)]) -> TrimIntegrity {
     TrimIntegrity::resolve(Preset::Quick, &all).unwrap()
 }
 
-pub(super) fn run<D>(device: &mut D, method: &TrimIntegrity) -> Found
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
+pub(super) fn run(device: &mut dyn Device, method: &TrimIntegrity) -> Found {
     run_with(device, method, Vec::new()).0.unwrap()
 }
 
 /// How it ended, and the steps that were kept.
-pub(super) fn run_with<D>(
-    device: &mut D,
+pub(super) fn run_with(
+    device: &mut dyn Device,
     method: &TrimIntegrity,
     done: Vec<Step>,
-) -> (Result<Found, MethodError>, Vec<Step>)
-where
-    D: Target<Command = BlockCommand> + Drive,
-{
+) -> (Result<Found, MethodError>, Vec<Step>) {
     let mut keeper = Keeper::default();
     let ended = resume(method, device, &mut keeper, done);
     assert!(keeper.stages.iter().all(|&(_, done, total, _)| done < total));

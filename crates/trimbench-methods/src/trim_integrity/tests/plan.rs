@@ -6,7 +6,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::{BlockSize, Bytes, Capabilities, Clock, DrainRule, LbaRange, Medium, Support};
 
 use super::drive::method;
-use crate::method::{METHODS, Method, Preset, Procedure};
+use crate::method::{METHODS, Method as _, Preset};
 use crate::options::Parameters;
 use crate::trim_integrity::cases::plan;
 use crate::trim_integrity::layout::Layout;
@@ -146,7 +146,7 @@ fn options_have_ranges_and_presets() {
 #[test]
 fn the_method_is_listed_and_its_own_limits_name_its_figures() {
     let info = METHODS.iter().find(|info| info.id == ID).unwrap();
-    let method = Method::resolve(info, Preset::Quick, &BTreeMap::new()).unwrap();
+    let method = info.resolve(Preset::Quick, &BTreeMap::new()).unwrap();
     assert_eq!(method.info().id, ID);
     let figures = method.announced_figures();
     let limits = method.built_in_limits();

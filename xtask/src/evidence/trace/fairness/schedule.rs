@@ -7,13 +7,12 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Completion, Content, Drive, DriveError, Drives, Instant,
-    Interrupt, LbaRange, Model, Nanos, Ppm, PurgeMeans, Rejected, Statistics, Tag, TrimPromise,
-    Virtual, Wear,
+    BlockCommand, Bytes, Capabilities, Completion, Content, Device, Drive, DriveError, Drives,
+    Instant, Interrupt, LbaRange, Model, Nanos, Ppm, PurgeMeans, Rejected, Statistics, Tag,
+    TrimPromise, Virtual, Wear,
 };
-use trimbench_methods::method::KeepFailed;
 use trimbench_methods::replay::Replay;
-use trimbench_methods::{Context, Monitor, Parameters, Preset, Procedure, Stage};
+use trimbench_methods::{Context, KeepFailed, Monitor, Opened, Parameters, Preset, Slots, Stage};
 use trimbench_results::Step;
 use trimbench_ssd::{Profile, Ssd, SsdConfig};
 use trimbench_trace::generate::{Mix, MixConfig};
@@ -147,20 +146,18 @@ struct OneDrive {
 }
 
 impl Drives for OneDrive {
-    type Drive = Virtual<Logged>;
-
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
 
-    fn at_once(&self) -> usize {
-        1
+    fn memory(&self) -> Bytes {
+        Bytes(0)
     }
 
-    fn make(&self) -> Virtual<Logged> {
+    fn make(&self) -> Box<dyn Device> {
         let mut ssd = self.config.clone().build().expect("the numbers of a profile");
         ssd.precondition_sequential(Bytes(0), CAPACITY);
-        Virtual::new(Logged { ssd, log: Arc::clone(&self.log) })
+        Box::new(Virtual::new(Logged { ssd, log: Arc::clone(&self.log) }))
     }
 }
 
@@ -197,8 +194,9 @@ fn issues(pass: &str) -> Result<Vec<Issue>> {
     let drive = OneDrive { config, capabilities, log: Arc::clone(&log) };
     let (rng, interrupt) = (Rng::new(1), Interrupt::default());
     let (monitor, traces, done) = (&mut Silent, &OneTrace, Vec::new());
-    let context = Context { rng: &rng, interrupt: &interrupt, monitor, traces, done };
-    method.run_on_drives(&drive, context)?;
+    let slots = &Slots::new(1, Bytes(0));
+    let context = Context { rng: &rng, interrupt: &interrupt, monitor, traces, slots, done };
+    trimbench_methods::run(&method, Opened::Drives(&drive), context)?;
     let log = log.lock().unwrap_or_else(PoisonError::into_inner);
     let begun = log.first().context("nothing was issued")?.0;
     let issue = |(at, command): &(Instant, BlockCommand)| {

@@ -1,3 +1,5 @@
+use trimbench_core::exit;
+
 use super::*;
 
 fn identity(keys: &[(&str, &str)]) -> Identity {

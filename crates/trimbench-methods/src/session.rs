@@ -1,0 +1,178 @@
+//! A session: what a running method is given, and the steps that it keeps.
+//!
+//! A method announces each step of its plan, measures it and keeps it; what an earlier run of the
+//! same plan has kept is skipped. Steps are handed on in the order of the plan, whatever their order
+//! in time was.
+
+use trimbench_core::rng::Rng;
+use trimbench_core::{Caveat, Instant, Interrupt, Nanos};
+use trimbench_results::Step;
+use trimbench_trace::Traces;
+
+use crate::method::{Findings, Found, Method, MethodError};
+use crate::slots::Slots;
+
+/// What a running method is given beside its target.
+#[expect(missing_debug_implementations, reason = "a monitor is the caller's, and has none")]
+pub struct Context<'a> {
+    /// Everything random comes from here.
+    pub rng: &'a Rng,
+    /// The user's wish to stop.
+    pub interrupt: &'a Interrupt,
+    /// Is shown progress, and keeps steps.
+    pub monitor: &'a mut dyn Monitor,
+    /// Opens the traces that the user names.
+    pub traces: &'a dyn Traces,
+    /// Room for further emulated drives beside the one that the session has room for.
+    pub slots: &'a Slots,
+    /// Steps of an earlier run of the same plan. None for an emulated target, whose state depends
+    /// on all that went before.
+    pub done: Vec<Step>,
+}
+
+/// Where a method is, for a live display.
+#[derive(Clone, Debug)]
+pub struct Stage<'a> {
+    /// Steps done.
+    pub done: usize,
+    /// Steps in total.
+    pub total: usize,
+    /// What is being done.
+    pub text: &'a str,
+    /// The target's time.
+    pub now: Instant,
+    /// The plan's estimate of what is left, on the target's clock.
+    pub left: Nanos,
+}
+
+/// The outside of a running method: it is shown progress and keeps what was measured.
+pub trait Monitor {
+    /// The method reached another stage.
+    fn stage(&mut self, stage: &Stage<'_>);
+
+    /// A step was measured: keep it. An error ends the run; what was kept before is kept.
+    fn keep(&mut self, step: &Step) -> Result<(), KeepFailed>;
+}
+
+/// The record of a step could not be kept, or there is no sense in another one.
+#[derive(Debug, thiserror::Error)]
+#[error("the run cannot go on")]
+pub struct KeepFailed(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+
+/// A running session of a method.
+#[expect(missing_debug_implementations, reason = "a monitor is the caller's, and has none")]
+pub struct Session<'a> {
+    /// Everything random comes from here.
+    pub rng: &'a Rng,
+    /// The user's wish to stop.
+    pub interrupt: &'a Interrupt,
+    /// Opens the traces that the user names.
+    pub traces: &'a dyn Traces,
+    /// Room for further emulated drives beside the one that the session has room for.
+    pub slots: &'a Slots,
+    monitor: &'a mut dyn Monitor,
+    /// Kept by this run and by earlier ones.
+    steps: Vec<Step>,
+    /// Ids of the plan, in its order.
+    plan: Vec<String>,
+    /// What the whole plan is expected to take.
+    estimate: Nanos,
+    /// Steps of the plan that earlier runs have kept.
+    already: usize,
+    /// When the first step of this run was announced.
+    begun: Option<Instant>,
+    caveats: Vec<Caveat>,
+    trace_hash: u64,
+}
+
+impl<'a> Session<'a> {
+    pub(crate) fn new(context: Context<'a>) -> Self {
+        let Context { rng, interrupt, monitor, traces, slots, done } = context;
+        Self {
+            rng,
+            interrupt,
+            traces,
+            slots,
+            monitor,
+            steps: done,
+            plan: Vec::new(),
+            estimate: Nanos::ZERO,
+            already: 0,
+            begun: None,
+            caveats: Vec::new(),
+            trace_hash: 0,
+        }
+    }
+
+    /// The ids of all steps to come, in the order of the record, and what they will take. Steps of
+    /// an earlier run that are not among them stay, behind the others.
+    pub(crate) fn plan(&mut self, ids: impl IntoIterator<Item = String>, estimate: Nanos) {
+        self.plan = ids.into_iter().collect();
+        self.estimate = estimate;
+        self.already = self.done();
+    }
+
+    /// Whether the step is kept.
+    pub(crate) fn is_done(&self, id: &str) -> bool {
+        self.step(id).is_some()
+    }
+
+    /// The step of this id, if it is kept.
+    pub(crate) fn step(&self, id: &str) -> Option<&Step> {
+        self.steps.iter().find(|step| step.id == id)
+    }
+
+    /// Everything that is kept.
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Steps of the plan that are kept.
+    fn done(&self) -> usize {
+        self.plan.iter().filter(|id| self.is_done(id)).count()
+    }
+
+    /// Shows what is done next. What is left is taken to be as slow as what this run has measured,
+    /// or as the plan expects.
+    pub(crate) fn announce(&mut self, text: &str, now: Instant) {
+        let (done, total) = (self.done(), self.plan.len());
+        let begun = *self.begun.get_or_insert(now);
+        let open = (total - done) as u64;
+        let left = match (done - self.already) as u64 {
+            0 => Nanos(self.estimate.0 / total.max(1) as u64).times(open),
+            measured => Nanos(now.since(begun).0 / measured).times(open),
+        };
+        self.show(&Stage { done, total, text, now, left });
+    }
+
+    /// Shows where the method is.
+    pub(crate) fn show(&mut self, stage: &Stage<'_>) {
+        self.monitor.stage(stage);
+    }
+
+    /// Keeps a step.
+    pub(crate) fn keep(&mut self, step: Step) -> Result<(), MethodError> {
+        self.monitor.keep(&step)?;
+        self.steps.push(step);
+        Ok(())
+    }
+
+    /// Notes a caveat on the whole session, behind those that the analysis finds.
+    pub(crate) fn caveat(&mut self, caveat: Caveat) {
+        self.caveats.push(caveat);
+    }
+
+    /// Notes the hash over everything that happened on the target.
+    pub(crate) fn hash(&mut self, trace_hash: u64) {
+        self.trace_hash = trace_hash;
+    }
+
+    /// What the session came to: its steps in the order of the plan, and what they say.
+    pub(crate) fn found(self, method: &dyn Method) -> Found {
+        let Self { rng, mut steps, plan, trace_hash, .. } = self;
+        steps.sort_by_key(|step| plan.iter().position(|id| *id == step.id).unwrap_or(plan.len()));
+        let Findings { figures, mut caveats } = method.analyse(&mut steps, rng);
+        caveats.extend(self.caveats);
+        Found { steps, figures, caveats, trace_hash }
+    }
+}

@@ -1,0 +1,189 @@
+//! Keeps in the record what sessions measure, and shows it.
+
+use std::fmt::Write as _;
+
+use trimbench_core::{Caveat, Clock};
+use trimbench_methods::{Found, Stage};
+use trimbench_results::{RunRecord, Session as SessionRecord, Step};
+
+use super::identity::check_same;
+use super::session::{End, Ended, Listener, planned_record};
+use crate::args::OutputFormat;
+use crate::failure::Failure;
+use crate::output::{data, error_line};
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::store::Store;
+
+/// The record of a run that goes on.
+pub(super) struct Recorder<'a> {
+    plan: &'a Plan,
+    record: &'a mut RunRecord,
+    store: &'a Store,
+    format: OutputFormat,
+    /// Of the session that is shown.
+    progress: Option<Progress>,
+}
+
+impl<'a> Recorder<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        record: &'a mut RunRecord,
+        store: &'a Store,
+        format: OutputFormat,
+    ) -> Self {
+        Self { plan, record, store, format, progress: None }
+    }
+
+    /// Whether a session is finished.
+    pub(super) fn is_finished(&self, index: usize) -> bool {
+        self.record.sessions.get(index).is_some_and(|session| session.finished)
+    }
+
+    /// Begins to show a session.
+    pub(super) fn begin(&mut self, index: usize) {
+        let session = &self.plan.sessions[index];
+        let mut title = format!("{} on {}", session.planned.method, session.planned.target);
+        let drive = session.target.emulated_drive();
+        if let Some(drive) = drive {
+            let _ = write!(title, ", profile {:016x}", drive.profile_hash());
+        }
+        let clock = if drive.is_some() { Clock::Virtual } else { Clock::Wall };
+        let place = (index + 1, self.plan.sessions.len());
+        self.progress = Some(Progress::begin(&title, place, clock));
+    }
+
+    /// Shows where the session that is shown is.
+    pub(super) fn stage(&self, stage: &Stage<'_>) {
+        if let Some(progress) = &self.progress {
+            progress.stage(stage);
+        }
+    }
+
+    /// Shows a step of the session that is shown.
+    pub(super) fn show(&mut self, index: usize, step: &Step) {
+        if let Some(progress) = &mut self.progress {
+            progress.step(step);
+        }
+        self.event(index, "step", step);
+    }
+
+    /// Puts a session into its place in the record, in which those before it have theirs, too.
+    pub(super) fn put(&mut self, index: usize, session: SessionRecord) {
+        let sessions = &mut self.record.sessions;
+        while sessions.len() <= index {
+            sessions.push(planned_record(&self.plan.sessions[sessions.len()]));
+        }
+        sessions[index] = session;
+    }
+
+    /// Forgets the sessions from this one on.
+    pub(super) fn truncate(&mut self, index: usize) {
+        self.record.sessions.truncate(index);
+    }
+
+    /// Writes the record.
+    pub(super) fn save(&self) -> Result<(), Failure> {
+        self.store.save(self.record)
+    }
+
+    /// Ends the session that is shown, which is in the record with all its steps.
+    pub(super) fn end(&mut self, index: usize, ended: Ended) -> Result<(), Failure> {
+        if let Some(environment) = ended.environment_after {
+            self.session(index).environment_after = environment;
+        }
+        let result = ended.result.and_then(|end| {
+            self.finish(index, end)?;
+            self.save()
+        });
+        self.show_end(index);
+        result
+    }
+
+    /// Puts down how a session ended that is in the record.
+    pub(super) fn finish(&mut self, index: usize, end: End) -> Result<(), Failure> {
+        let session = self.session(index);
+        session.finished = true;
+        match end {
+            End::LeftOut(reason) => session.left_out = Some(reason),
+            End::Found(found) => put_found(session, found),
+        }
+        Ok(())
+    }
+
+    /// Shows how the session that is shown ended, and shows it no more.
+    pub(super) fn show_end(&mut self, index: usize) {
+        if let Some(session) = self.record.sessions.get(index).filter(|session| session.finished) {
+            if let Some(reason) = &session.left_out {
+                error_line(&format!("{} is left out: {reason}", session.plan.method));
+            }
+            for figure in &session.figures {
+                self.event(index, "figure", figure);
+            }
+        }
+        if let Some(progress) = self.progress.take() {
+            progress.end();
+        }
+    }
+
+    fn session(&mut self, index: usize) -> &mut SessionRecord {
+        &mut self.record.sessions[index]
+    }
+
+    fn event(&self, index: usize, kind: &str, content: &impl serde::Serialize) {
+        if self.format == OutputFormat::Ndjson {
+            let event = serde_json::json!({ "event": kind, "session": index, kind: content });
+            data(&format!("{event}\n"));
+        }
+    }
+}
+
+/// Puts down what was found.
+fn put_found(session: &mut SessionRecord, found: Found) {
+    session.steps = found.steps;
+    session.figures = found.figures;
+    for caveat in found.caveats {
+        if !session.caveats.iter().any(|id| id == caveat.id()) {
+            session.caveats.push(caveat.id().to_owned());
+        }
+    }
+    let is_virtual = session.target.clock == "virtual";
+    session.trace_hash = is_virtual.then(|| format!("{:016x}", found.trace_hash));
+}
+
+/// A session on a real target, alone on the machine: each step is kept as soon as it is measured.
+pub(super) struct Alone<'a, 'r> {
+    pub(super) recorder: &'a mut Recorder<'r>,
+    pub(super) index: usize,
+}
+
+impl Listener for Alone<'_, '_> {
+    fn opened(&mut self, mut record: SessionRecord) -> Result<Vec<Step>, Failure> {
+        let Self { recorder, index } = self;
+        let earlier = recorder.record.sessions.get(*index);
+        if let Some(session) = earlier {
+            check_same(&session.target.identity, &record.target.identity)?;
+        }
+        let resumes = recorder.plan.sessions[*index].method.info().resumes;
+        let mut done = match earlier {
+            Some(session) if resumes => session.steps.clone(),
+            _ => Vec::new(),
+        };
+        let changed = Caveat::TargetChanged.id();
+        done.retain(|step| !step.caveats.iter().any(|id| id == changed));
+        record.steps.clone_from(&done);
+        recorder.put(*index, record);
+        recorder.save()?;
+        Ok(done)
+    }
+
+    fn stage(&mut self, stage: &Stage<'_>) {
+        self.recorder.stage(stage);
+    }
+
+    fn keep(&mut self, step: &Step) -> Result<(), Failure> {
+        self.recorder.show(self.index, step);
+        self.recorder.session(self.index).steps.push(step.clone());
+        self.recorder.save()
+    }
+}

@@ -1,0 +1,208 @@
+//! One session: opens its target, runs the method, closes the target.
+
+use std::collections::BTreeMap;
+
+use trimbench_core::rng::Rng;
+use trimbench_core::{Capabilities, Caveat, Clock, Interrupt, Medium};
+use trimbench_methods::{Context, Found, KeepFailed, MethodError, Monitor, Slots, Stage};
+use trimbench_results::{Provenance, Session as SessionRecord, Step, TargetRecord};
+use trimbench_target::{OpenTarget, Opening, Watch};
+
+use crate::failure::Failure;
+use crate::output::error_line;
+use crate::plan::{Plan, Session};
+use crate::trace::TraceFiles;
+
+/// Is told what becomes of a session, and keeps it.
+pub(super) trait Listener {
+    /// The target is open: its part of the record, without steps yet. The steps of an earlier run
+    /// that are not measured again.
+    fn opened(&mut self, record: SessionRecord) -> Result<Vec<Step>, Failure>;
+
+    /// The method reached another stage.
+    fn stage(&mut self, stage: &Stage<'_>);
+
+    /// A step was measured: keep it.
+    fn keep(&mut self, step: &Step) -> Result<(), Failure>;
+}
+
+/// How a session ended, if nothing failed.
+#[derive(Debug)]
+pub(super) enum End {
+    /// With this.
+    Found(Found),
+    /// The method does not fit the target: why, and what would.
+    LeftOut(String),
+}
+
+/// A session that has ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) result: Result<End, Failure>,
+    /// The machine's settings at the end; `None` if the target was not measured on.
+    pub(super) environment_after: Option<BTreeMap<String, String>>,
+}
+
+/// Runs a session of the plan, and says on which target it failed.
+pub(super) fn run(
+    plan: &Plan,
+    index: usize,
+    listener: &mut dyn Listener,
+    means: (&Interrupt, &Slots),
+) -> Ended {
+    let session = &plan.sessions[index];
+    let mut environment_after = None;
+    let result = measure(plan, session, (listener, &mut environment_after), means);
+    let result = result.map_err(|failure| failure.on(&session.planned.target));
+    Ended { result, environment_after }
+}
+
+fn measure(
+    plan: &Plan,
+    session: &Session,
+    (listener, environment_after): (&mut dyn Listener, &mut Option<BTreeMap<String, String>>),
+    (interrupt, slots): (&Interrupt, &Slots),
+) -> Result<End, Failure> {
+    if interrupt.requested() {
+        return Err(MethodError::Run(trimbench_methods::RunError::Interrupted).into());
+    }
+    let (method, seed) = (&*session.method, plan.seed);
+    let (consent, purge) = (&plan.consent, plan.purge);
+    let opening = Opening { space: method.space(), seed, consent, purge, interrupt };
+    let mut target = session.target.open(&opening)?;
+    target.remarks.iter().for_each(|remark| error_line(remark));
+    let done = listener.opened(session_record(session, &target))?;
+    let fits = method.fits(target.capabilities());
+    if let (Err(reason), false) = (&fits, plan.named) {
+        let reason = reason.clone();
+        target.close().1?;
+        return Ok(End::LeftOut(reason));
+    }
+    let found = fits.map_err(|reason| MethodError::Unfit { reason }).and_then(|()| {
+        let rng = &Rng::new(seed).split(method.info().id);
+        let monitor = &mut Watched { listener, watch: target.watch() };
+        let context = Context { rng, interrupt, monitor, traces: &TraceFiles, slots, done };
+        trimbench_methods::run(method, target.opened(), context)
+    });
+    let same = if found.is_ok() { target.still_same() } else { Ok(()) };
+    let is_virtual = target.capabilities().clock == Clock::Virtual;
+    // Closing cleans up, so it comes before any error is looked at.
+    let (after, closed) = target.close();
+    *environment_after = Some(after);
+    same.map_err(|error| {
+        Failure::from(error).context("it changed while it was measured: do not use the steps")
+    })?;
+    match (found, closed) {
+        (Err(MethodError::Unfit { reason }), _) if is_virtual && !plan.named => {
+            Ok(End::LeftOut(reason))
+        }
+        (Ok(found), Ok(())) => Ok(End::Found(found)),
+        (Ok(_), Err(error)) => Err(error.into()),
+        (Err(error), closed) => {
+            if let Err(failure) = closed {
+                Failure::from(failure).print();
+            }
+            Err(error.into())
+        }
+    }
+}
+
+/// Hands on what a method says, and looks with each step whether the target is still the same.
+struct Watched<'a> {
+    listener: &'a mut dyn Listener,
+    watch: Option<Watch>,
+}
+
+impl Monitor for Watched<'_> {
+    fn stage(&mut self, stage: &Stage<'_>) {
+        self.listener.stage(stage);
+    }
+
+    fn keep(&mut self, step: &Step) -> Result<(), KeepFailed> {
+        // Whatever it was that the step measured: it is kept, and marked.
+        let changed = self.watch.as_ref().and_then(|watch| watch().err());
+        let mut step = step.clone();
+        if changed.is_some() {
+            step.caveat(Caveat::TargetChanged);
+        }
+        self.listener.keep(&step).map_err(|failure| KeepFailed(failure.error.into()))?;
+        changed.map_or(Ok(()), |error| Err(KeepFailed(Box::new(error))))
+    }
+}
+
+/// A clock's name in records.
+fn clock_name(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Virtual => "virtual",
+        Clock::Wall => "wall",
+    }
+}
+
+/// The part of the record of a session of which nothing is known but the plan.
+pub(super) fn planned_record(session: &Session) -> SessionRecord {
+    SessionRecord {
+        plan: session.planned.clone(),
+        method_version: session.method.info().version,
+        target: TargetRecord {
+            name: session.planned.target.clone(),
+            kind: "emulated".to_owned(),
+            clock: clock_name(Clock::Virtual).to_owned(),
+            identity: BTreeMap::new(),
+            capabilities: BTreeMap::new(),
+            provenance: None,
+        },
+        state: "not begun".to_owned(),
+        environment_before: BTreeMap::new(),
+        environment_after: BTreeMap::new(),
+        steps: Vec::new(),
+        figures: Vec::new(),
+        caveats: Vec::new(),
+        trace_hash: None,
+        finished: false,
+        left_out: None,
+    }
+}
+
+fn session_record(session: &Session, target: &OpenTarget) -> SessionRecord {
+    let (description, capabilities) = (&target.description, target.capabilities());
+    let caveats = description.caveats.iter().map(|caveat| caveat.id().to_owned());
+    let debug = (cfg!(debug_assertions) && capabilities.clock == Clock::Wall)
+        .then(|| Caveat::DebugBuild.id().to_owned());
+    SessionRecord {
+        target: TargetRecord {
+            name: description.name.clone(),
+            kind: description.kind.to_owned(),
+            clock: clock_name(capabilities.clock).to_owned(),
+            identity: description.identity.clone(),
+            capabilities: capability_texts(capabilities),
+            provenance: description.provenance.map(|provenance| Provenance {
+                sourced: provenance.sourced,
+                fitted: provenance.fitted,
+                assumed: provenance.assumed,
+            }),
+        },
+        state: description.state.clone(),
+        environment_before: target.environment.clone(),
+        caveats: caveats.chain(debug).collect(),
+        ..planned_record(session)
+    }
+}
+
+fn capability_texts(capabilities: &Capabilities) -> BTreeMap<String, String> {
+    let mut texts = BTreeMap::from([
+        ("discard".to_owned(), format!("{:?}", capabilities.discard).to_lowercase()),
+        ("discard-max".to_owned(), capabilities.discard_max.to_string()),
+        ("discard-granularity".to_owned(), capabilities.discard_granularity.to_string()),
+        ("queue-depth".to_owned(), capabilities.queue_depth.to_string()),
+    ]);
+    match capabilities.medium {
+        Medium::Device { capacity, logical_block } => {
+            texts.insert("capacity".to_owned(), capacity.to_string());
+            texts.insert("logical-block".to_owned(), logical_block.to_string());
+        }
+        Medium::Directory { fs_block, .. } => {
+            texts.insert("fs-block".to_owned(), fs_block.to_string());
+        }
+    }
+    texts
+}
