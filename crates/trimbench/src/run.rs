@@ -2,22 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::Path;
 
 use trimbench_core::rng::Rng;
-use trimbench_core::{
-    Bytes, Capabilities, Caveat, Clock, Drives as _, Interrupt, Medium, Provisioner, Target, exit,
-};
+use trimbench_core::{Capabilities, Caveat, Clock, Interrupt, Medium, exit};
 use trimbench_methods::method::KeepFailed;
 use trimbench_methods::{Context, Found, Method, MethodError, Monitor, Stage};
 use trimbench_results::{
     Outcome, Program, Provenance, RunRecord, SCHEMA, Session as SessionRecord, Step, TargetRecord,
 };
 use trimbench_ssd::MODEL_VERSION;
-use trimbench_target::{
-    Description, EmulatedSpec, RealSpec, TargetError, TargetSpec, provision_device,
-    provision_directory,
-};
+use trimbench_target::{OpenTarget, Opened, Opening, Watch};
 
 use crate::args::OutputFormat;
 use crate::failure::Failure;
@@ -153,36 +147,29 @@ struct Keeper<'a> {
     index: usize,
     progress: Option<Progress>,
     /// Tells whether the target is still the one that is measured.
-    watch: Option<Box<dyn Fn() -> Result<(), TargetError>>>,
+    watch: Option<Watch>,
     /// Whether it was said that the record cannot be kept.
     warned: bool,
 }
 
 impl Keeper<'_> {
-    /// Puts the session's record in its place.
-    fn place(&mut self, session: SessionRecord) -> Result<(), Failure> {
-        self.record.sessions.truncate(self.index);
-        self.record.sessions.push(session);
-        self.store.save(self.record)
-    }
-
-    /// The same for a real target, whose earlier session is gone on with: the steps that are not
-    /// measured again.
-    fn place_real(
-        &mut self,
-        mut record: SessionRecord,
-        method: &Method,
-    ) -> Result<Vec<Step>, Failure> {
-        let earlier = self.record.sessions.get(self.index);
-        if let Some(session) = earlier {
-            check_same(&session.target.identity, &record.target.identity)?;
+    /// Puts the session's record in its place. Of an earlier session on the same real target the
+    /// steps are kept that are not measured again.
+    fn place(&mut self, mut record: SessionRecord, method: &Method) -> Result<Vec<Step>, Failure> {
+        let mut done = Vec::new();
+        let is_real = record.target.clock == clock_name(Clock::Wall);
+        if let Some(earlier) = self.record.sessions.get(self.index).filter(|_| is_real) {
+            check_same(&earlier.target.identity, &record.target.identity)?;
+            if method.resumes() {
+                let changed = Caveat::TargetChanged.id();
+                let is_whole = |step: &&Step| step.caveats.iter().all(|id| id != changed);
+                done.extend(earlier.steps.iter().filter(is_whole).cloned());
+            }
         }
-        let done = earlier.map_or_else(Vec::new, |session| session.steps.clone());
-        let mut done = if method.resumes() { done } else { Vec::new() };
-        let changed = Caveat::TargetChanged.id();
-        done.retain(|step| !step.caveats.iter().any(|id| id == changed));
         record.steps.clone_from(&done);
-        self.place(record)?;
+        self.record.sessions.truncate(self.index);
+        self.record.sessions.push(record);
+        self.store.save(self.record)?;
         Ok(done)
     }
 
@@ -222,7 +209,7 @@ impl Keeper<'_> {
     }
 
     /// Ends the session with what was found.
-    fn finish(&mut self, found: Found, emulated: bool) -> Result<(), Failure> {
+    fn finish(&mut self, found: Found) -> Result<(), Failure> {
         let session = self.session();
         session.steps = found.steps;
         session.figures = found.figures;
@@ -231,6 +218,7 @@ impl Keeper<'_> {
                 session.caveats.push(caveat.id().to_owned());
             }
         }
+        let emulated = session.target.clock == clock_name(Clock::Virtual);
         session.trace_hash = emulated.then(|| format!("{:016x}", found.trace_hash));
         session.finished = true;
         for figure in &self.record.sessions[self.index].figures {
@@ -298,152 +286,68 @@ fn one_session(
         if session.target.emulated_drive().is_some() { Clock::Virtual } else { Clock::Wall };
     let place = (keeper.index + 1, plan.sessions.len());
     keeper.progress = Some(Progress::begin(&title, place, clock));
-    match &session.target {
-        TargetSpec::Emulated(spec) => on_emulated((plan, session, spec), keeper, (&rng, interrupt)),
-        TargetSpec::Modelled(spec) => {
-            let made = spec.provision(session.method.space(), plan.seed)?;
-            on_modelled((plan, session), made.target, &made.description, keeper, (&rng, interrupt))
-        }
-        TargetSpec::Pool(spec) => {
-            let made = spec.provision(session.method.space(), plan.seed)?;
-            on_modelled((plan, session), made.target, &made.description, keeper, (&rng, interrupt))
-        }
-        TargetSpec::Real(spec) => on_filesystems((plan, session, spec), keeper, (&rng, interrupt)),
-        TargetSpec::Directory(path) => {
-            in_directory((plan, session, path), keeper, (&rng, interrupt))
-        }
-        TargetSpec::Device(path) => on_device((plan, session, path), keeper, (&rng, interrupt)),
-    }
-}
-
-fn on_emulated(
-    (plan, session, spec): (&Plan, &Session, &EmulatedSpec),
-    keeper: &mut Keeper<'_>,
-    (rng, interrupt): (&Rng, &Interrupt),
-) -> Result<(), Failure> {
     let method = &session.method;
-    let drives = spec.drives(method.space())?;
-    keeper.place(session_record(session, &drives.description, drives.capabilities()))?;
-    if keeper.leave_out(plan, method, drives.capabilities())? {
-        return Ok(());
-    }
-    let context =
-        Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done: Vec::new() };
-    let found = method.run_on_drives(&drives, context)?;
-    keeper.finish(found, true)
-}
-
-fn on_modelled(
-    (plan, session): (&Plan, &Session),
-    mut filesystems: impl Provisioner,
-    description: &Description,
-    keeper: &mut Keeper<'_>,
-    (rng, interrupt): (&Rng, &Interrupt),
-) -> Result<(), Failure> {
-    let method = &session.method;
-    let capabilities = filesystems.capabilities().clone();
-    keeper.place(session_record(session, description, &capabilities))?;
-    if keeper.leave_out(plan, method, &capabilities)? {
-        return Ok(());
-    }
-    let context =
-        Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done: Vec::new() };
-    match method.run_on_filesystems(&mut filesystems, context) {
-        Err(MethodError::Unfit { reason }) => keeper.leave_out_for(plan, reason),
-        found => keeper.finish(found?, true),
-    }
-}
-
-fn in_directory(
-    (plan, session, path): (&Plan, &Session, &Path),
-    keeper: &mut Keeper<'_>,
-    (rng, interrupt): (&Rng, &Interrupt),
-) -> Result<(), Failure> {
-    let mut directory = provision_directory(path, plan.seed, session.method.space())?;
-    say_cleaned(directory.cleaned);
-    if directory.promised > Bytes(0) {
-        error_line(&format!(
-            "{} of `{}` are promised to other runs that are under way in its filesystem",
-            directory.promised,
-            path.display()
-        ));
-    }
-    let capabilities = directory.target.capabilities().clone();
-    let mut record = session_record(session, &directory.description, &capabilities);
-    record.environment_before = directory.environment;
-    let done = keeper.place_real(record, &session.method)?;
-    let found = match keeper.leave_out(plan, &session.method, &capabilities) {
-        Ok(true) => return directory.target.close().map_err(Failure::target),
-        Err(failure) => Err(failure),
-        Ok(false) => {
-            let context = Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done };
-            session.method.run_in_directory(&mut directory.target, context).map_err(Failure::from)
-        }
+    let opening = Opening {
+        consent: &plan.consent,
+        purge: plan.purge,
+        seed: plan.seed,
+        space: method.space(),
+        interrupt,
     };
+    let mut opened = session.target.open(&opening)?;
+    opened.notes.iter().for_each(|note| error_line(note));
+    let capabilities = opened.target.capabilities().clone();
+    let done = keeper.place(session_record(session, &opened, &capabilities), method)?;
+    let found = match keeper.leave_out(plan, method, &capabilities) {
+        Ok(true) => return opened.close().1.map_err(Failure::from),
+        Ok(false) => {
+            // A file that was cut off or a disk that was exchanged may have taken every command.
+            keeper.watch = opened.watch();
+            let (rng, traces) = (&rng, &TraceFiles);
+            let context = Context { rng, interrupt, monitor: keeper, traces, done };
+            match measure(method, &mut opened.target, context) {
+                // Only the beginning showed it. A model needs no closing.
+                Err(MethodError::Unfit { reason }) if clock == Clock::Virtual => {
+                    return keeper.leave_out_for(plan, reason);
+                }
+                found => found.map_err(Failure::from),
+            }
+        }
+        Err(failure) => Err(failure),
+    };
+    let found = found.and_then(|found| {
+        let same = opened.still_same().map_err(Failure::from);
+        let changed = "it changed while it was measured: do not use the steps";
+        same.map(|()| found).map_err(|failure| failure.context(changed))
+    });
     // Closing cleans up, so it comes before any error is looked at.
-    let closed = directory.target.close().map_err(Failure::target);
-    keeper.session().environment_after = trimbench_linux::environment(path).unwrap_or_default();
-    match (found, closed) {
-        (Ok(found), closed) => keeper.finish(found, false).and(closed),
-        (Err(error), closed) => {
+    let (environment, closed) = opened.close();
+    keeper.session().environment_after = environment;
+    match found {
+        Ok(found) => keeper.finish(found).and(closed.map_err(Failure::from)),
+        Err(error) => {
             if let Err(failure) = closed {
-                failure.print();
+                Failure::from(failure).print();
             }
             Err(error)
         }
     }
 }
 
-fn on_filesystems(
-    (plan, session, spec): (&Plan, &Session, &RealSpec),
-    keeper: &mut Keeper<'_>,
-    (rng, interrupt): (&Rng, &Interrupt),
-) -> Result<(), Failure> {
-    let mut filesystems = spec.provision(&plan.consent, plan.seed, interrupt)?;
-    say_cleaned(filesystems.cleaned);
-    let capabilities = filesystems.target.capabilities().clone();
-    let mut record = session_record(session, &filesystems.description, &capabilities);
-    record.environment_before.clone_from(&filesystems.environment);
-    let done = keeper.place_real(record, &session.method)?;
-    if keeper.leave_out(plan, &session.method, &capabilities)? {
-        return Ok(());
+/// Runs the method on a target of whatever kind.
+fn measure(
+    method: &Method,
+    target: &mut Opened,
+    context: Context<'_>,
+) -> Result<Found, MethodError> {
+    match target {
+        Opened::Drives(drives) => method.run_on_drives(drives, context),
+        Opened::Modelled(filesystems) => method.run_on_filesystems(filesystems, context),
+        Opened::Pool(pools) => method.run_on_filesystems(pools, context),
+        Opened::Real(filesystems) => method.run_on_filesystems(filesystems, context),
+        Opened::Directory(directory) => method.run_in_directory(directory, context),
+        Opened::Device(device) => method.run_on_device(device, context),
     }
-    let context = Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done };
-    let found = session.method.run_on_filesystems(&mut filesystems.target, context);
-    keeper.session().environment_after = filesystems.environment_now();
-    keeper.finish(found?, false)
-}
-
-/// What killed runs had left is gone.
-fn say_cleaned(count: usize) {
-    if count > 0 {
-        error_line(&format!("removed what {count} crashed run(s) had left"));
-    }
-}
-
-fn on_device(
-    (plan, session, path): (&Plan, &Session, &Path),
-    keeper: &mut Keeper<'_>,
-    (rng, interrupt): (&Rng, &Interrupt),
-) -> Result<(), Failure> {
-    let mut device = provision_device(path, &plan.consent, plan.purge, plan.seed)?;
-    let capabilities = device.target.capabilities().clone();
-    let mut record = session_record(session, &device.description, &capabilities);
-    record.environment_before.clone_from(&device.environment);
-    let done = keeper.place_real(record, &session.method)?;
-    if keeper.leave_out(plan, &session.method, &capabilities)? {
-        return Ok(());
-    }
-    // A file that was cut off or a disk that was exchanged may have taken every command.
-    keeper.watch = Some(Box::new(device.watch()));
-    let context = Context { rng, interrupt, monitor: keeper, traces: &TraceFiles, done };
-    let found = session.method.run_on_device(&mut device.target, context);
-    keeper.session().environment_after = device.environment_now();
-    let found = found?;
-    device.still_same().map_err(|error| {
-        Failure::from(error).context("it changed while it was measured: do not use the steps")
-    })?;
-    keeper.finish(found, false)
 }
 
 /// A clock's name in records.
@@ -456,9 +360,10 @@ fn clock_name(clock: Clock) -> &'static str {
 
 fn session_record(
     session: &Session,
-    description: &Description,
+    opened: &OpenTarget,
     capabilities: &Capabilities,
 ) -> SessionRecord {
+    let description = &opened.description;
     let caveats = description.caveats.iter().map(|caveat| caveat.id().to_owned());
     let clock = clock_name(capabilities.clock);
     let debug = (cfg!(debug_assertions) && capabilities.clock == Clock::Wall)
@@ -479,7 +384,7 @@ fn session_record(
             }),
         },
         state: description.state.clone(),
-        environment_before: BTreeMap::new(),
+        environment_before: opened.environment.clone(),
         environment_after: BTreeMap::new(),
         steps: Vec::new(),
         figures: Vec::new(),
