@@ -27,12 +27,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Caveat, Clock, Completion, DrainRule, Errno, Instant, Lba,
-    LbaRange, Medium, Nanos, Rejected, Statistics, Status, Support, Tag, Target,
+    BlockCommand, Bytes, Capabilities, Caveat, Completion, Errno, Instant, Lba, LbaRange, Nanos,
+    Rejected, Statistics, Status, Support, Tag, Target,
 };
 
-use crate::clock::{MonotonicClock, exact_timers};
-use crate::inspect::physical;
+use crate::clock::{MonotonicClock, exact_timers, pause};
+use crate::inspect::is_physical;
 use crate::ioctl::RangeOperation;
 use crate::ring::Wait;
 use crate::ring::fixed::{FixedRing, Work};
@@ -85,7 +85,6 @@ pub struct BlockTarget {
     pool: Pool,
     medium: BlockMedium,
     clock: MonotonicClock,
-    capabilities: Capabilities,
     caveats: Vec<Caveat>,
     counters: Counters,
     permit: Permit,
@@ -156,7 +155,6 @@ impl std::fmt::Debug for BlockTarget {
         formatter
             .debug_struct("BlockTarget")
             .field("medium", &self.medium)
-            .field("capabilities", &self.capabilities)
             .field("outstanding", &self.outstanding)
             .finish_non_exhaustive()
     }
@@ -177,14 +175,13 @@ impl BlockTarget {
                 Counters::Kernel(source.ok_or(BlockError::NoDiscardCounters)?)
             }
         };
-        let is_physical = medium.device().is_some_and(|device| physical(device).is_ok());
+        let is_physical = medium.device().is_some_and(is_physical);
         let stamp = crate::directory::random().map_err(kernel("read `/dev/urandom`"))?;
         Ok(Self {
             discards,
             ring,
             pool: Pool::new(options.buffer_limit, options.seed, stamp),
             clock,
-            capabilities: capabilities(&medium),
             medium,
             caveats: if is_physical { Vec::new() } else { vec![Caveat::NotAPhysicalSsd] },
             counters,
@@ -255,7 +252,7 @@ impl BlockTarget {
                     return Err(Rejected::Unsupported { operation: "discard" });
                 }
                 let flight = self.flight(tag, Kind::Discard, range)?;
-                let (length, maximum) = (flight.length, self.capabilities.discard_max);
+                let (length, maximum) = (flight.length, self.medium.capabilities.discard_max);
                 if length > maximum.0 {
                     let length = Bytes(length);
                     return Err(Rejected::DiscardTooLarge { length, maximum });
@@ -429,7 +426,7 @@ impl Target for BlockTarget {
     type Command = BlockCommand;
 
     fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
+        &self.medium.capabilities
     }
 
     #[inline]
@@ -535,7 +532,7 @@ fn discards(
     clock: MonotonicClock,
     on_threads: bool,
 ) -> Result<Discards, Errno> {
-    if medium.discard() == Support::None {
+    if medium.capabilities.discard == Support::None {
         return Ok(Discards::Unsupported);
     }
     if !on_threads && medium.is_image() {
@@ -547,26 +544,6 @@ fn discards(
     let medium = medium.clone();
     let perform = move |offset, length| medium.perform(RangeOperation::Discard, offset, length);
     Ok(Discards::Threads(Helpers::new(ring.bell()?, clock, Box::new(perform))))
-}
-
-fn capabilities(medium: &BlockMedium) -> Capabilities {
-    let (capacity, logical_block) = (medium.capacity(), medium.logical_block());
-    Capabilities {
-        clock: Clock::Wall,
-        medium: Medium::Device { capacity, logical_block },
-        discard: medium.discard(),
-        discard_max: medium.discard_max(),
-        discard_granularity: medium.discard_granularity(),
-        queue_depth: medium.queue_depth(),
-        drain: DrainRule::IMMEDIATE,
-    }
-}
-
-/// Lets time pass.
-fn pause(span: Nanos) {
-    let seconds = i64::try_from(span.0 / 1_000_000_000).unwrap_or(i64::MAX);
-    let rest = i64::try_from(span.0 % 1_000_000_000).unwrap_or(0);
-    let _ = rustix::thread::nanosleep(&rustix::time::Timespec { tv_sec: seconds, tv_nsec: rest });
 }
 
 fn kernel(operation: &'static str) -> impl Fn(Errno) -> BlockError {

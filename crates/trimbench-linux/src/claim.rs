@@ -15,12 +15,14 @@
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, major, minor};
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat};
 use trimbench_core::{Bytes, Errno};
 
+use crate::errno::errno_of;
 use crate::ioctl::{disk_sequence, is_open_elsewhere, is_read_only, lock_whole, loop_status};
-use crate::mounts::{errno_of, mount_of};
+use crate::mounts::mount_of;
 use crate::opening;
+use crate::sysfs::numbers_of;
 
 mod areas;
 mod denial;
@@ -76,7 +78,6 @@ pub struct Guard {
     file: OwnedFd,
     /// The file below a loop device, locked as well.
     backing: Option<OwnedFd>,
-    is_direct: bool,
     inspection: Inspection,
     consent: Consent,
 }
@@ -95,8 +96,8 @@ impl Inspection {
     /// Opens the target for writing, for us alone, or says why not. Nothing is written.
     ///
     /// The descriptor is open with `O_RDWR`, `O_CLOEXEC`, on devices `O_EXCL`, and `O_DIRECT`
-    /// wherever the filesystem has it ([`Claim::is_direct`]). Do all I/O through it: another
-    /// opening of an image file would be taken for someone else's.
+    /// wherever the filesystem has it. Do all I/O through it: another opening of an image file
+    /// would be taken for someone else's.
     pub fn claim(&self, consent: &Consent) -> Result<Claim, ClaimError> {
         use ClaimError::{Busy, InUse, Locked, Unknown};
         // The kernel lets go of files some time after the program that had them was killed.
@@ -108,11 +109,10 @@ impl Inspection {
 
     fn claim_once(&self, consent: &Consent) -> Result<Claim, ClaimError> {
         self.look_again(consent)?;
-        let (file, is_direct) = self.open()?;
+        let file = self.open()?;
         let guard = Guard {
             file: duplicate(&file, &self.path)?,
             backing: self.lock(&file)?,
-            is_direct,
             inspection: self.clone(),
             consent: consent.clone(),
         };
@@ -273,8 +273,8 @@ impl Inspection {
         Ok(carried)
     }
 
-    /// Opens it for us alone; says whether I/O is direct.
-    fn open(&self) -> Result<(OwnedFd, bool), ClaimError> {
+    /// Opens it for us alone.
+    fn open(&self) -> Result<OwnedFd, ClaimError> {
         let mut flags = opening::WRITE;
         if !self.is_image() {
             // Without O_CREAT this is defined for block devices only: the kernel's own exclusion,
@@ -283,13 +283,11 @@ impl Inspection {
         }
         let open = |flags| rustix::fs::open(&self.path, flags, Mode::empty());
         match open(flags.union(OFlags::DIRECT)) {
-            Ok(file) => Ok((file, true)),
             // tmpfs before Linux 6.6 has no direct I/O.
-            Err(rustix::io::Errno::INVAL) if self.is_image() => {
-                open(flags).map(|file| (file, false)).map_err(|errno| self.open_error(errno))
-            }
-            Err(errno) => Err(self.open_error(errno)),
+            Err(rustix::io::Errno::INVAL) if self.is_image() => open(flags),
+            opened => opened,
         }
+        .map_err(|errno| self.open_error(errno))
     }
 
     fn open_error(&self, errno: rustix::io::Errno) -> ClaimError {
@@ -353,12 +351,6 @@ impl Claim {
         self.file.as_fd()
     }
 
-    /// Whether the descriptor bypasses the page cache. Always so for devices; not for images on
-    /// filesystems without direct I/O.
-    pub fn is_direct(&self) -> bool {
-        self.guard.is_direct
-    }
-
     /// What was claimed.
     pub fn inspection(&self) -> &Inspection {
         &self.guard.inspection
@@ -410,9 +402,8 @@ impl Guard {
     fn check_device(&self, device: &Device) -> Result<(), ClaimError> {
         let seen = &self.inspection;
         let status = fstat(&self.file).map_err(|errno| seen.gone(errno_of(errno)))?;
-        let numbers = (major(status.st_rdev), minor(status.st_rdev));
         let is_device = FileType::from_raw_mode(status.st_mode) == FileType::BlockDevice;
-        if !is_device || numbers != device.numbers {
+        if !is_device || numbers_of(&status) != device.numbers {
             return Err(seen.changed("something else was opened".to_owned()));
         }
         // ENOTTY before Linux 5.15, which then has no sequence in sysfs either.
@@ -513,10 +504,8 @@ fn lock(file: BorrowedFd<'_>, path: &Path) -> Result<(), ClaimError> {
 }
 
 fn duplicate(file: &OwnedFd, path: &Path) -> Result<OwnedFd, ClaimError> {
-    file.try_clone().map_err(|error| ClaimError::NotOpened {
-        path: path.to_owned(),
-        errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
-    })
+    file.try_clone()
+        .map_err(|error| ClaimError::NotOpened { path: path.to_owned(), errno: errno_of(error) })
 }
 
 /// Whether files of this type of filesystem are kept by another one, or by a program or machine
@@ -529,31 +518,8 @@ fn is_indirect(filesystem: &str) -> bool {
 /// Whether files of this type of filesystem hold what was written to them. Others are made up by
 /// the kernel, and some of them keep firmware variables or the kernel's own memory.
 fn stores_files(filesystem: &str) -> bool {
-    !matches!(
-        filesystem,
-        "proc"
-            | "sysfs"
-            | "devtmpfs"
-            | "debugfs"
-            | "tracefs"
-            | "securityfs"
-            | "selinuxfs"
-            | "configfs"
-            | "cgroup"
-            | "cgroup2"
-            | "cpuset"
-            | "efivarfs"
-            | "pstore"
-            | "bpf"
-            | "binfmt_misc"
-            | "fusectl"
-            | "mqueue"
-            | "nsfs"
-            | "resctrl"
-            | "smackfs"
-            | "functionfs"
-            | "devpts"
-            | "sockfs"
-            | "pipefs"
-    )
+    const MADE_UP: &str = "proc sysfs devtmpfs debugfs tracefs securityfs selinuxfs configfs cgroup \
+        cgroup2 cpuset efivarfs pstore bpf binfmt_misc fusectl mqueue nsfs resctrl smackfs \
+        functionfs devpts sockfs pipefs";
+    !MADE_UP.split(' ').any(|one| one == filesystem)
 }

@@ -54,6 +54,13 @@ pub(crate) fn exact_timers() {
     }
 }
 
+/// Lets time pass. A signal ends it early.
+pub(crate) fn pause(span: Nanos) {
+    let seconds = i64::try_from(span.0 / 1_000_000_000).unwrap_or(i64::MAX);
+    let rest = i64::try_from(span.0 % 1_000_000_000).expect("less than a second fits");
+    let _ = rustix::thread::nanosleep(&Timespec { tv_sec: seconds, tv_nsec: rest });
+}
+
 /// Kernel time to nanoseconds; a date before 1970 counts as 1970.
 fn nanos(time: Timespec) -> Nanos {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);

@@ -38,9 +38,10 @@ use trimbench_core::{
 
 use crate::clock::{MonotonicClock, exact_timers};
 use crate::drain::drain_rule;
-use crate::inspect::{direct_io_alignment, physical_ssd};
+use crate::errno::errno_of;
+use crate::inspect::{direct_io_alignment, is_physical_ssd};
 use crate::ioctl;
-use crate::mounts::{Mount, errno_of, mount_of};
+use crate::mounts::{Mount, mount_of};
 use crate::statistics::StatisticsSource;
 use crate::sysfs::{BlockDevice, devices_of};
 use crate::tracepoints::{Tracer, TracingError};
@@ -48,7 +49,7 @@ use crate::tracepoints::{Tracer, TracingError};
 use buffers::{Direction, Pool};
 use data::{Access, DataPath, Ended, Request};
 pub use discard_path::{DiscardObstacle, DiscardPath};
-pub use error::{DirectoryError, Unsuitable};
+pub use error::DirectoryError;
 use files::{Files, Place};
 use metadata::{Finished, Job, Workers, Workplace};
 use name::Name;
@@ -150,7 +151,7 @@ impl DirectoryTarget {
         let workspace = Workspace::create(parent).map_err(|errno| not_writable(parent, errno))?;
         let directory = workspace.directory().map_err(kernel("open the working directory"))?;
         let (access, mut caveats) = access_of(&workspace, &mount)?;
-        if physical_ssd(&mount).is_err() {
+        if !is_physical_ssd(&mount) {
             caveats.push(Caveat::NotAPhysicalSsd);
         }
         let stamp = random().map_err(kernel("read `/dev/urandom`"))?;
@@ -442,7 +443,7 @@ fn examine(parent: &Path) -> Result<Mount, DirectoryError> {
             return Err(DirectoryError::Missing { path: path() });
         }
         Err(error) => {
-            let errno = Errno(error.raw_os_error().unwrap_or(Errno::EIO.0));
+            let errno = errno_of(error);
             return Err(DirectoryError::NotWritable { path: path(), errno });
         }
         Ok(found) if !found.is_dir() => {

@@ -16,9 +16,8 @@ use crate::sysfs::{BlockDevice, attribute, devices_of};
 mod tests;
 
 /// Through what the kernel reaches a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum DeviceKind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeviceKind {
     /// A file posing as a disk.
     Loop,
     /// A virtual machine's disk.
@@ -35,40 +34,9 @@ pub enum DeviceKind {
     Other,
 }
 
-/// Why what was measured is not a physical SSD's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NotPhysical {
-    /// The filesystem lives in memory or elsewhere.
-    #[error("the filesystem has no block device")]
-    NoDevice,
-    /// The kind of device is virtual.
-    #[error("`{device}` is a {} device", kind.id())]
-    Virtual {
-        /// Kernel name.
-        device: String,
-        /// Its kind.
-        kind: DeviceKind,
-    },
-    /// The model is one that hypervisors and storage servers show.
-    #[error("`{device}` is a `{model}`, which is virtual or remote")]
-    VirtualModel {
-        /// Kernel name.
-        device: String,
-        /// Vendor and model.
-        model: String,
-    },
-    /// The disk turns.
-    #[error("`{device}` is a rotating disk")]
-    Rotating {
-        /// Kernel name.
-        device: String,
-    },
-}
-
 impl DeviceKind {
     /// The stable name in records.
-    pub const fn id(self) -> &'static str {
+    pub(crate) const fn id(self) -> &'static str {
         match self {
             Self::Loop => "loop",
             Self::Virtio => "virtio",
@@ -135,39 +103,24 @@ pub(crate) fn device_environment(device: &BlockDevice) -> BTreeMap<String, Strin
 ///
 /// A disk that a hypervisor passes through shows as what it is. A virtual disk with the model text
 /// of a real one cannot be told.
-pub fn physical_ssd(mount: &Mount) -> Result<(), NotPhysical> {
+pub(crate) fn is_physical_ssd(mount: &Mount) -> bool {
     let devices = devices_of(mount);
-    if devices.is_empty() {
-        return Err(NotPhysical::NoDevice);
-    }
-    devices.iter().try_for_each(physical)
+    !devices.is_empty() && devices.iter().all(is_physical)
 }
 
-/// As [`physical_ssd`], of one device.
-pub(crate) fn physical(device: &BlockDevice) -> Result<(), NotPhysical> {
-    let kind = kind_of(device);
-    let name = device.disk_name().to_owned();
-    match kind {
-        DeviceKind::Loop | DeviceKind::Virtio | DeviceKind::Other => {
-            return Err(NotPhysical::Virtual { device: name, kind });
-        }
+/// As [`is_physical_ssd`], of one device.
+pub(crate) fn is_physical(device: &BlockDevice) -> bool {
+    match kind_of(device) {
+        DeviceKind::Loop | DeviceKind::Virtio | DeviceKind::Other => false,
         DeviceKind::Stacked => {
             let below = device.below();
-            if below.is_empty() {
-                return Err(NotPhysical::Virtual { device: name, kind });
-            }
-            return below.iter().try_for_each(physical);
+            !below.is_empty() && below.iter().all(is_physical)
         }
-        DeviceKind::Nvme | DeviceKind::Sata | DeviceKind::Scsi => {}
+        DeviceKind::Nvme | DeviceKind::Sata | DeviceKind::Scsi => {
+            !is_virtual_model(&model_of(device).unwrap_or_default())
+                && device.number("queue/rotational") != Some(1)
+        }
     }
-    let model = model_of(device).unwrap_or_default();
-    if is_virtual_model(&model) {
-        return Err(NotPhysical::VirtualModel { device: name, model });
-    }
-    if device.number("queue/rotational") == Some(1) {
-        return Err(NotPhysical::Rotating { device: name });
-    }
-    Ok(())
 }
 
 /// Whether a model text is one that hypervisors, clouds and storage servers show.

@@ -18,6 +18,7 @@ mod claim;
 mod clock;
 mod directory;
 mod drain;
+mod errno;
 mod inspect;
 mod ioctl;
 mod made;
@@ -41,10 +42,10 @@ pub use claim::{
 };
 pub use clock::wall_time_unix;
 pub use directory::{
-    DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle, DiscardPath, Unsuitable,
+    DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle, DiscardPath,
 };
 pub use drain::{MountDiscard, drain_rule};
-pub use inspect::{DeviceKind, NotPhysical, environment, physical_ssd};
+pub use inspect::environment;
 pub use ioctl::ignore_file_size_signal;
 pub use made::{CacheControl, FilesystemKind, MadeFilesystems, MakeError, MakeOptions};
 pub use memory::available_memory;

@@ -96,7 +96,7 @@ pub enum MakeError {
 #[derive(Debug)]
 pub struct MadeFilesystems {
     // The order is that of dropping: the filesystem, then what it stands on.
-    mounted: Option<Mounted>,
+    mounted: Option<DirectoryTarget>,
     place: MountPoint,
     /// What is formatted and mounted: the device that was claimed, or a loop device of ours.
     device: HeldDevice,
@@ -108,12 +108,6 @@ pub struct MadeFilesystems {
     consent: Consent,
     options: MakeOptions,
     capabilities: Capabilities,
-}
-
-/// A filesystem in use.
-#[derive(Debug)]
-struct Mounted {
-    files: DirectoryTarget,
 }
 
 impl FilesystemKind {
@@ -202,7 +196,11 @@ impl MadeFilesystems {
     }
 
     /// Mounts what was made, the filesystem `uuid`.
-    fn mount(&mut self, wish: &FilesystemWish, uuid: Uuid) -> Result<Mounted, ProvisionError> {
+    fn mount(
+        &mut self,
+        wish: &FilesystemWish,
+        uuid: Uuid,
+    ) -> Result<DirectoryTarget, ProvisionError> {
         let node = self.device.node();
         let noted = self.place.expect(node);
         noted.map_err(|errno| failed("mount", format!("`{}`: {errno}", node.display()), None))?;
@@ -230,19 +228,15 @@ impl MadeFilesystems {
             }
             _ => Ok(files),
         });
-        match checked {
-            Ok(files) => Ok(Mounted { files }),
-            Err(error) => {
-                // The first error is the one to report.
-                let _ = self.place.unmount();
-                Err(error)
-            }
-        }
+        checked.inspect_err(|_| {
+            // The first error is the one to report.
+            let _ = self.place.unmount();
+        })
     }
 
     /// Closes the files and unmounts; how long the unmount took.
     fn take_down(&mut self) -> Result<Nanos, ProvisionError> {
-        let Some(Mounted { files }) = self.mounted.take() else {
+        let Some(files) = self.mounted.take() else {
             return Err(failed("unmount", "none is mounted".to_owned(), None));
         };
         // Unmounted in any case: the filesystem goes, and with it what could not be removed.
@@ -295,7 +289,7 @@ impl Provisioner for MadeFilesystems {
     }
 
     fn files(&mut self) -> &mut Files<'_> {
-        &mut self.mounted.as_mut().expect("a filesystem was made and is mounted").files
+        self.mounted.as_mut().expect("a filesystem was made and is mounted")
     }
 
     fn unmount(&mut self) -> Result<Nanos, ProvisionError> {

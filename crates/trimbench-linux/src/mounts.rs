@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, StatxFlags};
 use trimbench_core::Errno;
 
+use crate::errno::{errno_in, errno_of};
+
 #[cfg(test)]
 mod tests;
 
@@ -77,9 +79,8 @@ pub fn mount_of(path: &Path) -> Result<Mount, MountError> {
 
 /// The mounts of our own namespace.
 pub(crate) fn own_mounts() -> Result<Vec<Mount>, MountError> {
-    let table = read_table(Path::new("/proc/self/mountinfo")).map_err(|error| {
-        MountError::Table { errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)) }
-    })?;
+    let table = read_table(Path::new("/proc/self/mountinfo"))
+        .map_err(|error| MountError::Table { errno: errno_of(error) })?;
     Ok(parse_mountinfo(&table))
 }
 
@@ -113,7 +114,7 @@ pub(crate) struct Unseen {
 impl Unseen {
     /// `None` if the error means that a process has ended meanwhile.
     pub(crate) fn of(path: &Path, error: &io::Error) -> Option<Self> {
-        let errno = Errno(error.raw_os_error().unwrap_or(Errno::EIO.0));
+        let errno = errno_in(error);
         // EINVAL is what the mounts of one say that is about to be gone.
         let ended = matches!(errno, Errno(libc::ENOENT | libc::ESRCH | libc::EINVAL));
         (!ended).then(|| Self { path: path.to_owned(), errno })
@@ -122,9 +123,7 @@ impl Unseen {
 
 /// Reads the mount table of every process whose namespace or root differs from those before it.
 pub(crate) fn all_mounts() -> Result<AllMounts, MountError> {
-    let table = |error: io::Error| MountError::Table {
-        errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
-    };
+    let table = |error: io::Error| MountError::Table { errno: errno_of(error) };
     let own = read_table(Path::new("/proc/self/mountinfo")).map_err(table)?;
     let seen_by = |process| move |mount| SeenMount { mount, process };
     let mut all = AllMounts {
@@ -170,11 +169,6 @@ pub(crate) fn processes() -> io::Result<Vec<u32>> {
     let mut numbers: Vec<u32> = names.iter().filter_map(number).collect();
     numbers.sort_unstable();
     Ok(numbers)
-}
-
-/// The kernel's error number in our type.
-pub(crate) fn errno_of(errno: rustix::io::Errno) -> Errno {
-    Errno(errno.raw_os_error())
 }
 
 /// All mounts of a table. Lines that do not have the documented form are left out.

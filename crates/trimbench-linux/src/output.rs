@@ -21,7 +21,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode};
 use trimbench_core::Errno;
 
-use crate::mounts::errno_of;
+use crate::errno::errno_of;
 use crate::opening;
 
 mod draft;
@@ -190,7 +190,7 @@ impl OutputDirectory {
     ) -> Result<(), OutputError> {
         let draft = self.begin(name, replaces)?;
         let written = draft.file().write_all(bytes);
-        written.map_err(failed("write", &self.path.join(name)))?;
+        written.map_err(step("write", &self.path.join(name)))?;
         draft.commit(durability)
     }
 
@@ -198,7 +198,7 @@ impl OutputDirectory {
     pub fn read(&self, name: &OsStr) -> Result<Vec<u8>, OutputError> {
         let mut bytes = Vec::new();
         let read = self.look(name)?.read_to_end(&mut bytes);
-        read.map_err(failed("read", &self.path.join(name)))?;
+        read.map_err(step("read", &self.path.join(name)))?;
         Ok(bytes)
     }
 
@@ -319,17 +319,10 @@ fn word(kind: FileType) -> &'static str {
     }
 }
 
-fn step(what: &'static str, path: &Path) -> impl FnOnce(rustix::io::Errno) -> OutputError {
+fn step<E>(what: &'static str, path: &Path) -> impl FnOnce(E) -> OutputError + use<E>
+where
+    E: Into<io::Error>,
+{
     let path = path.to_owned();
-    move |errno| OutputError::Step { path, step: what, errno: errno_of(errno) }
-}
-
-/// The same for errors of the standard library.
-fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OutputError {
-    let path = path.to_owned();
-    move |error| OutputError::Step {
-        path,
-        step: what,
-        errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
-    }
+    move |error| OutputError::Step { path, step: what, errno: errno_of(error) }
 }

@@ -30,7 +30,7 @@ mod transport;
 
 use std::os::fd::BorrowedFd;
 
-use trimbench_core::{Blocks, Errno, LbaRange, Ppm};
+use trimbench_core::{Blocks, Errno, LbaRange, Nanos, Ppm};
 
 use ata::AtaDrive;
 use detect::Route;
@@ -48,13 +48,7 @@ pub(crate) use transport::{NvmeCommand, NvmeQueue};
 
 /// A drive that takes commands, behind a device that is open.
 #[derive(Debug)]
-pub struct Drive<'fd>(Spoken<Kernel<'fd>>);
-
-#[derive(Debug)]
-enum Spoken<T> {
-    Nvme(NvmeDrive<T>),
-    Ata(AtaDrive<T>),
-}
+pub struct Drive<'fd>(Box<dyn Protocol + 'fd>);
 
 impl<'fd> Drive<'fd> {
     /// The drive behind an open device, identified.
@@ -66,56 +60,41 @@ impl<'fd> Drive<'fd> {
     pub fn open(file: BorrowedFd<'fd>) -> Result<Self, NoPassthrough> {
         let (device, route) = detect::route(file)?;
         let mut kernel = Kernel { file };
-        let spoken = match route {
-            Route::Ata => Spoken::Ata(AtaDrive::open(kernel)?),
-            Route::NvmeNamespace => {
-                let nsid = crate::ioctl::nvme_namespace(file)
-                    .map_err(|errno| refused_by_kernel("NVME_IOCTL_ID", errno, "CAP_SYS_ADMIN"))?;
-                Spoken::Nvme(NvmeDrive::open(kernel, nsid)?)
-            }
+        let nsid = match route {
+            Route::Ata => return Ok(Self(Box::new(AtaDrive::open(kernel)?))),
+            Route::NvmeNamespace => crate::ioctl::nvme_namespace(file)
+                .map_err(|errno| refused_by_kernel("NVME_IOCTL_ID", errno, "CAP_SYS_ADMIN"))?,
             Route::NvmeController => {
                 let namespaces = nvme::active_namespaces(&mut kernel)?;
                 let [nsid] = namespaces[..] else {
                     let count = namespaces.len();
                     return Err(NoPassthrough::ManyNamespaces { device, count });
                 };
-                Spoken::Nvme(NvmeDrive::open(kernel, nsid)?)
+                nsid
             }
         };
-        Ok(Self(spoken))
+        Ok(Self(Box::new(NvmeDrive::open(kernel, nsid)?)))
     }
 
     /// Who the drive is, as of when it was opened.
     pub fn identity(&self) -> &DriveIdentity {
-        match &self.0 {
-            Spoken::Nvme(drive) => drive.identity(),
-            Spoken::Ata(drive) => drive.identity(),
-        }
+        self.0.identity()
     }
 
     /// What it promises of TRIM.
     pub fn trim_promise(&self) -> &TrimPromise {
-        match &self.0 {
-            Spoken::Nvme(drive) => drive.promise(),
-            Spoken::Ata(drive) => drive.promise(),
-        }
+        self.0.promise()
     }
 
     /// What it counted so far.
     pub fn drive_counters(&mut self) -> Result<DriveCounters, PassthroughError> {
-        match &mut self.0 {
-            Spoken::Nvme(drive) => drive.counters(),
-            Spoken::Ata(drive) => drive.counters(),
-        }
+        self.0.counters()
     }
 
     /// The ways to purge it that it has, strongest first, each with what stands against it at this
     /// moment.
     pub fn purge_means(&mut self) -> Result<Vec<PurgeOption>, PassthroughError> {
-        match &mut self.0 {
-            Spoken::Nvme(drive) => drive.purge_means(),
-            Spoken::Ata(drive) => drive.purge_means(),
-        }
+        self.0.purge_means()
     }
 
     /// Erases everything: the `NVMe` namespace by a format, the whole drive by all other means.
@@ -130,20 +109,14 @@ impl<'fd> Drive<'fd> {
         means: PurgeMeans,
         progress: &mut dyn FnMut(Ppm),
     ) -> Result<(), PurgeError> {
-        match &mut self.0 {
-            Spoken::Nvme(drive) => drive.purge(means, progress),
-            Spoken::Ata(drive) => drive.purge(means, progress),
-        }
+        self.0.purge(means, progress)
     }
 
     /// Takes trimbench's password off an ATA drive on which an interrupted security erase left it
     /// ([`PurgeObstacle::SecurityLocked`], [`PurgeObstacle::PasswordSet`]). Costs one of the five
     /// tries that a drive grants if the password is another. Does nothing where none is set.
     pub fn release_password(&mut self) -> Result<(), PurgeError> {
-        match &mut self.0 {
-            Spoken::Nvme(_) => Ok(()),
-            Spoken::Ata(drive) => drive.release_password(),
-        }
+        self.0.release_password()
     }
 
     /// Deallocates (trims) these ranges in exactly one command.
@@ -152,10 +125,68 @@ impl<'fd> Drive<'fd> {
     /// refused before anything is sent: [`TrimPromise::split`] makes commands of any list. The
     /// kernel's caches know nothing of it: what they hold of these blocks is stale afterwards.
     pub fn deallocate(&mut self, ranges: &[LbaRange]) -> Result<(), DeallocateError> {
-        match &mut self.0 {
-            Spoken::Nvme(drive) => drive.deallocate(ranges),
-            Spoken::Ata(drive) => drive.deallocate(ranges),
+        self.0.deallocate(ranges)
+    }
+}
+
+/// What drives of both protocols do.
+trait Protocol: std::fmt::Debug {
+    fn identity(&self) -> &DriveIdentity;
+
+    fn promise(&self) -> &TrimPromise;
+
+    fn counters(&mut self) -> Result<DriveCounters, PassthroughError>;
+
+    /// Looks at the drive once more, and who it is by now.
+    fn identify_again(&mut self) -> Result<DriveIdentity, PassthroughError>;
+
+    fn purge_means(&mut self) -> Result<Vec<PurgeOption>, PassthroughError>;
+
+    /// Erases the drive by a means that it has, and that nothing stands against.
+    fn erase(
+        &mut self,
+        means: PurgeMeans,
+        estimate: Option<Nanos>,
+        progress: &mut dyn FnMut(Ppm),
+    ) -> Result<(), PurgeError>;
+
+    fn release_password(&mut self) -> Result<(), PurgeError> {
+        Ok(())
+    }
+
+    /// Deallocates ranges that one command carries.
+    fn send_ranges(&mut self, ranges: &[LbaRange]) -> Result<(), PassthroughError>;
+
+    fn deallocate(&mut self, ranges: &[LbaRange]) -> Result<(), DeallocateError> {
+        let pieces = check_ranges(ranges, self.promise(), self.identity().capacity)?;
+        Ok(self.send_ranges(&pieces)?)
+    }
+
+    /// Just before something final: that nobody exchanged the drive.
+    fn check_same_drive(&mut self) -> Result<(), PurgeError> {
+        let seen = self.identify_again()?;
+        let opened = self.identity();
+        if seen.is_same_drive(opened) {
+            return Ok(());
         }
+        Err(PurgeError::AnotherDrive { opened: opened.serial.clone(), now: seen.serial })
+    }
+
+    fn purge(
+        &mut self,
+        means: PurgeMeans,
+        progress: &mut dyn FnMut(Ppm),
+    ) -> Result<(), PurgeError> {
+        self.check_same_drive()?;
+        let option = self.purge_means()?.into_iter().find(|option| option.means == means);
+        let option = option.ok_or(PurgeError::NotOffered { means })?;
+        if let Some(obstacle) = option.obstacle {
+            return Err(obstacle.into());
+        }
+        progress(Ppm(0));
+        self.erase(means, option.estimate, progress)?;
+        progress(Ppm::ONE);
+        Ok(())
     }
 }
 

@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags};
 use trimbench_core::Errno;
 
 use crate::directory::random;
-use crate::mounts::errno_of;
+use crate::errno::errno_of;
 use crate::opening;
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ use io_uring::{IoUring, opcode};
 use trimbench_core::units::narrow;
 use trimbench_core::{Errno, Nanos};
 
+use crate::errno::errno_of;
+
 /// Marks the completion of the read on the bell.
 const BELL: u64 = u64::MAX;
 /// How long a ring waits at its end for requests that the device does not complete.
@@ -73,7 +75,7 @@ impl Uring {
         };
         let inner = match deferred().or_else(cooperative) {
             Some(uring) => uring,
-            None => IoUring::new(entries).map_err(|error| errno_of(&error))?,
+            None => IoUring::new(entries).map_err(errno_of)?,
         };
         if !inner.params().is_feature_ext_arg() || !inner.params().is_feature_nodrop() {
             return Err(Errno(libc::ENOSYS));
@@ -89,7 +91,7 @@ impl Uring {
         // SAFETY: plain system call without pointers.
         let event = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
         if event < 0 {
-            return Err(errno_of(&std::io::Error::last_os_error()));
+            return Err(errno_of(std::io::Error::last_os_error()));
         }
         // SAFETY: the descriptor was just made and belongs to nobody else.
         let event = Arc::new(unsafe { OwnedFd::from_raw_fd(event) });
@@ -141,7 +143,7 @@ impl Uring {
             }
             Wait::Forever => self.inner.submit_and_wait(1),
         };
-        match result.map_err(|error| errno_of(&error)) {
+        match result.map_err(errno_of) {
             // Time passed, a signal came, or the kernel is short of memory and wants completions to
             // be taken first: in each case the caller looks and comes again.
             Ok(_) | Err(Errno(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY)) => Ok(()),
@@ -229,9 +231,4 @@ impl Drop for Uring {
             std::mem::forget(bell);
         }
     }
-}
-
-/// The error number of a system call's error.
-pub(crate) fn errno_of(error: &std::io::Error) -> Errno {
-    Errno(error.raw_os_error().unwrap_or(Errno::EIO.0))
 }

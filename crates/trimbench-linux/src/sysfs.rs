@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, major, minor};
+use rustix::fs::{FileType, Stat, major, minor};
 use trimbench_core::text::to_text;
 
 use crate::mounts::Mount;
@@ -45,7 +45,8 @@ impl BlockDevice {
     pub(crate) fn from_node(node: &Path) -> Option<Self> {
         let status = rustix::fs::stat(node).ok()?;
         let is_block = FileType::from_raw_mode(status.st_mode) == FileType::BlockDevice;
-        is_block.then(|| Self::from_numbers(major(status.st_rdev), minor(status.st_rdev)))?
+        let (major, minor) = numbers_of(&status);
+        is_block.then(|| Self::from_numbers(major, minor))?
     }
 
     /// Where its counters are.
@@ -61,11 +62,6 @@ impl BlockDevice {
     /// The disk's folder.
     pub(crate) fn disk(&self) -> &Path {
         &self.disk
-    }
-
-    /// Its own folder.
-    pub(crate) fn own(&self) -> &Path {
-        &self.own
     }
 
     /// An attribute of the disk (`queue/scheduler`), trimmed; `None` if absent, unreadable or
@@ -150,6 +146,11 @@ impl BlockDevice {
             .filter_map(|name| Self::from_name(name))
             .collect()
     }
+}
+
+/// The device numbers of an opened or named node: major and minor.
+pub(crate) fn numbers_of(status: &Stat) -> (u32, u32) {
+    (major(status.st_rdev), minor(status.st_rdev))
 }
 
 /// All disks, in the order of their names; partitions are not among them.

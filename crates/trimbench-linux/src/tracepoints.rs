@@ -20,20 +20,22 @@ use std::time::Duration;
 use trimbench_core::{BlockRequest, Errno};
 
 use crate::clock::MonotonicClock;
+use crate::errno::errno_of;
 use crate::sysfs::BlockDevice;
 
 mod events;
 mod instance;
 mod pages;
-mod reader;
 mod recorder;
 mod requests;
 mod stream;
 
 pub use recorder::{RecordedCommand, RecordedEvent, Recorder};
 
+use events::Happened;
 use instance::Instance;
-use reader::Reader;
+use requests::Requests;
+use stream::EventStream;
 
 /// How often the kernel's buffers are emptied.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -101,7 +103,10 @@ impl Tracer {
     ) -> Result<Self, TracingError> {
         let disks = requests::disks(devices)?;
         let instance = Instance::create()?;
-        let reader = Arc::new(Mutex::new(Reader::new(instance, disks, clock)?));
+        let numbers: Vec<u32> = disks.iter().flat_map(|disk| &disk.numbers).copied().collect();
+        let stream = EventStream::new(instance, &numbers, &Happened::ALL)?;
+        let reader = Reader { stream, clock, requests: Requests::new(disks) };
+        let reader = Arc::new(Mutex::new(reader));
         let (stop, stopped) = channel::<()>();
         let shared = Arc::clone(&reader);
         let drains = move || {
@@ -112,7 +117,7 @@ impl Tracer {
         let thread = std::thread::Builder::new().name("tracepoints".to_owned()).spawn(drains);
         let thread = thread.map_err(|error| TracingError::Kernel {
             path: "a thread".to_owned(),
-            errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
+            errno: errno_of(error),
         })?;
         Ok(Self { reader, stop: Some(stop), thread: Some(thread) })
     }
@@ -122,13 +127,13 @@ impl Tracer {
     pub(crate) fn take(&mut self, out: &mut Vec<BlockRequest>) {
         let mut reader = lock(&self.reader);
         reader.drain();
-        reader.take(out);
+        reader.requests.take(out);
     }
 
     /// Events that the kernel dropped because its buffers were full, at least. After each loss all
     /// that was under way is forgotten.
     pub(crate) fn lost(&self) -> u64 {
-        lock(&self.reader).lost()
+        lock(&self.reader).requests.lost()
     }
 }
 
@@ -139,6 +144,31 @@ impl Drop for Tracer {
         if let Some(thread) = self.thread.take() {
             // A panic there was reported there.
             let _ = thread.join();
+        }
+    }
+}
+
+/// Joins events to requests as they come.
+#[derive(Debug)]
+struct Reader {
+    stream: EventStream,
+    clock: MonotonicClock,
+    requests: Requests,
+}
+
+impl Reader {
+    /// Takes in what the kernel has recorded.
+    fn drain(&mut self) {
+        let until = EventStream::settles_at();
+        let lost = self.stream.drain();
+        if lost > 0 {
+            // What is in order after the loss cannot be told from what was before.
+            self.stream.forget();
+            self.requests.lose(lost);
+            return;
+        }
+        for event in self.stream.settled(until) {
+            self.requests.apply(&event, self.clock.at_monotonic(event.at));
         }
     }
 }

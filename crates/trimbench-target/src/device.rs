@@ -1,95 +1,63 @@
 //! Block devices and image files: inspected, claimed, described.
 
-use std::collections::BTreeMap;
+use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::rc::Rc;
 
 use trimbench_core::text::to_text;
-use trimbench_core::{Bytes, Caveat, Drive, PurgeMeans, Support, Target};
+use trimbench_core::{Bytes, Drive as _, Support, Target as _};
 use trimbench_linux::passthrough::{DrivePurger, NoPurge, PurgeChoice};
-use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget, Consent, Guard, Inspection, Purger};
+use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget, Consent, Inspection, Purger};
 
 use crate::Description;
+use crate::opened::{Kind, OpenTarget, Opening, Provisioned};
 use crate::spec::TargetError;
 
-/// A device or an image file that may be overwritten, and nothing has been yet.
-#[derive(Debug)]
-pub struct ProvisionedDevice {
-    /// The device.
-    pub target: BlockTarget,
-    /// What it is.
-    pub description: Description,
-    /// The machine's settings, read before anything was measured.
-    pub environment: BTreeMap<String, String>,
-    inspection: Inspection,
-    guard: Rc<Guard>,
-}
-
-impl ProvisionedDevice {
-    /// How the device is purged.
-    pub fn purge_means(&self) -> PurgeMeans {
-        self.target.purge_means()
-    }
-
-    /// Whether it is still what was claimed, as large as it was, and nobody else's.
-    pub fn still_same(&self) -> Result<(), TargetError> {
-        Ok(self.guard.check()?)
-    }
-
-    /// Tells between measurements whether it is still what was claimed, and as large.
-    pub fn watch(&self) -> impl Fn() -> Result<(), TargetError> + use<> {
-        let guard = Rc::clone(&self.guard);
-        move || Ok(guard.check_descriptor()?)
-    }
-
-    /// The machine's settings at this moment; what can no longer be read is left out.
-    pub fn environment_now(&self) -> BTreeMap<String, String> {
-        environment(&self.inspection, &self.target)
-    }
-}
-
-/// Inspects and claims what `path` leads to, so far as `consent` goes; `seed` makes the data that
-/// is written, `choice` says how the drive is to be purged.
-pub fn provision_device(
-    path: &Path,
-    consent: &Consent,
-    choice: PurgeChoice,
-    seed: u64,
-) -> Result<ProvisionedDevice, TargetError> {
+/// Inspects and claims what `path` leads to. Nothing has been overwritten yet.
+pub(crate) fn open(path: &Path, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
+    let unusable = |error| TargetError::Block { path: path.to_owned(), error };
     let inspection = Inspection::of(path)?;
-    let (file, guard) = inspection.claim(consent)?.into_parts();
+    let (file, guard) = inspection.claim(opening.consent)?.into_parts();
     let guard = Rc::new(guard);
-    let purger = purger(&file, &inspection, choice)?;
-    let medium = BlockMedium::of(file)
-        .map_err(|error| TargetError::Block { path: path.to_owned(), error })?;
+    let looking = Rc::clone(&guard);
+    let purger = purger(&file, &inspection, opening.purge)?;
     let options = BlockOptions {
-        seed,
-        first_write: Some(last_look(Rc::clone(&guard))),
+        seed: opening.seed,
+        // Kept for as long as the target lives, and the device or image claimed with it.
+        first_write: Some(Box::new(move || {
+            looking.check().map_err(|error| format!("{error}; {}", error.hint()))
+        })),
         purger,
         ..BlockOptions::default()
     };
-    let target = BlockTarget::new(medium, options)
-        .map_err(|error| TargetError::Block { path: path.to_owned(), error })?;
-    let means = target.purge_means();
-    let kind = if inspection.is_image() { "image" } else { "device" };
+    let medium = BlockMedium::of(file).map_err(unusable)?;
+    let target = BlockTarget::new(medium.clone(), options).map_err(unusable)?;
     let mut identity = inspection.identity();
-    identity.insert("purged-by".to_owned(), means.id().to_owned());
+    identity.insert("purged-by".to_owned(), target.purge_means().id().to_owned());
     let discard = match target.capabilities().discard {
         Support::None => "it takes no discards",
         Support::Emulated => "it takes discards as holes in the file",
         Support::Native => "it takes discards",
     };
-    let caveats: Vec<Caveat> = target.caveats().to_vec();
     let description = Description {
         name: to_text(path),
-        kind,
+        kind: if inspection.is_image() { "image" } else { "device" },
         identity,
         state: format!("as found, until the method establishes its own; {discard}"),
         provenance: None,
-        caveats,
+        caveats: target.caveats().to_vec(),
     };
-    let environment = environment(&inspection, &target);
-    Ok(ProvisionedDevice { target, description, environment, inspection, guard })
+    let read_environment = move || {
+        let mut environment = inspection.environment().unwrap_or_default();
+        environment.extend(medium.environment());
+        environment
+    };
+    Ok(OpenTarget {
+        environment: read_environment(),
+        read_environment: Box::new(read_environment),
+        guard: Some(guard),
+        ..Provisioned { target, description }.opened(Kind::Device)
+    })
 }
 
 /// What the drive has beside commands; none where no drive is behind it directly.
@@ -98,7 +66,6 @@ fn purger(
     inspection: &Inspection,
     choice: PurgeChoice,
 ) -> Result<Option<Box<dyn Purger>>, TargetError> {
-    use std::os::fd::AsFd;
     let own = match choice {
         _ if inspection.is_image() => Err(None),
         choice => DrivePurger::new(file.as_fd(), choice).map_err(Some),
@@ -115,18 +82,6 @@ fn purger(
             Err(TargetError::Purge { means: means.id(), reason })
         }
     }
-}
-
-/// Looks once more at what was claimed, and keeps it claimed for as long as the target lives.
-fn last_look(guard: Rc<Guard>) -> trimbench_linux::FirstWrite {
-    Box::new(move || guard.check().map_err(|error| format!("{error}; {}", error.hint())))
-}
-
-/// The machine, the stack and the device.
-fn environment(inspection: &Inspection, target: &BlockTarget) -> BTreeMap<String, String> {
-    let mut environment = inspection.environment().unwrap_or_default();
-    environment.extend(target.environment());
-    environment
 }
 
 /// What a dry run says of a device: nothing is opened for writing.

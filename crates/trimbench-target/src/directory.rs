@@ -4,41 +4,28 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use trimbench_core::text::to_text;
-use trimbench_core::{Bytes, Caveat, Support, Target};
+use trimbench_core::{Bytes, Support, Target as _};
 use trimbench_linux::{DirectoryOptions, DirectoryTarget, environment, mount_of};
 
 use crate::Description;
+use crate::opened::{Kind, OpenTarget, Opening, Provisioned};
 use crate::spec::TargetError;
 
-/// A directory that is ready to be measured in.
-#[derive(Debug)]
-pub struct ProvisionedDirectory {
-    /// The directory, with one of its own below it.
-    pub target: DirectoryTarget,
-    /// What it is.
-    pub description: Description,
-    /// The machine's settings, read before anything was measured.
-    pub environment: BTreeMap<String, String>,
-    /// Leftovers of crashed runs that were removed.
-    pub cleaned: usize,
-    /// Room in the filesystem that was promised to other runs.
-    pub promised: Bytes,
-}
-
-/// Opens a directory of our own in `parent`, whose files take `room` at the most; their content is
-/// made from `seed`.
-pub fn provision_directory(
-    parent: &Path,
-    seed: u64,
-    room: Bytes,
-) -> Result<ProvisionedDirectory, TargetError> {
+/// Opens a directory of our own in `parent`, after removing what crashed runs left there.
+pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
     let environment = environment(parent)?;
     let mount = mount_of(parent)?;
+    let Opening { seed, space: room, .. } = *opening;
     let options = DirectoryOptions { seed, room, ..DirectoryOptions::default() };
     let target = DirectoryTarget::open(parent, options)?;
-    let cleaned = target.cleaned_leftovers().len();
+    let mut notes = cleaned_note(target.cleaned_leftovers().len());
     let promised = target.promised_to_others();
-    let caveats: Vec<Caveat> = target.caveats().to_vec();
+    if promised > Bytes(0) {
+        notes.push(format!(
+            "{promised} of `{}` are promised to other runs that are under way in its filesystem",
+            parent.display()
+        ));
+    }
     let keep = [
         "filesystem",
         "filesystem-bytes",
@@ -63,7 +50,21 @@ pub fn provision_directory(
         identity,
         state: format!("as found: a mounted {} filesystem; {discard}", mount.filesystem),
         provenance: None,
-        caveats,
+        caveats: target.caveats().to_vec(),
     };
-    Ok(ProvisionedDirectory { target, description, environment, cleaned, promised })
+    let parent = parent.to_owned();
+    Ok(OpenTarget {
+        environment,
+        notes,
+        read_environment: Box::new(move || {
+            trimbench_linux::environment(&parent).unwrap_or_default()
+        }),
+        ..Provisioned { target, description }.opened(Kind::Directory)
+    })
+}
+
+/// What the user is told where `count` leftovers of killed runs were removed.
+pub(crate) fn cleaned_note(count: usize) -> Vec<String> {
+    let note = (count > 0).then(|| format!("removed what {count} crashed run(s) had left"));
+    note.into_iter().collect()
 }

@@ -13,9 +13,9 @@ use trimbench_ssd::{
     BUILT_IN, ContentsConfig, MODEL_VERSION, Overreach, Profile, Ssd, SsdConfig, TrimmedReads,
 };
 
-use crate::Description;
 use crate::settings::{nearest, one_of, quantity};
 use crate::spec::TargetError;
+use crate::{Description, Provisioned};
 
 /// An emulated drive behind its virtual clock and a layer for planted faults.
 pub type Drive = Virtual<Faulty<Ssd>>;
@@ -76,15 +76,6 @@ pub struct EmulatedSpec {
     overreach: Overreach,
 }
 
-/// A drive in a stated condition.
-#[derive(Debug)]
-pub struct ProvisionedDrive {
-    /// The drive.
-    pub target: Drive,
-    /// What it is.
-    pub description: Description,
-}
-
 /// Drives in a stated condition, not yet made.
 #[derive(Debug)]
 pub struct EmulatedDrives {
@@ -92,8 +83,6 @@ pub struct EmulatedDrives {
     capabilities: Capabilities,
     faults: FaultPlan,
     overreach: Overreach,
-    /// What each of them is.
-    pub description: Description,
 }
 
 impl EmulatedSpec {
@@ -226,13 +215,13 @@ impl EmulatedSpec {
     }
 
     /// Makes the drive and fills it: every unit written once, in order, then at rest.
-    pub fn provision(&self, needed: Bytes) -> Result<ProvisionedDrive, TargetError> {
-        let drives = self.drives(needed)?;
-        Ok(ProvisionedDrive { target: drives.drive(), description: drives.description })
+    pub fn provision(&self, needed: Bytes) -> Result<Provisioned<Drive>, TargetError> {
+        let Provisioned { target: drives, description } = self.drives(needed)?;
+        Ok(Provisioned { target: drives.drive(), description })
     }
 
     /// Gets ready to make such drives; see [`Self::provision`].
-    pub fn drives(&self, needed: Bytes) -> Result<EmulatedDrives, TargetError> {
+    pub fn drives(&self, needed: Bytes) -> Result<Provisioned<EmulatedDrives>, TargetError> {
         let config = self.check(self.capacity_for(needed))?;
         let identity = self.identity(&config);
         let mut caveats = vec![Caveat::Emulated];
@@ -254,7 +243,8 @@ impl EmulatedSpec {
         };
         let capabilities = config.capabilities();
         let (faults, overreach) = (self.faults, self.overreach);
-        Ok(EmulatedDrives { config, capabilities, faults, overreach, description })
+        let target = EmulatedDrives { config, capabilities, faults, overreach };
+        Ok(Provisioned { target, description })
     }
 
     fn identity(&self, config: &SsdConfig) -> BTreeMap<String, String> {

@@ -1,24 +1,23 @@
 //! From the text of `--target` to a target in a stated condition.
 //!
-//! A [`TargetSpec`] is what the text means; it opens nothing. `provision` makes the target and says
-//! how its condition was established. Methods remain ignorant of what they run on.
+//! A [`TargetSpec`] is what the text means; it opens nothing. [`TargetSpec::open`] makes or opens the
+//! target and says how its condition was established. Methods remain ignorant of what they run on.
 
 mod device;
 mod directory;
 mod emulated;
 mod modelled;
-mod open;
+mod opened;
 mod real;
 mod settings;
 mod spec;
 
-pub use device::{DeviceOutlook, ProvisionedDevice, holds_file, inspect_device, provision_device};
-pub use directory::{ProvisionedDirectory, provision_directory};
-pub use emulated::{Drive, EmulatedDrives, EmulatedSpec, ProvisionedDrive, find_profile};
-pub use modelled::pool::{ModelledPools, PoolSpec, ProvisionedPool};
-pub use modelled::{ModelledFilesystems, ModelledSpec, ProvisionedModel};
-pub use open::{OpenTarget, Opening, Watch};
-pub use real::{ProvisionedFilesystems, RealSpec};
+pub use device::{DeviceOutlook, holds_file, inspect_device};
+pub use emulated::{Drive, EmulatedDrives, EmulatedSpec, find_profile};
+pub use modelled::pool::{ModelledPools, PoolSpec};
+pub use modelled::{ModelledFilesystems, ModelledSpec};
+pub use opened::{OpenTarget, Opening, Provisioned, Watch};
+pub use real::RealSpec;
 pub use spec::{TargetError, TargetSpec};
 pub use trimbench_linux::Consent;
 pub use trimbench_linux::passthrough::PurgeChoice;

@@ -17,10 +17,10 @@ use trimbench_core::{
 use trimbench_fs::{Allocation, CpuCosts, DiscardPath, FS_BLOCK, FileSystem, FsConfig, Scheduler};
 use trimbench_ssd::Ssd;
 
-use crate::Description;
 use crate::emulated::{Drive, EmulatedSpec};
 use crate::settings::{nearest, one_of, within};
 use crate::spec::{EMULATED, TargetError};
+use crate::{Description, Provisioned};
 
 pub(crate) mod pool;
 #[cfg(test)]
@@ -62,15 +62,6 @@ pub struct ModelledSpec {
     /// The settings that were given, as texts.
     settings: BTreeMap<&'static str, String>,
     drive: EmulatedSpec,
-}
-
-/// Modelled filesystems that can be had, and what they are.
-#[derive(Debug)]
-pub struct ProvisionedModel {
-    /// What makes them.
-    pub target: ModelledFilesystems,
-    /// What they are.
-    pub description: Description,
 }
 
 impl ModelledSpec {
@@ -154,7 +145,11 @@ impl ModelledSpec {
 
     /// Makes the drive and fills it, as [`EmulatedSpec::provision`] does; what is random comes from
     /// `seed`.
-    pub fn provision(&self, needed: Bytes, seed: u64) -> Result<ProvisionedModel, TargetError> {
+    pub fn provision(
+        &self,
+        needed: Bytes,
+        seed: u64,
+    ) -> Result<Provisioned<ModelledFilesystems>, TargetError> {
         let drive = self.drive.provision(with_metadata(needed))?;
         let Description { mut identity, caveats, provenance, .. } = drive.description;
         let now = drive.target.now();
@@ -177,7 +172,7 @@ impl ModelledSpec {
         let rng = Rng::new(seed).split("start-state");
         let config = self.config;
         let target = ModelledFilesystems { config, capabilities, rng, drive, mounted: None };
-        Ok(ProvisionedModel { target, description })
+        Ok(Provisioned { target, description })
     }
 
     /// What it is made as, in the words of the settings.

@@ -1,16 +1,17 @@
 //! Real filesystems that are made on a device or an image file, as often as a method wishes.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use trimbench_core::text::to_text;
-use trimbench_core::{Bytes, Caveat, Interrupt};
+use trimbench_core::{Bytes, Caveat};
 use trimbench_linux::{
-    CacheControl, Consent, FilesystemKind, Inspection, MadeFilesystems, MakeError, MakeOptions,
+    CacheControl, FilesystemKind, Inspection, MadeFilesystems, MakeError, MakeOptions,
 };
 
 use crate::Description;
+use crate::directory::cleaned_note;
+use crate::opened::{Kind, OpenTarget, Opening, Provisioned};
 use crate::settings::{nearest, one_of, within};
 use crate::spec::TargetError;
 
@@ -30,27 +31,6 @@ pub struct RealSpec {
     mount_options: Vec<String>,
     cache: CacheControl,
     path: PathBuf,
-}
-
-/// Real filesystems that can be had, and what they are.
-#[derive(Debug)]
-pub struct ProvisionedFilesystems {
-    /// What makes them.
-    pub target: MadeFilesystems,
-    /// What they are.
-    pub description: Description,
-    /// The machine's settings, read before anything was measured.
-    pub environment: BTreeMap<String, String>,
-    /// Leftovers of killed runs that were unmounted and removed.
-    pub cleaned: usize,
-    inspection: Inspection,
-}
-
-impl ProvisionedFilesystems {
-    /// The machine's settings at this moment; what can no longer be read is left out.
-    pub fn environment_now(&self) -> BTreeMap<String, String> {
-        self.inspection.environment().unwrap_or_default()
-    }
 }
 
 impl RealSpec {
@@ -108,25 +88,24 @@ impl RealSpec {
         &self.path
     }
 
-    /// Claims the device or image file, so far as `consent` goes; `seed` makes what files hold.
-    pub fn provision(
-        &self,
-        consent: &Consent,
-        seed: u64,
-        interrupt: &Interrupt,
-    ) -> Result<ProvisionedFilesystems, TargetError> {
+    /// Claims the device or image file. Nothing has been overwritten yet.
+    pub(crate) fn open(&self, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
         let inspection = Inspection::of(&self.path)?;
         let environment = inspection.environment().unwrap_or_default();
         let (kind, cache) = (self.kind, self.cache);
-        let mount_options = self.mount_options.clone();
-        let interrupt = interrupt.clone();
-        let options = MakeOptions { kind, mount_options, cache, seed, interrupt };
-        let target =
-            MadeFilesystems::claim(&inspection, consent, options).map_err(|error| match error {
-                MakeError::Claim(error) => TargetError::Claim(error),
-                MakeError::Provision(error) => TargetError::Provision(error),
-                other => unreachable!("{other}: every reason is known"),
-            })?;
+        let options = MakeOptions {
+            kind,
+            mount_options: self.mount_options.clone(),
+            cache,
+            seed: opening.seed,
+            interrupt: opening.interrupt.clone(),
+        };
+        let claimed = MadeFilesystems::claim(&inspection, opening.consent, options);
+        let target = claimed.map_err(|error| match error {
+            MakeError::Claim(error) => TargetError::Claim(error),
+            MakeError::Provision(error) => TargetError::Provision(error),
+            other => unreachable!("{other}: every reason is known"),
+        })?;
         let mut identity = inspection.identity();
         identity.insert("filesystem".to_owned(), kind.id().to_owned());
         if !self.mount_options.is_empty() {
@@ -147,8 +126,12 @@ impl RealSpec {
                 vec![Caveat::NotAPhysicalSsd]
             },
         };
-        let cleaned = target.cleaned_leftovers().len();
-        Ok(ProvisionedFilesystems { target, description, environment, cleaned, inspection })
+        Ok(OpenTarget {
+            environment,
+            notes: cleaned_note(target.cleaned_leftovers().len()),
+            read_environment: Box::new(move || inspection.environment().unwrap_or_default()),
+            ..Provisioned { target, description }.opened(Kind::Real)
+        })
     }
 }
 

@@ -6,7 +6,9 @@ use trimbench_core::text::visible;
 use trimbench_core::{BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Nanos, Support};
 use trimbench_methods::Demand;
 use trimbench_results::PlannedSession;
-use trimbench_target::{DeviceOutlook, EmulatedSpec, PurgeChoice, TargetSpec, inspect_device};
+use trimbench_target::{
+    Consent, DeviceOutlook, EmulatedSpec, TargetError, TargetSpec, inspect_device,
+};
 
 use crate::failure::Failure;
 use crate::plan::{Plan, Session};
@@ -25,80 +27,125 @@ pub(crate) fn describe(plan: &Plan) -> String {
     text
 }
 
+/// What is known of a target that is not open.
+struct Outlook<'a> {
+    /// What it offers at best: what does not fit this does not fit the target.
+    ideal: Capabilities,
+    /// What it holds; `None` where it must be asked for.
+    capacity: Option<Bytes>,
+    /// The emulated drives of which it is made, and how many.
+    drives: Option<(&'a EmulatedSpec, usize)>,
+    device: Option<DeviceOutlook>,
+    destroys: &'static str,
+    privileges: &'static str,
+}
+
+impl<'a> Outlook<'a> {
+    fn of(target: &'a TargetSpec, consent: &Consent) -> Result<Self, TargetError> {
+        Ok(match target {
+            TargetSpec::Emulated(spec) => Self {
+                ideal: ideal_device(spec.capacity()),
+                destroys: "nothing: the drive is emulated",
+                ..Self::modelled(spec, 1, spec.capacity())
+            },
+            TargetSpec::Modelled(spec) => Self::modelled(spec.drive(), 1, spec.drive().capacity()),
+            TargetSpec::Pool(spec) => Self::modelled(spec.drive(), spec.drives(), spec.room()),
+            TargetSpec::Directory(_) => Self {
+                ideal: ideal_directory(Bytes(u64::MAX)),
+                capacity: None,
+                drives: None,
+                device: None,
+                destroys: "nothing: works in what it makes itself",
+                privileges: "to write in the directory; root for `mode=trim`",
+            },
+            TargetSpec::Device(path) => Self::on(
+                inspect_device(path, consent)?,
+                ideal_device,
+                "to open it for writing: for a device root, or its group",
+            ),
+            TargetSpec::Real(spec) => Self::on(
+                inspect_device(spec.path(), consent)?,
+                ideal_directory,
+                "root: to attach a loop device and to mount",
+            ),
+        })
+    }
+
+    /// A filesystem over emulated drives, whose files may take so many bytes at most.
+    fn modelled(drive: &'a EmulatedSpec, count: usize, capacity: Bytes) -> Self {
+        Self {
+            ideal: ideal_directory(capacity),
+            capacity: Some(capacity),
+            drives: Some((drive, count)),
+            device: None,
+            destroys: "nothing: filesystem and drive are models",
+            privileges: "none",
+        }
+    }
+
+    /// A block device or an image file, or filesystems on one.
+    fn on(
+        device: DeviceOutlook,
+        ideal: fn(Bytes) -> Capabilities,
+        privileges: &'static str,
+    ) -> Self {
+        Self {
+            ideal: ideal(device.capacity),
+            capacity: Some(device.capacity),
+            drives: None,
+            device: Some(device),
+            destroys: "everything on it",
+            privileges,
+        }
+    }
+}
+
 impl Session {
     fn describe(&self, text: &mut String, plan: &Plan) {
         let PlannedSession { method, target, preset, .. } = &self.planned;
         let _ = writeln!(text, "\n{method} ({preset}) on {}", visible(target));
-        match &self.target {
-            TargetSpec::Emulated(spec) => {
-                let capacity = spec.capacity();
-                if let Err(reason) = self.method.fits(&ideal_device(capacity)) {
-                    fact(text, "left out", &reason);
-                    return;
-                }
-                fact(text, "profile", &spec.profile().summary);
-                fact(text, "provenance", &spec.profile().provenance.to_string());
-                if self.describe_demand(text, Some(capacity), "virtual").is_none() {
-                    return;
-                }
-                self.describe_memory(text, spec, 1);
-                fact(text, "destroys", "nothing: the drive is emulated");
-                fact(text, "privileges", "none");
+        let outlook = match Outlook::of(&self.target, &plan.consent) {
+            Ok(outlook) => outlook,
+            Err(error) => return fact(text, "refused", &error.to_string()),
+        };
+        for line in outlook.device.iter().flat_map(|device| device.stack.lines()) {
+            let _ = writeln!(text, "  {line}");
+        }
+        if let Err(reason) = self.method.fits(&outlook.ideal) {
+            return fact(text, "left out", &reason);
+        }
+        if let Some((drive, _)) = outlook.drives {
+            fact(text, "profile", &drive.profile().summary);
+            fact(text, "provenance", &drive.profile().provenance.to_string());
+        }
+        let Some(written) = self.describe_demand(text, &outlook) else { return };
+        if let Some((drive, count)) = outlook.drives {
+            self.describe_memory(text, drive, count);
+        }
+        if let Some(device) = &outlook.device {
+            let share = written.0 as f64 / device.capacity.0 as f64 / RATED_DRIVE_WRITES * 100.0;
+            let rated = format!(
+                "about {share:.2} % of what a drive rated for {RATED_DRIVE_WRITES} full writes \
+                 endures (assumed: see the drive's data sheet)"
+            );
+            fact(text, "endurance", &rated);
+        }
+        fact(text, "destroys", outlook.destroys);
+        if let TargetSpec::Device(_) = self.target {
+            fact(text, "purge", &format!("{} (`--purge`)", plan.purge));
+        }
+        fact(text, "privileges", outlook.privileges);
+        match &outlook.device {
+            Some(DeviceOutlook { refusal: Some((refusal, hint)), .. }) => {
+                fact(text, "refused", refusal);
+                fact(text, "hint", hint);
             }
-            TargetSpec::Modelled(spec) => {
-                self.describe_modelled(text, (spec.drive(), 1), spec.drive().capacity());
-            }
-            TargetSpec::Pool(spec) => {
-                self.describe_modelled(text, (spec.drive(), spec.drives()), spec.room());
-            }
-            TargetSpec::Directory(_) => {
-                if let Err(reason) = self.method.fits(&ideal_directory(Bytes(u64::MAX))) {
-                    fact(text, "left out", &reason);
-                    return;
-                }
-                if self.describe_demand(text, None, "wall").is_none() {
-                    return;
-                }
-                fact(text, "destroys", "nothing: works in what it makes itself");
-                fact(text, "privileges", "to write in the directory; root for `mode=trim`");
+            Some(_) => fact(text, "not checked", "whether someone opens it before the run does"),
+            None if outlook.drives.is_none() => {
                 fact(text, "not checked", "room, permission and discards: when it starts");
             }
-            TargetSpec::Device(path) => match inspect_device(path, &plan.consent) {
-                Err(error) => fact(text, "refused", &error.to_string()),
-                Ok(device) => {
-                    let ideal = ideal_device(device.capacity);
-                    self.describe_device(text, (&device, &ideal), Some(plan.purge));
-                }
-            },
-            TargetSpec::Real(spec) => match inspect_device(spec.path(), &plan.consent) {
-                Err(error) => fact(text, "refused", &error.to_string()),
-                Ok(device) => {
-                    let ideal = ideal_directory(device.capacity);
-                    self.describe_device(text, (&device, &ideal), None);
-                }
-            },
+            None => {}
         }
-    }
-
-    /// `capacity` is what files may take at most.
-    fn describe_modelled(
-        &self,
-        text: &mut String,
-        (drive, count): (&EmulatedSpec, usize),
-        capacity: Bytes,
-    ) {
-        if let Err(reason) = self.method.fits(&ideal_directory(capacity)) {
-            fact(text, "left out", &reason);
-            return;
-        }
-        fact(text, "profile", &drive.profile().summary);
-        fact(text, "provenance", &drive.profile().provenance.to_string());
-        if self.describe_demand(text, Some(capacity), "virtual").is_none() {
-            return;
-        }
-        self.describe_memory(text, drive, count);
-        fact(text, "destroys", "nothing: filesystem and drive are models");
-        fact(text, "privileges", "none");
     }
 
     /// What `count` emulated drives keep in memory, beside some 15 MB for all else.
@@ -112,53 +159,9 @@ impl Session {
         fact(text, "memory", &format!("about {tables} for the tables of emulated drives{also}"));
     }
 
-    /// `purge` is `None` where filesystems are made on it.
-    fn describe_device(
-        &self,
-        text: &mut String,
-        (device, ideal): (&DeviceOutlook, &Capabilities),
-        purge: Option<PurgeChoice>,
-    ) {
-        for line in device.stack.lines() {
-            let _ = writeln!(text, "  {line}");
-        }
-        if let Err(reason) = self.method.fits(ideal) {
-            fact(text, "left out", &reason);
-            return;
-        }
-        let Some(written) = self.describe_demand(text, Some(device.capacity), "wall") else {
-            return;
-        };
-        let share = written.0 as f64 / device.capacity.0 as f64 / RATED_DRIVE_WRITES * 100.0;
-        let rated = format!(
-            "about {share:.2} % of what a drive rated for {RATED_DRIVE_WRITES} full writes endures \
-             (assumed: see the drive's data sheet)"
-        );
-        fact(text, "endurance", &rated);
-        fact(text, "destroys", "everything on it");
-        if let Some(purge) = purge {
-            fact(text, "purge", &format!("{purge} (`--purge`)"));
-            fact(text, "privileges", "to open it for writing: for a device root, or its group");
-        } else {
-            fact(text, "privileges", "root: to attach a loop device and to mount");
-        }
-        match &device.refusal {
-            Some((refusal, hint)) => {
-                fact(text, "refused", refusal);
-                fact(text, "hint", hint);
-            }
-            None => fact(text, "not checked", "whether someone opens it before the run does"),
-        }
-    }
-
     /// What the method takes; the bytes that it writes. `None` where a trace cannot be replayed.
-    fn describe_demand(
-        &self,
-        text: &mut String,
-        capacity: Option<Bytes>,
-        clock: &str,
-    ) -> Option<Bytes> {
-        let of = capacity.unwrap_or(Bytes(0));
+    fn describe_demand(&self, text: &mut String, outlook: &Outlook<'_>) -> Option<Bytes> {
+        let of = outlook.capacity.unwrap_or(Bytes(0));
         let demand = match self.target {
             TargetSpec::Modelled(_) | TargetSpec::Real(_) => {
                 Ok(self.method.demand_on_filesystems(of))
@@ -177,11 +180,12 @@ impl Session {
             return None;
         }
         fact(text, "space", &format!("{} needed", self.method.space()));
-        let fills = capacity.filter(|capacity| capacity.0 > 0).map(|capacity| {
+        let fills = outlook.capacity.filter(|capacity| capacity.0 > 0).map(|capacity| {
             format!(", {:.1} times the drive", written.0 as f64 / capacity.0 as f64)
         });
         let rough = rough_bytes(written);
         fact(text, "writes", &format!("at most about {rough}{}", fills.unwrap_or_default()));
+        let clock = if outlook.drives.is_some() { "virtual" } else { "wall" };
         fact(text, "time", &format!("about {} of {clock} time", rough_span(time)));
         Some(written)
     }

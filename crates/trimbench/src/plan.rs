@@ -149,17 +149,7 @@ impl Session {
         set: &BTreeMap<String, String>,
     ) -> Result<Self, Failure> {
         let method: Arc<dyn Method> = method.resolve(preset, set)?.into();
-        let (own, space) = (method.emulated_capacity(), method.space());
-        let target = match target {
-            TargetSpec::Emulated(spec) => {
-                TargetSpec::Emulated(Box::new(spec.preferring(own).settled(space)))
-            }
-            TargetSpec::Modelled(spec) => {
-                TargetSpec::Modelled(Box::new(spec.preferring(own).settled(space)))
-            }
-            TargetSpec::Pool(spec) => TargetSpec::Pool(Box::new(spec.settled(method.space()))),
-            real @ (TargetSpec::Real(_) | TargetSpec::Directory(_) | TargetSpec::Device(_)) => real,
-        };
+        let target = target.settled(method.emulated_capacity(), method.space());
         let planned = PlannedSession {
             method: method.info().id.to_owned(),
             target: target.to_string(),

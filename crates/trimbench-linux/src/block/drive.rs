@@ -7,8 +7,8 @@ use trimbench_core::{
     Status, Support, Tag, Target as _, TrimPromise, Wear, stamp,
 };
 
+use crate::errno::errno_of;
 use crate::ioctl::RangeOperation;
-use crate::mounts::errno_of;
 
 use super::BlockTarget;
 use super::pool::{Direction, LARGEST};
@@ -82,12 +82,12 @@ impl BlockTarget {
 
     /// Discards everything, piece by piece.
     fn trim_all(&mut self) -> Result<(), DriveError> {
-        if self.medium.discard() == Support::None {
+        if self.medium.capabilities.discard == Support::None {
             let reason = "it takes no discards and has no purge of its own".to_owned();
             return Err(DriveError::Refused { operation: "purge", reason });
         }
         let size = self.medium.logical_block();
-        let piece = self.capabilities.discard_max.blocks_floor(size);
+        let piece = self.medium.capabilities.discard_max.blocks_floor(size);
         let end = self.medium.capacity().blocks_floor(size);
         let first = self.medium.discard_alignment().blocks_floor(size);
         for range in pieces(end, first, piece) {
@@ -156,7 +156,7 @@ impl Drive for BlockTarget {
         // Holes read as zeroes, and so does what a loop device frees in its file or device below.
         // `queue/discard_zeroes_data` has said 0 of every device since Linux 4.12.
         let is_file = self.medium.is_image() || self.medium.loop_backing_file().is_some();
-        match self.medium.discard() {
+        match self.medium.capabilities.discard {
             Support::None => TrimPromise::Unknown,
             _ if is_file => TrimPromise::Zeroes,
             _ => TrimPromise::Unknown,

@@ -6,14 +6,16 @@ use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FallocateFlags, FileType, OFlags, SeekFrom, StatxFlags, major, minor};
+use rustix::fs::{AtFlags, FallocateFlags, FileType, OFlags, SeekFrom, StatxFlags};
 use rustix::io::ReadWriteFlags;
-use trimbench_core::{BlockSize, Bytes, Errno, LbaRange, Support};
+use trimbench_core::{
+    BlockSize, Bytes, Capabilities, Clock, DrainRule, Errno, LbaRange, Medium, Support,
+};
 
+use crate::errno::errno_of;
 use crate::inspect;
 use crate::ioctl::{self, RangeOperation};
-use crate::mounts::errno_of;
-use crate::sysfs::BlockDevice;
+use crate::sysfs::{BlockDevice, numbers_of};
 
 use super::BlockError;
 
@@ -30,10 +32,9 @@ pub struct BlockMedium {
     device: Option<BlockDevice>,
     capacity: Bytes,
     logical_block: BlockSize,
-    discard: Support,
-    discard_max: Bytes,
-    discard_granularity: Bytes,
-    queue_depth: u32,
+    /// Discards: natively on devices, by punching holes into images. The largest is a multiple of
+    /// the granularity where that fits.
+    pub(super) capabilities: Capabilities,
 }
 
 impl BlockMedium {
@@ -53,7 +54,7 @@ impl BlockMedium {
             return Err(BlockError::NotDirect);
         }
         if kind == FileType::BlockDevice {
-            let (major, minor) = (major(status.st_rdev), minor(status.st_rdev));
+            let (major, minor) = numbers_of(&status);
             let device = BlockDevice::from_numbers(major, minor);
             Self::of_device(file, device.ok_or(BlockError::NotInSysfs { major, minor })?)
         } else {
@@ -69,20 +70,20 @@ impl BlockMedium {
         // A split at the limit must not leave a part of a granule on either side.
         let limit = bytes("queue/discard_max_bytes");
         let whole = Bytes(limit.0 - limit.0 % granularity.0);
-        let discard_max = if whole.0 == 0 { limit } else { whole };
         let depth = device.number("device/queue_depth");
         let depth = depth.or_else(|| device.number("queue/nr_requests")).unwrap_or(1);
-        Self {
-            capacity: Bytes(0),
-            logical_block,
+        let capacity = capacity(&file, logical_block)?;
+        let capabilities = Capabilities {
+            clock: Clock::Wall,
+            medium: Medium::Device { capacity, logical_block },
             discard: if limit.0 == 0 { Support::None } else { Support::Native },
-            discard_max,
+            discard_max: if whole.0 == 0 { limit } else { whole },
             discard_granularity: granularity,
             queue_depth: u32::try_from(depth).unwrap_or(u32::MAX).max(1),
-            file: Arc::new(file),
-            device: Some(device),
-        }
-        .measured()
+            drain: DrainRule::IMMEDIATE,
+        };
+        let (file, device) = (Arc::new(file), Some(device));
+        Ok(Self { file, device, capacity, logical_block, capabilities })
     }
 
     fn of_image(file: OwnedFd) -> Result<Self, BlockError> {
@@ -96,43 +97,19 @@ impl BlockMedium {
             .map_or(fs_block, |found| Bytes(found.stx_dio_offset_align.into()));
         let size = alignment.max(BlockSize::SECTOR.bytes());
         let logical_block = BlockSize::new(size).ok_or(BlockError::BlockSize { size })?;
-        let mut medium = Self {
-            capacity: Bytes(0),
-            logical_block,
-            discard: Support::Emulated,
-            discard_max: Bytes(0),
-            discard_granularity: fs_block.max(size),
+        let capacity = capacity(&file, logical_block)?;
+        let discard_granularity = fs_block.max(size);
+        let punches = punches(&file, capacity, discard_granularity);
+        let capabilities = Capabilities {
+            clock: Clock::Wall,
+            medium: Medium::Device { capacity, logical_block },
+            discard: if punches { Support::Emulated } else { Support::None },
+            discard_max: if punches { capacity } else { Bytes(0) },
+            discard_granularity,
             queue_depth: IMAGE_QUEUE_DEPTH,
-            file: Arc::new(file),
-            device: None,
-        }
-        .measured()?;
-        if medium.punches() {
-            medium.discard_max = medium.capacity;
-        } else {
-            medium.discard = Support::None;
-        }
-        Ok(medium)
-    }
-
-    fn measured(self) -> Result<Self, BlockError> {
-        let size = self
-            .size()
-            .map_err(|errno| BlockError::Kernel { operation: "ask for the size", errno })?;
-        // An image need not end with a whole block.
-        let capacity = size.blocks_floor(self.logical_block).bytes(self.logical_block);
-        if capacity.0 == 0 {
-            return Err(BlockError::Empty);
-        }
-        Ok(Self { capacity, ..self })
-    }
-
-    /// Whether the filesystem of the image frees ranges. Asked with a range beyond the end.
-    fn punches(&self) -> bool {
-        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        let offset = self.capacity.0.next_multiple_of(self.discard_granularity.0);
-        let answer = rustix::fs::fallocate(&self.file, flags, offset, self.discard_granularity.0);
-        answer != Err(rustix::io::Errno::OPNOTSUPP)
+            drain: DrainRule::IMMEDIATE,
+        };
+        Ok(Self { file: Arc::new(file), device: None, capacity, logical_block, capabilities })
     }
 
     /// Whether the device takes requests that must not wait: the kernel discards through a ring by
@@ -149,7 +126,7 @@ impl BlockMedium {
     /// Bytes that can be addressed now: fewer than [`Self::capacity`] once the device has shrunk, 0
     /// when it is gone.
     pub(super) fn size(&self) -> Result<Bytes, Errno> {
-        rustix::fs::seek(&self.file, SeekFrom::End(0)).map(Bytes).map_err(errno_of)
+        size(&self.file)
     }
 
     /// Whether less can be addressed now than when it was opened.
@@ -167,34 +144,12 @@ impl BlockMedium {
         self.logical_block
     }
 
-    /// Whether ranges can be discarded: natively on devices, by punching holes into images.
-    pub fn discard(&self) -> Support {
-        self.discard
-    }
-
-    /// The largest single discard, a multiple of the granularity where that fits; 0 if there is
-    /// none.
-    pub fn discard_max(&self) -> Bytes {
-        self.discard_max
-    }
-
-    /// Discards act on multiples of this; of an image, the filesystem's block.
-    pub fn discard_granularity(&self) -> Bytes {
-        self.discard_granularity
-    }
-
-    /// Where the first piece of [`Self::discard_granularity`] begins; 0 where the kernel does not
-    /// say.
+    /// Where the first piece of the granularity of discards begins; 0 where the kernel does not say.
     pub fn discard_alignment(&self) -> Bytes {
         let device = self.device.as_ref();
         let says = device.and_then(|device| device.own_number("discard_alignment"));
         // The kernel says -1 (here: nothing) where a stack of devices does not fit together.
-        Bytes(says.unwrap_or(0) % self.discard_granularity.0.max(1))
-    }
-
-    /// Commands that the device works on at once. For an image a number that any filesystem takes.
-    pub fn queue_depth(&self) -> u32 {
-        self.queue_depth
+        Bytes(says.unwrap_or(0) % self.capabilities.discard_granularity.0.max(1))
     }
 
     /// Whether it is an image file.
@@ -205,11 +160,6 @@ impl BlockMedium {
     /// The kernel's name of the device (`nvme0n1p2`); `None` for an image.
     pub fn kernel_name(&self) -> Option<&str> {
         self.device.as_ref().map(|device| device.name.as_str())
-    }
-
-    /// The device's own folder in sysfs; `None` for an image.
-    pub fn sysfs(&self) -> Option<&Path> {
-        self.device.as_ref().map(BlockDevice::own)
     }
 
     /// The file that a loop device stands on, as the kernel names it; `None` for anything else.
@@ -266,6 +216,26 @@ impl AsFd for BlockMedium {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
+}
+
+fn size(file: &OwnedFd) -> Result<Bytes, Errno> {
+    rustix::fs::seek(file, SeekFrom::End(0)).map(Bytes).map_err(errno_of)
+}
+
+/// Its bytes in whole logical blocks: an image need not end with one.
+fn capacity(file: &OwnedFd, logical_block: BlockSize) -> Result<Bytes, BlockError> {
+    let size =
+        size(file).map_err(|errno| BlockError::Kernel { operation: "ask for the size", errno })?;
+    let capacity = size.blocks_floor(logical_block).bytes(logical_block);
+    if capacity.0 == 0 { Err(BlockError::Empty) } else { Ok(capacity) }
+}
+
+/// Whether the filesystem of an image frees ranges. Asked with a range beyond the end.
+fn punches(file: &OwnedFd, capacity: Bytes, granularity: Bytes) -> bool {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    let offset = capacity.0.next_multiple_of(granularity.0);
+    let answer = rustix::fs::fallocate(file, flags, offset, granularity.0);
+    answer != Err(rustix::io::Errno::OPNOTSUPP)
 }
 
 fn kernel(operation: &'static str) -> impl Fn(rustix::io::Errno) -> BlockError {

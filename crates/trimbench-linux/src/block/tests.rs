@@ -248,7 +248,7 @@ fn what_does_not_fit_is_rejected_and_starts_nothing() {
             assert_eq!(image.target.submit(Tag(1), command), rejected);
         }
     }
-    image.target.capabilities.discard_max = Bytes(8192);
+    image.target.medium.capabilities.discard_max = Bytes(8192);
     let (length, maximum) = (Bytes(12_288), Bytes(8192));
     let rejected = Err(Rejected::DiscardTooLarge { length, maximum });
     assert_eq!(image.target.submit(Tag(1), image.discard(0, 12_288)), rejected);
@@ -387,7 +387,7 @@ fn an_image_is_purged_zeroed_and_has_no_secure_discard() {
     let refused = image.target.purge();
     assert!(matches!(refused, Err(DriveError::Refused { .. })), "a command is under way");
     image.reap(1);
-    image.target.capabilities.discard_max = Bytes(1 << 20);
+    image.target.medium.capabilities.discard_max = Bytes(1 << 20);
     image.target.purge().unwrap();
     assert!(image.content().iter().all(|&byte| byte == 0));
     assert!(image.allocated() < 64 << 10);
@@ -503,7 +503,7 @@ fn the_end_of_an_image_that_is_no_whole_block_is_left_alone() {
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&image.file));
     let odd = medium(Path::new(&path));
     assert_eq!(odd.capacity(), Bytes(SIZE));
-    assert!(odd.is_image() && odd.kernel_name().is_none() && odd.sysfs().is_none());
-    assert_eq!(odd.discard(), Support::Emulated);
+    assert!(odd.is_image() && odd.kernel_name().is_none());
+    assert_eq!(odd.capabilities.discard, Support::Emulated);
     assert!(odd.environment().contains_key("filesystem"));
 }

@@ -12,10 +12,10 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
 
 use rustix::fs::{MemfdFlags, SeekFrom};
-use trimbench_core::Errno;
 
 use super::signatures::ProbeError;
-use crate::mounts::errno_of;
+
+use crate::errno::errno_of;
 
 #[cfg(test)]
 mod tests;
@@ -39,7 +39,7 @@ pub(super) fn copy_of_areas(file: BorrowedFd<'_>, device: &str) -> Result<File, 
         |offset, errno| ProbeError::Unreadable { device: device.to_owned(), offset, errno };
     let uncopied = |error: io::Error| ProbeError::NotCopied {
         device: device.to_owned(),
-        errno: errno_in(&error),
+        errno: errno_of(error),
     };
     let size = rustix::fs::seek(file, SeekFrom::End(0));
     let size = size.map_err(|errno| unreadable(0, errno_of(errno)))?;
@@ -52,7 +52,7 @@ pub(super) fn copy_of_areas(file: BorrowedFd<'_>, device: &str) -> Result<File, 
     for offset in pieces(size) {
         let wanted = length(PIECE.min(size - offset));
         let read = read_at_least(&file, piece, wanted, offset);
-        read.map_err(|error| unreadable(offset, errno_in(&error)))?;
+        read.map_err(|error| unreadable(offset, errno_of(error)))?;
         copy.write_all_at(&piece[..wanted], offset).map_err(uncopied)?;
     }
     Ok(copy)
@@ -88,8 +88,4 @@ fn empty_copy(size: u64) -> io::Result<File> {
     let copy = File::from(copy);
     copy.set_len(size)?;
     Ok(copy)
-}
-
-fn errno_in(error: &io::Error) -> Errno {
-    Errno(error.raw_os_error().unwrap_or(Errno::EIO.0))
 }

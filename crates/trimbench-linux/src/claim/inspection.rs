@@ -15,7 +15,7 @@ use super::naming::{Meaning, links_to};
 use super::refusal::{ClaimError, ReadOnly};
 use super::signatures::{ProbeError, Signature, open_to_read, probe, probe_partitions};
 use super::uses::{self, Use, Uses};
-use crate::inspect::{DeviceKind, device_facts, direct_io_alignment, environment, kind_of};
+use crate::inspect::{device_facts, direct_io_alignment, environment, is_physical, kind_of};
 use crate::inspect::{machine, model_of};
 use crate::mounts::{Mount, mount_of};
 use crate::sysfs::{BlockDevice, devices_of};
@@ -167,11 +167,6 @@ impl Inspection {
         })
     }
 
-    /// As given.
-    pub fn given(&self) -> &Path {
-        &self.given
-    }
-
     /// The device node or file that it led to, without symbolic links.
     pub fn path(&self) -> &Path {
         &self.path
@@ -191,7 +186,7 @@ impl Inspection {
 
     /// Whether it is a physical SSD, as far as the kernel can tell.
     pub fn is_physical_ssd(&self) -> bool {
-        self.device().is_some_and(|device| crate::inspect::physical(&device.block).is_ok())
+        self.device().is_some_and(|device| is_physical(&device.block))
     }
 
     /// Whether it is a regular file.
@@ -199,19 +194,9 @@ impl Inspection {
         matches!(self.subject, Subject::Image(_))
     }
 
-    /// Through what the kernel reaches the device; `None` for an image file.
-    pub fn device_kind(&self) -> Option<DeviceKind> {
-        self.device().map(|device| kind_of(&device.block))
-    }
-
     /// The kernel's name of the device (`nvme0n1p2`); `None` for an image file.
     pub fn kernel_name(&self) -> Option<&str> {
         self.device().map(|device| device.block.name.as_str())
-    }
-
-    /// Major and minor number; `None` for an image file.
-    pub fn numbers(&self) -> Option<(u32, u32)> {
-        self.device().map(|device| device.numbers)
     }
 
     /// How much it holds.
@@ -227,11 +212,6 @@ impl Inspection {
             Subject::Image(_) => direct_io_alignment(&self.path),
         }
         .map(Bytes)
-    }
-
-    /// The by-id links that lead to it, the one to recommend first.
-    pub fn by_id(&self) -> &[PathBuf] {
-        self.device().map_or(&[], |device| &device.links)
     }
 
     /// What `--destroy` must say, any one of them; the one to recommend first.

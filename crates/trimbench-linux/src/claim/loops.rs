@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use rustix::fs::Mode;
 use trimbench_core::Errno;
 
+use crate::errno::errno_of;
 use crate::ioctl::{LoopStatus, loop_status};
-use crate::mounts::errno_of;
 use crate::opening;
-use crate::sysfs::{BlockDevice, disks};
+use crate::sysfs::{BlockDevice, disks, numbers_of};
 
 #[cfg(test)]
 mod tests;
@@ -82,7 +82,7 @@ fn status_of(device: &BlockDevice) -> Result<LoopStatus, Errno> {
     let disk = device.whole();
     let file = rustix::fs::open(disk.node(), opening::READ, Mode::empty()).map_err(errno_of)?;
     let status = rustix::fs::fstat(&file).map_err(errno_of)?;
-    let numbers = (rustix::fs::major(status.st_rdev), rustix::fs::minor(status.st_rdev));
+    let numbers = numbers_of(&status);
     if disk.numbers() != Some(numbers) {
         return Err(Errno::ENODEV);
     }

@@ -9,10 +9,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use trimbench_core::Errno;
-
 use super::loops::FileId;
 use super::refusal::ClaimError;
+use crate::errno::errno_of;
 use crate::sysfs::{BlockDevice, names_in};
 
 #[cfg(test)]
@@ -85,7 +84,7 @@ pub(super) fn confirm(path: &Path, meaning: &Meaning, given: &[PathBuf]) -> Resu
     }
     for name in given {
         if let Err(error) = fs::metadata(name) {
-            let errno = Errno(error.raw_os_error().unwrap_or(Errno::EIO.0));
+            let errno = errno_of(error);
             return Err(ClaimError::NoSuchName { path, given: name.clone(), errno, names });
         }
     }

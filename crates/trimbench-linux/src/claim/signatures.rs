@@ -17,10 +17,10 @@ use rustix::fs::{Mode, OFlags};
 use trimbench_core::Errno;
 
 use super::areas::copy_of_areas;
-use crate::mounts::errno_of;
+use crate::errno::errno_of;
 use crate::opening;
 use crate::program::program;
-use crate::sysfs::BlockDevice;
+use crate::sysfs::{BlockDevice, numbers_of};
 
 #[cfg(test)]
 mod tests;
@@ -110,7 +110,7 @@ pub(super) fn probe_partitions(disk: &BlockDevice) -> Result<Vec<Signature>, Pro
         let unreadable = |errno| ProbeError::NotReadable { device: partition.name.clone(), errno };
         let file = open_to_read(&partition.node()).map_err(unreadable)?;
         let status = rustix::fs::fstat(&file).map_err(|errno| unreadable(errno_of(errno)))?;
-        let numbers = (rustix::fs::major(status.st_rdev), rustix::fs::minor(status.st_rdev));
+        let numbers = numbers_of(&status);
         if partition.numbers() != Some(numbers) {
             return Err(unreadable(Errno::ENODEV));
         }
@@ -130,9 +130,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 fn run_wipefs(file: BorrowedFd<'_>) -> Result<Vec<u8>, ProbeError> {
-    let not_started = |error: std::io::Error| ProbeError::NotStarted {
-        errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
-    };
+    let not_started = |error: std::io::Error| ProbeError::NotStarted { errno: errno_of(error) };
     let input = file.try_clone_to_owned().map_err(not_started)?;
     // Its own standard input is the open file: no name is resolved again.
     let output = program("wipefs")

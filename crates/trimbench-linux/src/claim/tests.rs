@@ -34,10 +34,10 @@ fn consent(destroy: &Path) -> Consent {
 /// Everything that [`Inspection::claim`] does but asking for signatures, which takes a program.
 fn guard(target: &Path, named: &Path) -> Guard {
     let inspection = Inspection::without_signatures(target).unwrap();
-    let (file, is_direct) =
+    let file =
         patiently(|| inspection.open(), |error| matches!(error, ClaimError::Busy { .. })).unwrap();
     let backing = inspection.lock(&file).unwrap();
-    Guard { file, backing, is_direct, inspection, consent: consent(named) }
+    Guard { file, backing, inspection, consent: consent(named) }
 }
 
 /// A device of this machine as if it were the target and unused. Nothing of it is opened.
@@ -135,20 +135,11 @@ fn an_image_is_opened_through_the_cache_where_there_is_no_direct_io_and_a_device
     let mut inspection = Inspection::without_signatures(&image(&folder.join("image"))).unwrap();
     // Procfs has no direct I/O. This is opened and not written.
     inspection.path = PathBuf::from("/proc/self/comm");
-    let (file, is_direct) = inspection.open().unwrap();
-    assert!(!is_direct);
+    let file = inspection.open().unwrap();
     assert!(!rustix::fs::fcntl_getfl(&file).unwrap().contains(OFlags::DIRECT));
     let mut device = any_device();
     device.path.clone_from(&inspection.path);
     assert_eq!(device.open().unwrap_err().id(), "not-opened");
-    // What a claim says is what the opening was.
-    for is_direct in [false, true] {
-        let inspection = inspection.clone();
-        let (backing, consent) = (None, Consent::default());
-        let [file, same] = [(); 2].map(|()| file.try_clone().unwrap());
-        let guard = Guard { file: same, backing, is_direct, inspection, consent };
-        assert_eq!(Claim { file, guard }.is_direct(), is_direct);
-    }
 }
 
 #[test]

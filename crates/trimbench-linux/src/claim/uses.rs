@@ -9,11 +9,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use trimbench_core::Errno;
-
 use super::loops::{AttachedLoop, FileId, attached_loops};
 use super::openers::{Opener, Wanted, openers};
 use super::refusal::ClaimError;
+use crate::errno::errno_of;
 use crate::mounts::{AllMounts, Unseen, all_mounts, read_table, unescape};
 use crate::sysfs::{BlockDevice, btrfs_with, disks};
 
@@ -165,7 +164,7 @@ pub(super) fn of_file(file: FileId) -> Result<Uses, ClaimError> {
 fn unseen(loops: &[AttachedLoop]) -> Option<Unseen> {
     let disks = Path::new("/sys/block");
     if let Err(error) = fs::read_dir(disks) {
-        let errno = Errno(error.raw_os_error().unwrap_or(Errno::EIO.0));
+        let errno = errno_of(error);
         return Some(Unseen { path: disks.to_owned(), errno });
     }
     loops.iter().find_map(|one| {
@@ -198,7 +197,7 @@ fn related(
         let holders = device.holders().map_err(|error| ClaimError::Unknown {
             path: target.node(),
             source_file: PathBuf::from(format!("/sys/class/block/{}/holders", device.name)),
-            errno: Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)),
+            errno: errno_of(error),
         })?;
         for holder in holders {
             waiting.extend(

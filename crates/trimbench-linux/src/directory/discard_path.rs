@@ -14,8 +14,6 @@ pub struct DiscardPath {
     /// The largest single discard (`discard_max_bytes`); 0 if a device takes none. The smallest of
     /// all devices of the filesystem.
     pub max: Bytes,
-    /// The device's own limit (`discard_max_hw_bytes`), where the kernel shows it.
-    pub max_hardware: Option<Bytes>,
     /// Discards are acted on in multiples of this (`discard_granularity`). The largest of all
     /// devices.
     pub granularity: Bytes,
@@ -44,12 +42,10 @@ impl DiscardPath {
         let devices = devices_of(mount);
         let number = |device: &BlockDevice, name: &str| device.number(name).unwrap_or(0);
         let max = devices.iter().map(|device| number(device, "queue/discard_max_bytes")).min();
-        let hardware = devices.iter().filter_map(|each| each.number("queue/discard_max_hw_bytes"));
         let grain = devices.iter().map(|device| number(device, "queue/discard_granularity")).max();
         Self {
             mount: MountDiscard::of(mount),
             max: Bytes(max.unwrap_or(0)),
-            max_hardware: hardware.min().map(Bytes),
             granularity: Bytes(grain.unwrap_or(0)),
             has_device: !devices.is_empty(),
         }

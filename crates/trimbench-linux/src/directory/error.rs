@@ -67,7 +67,7 @@ pub enum DirectoryError {
         /// Its type.
         filesystem: String,
         /// What is wrong with it.
-        why: Unsuitable,
+        why: &'static str,
     },
     /// Its device keeps no counters of discards: Linux before 4.18.
     #[error(
@@ -103,31 +103,6 @@ pub enum DirectoryError {
     },
 }
 
-/// What is wrong with a type of filesystem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Unsuitable {
-    /// It passes files on to another filesystem.
-    Overlay,
-    /// Its files are on another machine.
-    Network,
-    /// A program serves its files.
-    UserSpace,
-    /// It is not among those that trimbench knows to handle.
-    Unknown,
-}
-
-impl std::fmt::Display for Unsuitable {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::Overlay => "an overlay, whose deletions may free nothing",
-            Self::Network => "a network filesystem, whose discards are its server's",
-            Self::UserSpace => "served by a program, which hides the disk",
-            Self::Unknown => "a type whose discards trimbench does not know",
-        })
-    }
-}
-
 /// What other runs were promised, as a part of a sentence.
 fn for_others(promised: Bytes) -> String {
     match promised {
@@ -136,15 +111,19 @@ fn for_others(promised: Bytes) -> String {
     }
 }
 
-/// `None` if filesystems of this type can be measured.
-pub(super) fn unsuitable(filesystem: &str) -> Option<Unsuitable> {
-    match filesystem {
+/// What is wrong with filesystems of this type; `None` if they can be measured.
+pub(super) fn unsuitable(filesystem: &str) -> Option<&'static str> {
+    Some(match filesystem {
         "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "f2fs" | "bcachefs" | "jfs" | "nilfs2"
-        | "vfat" | "exfat" | "ntfs3" | "tmpfs" => None,
-        "overlay" | "aufs" | "ecryptfs" | "unionfs" => Some(Unsuitable::Overlay),
+        | "vfat" | "exfat" | "ntfs3" | "tmpfs" => return None,
+        "overlay" | "aufs" | "ecryptfs" | "unionfs" => {
+            "an overlay, whose deletions may free nothing"
+        }
         "nfs" | "nfs4" | "cifs" | "smb3" | "ceph" | "9p" | "afs" | "virtiofs" | "gfs2"
-        | "ocfs2" | "lustre" | "glusterfs" | "vboxsf" => Some(Unsuitable::Network),
-        _ if filesystem == "fuse" || filesystem.starts_with("fuse") => Some(Unsuitable::UserSpace),
-        _ => Some(Unsuitable::Unknown),
-    }
+        | "ocfs2" | "lustre" | "glusterfs" | "vboxsf" => {
+            "a network filesystem, whose discards are its server's"
+        }
+        _ if filesystem.starts_with("fuse") => "served by a program, which hides the disk",
+        _ => "a type whose discards trimbench does not know",
+    })
 }

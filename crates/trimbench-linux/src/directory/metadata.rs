@@ -13,9 +13,9 @@ use std::thread::JoinHandle;
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
 use trimbench_core::{Errno, FileCommand, Instant, Nanos, Status, Tag};
 
-use crate::clock::MonotonicClock;
+use crate::clock::{MonotonicClock, pause};
+use crate::errno::errno_of;
 use crate::ioctl;
-use crate::mounts::errno_of;
 
 use super::files::Place;
 use super::name::Name;
@@ -189,11 +189,7 @@ impl Workplace {
         }
         // Without CAP_SYS_ADMIN: statfs starts it at once (`xfs_inodegc_push`), nothing waits.
         let _ = rustix::fs::fstatfs(&self.directory);
-        let pause = rustix::time::Timespec {
-            tv_sec: 0,
-            tv_nsec: i64::try_from(XFS_INACTIVATION.0).expect("20 ms fit"),
-        };
-        let _ = rustix::thread::nanosleep(&pause);
+        pause(XFS_INACTIVATION);
     }
 }
 

@@ -16,6 +16,8 @@ use trimbench_core::{Bytes, Errno};
 
 use super::workspace::random;
 
+use crate::errno::errno_of;
+
 #[cfg(test)]
 mod tests;
 
@@ -46,14 +48,13 @@ impl Promise {
         let name = format!("{PREFIX}/{major}:{minor}/{}/{:016x}", room.0, random()?);
         let socket = SocketAddr::from_abstract_name(&name)
             .and_then(|address| UnixDatagram::bind_addr(&address))
-            .map_err(|error| Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)))?;
+            .map_err(errno_of)?;
         Ok(Self { filesystem, name, _socket: socket })
     }
 
     /// What others were promised in the same filesystem.
     pub(super) fn of_others(&self) -> Result<Bytes, Errno> {
-        let table = std::fs::read(SOCKETS)
-            .map_err(|error| Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)))?;
+        let table = std::fs::read(SOCKETS).map_err(errno_of)?;
         Ok(self.others_in(&String::from_utf8_lossy(&table)))
     }
 

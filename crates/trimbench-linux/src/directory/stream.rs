@@ -15,9 +15,9 @@ use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 use trimbench_core::{Bytes, Errno, Payload, Stream};
 
-use crate::mounts::errno_of;
-
 use super::name::Name;
+
+use crate::errno::errno_of;
 
 #[cfg(test)]
 mod tests;

@@ -305,10 +305,10 @@ fn types_of_filesystems_are_judged() {
     for (filesystem, expected) in [
         ("ext4", None),
         ("btrfs", None),
-        ("overlay", Some(Unsuitable::Overlay)),
-        ("nfs4", Some(Unsuitable::Network)),
-        ("fuse.sshfs", Some(Unsuitable::UserSpace)),
-        ("squashfs", Some(Unsuitable::Unknown)),
+        ("overlay", Some("an overlay, whose deletions may free nothing")),
+        ("nfs4", Some("a network filesystem, whose discards are its server's")),
+        ("fuse.sshfs", Some("served by a program, which hides the disk")),
+        ("squashfs", Some("a type whose discards trimbench does not know")),
     ] {
         assert_eq!(error::unsuitable(filesystem), expected, "{filesystem}");
     }

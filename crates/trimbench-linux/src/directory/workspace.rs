@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, Stat};
 use trimbench_core::Errno;
 
-use crate::mounts::errno_of;
+use crate::errno::errno_of;
 use crate::opening;
 
 use super::name::{is_directory_name, is_file_name};
@@ -313,6 +313,6 @@ pub(crate) fn random() -> Result<u64, Errno> {
     let mut bytes = [0; 8];
     std::fs::File::open("/dev/urandom")
         .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(|error| Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)))?;
+        .map_err(errno_of)?;
     Ok(u64::from_ne_bytes(bytes))
 }

@@ -54,21 +54,8 @@ struct LoopInfo64 {
 const _: () = assert!(size_of::<LoopInfo64>() == 232);
 
 impl LoopInfo64 {
-    const ZERO: Self = Self {
-        device: 0,
-        inode: 0,
-        real_device: 0,
-        offset: 0,
-        size_limit: 0,
-        number: 0,
-        encrypt_type: 0,
-        encrypt_key_size: 0,
-        flags: 0,
-        file_name: [0; 64],
-        crypt_name: [0; 64],
-        encrypt_key: [0; 32],
-        init: [0; 2],
-    };
+    // SAFETY: plain numbers, for which zero is valid.
+    const ZERO: Self = unsafe { std::mem::zeroed() };
 }
 
 /// The generation of a disk: never the same twice while the machine runs, so that a reused device

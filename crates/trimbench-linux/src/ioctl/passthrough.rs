@@ -159,24 +159,13 @@ pub(crate) fn scsi_command(
         direction,
         command_length,
         sense_length_max: 64,
-        iovec_count: 0,
         transfer_length: narrow(length as u64),
         transfer,
         command: command.as_ptr(),
         sense: sense.as_mut_ptr(),
         timeout_ms: milliseconds(timeout),
-        flags: 0,
-        pack_id: 0,
-        user_pointer: std::ptr::null_mut(),
-        status: 0,
-        masked_status: 0,
-        message_status: 0,
-        sense_length: 0,
-        host_status: 0,
-        driver_status: 0,
-        residual: 0,
-        duration_ms: 0,
-        info: 0,
+        // SAFETY: plain numbers and addresses, for which zero is valid.
+        ..unsafe { std::mem::zeroed() }
     };
     // The buffers are borrowed until this function returns. The kernel writes to `transfer` only
     // for SG_FROM_DEVICE, where it was lent mutably, and to `sense` within its 64 bytes.

@@ -12,14 +12,15 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Advice, fadvise, fstat, major, minor};
+use rustix::fs::{Advice, fadvise, fstat};
 use rustix::io::pread;
 use trimbench_core::{Errno, ProvisionError};
 
 use super::{FilesystemKind, failed};
+use crate::errno::errno_of;
 use crate::ioctl::{LoopStatus, disk_sequence, loop_status};
-use crate::mounts::{errno_of, mount_of};
-use crate::sysfs::{BlockDevice, devices_of};
+use crate::mounts::mount_of;
+use crate::sysfs::{BlockDevice, devices_of, numbers_of};
 
 #[cfg(test)]
 mod tests;
@@ -127,9 +128,8 @@ impl HeldDevice {
 
 impl Identity {
     fn of(file: BorrowedFd<'_>) -> Result<Self, Errno> {
-        let status = fstat(file).map_err(errno_of)?;
         Ok(Self {
-            numbers: (major(status.st_rdev), minor(status.st_rdev)),
+            numbers: numbers_of(&fstat(file).map_err(errno_of)?),
             sequence: disk_sequence(file).ok(),
             backing: loop_status(file).ok(),
         })

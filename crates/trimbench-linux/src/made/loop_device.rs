@@ -7,8 +7,8 @@ use rustix::fs::Mode;
 use trimbench_core::Errno;
 
 use super::device::HeldDevice;
+use crate::errno::errno_of;
 use crate::ioctl::{attach_loop, free_loop};
-use crate::mounts::errno_of;
 use crate::opening;
 
 /// How often another process may be quicker to take the free one.

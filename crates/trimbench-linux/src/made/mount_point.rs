@@ -7,7 +7,8 @@ use rustix::mount::UnmountFlags;
 use trimbench_core::{Errno, Nanos};
 
 use crate::directory::{Workspace, clean_leftovers};
-use crate::mounts::{Mount, errno_of, own_mounts};
+use crate::errno::errno_of;
+use crate::mounts::{Mount, own_mounts};
 
 #[cfg(test)]
 mod tests;
@@ -43,8 +44,7 @@ impl MountPoint {
         })?;
         let workspace = Workspace::create(parent)?;
         let path = workspace.path().join(NAME);
-        std::fs::create_dir(&path)
-            .map_err(|error| Errno(error.raw_os_error().unwrap_or(Errno::EIO.0)))?;
+        std::fs::create_dir(&path).map_err(errno_of)?;
         Ok(Self { path, devices: Vec::new(), cleaned, workspace })
     }
 

@@ -439,9 +439,9 @@ fn an_error_of_the_kernel_is_told_with_file_and_step() {
         error.to_string(),
         format!("cannot read `{}`: {}", path.display(), Errno(libc::ENOENT))
     );
-    let full = failed("write", &path)(io::Error::from_raw_os_error(libc::ENOSPC));
+    let full = step("write", &path)(io::Error::from_raw_os_error(libc::ENOSPC));
     assert_eq!(full.errno(), Some(Errno::ENOSPC));
-    assert_eq!(failed("write", &path)(io::Error::other("x")).errno(), Some(Errno::EIO));
+    assert_eq!(step("write", &path)(io::Error::other("x")).errno(), Some(Errno::EIO));
     let error = directory.write(name("a/b"), b"", REPLACE).unwrap_err();
     assert_eq!(error.errno(), Some(Errno(libc::ENOENT)), "{error}");
 }

@@ -4,11 +4,11 @@ use std::fs;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-use rustix::fs::{FileType, major, minor};
+use rustix::fs::FileType;
 
 use super::error::NoPassthrough;
 use crate::inspect::{DeviceKind, kind_of};
-use crate::sysfs::BlockDevice;
+use crate::sysfs::{BlockDevice, numbers_of};
 
 /// How to reach a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) struct Facts {
 /// The kernel name of an open device, and how to reach its drive.
 pub(super) fn route(file: BorrowedFd<'_>) -> Result<(String, Route), NoPassthrough> {
     let status = rustix::fs::fstat(file).map_err(|_| NoPassthrough::NotADevice)?;
-    let (major, minor) = (major(status.st_rdev), minor(status.st_rdev));
+    let (major, minor) = numbers_of(&status);
     match FileType::from_raw_mode(status.st_mode) {
         FileType::BlockDevice => {
             let device = BlockDevice::from_numbers(major, minor);

@@ -2,8 +2,7 @@
 
 use trimbench_core::{Nanos, Ppm};
 
-use super::error::{PurgeError, PurgeObstacle};
-use super::identity::DriveIdentity;
+use super::error::PurgeObstacle;
 
 /// A way to erase a drive as a whole. All are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,90 +42,51 @@ pub struct PurgeOption {
     pub obstacle: Option<PurgeObstacle>,
 }
 
+/// Every means, with what it is to a method and its stable name in records.
+const MEANS: [(PurgeMeans, trimbench_core::PurgeMeans, &str); 10] = {
+    use PurgeMeans as Own;
+    use trimbench_core::PurgeMeans::{Format, Sanitize, SecureErase};
+    [
+        (Own::NvmeSanitizeBlockErase, Sanitize, "nvme-sanitize-block-erase"),
+        (Own::NvmeSanitizeCryptoErase, Sanitize, "nvme-sanitize-crypto-erase"),
+        (Own::NvmeSanitizeOverwrite, Sanitize, "nvme-sanitize-overwrite"),
+        (Own::NvmeFormatUserDataErase, Format, "nvme-format-user-data-erase"),
+        (Own::NvmeFormatCryptoErase, Format, "nvme-format-crypto-erase"),
+        (Own::AtaSanitizeBlockErase, Sanitize, "ata-sanitize-block-erase"),
+        (Own::AtaSanitizeCryptoScramble, Sanitize, "ata-sanitize-crypto-scramble"),
+        (Own::AtaSanitizeOverwrite, Sanitize, "ata-sanitize-overwrite"),
+        (Own::AtaSecurityEraseEnhanced, SecureErase, "ata-security-erase-enhanced"),
+        (Own::AtaSecurityErase, SecureErase, "ata-security-erase"),
+    ]
+};
+
 impl PurgeMeans {
     /// Every means.
-    pub const ALL: [Self; 10] = [
-        Self::NvmeSanitizeBlockErase,
-        Self::NvmeSanitizeCryptoErase,
-        Self::NvmeSanitizeOverwrite,
-        Self::NvmeFormatUserDataErase,
-        Self::NvmeFormatCryptoErase,
-        Self::AtaSanitizeBlockErase,
-        Self::AtaSanitizeCryptoScramble,
-        Self::AtaSanitizeOverwrite,
-        Self::AtaSecurityEraseEnhanced,
-        Self::AtaSecurityErase,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        MEANS.into_iter().map(|(means, ..)| means)
+    }
 
     /// What it is to a method.
-    pub const fn class(self) -> trimbench_core::PurgeMeans {
-        match self {
-            Self::NvmeSanitizeBlockErase
-            | Self::NvmeSanitizeCryptoErase
-            | Self::NvmeSanitizeOverwrite
-            | Self::AtaSanitizeBlockErase
-            | Self::AtaSanitizeCryptoScramble
-            | Self::AtaSanitizeOverwrite => trimbench_core::PurgeMeans::Sanitize,
-            Self::NvmeFormatUserDataErase | Self::NvmeFormatCryptoErase => {
-                trimbench_core::PurgeMeans::Format
-            }
-            Self::AtaSecurityEraseEnhanced | Self::AtaSecurityErase => {
-                trimbench_core::PurgeMeans::SecureErase
-            }
-        }
+    pub fn class(self) -> trimbench_core::PurgeMeans {
+        MEANS[self as usize].1
     }
 
     /// The stable name in records.
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::NvmeSanitizeBlockErase => "nvme-sanitize-block-erase",
-            Self::NvmeSanitizeCryptoErase => "nvme-sanitize-crypto-erase",
-            Self::NvmeSanitizeOverwrite => "nvme-sanitize-overwrite",
-            Self::NvmeFormatUserDataErase => "nvme-format-user-data-erase",
-            Self::NvmeFormatCryptoErase => "nvme-format-crypto-erase",
-            Self::AtaSanitizeBlockErase => "ata-sanitize-block-erase",
-            Self::AtaSanitizeCryptoScramble => "ata-sanitize-crypto-scramble",
-            Self::AtaSanitizeOverwrite => "ata-sanitize-overwrite",
-            Self::AtaSecurityEraseEnhanced => "ata-security-erase-enhanced",
-            Self::AtaSecurityErase => "ata-security-erase",
-        }
+    pub fn id(self) -> &'static str {
+        MEANS[self as usize].2
     }
 }
 
 impl PurgeOption {
-    /// The options of a drive, from rows of all that its kind can have: whether it has it, the
-    /// means, how long that takes, and what stands against it.
-    pub(super) fn offered<const N: usize>(
-        all: [(bool, PurgeMeans, Option<Nanos>, &Option<PurgeObstacle>); N],
-    ) -> Vec<Self> {
-        let had = all.into_iter().filter(|(has, ..)| *has);
-        had.map(|(_, means, estimate, obstacle)| {
-            let obstacle = obstacle.clone();
-            Self { means, estimate, obstacle }
-        })
-        .collect()
-    }
-
-    /// How long this means takes, if it is one of the options and nothing stands against it.
-    pub(super) fn estimate_of(
-        options: Vec<Self>,
+    /// A means with what stands against it; `None` if the drive does not have it.
+    pub(super) fn of(
+        has: bool,
         means: PurgeMeans,
-    ) -> Result<Option<Nanos>, PurgeError> {
-        let option = options.into_iter().find(|option| option.means == means);
-        let option = option.ok_or(PurgeError::NotOffered { means })?;
-        option.obstacle.map_or(Ok(option.estimate), |obstacle| Err(obstacle.into()))
+        estimate: Option<Nanos>,
+        obstacle: Option<&PurgeObstacle>,
+    ) -> Option<Self> {
+        has.then(|| Self { means, estimate, obstacle: obstacle.cloned() })
     }
-}
-
-/// Just before something final: that nobody exchanged the drive.
-pub(super) fn check_same_drive(
-    opened: &DriveIdentity,
-    seen: DriveIdentity,
-) -> Result<(), PurgeError> {
-    if seen.is_same_drive(opened) {
-        return Ok(());
-    }
-    Err(PurgeError::AnotherDrive { opened: opened.serial.clone(), now: seen.serial })
 }
 
 /// How long to wait for an operation in the background, and how often to look.

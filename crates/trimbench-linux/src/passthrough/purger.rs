@@ -4,10 +4,11 @@ use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::str::FromStr;
 
-use trimbench_core::{DriveError, Errno, Wear};
+use trimbench_core::{DriveError, Wear};
 
 use super::{Drive, NoPassthrough, PurgeMeans, PurgeOption, TrimmedReads};
 use crate::block::Purger;
+use crate::errno::errno_of;
 
 #[cfg(test)]
 mod tests;
@@ -47,7 +48,7 @@ pub struct UnknownPurge {
 
 /// The ids of all means.
 fn known() -> Vec<&'static str> {
-    PurgeMeans::ALL.iter().map(|means| means.id()).collect()
+    PurgeMeans::all().map(PurgeMeans::id).collect()
 }
 
 impl FromStr for PurgeChoice {
@@ -58,7 +59,7 @@ impl FromStr for PurgeChoice {
             "auto" => Ok(Self::Auto),
             "trim" => Ok(Self::Trim),
             id => {
-                let means = PurgeMeans::ALL.into_iter().find(|means| means.id() == id);
+                let means = PurgeMeans::all().find(|means| means.id() == id);
                 means.map(Self::Means).ok_or_else(|| UnknownPurge { given: id.to_owned() })
             }
         }
@@ -116,11 +117,6 @@ impl DrivePurger {
         let file = file.map_err(|error| refused(&error))?;
         Ok(Self { file, means, promise })
     }
-
-    /// The very command that purges; `None` for TRIM.
-    pub fn own_means(&self) -> Option<PurgeMeans> {
-        self.means
-    }
 }
 
 /// Why a drive is not purged by its own means.
@@ -167,9 +163,8 @@ impl Purger for DrivePurger {
             Drive::open(self.file.as_fd()).map_err(|error| refused(error.to_string()))?;
         drive.purge(means, &mut |_| {}).map_err(|error| refused(error.to_string()))?;
         // The kernel may still show what the drive held before.
-        rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed).map_err(|errno| {
-            DriveError::Failed { operation: OPERATION, errno: Errno(errno.raw_os_error()) }
-        })
+        rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed)
+            .map_err(|errno| DriveError::Failed { operation: OPERATION, errno: errno_of(errno) })
     }
 
     fn wear(&mut self) -> Option<Wear> {

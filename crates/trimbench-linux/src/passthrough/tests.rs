@@ -7,7 +7,7 @@ use trimbench_core::{Blocks, Lba, LbaRange};
 use super::counters::Counter;
 use super::detect::{Facts, Route, of_block_device};
 use super::{Drive, NoPassthrough, TrimPromise};
-use crate::DeviceKind;
+use crate::inspect::DeviceKind;
 
 fn facts(kind: DeviceKind) -> Facts {
     Facts {

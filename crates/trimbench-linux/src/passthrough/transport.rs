@@ -4,6 +4,7 @@ use std::os::fd::BorrowedFd;
 
 use trimbench_core::{Errno, Nanos};
 
+use crate::clock;
 use crate::ioctl::{self, Data, ScsiOutcome};
 
 /// To which queue of the controller an `NVMe` command goes.
@@ -65,10 +66,7 @@ impl Transport for Kernel<'_> {
     }
 
     fn pause(&mut self, span: Nanos) {
-        let seconds = i64::try_from(span.0 / 1_000_000_000).unwrap_or(i64::MAX);
-        let rest = i64::try_from(span.0 % 1_000_000_000).expect("less than a second fits");
-        let request = rustix::thread::Timespec { tv_sec: seconds, tv_nsec: rest };
         // A signal ends the wait early; the poll that follows then merely comes sooner.
-        let _ = rustix::thread::nanosleep(&request);
+        clock::pause(span);
     }
 }

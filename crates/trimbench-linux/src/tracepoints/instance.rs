@@ -16,9 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
 
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
-use trimbench_core::Errno;
 
-use crate::mounts::errno_of;
+use crate::errno::{errno_in, errno_of};
 use crate::program::program;
 use crate::registry::{self, Registered, Token};
 use crate::sysfs::names_in;
@@ -189,7 +188,7 @@ fn tracefs() -> Result<(PathBuf, Option<OwnedFd>), TracingError> {
 }
 
 fn refused(path: &Path, error: &io::Error) -> TracingError {
-    let errno = Errno(error.raw_os_error().unwrap_or(Errno::EIO.0));
+    let errno = errno_in(error);
     let path = path.display().to_string();
     match errno.0 {
         libc::EPERM | libc::EACCES => TracingError::NotPermitted { path, errno },

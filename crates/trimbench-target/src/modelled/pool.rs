@@ -17,10 +17,10 @@ use trimbench_policy::Choice;
 use trimbench_ssd::Ssd;
 
 use super::{TAG, await_one, failed, not_made, prepare, rest};
-use crate::Description;
 use crate::emulated::{Drive, EmulatedSpec};
 use crate::settings::{nearest, one_of, within};
 use crate::spec::{EMULATED, TargetError};
+use crate::{Description, Provisioned};
 
 #[cfg(test)]
 mod tests;
@@ -52,15 +52,6 @@ pub struct PoolSpec {
     settings: BTreeMap<&'static str, String>,
     drive: EmulatedSpec,
     drives: usize,
-}
-
-/// Modelled pools that can be had, and what they are.
-#[derive(Debug)]
-pub struct ProvisionedPool {
-    /// What makes them.
-    pub target: ModelledPools,
-    /// What they are.
-    pub description: Description,
 }
 
 impl PoolSpec {
@@ -174,19 +165,21 @@ impl PoolSpec {
 
     /// Makes the drives and fills each, as [`EmulatedSpec::provision`] does; what is random comes
     /// from `seed`.
-    pub fn provision(&self, needed: Bytes, seed: u64) -> Result<ProvisionedPool, TargetError> {
+    pub fn provision(
+        &self,
+        needed: Bytes,
+        seed: u64,
+    ) -> Result<Provisioned<ModelledPools>, TargetError> {
         let share = self.share(needed);
         let made = (0..self.drives).map(|_| self.drive.provision(share));
-        let mut made = made.collect::<Result<Vec<_>, _>>()?;
-        let one = made.pop().expect("at least one drive");
-        let mut drives: Vec<Drive> = made.into_iter().map(|drive| drive.target).collect();
-        drives.push(one.target);
-        let now = drives[0].now();
-        let devices = drives.into_iter().map(Virtual::into_model).collect();
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        let now = made[0].target.now();
+        let of_one = made[0].description.clone();
+        let devices = made.into_iter().map(|drive| drive.target.into_model()).collect();
         // For its room, and to see whether it can be made at all.
         let first = Pool::make(self.config(), devices)?;
         let capabilities = first.capabilities().clone();
-        let Description { mut identity, caveats, provenance, name, .. } = one.description;
+        let Description { mut identity, caveats, provenance, name, .. } = of_one;
         identity.insert("filesystem".to_owned(), format!("{}, modelled", self.name));
         identity.insert("drives".to_owned(), self.drives.to_string());
         identity.extend(self.describe_config());
@@ -206,7 +199,7 @@ impl PoolSpec {
         let rng = Rng::new(seed).split("start-state");
         let config = self.config();
         let target = ModelledPools { config, capabilities, rng, drives, mounted: None };
-        Ok(ProvisionedPool { target, description })
+        Ok(Provisioned { target, description })
     }
 
     fn describe_config(&self) -> BTreeMap<String, String> {

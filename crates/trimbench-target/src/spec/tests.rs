@@ -98,7 +98,7 @@ fn paths_that_are_no_target_are_refused() {
     assert!(matches!(refused("sim:./nowhere.toml"), TargetError::Unreadable { .. }));
 }
 
-fn provisioned(text: &str) -> crate::ProvisionedDrive {
+fn provisioned(text: &str) -> crate::Provisioned<crate::Drive> {
     let TargetSpec::Emulated(spec) = TargetSpec::parse(text, None).unwrap() else {
         panic!("{text} is an emulated drive")
     };

@@ -70,7 +70,7 @@ fn measure(
     let (consent, purge) = (&plan.consent, plan.purge);
     let opening = Opening { space: method.space(), seed, consent, purge, interrupt };
     let mut target = session.target.open(&opening)?;
-    target.remarks.iter().for_each(|remark| error_line(remark));
+    target.notes.iter().for_each(|note| error_line(note));
     let done = listener.opened(session_record(session, &target))?;
     let fits = method.fits(target.capabilities());
     if let (Err(reason), false) = (&fits, plan.named) {

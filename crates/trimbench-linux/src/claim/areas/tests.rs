@@ -1,5 +1,7 @@
 use std::os::fd::AsFd as _;
 
+use trimbench_core::Errno;
+
 use super::*;
 
 fn pieces_in_mib(size: u64) -> Vec<u64> {

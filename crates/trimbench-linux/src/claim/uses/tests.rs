@@ -3,6 +3,8 @@
 
 use std::process::Command;
 
+use trimbench_core::Errno;
+
 use super::super::tests::{folder, image};
 use super::*;
 use crate::mounts::{Mount, SeenMount};

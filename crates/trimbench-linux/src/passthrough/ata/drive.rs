@@ -1,28 +1,37 @@
 //! An ATA drive: identity, counters, TRIM.
 
-use trimbench_core::LbaRange;
+use std::fmt::Debug;
 
-use super::command::{self, BLOCK};
+use trimbench_core::{LbaRange, Nanos, Ppm};
+
+use super::command::{self, BLOCK, Sanitize};
 use super::identify::AtaIdentity;
 use super::logs::{self, Statistics};
 use super::{STATUS_ERROR, STATUS_FAULT};
 use crate::ioctl::{Data, ScsiOutcome};
 use crate::passthrough::counters::DriveCounters;
-use crate::passthrough::error::{DeallocateError, PassthroughError};
+use crate::passthrough::error::{PassthroughError, PurgeError};
 use crate::passthrough::identity::{DriveIdentity, TrimPromise};
+use crate::passthrough::purge::{PurgeMeans, PurgeOption};
 use crate::passthrough::scsi::{
     self, AtaCommand, AtaRegisters, CHECK_CONDITION, DRIVER_SENSE, Sense,
 };
 use crate::passthrough::transport::Transport;
-use crate::passthrough::{check_ranges, refused_by_kernel};
+use crate::passthrough::{Protocol, refused_by_kernel};
 
 /// A drive, spoken to through `T`.
 #[derive(Debug)]
 pub(in crate::passthrough) struct AtaDrive<T> {
+    pub(super) line: Line<T>,
+    identity: AtaIdentity,
+}
+
+/// A transport with what is known of its translation.
+#[derive(Debug)]
+pub(super) struct Line<T> {
     pub(super) transport: T,
     /// The translation knows ATA PASS-THROUGH (12) only.
     twelve: bool,
-    identity: AtaIdentity,
 }
 
 impl<T: Transport> AtaDrive<T> {
@@ -39,31 +48,32 @@ impl<T: Transport> AtaDrive<T> {
         if identity.promise.supported && identity.may_queue_trim {
             identity.promise.queued = line.queues_trim(&identity)?;
         }
-        let Line { transport, twelve } = line;
-        Ok(Self { transport, twelve, identity })
+        Ok(Self { line, identity })
     }
+}
 
-    pub(in crate::passthrough) fn identity(&self) -> &DriveIdentity {
+impl<T: Transport + Debug> Protocol for AtaDrive<T> {
+    fn identity(&self) -> &DriveIdentity {
         &self.identity.identity
     }
 
-    pub(in crate::passthrough) fn promise(&self) -> &TrimPromise {
+    fn promise(&self) -> &TrimPromise {
         &self.identity.promise
     }
 
-    pub(in crate::passthrough) fn counters(&mut self) -> Result<DriveCounters, PassthroughError> {
+    fn counters(&mut self) -> Result<DriveCounters, PassthroughError> {
         if !self.identity.has_logs {
             return Ok(DriveCounters::none("the drive has no general purpose logs"));
         }
-        let directory = self.log("READ LOG EXT (directory)", logs::DIRECTORY, 0)?;
+        let directory = self.line.log("READ LOG EXT (directory)", logs::DIRECTORY, 0)?;
         if !logs::has_log(&directory, logs::STATISTICS) {
             return Ok(DriveCounters::none("the drive has no device statistics (log 04h)"));
         }
         let name = "READ LOG EXT (device statistics)";
-        let list = self.log(name, logs::STATISTICS, logs::PAGES)?;
+        let list = self.line.log(name, logs::STATISTICS, logs::PAGES)?;
         let mut page = |number: u8| {
             let has = logs::pages(&list).contains(&number);
-            has.then(|| self.log(name, logs::STATISTICS, number)).transpose()
+            has.then(|| self.line.log(name, logs::STATISTICS, number)).transpose()
         };
         let statistics = Statistics {
             general: page(logs::GENERAL)?,
@@ -74,51 +84,53 @@ impl<T: Transport> AtaDrive<T> {
         Ok(statistics.counters(self.identity.identity.logical_block))
     }
 
-    /// One command.
-    pub(in crate::passthrough) fn deallocate(
+    fn identify_again(&mut self) -> Result<DriveIdentity, PassthroughError> {
+        Ok(self.line.identify()?.identity)
+    }
+
+    fn purge_means(&mut self) -> Result<Vec<PurgeOption>, PassthroughError> {
+        self.means()
+    }
+
+    fn erase(
         &mut self,
-        ranges: &[LbaRange],
-    ) -> Result<(), DeallocateError> {
-        let identity = &self.identity;
-        let pieces = check_ranges(ranges, &identity.promise, identity.identity.capacity)?;
-        let payload = command::trim_payload(&pieces);
+        means: PurgeMeans,
+        estimate: Option<Nanos>,
+        progress: &mut dyn FnMut(Ppm),
+    ) -> Result<(), PurgeError> {
+        let what = match means {
+            PurgeMeans::AtaSanitizeBlockErase => Sanitize::BlockErase,
+            PurgeMeans::AtaSanitizeCryptoScramble => Sanitize::CryptoScramble,
+            PurgeMeans::AtaSanitizeOverwrite => Sanitize::Overwrite,
+            PurgeMeans::AtaSecurityEraseEnhanced => return self.security_erase(true, estimate),
+            PurgeMeans::AtaSecurityErase => return self.security_erase(false, estimate),
+            _ => return Err(PurgeError::NotOffered { means }),
+        };
+        self.sanitize(what, estimate, progress)
+    }
+
+    fn release_password(&mut self) -> Result<(), PurgeError> {
+        self.check_same_drive()?;
+        self.release()
+    }
+
+    fn send_ranges(&mut self, ranges: &[LbaRange]) -> Result<(), PassthroughError> {
+        let payload = command::trim_payload(ranges);
         let blocks = u16::try_from(payload.len() / BLOCK).expect("the limit is word 105, 16 bits");
-        self.send(&command::trim(blocks), Data::Out(&payload))?;
-        Ok(())
+        self.line.send(&command::trim(blocks), Data::Out(&payload)).map(drop)
     }
-
-    /// IDENTIFY DEVICE as of this moment.
-    pub(super) fn look(&mut self) -> Result<AtaIdentity, PassthroughError> {
-        identify(&mut self.transport, self.twelve)
-    }
-
-    pub(super) fn send(
-        &mut self,
-        command: &AtaCommand,
-        data: Data<'_>,
-    ) -> Result<Option<AtaRegisters>, PassthroughError> {
-        send(&mut self.transport, self.twelve, command, data)
-    }
-
-    fn log(
-        &mut self,
-        name: &'static str,
-        log: u8,
-        page: u8,
-    ) -> Result<[u8; BLOCK], PassthroughError> {
-        read_log(&mut self.transport, self.twelve, (name, log, page))
-    }
-}
-
-/// A transport with what is known of its translation.
-struct Line<T> {
-    transport: T,
-    twelve: bool,
 }
 
 impl<T: Transport> Line<T> {
-    fn identify(&mut self) -> Result<AtaIdentity, PassthroughError> {
-        identify(&mut self.transport, self.twelve)
+    /// IDENTIFY DEVICE as of this moment.
+    pub(super) fn identify(&mut self) -> Result<AtaIdentity, PassthroughError> {
+        let mut image = [0; BLOCK];
+        self.send(&command::identify(), Data::In(&mut image))?;
+        let mut identity = AtaIdentity::decode(&image)?;
+        if self.twelve {
+            identity.forget_extended_commands();
+        }
+        Ok(identity)
     }
 
     /// Whether TRIM can be queued; `None` if the log that says it cannot be read.
@@ -126,7 +138,7 @@ impl<T: Transport> Line<T> {
         if !identity.has_logs {
             return Ok(None);
         }
-        let mut log = |name, log| match read_log(&mut self.transport, self.twelve, (name, log, 0)) {
+        let mut log = |name, log| match self.log(name, log, 0) {
             Ok(image) => Ok(Some(image)),
             Err(error) if error.is_refusal() => Ok(None),
             Err(error) => Err(error),
@@ -140,54 +152,42 @@ impl<T: Transport> Line<T> {
         let image = log("READ LOG EXT (NCQ send and receive)", logs::NCQ_SEND_RECEIVE)?;
         Ok(image.map(|image| logs::queues_trim(&image)))
     }
-}
 
-fn identify(transport: &mut impl Transport, twelve: bool) -> Result<AtaIdentity, PassthroughError> {
-    let mut image = [0; BLOCK];
-    send(transport, twelve, &command::identify(), Data::In(&mut image))?;
-    let mut identity = AtaIdentity::decode(&image)?;
-    if twelve {
-        identity.forget_extended_commands();
+    fn log(
+        &mut self,
+        name: &'static str,
+        log: u8,
+        page: u8,
+    ) -> Result<[u8; BLOCK], PassthroughError> {
+        let mut image = [0; BLOCK];
+        self.send(&command::read_log(name, log, page), Data::In(&mut image))?;
+        Ok(image)
     }
-    Ok(identity)
-}
 
-fn read_log(
-    transport: &mut impl Transport,
-    twelve: bool,
-    (name, log, page): (&'static str, u8, u8),
-) -> Result<[u8; BLOCK], PassthroughError> {
-    let mut image = [0; BLOCK];
-    send(transport, twelve, &command::read_log(name, log, page), Data::In(&mut image))?;
-    Ok(image)
-}
-
-/// Sends a command that must succeed; the registers are there if they were asked for.
-fn send(
-    transport: &mut impl Transport,
-    twelve: bool,
-    command: &AtaCommand,
-    data: Data<'_>,
-) -> Result<Option<AtaRegisters>, PassthroughError> {
-    let name = command.name;
-    let outcome = if twelve {
-        // What needs 48 bits cannot be said; as the translation would answer (16).
-        let short = command.twelve();
-        let short =
-            short.ok_or(PassthroughError::Scsi { command: name, sense: Sense::INVALID_OPCODE })?;
-        transport.scsi(&short, data, command.timeout)
-    } else {
-        transport.scsi(&command.sixteen(), data, command.timeout)
-    };
-    let outcome = outcome.map_err(|errno| refused_by_kernel(name, errno, "CAP_SYS_RAWIO"))?;
-    let registers = judge(command, &outcome)?;
-    if command.registers && registers.is_none() {
-        return Err(PassthroughError::NoRegisters { command: name });
+    /// Sends a command that must succeed; the registers are there if they were asked for.
+    pub(super) fn send(
+        &mut self,
+        command: &AtaCommand,
+        data: Data<'_>,
+    ) -> Result<Option<AtaRegisters>, PassthroughError> {
+        let AtaCommand { name, timeout, .. } = *command;
+        let outcome = if self.twelve {
+            // What needs 48 bits cannot be said; as the translation would answer (16).
+            let unknown = PassthroughError::Scsi { command: name, sense: Sense::INVALID_OPCODE };
+            self.transport.scsi(&command.twelve().ok_or(unknown)?, data, timeout)
+        } else {
+            self.transport.scsi(&command.sixteen(), data, timeout)
+        };
+        let outcome = outcome.map_err(|errno| refused_by_kernel(name, errno, "CAP_SYS_RAWIO"))?;
+        let registers = judge(command, &outcome)?;
+        if command.registers && registers.is_none() {
+            return Err(PassthroughError::NoRegisters { command: name });
+        }
+        if outcome.missing_bytes > 0 {
+            return Err(PassthroughError::Short { command: name, missing: outcome.missing_bytes });
+        }
+        Ok(registers)
     }
-    if outcome.missing_bytes > 0 {
-        return Err(PassthroughError::Short { command: name, missing: outcome.missing_bytes });
-    }
-    Ok(registers)
 }
 
 /// The registers of a command that succeeded, as far as they came.

@@ -46,7 +46,7 @@ impl SanitizeStatus {
 impl<T: Transport> AtaDrive<T> {
     pub(super) fn sanitize_status(&mut self) -> Result<SanitizeStatus, PassthroughError> {
         let status = command::sanitize(Sanitize::Status);
-        match self.send(&status, Data::None) {
+        match self.line.send(&status, Data::None) {
             Ok(registers) => registers
                 .and_then(SanitizeStatus::decode)
                 .ok_or(PassthroughError::NoRegisters { command: status.name }),
@@ -68,13 +68,13 @@ impl<T: Transport> AtaDrive<T> {
         if self.sanitize_status()?.in_progress {
             self.wait_for_sanitize(patience, progress)?;
         }
-        self.send(&command::sanitize(what), Data::None)?;
+        self.line.send(&command::sanitize(what), Data::None)?;
         let end = self.wait_for_sanitize(patience, progress)?;
         if end.completed && !end.failed {
             return Ok(());
         }
         let clear = command::sanitize(Sanitize::ClearFailure);
-        let usable = self.send(&clear, Data::None).is_ok();
+        let usable = self.line.send(&clear, Data::None).is_ok();
         Err(PurgeError::SanitizeFailed { usable })
     }
 
@@ -93,7 +93,7 @@ impl<T: Transport> AtaDrive<T> {
             if waited >= patience.limit {
                 return Err(PurgeError::SanitizeOverdue { waited });
             }
-            self.transport.pause(patience.interval);
+            self.line.transport.pause(patience.interval);
             waited += patience.interval;
         }
     }

@@ -31,9 +31,10 @@ impl<T: Transport> AtaDrive<T> {
     ) -> Result<(), PurgeError> {
         let set = command::security(Security::SetPassword, None);
         let erased = self
+            .line
             .send(&set, Data::Out(&payload(false)))
             .and_then(|_| self.erase_unit(enhanced, estimate));
-        let state = self.look().map(|drive| drive.security);
+        let state = self.line.identify().map(|drive| drive.security);
         match (erased, state) {
             (Ok(()), Ok(state)) if !state.enabled => Ok(()),
             // It failed, but the drive has no password.
@@ -55,9 +56,8 @@ impl<T: Transport> AtaDrive<T> {
     }
 
     /// Takes our password off a drive on which an interrupted erase left it.
-    pub(in crate::passthrough) fn release_password(&mut self) -> Result<(), PurgeError> {
-        self.check_same_drive()?;
-        let state = self.look()?.security;
+    pub(super) fn release(&mut self) -> Result<(), PurgeError> {
+        let state = self.line.identify()?.security;
         if !state.enabled {
             return Ok(());
         }
@@ -75,22 +75,22 @@ impl<T: Transport> AtaDrive<T> {
         enhanced: bool,
         estimate: Option<Nanos>,
     ) -> Result<(), PassthroughError> {
-        self.send(&command::security(Security::ErasePrepare, None), Data::None)?;
+        self.line.send(&command::security(Security::ErasePrepare, None), Data::None)?;
         let erase = command::security(Security::EraseUnit, Some(timeout_of(estimate)));
-        self.send(&erase, Data::Out(&payload(enhanced)))?;
+        self.line.send(&erase, Data::Out(&payload(enhanced)))?;
         Ok(())
     }
 
     /// A reset of the drive may have locked it. Each wrong try counts, and there are five, so each
     /// is made only once.
     fn take_password_off(&mut self) -> Result<(), PassthroughError> {
-        if self.look()?.security.locked {
+        if self.line.identify()?.security.locked {
             let unlock = command::security(Security::Unlock, None);
-            self.send(&unlock, Data::Out(&payload(false)))?;
+            self.line.send(&unlock, Data::Out(&payload(false)))?;
         }
         let disable = command::security(Security::DisablePassword, None);
-        self.send(&disable, Data::Out(&payload(false)))?;
-        if self.look()?.security.enabled {
+        self.line.send(&disable, Data::Out(&payload(false)))?;
+        if self.line.identify()?.security.enabled {
             let why = "it succeeded, but the password is still set";
             return Err(PassthroughError::Malformed { command: disable.name, why });
         }

@@ -6,7 +6,8 @@ use super::drive::AtaDrive;
 use crate::ioctl::ScsiOutcome;
 use crate::passthrough::script::{Script, Step};
 use crate::passthrough::{
-    DeallocateError, PassthroughError, PurgeError, PurgeMeans, PurgeObstacle, TrimmedReads,
+    DeallocateError, PassthroughError, Protocol as _, PurgeError, PurgeMeans, PurgeObstacle,
+    TrimmedReads,
 };
 
 mod purge;
@@ -185,7 +186,7 @@ fn a_drive_without_trim_says_so() {
     let mut drive = AtaDrive::open(Script::new([identify_step(&[(169, 0)])])).unwrap();
     assert!(!drive.promise().supported);
     assert_eq!(drive.deallocate(&[range(0, 1)]).unwrap_err(), DeallocateError::Unsupported);
-    drive.transport.assert_finished();
+    drive.line.transport.assert_finished();
 }
 
 #[test]
@@ -202,7 +203,7 @@ fn a_bridge_that_knows_twelve_bytes_is_spoken_to_so() {
     let error = drive.deallocate(&[range(0, 1)]).unwrap_err();
     let command = matches!(error, DeallocateError::Command(PassthroughError::Scsi { .. }));
     assert!(command, "{error}");
-    drive.transport.assert_finished();
+    drive.line.transport.assert_finished();
 }
 
 #[test]
@@ -212,11 +213,11 @@ fn trim_packs_ranges_into_blocks() {
     let mut ranges: Vec<_> = (0..64).map(|index| range(index * 2, 1)).collect();
     ranges.push(range(0x12_3456_7890, 65_536));
     let sent = [0x85, 0x0d, 0x06, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0x40, 0x06, 0];
-    drive.transport.extend([step(&sent, Vec::new(), good())]);
+    drive.line.transport.extend([step(&sent, Vec::new(), good())]);
     ranges[64] = range(0x12_3456, 65_536);
     drive.deallocate(&ranges).unwrap();
-    drive.transport.assert_finished();
-    let payload = &drive.transport.written[0];
+    drive.line.transport.assert_finished();
+    let payload = &drive.line.transport.written[0];
     assert_eq!(payload.len(), 1024);
     assert_eq!(payload[8..16], [2, 0, 0, 0, 0, 0, 1, 0]);
     assert_eq!(payload[512..520], [0x56, 0x34, 0x12, 0, 0, 0, 0xff, 0xff]);
@@ -228,7 +229,7 @@ fn trim_packs_ranges_into_blocks() {
 fn what_the_drive_aborts_is_reported_with_its_registers() {
     let mut drive = open();
     let sent = [0x85, 0x0d, 0x06, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0x40, 0x06, 0];
-    drive.transport.extend([step(&sent, Vec::new(), aborted())]);
+    drive.line.transport.extend([step(&sent, Vec::new(), aborted())]);
     let error = drive.deallocate(&[range(0, 1)]).unwrap_err();
     let text = "the drive answered `DATA SET MANAGEMENT (TRIM)` with status 0x51 (DRDY ERR), \
                 error 0x04 (ABRT)";
@@ -269,7 +270,7 @@ fn statistics_count_only_if_supported_and_valid() {
     let mut drive = open();
     let mut list = page(0, &[]);
     list[8..13].copy_from_slice(&[4, 0, 1, 5, 7]);
-    drive.transport.extend([
+    drive.line.transport.extend([
         log_step(0, 0, directory()),
         log_step(4, 0, list),
         log_step(4, 1, page(1, &[(0x10, GOOD | 3), (0x18, GOOD | 1 << 40), (0x28, STALE | 9)])),
@@ -277,7 +278,7 @@ fn statistics_count_only_if_supported_and_valid() {
         log_step(4, 7, page(7, &[(0x08, GOOD | 1 << 61 | 0x65)])),
     ]);
     let counters = drive.counters().unwrap();
-    drive.transport.assert_finished();
+    drive.line.transport.assert_finished();
     assert_eq!(counters.host_written.known(), Some(Bytes(4096 << 40)));
     assert_eq!(counters.host_read.known(), None);
     assert!(counters.host_read.source().contains("not valid"));
@@ -295,7 +296,7 @@ fn a_page_that_bears_another_number_is_not_believed() {
     let mut drive = open();
     let mut list = page(0, &[]);
     list[8..10].copy_from_slice(&[1, 1]);
-    drive.transport.extend([
+    drive.line.transport.extend([
         log_step(0, 0, directory()),
         log_step(4, 0, list),
         log_step(4, 1, page(5, &[(0x18, GOOD | 7)])),
@@ -306,8 +307,8 @@ fn a_page_that_bears_another_number_is_not_believed() {
 #[test]
 fn a_drive_without_statistics_has_no_counters() {
     let mut drive = open();
-    drive.transport.extend([log_step(0, 0, vec![0; 512])]);
+    drive.line.transport.extend([log_step(0, 0, vec![0; 512])]);
     let counters = drive.counters().unwrap();
     assert_eq!(counters.host_written.known(), None);
-    drive.transport.assert_finished();
+    drive.line.transport.assert_finished();
 }

@@ -1,18 +1,21 @@
 //! An `NVMe` namespace and its controller: identity, counters, deallocation.
 
-use trimbench_core::LbaRange;
+use std::fmt::Debug;
 
-use super::command::Identify;
-use super::dsm;
+use trimbench_core::{LbaRange, Nanos, Ppm};
+
+use super::command::{Identify, SanitizeAction};
 use super::identify::{self, Controller, DeallocateLimits, Namespace};
-use super::logs;
+use super::purge::{CRYPTO_ERASE, USER_DATA_ERASE};
 use super::status::NvmeStatus;
+use super::{dsm, logs};
 use crate::ioctl::Data;
 use crate::passthrough::counters::{Counter, DriveCounters};
-use crate::passthrough::error::{DeallocateError, PassthroughError};
+use crate::passthrough::error::{PassthroughError, PurgeError};
 use crate::passthrough::identity::{DriveIdentity, DriveProtocol, TrimPromise};
+use crate::passthrough::purge::{PurgeMeans, PurgeOption};
 use crate::passthrough::transport::{NvmeCommand, Transport};
-use crate::passthrough::{check_ranges, refused_by_kernel};
+use crate::passthrough::{Protocol, refused_by_kernel};
 
 /// A namespace, spoken to through `T`.
 #[derive(Debug)]
@@ -44,44 +47,6 @@ impl<T: Transport> NvmeDrive<T> {
         Ok(Self { transport, nsid, controller, namespace, identity, promise })
     }
 
-    pub(in crate::passthrough) fn identity(&self) -> &DriveIdentity {
-        &self.identity
-    }
-
-    pub(in crate::passthrough) fn promise(&self) -> &TrimPromise {
-        &self.promise
-    }
-
-    pub(in crate::passthrough) fn counters(&mut self) -> Result<DriveCounters, PassthroughError> {
-        let log = self.log("Get Log Page (SMART)", logs::SMART, 0)?;
-        let mut counters = logs::smart(&log, &self.controller);
-        let uuid_index = self.ocp_uuid_index()?;
-        match self.log("Get Log Page (OCP C0h)", logs::OCP_SMART, uuid_index) {
-            Ok(log) => logs::add_ocp(&log, &mut counters),
-            // That there is no such log is in the counters already.
-            Err(error) if error.is_refusal() => {}
-            Err(PassthroughError::Nvme { .. }) => {
-                let why = "the drive has log C0h but failed to read it";
-                counters.media_written = Counter::NotAvailable { why };
-                counters.throttle_events = Counter::NotAvailable { why };
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(counters)
-    }
-
-    /// One command.
-    pub(in crate::passthrough) fn deallocate(
-        &mut self,
-        ranges: &[LbaRange],
-    ) -> Result<(), DeallocateError> {
-        let pieces = check_ranges(ranges, &self.promise, self.identity.capacity)?;
-        let list = dsm::encode(&pieces);
-        let command = NvmeCommand::deallocate(self.nsid, pieces.len());
-        send(&mut self.transport, "Dataset Management", &command, Data::Out(&list))?;
-        Ok(())
-    }
-
     /// The first 512 bytes of a log.
     pub(super) fn log(
         &mut self,
@@ -105,6 +70,67 @@ impl<T: Transport> NvmeDrive<T> {
             Err(error) if error.is_refusal() => Ok(0),
             Err(error) => Err(error),
         }
+    }
+}
+
+impl<T: Transport + Debug> Protocol for NvmeDrive<T> {
+    fn identity(&self) -> &DriveIdentity {
+        &self.identity
+    }
+
+    fn promise(&self) -> &TrimPromise {
+        &self.promise
+    }
+
+    fn counters(&mut self) -> Result<DriveCounters, PassthroughError> {
+        let log = self.log("Get Log Page (SMART)", logs::SMART, 0)?;
+        let mut counters = logs::smart(&log, &self.controller);
+        let uuid_index = self.ocp_uuid_index()?;
+        match self.log("Get Log Page (OCP C0h)", logs::OCP_SMART, uuid_index) {
+            Ok(log) => logs::add_ocp(&log, &mut counters),
+            // That there is no such log is in the counters already.
+            Err(error) if error.is_refusal() => {}
+            Err(PassthroughError::Nvme { .. }) => {
+                let why = "the drive has log C0h but failed to read it";
+                counters.media_written = Counter::NotAvailable { why };
+                counters.throttle_events = Counter::NotAvailable { why };
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(counters)
+    }
+
+    fn identify_again(&mut self) -> Result<DriveIdentity, PassthroughError> {
+        let Look { controller, namespace, identity } = look(&mut self.transport, self.nsid)?;
+        (self.controller, self.namespace) = (controller, namespace);
+        Ok(identity)
+    }
+
+    fn purge_means(&mut self) -> Result<Vec<PurgeOption>, PassthroughError> {
+        self.means()
+    }
+
+    fn erase(
+        &mut self,
+        means: PurgeMeans,
+        estimate: Option<Nanos>,
+        progress: &mut dyn FnMut(Ppm),
+    ) -> Result<(), PurgeError> {
+        let action = match means {
+            PurgeMeans::NvmeSanitizeBlockErase => SanitizeAction::BlockErase,
+            PurgeMeans::NvmeSanitizeCryptoErase => SanitizeAction::CryptoErase,
+            PurgeMeans::NvmeSanitizeOverwrite => SanitizeAction::Overwrite,
+            PurgeMeans::NvmeFormatUserDataErase => return self.format(USER_DATA_ERASE, estimate),
+            PurgeMeans::NvmeFormatCryptoErase => return self.format(CRYPTO_ERASE, estimate),
+            _ => return Err(PurgeError::NotOffered { means }),
+        };
+        self.sanitize(action, estimate, progress)
+    }
+
+    fn send_ranges(&mut self, ranges: &[LbaRange]) -> Result<(), PassthroughError> {
+        let list = dsm::encode(ranges);
+        let command = NvmeCommand::deallocate(self.nsid, ranges.len());
+        send(&mut self.transport, "Dataset Management", &command, Data::Out(&list))
     }
 }
 

@@ -1,25 +1,23 @@
 //! Purging an `NVMe` drive: which means it has, and Format NVM.
 
-use trimbench_core::{Nanos, Ppm};
+use trimbench_core::Nanos;
 
-use super::command::{Identify, SanitizeAction};
+use super::command::Identify;
 use super::drive::{NvmeDrive, active_namespaces, identify, look, send};
-use super::identify::namespaces;
+use super::identify::{Controller, namespaces};
 use super::logs::{self, SanitizeStatus};
 use crate::ioctl::Data;
 use crate::passthrough::error::{PassthroughError, PurgeError, PurgeObstacle};
-use crate::passthrough::purge::{PurgeMeans, PurgeOption, check_same_drive, timeout_of};
+use crate::passthrough::purge::{PurgeMeans, PurgeOption, timeout_of};
 use crate::passthrough::transport::{NvmeCommand, Transport};
 
 /// Secure erase settings (SES) of Format NVM.
-const USER_DATA_ERASE: u32 = 1;
-const CRYPTO_ERASE: u32 = 2;
+pub(super) const USER_DATA_ERASE: u32 = 1;
+pub(super) const CRYPTO_ERASE: u32 = 2;
 
 impl<T: Transport> NvmeDrive<T> {
     /// What the drive has, strongest first.
-    pub(in crate::passthrough) fn purge_means(
-        &mut self,
-    ) -> Result<Vec<PurgeOption>, PassthroughError> {
+    pub(super) fn means(&mut self) -> Result<Vec<PurgeOption>, PassthroughError> {
         let controller = self.controller.clone();
         let sanitizes = controller.sanitize_block
             || controller.sanitize_crypto
@@ -33,50 +31,30 @@ impl<T: Transport> NvmeDrive<T> {
         let estimate = |pick: fn(&SanitizeStatus) -> Option<Nanos>| status.as_ref().and_then(pick);
         let block = estimate(|status| status.block_erase);
         let crypto = estimate(|status| status.crypto_erase);
-        let format_obstacle = if controller.format_hits_all { others.clone() } else { None };
+        let others = others.as_ref();
+        let no_format = others.filter(|_| controller.format_hits_all);
         let format_crypto = controller.has_format && controller.format_crypto;
-        Ok(PurgeOption::offered([
-            (controller.sanitize_block, PurgeMeans::NvmeSanitizeBlockErase, block, &others),
-            (controller.sanitize_crypto, PurgeMeans::NvmeSanitizeCryptoErase, crypto, &others),
-            (
-                controller.sanitize_overwrite,
+        let overwrite = estimate(|status| status.overwrite);
+        let Controller { sanitize_block, sanitize_crypto, sanitize_overwrite, .. } = controller;
+        let all = [
+            PurgeOption::of(sanitize_block, PurgeMeans::NvmeSanitizeBlockErase, block, others),
+            PurgeOption::of(sanitize_crypto, PurgeMeans::NvmeSanitizeCryptoErase, crypto, others),
+            PurgeOption::of(
+                sanitize_overwrite,
                 PurgeMeans::NvmeSanitizeOverwrite,
-                estimate(|status| status.overwrite),
-                &others,
+                overwrite,
+                others,
             ),
             // Format has no estimate of its own; sanitizing does the same work.
-            (controller.has_format, PurgeMeans::NvmeFormatUserDataErase, block, &format_obstacle),
-            (format_crypto, PurgeMeans::NvmeFormatCryptoErase, crypto, &format_obstacle),
-        ]))
-    }
-
-    /// Erases the drive (sanitize) or the namespace (format).
-    pub(in crate::passthrough) fn purge(
-        &mut self,
-        means: PurgeMeans,
-        progress: &mut dyn FnMut(Ppm),
-    ) -> Result<(), PurgeError> {
-        let seen = look(&mut self.transport, self.nsid)?;
-        check_same_drive(self.identity(), seen.identity)?;
-        (self.controller, self.namespace) = (seen.controller, seen.namespace);
-        let estimate = PurgeOption::estimate_of(self.purge_means()?, means)?;
-        progress(Ppm(0));
-        match means {
-            PurgeMeans::NvmeSanitizeBlockErase => {
-                self.sanitize(SanitizeAction::BlockErase, estimate, progress)?;
-            }
-            PurgeMeans::NvmeSanitizeCryptoErase => {
-                self.sanitize(SanitizeAction::CryptoErase, estimate, progress)?;
-            }
-            PurgeMeans::NvmeSanitizeOverwrite => {
-                self.sanitize(SanitizeAction::Overwrite, estimate, progress)?;
-            }
-            PurgeMeans::NvmeFormatUserDataErase => self.format(USER_DATA_ERASE, estimate)?,
-            PurgeMeans::NvmeFormatCryptoErase => self.format(CRYPTO_ERASE, estimate)?,
-            _ => return Err(PurgeError::NotOffered { means }),
-        }
-        progress(Ppm::ONE);
-        Ok(())
+            PurgeOption::of(
+                controller.has_format,
+                PurgeMeans::NvmeFormatUserDataErase,
+                block,
+                no_format,
+            ),
+            PurgeOption::of(format_crypto, PurgeMeans::NvmeFormatCryptoErase, crypto, no_format),
+        ];
+        Ok(all.into_iter().flatten().collect())
     }
 
     /// The state of the last sanitize operation, with estimates.
@@ -86,7 +64,11 @@ impl<T: Transport> NvmeDrive<T> {
     }
 
     /// Formats the namespace with the format that it has.
-    fn format(&mut self, secure_erase: u32, estimate: Option<Nanos>) -> Result<(), PurgeError> {
+    pub(super) fn format(
+        &mut self,
+        secure_erase: u32,
+        estimate: Option<Nanos>,
+    ) -> Result<(), PurgeError> {
         let before = self.namespace.clone();
         let command = NvmeCommand::format(
             self.nsid,

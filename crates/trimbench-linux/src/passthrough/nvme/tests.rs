@@ -6,7 +6,8 @@ use trimbench_core::{BlockSize, Blocks, Bytes, Errno, Lba, LbaRange, Nanos, Ppm}
 use super::drive::NvmeDrive;
 use crate::passthrough::script::{Script, Step};
 use crate::passthrough::{
-    DeallocateError, PassthroughError, PurgeError, PurgeMeans, PurgeObstacle, TrimmedReads,
+    DeallocateError, PassthroughError, Protocol as _, PurgeError, PurgeMeans, PurgeObstacle,
+    TrimmedReads,
 };
 
 mod purge;

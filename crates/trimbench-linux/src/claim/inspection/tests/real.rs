@@ -70,10 +70,10 @@ fn a_loop_device_is_described_as_the_kernel_has_it() {
     }
     let device = Loop::new(test, LUKS, 4 * MIB);
     let seen = look(Path::new(&device.node));
-    let numbers = seen.numbers().map(|(major, minor)| format!("{major}:{minor}")).unwrap();
-    assert_eq!(numbers, sysfs(device.name(), "dev"));
+    let (major, minor) = seen.device().unwrap().numbers;
+    assert_eq!(format!("{major}:{minor}"), sysfs(device.name(), "dev"));
     assert_eq!(seen.kernel_name(), Some(device.name()));
-    assert_eq!(seen.device_kind(), Some(DeviceKind::Loop));
+    assert_eq!(seen.identity()["kind"], "loop");
     assert_eq!(seen.size(), Bytes(4 * MIB));
     let block = seen.logical_block().unwrap().0.to_string();
     assert_eq!(block, sysfs(device.name(), "queue/logical_block_size"));

@@ -57,17 +57,17 @@ fn purge(
     means: PurgeMeans,
     steps: Vec<Step>,
 ) -> (Result<(), PurgeError>, Vec<Ppm>) {
-    drive.transport.extend(steps);
+    drive.line.transport.extend(steps);
     let mut seen = Vec::new();
     let result = drive.purge(means, &mut |share| seen.push(share));
-    drive.transport.assert_finished();
+    drive.line.transport.assert_finished();
     (result, seen)
 }
 
 #[test]
 fn means_come_strongest_first_with_estimates() {
     let mut drive = open();
-    drive.transport.extend([identify_step(&[]), status(IDLE, 0xffff)]);
+    drive.line.transport.extend([identify_step(&[]), status(IDLE, 0xffff)]);
     let options = drive.purge_means().unwrap();
     let means: Vec<_> = options.iter().map(|option| option.means).collect();
     assert_eq!(
@@ -90,7 +90,7 @@ fn means_come_strongest_first_with_estimates() {
 fn only_what_the_words_announce_is_offered() {
     let mut drive = open();
     // Sanitize is announced by bit 12 only; security without the enhanced mode.
-    drive.transport.extend([identify_step(&[(59, 0xe000), (128, 1)])]);
+    drive.line.transport.extend([identify_step(&[(59, 0xe000), (128, 1)])]);
     let options = drive.purge_means().unwrap();
     assert_eq!(options.len(), 1);
     assert_eq!(options[0].means, PurgeMeans::AtaSecurityErase);
@@ -207,13 +207,13 @@ fn security_erase_sets_a_password_and_ends_without() {
         let (result, seen) = purge(&mut drive, means, steps);
         assert_eq!(result, Ok(()));
         assert_eq!(seen, [Ppm(0), Ppm::ONE]);
-        let [set, erase] = &drive.transport.written[..] else { panic!("two blocks") };
+        let [set, erase] = &drive.line.transport.written[..] else { panic!("two blocks") };
         assert_eq!((set[0], set[1]), (0, 0));
         assert_eq!(set[2..34], *b"trimbench\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
         assert_eq!(erase[0], mode);
         assert_eq!(erase[2..11], *b"trimbench");
         // Three times the drive's estimate and ten minutes.
-        assert_eq!(drive.transport.timeouts.iter().max(), Some(&Nanos::from_secs(limit)));
+        assert_eq!(drive.line.transport.timeouts.iter().max(), Some(&Nanos::from_secs(limit)));
     }
 }
 
@@ -265,22 +265,22 @@ fn an_erase_that_leaves_the_password_is_no_success() {
 #[test]
 fn an_interrupted_erase_is_released() {
     let mut drive = open();
-    drive.transport.extend([security_is(LOCKED), security_is(LOCKED), security_is(LOCKED)]);
-    drive.transport.extend([security(0xf2, good()), security(0xf6, good())]);
-    drive.transport.extend([security_is(NO_PASSWORD)]);
+    drive.line.transport.extend([security_is(LOCKED), security_is(LOCKED), security_is(LOCKED)]);
+    drive.line.transport.extend([security(0xf2, good()), security(0xf6, good())]);
+    drive.line.transport.extend([security_is(NO_PASSWORD)]);
     drive.release_password().unwrap();
-    drive.transport.assert_finished();
+    drive.line.transport.assert_finished();
     // Nothing is tried where nothing is set.
-    drive.transport.extend([security_is(NO_PASSWORD), security_is(NO_PASSWORD)]);
+    drive.line.transport.extend([security_is(NO_PASSWORD), security_is(NO_PASSWORD)]);
     drive.release_password().unwrap();
-    drive.transport.assert_finished();
+    drive.line.transport.assert_finished();
 }
 
 #[test]
 fn a_foreign_password_costs_one_try() {
     let mut drive = open();
-    drive.transport.extend([security_is(LOCKED), security_is(LOCKED), security_is(LOCKED)]);
-    drive.transport.extend([security(0xf2, aborted())]);
+    drive.line.transport.extend([security_is(LOCKED), security_is(LOCKED), security_is(LOCKED)]);
+    drive.line.transport.extend([security(0xf2, aborted())]);
     drive.release_password().unwrap_err();
-    drive.transport.assert_finished();
+    drive.line.transport.assert_finished();
 }
