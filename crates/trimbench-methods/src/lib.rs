@@ -14,6 +14,7 @@ pub mod idle_trim;
 pub mod locate;
 pub mod method;
 pub mod options;
+mod other_load;
 mod phase;
 pub mod policy;
 pub mod postmark;

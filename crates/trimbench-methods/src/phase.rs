@@ -13,7 +13,8 @@ use trimbench_core::{
 use trimbench_results::{LatencyHistogram, Step};
 
 use crate::area::{Area, DeviceArea};
-use crate::method::{ASSUMED_RATE, MethodError, is_virtual};
+use crate::method::{ASSUMED_RATE, MethodError};
+use crate::other_load::OtherLoad;
 use crate::rig::{Rig, cut_at_units, unobserved};
 use crate::runner::{Observer, Sample, Single, Streams};
 use crate::session::{Session, Stage};
@@ -26,8 +27,6 @@ mod tests;
 const SHOW_EVERY: Nanos = Nanos::from_secs(1);
 /// The largest discard of a TRIM, where the device takes as much.
 const TRIM_PIECE_MAX: Bytes = Bytes::gib(1);
-/// Bytes of others on a real device, over ours, that count as other load.
-const FOREIGN_SHARE: u64 = 10;
 
 /// What all phases to come will take, for the estimate of what is left.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +72,7 @@ pub(crate) struct Phase {
     /// Of the drive's counters before and after.
     wear: Option<(Wear, Wear)>,
     /// Others used the device beside it.
-    pub(crate) foreign: bool,
+    pub(crate) other_load: Option<Caveat>,
 }
 
 impl Phase {
@@ -88,7 +87,7 @@ impl Phase {
             latencies: LatencyHistogram::new(),
             longest: Nanos::ZERO,
             wear: None,
-            foreign: false,
+            other_load: None,
         }
     }
 
@@ -132,9 +131,7 @@ impl Phase {
             step.measure("media_written_bytes", media.0 as f64);
             step.measure("write_amplification_ratio", ratio);
         }
-        if self.foreign {
-            step.caveat(Caveat::OtherLoad);
-        }
+        self.other_load.into_iter().for_each(|caveat| step.caveat(caveat));
     }
 }
 
@@ -266,7 +263,7 @@ impl<'a, 's> Bench<'a, 's> {
         O: Observer<BlockCommand>,
     {
         let Self { rig, progress, session } = self;
-        let (wear, before) = (rig.device.wear(), rig.device.statistics());
+        let (wear, before) = (rig.device.wear(), OtherLoad::before(rig.device.statistics()));
         let begun = rig.now();
         let logical_block = rig.shape.logical_block;
         let mut meter = Meter { inner: observer, logical_block, phase: Phase::beginning(begun) };
@@ -279,12 +276,8 @@ impl<'a, 's> Bench<'a, 's> {
         phase.wear = wear.zip(rig.device.wear());
         let ours = phase.accessed().0;
         progress.accessed += ours;
-        if !is_virtual(rig.device) {
-            let after = rig.device.statistics();
-            let total = (after.read.bytes + after.write.bytes)
-                .saturating_sub(before.read.bytes + before.write.bytes);
-            phase.foreign = total.0.saturating_sub(ours) > ours / FOREIGN_SHARE;
-        }
+        let after = rig.device.statistics();
+        phase.other_load = before.caveat(rig.device, after, Bytes(ours));
         Ok(phase)
     }
 }

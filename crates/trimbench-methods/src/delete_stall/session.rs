@@ -11,6 +11,7 @@ use super::window::Window;
 use crate::area::Area;
 use crate::drain::Discards;
 use crate::method::{ASSUMED_RATE, MethodError, is_virtual};
+use crate::other_load::{NOTICED, OtherLoad};
 use crate::runner::{HUNG_AFTER, Observer, RunError, Runner, Several, Single};
 use crate::session::Session;
 use crate::workload::{
@@ -23,8 +24,6 @@ mod tests;
 
 /// How often the device's counters are read within a window.
 const SAMPLE_EVERY: Nanos = Nanos::from_millis(50);
-/// Discards beside a placebo that the filesystem's own metadata may explain.
-const FOREIGN_DISCARDS_MAX: Bytes = Bytes::mib(1);
 /// Beyond this the schedule was not kept.
 const LATENESS_MAX: Nanos = Nanos::from_millis(10);
 
@@ -253,12 +252,11 @@ impl<S: Subject> Deletions<'_, S> {
             // A placebo frees next to nothing, so discards beside it are another's; but fstrim
             // discards whatever was free before as well.
             let nothing = trial.size.0 == 0 && self.method.mode != Mode::Trim;
-            let foreign = nothing && in_window > FOREIGN_DISCARDS_MAX;
-            let of_device = |s: Statistics| s.read.bytes + s.write.bytes;
+            let foreign = nothing && in_window > NOTICED;
             let ours = Bytes(window.accesses() * self.method.access.0);
-            let others = (of_device(closed) - of_device(before)).saturating_sub(ours);
-            if foreign || others.0 > ours.0 / 2 {
-                step.caveat(Caveat::OtherLoad);
+            let others = OtherLoad::before(before).caveat(self.target, closed, ours);
+            if let Some(caveat) = others.or(foreign.then_some(Caveat::OtherLoad)) {
+                step.caveat(caveat);
             }
         }
     }

@@ -6,7 +6,8 @@ use trimbench_core::{BlockCommand, Bytes, Caveat, Device, Instant, Nanos, PurgeM
 use trimbench_results::{Series, Step};
 
 use super::options::IdleTrim;
-use crate::method::{Method as _, MethodError, is_virtual};
+use crate::method::{Method as _, MethodError};
+use crate::other_load::OtherLoad;
 use crate::rig::{Rig, Shape};
 use crate::runner::{Sample, Single};
 use crate::session::Session;
@@ -14,8 +15,6 @@ use crate::workload::InOrder;
 
 /// Points of a curve, at most.
 const POINTS: usize = 200;
-/// What another's reads and writes may come to beside a timed TRIM.
-const FOREIGN_MAX: Bytes = Bytes::mib(1);
 /// The step that says how the drive was purged, and times the first TRIM after it.
 pub(super) const PURGE: &str = "purge";
 
@@ -201,13 +200,9 @@ impl Trimmed<'_> {
         if (counted.completed, counted.bytes) != (issued.completed, issued.bytes) {
             step.caveat(Caveat::CommandsMerged);
         }
-        if !is_virtual(self.rig.device) {
-            let after = self.rig.device.statistics();
-            let of_device = |s: Statistics| s.read.bytes + s.write.bytes;
-            if of_device(after).saturating_sub(of_device(before)) > FOREIGN_MAX {
-                step.caveat(Caveat::OtherLoad);
-            }
-        }
+        let after = self.rig.device.statistics();
+        let others = OtherLoad::before(before).caveat(self.rig.device, after, Bytes(0));
+        others.into_iter().for_each(|caveat| step.caveat(caveat));
         Ok(())
     }
 }

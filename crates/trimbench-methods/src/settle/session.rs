@@ -166,8 +166,6 @@ fn load(
     let mut slices = SliceCurve::new(begun, (method.slice, method.slices()), shape.logical_block);
     let phase = bench.run(&point.id, &mut writes, &mut slices)?;
     slices.store(curve, step);
-    if phase.foreign {
-        step.caveat(Caveat::OtherLoad);
-    }
+    phase.other_load.into_iter().for_each(|caveat| step.caveat(caveat));
     Ok(())
 }

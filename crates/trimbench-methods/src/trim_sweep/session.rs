@@ -8,7 +8,8 @@ use trimbench_results::Step;
 use super::options::TrimSweep;
 use super::plan::{Kind, Plan, Row, Slot, filled};
 use super::row::{Seen, Side};
-use crate::method::{Method as _, MethodError, is_virtual};
+use crate::method::{Method as _, MethodError};
+use crate::other_load::OtherLoad;
 use crate::rig::Rig;
 use crate::session::Session;
 
@@ -18,8 +19,6 @@ const PURGE: &str = "purge";
 const PREPARE_DEPTH: u32 = 8;
 /// With fewer outstanding on average, as a share of what was asked for, the queue was not full.
 const QUEUE_FULL: f64 = 0.8;
-/// What another's reads and writes may come to beside a row.
-const FOREIGN_MAX: Bytes = Bytes::mib(1);
 
 /// A device under the method.
 struct Sweep<'a> {
@@ -183,16 +182,9 @@ impl Sweep<'_> {
         if !row.kind.is_loaded() && seen.outstanding() < QUEUE_FULL * f64::from(row.queue_depth) {
             step.caveat(Caveat::QueueNotFull);
         }
-        if !is_virtual(self.rig.device) {
-            let after = self.rig.device.statistics();
-            let of_device = |s: Statistics| s.read.bytes + s.write.bytes;
-            let moved = of_device(after).saturating_sub(of_device(before));
-            let ours = seen.accessed();
-            let others = moved.saturating_sub(ours);
-            if others > Bytes(ours.0 / 2).max(FOREIGN_MAX) {
-                step.caveat(Caveat::OtherLoad);
-            }
-        }
+        let after = self.rig.device.statistics();
+        let others = OtherLoad::before(before).caveat(self.rig.device, after, seen.accessed());
+        others.into_iter().for_each(|caveat| step.caveat(caveat));
         Ok(())
     }
 

@@ -1,0 +1,51 @@
+//! Whether others use the device beside a measurement: one rule for all methods.
+//!
+//! What the device's counters say was read and written beyond what the method did itself is others'.
+//! It spoils a measurement when it is more than [`NOTICED`] and more than a tenth of the method's
+//! own; in a directory more than a half, for a filesystem writes its journal and metadata beside
+//! what it is asked for. An emulated target has no others.
+
+use trimbench_core::{Bytes, Caveat, Clock, Medium, Statistics, Target};
+
+#[cfg(test)]
+mod tests;
+
+/// Less is what any machine does.
+pub(crate) const NOTICED: Bytes = Bytes::mib(1);
+/// The method's own bytes over those of others that spoil a measurement.
+const DEVICE_SHARE: u64 = 10;
+const DIRECTORY_SHARE: u64 = 2;
+
+/// A look at the counters before a measurement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OtherLoad {
+    moved: Bytes,
+}
+
+impl OtherLoad {
+    /// Looks now.
+    pub(crate) fn before(statistics: Statistics) -> Self {
+        Self { moved: moved(statistics) }
+    }
+
+    /// The caveat, if others moved too much beside the `ours` that the method has read and written
+    /// between the two looks.
+    pub(crate) fn caveat<T>(self, target: &T, after: Statistics, ours: Bytes) -> Option<Caveat>
+    where
+        T: Target + ?Sized,
+    {
+        let capabilities = target.capabilities();
+        let others = moved(after).saturating_sub(self.moved).saturating_sub(ours);
+        let share = match capabilities.medium {
+            Medium::Device { .. } => DEVICE_SHARE,
+            Medium::Directory { .. } => DIRECTORY_SHARE,
+        };
+        let spoils = others > NOTICED && others.0 > ours.0 / share;
+        (capabilities.clock == Clock::Wall && spoils).then_some(Caveat::OtherLoad)
+    }
+}
+
+/// Bytes that the device has read and written.
+fn moved(statistics: Statistics) -> Bytes {
+    statistics.read.bytes + statistics.write.bytes
+}

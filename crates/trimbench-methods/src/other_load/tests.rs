@@ -1,0 +1,39 @@
+use trimbench_core::Virtual;
+
+use super::*;
+use crate::testing::{Files, Toy};
+
+fn statistics(read: u64, written: u64) -> Statistics {
+    let mut statistics = Statistics::default();
+    (statistics.read.bytes, statistics.write.bytes) = (Bytes(read), Bytes(written));
+    statistics
+}
+
+#[test]
+fn others_count_from_a_tenth_on_a_device_and_from_a_half_in_a_directory() {
+    let mut device = Toy::new();
+    device.capabilities.clock = Clock::Wall;
+    let device = Virtual::new(device);
+    let directory = Virtual::new(Files::new());
+    let mib = |count: u64| count << 20;
+    let spoiled = |ours: u64, others: u64| {
+        let before = OtherLoad::before(statistics(7, 9));
+        let after = statistics(7 + ours / 2, 9 + ours - ours / 2 + others);
+        [
+            before.caveat(&device, after, Bytes(ours)).is_some(),
+            before.caveat(&directory, after, Bytes(ours)).is_some(),
+        ]
+    };
+    assert_eq!(spoiled(0, mib(1)), [false, false], "any machine does that");
+    assert_eq!(spoiled(0, mib(1) + 1), [true, true]);
+    assert_eq!(spoiled(mib(100), mib(10)), [false, false]);
+    assert_eq!(spoiled(mib(100), mib(10) + 1), [true, false]);
+    assert_eq!(spoiled(mib(100), mib(50) + 1), [true, true]);
+}
+
+#[test]
+fn nobody_else_has_an_emulated_drive() {
+    let device = Virtual::new(Toy::new());
+    let before = OtherLoad::before(statistics(0, 0));
+    assert_eq!(before.caveat(&device, statistics(0, 1 << 40), Bytes(0)), None);
+}
