@@ -1,11 +1,41 @@
-//! Watching the discards of a target until they are over.
+//! Making a filesystem send its discards, and watching them until they are over.
 
-use trimbench_core::{Bytes, Instant, Nanos, Operation, Statistics, Target};
+use trimbench_core::{
+    Bytes, FileCommand, FileId, ForceDiscards, Instant, Nanos, Operation, Statistics, Target,
+};
 
 use crate::runner::{RunError, Runner};
 
 /// How often the device's counters are read meanwhile.
 const LOOK_EVERY: Nanos = Nanos::from_millis(50);
+
+/// What is written to the file that forces the log.
+pub(crate) const SCRATCH_LENGTH: Bytes = Bytes(4_096);
+
+/// A file to make dirty and sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scratch {
+    /// It is made for that and removed.
+    Made(FileId),
+    /// It is there.
+    Kept(FileId),
+}
+
+/// What makes a filesystem send the discards of what was deleted: one after the other.
+pub(crate) fn force(rule: ForceDiscards, scratch: Scratch) -> Vec<FileCommand> {
+    let sync = FileCommand::SyncFilesystem;
+    let (Scratch::Made(file) | Scratch::Kept(file)) = scratch;
+    let dirty = FileCommand::Write { file, offset: Bytes(0), length: SCRATCH_LENGTH };
+    let fsync = FileCommand::Fsync { file };
+    match (rule, scratch) {
+        (ForceDiscards::Sync, _) => vec![sync],
+        (ForceDiscards::FsyncDirtyFile, Scratch::Kept(_)) => vec![sync, dirty, fsync],
+        (ForceDiscards::FsyncDirtyFile, Scratch::Made(_)) => {
+            let (create, unlink) = (FileCommand::Create { file }, FileCommand::Unlink { file });
+            vec![sync, create, dirty, fsync, unlink]
+        }
+    }
+}
 
 /// When the device was last seen to discard.
 #[derive(Debug)]

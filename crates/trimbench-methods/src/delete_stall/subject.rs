@@ -6,6 +6,7 @@ use trimbench_core::{
 
 use super::options::{DeleteStall, Mode};
 use crate::area::{Area, DeviceArea, FileArea};
+use crate::drain::{SCRATCH_LENGTH, Scratch, force};
 
 /// Groups of commands; each group starts when the one before has ended.
 pub type Groups<C> = Vec<Vec<C>>;
@@ -160,8 +161,6 @@ const LOAD: FileId = FileId(0);
 const SCRATCH: FileId = FileId(1);
 /// The first of the deleted files.
 pub(super) const FIRST_VICTIM: u32 = 2;
-/// What is written to the scratch file.
-const SCRATCH_LENGTH: Bytes = Bytes(4_096);
 
 impl DirectorySubject {
     /// For a directory whose filesystem needs `force` to send its discards.
@@ -186,12 +185,9 @@ impl DirectorySubject {
 
     /// What frees space, followed by what makes it durable and sends its discards on their way.
     fn synced(&self, free: FileCommand) -> Groups<FileCommand> {
-        let mut groups = vec![vec![free], vec![FileCommand::SyncFilesystem]];
-        if self.force == ForceDiscards::FsyncDirtyFile {
-            let (file, offset, length) = (SCRATCH, Bytes(0), SCRATCH_LENGTH);
-            groups.push(vec![FileCommand::Write { file, offset, length }]);
-            groups.push(vec![FileCommand::Fsync { file }]);
-        }
+        let forcing = force(self.force, Scratch::Kept(SCRATCH));
+        let commands = std::iter::once(free).chain(forcing);
+        let mut groups: Groups<FileCommand> = commands.map(|command| vec![command]).collect();
         if self.mode == Mode::Trim {
             groups.push(vec![FileCommand::TrimFreeSpace]);
         }

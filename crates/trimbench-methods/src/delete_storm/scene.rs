@@ -4,16 +4,17 @@
 //! done with it, all begin the next one at that instant. Where the discards are waited for, the
 //! first writer makes the filesystem send them, and someone else says when they are over.
 
+use trimbench_core::units::index;
 use trimbench_core::{Bytes, FileCommand, FileId, ForceDiscards, Instant, Nanos, Next};
 
 use super::options::DeleteStorm;
+use crate::drain::{Scratch, force};
 use crate::runner::Streams;
 
 /// The file that the probe makes and removes.
 const PROBE: FileId = FileId(0);
-/// A file to make dirty and sync, which forces the log, and what is written to it.
+/// A file to make dirty and sync, which forces the log.
 const SCRATCH: FileId = FileId(u32::MAX);
-const SCRATCH_LENGTH: Bytes = Bytes(4_096);
 
 /// What the writers do together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -190,7 +191,8 @@ impl<'a> Scene<'a> {
                 (number == 0).then_some(FileCommand::Unlink { file })
             }
             (Phase::Trim | Phase::SecondTrim, _) => {
-                (writer == 0).then(|| force(self.force, number)).flatten()
+                let forcing = force(self.force, Scratch::Made(SCRATCH));
+                forcing.get(index(number)).copied().filter(|_| writer == 0)
             }
         }
     }
@@ -258,19 +260,5 @@ impl Streams for Scene<'_> {
         } else {
             self.next_phase(at);
         }
-    }
-}
-
-/// What makes a filesystem send the discards of what was deleted, one after the other.
-fn force(rule: ForceDiscards, number: u64) -> Option<FileCommand> {
-    match (rule, number) {
-        (_, 0) => Some(FileCommand::SyncFilesystem),
-        (ForceDiscards::FsyncDirtyFile, 1) => Some(FileCommand::Create { file: SCRATCH }),
-        (ForceDiscards::FsyncDirtyFile, 2) => {
-            Some(FileCommand::Write { file: SCRATCH, offset: Bytes(0), length: SCRATCH_LENGTH })
-        }
-        (ForceDiscards::FsyncDirtyFile, 3) => Some(FileCommand::Fsync { file: SCRATCH }),
-        (ForceDiscards::FsyncDirtyFile, 4) => Some(FileCommand::Unlink { file: SCRATCH }),
-        _ => None,
     }
 }

@@ -2,7 +2,7 @@
 //! discards are over.
 
 use trimbench_core::{
-    Bytes, Caveat, DirectoryId, FileCommand, FileId, Files, ForceDiscards, Instant, Next, Status,
+    Bytes, Caveat, DirectoryId, FileCommand, FileId, Files, Instant, Next, Status,
     Stream, Support, Workload,
 };
 use trimbench_results::Step;
@@ -11,7 +11,7 @@ use super::analysis::KEYS;
 use super::formulas::{Times, metrics};
 use super::generator::{Generator, Operation, Phase};
 use super::options::Postmark;
-use crate::drain::Discards;
+use crate::drain::{Discards, Scratch, force};
 use crate::method::{Method as _, MethodError};
 use crate::runner::{Runner, Sample, Single, UntilFailure};
 use crate::session::Session;
@@ -32,8 +32,6 @@ pub(super) const REPETITION: &str = "repetition";
 const WRITTEN_LEAST: f64 = 0.5;
 /// A file to make dirty and sync, which forces the log. No file of `PostMark`'s has this number.
 const SCRATCH: FileId = FileId(0);
-/// What is written to it.
-const SCRATCH_LENGTH: Bytes = Bytes(4_096);
 
 /// Runs the method in a directory.
 pub(super) fn run(
@@ -77,12 +75,9 @@ pub(super) fn repeat(
 
     let mut step = Step::new(id, REPETITION);
     let sync_begin = target.now();
-    all(target, runner, vec![FileCommand::SyncFilesystem])?;
     let capabilities = target.capabilities();
     let (drain, discard) = (capabilities.drain, capabilities.discard);
-    if drain.force == ForceDiscards::FsyncDirtyFile {
-        all(target, runner, force())?;
-    }
+    all(target, runner, force(drain.force, Scratch::Made(SCRATCH)))?;
     let synced = target.now();
     if discard != Support::None {
         discards.quiet(target, runner, synced + drain.latest_start)?;
@@ -144,16 +139,6 @@ fn note(step: &mut Step, play: &Play<'_>, times: &Times) {
 fn subdirectories(count: u32) -> impl Iterator<Item = DirectoryId> + Clone {
     let last = if count > 1 { count } else { 0 };
     (1..=last).map(DirectoryId)
-}
-
-/// What makes XFS send its discards.
-fn force() -> Vec<FileCommand> {
-    vec![
-        FileCommand::Create { file: SCRATCH },
-        FileCommand::Write { file: SCRATCH, offset: Bytes(0), length: SCRATCH_LENGTH },
-        FileCommand::Fsync { file: SCRATCH },
-        FileCommand::Unlink { file: SCRATCH },
-    ]
 }
 
 /// Runs commands one after the other.
