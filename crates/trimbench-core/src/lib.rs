@@ -21,6 +21,7 @@ pub mod layers;
 pub mod nearest;
 pub mod provision;
 pub mod rng;
+pub mod settings;
 pub mod stamp;
 pub mod text;
 pub mod trace_hash;
