@@ -3,7 +3,7 @@
 //! [`settings!`](crate::settings!) turns one table into a struct, the code that reads it from texts
 //! and the rows that lists, documents and errors are made of. Methods, trim policies, targets and
 //! the profiles of emulated drives all use it. A row has a key, what holds where the key is not
-//! set, and a [`Kind`]: the unit, the range, and how a text is read.
+//! set, and a [`ValueKind`]: the unit, the range, and how a text is read.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ mod table;
 mod tests;
 
 pub use kinds::{
-    Kind, Named, Scalar, Unit, ascending, described, list, mapped, multiple_of, named, one_of,
+    Named, Scalar, Unit, ValueKind, ascending, described, list, mapped, multiple_of, named, one_of,
     optional, or_word, out_of_range, parsed, text, true_false, within, yes_no,
 };
 
@@ -52,7 +52,7 @@ pub enum IfUnset {
 }
 
 /// A struct that is read from settings; see [`settings!`](crate::settings!).
-pub trait Settings: Sized {
+pub trait FromSettings: Sized {
     /// Its table.
     fn rows() -> Vec<Setting>;
 
@@ -143,15 +143,14 @@ pub const fn presets(
 
 impl Setting {
     /// A row; `{}` in the help is where the range belongs.
-    pub fn new<T, K: Kind<Value = T>>(
+    pub fn new<T: 'static>(
         key: &'static str,
         unset: IfUnset,
-        kind: &K,
+        kind: ValueKind<T>,
         help: &str,
     ) -> Self {
-        let range = kind.to_string();
-        let help = help.trim_start().replace("{}", &range);
-        Self { key, unset, unit: K::UNIT, range, help }
+        let help = help.trim_start().replace("{}", &kind.range);
+        Self { key, unset, unit: kind.unit, range: kind.range, help }
     }
 
     /// Its texts in a method's presets; empty where there are none.
@@ -254,12 +253,12 @@ impl Values {
     ///
     /// # Errors
     /// It is missing, not of its kind or out of its range.
-    pub fn read<K: Kind>(
+    pub fn read<T: 'static>(
         &self,
         key: &'static str,
         unset: IfUnset,
-        kind: &K,
-    ) -> Result<K::Value, SettingError> {
+        kind: &ValueKind<T>,
+    ) -> Result<T, SettingError> {
         let otherwise = match unset {
             IfUnset::Preset(texts) => Some(texts[self.preset]),
             IfUnset::SameAs(other) => self.text(other),
@@ -269,6 +268,21 @@ impl Values {
             Some(text) => kind.read(text).map_err(|problem| self.wrong(key, problem)),
             None => kind.unset().ok_or_else(|| self.missing(vec![key])),
         }
+    }
+
+    /// Checks a value against a range that depends on other values.
+    ///
+    /// # Errors
+    /// It is out of the range.
+    pub fn check_within<T: Scalar>(
+        &self,
+        key: &'static str,
+        value: T,
+        low: T,
+        high: T,
+    ) -> Result<(), SettingError> {
+        let fits = value >= low && value <= high;
+        if fits { Ok(()) } else { Err(self.wrong(key, out_of_range(value, low, high))) }
     }
 
     /// The error that a setting's value is wrong.
@@ -283,7 +297,7 @@ impl Values {
 }
 
 /// A table that may be left out: it is there once one of its keys is set.
-impl<T: Settings> Settings for Option<T> {
+impl<T: FromSettings> FromSettings for Option<T> {
     fn rows() -> Vec<Setting> {
         T::rows()
     }

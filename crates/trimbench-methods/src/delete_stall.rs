@@ -19,6 +19,7 @@ pub use options::{DeleteStall, Mode};
 pub use session::{Plan, Trial, run};
 pub use subject::{DeviceSubject, DirectorySubject, Groups, Subject};
 
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{
     BlockCommand, Bytes, Capabilities, Drive, FileCommand, Medium, Support, Target,
 };
@@ -34,7 +35,7 @@ impl Procedure for DeleteStall {
         id: Self::ID,
         version: 1,
         summary: "how long you notice a deletion: seconds of stutter per GB deleted",
-        options: Self::OPTIONS,
+        options: Self::rows,
     };
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

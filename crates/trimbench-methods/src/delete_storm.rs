@@ -17,6 +17,7 @@ pub use analysis::{analyse, announced_figures};
 pub use options::DeleteStorm;
 pub use scene::Phase;
 
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Bytes, Capabilities, FileCommand, Medium, Nanos, Target};
 
 use crate::method::{
@@ -32,7 +33,7 @@ impl Procedure for DeleteStorm {
         id: Self::ID,
         version: 1,
         summary: "mass deletion, and the next job beside its discards: its stalls, and where",
-        options: Self::OPTIONS,
+        options: Self::rows,
     };
 
     /// What a round leaves decides how the next one fares.

@@ -14,6 +14,7 @@ pub use analysis::{analyse, announced_figures};
 pub use options::IdleTrim;
 pub use session::{Plan, Round, Way};
 
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Target};
 
 use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
@@ -33,7 +34,7 @@ impl Procedure for IdleTrim {
         id: Self::ID,
         version: 1,
         summary: "TRIM of the whole device, empty and full: seconds per GB",
-        options: Self::OPTIONS,
+        options: Self::rows,
     };
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

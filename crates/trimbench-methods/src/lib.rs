@@ -37,6 +37,6 @@ pub use locate::{Located, Place, Slice, locate};
 pub use method::{
     Context, Demand, Found, Method, MethodError, MethodInfo, Monitor, Preset, Procedure, Stage,
 };
-pub use options::{OptionError, OptionInfo, Parameters};
+pub use options::Parameters;
 pub use rig::Shape;
 pub use runner::{Observer, RunError, Runner, Sample};

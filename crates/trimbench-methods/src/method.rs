@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{Setting, SettingError};
 use trimbench_core::{
     BlockCommand, Bytes, Capabilities, Caveat, Drive, DriveError, Drives, Errno, FileCommand,
     FilesystemWish, Instant, Interrupt, Nanos, ProvisionError, Provisioner, Target,
@@ -13,7 +14,7 @@ use trimbench_trace::{TraceError, Traces};
 use crate::delete_stall::DeleteStall;
 use crate::delete_storm::DeleteStorm;
 use crate::idle_trim::IdleTrim;
-use crate::options::{OptionError, OptionInfo, Parameters};
+use crate::options::Parameters;
 use crate::policy::PolicyLab;
 use crate::postmark::Postmark;
 use crate::recovery::Recovery;
@@ -39,7 +40,7 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// Every preset, in the order of [`OptionInfo::presets`].
+    /// Every preset, in the order of [`IfUnset::Preset`](trimbench_core::settings::IfUnset::Preset).
     pub const ALL: [Self; 3] = [Self::Quick, Self::Standard, Self::Published];
 
     /// The name on the command line and in records.
@@ -67,7 +68,7 @@ pub struct MethodInfo {
     /// One line.
     pub summary: &'static str,
     /// Its options.
-    pub options: &'static [OptionInfo],
+    pub options: fn() -> Vec<Setting>,
 }
 
 /// Every method, in the order of `trimbench list methods`.
@@ -271,8 +272,9 @@ impl Method {
         info: &MethodInfo,
         preset: Preset,
         set: &BTreeMap<String, String>,
-    ) -> Result<Self, OptionError> {
-        let known = |key: &&String| info.options.iter().any(|option| option.key == **key);
+    ) -> Result<Self, SettingError> {
+        let options = (info.options)();
+        let known = |key: &&String| options.iter().any(|option| option.key == **key);
         let set = set.iter().filter(|(key, _)| known(key));
         let set = &set.map(|(key, value)| (key.clone(), value.clone())).collect();
         Ok(match info.id {
@@ -453,7 +455,7 @@ pub struct Found {
 pub enum MethodError {
     /// An option is wrong.
     #[error(transparent)]
-    Option(#[from] OptionError),
+    Option(#[from] SettingError),
     /// The target does not fit the method; nothing was measured.
     #[error("this target does not fit the method: {reason}")]
     Unfit {

@@ -15,6 +15,7 @@ mod tests;
 pub use analysis::{analyse, announced_figures};
 pub use options::{POLICIES, PolicyLab};
 
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Bytes, Capabilities, Clock, Medium, Nanos, Provisioner, Support};
 
 use crate::method::{Context, Demand, Found, MethodError, MethodInfo, Procedure};
@@ -32,7 +33,7 @@ impl Procedure for PolicyLab {
         id: Self::ID,
         version: 1,
         summary: "eight trim policies: latency of a load against write amplification",
-        options: Self::OPTIONS,
+        options: Self::rows,
     };
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

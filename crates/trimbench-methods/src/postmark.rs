@@ -21,6 +21,7 @@ pub use formulas::{DELETION_ALONE, ImportError, Imported, METRICS, Times, metric
 pub use generator::{Counts, Forecast, Generator, Operation, Phase, Settings};
 pub use options::Postmark;
 
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Capabilities, FileCommand, Medium, Nanos, Provisioner, Target};
 use trimbench_results::Step;
@@ -41,7 +42,7 @@ impl Procedure for Postmark {
         id: Self::ID,
         version: 1,
         summary: "many small files made, read, appended to and deleted: 13 metrics of PostMark",
-        options: Self::OPTIONS,
+        options: Self::rows,
     };
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

@@ -13,6 +13,7 @@ mod tests;
 pub use analysis::{analyse, announced_figures};
 pub use options::{Recovery, Torture};
 
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{BlockCommand, BlockSize, Bytes, Capabilities, Drive, Nanos, Support, Target};
 
 use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
@@ -30,7 +31,7 @@ impl Procedure for Recovery {
         id: Self::ID,
         version: 1,
         summary: "sequential writes when fresh, fragmented, healed by a second pass, and trimmed",
-        options: Self::OPTIONS,
+        options: Self::rows,
     };
 
     const RESUMES: bool = false;

@@ -20,6 +20,7 @@ mod tests;
 pub use analysis::{analyse, announced_figures};
 pub use options::{Pace, Replay, Scaling, Trims};
 
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{
     BlockCommand, BlockSize, Bytes, Capabilities, Drive, Drives, Nanos, Support, Target,
 };
@@ -39,7 +40,7 @@ impl Procedure for Replay {
         id: Self::ID,
         version: 1,
         summary: "a trace with and without its TRIMs, in windows of 100,000 commands",
-        options: Self::OPTIONS,
+        options: Self::rows,
     };
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

@@ -16,6 +16,7 @@ pub use analysis::{analyse, announced_figures};
 pub use options::{Reference, Settle};
 pub use session::{Plan, Point};
 
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{BlockCommand, BlockSize, Bytes, Capabilities, Drive, Nanos, Target};
 
 use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
@@ -34,7 +35,7 @@ impl Procedure for Settle {
         id: Self::ID,
         version: 1,
         summary: "how long a drive is slower after a TRIM, by its range and what was written",
-        options: Self::OPTIONS,
+        options: Self::rows,
     };
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

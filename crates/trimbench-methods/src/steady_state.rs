@@ -15,6 +15,7 @@ mod tests;
 pub use analysis::{analyse, announced_figures};
 pub use options::SteadyState;
 
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{BlockCommand, BlockSize, Bytes, Capabilities, Drive, Nanos, Support, Target};
 
 use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
@@ -32,7 +33,7 @@ impl Procedure for SteadyState {
         id: Self::ID,
         version: 1,
         summary: "sustained random writes, and what trimmed space adds to them",
-        options: Self::OPTIONS,
+        options: Self::rows,
     };
 
     const RESUMES: bool = false;

@@ -18,6 +18,7 @@ mod tests;
 pub use analysis::analyse;
 pub use options::{Cases, TrimIntegrity};
 
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Target};
 
 use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
@@ -50,7 +51,7 @@ impl Procedure for TrimIntegrity {
         id: Self::ID,
         version: 1,
         summary: "does TRIM do what it says, and nothing else: neighbours intact, promises kept",
-        options: Self::OPTIONS,
+        options: Self::rows,
     };
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

@@ -17,6 +17,7 @@ pub use analysis::{analyse, announced_figures};
 pub use options::TrimSweep;
 pub use plan::{Kind, Plan, Row};
 
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{BlockCommand, Bytes, Capabilities, Drive, Nanos, Target};
 
 use crate::method::{ASSUMED_RATE, Context, Demand, Found, MethodError, MethodInfo, Procedure};
@@ -38,7 +39,7 @@ impl Procedure for TrimSweep {
         id: Self::ID,
         version: 1,
         summary: "the cost of one TRIM: latency against size, queue depth and content",
-        options: Self::OPTIONS,
+        options: Self::rows,
     };
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

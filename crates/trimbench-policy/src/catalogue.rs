@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use trimbench_core::nearest::{did_you_mean, nearest};
-use trimbench_core::settings::{Kind, Setting, SettingError, Unit, Values, within};
+use trimbench_core::settings::{Setting, SettingError, ValueKind, Values, mapped, within};
 use trimbench_core::{BlockSize, Blocks, Bytes};
 
 use crate::policies;
@@ -113,32 +113,13 @@ impl fmt::Display for Choice {
     }
 }
 
-/// A size of at least one logical block of the drive, and of whole ones.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct InBlocks {
-    /// The largest.
-    pub(crate) high: Bytes,
-    /// The logical block.
-    pub(crate) block_size: BlockSize,
-}
-
-impl fmt::Display for InBlocks {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", within(self.block_size.bytes(), self.high))
-    }
-}
-
-impl Kind for InBlocks {
-    type Value = Blocks;
-    const UNIT: Unit = Unit::Size;
-
-    fn read(&self, text: &str) -> Result<Blocks, String> {
-        let Self { high, block_size } = *self;
-        let value = within(block_size.bytes(), high).read(text)?;
-        value
-            .blocks_exact(block_size)
-            .ok_or_else(|| format!("{value} is no whole number of blocks of {block_size}"))
-    }
+/// A size of whole logical blocks of the drive, from one to `high`.
+pub(crate) fn whole_blocks(high: Bytes, values: &Values) -> ValueKind<Blocks> {
+    let block_size = values.block_size();
+    mapped(within(block_size.bytes(), high), move |size| {
+        let blocks = size.blocks_exact(block_size);
+        blocks.ok_or_else(|| format!("{size} is no whole number of blocks of {block_size}"))
+    })
 }
 
 fn ids() -> Vec<&'static str> {

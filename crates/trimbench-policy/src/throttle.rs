@@ -3,7 +3,7 @@
 use trimbench_core::settings::{default_to, mapped, within};
 use trimbench_core::{BlockSize, Blocks, Bytes, Grant, Instant, Nanos, settings};
 
-use crate::catalogue::InBlocks;
+use crate::catalogue::whole_blocks;
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
@@ -19,7 +19,7 @@ settings! {
             within(Bytes(0), Bytes::gib(1 << 20));
         /// longest discard (btrfs, max_discard_size)
         discard_max: Blocks = "discard-max", default_to("64MiB"),
-            InBlocks { high: Bytes::gib(1 << 20), block_size: values.block_size() };
+            whole_blocks(Bytes::gib(1 << 20), values);
     } with {
         block_size: BlockSize = values.block_size();
         ready_at: Instant = Instant::START;

@@ -1,8 +1,7 @@
 //! Kinds of settings: what a text is written in, which values it may have, and what it means.
 
 use std::fmt::{self, Display};
-use std::marker::PhantomData;
-use std::num::IntErrorKind;
+use std::num::{IntErrorKind, ParseIntError};
 
 use crate::units::UnitError;
 use crate::{Bytes, Nanos, Ppm};
@@ -24,30 +23,19 @@ pub enum Unit {
     Word,
 }
 
-/// Reads and prints the values of a setting; printed itself, it is the range in words.
-pub trait Kind: Display {
-    /// What is read.
-    type Value;
-
+/// How the text of a setting is read and printed.
+pub struct ValueKind<T> {
     /// What texts are written in.
-    const UNIT: Unit;
-
-    /// What the text means, or what is wrong with it and what would be right.
-    fn read(&self, text: &str) -> Result<Self::Value, String>;
-
-    /// The value where there is no text; `None`: there must be one.
-    fn unset(&self) -> Option<Self::Value> {
-        None
-    }
-
-    /// A text that means the value; `None`: there is none, or it is not set.
-    fn show(&self, _: &Self::Value) -> Option<String> {
-        None
-    }
+    pub unit: Unit,
+    /// The values that there are, in words.
+    pub range: String,
+    read: Box<dyn Fn(&str) -> Result<T, String>>,
+    show: Box<dyn Fn(&T) -> Option<String>>,
+    unset: fn() -> Option<T>,
 }
 
 /// A value that has an order and a text.
-pub trait Scalar: Copy + PartialOrd + Display {
+pub trait Scalar: Copy + Default + PartialOrd + Display + 'static {
     /// What its text is written in.
     const UNIT: Unit;
 
@@ -72,381 +60,169 @@ pub trait Named: Copy + PartialEq + 'static {
     }
 }
 
+impl<T: 'static> ValueKind<T> {
+    fn new(unit: Unit, range: String, read: impl Fn(&str) -> Result<T, String> + 'static) -> Self {
+        Self { unit, range, read: Box::new(read), show: Box::new(|_| None), unset: || None }
+    }
+
+    fn shown(self, show: impl Fn(&T) -> Option<String> + 'static) -> Self {
+        Self { show: Box::new(show), ..self }
+    }
+
+    /// What the text means, or what is wrong with it and what would be right.
+    pub fn read(&self, text: &str) -> Result<T, String> {
+        (self.read)(text)
+    }
+
+    /// A text that means the value; `None`: there is none, or it is not set.
+    pub fn show(&self, value: &T) -> Option<String> {
+        (self.show)(value)
+    }
+
+    /// The value where there is no text; `None`: there must be one.
+    pub(super) fn unset(&self) -> Option<T> {
+        (self.unset)()
+    }
+}
+
+impl<T> fmt::Debug for ValueKind<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}: {}", self.unit, self.range)
+    }
+}
+
 /// A quantity in `[low, high]`.
-pub fn within<T: Scalar>(low: T, high: T) -> Within<T> {
-    Within { low, high }
+pub fn within<T: Scalar>(low: T, high: T) -> ValueKind<T> {
+    let read = move |text: &str| {
+        let text = text.trim();
+        let value =
+            T::parse(text).map_err(|problem| format!("{problem}; give {}", range(low, high)))?;
+        let fits = value >= low && value <= high;
+        fits.then_some(value).ok_or_else(|| out_of_range(text, low, high))
+    };
+    ValueKind::new(T::UNIT, range(low, high), read).shown(|value| Some(value.to_string()))
 }
 
 /// A quantity whose range is checked elsewhere, and stands here in words.
-pub fn described<T: Scalar>(range: &'static str) -> Described<T> {
-    Described { range, value: PhantomData }
+pub fn described<T: Scalar>(range: &'static str) -> ValueKind<T> {
+    let read = move |text: &str| T::parse(text.trim()).map_err(|it| format!("{it}; give {range}"));
+    ValueKind::new(T::UNIT, range.to_owned(), read).shown(|value| Some(value.to_string()))
 }
 
 /// Whatever `read` makes of a text; `range` says in words what it takes.
-pub fn parsed<T>(range: &'static str, read: fn(&str) -> Result<T, String>) -> Parsed<T> {
-    Parsed { range, read }
-}
-
-/// One of the named values.
-pub fn one_of<T: Copy + PartialEq>(names: &'static [(&'static str, T)]) -> OneOf<T> {
-    OneOf(names)
-}
-
-/// One of the values of a type with names.
-pub fn named<T: Named>() -> OneOf<T> {
-    OneOf(T::NAMES)
-}
-
-/// `yes` or `no`.
-pub fn yes_no() -> OneOf<bool> {
-    OneOf(&[("yes", true), ("no", false)])
-}
-
-/// `true` or `false`.
-pub fn true_false() -> Flag {
-    Flag
+pub fn parsed<T: 'static>(range: &str, read: fn(&str) -> Result<T, String>) -> ValueKind<T> {
+    ValueKind::new(Unit::Word, range.to_owned(), read)
 }
 
 /// Any text.
-pub fn text() -> Parsed<String> {
-    parsed("any text", |text| Ok(text.to_owned()))
+pub fn text() -> ValueKind<String> {
+    parsed("any text", |text| Ok(text.to_owned())).shown(|text| Some(text.clone()))
+}
+
+/// One of the named values.
+pub fn one_of<T: Copy + PartialEq + 'static>(names: &'static [(&'static str, T)]) -> ValueKind<T> {
+    let quoted: Vec<String> = names.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let range = match &quoted[..] {
+        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => quoted.join(", "),
+    };
+    let read = move |text: &str| {
+        let found = names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+            format!("`{text}` is not one of {}", names.join(", "))
+        })
+    };
+    let name =
+        move |value: &T| names.iter().find(|(_, known)| known == value).map(|(name, _)| *name);
+    ValueKind::new(Unit::Word, range, read).shown(move |value| name(value).map(str::to_owned))
+}
+
+/// One of the values of a type with names.
+pub fn named<T: Named>() -> ValueKind<T> {
+    one_of(T::NAMES)
+}
+
+/// `yes` or `no`.
+pub fn yes_no() -> ValueKind<bool> {
+    one_of(&[("yes", true), ("no", false)])
+}
+
+/// `true` or `false`.
+pub fn true_false() -> ValueKind<bool> {
+    ValueKind { unit: Unit::Flag, ..one_of(&[("true", true), ("false", false)]) }
 }
 
 /// A list separated by commas, not empty.
-pub fn list<K: Kind>(item: K) -> List<K> {
-    List(item)
+pub fn list<T: 'static>(item: ValueKind<T>) -> ValueKind<Vec<T>> {
+    let (unit, range) = (item.unit, item.range.clone());
+    ValueKind::new(unit, range, move |text| {
+        text.split(',').map(|it| item.read(it.trim())).collect()
+    })
 }
 
 /// The same in ascending order, each once.
-pub fn ascending<K: Kind<Value = Vec<T>>, T: Ord>(kind: K) -> Ascending<K> {
-    Ascending(kind)
+pub fn ascending<T: Ord + 'static>(list: ValueKind<Vec<T>>) -> ValueKind<Vec<T>> {
+    mapped(list, |mut values| {
+        values.sort_unstable();
+        values.dedup();
+        Ok(values)
+    })
 }
 
 /// What `make` makes of what is read, or why it is wrong all the same.
-pub fn mapped<K: Kind, T>(kind: K, make: fn(K::Value) -> Result<T, String>) -> Mapped<K, T> {
-    Mapped { kind, make }
+pub fn mapped<T: 'static, U: 'static>(
+    kind: ValueKind<T>,
+    make: impl Fn(T) -> Result<U, String> + 'static,
+) -> ValueKind<U> {
+    ValueKind::new(kind.unit, kind.range.clone(), move |text| kind.read(text).and_then(&make))
 }
 
 /// A multiple of `unit`.
-pub fn multiple_of<K: Kind<Value = Bytes>>(unit: Bytes, kind: K) -> MultipleOf<K> {
-    MultipleOf { unit, kind }
+pub fn multiple_of(unit: Bytes, kind: ValueKind<Bytes>) -> ValueKind<Bytes> {
+    let range = kind.range.clone();
+    let read = move |text: &str| {
+        let value = kind.read(text)?;
+        let whole = value.0.is_multiple_of(unit.0);
+        whole
+            .then_some(value)
+            .ok_or_else(|| format!("`{value}` is not a multiple of {unit}; give {}", kind.range))
+    };
+    ValueKind::new(Unit::Size, range, read).shown(|value| Some(value.to_string()))
 }
 
 /// `None` for the word, else what the other kind reads.
-pub fn or_word<K: Kind>(word: &'static str, kind: K) -> OrWord<K> {
-    OrWord { word, kind }
+pub fn or_word<T: 'static>(word: &'static str, kind: ValueKind<T>) -> ValueKind<Option<T>> {
+    let ValueKind { unit, range, read, .. } = kind;
+    ValueKind::new(unit, range, move |text| match text.trim() {
+        text if text == word => Ok(None),
+        text => read(text).map(Some).map_err(|problem| format!("{problem}, or `{word}`")),
+    })
 }
 
 /// `None` where it is not set.
-pub fn optional<K: Kind>(kind: K) -> Optional<K> {
-    Optional(kind)
+pub fn optional<T: 'static>(kind: ValueKind<T>) -> ValueKind<Option<T>> {
+    let ValueKind { unit, range, read, show, .. } = kind;
+    let kind = ValueKind::new(unit, range, move |text| read(text).map(Some));
+    let kind = kind.shown(move |value| show(value.as_ref()?));
+    ValueKind { unset: || Some(None), ..kind }
 }
 
 /// What is wrong with a value that is out of its range.
 pub fn out_of_range<T: Scalar>(value: impl Display, low: T, high: T) -> String {
-    format!("`{value}` is out of range; give {}", within(low, high))
+    format!("`{value}` is out of range; give {}", range(low, high))
 }
 
-/// See [`within`].
-#[derive(Clone, Copy, Debug)]
-pub struct Within<T> {
-    low: T,
-    high: T,
-}
-
-impl<T: Scalar> Display for Within<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} to {}", self.low.bound(), self.high.bound())
-    }
-}
-
-impl<T: Scalar> Kind for Within<T> {
-    type Value = T;
-    const UNIT: Unit = T::UNIT;
-
-    fn read(&self, text: &str) -> Result<T, String> {
-        let text = text.trim();
-        let value = T::parse(text).map_err(|problem| format!("{problem}; give {self}"))?;
-        let fits = value >= self.low && value <= self.high;
-        fits.then_some(value).ok_or_else(|| out_of_range(text, self.low, self.high))
-    }
-
-    fn show(&self, value: &T) -> Option<String> {
-        Some(value.to_string())
-    }
-}
-
-/// See [`described`].
-#[derive(Clone, Copy, Debug)]
-pub struct Described<T> {
-    range: &'static str,
-    value: PhantomData<T>,
-}
-
-impl<T> Display for Described<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.range)
-    }
-}
-
-impl<T: Scalar> Kind for Described<T> {
-    type Value = T;
-    const UNIT: Unit = T::UNIT;
-
-    fn read(&self, text: &str) -> Result<T, String> {
-        T::parse(text.trim()).map_err(|problem| format!("{problem}; give {}", self.range))
-    }
-
-    fn show(&self, value: &T) -> Option<String> {
-        Some(value.to_string())
-    }
-}
-
-/// See [`parsed`].
-#[derive(Clone, Copy, Debug)]
-pub struct Parsed<T> {
-    range: &'static str,
-    read: fn(&str) -> Result<T, String>,
-}
-
-impl<T> Display for Parsed<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.range)
-    }
-}
-
-impl<T> Kind for Parsed<T> {
-    type Value = T;
-    const UNIT: Unit = Unit::Word;
-
-    fn read(&self, text: &str) -> Result<T, String> {
-        (self.read)(text)
-    }
-}
-
-/// See [`one_of`].
-#[derive(Clone, Copy, Debug)]
-pub struct OneOf<T: 'static>(&'static [(&'static str, T)]);
-
-impl<T> Display for OneOf<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.0.len();
-        for (index, (name, _)) in self.0.iter().enumerate() {
-            let gap = match count - index {
-                1 => "",
-                2 => " or ",
-                _ => ", ",
-            };
-            write!(formatter, "`{name}`{gap}")?;
-        }
-        Ok(())
-    }
-}
-
-impl<T: Copy + PartialEq> Kind for OneOf<T> {
-    type Value = T;
-    const UNIT: Unit = Unit::Word;
-
-    fn read(&self, text: &str) -> Result<T, String> {
-        let found = self.0.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
-        found.ok_or_else(|| {
-            let names: Vec<&str> = self.0.iter().map(|(name, _)| *name).collect();
-            format!("`{text}` is not one of {}", names.join(", "))
-        })
-    }
-
-    fn show(&self, value: &T) -> Option<String> {
-        let found = self.0.iter().find(|(_, known)| known == value);
-        found.map(|(name, _)| (*name).to_owned())
-    }
-}
-
-/// See [`true_false`].
-#[derive(Clone, Copy, Debug)]
-pub struct Flag;
-
-impl Flag {
-    const NAMES: OneOf<bool> = OneOf(&[("true", true), ("false", false)]);
-}
-
-impl Display for Flag {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", Self::NAMES)
-    }
-}
-
-impl Kind for Flag {
-    type Value = bool;
-    const UNIT: Unit = Unit::Flag;
-
-    fn read(&self, text: &str) -> Result<bool, String> {
-        Self::NAMES.read(text)
-    }
-
-    fn show(&self, value: &bool) -> Option<String> {
-        Self::NAMES.show(value)
-    }
-}
-
-/// See [`list`].
-#[derive(Clone, Copy, Debug)]
-pub struct List<K>(K);
-
-impl<K: Kind> Display for List<K> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
-
-impl<K: Kind> Kind for List<K> {
-    type Value = Vec<K::Value>;
-    const UNIT: Unit = K::UNIT;
-
-    fn read(&self, text: &str) -> Result<Self::Value, String> {
-        text.split(',').map(|item| self.0.read(item.trim())).collect()
-    }
-}
-
-/// See [`ascending`].
-#[derive(Clone, Copy, Debug)]
-pub struct Ascending<K>(K);
-
-impl<K: Kind> Display for Ascending<K> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
-
-impl<K: Kind<Value = Vec<T>>, T: Ord> Kind for Ascending<K> {
-    type Value = Vec<T>;
-    const UNIT: Unit = K::UNIT;
-
-    fn read(&self, text: &str) -> Result<Vec<T>, String> {
-        let mut values = self.0.read(text)?;
-        values.sort_unstable();
-        values.dedup();
-        Ok(values)
-    }
-}
-
-/// See [`mapped`].
-#[derive(Clone, Copy, Debug)]
-pub struct Mapped<K: Kind, T> {
-    kind: K,
-    make: fn(K::Value) -> Result<T, String>,
-}
-
-impl<K: Kind, T> Display for Mapped<K, T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.kind.fmt(formatter)
-    }
-}
-
-impl<K: Kind, T> Kind for Mapped<K, T> {
-    type Value = T;
-    const UNIT: Unit = K::UNIT;
-
-    fn read(&self, text: &str) -> Result<T, String> {
-        self.kind.read(text).and_then(self.make)
-    }
-}
-
-/// See [`multiple_of`].
-#[derive(Clone, Copy, Debug)]
-pub struct MultipleOf<K> {
-    unit: Bytes,
-    kind: K,
-}
-
-impl<K: Kind> Display for MultipleOf<K> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.kind.fmt(formatter)
-    }
-}
-
-impl<K: Kind<Value = Bytes>> Kind for MultipleOf<K> {
-    type Value = Bytes;
-    const UNIT: Unit = Unit::Size;
-
-    fn read(&self, text: &str) -> Result<Bytes, String> {
-        let value = self.kind.read(text)?;
-        let whole = value.0.is_multiple_of(self.unit.0);
-        whole
-            .then_some(value)
-            .ok_or_else(|| format!("`{value}` is not a multiple of {}; give {self}", self.unit))
-    }
-
-    fn show(&self, value: &Bytes) -> Option<String> {
-        self.kind.show(value)
-    }
-}
-
-/// See [`or_word`].
-#[derive(Clone, Copy, Debug)]
-pub struct OrWord<K> {
-    word: &'static str,
-    kind: K,
-}
-
-impl<K: Kind> Display for OrWord<K> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.kind.fmt(formatter)
-    }
-}
-
-impl<K: Kind> Kind for OrWord<K> {
-    type Value = Option<K::Value>;
-    const UNIT: Unit = K::UNIT;
-
-    fn read(&self, text: &str) -> Result<Self::Value, String> {
-        if text.trim() == self.word {
-            return Ok(None);
-        }
-        let problem = |problem| format!("{problem}, or `{}`", self.word);
-        self.kind.read(text).map(Some).map_err(problem)
-    }
-}
-
-/// See [`optional`].
-#[derive(Clone, Copy, Debug)]
-pub struct Optional<K>(K);
-
-impl<K: Kind> Display for Optional<K> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
-
-impl<K: Kind> Kind for Optional<K> {
-    type Value = Option<K::Value>;
-    const UNIT: Unit = K::UNIT;
-
-    fn read(&self, text: &str) -> Result<Self::Value, String> {
-        self.0.read(text).map(Some)
-    }
-
-    fn unset(&self) -> Option<Self::Value> {
-        Some(None)
-    }
-
-    fn show(&self, value: &Self::Value) -> Option<String> {
-        self.0.show(value.as_ref()?)
-    }
-}
-
-fn unit_problem(error: UnitError) -> String {
-    error.to_string()
+fn range<T: Scalar>(low: T, high: T) -> String {
+    let low = if low == T::default() { "0".to_owned() } else { low.bound() };
+    format!("{low} to {}", high.bound())
 }
 
 impl Scalar for Bytes {
     const UNIT: Unit = Unit::Size;
 
     fn parse(text: &str) -> Result<Self, String> {
-        text.parse().map_err(unit_problem)
-    }
-
-    fn bound(self) -> String {
-        if self == Self(0) { "0".to_owned() } else { self.to_string() }
+        text.parse().map_err(|error: UnitError| error.to_string())
     }
 }
 
@@ -454,15 +230,14 @@ impl Scalar for Nanos {
     const UNIT: Unit = Unit::Time;
 
     fn parse(text: &str) -> Result<Self, String> {
-        text.parse().map_err(unit_problem)
+        text.parse().map_err(|error: UnitError| error.to_string())
     }
 
     fn bound(self) -> String {
         let whole = |unit: u64| self.0.is_multiple_of(unit).then_some(self.0 / unit);
-        match (self.0, whole(3_600_000_000_000), whole(60_000_000_000)) {
-            (0, ..) => "0".to_owned(),
-            (_, Some(hours), _) => format!("{hours}h"),
-            (_, _, Some(minutes)) => format!("{minutes}min"),
+        match (whole(3_600_000_000_000), whole(60_000_000_000)) {
+            (Some(hours), _) => format!("{hours}h"),
+            (_, Some(minutes)) => format!("{minutes}min"),
             _ => self.to_string(),
         }
     }
@@ -472,11 +247,7 @@ impl Scalar for Ppm {
     const UNIT: Unit = Unit::Ratio;
 
     fn parse(text: &str) -> Result<Self, String> {
-        text.parse().map_err(unit_problem)
-    }
-
-    fn bound(self) -> String {
-        if self == Self(0) { "0".to_owned() } else { self.to_string() }
+        text.parse().map_err(|error: UnitError| error.to_string())
     }
 }
 
@@ -486,7 +257,7 @@ macro_rules! whole_numbers {
             const UNIT: Unit = Unit::Number;
 
             fn parse(text: &str) -> Result<Self, String> {
-                text.parse().map_err(|error: std::num::ParseIntError| match error.kind() {
+                text.parse().map_err(|error: ParseIntError| match error.kind() {
                     IntErrorKind::PosOverflow => format!("`{text}` is too large"),
                     IntErrorKind::NegOverflow => format!("`{text}` is too small"),
                     _ => format!("`{text}` is not a whole number"),

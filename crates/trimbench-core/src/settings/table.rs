@@ -1,6 +1,6 @@
 //! The macro that makes a struct of a table of settings.
 
-/// Makes a struct of a table of settings, with its [`Settings`](crate::settings::Settings).
+/// Makes a struct of a table of settings, with its [`FromSettings`](crate::settings::FromSettings).
 ///
 /// ```text
 /// settings! {
@@ -26,22 +26,22 @@
 #[macro_export]
 macro_rules! settings {
     (@row $rows:ident $help:expr, $type:ty, $key:expr, $unset:expr, $kind:expr) => {
-        $rows.push($crate::settings::Setting::new::<$type, _>($key, $unset, &$kind, $help))
+        $rows.push($crate::settings::Setting::new::<$type>($key, $unset, $kind, $help))
     };
     (@row $rows:ident $help:expr, $type:ty) => {
-        $rows.extend(<$type as $crate::settings::Settings>::rows())
+        $rows.extend(<$type as $crate::settings::FromSettings>::rows())
     };
     (@read $values:ident $type:ty, $key:expr, $unset:expr, $kind:expr) => {
         $values.read($key, $unset, &$kind)?
     };
     (@read $values:ident $type:ty) => {
-        <$type as $crate::settings::Settings>::read($values)?
+        <$type as $crate::settings::FromSettings>::read($values)?
     };
     (@show $shown:ident $field:expr, $key:expr, $unset:expr, $kind:expr) => {
-        $shown.extend($crate::settings::Kind::show(&$kind, $field).map(|text| ($key, text)))
+        $shown.extend($crate::settings::ValueKind::show(&$kind, $field).map(|text| ($key, text)))
     };
     (@show $shown:ident $field:expr) => {
-        $shown.extend($crate::settings::Settings::shown($field))
+        $shown.extend($crate::settings::FromSettings::shown($field))
     };
     (
         $(#[$meta:meta])*
@@ -65,7 +65,7 @@ macro_rules! settings {
             $($( $(#[$made_meta])* $made_vis $made: $made_type, )*)?
         }
 
-        impl $crate::settings::Settings for $name {
+        impl $crate::settings::FromSettings for $name {
             fn rows() -> Vec<$crate::settings::Setting> {
                 let $values = &$crate::settings::Values::new("", "");
                 let _ = $values;
@@ -81,10 +81,12 @@ macro_rules! settings {
             fn read(
                 $values: &$crate::settings::Values,
             ) -> Result<Self, $crate::settings::SettingError> {
-                $( let $field: $type =
-                    $crate::settings!(@read $values $type $(, $key, $unset, $kind)?); )*
-                $($( let $made: $made_type = $value; )*)?
-                let read = Self { $($field,)* $($($made,)*)? };
+                let read = {
+                    $( let $field: $type =
+                        $crate::settings!(@read $values $type $(, $key, $unset, $kind)?); )*
+                    $($( let $made: $made_type = $value; )*)?
+                    Self { $($field,)* $($($made,)*)? }
+                };
                 $( $check(&read, $values)?; )?
                 Ok(read)
             }

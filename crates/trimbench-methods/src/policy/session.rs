@@ -15,7 +15,7 @@ use super::churn::Churn;
 use super::options::PolicyLab;
 use crate::area::FileArea;
 use crate::method::{Context, Found, MethodError, Monitor, Procedure, Stage};
-use crate::options::OptionError;
+use crate::options::Parameters as _;
 use crate::runner::{Runner, Sample, Single, Streams, UntilFailure};
 use crate::steady::Criterion;
 use crate::workload::{FILL_DEPTH, FILL_PIECE, InOrder, OpenLoop, RandomAccess, SequentialWrite};
@@ -55,7 +55,7 @@ where
     method.fits(provisioner.capabilities()).map_err(unfit)?;
     for (policy, text) in &method.policies {
         let checked = provisioner.check(&wish(method, text));
-        checked.map_err(|error| OptionError::Value { key: policy, problem: error.reason })?;
+        checked.map_err(|error| method.values().wrong(policy, error.reason))?;
     }
     let mut runner = Runner::new(interrupt.clone());
     for (at, (policy, text)) in method.policies.iter().enumerate() {

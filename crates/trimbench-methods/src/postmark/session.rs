@@ -221,7 +221,7 @@ impl<'a> Play<'a> {
     }
 
     fn command(&self, operation: Operation) -> FileCommand {
-        let Postmark { reading, writing, .. } = *self.method;
+        let (reading, writing) = (self.method.reading(), self.method.writing());
         let bytes = |count: u32| Bytes(count.into());
         match operation {
             Operation::Create { file, subdirectory, size } => FileCommand::Store {

@@ -2,7 +2,7 @@
 //! on ext4, whose FITRIM waits for each discard. A batch that takes longer than T runs into the
 //! next.
 
-use trimbench_core::settings::{Settings as _, default_to, within};
+use trimbench_core::settings::{FromSettings as _, default_to, within};
 use trimbench_core::{Grant, Instant, Nanos, settings};
 
 use crate::catalogue::PolicyInfo;

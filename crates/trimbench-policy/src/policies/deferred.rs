@@ -2,7 +2,7 @@
 //! scheme of btrfs's `discard=async`, whose delay counts from the first extent freed in a block
 //! group; here it counts from the oldest part of an extent.
 
-use trimbench_core::settings::{Settings as _, default_to, within};
+use trimbench_core::settings::{FromSettings as _, default_to, within};
 use trimbench_core::{Blocks, Grant, Instant, Nanos, settings};
 
 use crate::catalogue::PolicyInfo;

@@ -83,13 +83,11 @@
 //! used \[RFC7661\]; urgency by backlog as Pebble paces deletions \[PEBBLE\]; idle time as f2fs
 //! \[LINUXT\].
 
-use trimbench_core::settings::{
-    SettingError, Settings as _, Values, default_to, out_of_range, within,
-};
+use trimbench_core::settings::{FromSettings as _, SettingError, Values, default_to, within};
 use trimbench_core::units::narrow;
 use trimbench_core::{Blocks, Bytes, Grant, Instant, Nanos, Ppm, settings};
 
-use crate::catalogue::{InBlocks, PolicyInfo};
+use crate::catalogue::{PolicyInfo, whole_blocks};
 use crate::policy::{Backlog, Foreground, Standing, TrimPolicy};
 use cost::Cost;
 use sensor::{Discard, Sensor};
@@ -150,15 +148,15 @@ settings! {
         load: Ppm = "load", default_to("5%"), within(Ppm(100), Ppm::ONE);
         /// shortest discard, and the step of growth (btrfs, BTRFS_ASYNC_DISCARD_MAX_FILTER)
         discard_min: Blocks = "discard-min", default_to("1MiB"),
-            InBlocks { high: Bytes::gib(1), block_size: values.block_size() };
+            whole_blocks(Bytes::gib(1), values);
         /// longest discard (OpenZFS, zfs_trim_extent_bytes_max)
         discard_max: Blocks = "discard-max", default_to("128MiB"),
-            InBlocks { high: DISCARD_MAX, block_size: values.block_size() };
+            whole_blocks(DISCARD_MAX, values);
         /// without requests for so long, the foreground is idle (assumed; f2fs: 5 s)
         idle: Nanos = "idle", default_to("100ms"), within(Nanos(1_000), Nanos::from_secs(3_600));
         /// bytes waiting, at most; more is skipped (assumed: a quarter of a small drive)
         backlog_max: Blocks = "backlog-max", default_to("64GiB"),
-            InBlocks { high: Bytes::gib(1 << 20), block_size: values.block_size() };
+            whole_blocks(Bytes::gib(1 << 20), values);
         /// after so long a discard goes whatever the foreground (assumed)
         wait_max: Nanos = "wait-max", default_to("24h"),
             within(Nanos::from_millis(1), Nanos::from_secs(365 * 86_400));
@@ -170,10 +168,7 @@ impl Settings {
     fn check(&self, values: &Values) -> Result<(), SettingError> {
         let [low, high] =
             [self.discard_min, self.discard_max].map(|blocks| blocks.bytes(values.block_size()));
-        if low > high {
-            return Err(values.wrong("discard-max", out_of_range(high, low, DISCARD_MAX)));
-        }
-        Ok(())
+        values.check_within("discard-max", high, low, DISCARD_MAX)
     }
 
     fn share_step(&self) -> Ppm {

@@ -1,7 +1,7 @@
 //! `rate-limited`: at most so many discards, and so many bytes, per second. The throttle of btrfs's
 //! `discard=async` without its delay.
 
-use trimbench_core::settings::Settings as _;
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Blocks, Grant, Instant};
 
 use crate::catalogue::PolicyInfo;

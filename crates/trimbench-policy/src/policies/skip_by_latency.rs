@@ -6,7 +6,7 @@
 //! and none has completed for a while: else one bad moment before a pause would skip all through
 //! it. The first request after a pause is the average.
 
-use trimbench_core::settings::{Settings as _, default_to, within};
+use trimbench_core::settings::{FromSettings as _, default_to, within};
 use trimbench_core::{Blocks, Grant, Instant, Nanos, settings};
 
 use crate::catalogue::PolicyInfo;

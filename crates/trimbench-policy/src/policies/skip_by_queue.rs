@@ -1,10 +1,10 @@
 //! `skip-by-queue`: what is freed while too much is pending is skipped: the first form of the
 //! skipping that \[S3\] proposes. Ceph's `BlueStore` does the same at a million.
 
-use trimbench_core::settings::{Settings as _, default_to, within};
+use trimbench_core::settings::{FromSettings as _, default_to, within};
 use trimbench_core::{Blocks, Bytes, Grant, Instant, settings};
 
-use crate::catalogue::{InBlocks, PolicyInfo};
+use crate::catalogue::{PolicyInfo, whole_blocks};
 use crate::policy::{Backlog, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
@@ -21,7 +21,7 @@ settings! {
         pending_max: u64 = "pending-max", default_to("64"), within(1, 1_000_000_000);
         /// bytes waiting, at most (FreeBSD, trim_max_bytes)
         blocks_max: Blocks = "bytes-max", default_to("2GiB"),
-            InBlocks { high: Bytes::gib(1 << 20), block_size: values.block_size() };
+            whole_blocks(Bytes::gib(1 << 20), values);
         /// discards in flight, at most (OpenZFS, zfs_vdev_trim_max_active)
         depth: u64 = "depth", default_to("2"), within(1, 1_000_000);
     }
