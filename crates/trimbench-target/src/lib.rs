@@ -8,7 +8,6 @@ mod directory;
 mod emulated;
 mod modelled;
 mod real;
-mod settings;
 mod spec;
 
 pub use device::{DeviceOutlook, ProvisionedDevice, holds_file, inspect_device, provision_device};

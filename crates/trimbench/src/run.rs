@@ -476,6 +476,7 @@ fn session_record(
                 sourced: provenance.sourced,
                 fitted: provenance.fitted,
                 assumed: provenance.assumed,
+                set: provenance.set,
             }),
         },
         state: description.state.clone(),
