@@ -107,7 +107,7 @@ fn is_made_as_wished(kind: FilesystemKind, mebibytes: u64) {
     let mut place = PathBuf::new();
     for discard in [DiscardMode::Online, DiscardMode::Off] {
         filesystems.make(&wish(discard.clone(), true)).expect("the image is large enough");
-        let files = filesystems.files();
+        let files = filesystems.directory();
         files.path().clone_into(&mut place);
         let mount = mount_of(&place).expect("it is mounted");
         assert_eq!(mount.filesystem, kind.id());
@@ -118,7 +118,7 @@ fn is_made_as_wished(kind: FilesystemKind, mebibytes: u64) {
         let names: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
         assert!(!names.iter().any(|name| name == "left"), "it is new: {names:?}");
         fs::write(mount.mount_point.join("left"), "behind").expect("there is room");
-        perform(filesystems.files(), FileCommand::Create { file: FileId(1) });
+        perform(filesystems.directory(), FileCommand::Create { file: FileId(1) });
         filesystems.unmount().expect("nobody uses it");
         assert!(!place.exists(), "it is unmounted");
     }
@@ -264,10 +264,10 @@ fn a_seed_decides_what_files_hold() {
         let mut filesystems = claimed(&path, options).unwrap();
         filesystems.make(&FilesystemWish::default()).unwrap();
         let file = FileId(1);
-        perform(filesystems.files(), FileCommand::Create { file });
+        perform(filesystems.directory(), FileCommand::Create { file });
         let write = FileCommand::Write { file, offset: Bytes(0), length: Bytes(4_096) };
-        perform(filesystems.files(), write);
-        let bytes = fs::read(filesystems.files().path().join("file-1")).unwrap();
+        perform(filesystems.directory(), write);
+        let bytes = fs::read(filesystems.directory().path().join("file-1")).unwrap();
         assert_eq!(bytes.len(), 4_096);
         // The first eight tell blocks apart.
         bytes[8..].to_vec()
@@ -339,7 +339,7 @@ fn what_another_puts_on_the_device_meanwhile_is_not_overwritten() {
 /// Where the filesystem is mounted, and a file in it that is open.
 fn in_use(filesystems: &mut MadeFilesystems) -> (PathBuf, fs::File) {
     filesystems.make(&FilesystemWish::default()).expect("it is large enough");
-    let path = filesystems.files().path().to_owned();
+    let path = filesystems.directory().path().to_owned();
     let file = fs::File::create(path.join("used")).expect("there is room");
     (path, file)
 }

@@ -1,7 +1,7 @@
 //! Figures that were wrong or hid that something was wrong.
 
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _, pipe};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _, pipe};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -396,12 +396,16 @@ fn announced_memory(tool: &Tool) -> Result<(), String> {
     let word = |words: &str| words.split_whitespace().nth(2).and_then(|word| word.parse().ok());
     let announced: f64 = word(line).ok_or_else(|| line.to_owned())?;
     unless(line.contains(" MB "), || line.to_owned())?;
-    // The peak, when the first step has been kept: by then the drive was made, filled and purged.
+    // The peak, when the first step is printed: by then the drive was made, filled and purged.
     let more = ["--output", "run", "--output-format", "ndjson"];
-    let command = tool.command(&folder, &[&method[..], &more].concat());
-    let mut waiting = Waiting::begin(command, 2 << 10, &folder.join("run/run.json"));
-    let status = fs::read_to_string(format!("/proc/{}/status", waiting.child.id()));
-    waiting.stop();
+    let mut command = tool.command(&folder, &[&method[..], &more].concat());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it runs");
+    let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+    let measured = lines.map_while(Result::ok).any(|line| line.contains("\"event\":\"step\""));
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id()));
+    child.kill().expect("it is our child");
+    child.wait().expect("it is our child");
+    unless(measured, || "no step was printed".to_owned())?;
     let status = status.map_err(|error| error.to_string())?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let peak = peak.and_then(|text| text.trim().trim_end_matches(" kB").parse::<f64>().ok());

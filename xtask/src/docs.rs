@@ -5,6 +5,8 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use trimbench_core::exit;
+use trimbench_core::settings::{FromSettings as _, IfUnset, Unit};
+use trimbench_ssd::SsdConfig;
 
 use crate::Repository;
 
@@ -18,8 +20,10 @@ pub struct Generated {
 }
 
 /// Every generated document.
-pub const GENERATED: [Generated; 1] =
-    [Generated { path: "docs/reference/exit-codes.md", text: exit_codes }];
+pub const GENERATED: [Generated; 2] = [
+    Generated { path: "docs/reference/exit-codes.md", text: exit_codes },
+    Generated { path: "docs/reference/profile-keys.md", text: profile_keys },
+];
 
 /// Writes the generated documents or, with `check`, compares them; whether they are (now) right.
 pub fn run(repository: &Repository, check: bool) -> Result<bool> {
@@ -57,6 +61,36 @@ pub fn exit_codes() -> String {
         "\nAfter 4 and 130 the results are kept: `trimbench report DIR` reads them, and\n\
          `trimbench run --resume DIR` goes on with a run that was interrupted.\n",
     );
+    page
+}
+
+/// The page of the keys of profiles.
+pub fn profile_keys() -> String {
+    let mut page = String::from(
+        "# Keys of profiles\n\n\
+         Every key of a [profile](profiles.md), and so every `KEY=VALUE` that may follow the name \
+         of an emulated drive.\nThe keys are the tables of `trimbench_ssd::SsdConfig`; this page \
+         is written from them by `cargo xtask docs`.\n\n\
+         | key | kind | values | left out | meaning |\n|---|---|---|---|---|\n",
+    );
+    for row in SsdConfig::rows() {
+        let kind = match row.unit {
+            Unit::Size => "size",
+            Unit::Time => "time",
+            Unit::Ratio => "ratio",
+            Unit::Number => "number",
+            Unit::Flag | Unit::Word => "word",
+        };
+        let unset = match row.unset {
+            IfUnset::Preset([text, ..]) => format!("`{text}`"),
+            IfUnset::SameAs(key) => format!("as `{key}`"),
+            IfUnset::Absent => "none".to_owned(),
+            IfUnset::Required => "never".to_owned(),
+        };
+        let (key, range, help) = (row.key, row.range, row.help);
+        writeln!(page, "| `{key}` | {kind} | {range} | {unset} | {help} |")
+            .expect("a string takes everything");
+    }
     page
 }
 

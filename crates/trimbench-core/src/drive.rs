@@ -3,6 +3,7 @@
 use crate::command::{BlockCommand, Content};
 use crate::contract::{Capabilities, Target};
 use crate::errno::Errno;
+use crate::settings::Named;
 use crate::units::{Bytes, LbaRange, Nanos};
 
 /// A drive that can be put into a stated condition and asked about itself. Both a model and the
@@ -113,16 +114,20 @@ pub enum TrimPromise {
     Ones,
 }
 
+impl Named for TrimPromise {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("unknown", Self::Unknown),
+        ("nothing", Self::Nothing),
+        ("deterministic", Self::Deterministic),
+        ("zeroes", Self::Zeroes),
+        ("ones", Self::Ones),
+    ];
+}
+
 impl TrimPromise {
     /// The stable name in records.
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Nothing => "nothing",
-            Self::Deterministic => "deterministic",
-            Self::Zeroes => "zeroes",
-            Self::Ones => "ones",
-        }
+    pub fn id(self) -> &'static str {
+        Named::id(self)
     }
 }
 

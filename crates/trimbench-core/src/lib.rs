@@ -22,6 +22,7 @@ pub mod nearest;
 mod opened;
 pub mod provision;
 pub mod rng;
+pub mod settings;
 pub mod stamp;
 pub mod text;
 pub mod trace_hash;

@@ -234,6 +234,14 @@ impl MadeFilesystems {
         })
     }
 
+    /// Our directory in the mounted filesystem; see [`Provisioner::files`].
+    ///
+    /// # Panics
+    /// If none is mounted.
+    pub fn directory(&mut self) -> &mut DirectoryTarget {
+        self.mounted.as_mut().expect("a filesystem was made and is mounted")
+    }
+
     /// Closes the files and unmounts; how long the unmount took.
     fn take_down(&mut self) -> Result<Nanos, ProvisionError> {
         let Some(files) = self.mounted.take() else {
@@ -289,7 +297,7 @@ impl Provisioner for MadeFilesystems {
     }
 
     fn files(&mut self) -> &mut Files<'_> {
-        self.mounted.as_mut().expect("a filesystem was made and is mounted")
+        self.directory()
     }
 
     fn unmount(&mut self) -> Result<Nanos, ProvisionError> {

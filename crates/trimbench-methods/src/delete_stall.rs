@@ -20,13 +20,14 @@ pub use session::{Plan, Trial, run};
 pub use subject::{DeviceSubject, DirectorySubject, Groups, Subject};
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Medium, Opened, Support};
 use trimbench_results::Step;
 
 use crate::method::{
     ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, check_fit, resolve,
 };
-use crate::options::{Parameters, Values};
+use crate::options::Parameters;
 use crate::session::Session;
 
 /// Stable id.
@@ -37,7 +38,7 @@ pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
     summary: "how long you notice a deletion: seconds of stutter per GB deleted",
-    options: DeleteStall::OPTIONS,
+    options: DeleteStall::rows,
     resumes: true,
     named_limits: &[],
     resolve: resolve::<DeleteStall>,
@@ -49,7 +50,7 @@ impl Method for DeleteStall {
     }
 
     fn values(&self) -> &Values {
-        &self.values
+        Parameters::values(self)
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

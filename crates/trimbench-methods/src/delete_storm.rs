@@ -18,6 +18,7 @@ pub use options::DeleteStorm;
 pub use scene::Phase;
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Medium, Nanos, Opened};
 use trimbench_results::Step;
 
@@ -25,7 +26,7 @@ use crate::method::{
     ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, NEEDS_A_DIRECTORY, check_fit,
     resolve,
 };
-use crate::options::{Parameters, Values};
+use crate::options::Parameters;
 use crate::session::Session;
 
 /// Stable id.
@@ -36,7 +37,7 @@ pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
     summary: "mass deletion, and the next job beside its discards: its stalls, and where",
-    options: DeleteStorm::OPTIONS,
+    options: DeleteStorm::rows,
     // What a round leaves decides how the next one fares.
     resumes: false,
     named_limits: &[],
@@ -49,7 +50,7 @@ impl Method for DeleteStorm {
     }
 
     fn values(&self) -> &Values {
-        &self.values
+        Parameters::values(self)
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

@@ -15,11 +15,12 @@ pub use options::IdleTrim;
 pub use session::{Plan, Round, Way};
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::Step;
 
 use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
-use crate::options::{Parameters, Values};
+use crate::options::Parameters;
 use crate::rig::Shape;
 use crate::session::Session;
 
@@ -31,7 +32,7 @@ pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
     summary: "TRIM of the whole device, empty and full: seconds per GB",
-    options: IdleTrim::OPTIONS,
+    options: IdleTrim::rows,
     resumes: true,
     named_limits: &[],
     resolve: resolve::<IdleTrim>,
@@ -48,7 +49,7 @@ impl Method for IdleTrim {
     }
 
     fn values(&self) -> &Values {
-        &self.values
+        Parameters::values(self)
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

@@ -38,7 +38,7 @@ pub mod workload;
 pub use area::{Area, DeviceArea, FileArea};
 pub use locate::{Located, Place, Slice, locate};
 pub use method::{Demand, Findings, Found, Method, MethodError, MethodInfo, Preset, run};
-pub use options::{OptionError, OptionInfo, Parameters};
+pub use options::Parameters;
 pub use rig::Shape;
 pub use runner::{Observer, RunError, Runner, Sample};
 pub use session::{Context, KeepFailed, Monitor, Session, Stage};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{Setting, SettingError, Values};
 use trimbench_core::{
     Bytes, Capabilities, Caveat, Clock, DriveError, Errno, FileCommand, Nanos, Opened,
     ProvisionError, Target,
@@ -11,7 +12,7 @@ use trimbench_core::{
 use trimbench_results::{Figure, Step};
 use trimbench_trace::{TraceError, Traces};
 
-use crate::options::{OptionError, OptionInfo, Parameters, Values};
+use crate::options::Parameters;
 use crate::runner::RunError;
 use crate::session::{Context, KeepFailed, Session};
 
@@ -30,7 +31,7 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// Every preset, in the order of [`OptionInfo::presets`].
+    /// Every preset, in the order of [`IfUnset::Preset`](trimbench_core::settings::IfUnset::Preset).
     pub const ALL: [Self; 3] = [Self::Quick, Self::Standard, Self::Published];
 
     /// The name on the command line and in records.
@@ -58,7 +59,7 @@ pub struct MethodInfo {
     /// One line.
     pub summary: &'static str,
     /// Its options.
-    pub options: &'static [OptionInfo],
+    pub options: fn() -> Vec<Setting>,
     /// Whether an interrupted session on a real target goes on with its next step. Not where the
     /// steps depend on the state that the ones before left: it then begins anew.
     pub resumes: bool,
@@ -69,7 +70,7 @@ pub struct MethodInfo {
 }
 
 /// Resolves a preset and the user's settings.
-pub type Resolve = fn(Preset, &BTreeMap<String, String>) -> Result<Box<dyn Method>, OptionError>;
+pub type Resolve = fn(Preset, &BTreeMap<String, String>) -> Result<Box<dyn Method>, SettingError>;
 
 impl MethodInfo {
     /// The method with the parameters of a preset, with the user's settings on top; keys of other
@@ -78,8 +79,9 @@ impl MethodInfo {
         &self,
         preset: Preset,
         set: &BTreeMap<String, String>,
-    ) -> Result<Box<dyn Method>, OptionError> {
-        let known = |key: &&String| self.options.iter().any(|option| option.key == **key);
+    ) -> Result<Box<dyn Method>, SettingError> {
+        let options = (self.options)();
+        let known = |key: &&String| options.iter().any(|option| option.key == **key);
         let set = set.iter().filter(|(key, _)| known(key));
         (self.resolve)(preset, &set.map(|(key, value)| (key.clone(), value.clone())).collect())
     }
@@ -89,7 +91,7 @@ impl MethodInfo {
 pub(crate) fn resolve<M: Method + Parameters + 'static>(
     preset: Preset,
     set: &BTreeMap<String, String>,
-) -> Result<Box<dyn Method>, OptionError> {
+) -> Result<Box<dyn Method>, SettingError> {
     Ok(Box::new(M::resolve(preset, set)?))
 }
 
@@ -239,7 +241,7 @@ pub struct Found {
 pub enum MethodError {
     /// An option is wrong.
     #[error(transparent)]
-    Option(#[from] OptionError),
+    Option(#[from] SettingError),
     /// The target does not fit the method; nothing was measured.
     #[error("this target does not fit the method: {reason}")]
     Unfit {

@@ -16,11 +16,12 @@ pub use analysis::{analyse, announced_figures};
 pub use options::{POLICIES, PolicyLab};
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Clock, Medium, Nanos, Opened, Support};
 use trimbench_results::Step;
 
 use crate::method::{Demand, Findings, Method, MethodError, MethodInfo, resolve};
-use crate::options::{Parameters, Values};
+use crate::options::Parameters;
 use crate::session::Session;
 
 /// Stable id.
@@ -31,7 +32,7 @@ pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
     summary: "eight trim policies: latency of a load against write amplification",
-    options: PolicyLab::OPTIONS,
+    options: PolicyLab::rows,
     resumes: true,
     named_limits: &[],
     resolve: resolve::<PolicyLab>,
@@ -47,7 +48,7 @@ impl Method for PolicyLab {
     }
 
     fn values(&self) -> &Values {
-        &self.values
+        Parameters::values(self)
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

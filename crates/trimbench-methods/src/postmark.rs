@@ -22,6 +22,7 @@ pub use generator::{Counts, Forecast, Generator, Operation, Phase, Settings};
 pub use options::Postmark;
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Capabilities, Medium, Nanos, Opened};
 use trimbench_results::Step;
@@ -30,7 +31,7 @@ use crate::method::{
     ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, NEEDS_A_DIRECTORY, check_fit,
     resolve,
 };
-use crate::options::{Parameters, Values};
+use crate::options::Parameters;
 use crate::session::Session;
 
 /// Stable id.
@@ -41,7 +42,7 @@ pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
     summary: "many small files made, read, appended to and deleted: 13 metrics of PostMark",
-    options: Postmark::OPTIONS,
+    options: Postmark::rows,
     resumes: true,
     named_limits: &[],
     resolve: resolve::<Postmark>,
@@ -56,7 +57,7 @@ impl Method for Postmark {
     }
 
     fn values(&self) -> &Values {
-        &self.values
+        Parameters::values(self)
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

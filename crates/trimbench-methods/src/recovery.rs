@@ -14,11 +14,12 @@ pub use analysis::{analyse, announced_figures};
 pub use options::{Recovery, Torture};
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened, Support};
 use trimbench_results::Step;
 
 use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
-use crate::options::{Parameters, Values};
+use crate::options::Parameters;
 use crate::session::Session;
 use crate::settings;
 
@@ -30,7 +31,7 @@ pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
     summary: "sequential writes when fresh, fragmented, healed by a second pass, and trimmed",
-    options: Recovery::OPTIONS,
+    options: Recovery::rows,
     resumes: false,
     named_limits: &[],
     resolve: resolve::<Recovery>,
@@ -45,7 +46,7 @@ impl Method for Recovery {
     }
 
     fn values(&self) -> &Values {
-        &self.values
+        Parameters::values(self)
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

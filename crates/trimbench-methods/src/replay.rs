@@ -21,13 +21,14 @@ pub use analysis::{analyse, announced_figures};
 pub use options::{Pace, Replay, Scaling, Trims};
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened, Support};
 use trimbench_results::Step;
 use trimbench_trace::Traces;
 use trimbench_trace::generate::{Master, SPACE_MIN};
 
 use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
-use crate::options::{Parameters, Values};
+use crate::options::Parameters;
 use crate::session::Session;
 use crate::settings;
 use survey::Survey;
@@ -40,7 +41,7 @@ pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
     summary: "a trace with and without its TRIMs, in windows of 100,000 commands",
-    options: Replay::OPTIONS,
+    options: Replay::rows,
     resumes: true,
     named_limits: &[],
     resolve: resolve::<Replay>,
@@ -52,7 +53,7 @@ impl Method for Replay {
     }
 
     fn values(&self) -> &Values {
-        &self.values
+        Parameters::values(self)
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

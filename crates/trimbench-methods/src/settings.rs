@@ -1,9 +1,11 @@
 //! Options that the methods on whole devices share: what part of the device, and what data.
 
-use trimbench_core::{BlockSize, Bytes, Capabilities, Caveat, Data, Medium, Ppm};
+use trimbench_core::settings::{
+    ValueKind, ascending, list, mapped, multiple_of, or_word, parsed, within,
+};
+use trimbench_core::{BlockSize, Bytes, Capabilities, Caveat, Data, Medium, Nanos, Ppm};
 
 use crate::method::NEEDS_A_DEVICE;
-use crate::options::{OptionError, Values};
 
 #[cfg(test)]
 mod tests;
@@ -23,14 +25,6 @@ pub enum Span {
 }
 
 impl Span {
-    /// Reads the option `span`: `all` or a size.
-    pub(crate) fn read(values: &Values) -> Result<Self, OptionError> {
-        if values.text("span") == "all" {
-            return Ok(Self::All);
-        }
-        values.quantity("span", Bytes::mib(1), Bytes::gib(1 << 20)).map(Self::First)
-    }
-
     /// Bytes of it on a device of this capacity.
     pub(crate) fn of(self, capacity: Bytes) -> Bytes {
         match self {
@@ -57,9 +51,19 @@ pub(crate) fn whole(bytes: Bytes, logical_block: BlockSize) -> Bytes {
     Bytes(bytes.0 / unit * unit)
 }
 
-/// Reads `random` or `compressible-25%`: data of which a compressing controller stores a quarter.
-pub(crate) fn data(values: &Values, key: &'static str) -> Result<Data, OptionError> {
-    let text = values.text(key);
+/// The option `span`: `all` or a size.
+pub(crate) fn span_or_all() -> ValueKind<Span> {
+    let size = or_word("all", within(Bytes::mib(1), Bytes::gib(1 << 20)));
+    mapped(size, |size| Ok(size.map_or(Span::All, Span::First)))
+}
+
+/// `random` or `compressible-25%`: data of which a compressing controller stores a quarter.
+pub(crate) fn data_kind() -> ValueKind<Data> {
+    parsed("`random` or `compressible-25%`", read_data)
+}
+
+fn read_data(text: &str) -> Result<Data, String> {
+    let text = text.trim();
     let percent = text.strip_prefix(COMPRESSIBLE).and_then(|share| share.parse::<Ppm>().ok());
     let data = match (text, percent.and_then(whole_percent)) {
         ("random", _) => Some(Data::Random),
@@ -67,10 +71,7 @@ pub(crate) fn data(values: &Values, key: &'static str) -> Result<Data, OptionErr
         _ => None,
     };
     data.ok_or_else(|| {
-        let problem = format!(
-            "`{text}` is neither `random` nor for example `compressible-25%`, in whole percent"
-        );
-        OptionError::Value { key, problem }
+        format!("`{text}` is neither `random` nor for example `compressible-25%`, in whole percent")
     })
 }
 
@@ -80,34 +81,28 @@ pub(crate) fn whole_percent(share: Ppm) -> Option<u32> {
     whole.then_some(share.0 / 10_000)
 }
 
-/// Reads a list of whole percentages within the limits: ascending, each once.
-pub(crate) fn percents(
-    values: &Values,
-    key: &'static str,
-    (low, high): (Ppm, Ppm),
-) -> Result<Vec<Ppm>, OptionError> {
-    let mut shares = values.list(key, low, high)?;
-    if let Some(share) = shares.iter().find(|share| whole_percent(**share).is_none()) {
-        let problem = format!("`{share}` is not a whole percentage");
-        return Err(OptionError::Value { key, problem });
-    }
-    shares.sort_unstable();
-    shares.dedup();
-    Ok(shares)
+/// A list of whole percentages in `[low, high]`: ascending, each once.
+pub(crate) fn percents(low: Ppm, high: Ppm) -> ValueKind<Vec<Ppm>> {
+    ascending(list(mapped(within(low, high), |share| match whole_percent(share) {
+        Some(_) => Ok(share),
+        None => Err(format!("`{share}` is not a whole percentage")),
+    })))
 }
 
-/// Reads a size of accesses: a multiple of 4 KiB in `[4KiB, high]`.
-pub(crate) fn access(
-    values: &Values,
-    key: &'static str,
-    high: Bytes,
-) -> Result<Bytes, OptionError> {
-    let access = values.quantity(key, Bytes(UNIT), high)?;
-    if access.0.is_multiple_of(UNIT) {
-        return Ok(access);
-    }
-    let problem = format!("`{access}` is not a multiple of 4KiB");
-    Err(OptionError::Value { key, problem })
+/// The size of accesses: a multiple of 4 KiB in `[4KiB, high]`.
+pub(crate) fn access_size(high: Bytes) -> ValueKind<Bytes> {
+    multiple_of(Bytes(UNIT), within(Bytes(UNIT), high))
+}
+
+/// A size in `[low, high]`, rounded down to whole pieces of 4 KiB, which every filesystem and drive
+/// has.
+pub(crate) fn whole_size(low: Bytes, high: Bytes) -> ValueKind<Bytes> {
+    mapped(within(low, high), |size| Ok(Bytes(size.0 / UNIT * UNIT)))
+}
+
+/// The mean gap between accesses, of which there are so many a second.
+pub(crate) fn gap_of_rate() -> ValueKind<Nanos> {
+    mapped(within(1, 1_000_000_u64), |rate| Ok(Nanos(1_000_000_000 / rate)))
 }
 
 /// Checks what every method on whole devices needs: a device of at least `needed` bytes that takes

@@ -17,11 +17,12 @@ pub use options::{Reference, Settle};
 pub use session::{Plan, Point};
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::Step;
 
 use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
-use crate::options::{Parameters, Values};
+use crate::options::Parameters;
 use crate::rig::Shape;
 use crate::session::Session;
 use crate::settings;
@@ -34,7 +35,7 @@ pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
     summary: "how long a drive is slower after a TRIM, by its range and what was written",
-    options: Settle::OPTIONS,
+    options: Settle::rows,
     resumes: true,
     named_limits: &[],
     resolve: resolve::<Settle>,
@@ -49,7 +50,7 @@ impl Method for Settle {
     }
 
     fn values(&self) -> &Values {
-        &self.values
+        Parameters::values(self)
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

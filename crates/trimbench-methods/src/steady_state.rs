@@ -16,11 +16,12 @@ pub use analysis::{analyse, announced_figures};
 pub use options::SteadyState;
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened, Support};
 use trimbench_results::Step;
 
 use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
-use crate::options::{Parameters, Values};
+use crate::options::Parameters;
 use crate::session::Session;
 use crate::settings;
 
@@ -32,7 +33,7 @@ pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
     summary: "sustained random writes, and what trimmed space adds to them",
-    options: SteadyState::OPTIONS,
+    options: SteadyState::rows,
     resumes: false,
     named_limits: &[],
     resolve: resolve::<SteadyState>,
@@ -47,7 +48,7 @@ impl Method for SteadyState {
     }
 
     fn values(&self) -> &Values {
-        &self.values
+        Parameters::values(self)
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

@@ -19,11 +19,12 @@ pub use analysis::analyse;
 pub use options::{Cases, TrimIntegrity};
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::Step;
 
 use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
-use crate::options::{Parameters, Values};
+use crate::options::Parameters;
 use crate::session::Session;
 
 /// Stable id.
@@ -34,7 +35,7 @@ pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
     summary: "does TRIM do what it says, and nothing else: neighbours intact, promises kept",
-    options: TrimIntegrity::OPTIONS,
+    options: TrimIntegrity::rows,
     resumes: true,
     named_limits: &[],
     resolve: resolve::<TrimIntegrity>,
@@ -65,7 +66,7 @@ impl Method for TrimIntegrity {
     }
 
     fn values(&self) -> &Values {
-        &self.values
+        Parameters::values(self)
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

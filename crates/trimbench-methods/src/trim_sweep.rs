@@ -18,11 +18,12 @@ pub use options::TrimSweep;
 pub use plan::{Kind, Plan, Row};
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::Step;
 
 use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
-use crate::options::{Parameters, Values};
+use crate::options::Parameters;
 use crate::rig::Shape;
 use crate::session::Session;
 
@@ -34,7 +35,7 @@ pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
     summary: "the cost of one TRIM: latency against size, queue depth and content",
-    options: TrimSweep::OPTIONS,
+    options: TrimSweep::rows,
     resumes: true,
     named_limits: &[("hlk", HLK)],
     resolve: resolve::<TrimSweep>,
@@ -53,7 +54,7 @@ impl Method for TrimSweep {
     }
 
     fn values(&self) -> &Values {
-        &self.values
+        Parameters::values(self)
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

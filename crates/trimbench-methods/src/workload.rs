@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::Named;
 use trimbench_core::{Bytes, Instant, Nanos, Next, Ppm, Workload};
 
 use crate::area::Area;
@@ -106,6 +107,11 @@ pub enum Arrivals {
     Constant,
     /// Exponentially distributed gaps.
     Poisson,
+}
+
+impl Named for Arrivals {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("constant", Self::Constant), ("poisson", Self::Poisson)];
 }
 
 /// An open loop: accesses start on schedule, whatever became of the earlier ones.

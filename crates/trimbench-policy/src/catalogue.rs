@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use trimbench_core::nearest::{did_you_mean, nearest};
+use trimbench_core::settings::{Setting, SettingError, ValueKind, Values, mapped, within};
 use trimbench_core::{BlockSize, Blocks, Bytes};
 
 use crate::policies;
@@ -32,24 +33,13 @@ pub struct PolicyInfo {
     /// What it does, in a line.
     pub summary: &'static str,
     /// What can be set.
-    pub parameters: &'static [Parameter],
+    pub parameters: fn() -> Vec<Setting>,
     /// Makes it of its values.
     pub(crate) build: Build,
 }
 
 /// What makes a policy of its values.
-pub(crate) type Build = fn(&Values<'_>) -> Result<Box<dyn TrimPolicy>, PolicyError>;
-
-/// A parameter of a policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameter {
-    /// Its key, kebab-case.
-    pub key: &'static str,
-    /// Its value where none is set.
-    pub default: &'static str,
-    /// What it sets, and where the default is from.
-    pub meaning: &'static str,
-}
+pub(crate) type Build = fn(&Values) -> Result<Box<dyn TrimPolicy>, SettingError>;
 
 /// A policy, and a value for each of its parameters.
 ///
@@ -58,8 +48,8 @@ pub struct Parameter {
 #[derive(Clone, Debug)]
 pub struct Choice {
     info: &'static PolicyInfo,
-    /// In the order of the parameters.
-    texts: Vec<String>,
+    /// Of all parameters, in their order.
+    values: Values,
 }
 
 /// A policy that cannot be made.
@@ -67,67 +57,20 @@ pub struct Choice {
 #[non_exhaustive]
 pub enum PolicyError {
     /// No policy has this name: give one of [`POLICIES`].
-    #[error("no policy is called `{name}`{}; there are {}", hint(name, &ids()), ids().join(", "))]
+    #[error("no policy is called `{name}`{}; there are {}", hint(name), ids().join(", "))]
     UnknownPolicy {
         /// As given.
         name: String,
     },
-    /// The policy has no such parameter.
-    #[error("`{policy}` has no parameter `{key}`{}; it has {}", hint(key, known), keys(known))]
-    UnknownKey {
-        /// The policy.
-        policy: &'static str,
-        /// As given.
-        key: String,
-        /// The keys that it has.
-        known: Vec<&'static str>,
-    },
-    /// A parameter without a value: write `KEY=VALUE`.
-    #[error("`{text}` sets nothing; write `KEY=VALUE`")]
-    NoValue {
-        /// As given.
-        text: String,
-    },
-    /// A parameter is set twice.
-    #[error("`{key}` is set twice")]
-    SetTwice {
-        /// Its key.
-        key: &'static str,
-    },
-    /// A value is not of the parameter's kind.
-    #[error("`{key}`: {problem}")]
-    Unreadable {
-        /// The parameter.
-        key: &'static str,
-        /// What is wrong, and what would be right.
-        problem: String,
-    },
-    /// A value is out of its range.
-    #[error("`{key}`: `{value}` is out of range; give {} to {}", range[0], range[1])]
-    OutOfRange {
-        /// The parameter.
-        key: &'static str,
-        /// As given.
-        value: String,
-        /// The least and the greatest that it may be.
-        range: [String; 2],
-    },
-    /// A size is not a whole number of logical blocks.
-    #[error("`{key}`: {value} is no whole number of blocks of {block_size}")]
-    NotWholeBlocks {
-        /// The parameter.
-        key: &'static str,
-        /// As given.
-        value: Bytes,
-        /// The logical block of the drive.
-        block_size: BlockSize,
-    },
+    /// A parameter cannot be used.
+    #[error(transparent)]
+    Parameter(#[from] SettingError),
 }
 
 impl Choice {
     /// The policy with these values.
     pub fn build(&self, block_size: BlockSize) -> Result<Box<dyn TrimPolicy>, PolicyError> {
-        (self.info.build)(&Values { choice: self, block_size })
+        Ok((self.info.build)(&self.values.clone().in_blocks(block_size))?)
     }
 
     /// The policy.
@@ -146,90 +89,43 @@ impl FromStr for Choice {
         let Some(info) = POLICIES.iter().find(|info| info.id == name) else {
             return Err(PolicyError::UnknownPolicy { name: name.to_owned() });
         };
-        let parameters = info.parameters;
-        let mut set = vec![None; parameters.len()];
+        let rows = (info.parameters)();
+        let owner = format!("`{}`", info.id);
+        let mut values = Values::new("parameter", owner).in_preset(&rows, 0);
+        let mut seen: Vec<&str> = Vec::new();
         for part in parts {
-            let Some((key, value)) = part.split_once('=') else {
-                return Err(PolicyError::NoValue { text: part.to_owned() });
-            };
-            let Some(index) = parameters.iter().position(|parameter| parameter.key == key) else {
-                let known = parameters.iter().map(|parameter| parameter.key).collect();
-                return Err(PolicyError::UnknownKey {
-                    policy: info.id,
-                    key: key.to_owned(),
-                    known,
-                });
-            };
-            if set[index].replace(value).is_some() {
-                return Err(PolicyError::SetTwice { key: parameters[index].key });
+            values.set_part(&rows, part)?;
+            let row = rows.iter().find(|row| part.split('=').next() == Some(row.key));
+            let key = row.expect("its key was just set").key;
+            if seen.contains(&key) {
+                return Err(SettingError::SetTwice { key }.into());
             }
+            seen.push(key);
         }
-        let values = parameters.iter().zip(set);
-        let texts = values.map(|(parameter, text)| text.unwrap_or(parameter.default).to_owned());
-        Ok(Self { info, texts: texts.collect() })
+        Ok(Self { info, values })
     }
 }
 
 impl fmt::Display for Choice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.info.id)?;
-        let keys = self.info.parameters.iter().map(|parameter| parameter.key);
-        keys.zip(&self.texts).try_for_each(|(key, text)| write!(formatter, ",{key}={text}"))
+        self.values.texts().try_for_each(|(key, text)| write!(formatter, ",{key}={text}"))
     }
 }
 
-/// The values of a policy's parameters, for the drive it is made for.
-#[derive(Clone, Copy, Debug)]
-pub struct Values<'a> {
-    choice: &'a Choice,
-    block_size: BlockSize,
-}
-
-impl Values<'_> {
-    /// A value in `[low, high]`.
-    pub(crate) fn quantity<T>(&self, key: &'static str, low: T, high: T) -> Result<T, PolicyError>
-    where
-        T: FromStr<Err: fmt::Display> + PartialOrd + fmt::Display + Copy,
-    {
-        let text = self.text(key);
-        let value: T = text.parse().map_err(|error: T::Err| {
-            let problem = format!("`{text}`: {error}");
-            PolicyError::Unreadable { key, problem }
-        })?;
-        if value < low || value > high {
-            let range = [low.to_string(), high.to_string()];
-            return Err(PolicyError::OutOfRange { key, value: text.to_owned(), range });
-        }
-        Ok(value)
-    }
-
-    /// A size of at least one logical block, and of whole ones.
-    pub(crate) fn blocks(&self, key: &'static str, high: Bytes) -> Result<Blocks, PolicyError> {
-        let value = self.quantity(key, self.block_size.bytes(), high)?;
-        let block_size = self.block_size;
-        value.blocks_exact(block_size).ok_or(PolicyError::NotWholeBlocks { key, value, block_size })
-    }
-
-    /// The logical block of the drive.
-    pub(crate) fn block_size(&self) -> BlockSize {
-        self.block_size
-    }
-
-    fn text(&self, key: &str) -> &str {
-        let parameters = self.choice.info.parameters;
-        let index = parameters.iter().position(|parameter| parameter.key == key);
-        &self.choice.texts[index.expect("a policy reads its own parameters")]
-    }
+/// A size of whole logical blocks of the drive, from one to `high`.
+pub(crate) fn whole_blocks(high: Bytes, values: &Values) -> ValueKind<Blocks> {
+    let block_size = values.block_size();
+    mapped(within(block_size.bytes(), high), move |size| {
+        let blocks = size.blocks_exact(block_size);
+        blocks.ok_or_else(|| format!("{size} is no whole number of blocks of {block_size}"))
+    })
 }
 
 fn ids() -> Vec<&'static str> {
     POLICIES.iter().map(|info| info.id).collect()
 }
 
-fn hint(name: &str, known: &[&str]) -> String {
-    did_you_mean(nearest(name, known.iter().copied()))
-}
-
-fn keys(known: &[&str]) -> String {
-    if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+fn hint(name: &str) -> String {
+    did_you_mean(nearest(name, ids()))
 }

@@ -30,7 +30,7 @@ mod queue;
 mod throttle;
 mod trimmer;
 
-pub use catalogue::{Choice, POLICIES, Parameter, PolicyError, PolicyInfo, Values};
+pub use catalogue::{Choice, POLICIES, PolicyError, PolicyInfo};
 pub use policy::{Backlog, Foreground, Standing, TrimPolicy};
 pub use queue::{Counters, FreedQueue, Tally};
 pub use trimmer::{Extents, Options, Step, Trimmer};

@@ -39,7 +39,7 @@ pub(crate) fn session(name: &str, stutter: f64, [low, high]: [f64; 2]) -> Sessio
             clock: "virtual".to_owned(),
             identity: BTreeMap::from([("profile".to_owned(), "00ff".to_owned())]),
             capabilities: BTreeMap::new(),
-            provenance: Some(Provenance { sourced: 10, fitted: 4, assumed: 9 }),
+            provenance: Some(Provenance { sourced: 10, fitted: 4, assumed: 9, set: 0 }),
         },
         state: "fresh, then filled once sequentially".to_owned(),
         environment_before: BTreeMap::new(),

@@ -195,11 +195,11 @@ fn describe(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
 fn target(session: &Session) -> String {
     let target = &session.target;
     let Some(provenance) = target.provenance else { return target.kind.clone() };
-    let values = provenance.sourced + provenance.fitted + provenance.assumed;
+    let (values, set) = (provenance.total(), provenance.set_by_the_user());
     let (assumed, fitted) = (provenance.assumed, provenance.fitted);
     let kind = &target.kind;
     format!(
-        "{kind}; of {values} values {assumed} assumed, {fitted} fitted, {} sourced",
+        "{kind}; of {values} values {assumed} assumed, {fitted} fitted, {} sourced{set}",
         provenance.sourced
     )
 }

@@ -143,7 +143,7 @@ pub struct TargetRecord {
     pub provenance: Option<Provenance>,
 }
 
-/// How many values of an emulated drive's profile are sourced, fitted and assumed.
+/// How many values of an emulated drive are sourced, fitted, assumed and set by the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// Taken from a cited source.
@@ -152,6 +152,24 @@ pub struct Provenance {
     pub fitted: u32,
     /// Assumed: plausible, but nobody's measurement.
     pub assumed: u32,
+    /// Set by the user; the target's identity names keys and values.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub set: u32,
+}
+
+impl Provenance {
+    /// Values of every kind.
+    pub fn total(self) -> u32 {
+        self.sourced + self.fitted + self.assumed + self.set
+    }
+
+    /// What the user set, behind a comma; nothing if that is nothing.
+    pub fn set_by_the_user(self) -> String {
+        match self.set {
+            0 => String::new(),
+            set => format!(", {set} set by the user"),
+        }
+    }
 }
 
 /// One thing that was done: a deletion, a placebo, a preparation.
@@ -390,6 +408,12 @@ impl Interval {
 struct Flaw {
     part: String,
     key: String,
+}
+
+/// What serde asks of a count that stands in the record only where there is one.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 fn insert_finite(map: &mut BTreeMap<String, f64>, key: &str, value: f64) {

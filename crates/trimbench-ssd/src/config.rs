@@ -2,8 +2,13 @@
 //!
 //! Units: mapping units are 4 KiB; capacities are bytes; over-provisioning is
 //! (physical - exported) / exported and excludes the collector's reserve.
+//!
+//! The structs are read from the tables that stand in them. A table gives ranges in words:
+//! [`SsdConfig::check`] holds them, for most depend on other values.
 
-use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise};
+use trimbench_core::settings::IfUnset::{Absent, Required};
+use trimbench_core::settings::{Named, default_to, described, named, optional, true_false};
+use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise, settings};
 
 use crate::ssd::Ssd;
 
@@ -45,50 +50,64 @@ pub enum Media {
     InPlace,
 }
 
-/// How the flash is arranged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Geometry {
-    /// Channels, each shared by `dies / channels` dies. At least 1.
-    pub channels: u32,
-    /// Dies in total, a multiple of `channels`.
-    pub dies: u32,
-    /// Bytes that one program operation writes: page size x planes. A multiple of 4 KiB.
-    pub program_bytes: Bytes,
-    /// Bytes of a superblock: a stripe of erase blocks over all dies, collected as one. A power of
-    /// two of mapping units and a multiple of `program_bytes`.
-    pub superblock: Bytes,
-    /// Program operations that fit in a real erase block. An emulated superblock may be smaller
-    /// than a real one (so that small drives have enough of them); its erase is charged in
-    /// proportion, so that erase time a byte is right.
-    pub programs_per_erase: u32,
+impl Named for Media {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("flash", Self::Flash), ("in-place", Self::InPlace)];
 }
 
-/// How long the flash takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NandTiming {
-    /// Read of a page into the die's register.
-    pub read: Nanos,
-    /// Program of one page on all planes.
-    pub program: Nanos,
-    /// Erase of a full-size erase block.
-    pub erase: Nanos,
-    /// Transfer rate of one channel, bytes a second.
-    pub channel_rate: Bytes,
-    /// Reads interrupt programs and erases; `None`: they wait for them.
-    pub suspend: Option<SuspendConfig>,
+settings! {
+    /// How the flash is arranged.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Geometry(values) {
+        /// channels, each shared by `dies / channels` dies
+        pub channels: u32 = "geometry.channels", Required, described("at least 1");
+        /// dies in total
+        pub dies: u32 = "geometry.dies", Required, described("a multiple of `geometry.channels`");
+        /// bytes that one program operation writes: page size x planes
+        pub program_bytes: Bytes = "geometry.program_bytes", Required,
+            described("a power of two, at least 4KiB");
+        /// bytes of a superblock: a stripe of erase blocks over all dies, collected as one
+        pub superblock: Bytes = "geometry.superblock", Required,
+            described("a power of two, at least 256KiB and a program operation, at most 64GiB");
+        /// program operations that fit in a real erase block. An emulated superblock may be smaller
+        /// than a real one (so that small drives have enough of them); its erase is charged in
+        /// proportion, so that erase time a byte is right
+        pub programs_per_erase: u32 = "geometry.programs_per_erase", Required,
+            described("at least 1");
+    }
 }
 
-/// How a read interrupts a program or an erase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SuspendConfig {
-    /// From the read's arrival at a die that programs until the die can read.
-    pub program: Nanos,
-    /// The same at a die that erases.
-    pub erase: Nanos,
-    /// What an interrupted operation takes longer, each time.
-    pub resume: Nanos,
-    /// Reads that go before one operation, at most; the others wait for its end. At least 1.
-    pub reads_max: u32,
+settings! {
+    /// How long the flash takes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct NandTiming(values) {
+        /// read of a page into the die's register
+        pub read: Nanos = "nand.read", Required, described("at most 1h");
+        /// program of one page on all planes
+        pub program: Nanos = "nand.program", Required, described("at most 1h");
+        /// erase of a full-size erase block
+        pub erase: Nanos = "nand.erase", Required, described("at most 1h");
+        /// transfer rate of one channel, bytes a second
+        pub channel_rate: Bytes = "nand.channel_bytes_per_second", Required,
+            described("at least 1MB");
+        /// Reads interrupt programs and erases; `None`: they wait for them.
+        pub suspend: Option<SuspendConfig>;
+    }
+}
+
+settings! {
+    /// How a read interrupts a program or an erase.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct SuspendConfig(values) {
+        /// from the read's arrival at a die that programs until the die can read
+        pub program: Nanos = "suspend.program", Required, described("at most 1h");
+        /// the same at a die that erases
+        pub erase: Nanos = "suspend.erase", Required, described("at most 1h");
+        /// what an interrupted operation takes longer, each time
+        pub resume: Nanos = "suspend.resume", Required, described("at most 1h");
+        /// reads that go before one operation; the others wait for its end
+        pub reads_max: u32 = "suspend.reads_max", Required, described("at least 1");
+    }
 }
 
 /// Whether both directions of the host link work at once.
@@ -100,19 +119,25 @@ pub enum LinkDuplex {
     Full,
 }
 
-/// The interface to the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostInterface {
-    /// Commands in the drive at once (SATA: 32; 1 without NCQ). More wait in the host.
-    pub queue_depth: u32,
-    /// Payload rate of the link, bytes a second.
-    pub link_rate: Bytes,
-    /// One direction at a time, or both.
-    pub duplex: LinkDuplex,
-    /// Controller time that each command occupies; its inverse is the drive's ceiling in IOPS.
-    pub command: Nanos,
-    /// Fixed latency of each command that occupies nothing: host, link and firmware pipeline.
-    pub latency: Nanos,
+impl Named for LinkDuplex {
+    const NAMES: &'static [(&'static str, Self)] = &[("half", Self::Half), ("full", Self::Full)];
+}
+
+settings! {
+    /// The interface to the host.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct HostInterface(values) {
+        /// commands in the drive at once (SATA: 32; 1 without NCQ). More wait in the host
+        pub queue_depth: u32 = "host.queue_depth", Required, described("at least 1");
+        /// payload rate of the link, bytes a second
+        pub link_rate: Bytes = "host.link_bytes_per_second", Required, described("at least 1MB");
+        /// one direction at a time, or both
+        pub duplex: LinkDuplex = "host.duplex", Required, named();
+        /// controller time that each command occupies; its inverse is the drive's ceiling in IOPS
+        pub command: Nanos = "host.command", Required, described("at most 1h");
+        /// fixed latency of each command that occupies nothing: host, link and firmware pipeline
+        pub latency: Nanos = "host.latency", Required, described("at most 1h");
+    }
 }
 
 /// What the drive does with a TRIM.
@@ -131,35 +156,54 @@ pub enum TrimMode {
     Ignored,
 }
 
-/// The cost of a TRIM: `command + ranges * range + mapped * per_gib_mapped + unmapped *
-/// per_gib_unmapped`, and who pays it when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TrimConfig {
-    /// Who pays when.
-    pub mode: TrimMode,
-    /// Fixed cost of the command.
-    pub command: Nanos,
-    /// Cost of each range of the protocol.
-    pub range: Nanos,
-    /// Cost of a GiB of units that hold data; charged unit by unit.
-    pub per_gib_mapped: Nanos,
-    /// Cost of a GiB of units that hold none.
-    pub per_gib_unmapped: Nanos,
-    /// The largest range of the protocol (ATA: 65,535 sectors).
-    pub range_max: Bytes,
-    /// The largest discard that the drive takes in one command.
-    pub command_max: Bytes,
-    /// The drive frees whole pieces of this size only. A multiple of 4 KiB.
-    pub granularity: Bytes,
-    /// Where on the drive the first such piece begins. A multiple of 4 KiB, below the granularity.
-    pub alignment: Bytes,
-    /// `Background`: share of controller and dies that the work takes while the host is busy.
-    pub background_share: Ppm,
-    /// `Background`: period of the slices.
-    pub background_slice: Nanos,
-    /// `Background`: work that the drive puts off at most; a TRIM beyond it is acknowledged only
-    /// when the backlog has shrunk to the bound. `None`: no bound.
-    pub background_bound: Option<Nanos>,
+impl Named for TrimMode {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("blocking", Self::Blocking),
+        ("queued", Self::Queued),
+        ("background", Self::Background),
+        ("none", Self::None),
+        ("ignored", Self::Ignored),
+    ];
+}
+
+settings! {
+    /// The cost of a TRIM: `command + ranges * range + mapped * per_gib_mapped + unmapped *
+    /// per_gib_unmapped`, and who pays it when.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct TrimConfig(values) {
+        /// who pays when
+        pub mode: TrimMode = "trim.mode", Required, named();
+        /// fixed cost of the command
+        pub command: Nanos = "trim.command", Required, described("at most 1h");
+        /// cost of each range of the protocol
+        pub range: Nanos = "trim.range", Required, described("at most 1h");
+        /// cost of a GiB of units that hold data; charged unit by unit
+        pub per_gib_mapped: Nanos = "trim.per_gib_mapped", Required, described("at most 1h");
+        /// cost of a GiB of units that hold none
+        pub per_gib_unmapped: Nanos = "trim.per_gib_unmapped", Required, described("at most 1h");
+        /// the largest range of the protocol (ATA: 65,535 sectors)
+        pub range_max: Bytes = "trim.range_max", Required, described("at least 4KiB");
+        /// the largest discard that the drive takes in one command
+        pub command_max: Bytes = "trim.command_max", Required,
+            described("at least `trim.range_max`");
+        /// the drive frees whole pieces of this size only
+        pub granularity: Bytes = "trim.granularity", default_to("4KiB"),
+            described("a multiple of 4KiB, at most `trim.command_max` and 64GiB");
+        /// where on the drive the first such piece begins
+        pub alignment: Bytes = "trim.alignment", default_to("0"),
+            described("a multiple of 4KiB, below `trim.granularity`");
+        /// only `background`: share of controller and dies that the work takes while the host is
+        /// busy
+        pub background_share: Ppm = "trim.background_share", default_to("0"),
+            described("above 0%, below 100%");
+        /// only `background`: period of the slices
+        pub background_slice: Nanos = "trim.background_slice", default_to("0"),
+            described("at least 1us");
+        /// only `background`: work that the drive puts off at most; a TRIM beyond it is
+        /// acknowledged only when the backlog has shrunk to the bound
+        pub background_bound: Option<Nanos> = "trim.background_bound", Absent,
+            optional(described("at most 1h"));
+    }
 }
 
 /// What a read of a trimmed block gives.
@@ -173,58 +217,64 @@ pub enum TrimmedReads {
     Unstable,
 }
 
-/// Reads after TRIM: what they give and what the drive says that they give, which is not the same
-/// on a drive that lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ContentsConfig {
-    /// What they give, on flash and where the drive acts on TRIM; elsewhere it is what was written.
-    pub reads: TrimmedReads,
-    /// What the drive says.
-    pub promise: TrimPromise,
+impl Named for TrimmedReads {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("zeroes", Self::Zeroes), ("old-data", Self::OldData), ("unstable", Self::Unstable)];
 }
 
-impl Default for ContentsConfig {
-    /// Reads zeroes and promises nothing.
-    fn default() -> Self {
-        Self { reads: TrimmedReads::Zeroes, promise: TrimPromise::Nothing }
+settings! {
+    /// Reads after TRIM: what they give and what the drive says that they give, which is not the
+    /// same on a drive that lies.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ContentsConfig(values) {
+        /// what a read of a trimmed block gives, on flash and where the drive acts on TRIM;
+        /// elsewhere it is what was written
+        pub reads: TrimmedReads = "trim.reads", default_to("zeroes"), named();
+        /// what the drive says that it gives
+        pub promise: TrimPromise = "trim.promise", default_to("nothing"), named();
     }
 }
 
-/// All numbers of one emulated drive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SsdConfig {
-    /// Bytes that the host addresses; a multiple of 4 KiB.
-    pub capacity: Bytes,
-    /// (physical - exported) / exported, without the collector's reserve.
-    pub over_provisioning: Ppm,
-    /// What an overwrite does.
-    pub media: Media,
-    /// Arrangement.
-    pub geometry: Geometry,
-    /// Durations.
-    pub nand: NandTiming,
-    /// Volatile buffer that acknowledges writes early; at least one program operation.
-    pub write_buffer: Bytes,
-    /// The buffer survives a power cut, so that a flush is free.
-    pub power_loss_protection: bool,
-    /// How long a secure erase or a format takes.
-    pub purge: Nanos,
-    /// The host's side.
-    pub host: HostInterface,
-    /// TRIM.
-    pub trim: TrimConfig,
-    /// Which superblocks are collected, and when beside what must be.
-    pub collector: CollectorConfig,
-    /// Reads after TRIM.
-    pub contents: ContentsConfig,
-    /// The SLC cache, if there is one.
-    pub slc_cache: Option<SlcCacheConfig>,
-    /// Compression, if the controller compresses.
-    pub compression: Option<CompressionConfig>,
-    /// The mapping cache of a drive without DRAM; `None`: all of the map is in DRAM.
-    pub mapping_cache: Option<MappingCacheConfig>,
-    /// What scattered writes cost; `None`: nothing beyond their programs.
-    pub write_streams: Option<WriteStreamsConfig>,
+settings! {
+    /// All numbers of one emulated drive, and the keys of a profile.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct SsdConfig(values) {
+        /// bytes that the host addresses
+        pub capacity: Bytes = "drive.capacity", Required,
+            described("a multiple of 4KiB, at least 8 superblocks");
+        /// (physical - exported) / exported, without the collector's reserve
+        pub over_provisioning: Ppm = "drive.over_provisioning", Required,
+            described("0.1% to 1000%");
+        /// what an overwrite does
+        pub media: Media = "drive.media", Required, named();
+        /// Arrangement.
+        pub geometry: Geometry;
+        /// Durations.
+        pub nand: NandTiming;
+        /// volatile buffer that acknowledges writes early
+        pub write_buffer: Bytes = "drive.write_buffer", Required,
+            described("at least one program operation, at most 16GiB");
+        /// the buffer survives a power cut, so that a flush is free
+        pub power_loss_protection: bool = "drive.power_loss_protection", Required, true_false();
+        /// how long a secure erase or a format takes
+        pub purge: Nanos = "drive.purge", default_to("0"), described("at most 1h");
+        /// The host's side.
+        pub host: HostInterface;
+        /// TRIM.
+        pub trim: TrimConfig;
+        /// Which superblocks are collected, and when beside what must be.
+        pub collector: CollectorConfig;
+        /// Reads after TRIM.
+        pub contents: ContentsConfig;
+        /// The SLC cache, if there is one.
+        pub slc_cache: Option<SlcCacheConfig>;
+        /// Compression, if the controller compresses.
+        pub compression: Option<CompressionConfig>;
+        /// The mapping cache of a drive without DRAM; `None`: all of the map is in DRAM.
+        pub mapping_cache: Option<MappingCacheConfig>;
+        /// What scattered writes cost; `None`: nothing beyond their programs.
+        pub write_streams: Option<WriteStreamsConfig>;
+    }
 }
 
 /// A drive that cannot be built.
@@ -359,16 +409,16 @@ impl SsdConfig {
     fn check_geometry(&self) -> Result<(), ConfigError> {
         let Geometry { channels, dies, program_bytes, superblock, programs_per_erase } =
             self.geometry;
-        require(channels > 0, "channels", channels, "at least 1")?;
+        require(channels > 0, "geometry.channels", channels, "at least 1")?;
         require(
             dies > 0 && dies <= DIES_MAX && dies.is_multiple_of(channels),
-            "dies",
+            "geometry.dies",
             dies,
             "a positive multiple of the channels, at most 65536",
         )?;
         require(
             program_bytes.0 >= UNIT_BYTES && program_bytes.0.is_power_of_two(),
-            "program_bytes",
+            "geometry.program_bytes",
             program_bytes,
             "a power of two of at least 4KiB",
         )?;
@@ -376,14 +426,19 @@ impl SsdConfig {
             superblock.0.is_power_of_two()
                 && superblock.0 >= (64 * UNIT_BYTES).max(program_bytes.0)
                 && superblock.0 <= Bytes::gib(64).0,
-            "superblock",
+            "geometry.superblock",
             superblock,
             "a power of two, at least 256KiB and a program operation, at most 64GiB",
         )?;
-        require(programs_per_erase > 0, "programs_per_erase", programs_per_erase, "at least 1")?;
+        require(
+            programs_per_erase > 0,
+            "geometry.programs_per_erase",
+            programs_per_erase,
+            "at least 1",
+        )?;
         require(
             self.over_provisioning.0 >= 1_000 && self.over_provisioning.0 <= 10_000_000,
-            "over_provisioning",
+            "drive.over_provisioning",
             self.over_provisioning,
             "between 0.1% and 1000%",
         )
@@ -393,11 +448,16 @@ impl SsdConfig {
         let buffer = self.write_buffer;
         require(
             buffer >= self.geometry.program_bytes && buffer <= Bytes::gib(16),
-            "write_buffer",
+            "drive.write_buffer",
             buffer,
             "at least one program operation, at most 16GiB",
         )?;
-        require(self.host.queue_depth > 0, "queue_depth", self.host.queue_depth, "at least 1")?;
+        require(
+            self.host.queue_depth > 0,
+            "host.queue_depth",
+            self.host.queue_depth,
+            "at least 1",
+        )?;
         for (field, rate) in [
             ("host.link_bytes_per_second", self.host.link_rate),
             ("nand.channel_bytes_per_second", self.nand.channel_rate),
@@ -438,7 +498,7 @@ impl SsdConfig {
         require(
             self.media == Media::Flash || in_place_mode,
             "trim.mode",
-            format!("{:?}", trim.mode).to_lowercase(),
+            trim.mode.id(),
             "`none` or `ignored` on a medium that is overwritten in place",
         )?;
         let background = trim.mode == TrimMode::Background;

@@ -5,49 +5,38 @@ use std::fmt;
 use std::path::PathBuf;
 
 use trimbench_core::fault::{FaultPlan, Faulty};
+use trimbench_core::nearest::nearest;
+use trimbench_core::settings::{
+    FromSettings as _, IfUnset, Named as _, Setting, SettingError, described, multiple_of, named,
+    optional, text, within,
+};
 use trimbench_core::trace_hash::TraceHash;
 use trimbench_core::{
-    Bytes, Capabilities, Caveat, Device, Drives, Instant, Nanos, TrimPromise, Virtual,
+    Bytes, Capabilities, Caveat, Device, Drives, Instant, Nanos, TrimPromise, Virtual, settings,
 };
 use trimbench_ssd::{
-    BUILT_IN, ContentsConfig, MODEL_VERSION, Overreach, Profile, Ssd, SsdConfig, TrimmedReads,
+    BUILT_IN, ContentsConfig, MODEL_VERSION, Origin, Overreach, Profile, Ssd, SsdConfig,
+    TrimmedReads,
 };
 
-use crate::settings::{nearest, one_of, quantity};
-use crate::spec::TargetError;
+use crate::spec::{self, TargetError};
 use crate::{Description, Provisioned};
+
+#[cfg(test)]
+mod tests;
 
 /// An emulated drive behind its virtual clock and a layer for planted faults.
 pub type Drive = Virtual<Faulty<Ssd>>;
 
 /// What errors call it.
 const EMULATED_DRIVE: &str = "an emulated drive";
-/// The settings that may follow a profile's name.
-const SETTINGS: [&str; 9] = [
-    "capacity",
-    "trim-reads",
-    "trim-promise",
-    "freeze-on-discard",
-    "eio-from",
-    "vanish-from",
-    "trim-eats-neighbour",
-    "trim-eats-before",
-    "profile-hash",
-];
-/// What `trim-reads` may be.
-const READS: [(&str, TrimmedReads); 3] = [
-    ("zeroes", TrimmedReads::Zeroes),
-    ("old-data", TrimmedReads::OldData),
-    ("unstable", TrimmedReads::Unstable),
-];
-/// What `trim-promise` may be, by [`TrimPromise::id`].
-const PROMISES: [TrimPromise; 5] = [
-    TrimPromise::Unknown,
-    TrimPromise::Nothing,
-    TrimPromise::Deterministic,
-    TrimPromise::Zeroes,
-    TrimPromise::Ones,
-];
+/// The setting that holds a resumed run to the profile that it was begun with.
+const PROFILE_HASH: &str = "profile-hash";
+/// The capacity, as profiles call it.
+const CAPACITY: &str = "drive.capacity";
+/// Settings, and the keys of profiles that set the same.
+const SAME: [(&str, &str); 3] =
+    [("capacity", CAPACITY), ("trim-reads", "trim.reads"), ("trim-promise", "trim.promise")];
 /// Mapping unit of all emulated drives: what a planted fault frees comes in whole ones.
 const UNIT: Bytes = Bytes(4_096);
 /// The most that a planted fault frees beside a TRIM.
@@ -59,6 +48,49 @@ const FREEZE_MAX: Nanos = Nanos::from_secs(24 * 3_600);
 /// Part of the available memory that the tables of a drive may take.
 const MEMORY_SHARE: u64 = 90;
 
+settings! {
+    /// The settings that may follow a profile's name, beside the profile's own keys.
+    #[derive(Clone, Debug)]
+    struct DriveSettings(values) {
+        /// what the drive exports
+        capacity: Option<Bytes> = "capacity", IfUnset::Absent, optional(described("at least 8 superblocks"));
+        /// {}: what a read of a trimmed block gives
+        trim_reads: Option<TrimmedReads> = "trim-reads", IfUnset::Absent, optional(named());
+        /// {}: what the drive says that it gives
+        trim_promise: Option<TrimPromise> = "trim-promise", IfUnset::Absent, optional(named());
+        /// a planted fault: each discard freezes the drive for so long, {}
+        freeze_on_discard: Option<Nanos> = "freeze-on-discard", IfUnset::Absent,
+            optional(within(Nanos::ZERO, FREEZE_MAX));
+        /// a planted fault: from then on every command fails
+        eio_from: Option<Nanos> = "eio-from", IfUnset::Absent, optional(described("a time"));
+        /// a planted fault: from then on the drive is gone
+        vanish_from: Option<Nanos> = "vanish-from", IfUnset::Absent, optional(described("a time"));
+        /// a planted fault: a TRIM frees as much behind what it names, {}
+        trim_eats_neighbour: Option<Bytes> = "trim-eats-neighbour", IfUnset::Absent,
+            optional(multiple_of(UNIT, within(Bytes(0), EATEN_MAX)));
+        /// a planted fault: a TRIM frees as much before what it names, {}
+        trim_eats_before: Option<Bytes> = "trim-eats-before", IfUnset::Absent,
+            optional(multiple_of(UNIT, within(Bytes(0), EATEN_MAX)));
+    }
+}
+
+impl DriveSettings {
+    fn faults(&self) -> FaultPlan {
+        FaultPlan {
+            freeze_on_discard: self.freeze_on_discard.unwrap_or_default(),
+            fail_from: self.eio_from.map(Instant::from_start),
+            vanish_from: self.vanish_from.map(Instant::from_start),
+        }
+    }
+
+    fn overreach(&self) -> Overreach {
+        Overreach {
+            before: self.trim_eats_before.unwrap_or_default(),
+            behind: self.trim_eats_neighbour.unwrap_or_default(),
+        }
+    }
+}
+
 /// An emulated drive, not yet made.
 #[derive(Clone, Debug)]
 pub struct EmulatedSpec {
@@ -66,14 +98,8 @@ pub struct EmulatedSpec {
     name: String,
     profile: Profile,
     profile_hash: u64,
-    /// As asked for; `None` leaves it to the profile and the method.
-    capacity: Option<Bytes>,
-    /// Instead of the profile's.
-    reads: Option<TrimmedReads>,
-    /// Instead of the profile's.
-    promise: Option<TrimPromise>,
-    faults: FaultPlan,
-    overreach: Overreach,
+    /// What is not set is left to the profile, and the capacity to the method, too.
+    settings: DriveSettings,
 }
 
 /// Drives in a stated condition, not yet made.
@@ -88,75 +114,50 @@ pub struct EmulatedDrives {
 impl EmulatedSpec {
     /// Reads `NAME[,key=value]...`.
     pub(crate) fn parse(text: &str, capacity: Option<Bytes>) -> Result<Self, TargetError> {
-        let mut parts = text.split(',');
-        let name = parts.next().unwrap_or_default().to_owned();
+        let (name, settings) = match text.split_once(',') {
+            Some((name, settings)) => (name.to_owned(), Some(settings)),
+            None => (text.to_owned(), None),
+        };
         let (text, profile) = load(&name)?;
         let mut hash = TraceHash::default();
         hash.text(&text);
         let profile_hash = hash.value();
-        let mut spec = Self {
-            name,
-            profile,
-            profile_hash,
-            capacity,
-            reads: None,
-            promise: None,
-            faults: FaultPlan::default(),
-            overreach: Overreach::default(),
-        };
-        for part in parts {
-            spec.set(part)?;
+        let values = spec::settings(EMULATED_DRIVE, &rows(), settings)?;
+        if values.text(PROFILE_HASH).is_some_and(|hash| hash != format!("{profile_hash:016x}")) {
+            return Err(TargetError::ProfileChanged { name });
         }
-        spec.check(spec.capacity.unwrap_or(spec.profile.config.capacity))?;
+        let mut settings = DriveSettings::read(&values)?;
+        // A fault of nothing is none.
+        settings.freeze_on_discard = settings.freeze_on_discard.filter(|it| *it > Nanos::ZERO);
+        for eaten in [&mut settings.trim_eats_neighbour, &mut settings.trim_eats_before] {
+            *eaten = eaten.filter(|it| *it > Bytes(0));
+        }
+        for (key, of_profile) in SAME {
+            if values.text(key).is_some() && values.text(of_profile).is_some() {
+                return Err(SettingError::SetTwice { key: of_profile }.into());
+            }
+        }
+        let set: Vec<_> = values.texts().filter(|(key, _)| is_of_profile(key)).collect();
+        let profile = profile.with_values(EMULATED_DRIVE, &set)?;
+        let own = set.iter().any(|(key, _)| *key == CAPACITY).then_some(profile.config.capacity);
+        settings.capacity = settings.capacity.or(own).or(capacity);
+        let spec = Self { name, profile, profile_hash, settings };
+        spec.check(spec.capacity())?;
         Ok(spec)
     }
 
-    fn set(&mut self, part: &str) -> Result<(), TargetError> {
-        let (key, value) = part.split_once('=').unwrap_or((part, ""));
-        let wrong = |problem: String| TargetError::Setting {
-            of: EMULATED_DRIVE,
-            key: key.to_owned(),
-            problem,
-        };
-        match key {
-            "capacity" => self.capacity = Some(quantity(value).map_err(wrong)?),
-            "trim-reads" => self.reads = Some(one_of(value, &READS).map_err(wrong)?),
-            "trim-promise" => {
-                let promises = PROMISES.map(|promise| (promise.id(), promise));
-                self.promise = Some(one_of(value, &promises).map_err(wrong)?);
-            }
-            "freeze-on-discard" => {
-                let span = quantity(value).map_err(wrong)?;
-                if span > FREEZE_MAX {
-                    return Err(wrong(format!(
-                        "`{span}` is out of range; give at most {FREEZE_MAX}"
-                    )));
-                }
-                self.faults.freeze_on_discard = span;
-            }
-            "eio-from" => self.faults.fail_from = Some(instant(value).map_err(wrong)?),
-            "vanish-from" => self.faults.vanish_from = Some(instant(value).map_err(wrong)?),
-            "trim-eats-neighbour" => self.overreach.behind = eaten(value).map_err(wrong)?,
-            "trim-eats-before" => self.overreach.before = eaten(value).map_err(wrong)?,
-            "profile-hash" => {
-                if value != format!("{:016x}", self.profile_hash) {
-                    return Err(TargetError::ProfileChanged { name: self.name.clone() });
-                }
-            }
-            _ => {
-                let (of, nearest) = (EMULATED_DRIVE, nearest(key, &SETTINGS));
-                return Err(TargetError::UnknownSetting { of, key: key.to_owned(), nearest });
-            }
-        }
-        Ok(())
+    /// The values of the profile that the user set, as they were.
+    fn set(&self) -> impl Iterator<Item = (&str, &str)> {
+        let values = self.profile.values.iter().filter(|value| value.origin == Origin::Set);
+        values.map(|value| (value.key.as_str(), value.value.as_str()))
     }
 
     /// Checks the numbers, and that the tables fit into memory, without making the drive.
     fn check(&self, capacity: Bytes) -> Result<SsdConfig, TargetError> {
         let own = self.profile.config.clone();
         let contents = ContentsConfig {
-            reads: self.reads.unwrap_or(own.contents.reads),
-            promise: self.promise.unwrap_or(own.contents.promise),
+            reads: self.settings.trim_reads.unwrap_or(own.contents.reads),
+            promise: self.settings.trim_promise.unwrap_or(own.contents.promise),
         };
         let config = SsdConfig { capacity, contents, ..own };
         let name = || self.name.clone();
@@ -182,7 +183,7 @@ impl EmulatedSpec {
 
     /// Bytes that the drive exports: as asked for, else the profile's.
     pub fn capacity(&self) -> Bytes {
-        self.capacity.unwrap_or(self.profile.config.capacity)
+        self.settings.capacity.unwrap_or(self.profile.config.capacity)
     }
 
     /// The hash of the profile's text: what tells two versions of a profile apart.
@@ -194,7 +195,7 @@ impl EmulatedSpec {
     /// else a quarter more than needed in whole GiB.
     fn capacity_for(&self, needed: Bytes) -> Bytes {
         let own = self.profile.config.capacity;
-        match self.capacity {
+        match self.settings.capacity {
             Some(capacity) => capacity,
             None if own >= needed => own,
             None => Bytes((needed.0 + needed.0 / 4).next_multiple_of(1 << 30)),
@@ -203,14 +204,15 @@ impl EmulatedSpec {
 
     /// The same drive with this capacity where none was asked for.
     #[must_use]
-    pub fn preferring(self, capacity: Option<Bytes>) -> Self {
-        Self { capacity: self.capacity.or(capacity), ..self }
+    pub fn preferring(mut self, capacity: Option<Bytes>) -> Self {
+        self.settings.capacity = self.settings.capacity.or(capacity);
+        self
     }
 
     /// The same drive with its capacity settled, so that its text says it.
     #[must_use]
     pub fn settled(mut self, needed: Bytes) -> Self {
-        self.capacity = Some(self.capacity_for(needed));
+        self.settings.capacity = Some(self.capacity_for(needed));
         self
     }
 
@@ -228,7 +230,8 @@ impl EmulatedSpec {
         if self.profile.provenance.fitted > 0 {
             caveats.push(Caveat::Calibrated);
         }
-        if self.faults != FaultPlan::default() || self.overreach != Overreach::default() {
+        let (faults, overreach) = (self.settings.faults(), self.settings.overreach());
+        if faults != FaultPlan::default() || overreach != Overreach::default() {
             caveats.push(Caveat::PlantedFault);
         }
         let description = Description {
@@ -242,24 +245,27 @@ impl EmulatedSpec {
             caveats,
         };
         let capabilities = config.capabilities();
-        let (faults, overreach) = (self.faults, self.overreach);
         let target = EmulatedDrives { config, capabilities, faults, overreach };
         Ok(Provisioned { target, description })
     }
 
     fn identity(&self, config: &SsdConfig) -> BTreeMap<String, String> {
-        let mode = format!("{:?}", config.trim.mode).to_lowercase();
-        BTreeMap::from([
+        let mut identity = BTreeMap::from([
             ("profile".to_owned(), self.name.clone()),
             ("profile-hash".to_owned(), format!("{:016x}", self.profile_hash)),
             ("summary".to_owned(), self.profile.summary.clone()),
             ("capacity".to_owned(), config.capacity.to_string()),
             ("over-provisioning".to_owned(), config.over_provisioning.to_string()),
-            ("trim-mode".to_owned(), mode),
-            ("trim-reads".to_owned(), reads_name(config.contents.reads).to_owned()),
+            ("trim-mode".to_owned(), config.trim.mode.id().to_owned()),
+            ("trim-reads".to_owned(), config.contents.reads.id().to_owned()),
             ("trim-promise".to_owned(), config.contents.promise.id().to_owned()),
             ("model-version".to_owned(), MODEL_VERSION.to_string()),
-        ])
+        ]);
+        let set: Vec<String> = self.set().map(|(key, text)| format!("{key}={text}")).collect();
+        if !set.is_empty() {
+            identity.insert("set-by-the-user".to_owned(), set.join(", "));
+        }
+        identity
     }
 }
 
@@ -290,33 +296,14 @@ impl EmulatedDrives {
 impl fmt::Display for EmulatedSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.name)?;
-        if let Some(capacity) = self.capacity {
-            write!(formatter, ",capacity={capacity}")?;
-        }
-        if let Some(reads) = self.reads {
-            write!(formatter, ",trim-reads={}", reads_name(reads))?;
-        }
-        if let Some(promise) = self.promise {
-            write!(formatter, ",trim-promise={}", promise.id())?;
-        }
-        if self.faults.freeze_on_discard > Nanos::ZERO {
-            write!(formatter, ",freeze-on-discard={}", self.faults.freeze_on_discard)?;
-        }
-        if let Some(from) = self.faults.fail_from {
-            write!(formatter, ",eio-from={}", from.since_start())?;
-        }
-        if let Some(from) = self.faults.vanish_from {
-            write!(formatter, ",vanish-from={}", from.since_start())?;
-        }
-        let Overreach { before, behind } = self.overreach;
-        for (key, eaten) in [("trim-eats-neighbour", behind), ("trim-eats-before", before)] {
-            if eaten > Bytes(0) {
-                write!(formatter, ",{key}={eaten}")?;
-            }
-        }
+        let sets_capacity = self.set().any(|(key, _)| key == CAPACITY);
+        let said = |key: &str| key == "capacity" && sets_capacity;
+        let shown = self.settings.shown().into_iter().filter(|(key, _)| !said(key));
+        spec::write_settings(formatter, shown)?;
+        spec::write_settings(formatter, self.set().map(|(key, text)| (key, text.to_owned())))?;
         // A built-in profile is told by the commit, a file by its content.
         if is_file_name(&self.name) {
-            write!(formatter, ",profile-hash={:016x}", self.profile_hash)?;
+            write!(formatter, ",{PROFILE_HASH}={:016x}", self.profile_hash)?;
         }
         Ok(())
     }
@@ -327,24 +314,17 @@ pub fn find_profile(name: &str) -> Result<Profile, TargetError> {
     load(name).map(|(_, profile)| profile)
 }
 
-/// A point on the drive's clock.
-fn instant(value: &str) -> Result<Instant, String> {
-    quantity(value).map(Instant::from_start)
+/// Whether it is a key of the profile, `nand.read`.
+fn is_of_profile(key: &str) -> bool {
+    key.contains('.')
 }
 
-/// What a planted fault frees beside a TRIM.
-fn eaten(value: &str) -> Result<Bytes, String> {
-    let eaten: Bytes = quantity(value)?;
-    if eaten > EATEN_MAX || !eaten.0.is_multiple_of(UNIT.0) {
-        return Err(format!("`{eaten}` is not a multiple of {UNIT} of at most {EATEN_MAX}"));
-    }
-    Ok(eaten)
-}
-
-/// The name of what reads after TRIM give.
-fn reads_name(reads: TrimmedReads) -> &'static str {
-    let found = READS.iter().find(|(_, known)| *known == reads);
-    found.expect("the table has them all: tested").0
+/// All that may be set of an emulated drive.
+fn rows() -> Vec<Setting> {
+    let mut rows = DriveSettings::rows();
+    rows.extend(SsdConfig::rows());
+    rows.push(Setting::new(PROFILE_HASH, IfUnset::Absent, text(), "what the profile must be"));
+    rows
 }
 
 /// The text of a profile, and the profile; see [`find_profile`].
@@ -354,8 +334,8 @@ fn load(name: &str) -> Result<(String, Profile), TargetError> {
     } else if is_file_name(name) {
         read(PathBuf::from(name))?
     } else {
-        let names = BUILT_IN.map(|profile| profile.name);
-        let nearest = nearest(name, &names);
+        let names = BUILT_IN.iter().map(|profile| profile.name);
+        let nearest = nearest(name, names).map(str::to_owned);
         return Err(TargetError::UnknownProfile { name: name.to_owned(), nearest });
     };
     let profile = Profile::parse(&text)

@@ -9,7 +9,6 @@ mod emulated;
 mod modelled;
 mod opened;
 mod real;
-mod settings;
 mod spec;
 
 pub use device::{DeviceOutlook, holds_file, inspect_device};

@@ -9,17 +9,19 @@ use std::fmt;
 
 use trimbench_core::fault::Faulty;
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{
+    FromSettings as _, IfUnset, Named, named, one_of, optional, within,
+};
 use trimbench_core::{
     Account, BlockCommand, Bytes, Capabilities, Completion, DiscardMode, Drive as _, DriveError,
     Errno, Files, FilesystemWish, Instant, LbaRange, Medium, Model, Nanos, ProvisionError,
-    Provisioner, Status, Support, Tag, Target, Virtual,
+    Provisioner, Status, Support, Tag, Target, Virtual, settings,
 };
-use trimbench_fs::{Allocation, CpuCosts, DiscardPath, FS_BLOCK, FileSystem, FsConfig, Scheduler};
+use trimbench_fs::{Allocation, DiscardPath, FS_BLOCK, FileSystem, FsConfig, Scheduler};
 use trimbench_ssd::Ssd;
 
 use crate::emulated::{Drive, EmulatedSpec};
-use crate::settings::{nearest, one_of, within};
-use crate::spec::{EMULATED, TargetError};
+use crate::spec::{self, EMULATED, TargetError};
 use crate::{Description, Provisioned};
 
 pub(crate) mod pool;
@@ -30,21 +32,6 @@ mod tests;
 pub(crate) const NAME: &str = "ext4";
 /// What errors call it.
 const OF: &str = "the modelled filesystem";
-/// The settings that may follow its name.
-const SETTINGS: [&str; 8] =
-    [MACHINE, "discard-path", "memory", "journal", "commit", "cpu-metadata", "cpu-call", "cpu-kib"];
-/// The setting that the others change, wherever it stands.
-const MACHINE: &str = "machine";
-/// Makes the configuration of a machine.
-type Machine = fn() -> FsConfig;
-/// What it may be.
-const MACHINES: [(&str, Machine); 2] = [("today", FsConfig::default), ("s0", FsConfig::s0)];
-/// What `discard-path` may be: what `discard` is served by.
-const DISCARD_PATHS: [(&str, DiscardPath); 3] = [
-    ("in-commit", DiscardPath::InCommit),
-    ("worker", DiscardPath::Worker),
-    ("worker-unclipped", DiscardPath::WorkerUnclipped),
-];
 /// The longest processor time.
 const CPU_MAX: Nanos = Nanos::from_secs(1);
 /// What mke2fs discards at a time. Source: e2fsprogs, `mke2fs_discard_device`.
@@ -54,74 +41,91 @@ const OVERWRITTEN: u64 = 8;
 /// The one tag: the provisioner issues one command after the other.
 const TAG: Tag = Tag(0);
 
+/// What the path of discards may be: what `discard` is served by.
+const DISCARD_PATHS: &[(&str, DiscardPath)] = &[
+    ("in-commit", DiscardPath::InCommit),
+    ("worker", DiscardPath::Worker),
+    ("worker-unclipped", DiscardPath::WorkerUnclipped),
+];
+
+settings! {
+    /// The settings that may follow its name.
+    #[derive(Clone, Debug)]
+    struct ModelSettings(values) {
+        /// {}: the machine that the other settings change
+        machine: Option<Machine> = "machine", IfUnset::Absent, optional(named());
+        /// {}: how `mount -o discard` is served
+        discard_path: Option<DiscardPath> = "discard-path", IfUnset::Absent,
+            optional(one_of(DISCARD_PATHS));
+        /// memory of the machine, {}
+        memory: Option<Bytes> = "memory", IfUnset::Absent,
+            optional(within(Bytes::mib(16), Bytes::gib(1 << 10)));
+        /// size of the journal, {}
+        journal: Option<Bytes> = "journal", IfUnset::Absent,
+            optional(within(Bytes::mib(1), Bytes::gib(1)));
+        /// time between commits, {}
+        commit: Option<Nanos> = "commit", IfUnset::Absent,
+            optional(within(Nanos::from_millis(1), Nanos::from_secs(3_600)));
+        /// processor time of an operation on metadata, {}
+        cpu_metadata: Option<Nanos> = "cpu-metadata", IfUnset::Absent,
+            optional(within(Nanos::ZERO, CPU_MAX));
+        /// processor time of a system call, {}
+        cpu_call: Option<Nanos> = "cpu-call", IfUnset::Absent,
+            optional(within(Nanos::ZERO, CPU_MAX));
+        /// processor time of each KiB copied, {}
+        cpu_kib: Option<Nanos> = "cpu-kib", IfUnset::Absent,
+            optional(within(Nanos::ZERO, CPU_MAX));
+    }
+}
+
+/// A machine that is modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Machine {
+    /// [`FsConfig::default`].
+    Today,
+    /// [`FsConfig::s0`].
+    S0,
+}
+
+impl Named for Machine {
+    const NAMES: &'static [(&'static str, Self)] = &[("today", Self::Today), ("s0", Self::S0)];
+}
+
+impl ModelSettings {
+    /// What the filesystem is made as.
+    fn config(&self) -> FsConfig {
+        let mut config = match self.machine {
+            None | Some(Machine::Today) => FsConfig::default(),
+            Some(Machine::S0) => FsConfig::s0(),
+        };
+        config.discard = self.discard_path.unwrap_or(config.discard);
+        config.memory = self.memory.unwrap_or(config.memory);
+        config.journal = self.journal.or(config.journal);
+        config.commit_interval = self.commit.unwrap_or(config.commit_interval);
+        config.cpu.metadata = self.cpu_metadata.unwrap_or(config.cpu.metadata);
+        config.cpu.call = self.cpu_call.unwrap_or(config.cpu.call);
+        config.cpu.kib = self.cpu_kib.unwrap_or(config.cpu.kib);
+        config
+    }
+}
+
 /// A modelled filesystem and its drive, not yet made.
 #[derive(Clone, Debug)]
 pub struct ModelledSpec {
+    settings: ModelSettings,
     /// What it is made as where online discard is wished for.
     config: FsConfig,
-    /// The settings that were given, as texts.
-    settings: BTreeMap<&'static str, String>,
     drive: EmulatedSpec,
 }
 
 impl ModelledSpec {
     /// Reads `key=value[,key=value]...`.
     pub(crate) fn parse(text: Option<&str>, drive: EmulatedSpec) -> Result<Self, TargetError> {
-        let mut spec = Self { config: FsConfig::default(), settings: BTreeMap::new(), drive };
-        let parts = || text.into_iter().flat_map(|text| text.split(','));
-        let is_machine = |part: &&str| part.split('=').next() == Some(MACHINE);
-        for part in parts().filter(is_machine).chain(parts().filter(|part| !is_machine(part))) {
-            spec.set(part)?;
-        }
-        spec.config.check()?;
-        Ok(spec)
-    }
-
-    fn set(&mut self, part: &str) -> Result<(), TargetError> {
-        let (key, value) = part.split_once('=').unwrap_or((part, ""));
-        let Some(known) = SETTINGS.into_iter().find(|known| *known == key) else {
-            let nearest = nearest(key, &SETTINGS);
-            return Err(TargetError::UnknownSetting { of: OF, key: key.to_owned(), nearest });
-        };
-        let wrong = |problem| TargetError::Setting { of: OF, key: known.to_owned(), problem };
-        let FsConfig { cpu: CpuCosts { metadata, call, kib }, .. } = &mut self.config;
-        let text = match known {
-            MACHINE => {
-                self.config = one_of(value, &MACHINES).map_err(wrong)?();
-                value.to_owned()
-            }
-            "discard-path" => {
-                self.config.discard = one_of(value, &DISCARD_PATHS).map_err(wrong)?;
-                value.to_owned()
-            }
-            "memory" => {
-                let found = within(value, Bytes::mib(16), Bytes::gib(1 << 10)).map_err(wrong)?;
-                self.config.memory = found;
-                found.to_string()
-            }
-            "journal" => {
-                let found = within(value, Bytes::mib(1), Bytes::gib(1)).map_err(wrong)?;
-                self.config.journal = Some(found);
-                found.to_string()
-            }
-            "commit" => {
-                let hour = Nanos::from_secs(3_600);
-                let found = within(value, Nanos::from_millis(1), hour).map_err(wrong)?;
-                self.config.commit_interval = found;
-                found.to_string()
-            }
-            _ => {
-                let cost = match known {
-                    "cpu-metadata" => metadata,
-                    "cpu-call" => call,
-                    _ => kib,
-                };
-                *cost = within(value, Nanos::ZERO, CPU_MAX).map_err(wrong)?;
-                cost.to_string()
-            }
-        };
-        self.settings.insert(known, text);
-        Ok(())
+        let values = spec::settings(OF, &ModelSettings::rows(), text)?;
+        let settings = ModelSettings::read(&values)?;
+        let config = settings.config();
+        config.check()?;
+        Ok(Self { settings, config, drive })
     }
 
     /// The drive below.
@@ -188,10 +192,10 @@ impl ModelledSpec {
             Scheduler::None => "none",
             Scheduler::Cfq => "CFQ",
         };
-        let path = DISCARD_PATHS.into_iter().find(|(_, path)| *path == self.config.discard);
+        let path = one_of(DISCARD_PATHS).show(&self.config.discard);
         let journal = made.journal.map_or("as mke2fs".to_owned(), |size| size.to_string());
         [
-            ("discard-path", path.map_or("none", |(name, _)| name).to_owned()),
+            ("discard-path", path.unwrap_or_else(|| "none".to_owned())),
             ("memory", memory.to_string()),
             ("journal", journal),
             ("commit", commit_interval.to_string()),
@@ -212,11 +216,7 @@ impl ModelledSpec {
 impl fmt::Display for ModelledSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(NAME)?;
-        for key in SETTINGS {
-            if let Some(value) = self.settings.get(key) {
-                write!(formatter, ",{key}={value}")?;
-            }
-        }
+        spec::write_settings(formatter, self.settings.shown())?;
         write!(formatter, ":{EMULATED}{}", self.drive)
     }
 }

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use trimbench_core::settings::{
+    FromSettings as _, IfUnset, SettingError, Values, one_of, optional, parsed, within,
+};
 use trimbench_core::text::to_text;
-use trimbench_core::{Bytes, Caveat};
+use trimbench_core::{Bytes, Caveat, settings};
 use trimbench_linux::{
     CacheControl, FilesystemKind, Inspection, MadeFilesystems, MakeError, MakeOptions,
 };
@@ -12,17 +15,50 @@ use trimbench_linux::{
 use crate::Description;
 use crate::directory::cleaned_note;
 use crate::opened::{Kind, OpenTarget, Opening, Provisioned};
-use crate::settings::{nearest, one_of, within};
-use crate::spec::TargetError;
+use crate::spec::{self, TargetError};
 
 /// What errors call it.
 const OF: &str = "a filesystem on a device";
-/// The settings that may follow its name.
-const SETTINGS: [&str; 3] = ["mount", "memory", "cache"];
 /// What separates mount options: the comma separates settings.
 const OPTION_GAP: char = ';';
 /// The least memory limit: buffers of the run itself take up to 256 MiB.
 const MEMORY_MIN: Bytes = Bytes::mib(384);
+
+settings! {
+    /// The settings that may follow the name of a filesystem.
+    struct RealSettings(values) {
+        /// mount options, separated by `;`
+        mount: Option<Vec<String>> = "mount", IfUnset::Absent,
+            optional(parsed("mount options", mount_options));
+        /// memory of the run and of what is cached for it, {}
+        memory: Option<Bytes> = "memory", IfUnset::Absent,
+            optional(within(MEMORY_MIN, Bytes::gib(1 << 10)));
+        /// {}: what becomes of the page cache before each filesystem is made
+        cache: Option<CacheControl> = "cache", IfUnset::Absent,
+            optional(one_of(&[("keep", CacheControl::Keep), ("drop", CacheControl::Drop)]));
+    }
+    check RealSettings::check;
+}
+
+impl RealSettings {
+    fn check(&self, values: &Values) -> Result<(), SettingError> {
+        match (self.memory, self.cache) {
+            (Some(_), Some(_)) => Err(values.wrong("cache", "`memory` was given, and is enough")),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn mount_options(text: &str) -> Result<Vec<String>, String> {
+    let options: Vec<String> = text.split(OPTION_GAP).map(str::to_owned).collect();
+    if options.iter().any(String::is_empty) {
+        return Err("an option is empty".to_owned());
+    }
+    match options.iter().find(|option| option.contains("discard")) {
+        Some(option) => Err(format!("`{option}` is for the method to decide")),
+        None => Ok(options),
+    }
+}
 
 /// A real filesystem and its device, not yet made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,47 +76,10 @@ impl RealSpec {
         text: Option<&str>,
         path: PathBuf,
     ) -> Result<Self, TargetError> {
-        let cache = CacheControl::default();
-        let mut spec = Self { kind, mount_options: Vec::new(), cache, path };
-        for part in text.into_iter().flat_map(|text| text.split(',')) {
-            spec.set(part)?;
-        }
-        Ok(spec)
-    }
-
-    fn set(&mut self, part: &str) -> Result<(), TargetError> {
-        let (key, value) = part.split_once('=').unwrap_or((part, ""));
-        let wrong = |problem: String| TargetError::Setting { of: OF, key: key.to_owned(), problem };
-        match key {
-            "mount" => {
-                let options: Vec<String> = value.split(OPTION_GAP).map(str::to_owned).collect();
-                if options.iter().any(String::is_empty) {
-                    return Err(wrong("an option is empty".to_owned()));
-                }
-                let decided = |option: &&String| option.contains("discard");
-                if let Some(option) = options.iter().find(decided) {
-                    return Err(wrong(format!("`{option}` is for the method to decide")));
-                }
-                self.mount_options = options;
-            }
-            "memory" => {
-                let limit = within(value, MEMORY_MIN, Bytes::gib(1 << 10)).map_err(wrong)?;
-                self.cache = CacheControl::Limit(limit);
-            }
-            "cache" => {
-                let known = [("keep", CacheControl::Keep), ("drop", CacheControl::Drop)];
-                let chosen = one_of(value, &known).map_err(wrong)?;
-                if matches!(self.cache, CacheControl::Limit(_)) {
-                    return Err(wrong("`memory` was given, and is enough".to_owned()));
-                }
-                self.cache = chosen;
-            }
-            _ => {
-                let nearest = nearest(key, &SETTINGS);
-                return Err(TargetError::UnknownSetting { of: OF, key: key.to_owned(), nearest });
-            }
-        }
-        Ok(())
+        let values = spec::settings(OF, &RealSettings::rows(), text)?;
+        let RealSettings { mount, memory, cache } = RealSettings::read(&values)?;
+        let cache = memory.map(CacheControl::Limit).or(cache).unwrap_or_default();
+        Ok(Self { kind, mount_options: mount.unwrap_or_default(), cache, path })
     }
 
     /// The device or image file.

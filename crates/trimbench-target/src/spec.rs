@@ -12,7 +12,8 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use trimbench_core::nearest::did_you_mean;
+use trimbench_core::nearest::{did_you_mean, nearest};
+use trimbench_core::settings::{Setting, SettingError, Values};
 use trimbench_core::text::{from_text, to_text};
 use trimbench_core::{Bytes, ProvisionError, reason};
 use trimbench_linux::FilesystemKind;
@@ -22,7 +23,6 @@ use crate::emulated::EmulatedSpec;
 use crate::modelled::pool::{self, PoolSpec};
 use crate::modelled::{self, ModelledSpec};
 use crate::real::RealSpec;
-use crate::settings::nearest;
 
 #[cfg(test)]
 mod tests;
@@ -97,26 +97,9 @@ pub enum TargetError {
     /// The modelled filesystem cannot be had.
     #[error(transparent)]
     Model(#[from] trimbench_fs::ConfigError),
-    /// A setting behind a name is not known.
-    #[error("{of} has no setting `{key}`{}", did_you_mean(.nearest.as_deref()))]
-    UnknownSetting {
-        /// What has settings: `an emulated drive`.
-        of: &'static str,
-        /// As given.
-        key: String,
-        /// What was probably meant.
-        nearest: Option<String>,
-    },
-    /// A setting's value cannot be understood.
-    #[error("setting `{key}` of {of}: {problem}")]
-    Setting {
-        /// What has settings: `an emulated drive`.
-        of: &'static str,
-        /// The setting.
-        key: String,
-        /// What is wrong.
-        problem: String,
-    },
+    /// A setting behind a name cannot be used.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// A profile file cannot be read.
     #[error("cannot read the profile `{}`: {}", path.display(), reason(.error))]
     Unreadable {
@@ -215,8 +198,7 @@ impl TargetError {
                 | Self::NotModelled { .. }
                 | Self::NotOnDevices { .. }
                 | Self::Model(_)
-                | Self::UnknownSetting { .. }
-                | Self::Setting { .. }
+                | Self::Setting(_)
                 | Self::Unreadable { .. }
                 | Self::Profile { .. }
                 | Self::Config { .. }
@@ -245,7 +227,7 @@ impl TargetError {
             Self::NotModelled { .. } => "write `ext4:sim:NAME`, or name a device or an image file",
             Self::NotOnDevices { .. } => "write for example `raidz2:sim:NAME*10`",
             Self::Provision(error) => return error.advice.clone(),
-            Self::UnknownSetting { .. } => {
+            Self::Setting(SettingError::UnknownKey { .. }) => {
                 "write for example `sim:vendor2,capacity=32GiB`, or \
                  `ext4,discard-path=in-commit:sim:vendor2`"
             }
@@ -347,6 +329,28 @@ impl fmt::Display for TargetSpec {
     }
 }
 
+/// Settings behind a name, `KEY=VALUE[,KEY=VALUE]...`: the last one holds of those that are set
+/// twice. Errors call what they belong to `of`.
+pub(crate) fn settings(
+    of: &str,
+    rows: &[Setting],
+    text: Option<&str>,
+) -> Result<Values, SettingError> {
+    let mut values = Values::new("setting", of);
+    for part in text.into_iter().flat_map(|text| text.split(',')) {
+        values.set_part(rows, part)?;
+    }
+    Ok(values)
+}
+
+/// Settings as they stand behind a name.
+pub(crate) fn write_settings<'a>(
+    formatter: &mut fmt::Formatter<'_>,
+    settings: impl IntoIterator<Item = (&'a str, String)>,
+) -> fmt::Result {
+    settings.into_iter().try_for_each(|(key, text)| write!(formatter, ",{key}={text}"))
+}
+
 fn is_device(metadata: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt;
     metadata.file_type().is_block_device()
@@ -377,7 +381,7 @@ impl<'a> Layer<'a> {
         }
         // A path may hold a colon, but not this.
         if below.starts_with(EMULATED) {
-            let nearest = nearest(name, &FILESYSTEMS);
+            let nearest = nearest(name, FILESYSTEMS).map(str::to_owned);
             return Err(TargetError::UnknownFilesystem { name: name.to_owned(), nearest });
         }
         Ok(None)

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use trimbench_core::settings::SettingError;
 use trimbench_core::{Errno, ProvisionError, exit, reason};
+use trimbench_methods::MethodError;
 use trimbench_methods::runner::RunError;
-use trimbench_methods::{MethodError, OptionError};
 use trimbench_target::TargetError;
 
 use crate::output::error_line;
@@ -78,8 +79,8 @@ impl From<TargetError> for Failure {
     }
 }
 
-impl From<OptionError> for Failure {
-    fn from(error: OptionError) -> Self {
+impl From<SettingError> for Failure {
+    fn from(error: SettingError) -> Self {
         Self::usage(error).with_hint("see `trimbench list methods --explain METHOD`")
     }
 }

@@ -87,13 +87,13 @@ fn method(id: &str) -> Result<List, Failure> {
     let titles = ["option", "quick", "standard", "published"];
     let mut table = Grid::new(titles.map(Column::name).to_vec());
     let mut items = Vec::new();
-    for option in method.options {
-        let [quick, standard, published] = option.presets;
+    for option in (method.options)() {
+        let [quick, standard, published] = option.presets();
         table.row([option.key, quick, standard, published].map(str::to_owned));
-        table.span(INDENT, option.meaning.to_owned());
+        table.span(INDENT, option.help.clone());
         items.push(json!({
             "key": option.key,
-            "meaning": option.meaning,
+            "meaning": option.help,
             "quick": quick,
             "standard": standard,
             "published": published,
@@ -147,7 +147,7 @@ fn profile(name: &str) -> Result<List, Failure> {
 
 /// What every list says of a profile.
 fn described(profile: &Profile) -> Value {
-    let Provenance { sourced, fitted, assumed } = profile.provenance;
+    let Provenance { sourced, fitted, assumed, .. } = profile.provenance;
     json!({
         "name": profile.name,
         "summary": profile.summary,

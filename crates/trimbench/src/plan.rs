@@ -240,7 +240,7 @@ fn key_and_value(argument: &OsStr) -> Option<(&str, String)> {
 }
 
 fn keys(method: &MethodInfo) -> impl Iterator<Item = &'static str> + use<> {
-    method.options.iter().map(|option| option.key)
+    (method.options)().into_iter().map(|option| option.key)
 }
 
 /// An option that none of the methods has, with those of the method that it was probably meant for.

@@ -25,7 +25,7 @@ fn every_method_and_every_profile_is_among_the_cases() {
         assert!(words.contains(method.id), "{}", method.id);
     }
     let texts: Vec<&str> = words.into_iter().collect();
-    for name in trimbench_ssd::BUILT_IN.map(|profile| profile.name) {
+    for name in trimbench_ssd::BUILT_IN.iter().map(|profile| profile.name) {
         assert!(texts.iter().any(|text| text.contains(name)), "{name}");
     }
 }

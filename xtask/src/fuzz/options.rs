@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, Result, bail};
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::Setting;
 use trimbench_core::{
     BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Nanos, Ppm, Support,
 };
@@ -24,11 +25,12 @@ use super::subject::{Done, Feed, guarded};
 
 /// Targets beside the built-in profiles. The image file is one that is there on every machine; its
 /// type is looked at, and it is not opened.
-const TARGETS: [&str; 14] = [
+const TARGETS: [&str; 15] = [
     "sim:vendor2,capacity=32GiB",
     "sim:generic-sata-tlc,trim-reads=old-data,trim-promise=zeroes,freeze-on-discard=5ms",
     "sim:generic-nvme-tlc,eio-from=3s,vanish-from=9s,capacity=1TiB",
     "sim:like-optane-900p,trim-eats-neighbour=4KiB,trim-eats-before=8KiB,trim-reads=unstable",
+    "sim:generic-nvme-tlc,drive.over_provisioning=28%,collector.policy=d-choices=10",
     "ext4:sim:vendor2",
     "ext4,machine=s0,discard-path=in-commit,memory=2GiB:sim:vendor1,capacity=16GiB",
     "ext4,journal=128MiB,commit=5s,cpu-metadata=1us,cpu-call=2us,cpu-kib=3ns:sim:vendor3",
@@ -149,11 +151,12 @@ impl Options {
             info = &METHODS[0];
         }
         let preset = *pick(&Preset::ALL, rng);
-        let texts: Vec<&str> = info.options.iter().flat_map(|option| option.presets).collect();
+        let options = (info.options)();
+        let texts: Vec<&str> = options.iter().flat_map(Setting::presets).collect();
         let mut set = BTreeMap::new();
         for _ in 0..=below(rng, 3) {
-            let option = pick(info.options, rng);
-            let mut value = (*pick(&option.presets, rng)).to_owned();
+            let option = pick(&options, rng);
+            let mut value = (*pick(&option.presets(), rng)).to_owned();
             for _ in 0..rng.below(3) {
                 mutate::text(&mut value, &texts, rng);
             }

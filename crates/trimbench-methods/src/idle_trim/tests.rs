@@ -173,8 +173,8 @@ fn other_load_on_a_real_device_is_noticed() {
 #[test]
 fn the_page_has_every_option_as_it_is() {
     let page = include_str!("../../../../docs/methods/idle-trim.md");
-    for option in INFO.options {
-        let [quick, standard, published] = option.presets;
+    for option in IdleTrim::rows() {
+        let [quick, standard, published] = option.presets();
         let row = format!("| `{}` | {quick} | {standard} | {published} |", option.key);
         assert!(page.contains(&row), "{row}");
     }

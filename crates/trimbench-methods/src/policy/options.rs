@@ -1,11 +1,14 @@
 //! The method's parameters.
 
 use trimbench_core::nearest::{did_you_mean, nearest};
-use trimbench_core::{Bytes, Nanos, Ppm};
+use trimbench_core::settings::{
+    SettingError, Values, default_to, described, list, named, parsed, presets, text, within, yes_no,
+};
+use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
 use super::ID;
-use crate::options::{OptionError, OptionInfo, Parameters, Values, option};
-use crate::settings::{self, UNIT};
+use crate::options::Parameters;
+use crate::settings::{UNIT, access_size, gap_of_rate, whole_size};
 use crate::workload::Arrivals;
 
 /// All policies, in the order in which they run. A test holds them and the modelled filesystem's
@@ -25,195 +28,100 @@ pub(super) const PACED: &str = "paced";
 /// Those without parameters, which are no options either.
 const PLAIN: [&str; 2] = ["none", "online"];
 
-/// All options with their values in the presets quick, standard, published.
-const OPTIONS: &[OptionInfo] = &[
-    option(
-        "policies",
-        ["all", "all", "all"],
-        "which are compared, separated by commas, or `all`: none, online, batched, deferred, \
-         rate-limited, skip-by-queue, skip-by-latency, paced",
-    ),
-    option(
-        "drive",
-        ["4GiB", "16GiB", "16GiB"],
-        "capacity of an emulated drive whose target sets none, 1GiB to 1TiB",
-    ),
-    option("used", ["80%", "80%", "80%"], "share of the room that files take, 10 to 95%"),
-    option(
-        "age",
-        ["95%", "95%", "95%"],
-        "share that they take once, before as many are deleted at random as are too many, `used` \
-         to 98%",
-    ),
-    option(
-        "file-sizes",
-        ["256KiB,1MiB,4MiB,16MiB", "256KiB,1MiB,4MiB,16MiB", "256KiB,1MiB,4MiB,16MiB"],
-        "sizes of files, separated by commas, each as frequent as the others, 4KiB to 1GiB",
-    ),
-    option(
-        "churn",
-        ["20MB", "20MB", "20MB"],
-        "bytes of files made in a second, at the most, and as many deleted; 100000B to 10GB",
-    ),
-    option(
-        "cycle",
-        ["50%", "50%", "50%"],
-        "a cycle makes so much anew, as a share of the room, 1 to 400%",
-    ),
-    option("cycles", ["16", "40", "40"], "cycles at the most, `stable-cycles` to 1000"),
-    option(
-        "stable-cycles",
-        ["5", "5", "5"],
-        "the amplification is stable over so many cycles, and figures are theirs, 2 to 100",
-    ),
-    option(
-        "tolerance",
-        ["10%", "10%", "10%"],
-        "stable: it differs by at most this share of its mean, and a line through it rises by at \
-         most half of that; 0.1 to 50%",
-    ),
-    option("rate", ["300", "300", "300"], "accesses of the foreground a second, 1 to 1000000"),
-    option("arrivals", ["poisson", "poisson", "poisson"], "`constant` or `poisson` gaps"),
-    option("access", ["4KiB", "4KiB", "4KiB"], "bytes of each access, 4KiB to 1MiB"),
-    option("read-share", ["70%", "70%", "70%"], "share of reads; the rest are writes"),
-    option(
-        "foreground-span",
-        ["256MiB", "1GiB", "1GiB"],
-        "the file that the foreground accesses, 1MiB to 1TiB",
-    ),
-    option("mkfs-discard", ["yes", "yes", "yes"], "whether mkfs discards the whole drive"),
-    option(
-        "target",
-        ["10ms", "10ms", "10ms"],
-        "p99.9 of the foreground that `paced` is to keep, 10us to 60s",
-    ),
-    option(
-        "slack",
-        ["10%", "10%", "10%"],
-        "the policy to choose has the lowest p99.9 of those whose write amplification is within \
-         this share of the least, 0 to 1000%",
-    ),
-    option(
-        "lost",
-        ["10%", "10%", "10%"],
-        "none is chosen that makes files more slowly than the fastest by more than this, 0 to 100%",
-    ),
-    option(
-        "batched",
-        ["period=15s", "period=60s", "period=60s"],
-        "parameters of the policy `batched`, as in the catalogue of policies",
-    ),
-    option(
-        "deferred",
-        ["delay=10s,iops=1000", "delay=40s,iops=1000", "delay=40s,iops=1000"],
-        "the same of `deferred`",
-    ),
-    option("rate-limited", ["iops=10", "iops=10", "iops=10"], "the same of `rate-limited`"),
-    option(
-        "skip-by-queue",
-        ["pending-max=8", "pending-max=8", "pending-max=8"],
-        "the same of `skip-by-queue`",
-    ),
-    option(
-        "skip-by-latency",
-        ["threshold=15ms", "threshold=15ms", "threshold=15ms"],
-        "the same of `skip-by-latency`",
-    ),
-    option(
-        PACED,
-        ["tolerance=0.1%", "tolerance=0.1%", "tolerance=0.1%"],
-        "the same of `paced`, but for its target",
-    ),
-];
+/// The largest share of the room that is taken while the files are aged.
+const AGE_MAX: Ppm = percent(98);
 
-/// The method with its parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PolicyLab {
-    /// What is compared: a name of [`POLICIES`], and its text with parameters.
-    pub policies: Vec<(&'static str, String)>,
-    /// Capacity of an emulated drive that has none of its own.
-    pub drive: Bytes,
-    /// Share of the room that files take.
-    pub fill: Ppm,
-    /// Share that they take once before.
-    pub age: Ppm,
-    /// Sizes of files, whole multiples of 4 KiB.
-    pub sizes: Vec<Bytes>,
-    /// Bytes made in a second.
-    pub churn: Bytes,
-    /// What a cycle makes anew, as a share of the room.
-    pub cycle: Ppm,
-    /// Cycles at the most.
-    pub cycles_max: u32,
-    /// Cycles that must agree.
-    pub window: usize,
-    /// How far they may differ.
-    pub tolerance: Ppm,
-    /// Mean gap between accesses of the foreground.
-    pub gap: Nanos,
-    /// How the gaps are distributed.
-    pub arrivals: Arrivals,
-    /// Bytes of each access.
-    pub access: Bytes,
-    /// Share of reads.
-    pub read_share: Ppm,
-    /// Bytes of the file that it accesses.
-    pub span: Bytes,
-    /// Whether mkfs discards the whole drive.
-    pub mkfs_discard: bool,
-    /// What `paced` is to keep.
-    pub target: Nanos,
-    /// How far above the least write amplification the policy to choose may be.
-    pub slack: Ppm,
-    /// How far below the highest throughput it may be.
-    pub lost: Ppm,
-    pub(super) values: Values,
+settings! {
+    /// The method with its parameters.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PolicyLab(values) {
+        /// which are compared, separated by commas, or `all`: {}
+        pub compared: Vec<&'static str> = "policies", default_to("all"),
+            parsed(
+                "none, online, batched, deferred, rate-limited, skip-by-queue, skip-by-latency, \
+                 paced",
+                policies
+            );
+        /// capacity of an emulated drive whose target sets none, {}
+        pub drive: Bytes = "drive", presets("4GiB", "16GiB", "16GiB"),
+            within(Bytes::gib(1), Bytes::gib(1 << 10));
+        /// share of the room that files take, {}
+        pub fill: Ppm = "used", default_to("80%"), within(percent(10), percent(95));
+        /// share that they take once, before as many are deleted at random as are too many, {}
+        pub age: Ppm = "age", default_to("95%"), described("`used` to 98%");
+        /// sizes of files, separated by commas, each as frequent as the others, {}
+        pub sizes: Vec<Bytes> = "file-sizes", default_to("256KiB,1MiB,4MiB,16MiB"),
+            list(whole_size(Bytes(UNIT), Bytes::gib(1)));
+        /// bytes of files made in a second, at the most, and as many deleted; {}
+        pub churn: Bytes = "churn", default_to("20MB"),
+            within(Bytes(100_000), Bytes(10_000_000_000));
+        /// a cycle makes so much anew, as a share of the room, {}
+        pub cycle: Ppm = "cycle", default_to("50%"), within(percent(1), percent(400));
+        /// cycles at the most, {}
+        pub cycles_max: u32 = "cycles", presets("16", "40", "40"),
+            described("`stable-cycles` to 1000");
+        /// the amplification is stable over so many cycles, and figures are theirs, {}
+        pub window: usize = "stable-cycles", default_to("5"), within(2, 100);
+        /// stable: it differs by at most this share of its mean, and a line through it rises by at
+        /// most half of that; {}
+        pub tolerance: Ppm = "tolerance", default_to("10%"), within(Ppm(1_000), percent(50));
+        /// accesses of the foreground a second, {}
+        pub gap: Nanos = "rate", default_to("300"), gap_of_rate();
+        /// {} gaps
+        pub arrivals: Arrivals = "arrivals", default_to("poisson"), named();
+        /// bytes of each access, {}
+        pub access: Bytes = "access", default_to("4KiB"), access_size(Bytes::mib(1));
+        /// share of reads; the rest are writes
+        pub read_share: Ppm = "read-share", default_to("70%"), within(Ppm(0), Ppm::ONE);
+        /// the file that the foreground accesses, {}
+        pub span: Bytes = "foreground-span", presets("256MiB", "1GiB", "1GiB"),
+            whole_size(Bytes::mib(1), Bytes::gib(1 << 10));
+        /// whether mkfs discards the whole drive
+        pub mkfs_discard: bool = "mkfs-discard", default_to("yes"), yes_no();
+        /// p99.9 of the foreground that `paced` is to keep, {}
+        pub target: Nanos = "target", default_to("10ms"),
+            within(Nanos(10_000), Nanos::from_secs(60));
+        /// the policy to choose has the lowest p99.9 of those whose write amplification is within
+        /// this share of the least, {}
+        pub slack: Ppm = "slack", default_to("10%"), within(Ppm(0), percent(1_000));
+        /// none is chosen that makes files more slowly than the fastest by more than this, {}
+        pub lost: Ppm = "lost", default_to("10%"), within(Ppm(0), Ppm::ONE);
+        /// parameters of the policy `batched`, as in the catalogue of policies
+        pub batched: String = "batched", presets("period=15s", "period=60s", "period=60s"), text();
+        /// the same of `deferred`
+        pub deferred: String = "deferred",
+            presets("delay=10s,iops=1000", "delay=40s,iops=1000", "delay=40s,iops=1000"), text();
+        /// the same of `rate-limited`
+        pub rate_limited: String = "rate-limited", default_to("iops=10"), text();
+        /// the same of `skip-by-queue`
+        pub skip_by_queue: String = "skip-by-queue", default_to("pending-max=8"), text();
+        /// the same of `skip-by-latency`
+        pub skip_by_latency: String = "skip-by-latency", default_to("threshold=15ms"), text();
+        /// the same of `paced`, but for its target
+        pub paced: String = PACED, default_to("tolerance=0.1%"), text();
+    } with {
+        /// What is compared: a name of [`POLICIES`], and its text with parameters.
+        pub policies: Vec<(&'static str, String)> =
+            compared.iter().map(|name| (*name, with_parameters(values, name, target))).collect();
+        values: Values = values.clone();
+    }
+    check PolicyLab::check;
 }
 
 impl Parameters for PolicyLab {
     const ID: &'static str = ID;
-    const OPTIONS: &'static [OptionInfo] = OPTIONS;
 
-    fn read(values: Values) -> Result<Self, OptionError> {
-        let percent = |count: u32| Ppm(10_000 * count);
-        let fill = values.quantity("used", percent(10), percent(95))?;
-        let mut sizes = values.sizes("file-sizes", Bytes(UNIT), Bytes::gib(1))?;
-        for size in &mut sizes {
-            *size = Bytes(size.0 / UNIT * UNIT);
-        }
-        let window = values.quantity("stable-cycles", 2, 100)?;
-        let rate = values.quantity("rate", 1_u64, 1_000_000)?;
-        let span = values.quantity("foreground-span", Bytes::mib(1), Bytes::gib(1 << 10))?;
-        let target = values.span("target", Nanos(10_000), Nanos::from_secs(60))?;
-        Ok(Self {
-            policies: policies(&values, target)?,
-            drive: values.quantity("drive", Bytes::gib(1), Bytes::gib(1 << 10))?,
-            fill,
-            age: values.quantity("age", fill, percent(98))?,
-            sizes,
-            churn: values.quantity("churn", Bytes(100_000), Bytes(10_000_000_000))?,
-            cycle: values.quantity("cycle", percent(1), percent(400))?,
-            cycles_max: values.quantity("cycles", window, 1_000)?,
-            window: window as usize,
-            tolerance: values.quantity("tolerance", Ppm(1_000), percent(50))?,
-            gap: Nanos(1_000_000_000 / rate),
-            arrivals: values.choice(
-                "arrivals",
-                &[("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)],
-            )?,
-            access: settings::access(&values, "access", Bytes::mib(1))?,
-            read_share: values.share("read-share")?,
-            span: Bytes(span.0 / UNIT * UNIT),
-            mkfs_discard: values.choice("mkfs-discard", &[("yes", true), ("no", false)])?,
-            target,
-            lost: values.share("lost")?,
-            slack: values.quantity("slack", Ppm(0), percent(1_000))?,
-            values,
-        })
+    fn values(&self) -> &Values {
+        &self.values
     }
 }
 
 impl PolicyLab {
+    fn check(&self, values: &Values) -> Result<(), SettingError> {
+        values.check_within("age", self.age, self.fill, AGE_MAX)?;
+        values.check_within("cycles", self.cycles_max as usize, self.window, 1_000)
+    }
+
     /// The least room: the foreground's file takes a quarter, and a hundredth holds a file.
     pub(super) fn needed(&self) -> Bytes {
         let largest = self.sizes.iter().max().copied().unwrap_or(Bytes(0));
@@ -221,38 +129,40 @@ impl PolicyLab {
     }
 }
 
-/// What is compared, in the order of [`POLICIES`].
-fn policies(values: &Values, target: Nanos) -> Result<Vec<(&'static str, String)>, OptionError> {
-    let key = "policies";
-    let text = values.text(key);
-    let named: Vec<&str> = match text {
-        "all" => POLICIES.into(),
-        list => list.split(',').map(str::trim).collect(),
-    };
-    for (at, name) in named.iter().enumerate() {
-        let problem = if !POLICIES.contains(name) {
-            let meant = did_you_mean(nearest(name, POLICIES));
-            format!("there is no policy `{name}`{meant}; there are {}", POLICIES.join(", "))
-        } else if named[..at].contains(name) {
-            format!("`{name}` is named twice")
-        } else {
-            continue;
-        };
-        return Err(OptionError::Value { key, problem });
-    }
-    let chosen = POLICIES.into_iter().filter(|name| named.contains(name));
-    Ok(chosen.map(|name| (name, with_parameters(values, name, target))).collect())
-}
-
 /// The policy's text: its name, and what is set of it.
-fn with_parameters(values: &Values, name: &'static str, target: Nanos) -> String {
+fn with_parameters(values: &Values, name: &str, target: Nanos) -> String {
     if PLAIN.contains(&name) {
         return name.to_owned();
     }
-    let set = match values.text(name) {
+    let set = match values.text(name).map_or("", str::trim) {
         "" => String::new(),
         set => format!(",{set}"),
     };
     let target = if name == PACED { format!(",target={target}") } else { String::new() };
     format!("{name}{target}{set}")
+}
+
+/// Names of policies, in the order of [`POLICIES`].
+fn policies(text: &str) -> Result<Vec<&'static str>, String> {
+    let named: Vec<&str> = match text.trim() {
+        "all" => POLICIES.into(),
+        list => list.split(',').map(str::trim).collect(),
+    };
+    for (at, name) in named.iter().enumerate() {
+        if !POLICIES.contains(name) {
+            let meant = did_you_mean(nearest(name, POLICIES));
+            return Err(format!(
+                "there is no policy `{name}`{meant}; there are {}",
+                POLICIES.join(", ")
+            ));
+        }
+        if named[..at].contains(name) {
+            return Err(format!("`{name}` is named twice"));
+        }
+    }
+    Ok(POLICIES.into_iter().filter(|name| named.contains(name)).collect())
+}
+
+const fn percent(count: u32) -> Ppm {
+    Ppm(10_000 * count)
 }

@@ -15,7 +15,7 @@ use super::churn::Churn;
 use super::options::PolicyLab;
 use crate::area::FileArea;
 use crate::method::MethodError;
-use crate::options::OptionError;
+use crate::options::Parameters as _;
 use crate::runner::{Runner, Sample, Single, Streams, UntilFailure};
 use crate::session::{Session, Stage};
 use crate::steady::Criterion;
@@ -51,7 +51,7 @@ pub(super) fn run(
     let rng = session.rng;
     for (policy, text) in &method.policies {
         let checked = provisioner.check(&wish(method, text));
-        checked.map_err(|error| OptionError::Value { key: policy, problem: error.reason })?;
+        checked.map_err(|error| method.values().wrong(policy, error.reason))?;
     }
     let mut runner = Runner::new(session.interrupt.clone());
     for (at, (policy, text)) in method.policies.iter().enumerate() {

@@ -230,7 +230,12 @@ fn cycles_end_when_the_amplification_is_stable_and_at_the_latest_at_their_most()
 fn parameters_of_a_policy_that_cannot_be_end_it_before_anything_is_measured() {
     let lab = method(&[("policies", "none,paced"), ("paced", "load=200%")]);
     let error = run(&lab, "vendor6").err().unwrap().to_string();
-    assert!(error.contains("option `paced`: `load`: `200%` is out of range"), "{error}");
+    assert!(
+        error.contains(
+            "option `paced` of `policy`: parameter `load` of `paced`: `200%` is out of range"
+        ),
+        "{error}"
+    );
     let lab = method(&[("paced", "lode=5%")]);
     let error = run(&lab, "vendor6").err().unwrap().to_string();
     assert!(error.contains("did you mean `load`?"), "{error}");
@@ -349,8 +354,8 @@ fn too_few_accesses_leave_no_choice() {
 #[test]
 fn the_page_has_every_option_as_it_is_and_every_figure() {
     let page = include_str!("../../../../docs/methods/policy.md");
-    for option in PolicyLab::OPTIONS {
-        let [quick, standard, published] = option.presets;
+    for option in PolicyLab::rows() {
+        let [quick, standard, published] = option.presets();
         let row = format!("| `{}` | {quick} | {standard} | {published} | ", option.key);
         assert!(page.contains(&row), "{row}");
     }

@@ -64,8 +64,7 @@ impl Postmark {
 
     /// The same with files moved so.
     fn with_buffering(mut self, buffered: bool) -> Self {
-        self.reading.buffered = buffered;
-        self.writing.buffered = buffered;
+        self.buffered = buffered;
         self
     }
 

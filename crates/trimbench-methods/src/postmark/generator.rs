@@ -6,27 +6,58 @@
 //!
 //! Units: sizes and lengths in bytes.
 
+use trimbench_core::settings::{
+    SettingError, ValueKind, Values, default_to, mapped, presets, within,
+};
+use trimbench_core::units::narrow;
+use trimbench_core::{Bytes, settings};
+
 use super::mersenne::Mersenne;
 
-/// What decides the operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Files made before the transactions, at least 1.
-    pub number: u32,
-    /// Transactions.
-    pub transactions: u32,
-    /// The least size of a new file.
-    pub size_low: u32,
-    /// New files are smaller than this, and no file grows beyond it. At least `size_low`.
-    pub size_high: u32,
-    /// Of the generator.
-    pub seed: u32,
-    /// Subdirectories that files are spread over; 0 and 1 are none.
-    pub subdirectories: u32,
-    /// In 10, how often a transaction reads instead of appending; `None`: it does neither.
-    pub read_bias: Option<u32>,
-    /// In 10, how often a transaction creates instead of deleting; `None`: it does neither.
-    pub create_bias: Option<u32>,
+/// The largest size of a file and of a piece.
+const SIZE_MAX: Bytes = Bytes::mib(64);
+
+settings! {
+    /// What decides the operations.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Settings(values) {
+        /// `set number`: files made at the beginning, {}
+        pub number: u32 = "number", presets("5000", "50000", "50000"), within(1, 1_000_000);
+        /// `set transactions`: how many, {}
+        pub transactions: u32 = "transactions", presets("5000", "50000", "50000"),
+            within(0, 10_000_000);
+        /// `set size`: the least size of a new file, 0B to `size-high`
+        pub size_low: u32 = "size-low", presets("500B", "1000B", "1000B"), size_from(Bytes(0));
+        /// `set size`: new files are smaller, and none grows beyond it; {}
+        pub size_high: u32 = "size-high", presets("10000B", "200000B", "200000B"),
+            size_from(Bytes(1));
+        /// `set seed`: of PostMark's own generator, {}
+        pub seed: u32 = "seed", default_to("42"), within(0, u32::MAX);
+        /// `set subdirectories`: files are spread over as many; 0 and 1 are none, {}
+        pub subdirectories: u32 = "subdirectories", default_to("0"), within(0, 10_000);
+        /// `set bias read`: of 10, how often a transaction reads and does not append; -1: neither
+        pub read_bias: Option<u32> = "bias-read", default_to("5"), bias();
+        /// `set bias create`: of 10, how often it creates and does not delete; -1: neither
+        pub create_bias: Option<u32> = "bias-create", default_to("5"), bias();
+    }
+    check Settings::check;
+}
+
+impl Settings {
+    fn check(&self, values: &Values) -> Result<(), SettingError> {
+        let [low, high] = [self.size_low, self.size_high].map(|size| Bytes(size.into()));
+        values.check_within("size-low", low, Bytes(0), high)
+    }
+}
+
+/// A size that fits into 32 bits.
+pub(super) fn size_from(low: Bytes) -> ValueKind<u32> {
+    mapped(within(low, SIZE_MAX), |size| Ok(narrow(size.0)))
+}
+
+/// 0 to 10; `None` for -1.
+fn bias() -> ValueKind<Option<u32>> {
+    mapped(within(-1_i32, 10), |bias| Ok(u32::try_from(bias).ok()))
 }
 
 /// The three parts of a run, timed apart.

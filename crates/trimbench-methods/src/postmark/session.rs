@@ -2,8 +2,8 @@
 //! discards are over.
 
 use trimbench_core::{
-    Bytes, Caveat, DirectoryId, FileCommand, FileId, Files, Instant, Next, Status,
-    Stream, Support, Workload,
+    Bytes, Caveat, DirectoryId, FileCommand, FileId, Files, Instant, Next, Status, Stream, Support,
+    Workload,
 };
 use trimbench_results::Step;
 
@@ -187,7 +187,7 @@ impl<'a> Play<'a> {
     }
 
     fn command(&self, operation: Operation) -> FileCommand {
-        let Postmark { reading, writing, .. } = *self.method;
+        let (reading, writing) = (self.method.reading(), self.method.writing());
         let bytes = |count: u32| Bytes(count.into());
         match operation {
             Operation::Create { file, subdirectory, size } => FileCommand::Store {

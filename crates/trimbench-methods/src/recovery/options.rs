@@ -1,50 +1,18 @@
 //! The method's parameters.
 
-use trimbench_core::{Bytes, Data, Nanos, Ppm};
+use trimbench_core::settings::{Values, default_to, or_word, parsed, presets, within};
+use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
 use super::ID;
 use crate::method::ASSUMED_RATE;
-use crate::options::{OptionError, OptionInfo, Parameters, Values, option};
+use crate::options::Parameters;
 use crate::rounds::{Load, RoundLength};
-use crate::settings::{self, Span};
+use crate::settings::{Span, access_size, data_kind, span_or_all};
 
 /// Rounds of a torture until the steady state. Source: \[PTS\], with the share of ours.
 const ROUND_TIME: Nanos = Nanos::from_secs(60);
 const ROUND_SHARE: Ppm = Ppm(100_000);
 const ROUNDS_MAX: u32 = 25;
-
-/// All options with their values in the presets quick, standard, published.
-const OPTIONS: &[OptionInfo] = &[
-    option("span", ["16GiB", "all", "all"], "the first bytes of the device, or `all`"),
-    option(
-        "torture",
-        ["100%", "steady", "20min"],
-        "random writes: a share of the span up to 2000%, a time up to 7 days, or until `steady`",
-    ),
-    option("access", ["4KiB", "4KiB", "4KiB"], "bytes of a random write, 4KiB to 1MiB"),
-    option("queue-depth", ["32", "32", "32"], "random writes outstanding, 1 to 1024"),
-    option(
-        "pass-size",
-        ["128KiB", "128KiB", "128KiB"],
-        "bytes of a sequential write, 4KiB to 16MiB",
-    ),
-    option("pass-depth", ["32", "32", "32"], "sequential writes outstanding, 1 to 1024"),
-    option(
-        "data",
-        ["random", "random", "random"],
-        "`random`, or `compressible-25%`: a compressing drive stores a quarter",
-    ),
-    option(
-        "compare-data",
-        ["none", "none", "none"],
-        "`none`, or data of which fresh and fragmented passes are repeated, as `compressible-10%`",
-    ),
-    option(
-        "rest",
-        ["1s", "30s", "10s"],
-        "idle time between phases, 0 to 24h; drives collect and work TRIMs off meanwhile",
-    ),
-];
 
 /// How long the random writes go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,51 +25,58 @@ pub enum Torture {
     Steady,
 }
 
-/// The method with its parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recovery {
-    /// What part of the device is used.
-    pub span: Span,
-    /// How long the random writes go on.
-    pub torture: Torture,
-    /// Bytes of a random write.
-    pub access: Bytes,
-    /// Random writes outstanding.
-    pub queue_depth: u32,
-    /// Bytes of a sequential write.
-    pub pass_size: Bytes,
-    /// Sequential writes outstanding.
-    pub pass_depth: u32,
-    /// What writes carry.
-    pub data: Data,
-    /// What the passes of the comparison carry.
-    pub compare_data: Option<Data>,
-    /// Idle time between phases.
-    pub rest: Nanos,
-    pub(super) values: Values,
+settings! {
+    /// The method with its parameters.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Recovery(values) {
+        /// the first bytes of the device, or `all`
+        pub span: Span = "span", presets("16GiB", "all", "all"), span_or_all();
+        /// random writes: {}
+        pub torture: Torture = "torture", presets("100%", "steady", "20min"),
+            parsed("a share of the span up to 2000%, a time up to 7 days, or until `steady`",
+                Torture::read);
+        /// bytes of a random write, {}
+        pub access: Bytes = "access", default_to("4KiB"), access_size(Bytes::mib(1));
+        /// random writes outstanding, {}
+        pub queue_depth: u32 = "queue-depth", default_to("32"), within(1, 1_024);
+        /// bytes of a sequential write, {}
+        pub pass_size: Bytes = "pass-size", default_to("128KiB"), access_size(Bytes::mib(16));
+        /// sequential writes outstanding, {}
+        pub pass_depth: u32 = "pass-depth", default_to("32"), within(1, 1_024);
+        /// `random`, or `compressible-25%`: a compressing drive stores a quarter
+        pub data: Data = "data", default_to("random"), data_kind();
+        /// `none`, or data of which fresh and fragmented passes are repeated, as
+        /// `compressible-10%`
+        pub compare_data: Option<Data> = "compare-data", default_to("none"),
+            or_word("none", data_kind());
+        /// idle time between phases, {}; drives collect and work TRIMs off meanwhile
+        pub rest: Nanos = "rest", presets("1s", "30s", "10s"),
+            within(Nanos::ZERO, Nanos::from_secs(24 * 3_600));
+    } with {
+        values: Values = values.clone();
+    }
 }
 
 impl Parameters for Recovery {
     const ID: &'static str = ID;
-    const OPTIONS: &'static [OptionInfo] = OPTIONS;
 
-    fn read(values: Values) -> Result<Self, OptionError> {
-        let compare_data = match values.text("compare-data") {
-            "none" => None,
-            _ => Some(settings::data(&values, "compare-data")?),
-        };
-        Ok(Self {
-            span: Span::read(&values)?,
-            torture: torture(&values)?,
-            access: settings::access(&values, "access", Bytes::mib(1))?,
-            queue_depth: values.quantity("queue-depth", 1, 1_024)?,
-            pass_size: settings::access(&values, "pass-size", Bytes::mib(16))?,
-            pass_depth: values.quantity("pass-depth", 1, 1_024)?,
-            data: settings::data(&values, "data")?,
-            compare_data,
-            rest: values.span("rest", Nanos::ZERO, Nanos::from_secs(24 * 3_600))?,
-            values,
-        })
+    fn values(&self) -> &Values {
+        &self.values
+    }
+}
+
+impl Torture {
+    /// Reads `steady`, a share with `%`, or a time.
+    fn read(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text == "steady" {
+            return Ok(Self::Steady);
+        }
+        if text.ends_with('%') || text.ends_with("ppm") {
+            return within(Ppm(10_000), Ppm(20_000_000)).read(text).map(Self::Share);
+        }
+        let week = Nanos::from_secs(7 * 24 * 3_600);
+        within(Nanos::from_millis(1), week).read(text).map(Self::Time)
     }
 }
 
@@ -142,18 +117,4 @@ impl Recovery {
         let random = self.torture_assumed(span).saturating_mul(random);
         span.0.saturating_mul(sequential).saturating_add(random)
     }
-}
-
-/// Reads `steady`, a share with `%`, or a time.
-fn torture(values: &Values) -> Result<Torture, OptionError> {
-    let key = "torture";
-    let text = values.text(key);
-    if text == "steady" {
-        return Ok(Torture::Steady);
-    }
-    if text.ends_with('%') || text.ends_with("ppm") {
-        return values.quantity(key, Ppm(10_000), Ppm(20_000_000)).map(Torture::Share);
-    }
-    let week = Nanos::from_secs(7 * 24 * 3_600);
-    values.span(key, Nanos::from_millis(1), week).map(Torture::Time)
 }

@@ -5,6 +5,7 @@
 //! is over all time, so that slow windows weigh more in it.
 
 use trimbench_core::Caveat;
+use trimbench_core::settings::Named as _;
 use trimbench_results::{Figure, Step};
 
 use super::options::{Replay, Trims};

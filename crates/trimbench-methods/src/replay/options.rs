@@ -1,65 +1,17 @@
 //! The method's parameters.
 
-use trimbench_core::{Bytes, Data, Nanos, Ppm};
+use trimbench_core::settings::{
+    Named, Values, ascending, default_to, list, named, one_of, or_word, parsed, presets, within,
+};
+use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 use trimbench_trace::generate::MasterConfig;
 
 use super::ID;
-use crate::options::{OptionError, OptionInfo, Parameters, Values, option};
-use crate::settings::{self, Span};
+use crate::options::Parameters;
+use crate::settings::{Span, data_kind, span_or_all};
 
 /// The trace that is made instead of read.
 pub(super) const GENERATED: &str = "generated";
-
-/// All options with their values in the presets quick, standard, published.
-const OPTIONS: &[OptionInfo] = &[
-    option(
-        "trace",
-        [GENERATED, GENERATED, GENERATED],
-        "`generated`: one with the published statistics of JEDEC's master trace, made for the \
-         span; or a trace file",
-    ),
-    option("length", ["100%", "100%", "100%"], "how much of a generated trace, 1% to 100%"),
-    option("span", ["2GiB", "all", "all"], "the first bytes of the device, or `all`"),
-    option(
-        "passes",
-        ["kept,stripped", "kept,stripped", "kept,stripped"],
-        "what becomes of TRIMs, a pass each: `kept`, `stripped`, `synthesised`",
-    ),
-    option(
-        "queue-depths",
-        ["1,32", "1,32", "1,32"],
-        "commands outstanding, TRIMs not counted, 1 to 1024; a pass each",
-    ),
-    option(
-        "pace",
-        ["none", "none", "none"],
-        "`none`: as fast as possible; or the trace's own times as `100%`, 1% to 10000%, without \
-         queue depths",
-    ),
-    option("reads", ["stripped", "stripped", "stripped"], "`kept` or `stripped`"),
-    option(
-        "scaling",
-        ["refuse", "refuse", "refuse"],
-        "a trace for a larger device: `refuse`, `modulo`, `linear` or `truncate`",
-    ),
-    option("window", ["2000", "100000", "100000"], "commands of a window, 100 to 100000000"),
-    option(
-        "window-counts",
-        ["all", "all", "all"],
-        "what counts in a window: `all` commands of the trace, or `writes`",
-    ),
-    option(
-        "trim-after",
-        ["256MiB", "10GiB", "10GiB"],
-        "synthesised: a MiB is trimmed when so much was written since it was accessed",
-    ),
-    option(
-        "data",
-        ["random", "random", "random"],
-        "`random`, or `compressible-25%`: a compressing drive stores a quarter",
-    ),
-    option("rest", ["1s", "30s", "30s"], "idle time before each pass, 0 to 24h"),
-];
 
 /// What becomes of the trace's TRIMs in a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,15 +24,9 @@ pub enum Trims {
     Synthesised,
 }
 
-impl Trims {
-    const NAMES: [(&str, Self); 3] =
-        [("kept", Self::Kept), ("stripped", Self::Stripped), ("synthesised", Self::Synthesised)];
-
-    /// Its name.
-    pub fn id(self) -> &'static str {
-        let found = Self::NAMES.iter().find(|(_, trims)| *trims == self);
-        found.expect("the table has them all").0
-    }
+impl Named for Trims {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("kept", Self::Kept), ("stripped", Self::Stripped), ("synthesised", Self::Synthesised)];
 }
 
 /// When commands are issued.
@@ -115,8 +61,8 @@ pub enum Scaling {
     Truncate,
 }
 
-impl Scaling {
-    const NAMES: [(&str, Self); 4] = [
+impl Named for Scaling {
+    const NAMES: &'static [(&'static str, Self)] = &[
         ("refuse", Self::Refuse),
         ("modulo", Self::Modulo),
         ("linear", Self::Linear),
@@ -138,68 +84,71 @@ impl Pass {
     }
 }
 
-/// The method with its parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replay {
-    /// The trace file; `None` for the generated trace.
-    pub trace: Option<String>,
-    /// How much of the generated trace.
-    pub length: Ppm,
-    /// What part of the device is used.
-    pub span: Span,
-    /// What becomes of TRIMs, each once.
-    pub trims: Vec<Trims>,
-    /// When commands are issued, each once.
-    pub paces: Vec<Pace>,
-    /// Whether reads are issued.
-    pub keep_reads: bool,
-    /// What is done with a trace for a larger device.
-    pub scaling: Scaling,
-    /// Commands of a window.
-    pub window: u64,
-    /// Whether only writes count in a window.
-    pub window_of_writes: bool,
-    /// Bytes written after which a synthesised TRIM comes.
-    pub trim_after: Bytes,
-    /// What writes carry.
-    pub data: Data,
-    /// Idle time before each pass.
-    pub rest: Nanos,
-    pub(super) values: Values,
+settings! {
+    /// The method with its parameters.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Replay(values) {
+        /// `generated`: one with the published statistics of JEDEC's master trace, made for the
+        /// span; or a trace file
+        pub trace: Option<String> = "trace", default_to(GENERATED), parsed("a trace file", trace_file);
+        /// how much of a generated trace, {}
+        pub length: Ppm = "length", default_to("100%"), within(Ppm(10_000), Ppm::ONE);
+        /// the first bytes of the device, or `all`
+        pub span: Span = "span", presets("2GiB", "all", "all"), span_or_all();
+        /// what becomes of TRIMs, a pass each: {}
+        pub trims: Vec<Trims> = "passes", default_to("kept,stripped"),
+            parsed("`kept`, `stripped`, `synthesised`", read_trims);
+        /// commands outstanding, TRIMs not counted, {}; a pass each
+        pub queue_depths: Vec<u32> = "queue-depths", default_to("1,32"),
+            ascending(list(within(1, 1_024)));
+        /// `none`: as fast as possible; or the trace's own times as `100%`, {}, without queue
+        /// depths
+        pub pace: Option<Ppm> = "pace", default_to("none"),
+            or_word("none", within(Ppm(10_000), Ppm(100_000_000)));
+        /// `kept` or `stripped`
+        pub keep_reads: bool = "reads", default_to("stripped"),
+            one_of(&[("kept", true), ("stripped", false)]);
+        /// a trace for a larger device: {}
+        pub scaling: Scaling = "scaling", default_to("refuse"), named();
+        /// commands of a window, {}
+        pub window: u64 = "window", presets("2000", "100000", "100000"), within(100, 100_000_000);
+        /// what counts in a window: `all` commands of the trace, or `writes`
+        pub window_of_writes: bool = "window-counts", default_to("all"),
+            one_of(&[("all", false), ("writes", true)]);
+        /// synthesised: a MiB is trimmed when so much was written since it was accessed
+        pub trim_after: Bytes = "trim-after", presets("256MiB", "10GiB", "10GiB"),
+            within(Bytes::mib(1), Bytes::gib(1 << 20));
+        /// `random`, or `compressible-25%`: a compressing drive stores a quarter
+        pub data: Data = "data", default_to("random"), data_kind();
+        /// idle time before each pass, {}
+        pub rest: Nanos = "rest", presets("1s", "30s", "30s"),
+            within(Nanos::ZERO, Nanos::from_secs(24 * 3_600));
+    } with {
+        values: Values = values.clone();
+    }
 }
 
 impl Parameters for Replay {
     const ID: &'static str = ID;
-    const OPTIONS: &'static [OptionInfo] = OPTIONS;
 
-    fn read(values: Values) -> Result<Self, OptionError> {
-        let name = values.text("trace");
-        let trace = (name != GENERATED).then(|| name.to_owned());
-        let percent = Ppm(10_000);
-        Ok(Self {
-            trace,
-            length: values.quantity("length", percent, Ppm::ONE)?,
-            span: Span::read(&values)?,
-            trims: trims(&values)?,
-            paces: paces(&values)?,
-            keep_reads: values.choice("reads", &[("kept", true), ("stripped", false)])?,
-            scaling: values.choice("scaling", &Scaling::NAMES)?,
-            window: values.quantity("window", 100, 100_000_000)?,
-            window_of_writes: values
-                .choice("window-counts", &[("all", false), ("writes", true)])?,
-            trim_after: values.quantity("trim-after", Bytes::mib(1), Bytes::gib(1 << 20))?,
-            data: settings::data(&values, "data")?,
-            rest: values.span("rest", Nanos::ZERO, Nanos::from_secs(24 * 3_600))?,
-            values,
-        })
+    fn values(&self) -> &Values {
+        &self.values
     }
 }
 
 impl Replay {
+    /// When commands are issued, each once.
+    pub(super) fn paces(&self) -> Vec<Pace> {
+        match self.pace {
+            Some(scale) => vec![Pace::Stamps(scale)],
+            None => self.queue_depths.iter().copied().map(Pace::Depth).collect(),
+        }
+    }
+
     /// All passes, in their order.
     pub(super) fn passes(&self) -> Vec<Pass> {
-        let of = |&pace| self.trims.iter().map(move |&trims| Pass { pace, trims });
-        self.paces.iter().flat_map(of).collect()
+        let of = |pace| self.trims.iter().map(move |&trims| Pass { pace, trims });
+        self.paces().into_iter().flat_map(of).collect()
     }
 
     /// The generated trace for a device of which `span` is used.
@@ -208,31 +157,23 @@ impl Replay {
     }
 }
 
+/// The name of a trace file; `None` for the trace that is made.
+fn trace_file(text: &str) -> Result<Option<String>, String> {
+    let text = text.trim();
+    Ok((text != GENERATED).then(|| text.to_owned()))
+}
+
 /// Reads the list of what becomes of TRIMs.
-fn trims(values: &Values) -> Result<Vec<Trims>, OptionError> {
-    let key = "passes";
+fn read_trims(text: &str) -> Result<Vec<Trims>, String> {
     let mut read = Vec::new();
-    for text in values.text(key).split(',') {
-        let text = text.trim();
+    for text in text.split(',').map(str::trim) {
         let found = Trims::NAMES.iter().find(|(name, _)| *name == text);
         let Some((_, trims)) = found.filter(|(_, trims)| !read.contains(trims)) else {
-            let problem =
-                format!("`{text}` is not one of kept, stripped, synthesised, each at most once");
-            return Err(OptionError::Value { key, problem });
+            return Err(format!(
+                "`{text}` is not one of kept, stripped, synthesised, each at most once"
+            ));
         };
         read.push(*trims);
     }
     Ok(read)
-}
-
-/// Reads queue depths, or the time scale.
-fn paces(values: &Values) -> Result<Vec<Pace>, OptionError> {
-    let mut depths = values.list("queue-depths", 1, 1_024)?;
-    depths.sort_unstable();
-    depths.dedup();
-    if values.is_word("pace", "none") {
-        return Ok(depths.into_iter().map(Pace::Depth).collect());
-    }
-    let scale = values.quantity("pace", Ppm(10_000), Ppm(100_000_000))?;
-    Ok(vec![Pace::Stamps(scale)])
 }

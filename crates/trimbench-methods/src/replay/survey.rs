@@ -145,7 +145,7 @@ impl Survey {
                 self.beyond - 1,
                 room.0
             )
-        } else if !self.timed && method.paces.iter().any(|pace| matches!(pace, Pace::Stamps(_))) {
+        } else if !self.timed && method.paces().iter().any(|pace| matches!(pace, Pace::Stamps(_))) {
             "its commands have no times; replay it as fast as possible: `--set pace=none`"
                 .to_owned()
         } else {

@@ -1,22 +1,10 @@
 use trimbench_core::{Clock, DrainRule, Support};
 
 use super::*;
-use crate::options::{OptionInfo, option};
-
-const INFOS: &[OptionInfo] = &[
-    option("span", ["16GiB", "all", "all"], "a span"),
-    option("data", ["random", "random", "random"], "data"),
-    option("access", ["4KiB", "4KiB", "4KiB"], "a size"),
-];
-
-fn values(key: &str, value: &str) -> Values {
-    let set = [(key.to_owned(), value.to_owned())].into();
-    Values::resolve("some-method", INFOS, 0, &set).unwrap()
-}
 
 #[test]
 fn a_span_is_all_or_what_there_is_of_it() {
-    let span = |text| Span::read(&values("span", text)).unwrap();
+    let span = |text| span_or_all().read(text).unwrap();
     let on = |text, bytes| span(text).on(Bytes(bytes), BlockSize::SECTOR).0;
     assert_eq!(on("all", 10_000_512), 9_998_336, "whole units of 4 KiB");
     assert_eq!(on("2MiB", 10_000_512), 2 << 20);
@@ -26,26 +14,26 @@ fn a_span_is_all_or_what_there_is_of_it() {
     assert_eq!(span("2MiB").caveat(Bytes::mib(3)), Some(Caveat::PartOfDrive));
     assert_eq!(span("2MiB").caveat(Bytes::mib(2)), None);
     assert_eq!(span("all").caveat(Bytes::mib(2)), None);
-    Span::read(&values("span", "some")).unwrap_err();
-    Span::read(&values("span", "4KiB")).unwrap_err();
+    span_or_all().read("some").unwrap_err();
+    span_or_all().read("4KiB").unwrap_err();
 }
 
 #[test]
 fn data_is_random_or_compressible_by_whole_percents() {
-    let read = |text| data(&values("data", text), "data");
+    let read = |text| data_kind().read(text);
     assert_eq!(read("random"), Ok(Data::Random));
     assert_eq!(read("compressible-25%"), Ok(Data::Compressible(25)));
     assert_eq!(read("compressible-0"), Ok(Data::Compressible(0)));
     for wrong in
         ["zeroes", "compressible", "compressible-25", "compressible-101%", "compressible-0.5%"]
     {
-        assert!(matches!(read(wrong), Err(OptionError::Value { key: "data", .. })), "{wrong}");
+        assert!(read(wrong).unwrap_err().contains("for example"), "{wrong}");
     }
 }
 
 #[test]
 fn accesses_are_whole_units() {
-    let read = |text| access(&values("access", text), "access", Bytes::mib(1));
+    let read = |text| access_size(Bytes::mib(1)).read(text);
     assert_eq!(read("128KiB"), Ok(Bytes(131_072)));
     read("5000B").unwrap_err();
     read("2MiB").unwrap_err();

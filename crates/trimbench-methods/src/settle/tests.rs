@@ -1,5 +1,6 @@
 //! A drive of which every number is known, and curves that are written down.
 
+use trimbench_core::settings::SettingError;
 use trimbench_core::{Bytes, Caveat, Nanos, PurgeMeans, Virtual};
 use trimbench_results::{Series, Step};
 use trimbench_ssd::TrimMode;
@@ -8,7 +9,6 @@ use super::session::{CURVE, POINT, TWIN};
 use super::*;
 use crate::method::Found;
 use crate::method::Preset;
-use crate::options::OptionError;
 use crate::runner::RunError;
 use crate::testing::{
     Keeper, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
@@ -202,8 +202,8 @@ fn merged_commands_and_another_load_are_noticed() {
 #[test]
 fn the_page_has_every_option_as_it_is() {
     let page = include_str!("../../../../docs/methods/settle.md");
-    for option in INFO.options {
-        let [quick, standard, published] = option.presets;
+    for option in Settle::rows() {
+        let [quick, standard, published] = option.presets();
         let row = format!("| `{}` | {quick} | {standard} | {published} |", option.key);
         assert!(page.contains(&row), "{row}");
     }
@@ -250,6 +250,6 @@ fn a_part_of_the_drive_and_options_out_of_range_are_said() {
     for (key, value) in [("smoothing", "4"), ("slice", "1s"), ("ranges", "0"), ("written", "101%")]
     {
         let error = Settle::resolve(Preset::Quick, &settings(&[(key, value)])).unwrap_err();
-        assert!(matches!(error, OptionError::Value { .. }), "{key}={value}");
+        assert!(matches!(error, SettingError::Value { .. }), "{key}={value}");
     }
 }

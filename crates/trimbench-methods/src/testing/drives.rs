@@ -8,7 +8,7 @@ use trimbench_core::{
 };
 use trimbench_ssd::{
     BUILT_IN, CollectorConfig, ContentsConfig, Geometry, HostInterface, LinkDuplex, Media,
-    NandTiming, Profile, Ssd, SsdConfig, TrimConfig, TrimMode, VictimPolicy,
+    NandTiming, Profile, Ssd, SsdConfig, TrimConfig, TrimMode, TrimmedReads, VictimPolicy,
 };
 
 /// An emulated drive as the methods get it.
@@ -86,7 +86,7 @@ pub(crate) fn drive(mode: TrimMode) -> SsdConfig {
             granularity: Bytes(4_096),
             alignment: Bytes(0),
         },
-        contents: ContentsConfig::default(),
+        contents: ContentsConfig { reads: TrimmedReads::Zeroes, promise: TrimPromise::Nothing },
         slc_cache: None,
         compression: None,
         mapping_cache: None,

@@ -391,7 +391,7 @@ fn granules_may_be_large_and_begin_anywhere() {
 
 #[test]
 fn a_cache_and_compression_change_nothing_in_what_is_found() {
-    for name in trimbench_ssd::BUILT_IN.map(|profile| profile.name) {
+    for name in trimbench_ssd::BUILT_IN.iter().map(|profile| profile.name) {
         let profile = trimbench_ssd::Profile::built_in(name).unwrap();
         let mut config = profile.config;
         config.capacity = config.capacity.min(Bytes::gib(4));

@@ -331,8 +331,8 @@ fn other_load_on_a_real_device_is_noticed_and_our_own_is_not() {
 #[test]
 fn the_page_has_every_option_as_it_is() {
     let page = include_str!("../../../../docs/methods/trim-sweep.md");
-    for option in INFO.options {
-        let [quick, standard, published] = option.presets;
+    for option in TrimSweep::rows() {
+        let [quick, standard, published] = option.presets();
         let row = format!("| `{}` | {quick} | {standard} | {published} |", option.key);
         assert!(page.contains(&row), "{row}");
     }

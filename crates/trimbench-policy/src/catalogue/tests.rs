@@ -1,3 +1,5 @@
+use trimbench_core::settings::IfUnset;
+
 use super::*;
 
 const PAGE: &str = include_str!("../../../../docs/reference/policies.md");
@@ -33,20 +35,23 @@ fn errors_say_what_is_wrong_and_what_would_be_right() {
         ("batched,perod=1s", "has no parameter `perod`; did you mean `period`?; it has period"),
         ("batched,period", "`period` sets nothing; write `KEY=VALUE`"),
         ("batched,period=1s,period=2s", "`period` is set twice"),
-        ("batched,period=1", "`period`: `1`: `1` has no unit; write for example `75us`"),
-        ("batched,period=0", "`period`: `0` is out of range; give 1ms to 31536000s"),
-        ("rate-limited,iops=many", "`iops`: `many`: invalid digit"),
-        ("rate-limited,iops=2000000", "`iops`: `2000000` is out of range; give 0 to 1000000"),
+        (
+            "batched,period=1",
+            "`period` of `batched`: `1` has no unit; write for example `75us`; give 1ms to 8760h",
+        ),
+        ("batched,period=0", "`period` of `batched`: `0` is out of range; give 1ms to 8760h"),
+        ("rate-limited,iops=many", "`many` is not a whole number; give 0 to 1000000"),
+        ("rate-limited,iops=2000000", "`2000000` is out of range; give 0 to 1000000"),
         (
             "rate-limited,discard-max=5KB",
-            "`discard-max`: 5000B is no whole number of blocks of 4KiB",
+            "`discard-max` of `rate-limited`: 5000B is no whole number of blocks of 4KiB",
         ),
-        ("rate-limited,discard-max=1KiB", "`discard-max`: `1KiB` is out of range; give 4KiB to "),
+        ("rate-limited,discard-max=1KiB", "`1KiB` is out of range; give 4KiB to "),
         (
             "paced,discard-min=64MiB,discard-max=1MiB",
-            "`discard-max`: `1MiB` is out of range; give 64MiB",
+            "`discard-max` of `paced`: `1MiB` is out of range; give 64MiB to 1TiB",
         ),
-        ("paced,tolerance=0", "`tolerance`: `0` is out of range; give 0.0002% to 50%"),
+        ("paced,tolerance=0", "`tolerance` of `paced`: `0` is out of range; give 0.0002% to 50%"),
     ];
     for (text, expected) in cases {
         let error = build(text).expect_err(text).to_string();
@@ -58,8 +63,9 @@ fn errors_say_what_is_wrong_and_what_would_be_right() {
 fn the_page_has_every_policy_and_parameter() {
     for info in &POLICIES {
         assert!(PAGE.contains(&format!("| `{}` | {} |", info.id, info.summary)), "{}", info.id);
-        for Parameter { key, default, meaning } in info.parameters {
-            let row = format!("| `{}` | `{key}` | `{default}` | {meaning} |", info.id);
+        for Setting { key, unset, help, .. } in (info.parameters)() {
+            let IfUnset::Preset([default, ..]) = unset else { panic!("{key} has no default") };
+            let row = format!("| `{}` | `{key}` | `{default}` | {help} |", info.id);
             assert!(PAGE.contains(&row), "docs/reference/policies.md lacks:\n{row}");
         }
     }

@@ -2,34 +2,25 @@
 //! on ext4, whose FITRIM waits for each discard. A batch that takes longer than T runs into the
 //! next.
 
-use trimbench_core::{Grant, Instant, Nanos};
+use trimbench_core::settings::{FromSettings as _, default_to, within};
+use trimbench_core::{Grant, Instant, Nanos, settings};
 
-use crate::catalogue::{Parameter, PolicyError, PolicyInfo, Values};
+use crate::catalogue::PolicyInfo;
 use crate::policy::{Backlog, TrimPolicy};
-
-const PERIOD: Parameter = Parameter {
-    key: "period",
-    default: "168h",
-    meaning: "time between two batches; the first is one period after the start (fstrim.timer)",
-};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "batched",
     summary: "discards at fixed times what was freed until then, one after the other",
-    parameters: &[PERIOD],
+    parameters: Batched::rows,
     build: |values| Ok(Box::new(Batched::read(values)?)),
 };
 
-#[derive(Clone, Copy, Debug)]
-struct Batched {
-    period: Nanos,
-}
-
-impl Batched {
-    fn read(values: &Values<'_>) -> Result<Self, PolicyError> {
-        let period =
-            values.quantity(PERIOD.key, Nanos::from_millis(1), Nanos::from_secs(365 * 86_400))?;
-        Ok(Self { period })
+settings! {
+    #[derive(Clone, Copy, Debug)]
+    struct Batched(values) {
+        /// time between two batches; the first is one period after the start (fstrim.timer)
+        period: Nanos = "period", default_to("168h"),
+            within(Nanos::from_millis(1), Nanos::from_secs(365 * 86_400));
     }
 }
 

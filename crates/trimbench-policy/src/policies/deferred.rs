@@ -2,35 +2,28 @@
 //! scheme of btrfs's `discard=async`, whose delay counts from the first extent freed in a block
 //! group; here it counts from the oldest part of an extent.
 
-use trimbench_core::{Blocks, Grant, Instant, Nanos};
+use trimbench_core::settings::{FromSettings as _, default_to, within};
+use trimbench_core::{Blocks, Grant, Instant, Nanos, settings};
 
-use crate::catalogue::{Parameter, PolicyError, PolicyInfo, Values};
+use crate::catalogue::PolicyInfo;
 use crate::policy::{Backlog, TrimPolicy};
-use crate::throttle::{self, Throttle};
-
-const DELAY: Parameter = Parameter {
-    key: "delay",
-    default: "120s",
-    meaning: "from the freeing to the discard, at least (btrfs, BTRFS_DISCARD_DELAY)",
-};
+use crate::throttle::Throttle;
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "deferred",
     summary: "discards each extent some time after its freeing, then throttled",
-    parameters: &[DELAY, throttle::IOPS, throttle::BYTES_PER_SECOND, throttle::DISCARD_MAX],
+    parameters: Deferred::rows,
     build: |values| Ok(Box::new(Deferred::read(values)?)),
 };
 
-#[derive(Clone, Copy, Debug)]
-struct Deferred {
-    delay: Nanos,
-    throttle: Throttle,
-}
-
-impl Deferred {
-    fn read(values: &Values<'_>) -> Result<Self, PolicyError> {
-        let delay = values.quantity(DELAY.key, Nanos::ZERO, Nanos::from_secs(365 * 86_400))?;
-        Ok(Self { delay, throttle: Throttle::read(values)? })
+settings! {
+    #[derive(Clone, Copy, Debug)]
+    struct Deferred(values) {
+        /// from the freeing to the discard, at least (btrfs, BTRFS_DISCARD_DELAY)
+        delay: Nanos = "delay", default_to("120s"),
+            within(Nanos::ZERO, Nanos::from_secs(365 * 86_400));
+        /// What comes after the delay.
+        throttle: Throttle;
     }
 }
 

@@ -8,7 +8,7 @@ use crate::policy::{Backlog, TrimPolicy};
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "none",
     summary: "never discards; all that is freed is skipped",
-    parameters: &[],
+    parameters: Vec::new,
     build: |_| Ok(Box::new(None)),
 };
 

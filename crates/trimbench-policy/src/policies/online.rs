@@ -9,7 +9,7 @@ use crate::policy::{Backlog, TrimPolicy};
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "online",
     summary: "discards every freed extent at its commit, all at once",
-    parameters: &[],
+    parameters: Vec::new,
     build: |_| Ok(Box::new(Online)),
 };
 

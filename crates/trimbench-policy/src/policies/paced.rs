@@ -83,10 +83,11 @@
 //! used \[RFC7661\]; urgency by backlog as Pebble paces deletions \[PEBBLE\]; idle time as f2fs
 //! \[LINUXT\].
 
+use trimbench_core::settings::{FromSettings as _, SettingError, Values, default_to, within};
 use trimbench_core::units::narrow;
-use trimbench_core::{Blocks, Bytes, Grant, Instant, Nanos, Ppm};
+use trimbench_core::{Blocks, Bytes, Grant, Instant, Nanos, Ppm, settings};
 
-use crate::catalogue::{Parameter, PolicyError, PolicyInfo, Values};
+use crate::catalogue::{PolicyInfo, whole_blocks};
 use crate::policy::{Backlog, Foreground, Standing, TrimPolicy};
 use cost::Cost;
 use sensor::{Discard, Sensor};
@@ -99,69 +100,15 @@ mod plant;
 #[cfg(test)]
 mod tests;
 
-const TARGET: Parameter = Parameter {
-    key: "target",
-    default: "10ms",
-    meaning: "latency that requests of the foreground keep (assumed: middle of FreeBSD CAM's band)",
-};
-const TOLERANCE: Parameter = Parameter {
-    key: "tolerance",
-    default: "0.1%",
-    meaning: "share of the requests that may be later than the target (p99.9)",
-};
-const STALL_SHARE: Parameter = Parameter {
-    key: "stall-share",
-    default: "50%",
-    meaning: "share of the target that one discard may make the foreground wait (assumed)",
-};
-const LOAD: Parameter = Parameter {
-    key: "load",
-    default: "5%",
-    meaning: "share of the time that discards may take in a busy foreground (proposed for Scylla)",
-};
-const DISCARD_MIN: Parameter = Parameter {
-    key: "discard-min",
-    default: "1MiB",
-    meaning: "shortest discard, and the step of growth (btrfs, BTRFS_ASYNC_DISCARD_MAX_FILTER)",
-};
-const DISCARD_MAX: Parameter = Parameter {
-    key: "discard-max",
-    default: "128MiB",
-    meaning: "longest discard (OpenZFS, zfs_trim_extent_bytes_max)",
-};
-const IDLE: Parameter = Parameter {
-    key: "idle",
-    default: "100ms",
-    meaning: "without requests for so long, the foreground is idle (assumed; f2fs: 5 s)",
-};
-const BACKLOG_MAX: Parameter = Parameter {
-    key: "backlog-max",
-    default: "64GiB",
-    meaning: "bytes waiting, at most; more is skipped (assumed: a quarter of a small drive)",
-};
-const WAIT_MAX: Parameter = Parameter {
-    key: "wait-max",
-    default: "24h",
-    meaning: "after so long a discard goes whatever the foreground (assumed)",
-};
-
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "paced",
     summary: "sizes and spaces discards so that the foreground keeps a target latency",
-    parameters: &[
-        TARGET,
-        TOLERANCE,
-        STALL_SHARE,
-        LOAD,
-        DISCARD_MIN,
-        DISCARD_MAX,
-        IDLE,
-        BACKLOG_MAX,
-        WAIT_MAX,
-    ],
+    parameters: Settings::rows,
     build: |values| Ok(Box::new(Paced::new(Settings::read(values)?))),
 };
 
+/// The longest discard of all.
+const DISCARD_MAX: Bytes = Bytes::gib(1 << 10);
 /// One discard in so many has the minimal length.
 const PROBE_EVERY: u32 = 64;
 /// `share` has so many steps up to `load`: it is one at least, and climbs by one each
@@ -188,45 +135,40 @@ struct Paced {
     sensor: Sensor,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Settings {
-    target: Nanos,
-    tolerance: Ppm,
-    stall_share: Ppm,
-    load: Ppm,
-    discard_min: Blocks,
-    discard_max: Blocks,
-    idle: Nanos,
-    backlog_max: Blocks,
-    wait_max: Nanos,
+settings! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct Settings(values) {
+        /// latency that requests of the foreground keep (assumed: middle of FreeBSD CAM's band)
+        target: Nanos = "target", default_to("10ms"), within(Nanos(10_000), Nanos::from_secs(60));
+        /// share of the requests that may be later than the target (p99.9)
+        tolerance: Ppm = "tolerance", default_to("0.1%"), within(Ppm(2), Ppm(500_000));
+        /// share of the target that one discard may make the foreground wait (assumed)
+        stall_share: Ppm = "stall-share", default_to("50%"), within(Ppm(10_000), Ppm::ONE);
+        /// share of the time that discards may take in a busy foreground (proposed for Scylla)
+        load: Ppm = "load", default_to("5%"), within(Ppm(100), Ppm::ONE);
+        /// shortest discard, and the step of growth (btrfs, BTRFS_ASYNC_DISCARD_MAX_FILTER)
+        discard_min: Blocks = "discard-min", default_to("1MiB"),
+            whole_blocks(Bytes::gib(1), values);
+        /// longest discard (OpenZFS, zfs_trim_extent_bytes_max)
+        discard_max: Blocks = "discard-max", default_to("128MiB"),
+            whole_blocks(DISCARD_MAX, values);
+        /// without requests for so long, the foreground is idle (assumed; f2fs: 5 s)
+        idle: Nanos = "idle", default_to("100ms"), within(Nanos(1_000), Nanos::from_secs(3_600));
+        /// bytes waiting, at most; more is skipped (assumed: a quarter of a small drive)
+        backlog_max: Blocks = "backlog-max", default_to("64GiB"),
+            whole_blocks(Bytes::gib(1 << 20), values);
+        /// after so long a discard goes whatever the foreground (assumed)
+        wait_max: Nanos = "wait-max", default_to("24h"),
+            within(Nanos::from_millis(1), Nanos::from_secs(365 * 86_400));
+    }
+    check Settings::check;
 }
 
 impl Settings {
-    fn read(values: &Values<'_>) -> Result<Self, PolicyError> {
-        let percent = Ppm(10_000);
-        let settings = Self {
-            target: values.quantity(TARGET.key, Nanos(10_000), Nanos::from_secs(60))?,
-            tolerance: values.quantity(TOLERANCE.key, Ppm(2), Ppm(50 * percent.0))?,
-            stall_share: values.quantity(STALL_SHARE.key, percent, Ppm::ONE)?,
-            load: values.quantity(LOAD.key, Ppm(100), Ppm::ONE)?,
-            discard_min: values.blocks(DISCARD_MIN.key, Bytes::gib(1))?,
-            discard_max: values.blocks(DISCARD_MAX.key, Bytes::gib(1 << 10))?,
-            idle: values.quantity(IDLE.key, Nanos(1_000), Nanos::from_secs(3_600))?,
-            backlog_max: values.blocks(BACKLOG_MAX.key, Bytes::gib(1 << 20))?,
-            wait_max: values.quantity(
-                WAIT_MAX.key,
-                Nanos(1_000_000),
-                Nanos::from_secs(31_536_000),
-            )?,
-        };
-        let (low, high) = (settings.discard_min, settings.discard_max);
-        if low > high {
-            let bytes = |blocks: Blocks| blocks.bytes(values.block_size()).to_string();
-            let range = [bytes(low), Bytes::gib(1 << 10).to_string()];
-            let (key, value) = (DISCARD_MAX.key, bytes(high));
-            return Err(PolicyError::OutOfRange { key, value, range });
-        }
-        Ok(settings)
+    fn check(&self, values: &Values) -> Result<(), SettingError> {
+        let [low, high] =
+            [self.discard_min, self.discard_max].map(|blocks| blocks.bytes(values.block_size()));
+        values.check_within("discard-max", high, low, DISCARD_MAX)
     }
 
     fn share_step(&self) -> Ppm {

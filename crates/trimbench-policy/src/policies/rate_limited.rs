@@ -1,16 +1,17 @@
 //! `rate-limited`: at most so many discards, and so many bytes, per second. The throttle of btrfs's
 //! `discard=async` without its delay.
 
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Blocks, Grant, Instant};
 
 use crate::catalogue::PolicyInfo;
 use crate::policy::{Backlog, TrimPolicy};
-use crate::throttle::{self, Throttle};
+use crate::throttle::Throttle;
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "rate-limited",
     summary: "discards at most so many times, and so many bytes, per second",
-    parameters: &[throttle::IOPS, throttle::BYTES_PER_SECOND, throttle::DISCARD_MAX],
+    parameters: Throttle::rows,
     build: |values| Ok(Box::new(RateLimited(Throttle::read(values)?))),
 };
 

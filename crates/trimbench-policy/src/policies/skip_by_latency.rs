@@ -6,53 +6,39 @@
 //! and none has completed for a while: else one bad moment before a pause would skip all through
 //! it. The first request after a pause is the average.
 
-use trimbench_core::{Blocks, Grant, Instant, Nanos};
+use trimbench_core::settings::{FromSettings as _, default_to, within};
+use trimbench_core::{Blocks, Grant, Instant, Nanos, settings};
 
-use super::skip_by_queue::DEPTH;
-use crate::catalogue::{Parameter, PolicyError, PolicyInfo, Values};
+use crate::catalogue::PolicyInfo;
 use crate::policy::{Backlog, Foreground, TrimPolicy};
-
-const THRESHOLD: Parameter = Parameter {
-    key: "threshold",
-    default: "15ms",
-    meaning: "mean latency of reads and writes beyond which is skipped (FreeBSD CAM, upper bound)",
-};
-const MEMORY: Parameter = Parameter {
-    key: "memory",
-    default: "1s",
-    meaning: "the mean is forgotten when there was no request for so long (assumed)",
-};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "skip-by-latency",
     summary: "discards at once, but skips everything while reads and writes take too long",
-    parameters: &[THRESHOLD, MEMORY, DEPTH],
+    parameters: SkipByLatency::rows,
     build: |values| Ok(Box::new(SkipByLatency::read(values)?)),
 };
 
-#[derive(Clone, Copy, Debug)]
-struct SkipByLatency {
-    threshold: Nanos,
-    memory: Nanos,
-    depth: u64,
-    mean: Nanos,
-    outstanding: u64,
-    /// When the last request completed, once one has.
-    heard_at: Option<Instant>,
+settings! {
+    #[derive(Clone, Copy, Debug)]
+    struct SkipByLatency(values) {
+        /// mean latency of reads and writes beyond which is skipped (FreeBSD CAM, upper bound)
+        threshold: Nanos = "threshold", default_to("15ms"),
+            within(Nanos(1_000), Nanos::from_secs(3_600));
+        /// the mean is forgotten when there was no request for so long (assumed)
+        memory: Nanos = "memory", default_to("1s"),
+            within(Nanos::from_millis(1), Nanos::from_secs(3_600));
+        /// discards in flight, at most (OpenZFS, zfs_vdev_trim_max_active)
+        depth: u64 = "depth", default_to("2"), within(1, 1_000_000);
+    } with {
+        mean: Nanos = Nanos::ZERO;
+        outstanding: u64 = 0;
+        /// When the last request completed, once one has.
+        heard_at: Option<Instant> = None;
+    }
 }
 
 impl SkipByLatency {
-    fn read(values: &Values<'_>) -> Result<Self, PolicyError> {
-        Ok(Self {
-            threshold: values.quantity(THRESHOLD.key, Nanos(1_000), Nanos::from_secs(3_600))?,
-            memory: values.quantity(MEMORY.key, Nanos::from_millis(1), Nanos::from_secs(3_600))?,
-            depth: values.quantity(DEPTH.key, 1, 1_000_000)?,
-            mean: Nanos::ZERO,
-            outstanding: 0,
-            heard_at: None,
-        })
-    }
-
     fn remembers(&self, now: Instant) -> bool {
         self.heard_at.is_some_and(|at| self.outstanding > 0 || now.since(at) <= self.memory)
     }

@@ -1,49 +1,29 @@
 //! `skip-by-queue`: what is freed while too much is pending is skipped: the first form of the
 //! skipping that \[S3\] proposes. Ceph's `BlueStore` does the same at a million.
 
-use trimbench_core::{Blocks, Bytes, Grant, Instant};
+use trimbench_core::settings::{FromSettings as _, default_to, within};
+use trimbench_core::{Blocks, Bytes, Grant, Instant, settings};
 
-use crate::catalogue::{Parameter, PolicyError, PolicyInfo, Values};
+use crate::catalogue::{PolicyInfo, whole_blocks};
 use crate::policy::{Backlog, TrimPolicy};
-
-const PENDING_MAX: Parameter = Parameter {
-    key: "pending-max",
-    default: "64",
-    meaning: "extents waiting and discards in flight, at most (FreeBSD, trim_max_pending)",
-};
-const BYTES_MAX: Parameter = Parameter {
-    key: "bytes-max",
-    default: "2GiB",
-    meaning: "bytes waiting, at most (FreeBSD, trim_max_bytes)",
-};
-/// Discards in flight at once, for the policies that skip.
-pub(crate) const DEPTH: Parameter = Parameter {
-    key: "depth",
-    default: "2",
-    meaning: "discards in flight, at most (OpenZFS, zfs_vdev_trim_max_active)",
-};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "skip-by-queue",
     summary: "discards at once, but skips what is freed while too much is pending",
-    parameters: &[PENDING_MAX, BYTES_MAX, DEPTH],
+    parameters: SkipByQueue::rows,
     build: |values| Ok(Box::new(SkipByQueue::read(values)?)),
 };
 
-#[derive(Clone, Copy, Debug)]
-struct SkipByQueue {
-    pending_max: u64,
-    blocks_max: Blocks,
-    depth: u64,
-}
-
-impl SkipByQueue {
-    fn read(values: &Values<'_>) -> Result<Self, PolicyError> {
-        Ok(Self {
-            pending_max: values.quantity(PENDING_MAX.key, 1, 1_000_000_000)?,
-            blocks_max: values.blocks(BYTES_MAX.key, Bytes::gib(1 << 20))?,
-            depth: values.quantity(DEPTH.key, 1, 1_000_000)?,
-        })
+settings! {
+    #[derive(Clone, Copy, Debug)]
+    struct SkipByQueue(values) {
+        /// extents waiting and discards in flight, at most (FreeBSD, trim_max_pending)
+        pending_max: u64 = "pending-max", default_to("64"), within(1, 1_000_000_000);
+        /// bytes waiting, at most (FreeBSD, trim_max_bytes)
+        blocks_max: Blocks = "bytes-max", default_to("2GiB"),
+            whole_blocks(Bytes::gib(1 << 20), values);
+        /// discards in flight, at most (OpenZFS, zfs_vdev_trim_max_active)
+        depth: u64 = "depth", default_to("2"), within(1, 1_000_000);
     }
 }
 

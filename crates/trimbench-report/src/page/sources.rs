@@ -132,7 +132,7 @@ fn target(entries: &[&Entry<'_>]) -> Markup {
             @if let Some(values) = target.provenance {
                 p {
                     "The model: " (values.sourced) " values sourced, " (values.fitted)
-                    " fitted, " (values.assumed) " assumed."
+                    " fitted, " (values.assumed) " assumed" (values.set_by_the_user()) "."
                 }
             }
             (pairs("Identity", &target.identity))

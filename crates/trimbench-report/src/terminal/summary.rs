@@ -97,12 +97,12 @@ pub(super) fn targets(record: &RunRecord, style: Style) -> Vec<String> {
 fn kind(session: &Session) -> String {
     let kind = &session.target.kind;
     let Some(provenance) = session.target.provenance else { return kind.clone() };
-    let values = provenance.sourced + provenance.fitted + provenance.assumed;
+    let (values, set) = (provenance.total(), provenance.set_by_the_user());
     let fitted = match provenance.fitted {
         0 => String::new(),
         fitted => format!(", {fitted} fitted"),
     };
-    format!("{kind}, {} of {values} values assumed{fitted}", provenance.assumed)
+    format!("{kind}, {} of {values} values assumed{fitted}{set}", provenance.assumed)
 }
 
 fn row<'a>(record: &RunRecord, session: &'a Session, room: usize, style: Style) -> Option<Row<'a>> {

@@ -27,7 +27,7 @@ pub(super) fn record() -> RunRecord {
         clock: text("virtual"),
         identity: BTreeMap::new(),
         capabilities: BTreeMap::new(),
-        provenance: Some(Provenance { sourced: 10, fitted: 4, assumed: 9 }),
+        provenance: Some(Provenance { sourced: 10, fitted: 4, assumed: 9, set: 0 }),
     };
     let session = Session {
         plan: plan.clone(),

@@ -1,6 +1,8 @@
 //! The SLC cache of a drive: its numbers, and how many superblocks they are.
 
-use trimbench_core::{Bytes, Nanos, Ppm};
+use trimbench_core::settings::IfUnset::{Required, SameAs};
+use trimbench_core::settings::{Named, default_to, described, named};
+use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
 use super::{ConfigError, STEP_MAX, SsdConfig, require};
 
@@ -14,6 +16,11 @@ pub enum SlcMode {
     Dynamic,
 }
 
+impl Named for SlcMode {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("fixed", Self::Fixed), ("dynamic", Self::Dynamic)];
+}
+
 /// What a write finds when the cache is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
@@ -23,28 +30,38 @@ pub enum WhenFull {
     Fold,
 }
 
-/// A cache of cells that hold one bit: the host writes into it quickly, and the drive *folds* what
-/// is still valid into its other cells later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SlcCacheConfig {
-    /// Where its flash comes from.
-    pub mode: SlcMode,
-    /// The most data that it holds, as a share of the exported capacity; rounded up to whole
-    /// superblocks.
-    pub size: Ppm,
-    /// `Dynamic`: what it may still hold on a full drive, as a share of the exported capacity. It
-    /// is taken from the over-provisioning.
-    pub minimum: Ppm,
-    /// Bits of a cell outside the cache, 2 to 5.
-    pub bits_per_cell: u32,
-    /// Program of a page of one bit a cell, on all planes.
-    pub program: Nanos,
-    /// Read of such a page.
-    pub read: Nanos,
-    /// What happens when it is full.
-    pub when_full: WhenFull,
-    /// The host must have been quiet for this long before the cache is folded.
-    pub fold_idle_after: Nanos,
+impl Named for WhenFull {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("direct", Self::Direct), ("fold", Self::Fold)];
+}
+
+settings! {
+    /// A cache of cells that hold one bit: the host writes into it quickly, and the drive *folds*
+    /// what is still valid into its other cells later.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct SlcCacheConfig(values) {
+        /// flash of its own; or free superblocks, fewer as the drive fills
+        pub mode: SlcMode = "slc_cache.mode", Required, named();
+        /// the most data that it holds, as a share of the exported capacity; rounded up to whole
+        /// superblocks
+        pub size: Ppm = "slc_cache.size", Required,
+            described("above 0%, at most 100%; `dynamic`: at most 100% over the bits of a cell");
+        /// `dynamic`: what it may still hold on a full drive, as a share of the exported capacity.
+        /// It is taken from the over-provisioning
+        pub minimum: Ppm = "slc_cache.minimum", default_to("0"),
+            described("at most the size; times the bits of a cell at most the over-provisioning");
+        /// bits of a cell outside the cache
+        pub bits_per_cell: u32 = "slc_cache.bits_per_cell", Required, described("2 to 5");
+        /// program of a page of one bit a cell, on all planes
+        pub program: Nanos = "slc_cache.program", Required, described("at most 1h");
+        /// read of such a page
+        pub read: Nanos = "slc_cache.read", SameAs("nand.read"), described("at most 1h");
+        /// writes go past a full cache; or pay for folding it
+        pub when_full: WhenFull = "slc_cache.when_full", Required, named();
+        /// the host must have been quiet for this long before the cache is folded
+        pub fold_idle_after: Nanos = "slc_cache.fold_idle_after", Required,
+            described("at most 1h");
+    }
 }
 
 impl SlcCacheConfig {

@@ -1,6 +1,8 @@
 //! How the collector chooses, and when it works beside what it must.
 
-use trimbench_core::{Nanos, Ppm};
+use trimbench_core::settings::IfUnset::Required;
+use trimbench_core::settings::{Scalar as _, default_to, described, parsed, true_false};
+use trimbench_core::{Nanos, Ppm, settings};
 
 use super::{ConfigError, SsdConfig, require};
 
@@ -23,20 +25,41 @@ pub enum VictimPolicy {
     DChoices(u32),
 }
 
-/// The collector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CollectorConfig {
-    /// Which superblock it takes.
-    pub policy: VictimPolicy,
-    /// The host has two write points, one of them for data that is overwritten before it was ever
-    /// moved.
-    pub separate_hot: bool,
-    /// The host must have been quiet for this long before the collector works ahead.
-    pub idle_after: Nanos,
-    /// Collects in idle time until this share of all superblocks is free.
-    pub idle_free_target: Ppm,
-    /// In idle time, leaves superblocks alone that hold more valid data than this share.
-    pub idle_valid_max: Ppm,
+impl VictimPolicy {
+    /// Reads its name: `d-choices=10` on the command line, `{ d-choices = 10 }` in a profile.
+    fn read(text: &str) -> Result<Self, String> {
+        let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+        match inner.unwrap_or(text).split_once('=') {
+            None if text == "greedy" => Ok(Self::Greedy),
+            None if text == "fifo" => Ok(Self::Fifo),
+            None if text == "cost-benefit" => Ok(Self::CostBenefit),
+            Some((name, count)) if name.trim() == "d-choices" => {
+                u32::parse(count.trim()).map(Self::DChoices)
+            }
+            _ => Err(format!("`{text}` is not one of greedy, fifo, cost-benefit, d-choices=N")),
+        }
+    }
+}
+
+settings! {
+    /// The collector.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct CollectorConfig(values) {
+        /// which superblock is collected
+        pub policy: VictimPolicy = "collector.policy", default_to("greedy"),
+            parsed("`greedy`, `fifo`, `cost-benefit` or `d-choices=N`, N 1 to 1024",
+                VictimPolicy::read);
+        /// the host has two write points, one of them for data that is overwritten before it was
+        /// ever moved
+        pub separate_hot: bool = "collector.separate_hot", default_to("false"), true_false();
+        /// the host must have been quiet for this long before the collector works ahead
+        pub idle_after: Nanos = "collector.idle_after", Required, described("at most 1h");
+        /// collects in idle time until this share of all superblocks is free
+        pub idle_free_target: Ppm = "collector.idle_free_target", Required,
+            described("any share");
+        /// in idle time, leaves superblocks alone that hold more valid data than this share
+        pub idle_valid_max: Ppm = "collector.idle_valid_max", Required, described("any share");
+    }
 }
 
 impl CollectorConfig {
@@ -59,7 +82,7 @@ impl CollectorConfig {
         )?;
         require(
             !self.separate_hot || config.write_buffer.0 >= 2 * config.geometry.program_bytes.0,
-            "write_buffer",
+            "drive.write_buffer",
             config.write_buffer,
             "at least two program operations where hot data is separated",
         )

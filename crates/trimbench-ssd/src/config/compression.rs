@@ -1,18 +1,22 @@
 //! The compression of a drive that stores less than it is given.
 
-use trimbench_core::{Data, Ppm};
+use trimbench_core::settings::IfUnset::Required;
+use trimbench_core::settings::described;
+use trimbench_core::{Data, Ppm, settings};
 
 use super::{ConfigError, SsdConfig, UNIT_BYTES, require};
 
 /// A unit takes this much of the flash when nothing of it compresses: percent.
 pub(crate) const WHOLE: u32 = 100;
 
-/// A controller that compresses what it writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CompressionConfig {
-    /// What the best of all data still takes: metadata, and the limit of the method. Whole
-    /// percents, 10 to 100.
-    pub floor: Ppm,
+settings! {
+    /// A controller that compresses what it writes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct CompressionConfig(values) {
+        /// what the best of all data still takes: metadata, and the limit of the method
+        pub floor: Ppm = "compression.floor", Required,
+            described("whole percents between 10% and 100%");
+    }
 }
 
 impl CompressionConfig {

@@ -1,25 +1,31 @@
 //! The mapping cache of a drive that cannot hold all of its map.
 
-use trimbench_core::{Bytes, Nanos};
+use trimbench_core::settings::IfUnset::{Required, SameAs};
+use trimbench_core::settings::described;
+use trimbench_core::{Bytes, Nanos, settings};
 
 use super::{ConfigError, STEP_MAX, SsdConfig, UNIT_BYTES, require};
 
 /// Bytes of an entry of the map.
 const ENTRY_BYTES: u64 = 4;
 
-/// A drive without DRAM: its map lies on the flash in *translation pages*, some of which it caches
-/// (in memory of its controller or of the host). Source: \[GUPT09\].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MappingCacheConfig {
-    /// What the cache holds: whole translation pages, at least one.
-    pub size: Bytes,
-    /// A translation page, with an entry of 4 bytes for each mapping unit: a power of two of at
-    /// least 4 KiB, at most a program operation.
-    pub page: Bytes,
-    /// Read of a translation page into the die's register.
-    pub read: Nanos,
-    /// Program of a translation page, which occupies its die alone.
-    pub program: Nanos,
+settings! {
+    /// A drive without DRAM: its map lies on the flash in *translation pages*, some of which it
+    /// caches (in memory of its controller or of the host). Source: \[GUPT09\].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct MappingCacheConfig(values) {
+        /// what the cache holds: whole translation pages
+        pub size: Bytes = "mapping_cache.size", Required,
+            described("at least one translation page, at most 16GiB");
+        /// a translation page, with an entry of 4 bytes for each mapping unit
+        pub page: Bytes = "mapping_cache.page", Required,
+            described("a power of two of at least 4KiB, at most a program operation");
+        /// read of a translation page into the die's register
+        pub read: Nanos = "mapping_cache.read", SameAs("nand.read"), described("at most 1h");
+        /// program of a translation page, which occupies its die alone
+        pub program: Nanos = "mapping_cache.program", SameAs("nand.program"),
+            described("at most 1h");
+    }
 }
 
 impl MappingCacheConfig {

@@ -1,22 +1,26 @@
 //! Streams of sequential writes, and what a write that continues none of them costs.
 
-use trimbench_core::Nanos;
+use trimbench_core::settings::IfUnset::Required;
+use trimbench_core::settings::described;
+use trimbench_core::{Nanos, settings};
 
 use super::{ConfigError, STEP_MAX, require};
 
 /// The most streams that are kept apart.
 const STREAMS_MAX: u32 = 1_024;
 
-/// A drive that keeps a few streams of sequential writes apart and pays for any other write.
-///
-/// Drives that map coarsely collect writes in a few log blocks. A write that continues none of them
-/// has the drive close one and merge it \[KIM02\].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WriteStreamsConfig {
-    /// How many, at least 1.
-    pub count: u32,
-    /// Controller time of a write that continues none, beyond what any command takes.
-    pub switch: Nanos,
+settings! {
+    /// A drive that keeps a few streams of sequential writes apart and pays for any other write.
+    ///
+    /// Drives that map coarsely collect writes in a few log blocks. A write that continues none of
+    /// them has the drive close one and merge it \[KIM02\].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct WriteStreamsConfig(values) {
+        /// streams of sequential writes that the drive keeps apart
+        pub count: u32 = "write_streams.count", Required, described("1 to 1024");
+        /// controller time of a write that continues none, beyond what any command takes
+        pub switch: Nanos = "write_streams.switch", Required, described("at most 1h");
+    }
 }
 
 impl WriteStreamsConfig {

@@ -10,7 +10,7 @@ use crate::ssd::tests::{plain, trim};
 use crate::{Overreach, Ssd};
 
 fn drive(reads: TrimmedReads) -> Virtual<Ssd> {
-    made(SsdConfig { contents: ContentsConfig { reads, ..ContentsConfig::default() }, ..plain() })
+    made(SsdConfig { contents: ContentsConfig { reads, ..plain().contents }, ..plain() })
 }
 
 fn made(config: SsdConfig) -> Virtual<Ssd> {
@@ -204,7 +204,7 @@ fn keeping_contents_takes_no_time() {
 
 #[test]
 fn another_units_data_is_read_as_such() {
-    let mut contents = Contents::new(ContentsConfig::default());
+    let mut contents = Contents::new(plain().contents);
     contents.write(range(0, 16), Data::Stamped(3));
     assert_eq!(contents.read(2, Some(10)), stamp(10, 3));
 }

@@ -1,11 +1,6 @@
 //! Where the values of a profile come from, and how many of each kind there are.
-//!
-//! Read from the untyped tree of the file, so that a value is shown as it was written and none is
-//! left out of the counts.
 
 use std::fmt;
-
-use super::ProfileError;
 
 /// How a value of a profile is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +11,8 @@ pub enum Origin {
     Fitted,
     /// Taken to be typical.
     Assumed,
+    /// Set by the user, in the place of the profile's value or beside them.
+    Set,
 }
 
 /// One value of a profile.
@@ -40,18 +37,21 @@ pub struct Provenance {
     pub fitted: u32,
     /// Values assumed to be typical.
     pub assumed: u32,
+    /// Values that the user set.
+    pub set: u32,
 }
 
 impl Origin {
-    /// All, in the order in which they are counted.
-    pub const ALL: [Self; 3] = [Self::Sourced, Self::Fitted, Self::Assumed];
+    /// Those that a profile may give, in the order in which they are counted.
+    pub const FILED: [Self; 3] = [Self::Sourced, Self::Fitted, Self::Assumed];
 
-    /// The key in a profile.
+    /// The key in a profile, and the word in lists.
     pub fn id(self) -> &'static str {
         match self {
             Self::Sourced => "sourced",
             Self::Fitted => "fitted",
             Self::Assumed => "assumed",
+            Self::Set => "set",
         }
     }
 }
@@ -78,6 +78,7 @@ impl Provenance {
                 Origin::Sourced => &mut counts.sourced,
                 Origin::Fitted => &mut counts.fitted,
                 Origin::Assumed => &mut counts.assumed,
+                Origin::Set => &mut counts.set,
             } += 1;
         }
         counts
@@ -85,46 +86,15 @@ impl Provenance {
 
     /// Values of all origins.
     pub fn total(self) -> u32 {
-        self.sourced + self.fitted + self.assumed
+        self.sourced + self.fitted + self.assumed + self.set
     }
 }
 
 impl fmt::Display for Provenance {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { sourced, fitted, assumed } = self;
+        let Self { sourced, fitted, assumed, set } = self;
         let all = self.total();
-        write!(formatter, "{assumed} of {all} values assumed, {fitted} fitted, {sourced} sourced")
+        write!(formatter, "{assumed} of {all} values assumed, {fitted} fitted, {sourced} sourced")?;
+        if *set == 0 { Ok(()) } else { write!(formatter, ", {set} set by the user") }
     }
-}
-
-/// All values of a profile, sorted by key.
-pub(super) fn values(tree: &toml::Table) -> Result<Vec<ProfileValue>, ProfileError> {
-    let mut values = Vec::new();
-    collect("", tree, &mut values)?;
-    values.sort_by(|a, b| a.key.cmp(&b.key));
-    Ok(values)
-}
-
-fn collect(
-    prefix: &str,
-    table: &toml::Table,
-    values: &mut Vec<ProfileValue>,
-) -> Result<(), ProfileError> {
-    for (key, entry) in table {
-        let toml::Value::Table(inner) = entry else { continue };
-        let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        let Some(value) = inner.get("value") else {
-            collect(&key, inner, values)?;
-            continue;
-        };
-        let mut given =
-            Origin::ALL.into_iter().filter_map(|origin| Some((origin, inner.get(origin.id())?)));
-        let (Some((origin, source)), None) = (given.next(), given.next()) else {
-            return Err(ProfileError::Source { key });
-        };
-        let source = source.as_str().unwrap_or_default().to_owned();
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        values.push(ProfileValue { key, value, origin, source });
-    }
-    Ok(())
 }

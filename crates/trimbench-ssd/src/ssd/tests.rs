@@ -1,10 +1,10 @@
 use trimbench_core::rng::Rng;
-use trimbench_core::{Blocks, Lba, Nanos, Ppm, Target, Virtual};
+use trimbench_core::{Blocks, Lba, Nanos, Ppm, Target, TrimPromise, Virtual};
 
 use super::*;
 use crate::config::{
     CollectorConfig, ContentsConfig, Geometry, HostInterface, NandTiming, TrimConfig, TrimMode,
-    VictimPolicy,
+    TrimmedReads, VictimPolicy,
 };
 
 mod collector;
@@ -54,7 +54,7 @@ pub(crate) fn plain() -> SsdConfig {
             idle_free_target: Ppm(20_000),
             idle_valid_max: Ppm(500_000),
         },
-        contents: ContentsConfig::default(),
+        contents: ContentsConfig { reads: TrimmedReads::Zeroes, promise: TrimPromise::Nothing },
         slc_cache: None,
         compression: None,
         mapping_cache: None,

@@ -8,18 +8,20 @@ use std::fmt;
 
 use trimbench_core::fault::Faulty;
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{
+    FromSettings as _, IfUnset, Setting, Values, default_to, one_of, optional, parsed, within,
+};
 use trimbench_core::{
     Bytes, Capabilities, DiscardMode, FileCommand, Files, FilesystemWish, Instant, Model as _,
-    Nanos, ProvisionError, Provisioner, Target, Virtual,
+    Nanos, ProvisionError, Provisioner, Target, Virtual, settings,
 };
 use trimbench_fs::{Pool, PoolConfig, TrimManner};
-use trimbench_policy::Choice;
+use trimbench_policy::{Choice, PolicyError};
 use trimbench_ssd::Ssd;
 
 use super::{TAG, await_one, failed, not_made, prepare, rest};
 use crate::emulated::{Drive, EmulatedSpec};
-use crate::settings::{nearest, one_of, within};
-use crate::spec::{EMULATED, TargetError};
+use crate::spec::{self, EMULATED, TargetError};
 use crate::{Description, Provisioned};
 
 #[cfg(test)]
@@ -29,13 +31,37 @@ mod tests;
 pub(crate) const NAMES: [&str; 4] = ["stripe", "raidz1", "raidz2", "raidz3"];
 /// What errors call it.
 const OF: &str = "the modelled pool";
-/// The settings that may follow its name.
-const SETTINGS: [&str; 5] = ["policy", "manner", "scale", "write-kib", "read-kib"];
 /// What `manner` may be.
-const MANNERS: [(&str, TrimManner); 2] =
-    [("freebsd", TrimManner::FreeBsd), ("openzfs", TrimManner::OpenZfs)];
+const MANNERS: &[(&str, TrimManner)] =
+    &[("freebsd", TrimManner::FreeBsd), ("openzfs", TrimManner::OpenZfs)];
 /// Drives of a pool, at most.
 const DRIVES_MAX: usize = 64;
+
+settings! {
+    /// The settings that may follow its name.
+    #[derive(Clone, Debug)]
+    struct PoolSettings(values) {
+        /// when and how much is trimmed, with `+` in the place of commas
+        policy: Choice = "policy", default_to("online"), parsed("a trim policy", policy);
+        /// {}: how discards are handed to the drives
+        manner: TrimManner = "manner", default_to("freebsd"), one_of(MANNERS);
+        /// times and amounts of the pool are divided by this, {}
+        scale: u32 = "scale", default_to("1"), within(1, 512);
+        /// processor time of each KiB written, {}
+        write_kib: Option<Nanos> = "write-kib", IfUnset::Absent,
+            optional(within(Nanos::ZERO, Nanos::from_millis(1)));
+        /// the same of each KiB read
+        read_kib: Option<Nanos> = "read-kib", IfUnset::Absent,
+            optional(within(Nanos::ZERO, Nanos::from_millis(1)));
+    } with {
+        values: Values = values.clone();
+    }
+}
+
+/// A comma would end the setting.
+fn policy(text: &str) -> Result<Choice, String> {
+    text.replace('+', ",").parse().map_err(|error: PolicyError| error.to_string())
+}
 
 /// A modelled pool and its drives, not yet made.
 #[derive(Clone, Debug)]
@@ -43,13 +69,7 @@ pub struct PoolSpec {
     /// `raidz2`.
     name: String,
     parity: u32,
-    manner: TrimManner,
-    policy: Choice,
-    scale: u32,
-    write_kib: Option<Nanos>,
-    read_kib: Option<Nanos>,
-    /// The settings that were given, as texts.
-    settings: BTreeMap<&'static str, String>,
+    settings: PoolSettings,
     drive: EmulatedSpec,
     drives: usize,
 }
@@ -65,8 +85,6 @@ impl PoolSpec {
             Some((drive, count)) => (drive, count.parse().ok()),
             None => (below, Some(1)),
         };
-        let wrong =
-            |problem: String| TargetError::Setting { of: OF, key: "drives".to_owned(), problem };
         let parity = match name {
             "raidz1" => 1,
             "raidz2" => 2,
@@ -75,48 +93,16 @@ impl PoolSpec {
         };
         let least = parity as usize + 1;
         let drives = count.filter(|count| (least..=DRIVES_MAX).contains(count));
+        let rows = PoolSettings::rows();
+        let values = spec::settings(OF, &rows, settings)?;
         let drives = drives.ok_or_else(|| {
-            wrong(format!("write for example `{name}:sim:NAME*10`, of {least} to {DRIVES_MAX}"))
+            let right =
+                format!("write for example `{name}:sim:NAME*10`, of {least} to {DRIVES_MAX}");
+            values.wrong("drives", right)
         })?;
-        let mut spec = Self {
-            name: name.to_owned(),
-            parity,
-            manner: TrimManner::FreeBsd,
-            policy: "online".parse().expect("a policy of the catalogue"),
-            scale: 1,
-            write_kib: None,
-            read_kib: None,
-            settings: BTreeMap::new(),
-            drive: EmulatedSpec::parse(drive, capacity)?,
-            drives,
-        };
-        for part in settings.into_iter().flat_map(|text| text.split(',')) {
-            spec.set(part)?;
-        }
-        Ok(spec)
-    }
-
-    fn set(&mut self, part: &str) -> Result<(), TargetError> {
-        let (key, value) = part.split_once('=').unwrap_or((part, ""));
-        let Some(known) = SETTINGS.into_iter().find(|known| *known == key) else {
-            let nearest = nearest(key, &SETTINGS);
-            return Err(TargetError::UnknownSetting { of: OF, key: key.to_owned(), nearest });
-        };
-        let wrong = |problem| TargetError::Setting { of: OF, key: known.to_owned(), problem };
-        let cost = || within(value, Nanos::ZERO, Nanos::from_millis(1)).map_err(wrong);
-        match known {
-            "policy" => {
-                // A comma would end the setting.
-                let found = value.replace('+', ",").parse::<Choice>();
-                self.policy = found.map_err(|error| wrong(error.to_string()))?;
-            }
-            "manner" => self.manner = one_of(value, &MANNERS).map_err(wrong)?,
-            "scale" => self.scale = within(value, 1, 512).map_err(wrong)?,
-            "write-kib" => self.write_kib = Some(cost()?),
-            _ => self.read_kib = Some(cost()?),
-        }
-        self.settings.insert(known, value.to_owned());
-        Ok(())
+        let settings = PoolSettings::read(&values)?;
+        let drive = EmulatedSpec::parse(drive, capacity)?;
+        Ok(Self { name: name.to_owned(), parity, settings, drive, drives })
     }
 
     /// What each drive is.
@@ -140,11 +126,12 @@ impl PoolSpec {
     }
 
     fn config(&self) -> PoolConfig {
-        let mut config = PoolConfig::new(self.manner).scaled(self.scale);
+        let PoolSettings { policy, manner, scale, write_kib, read_kib, .. } = &self.settings;
+        let mut config = PoolConfig::new(*manner).scaled(*scale);
         config.parity = self.parity;
-        config.policy = self.policy.clone();
-        config.cpu.write_kib = self.write_kib.unwrap_or(config.cpu.write_kib);
-        config.cpu.read_kib = self.read_kib.unwrap_or(config.cpu.read_kib);
+        config.policy = policy.clone();
+        config.cpu.write_kib = write_kib.unwrap_or(config.cpu.write_kib);
+        config.cpu.read_kib = read_kib.unwrap_or(config.cpu.read_kib);
         config
     }
 
@@ -204,12 +191,11 @@ impl PoolSpec {
 
     fn describe_config(&self) -> BTreeMap<String, String> {
         let config = self.config();
-        let manner = MANNERS.iter().find(|(_, manner)| *manner == self.manner);
-        let manner = manner.expect("every manner has a name").0;
+        let manner = one_of(MANNERS).show(&self.settings.manner);
         [
-            ("policy", self.policy.to_string()),
-            ("manner", manner.to_owned()),
-            ("scale", self.scale.to_string()),
+            ("policy", config.policy.to_string()),
+            ("manner", manner.expect("every manner has a name")),
+            ("scale", self.settings.scale.to_string()),
             ("write-kib", config.cpu.write_kib.to_string()),
             ("read-kib", config.cpu.read_kib.to_string()),
         ]
@@ -221,11 +207,9 @@ impl PoolSpec {
 impl fmt::Display for PoolSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.name)?;
-        for key in SETTINGS {
-            if let Some(value) = self.settings.get(key) {
-                write!(formatter, ",{key}={value}")?;
-            }
-        }
+        let text = |row: Setting| Some((row.key, self.settings.values.text(row.key)?.to_owned()));
+        let given = PoolSettings::rows().into_iter().filter_map(text);
+        spec::write_settings(formatter, given)?;
         write!(formatter, ":{EMULATED}{}*{}", self.drive, self.drives)
     }
 }

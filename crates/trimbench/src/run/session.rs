@@ -179,6 +179,7 @@ fn session_record(session: &Session, target: &OpenTarget) -> SessionRecord {
                 sourced: provenance.sourced,
                 fitted: provenance.fitted,
                 assumed: provenance.assumed,
+                set: provenance.set,
             }),
         },
         state: description.state.clone(),

@@ -55,7 +55,7 @@ fn a_named_limit_names_the_method_that_it_takes() {
 fn wrong_values_say_what_would_be_right() {
     check(&["run", "--set", "window"], 2, &["is not `KEY=VALUE`", "window=10s"]);
     check(&["run", "--set", "window=10"], 2, &["option `window`", "no unit"]);
-    check(&["run", "--set", "window=9h"], 2, &["out of range", "3600s", "hint:"]);
+    check(&["run", "--set", "window=9h"], 2, &["out of range; give 100ms to 1h", "hint:"]);
     check(&["run", "--set", "mode=burn"], 2, &["`burn` is not one of unlink"]);
     check(&["run", "--set", "sizes="], 2, &["option `sizes`"]);
     check(&["run", "--set", "window=1s", "--set", "window=2s"], 2, &["given twice"]);

@@ -20,6 +20,7 @@ mod policies;
 mod postmark;
 mod runs;
 mod traces;
+mod values;
 
 use std::path::Path;
 use std::process::{Command, Output};

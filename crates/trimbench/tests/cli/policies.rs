@@ -65,7 +65,10 @@ fn what_cannot_be_compared_is_refused_with_what_would_do() {
         ("policies=none,none", "named twice"),
         ("rate=0", "out of range; give 1 to 1000000"),
         ("churn=1KB", "out of range; give 100000B to 10GB"),
-        ("paced=lode=5%", "option `paced`: `paced` has no parameter `lode`; did you mean `load`?"),
+        (
+            "paced=lode=5%",
+            "option `paced` of `policy`: `paced` has no parameter `lode`; did you mean `load`?",
+        ),
         ("deferred=delay=5", "has no unit"),
     ] {
         let target = "ext4:sim:vendor6";

@@ -1,5 +1,6 @@
 //! Whole sessions in a directory in memory.
 
+use trimbench_core::ForceDiscards;
 use trimbench_core::{Capabilities, Errno, Medium, Payload, Virtual};
 use trimbench_results::Step;
 

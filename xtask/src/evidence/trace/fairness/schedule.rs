@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
 use trimbench_core::{
     BlockCommand, Bytes, Capabilities, Completion, Content, Device, Drive, DriveError, Drives,
-    Instant, Interrupt, LbaRange, Model, Nanos, Ppm, PurgeMeans, Rejected, Statistics, Tag,
+    Instant, Interrupt, LbaRange, Model, Nanos, Opened, Ppm, PurgeMeans, Rejected, Statistics, Tag,
     TrimPromise, Virtual, Wear,
 };
 use trimbench_methods::replay::Replay;
-use trimbench_methods::{Context, KeepFailed, Monitor, Opened, Parameters, Preset, Slots, Stage};
+use trimbench_methods::{Context, KeepFailed, Monitor, Parameters, Preset, Slots, Stage};
 use trimbench_results::Step;
 use trimbench_ssd::{Profile, Ssd, SsdConfig};
 use trimbench_trace::generate::{Mix, MixConfig};
