@@ -95,8 +95,6 @@ mod cost;
 mod sensor;
 
 #[cfg(test)]
-mod plant;
-#[cfg(test)]
 mod tests;
 
 const TARGET: Parameter = Parameter {
