@@ -64,11 +64,7 @@ impl Drawing {
 
     /// The chart as the text of an SVG file, dark on light, in pixels as wide and about as high as
     /// this: rows of names have the height that they need, a long legend gets its own.
-    pub(crate) fn svg(
-        &self,
-        chart: &Chart,
-        [width, height]: [u32; 2],
-    ) -> Result<String, DrawError> {
+    pub(crate) fn svg(&self, chart: &Chart, width: u32, height: u32) -> Result<String, DrawError> {
         let json = serde_json::to_string(chart).expect("finite numbers and texts have a JSON form");
         // JSON is an expression of JavaScript.
         let size = format!("{{width: {width}, height: {height}}}");
