@@ -16,6 +16,7 @@
 //! Invariant: blocks freed = issued + skipped + invalidated + waiting + set aside. Numbers of
 //! extents do not add up, because extents merge and split.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use trimbench_core::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange};
@@ -183,41 +184,29 @@ impl FreedQueue {
         &self.counters
     }
 
-    /// Removes what of `range` waits.
+    /// Removes what of `range` waits. The longer of two remains comes first to what place there is.
     fn cut_waiting(&mut self, range: LbaRange) -> Vec<(Lba, Extent)> {
-        let mut parts = Vec::new();
-        while let Some((start, extent)) = last_before(&self.extents, range.end()) {
-            let end = start + extent.length;
-            if end <= range.start() {
-                break;
-            }
+        let met = overlapping(&self.extents, range);
+        for &(start, extent) in &met {
             self.remove(start);
-            parts.push(extent.part(start, range));
-            self.insert_remains(extent.since, (start, range.start()), (range.end(), end));
+            let mut remains = extent.outside(start, range);
+            remains.sort_by_key(|&(start, part)| (Reverse(part.length), start));
+            for (start, part) in remains {
+                self.insert_or_skip(start, part);
+            }
         }
-        parts
+        met.into_iter().map(|(start, extent)| extent.within(start, range)).collect()
     }
 
     /// Removes what of `range` is set aside.
     fn cut_aside(&mut self, range: LbaRange) -> Vec<(Lba, Extent)> {
-        let mut parts = Vec::new();
-        while let Some((start, extent)) = last_before(&self.aside, range.end()) {
-            let end = start + extent.length;
-            if end <= range.start() {
-                break;
-            }
+        let met = overlapping(&self.aside, range);
+        for &(start, extent) in &met {
             self.aside.remove(&start);
-            let part = extent.part(start, range);
-            self.set_aside = self.set_aside - part.1.length;
-            parts.push(part);
-            for (from, to) in [(start, range.start()), (range.end(), end)] {
-                if from < to {
-                    let length = Blocks(to.0 - from.0);
-                    self.aside.insert(from, Extent { length, ..extent });
-                }
-            }
+            self.aside.extend(extent.outside(start, range));
         }
-        parts
+        let parts = met.into_iter().map(|(start, extent)| extent.within(start, range));
+        parts.inspect(|(_, part)| self.set_aside = self.set_aside - part.length).collect()
     }
 
     fn insert_merged(&mut self, now: Instant, range: LbaRange) {
@@ -235,24 +224,16 @@ impl FreedQueue {
             self.remove(end);
             (end, since) = (end + extent.length, since.min(extent.since));
         }
-        if self.extents.len() == self.extents_max {
-            self.skip_full(range.length());
-        } else {
-            self.insert(start, Extent { length: Blocks(end.0 - start.0), since });
-        }
+        self.insert_or_skip(start, Extent { length: Blocks(end.0 - start.0), since });
     }
 
-    /// Puts back what is left of an extent on both sides of a rewrite.
-    fn insert_remains(&mut self, since: Instant, left: (Lba, Lba), right: (Lba, Lba)) {
-        let length = |(from, to): (Lba, Lba)| Blocks(to.0.saturating_sub(from.0));
-        let mut remains = [(left.0, length(left)), (right.0, length(right))];
-        remains.sort_by_key(|&(start, length)| (std::cmp::Reverse(length), start));
-        for (start, length) in remains.into_iter().filter(|&(_, length)| length > Blocks(0)) {
-            if self.extents.len() == self.extents_max {
-                self.skip_full(length);
-            } else {
-                self.insert(start, Extent { length, since });
-            }
+    /// Inserts an extent, or skips it where there is no place.
+    fn insert_or_skip(&mut self, start: Lba, extent: Extent) {
+        if self.extents.len() == self.extents_max {
+            self.counters.skipped.add(extent.length);
+            self.counters.skipped_full.add(extent.length);
+        } else {
+            self.insert(start, extent);
         }
     }
 
@@ -267,11 +248,6 @@ impl FreedQueue {
         self.by_age.remove(&(extent.since, start));
         self.waiting = self.waiting - extent.length;
         extent
-    }
-
-    fn skip_full(&mut self, blocks: Blocks) {
-        self.counters.skipped.add(blocks);
-        self.counters.skipped_full.add(blocks);
     }
 
     fn check(&self) {
@@ -306,10 +282,23 @@ struct Extent {
 
 impl Extent {
     /// What of it, which begins at `start`, lies within `range`.
-    fn part(self, start: Lba, range: LbaRange) -> (Lba, Self) {
+    fn within(self, start: Lba, range: LbaRange) -> (Lba, Self) {
         let (from, to) = (start.max(range.start()), (start + self.length).min(range.end()));
         (from, Self { length: Blocks(to.0 - from.0), ..self })
     }
+
+    /// What of it lies before `range` and behind it.
+    fn outside(self, start: Lba, range: LbaRange) -> Vec<(Lba, Self)> {
+        let sides = [(start, range.start()), (range.end(), start + self.length)];
+        let remains = sides.into_iter().filter(|(from, to)| from < to);
+        remains.map(|(from, to)| (from, Self { length: Blocks(to.0 - from.0), ..self })).collect()
+    }
+}
+
+/// The extents that share blocks with `range`, the last first.
+fn overlapping(extents: &BTreeMap<Lba, Extent>, range: LbaRange) -> Vec<(Lba, Extent)> {
+    let before_end = extents.range(..range.end()).rev().map(|(&start, &extent)| (start, extent));
+    before_end.take_while(|&(start, extent)| start + extent.length > range.start()).collect()
 }
 
 /// The last extent that begins before `end`.

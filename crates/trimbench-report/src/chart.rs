@@ -2,7 +2,7 @@
 //!
 //! One definition serves the page, the files of `trimbench report --figures` and the page without
 //! JavaScript: `assets/page/chart.js` makes an option of `ECharts` of it, in a browser or in the
-//! engine that [`crate::Drawing`] embeds. No value is computed there.
+//! engine that `svg` embeds. No value is computed there.
 //!
 //! Invariants: a curve has as many `y` (and `low`, `high`, `z`, `labels`, `faint`) as `x`; ids are
 //! unique in a report; the names of a chart's curves are unique in it.
@@ -14,7 +14,7 @@ mod thin;
 pub(crate) use thin::{thin, thin_series};
 
 /// A picture with axes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Chart {
     /// Unique in the report, and a valid id in HTML: `recovery-2-curves`.
     pub id: String,
@@ -40,7 +40,7 @@ pub struct Chart {
 }
 
 /// A scale.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Axis {
     /// What is measured along it.
     pub title: String,
@@ -60,10 +60,11 @@ pub struct Axis {
 }
 
 /// How values become places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// Equal steps for equal differences.
+    #[default]
     Linear,
     /// Equal steps for equal factors; values above 0 only.
     Log,
@@ -72,10 +73,11 @@ pub enum Scale {
 }
 
 /// How a curve is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Points joined in order; with `low` and `high` a band around them.
+    #[default]
     Line,
     /// Each value lasts until the next.
     Steps,
@@ -88,7 +90,7 @@ pub enum Kind {
 }
 
 /// Values that belong together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Curve {
     /// Its name in the legend.
     pub name: String,
@@ -145,18 +147,7 @@ pub struct Mark {
 impl Chart {
     /// A chart without curves.
     pub fn new(id: impl Into<String>, title: impl Into<String>, x: Axis, y: Axis) -> Self {
-        Self {
-            id: id.into(),
-            title: title.into(),
-            description: String::new(),
-            x,
-            y,
-            z: None,
-            horizontal: false,
-            series: Vec::new(),
-            marks: Vec::new(),
-            notes: Vec::new(),
-        }
+        Self { id: id.into(), title: title.into(), x, y, ..Self::default() }
     }
 
     /// Says what to see in it.
@@ -187,14 +178,7 @@ pub(crate) const POINTS_MAX: usize = 4000;
 impl Axis {
     /// Equal steps for equal differences.
     pub fn linear(title: &str, unit: &str) -> Self {
-        Self {
-            title: title.to_owned(),
-            unit: unit.to_owned(),
-            scale: Scale::Linear,
-            categories: Vec::new(),
-            min: None,
-            max: None,
-        }
+        Self { title: title.to_owned(), unit: unit.to_owned(), ..Self::default() }
     }
 
     /// The same from 0.
@@ -220,22 +204,7 @@ impl Curve {
     /// If there are not as many `y` as `x`.
     pub fn new(name: impl Into<String>, kind: Kind, x: Vec<f64>, y: Vec<Option<f64>>) -> Self {
         assert_eq!(x.len(), y.len(), "a curve has as many y as x");
-        Self {
-            name: name.into(),
-            kind,
-            x,
-            y,
-            low: None,
-            high: None,
-            z: None,
-            labels: None,
-            faint: None,
-            stack: None,
-            like: None,
-            dash: 0,
-            hidden: false,
-            thinned_from: None,
-        }
+        Self { name: name.into(), kind, x, y, ..Self::default() }
     }
 
     /// A bar for each value, at the places 0, 1, ...

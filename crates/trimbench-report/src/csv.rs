@@ -6,10 +6,10 @@
 //! A text that a spreadsheet would take for a formula gets an apostrophe before it, which the
 //! spreadsheet takes for "this is text". Numbers stay as they are, negative ones too.
 
-use std::borrow::Cow;
+use std::fmt::Display;
 
-use ::csv::{Terminator, Writer, WriterBuilder};
-use trimbench_results::{RunRecord, Session, Step};
+use ::csv::{Terminator, WriterBuilder};
+use trimbench_results::{Interval, RunRecord, Session, Step};
 
 #[cfg(test)]
 mod tests;
@@ -42,77 +42,77 @@ pub fn csv(record: &RunRecord) -> Vec<(&'static str, String)> {
 }
 
 fn figures(record: &RunRecord) -> String {
-    let mut table = Table::new([
+    let sessions = record.sessions.iter().enumerate();
+    let rows = sessions.flat_map(|(index, session)| {
+        session.figures.iter().map(move |figure| {
+            let interval = |end: fn(Interval) -> f64| optional(figure.interval.map(end));
+            [
+                plain(index),
+                text(&session.plan.method),
+                text(&session.plan.target),
+                text(&session.plan.preset),
+                text(&session.target.clock),
+                plain(session.finished),
+                text(&figure.id),
+                text(&figure.title),
+                plain(figure.value),
+                text(&figure.unit),
+                interval(|interval| interval.low),
+                interval(|interval| interval.high),
+                interval(|interval| interval.level),
+                plain(figure.n),
+                plain(figure.headline),
+                text(figure.verdict.as_deref().unwrap_or_default()),
+                text(&caveat_ids(session, &figure.caveats).join(";")),
+            ]
+        })
+    });
+    let header = [
         "session", "method", "target", "preset", "clock", "finished", "figure", "title", "value",
         "unit", "low", "high", "level", "n", "headline", "verdict", "caveats",
-    ]);
-    for (index, session) in record.sessions.iter().enumerate() {
-        for figure in &session.figures {
-            table.row(&[
-                index.into(),
-                session.plan.method.as_str().into(),
-                session.plan.target.as_str().into(),
-                session.plan.preset.as_str().into(),
-                session.target.clock.as_str().into(),
-                session.finished.into(),
-                figure.id.as_str().into(),
-                figure.title.as_str().into(),
-                figure.value.into(),
-                figure.unit.as_str().into(),
-                figure.interval.map(|interval| interval.low).into(),
-                figure.interval.map(|interval| interval.high).into(),
-                figure.interval.map(|interval| interval.level).into(),
-                figure.n.into(),
-                figure.headline.into(),
-                figure.verdict.as_deref().unwrap_or_default().into(),
-                caveat_ids(session, &figure.caveats).join(";").into(),
-            ]);
-        }
-    }
-    table.finish()
+    ];
+    table(header, rows)
 }
 
 /// What was set and what was measured, a line each.
 fn steps(record: &RunRecord) -> String {
-    let mut table =
-        Table::new(["session", "step", "kind", "role", "key", "value", "unit", "caveats"]);
-    for (index, step) in all_steps(record) {
+    let rows = all_steps(record).flat_map(|(index, step)| {
         let set = step.parameters.iter().map(|entry| ("parameter", entry));
         let measured = step.metrics.iter().map(|entry| ("metric", entry));
-        for (role, (key, value)) in set.chain(measured) {
-            table.row(&[
-                index.into(),
-                step.id.as_str().into(),
-                step.kind.as_str().into(),
-                role.into(),
-                key.as_str().into(),
-                (*value).into(),
-                unit(key).into(),
-                step.caveats.join(";").into(),
-            ]);
-        }
-    }
-    table.finish()
+        set.chain(measured).map(move |(role, (key, value))| {
+            [
+                plain(index),
+                text(&step.id),
+                text(&step.kind),
+                text(role),
+                text(key),
+                plain(value),
+                text(unit(key)),
+                text(&step.caveats.join(";")),
+            ]
+        })
+    });
+    table(["session", "step", "kind", "role", "key", "value", "unit", "caveats"], rows)
 }
 
 fn series(record: &RunRecord) -> String {
-    let mut table = Table::new(["session", "step", "series", "x", "x_unit", "y", "y_unit"]);
-    for (index, step) in all_steps(record) {
-        for (name, series) in &step.series {
-            for (x, y) in series.x.iter().zip(&series.y) {
-                table.row(&[
-                    index.into(),
-                    step.id.as_str().into(),
-                    name.as_str().into(),
-                    (*x).into(),
-                    series.x_unit.as_str().into(),
-                    (*y).into(),
-                    series.y_unit.as_str().into(),
-                ]);
-            }
-        }
-    }
-    table.finish()
+    let all = all_steps(record).flat_map(|(index, step)| {
+        step.series.iter().map(move |(name, series)| (index, step, name, series))
+    });
+    let rows = all.flat_map(|(index, step, name, series)| {
+        series.x.iter().zip(&series.y).map(move |(x, y)| {
+            [
+                plain(index),
+                text(&step.id),
+                text(name),
+                plain(x),
+                text(&series.x_unit),
+                optional(*y),
+                text(&series.y_unit),
+            ]
+        })
+    });
+    table(["session", "step", "series", "x", "x_unit", "y", "y_unit"], rows)
 }
 
 fn all_steps(record: &RunRecord) -> impl Iterator<Item = (usize, &Step)> {
@@ -139,61 +139,33 @@ fn unit(key: &str) -> &'static str {
     ""
 }
 
-/// A table under construction.
-struct Table {
-    writer: Writer<Vec<u8>>,
+/// A text as a cell, with an apostrophe where a spreadsheet would calculate.
+fn text(text: &str) -> String {
+    let calculates = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+    if calculates { format!("'{text}") } else { text.to_owned() }
 }
 
-/// One cell, as it is written.
-struct Cell<'a>(Cow<'a, str>);
-
-impl Table {
-    fn new<const COLUMNS: usize>(header: [&'static str; COLUMNS]) -> Self {
-        let writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
-        let mut table = Self { writer };
-        table.row(&header.map(Cell::from));
-        table
-    }
-
-    fn row<const COLUMNS: usize>(&mut self, cells: &[Cell<'_>; COLUMNS]) {
-        let written = self.writer.write_record(cells.iter().map(|cell| cell.0.as_bytes()));
-        written.expect("a vector takes everything, and every row has every column");
-    }
-
-    fn finish(self) -> String {
-        let bytes = self.writer.into_inner().expect("a vector takes everything");
-        String::from_utf8(bytes).expect("cells are text")
-    }
+/// A number as a cell.
+fn plain(number: impl Display) -> String {
+    number.to_string()
 }
 
-impl<'a> From<&'a str> for Cell<'a> {
-    /// A text, with an apostrophe where a spreadsheet would calculate.
-    fn from(text: &'a str) -> Self {
-        let calculates = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
-        Self(if calculates { format!("'{text}").into() } else { text.into() })
+/// A number as a cell, empty where there is none.
+fn optional(number: Option<f64>) -> String {
+    number.map_or_else(String::new, plain)
+}
+
+/// A table with these columns; each row has a cell for each.
+fn table<const COLUMNS: usize>(
+    header: [&str; COLUMNS],
+    rows: impl Iterator<Item = [String; COLUMNS]>,
+) -> String {
+    let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
+    let written = "a vector takes everything, and every row has every column";
+    writer.write_record(header).expect(written);
+    for row in rows {
+        writer.write_record(&row).expect(written);
     }
+    let bytes = writer.into_inner().expect("a vector takes everything");
+    String::from_utf8(bytes).expect("cells are text")
 }
-
-impl From<String> for Cell<'_> {
-    fn from(text: String) -> Self {
-        Self(Cell::from(text.as_str()).0.into_owned().into())
-    }
-}
-
-impl From<Option<f64>> for Cell<'_> {
-    fn from(number: Option<f64>) -> Self {
-        Self(number.map_or_else(String::new, |number| number.to_string()).into())
-    }
-}
-
-macro_rules! plain {
-    ($($kind:ty),*) => {
-        $(impl From<$kind> for Cell<'_> {
-            fn from(value: $kind) -> Self {
-                Self(value.to_string().into())
-            }
-        })*
-    };
-}
-
-plain!(f64, u64, usize, bool);

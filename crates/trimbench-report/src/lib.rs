@@ -16,11 +16,11 @@ mod grid;
 mod number;
 mod page;
 mod pictures;
-#[cfg(test)]
-mod samples;
 mod style;
 mod svg;
 mod terminal;
+#[cfg(test)]
+mod testing;
 mod words;
 
 pub use chart::{Axis, Chart, Curve, Kind, Mark, Scale};
@@ -30,6 +30,6 @@ pub use grid::{Column, Grid};
 pub use number::{quantity, significant};
 pub use page::{Context, Source, Verdict, page};
 pub use style::Style;
-pub use svg::{DrawError, Drawing};
+pub use svg::DrawError;
 pub use terminal::{Detail, sparkline, terminal};
 pub use words::effect_words;

@@ -40,7 +40,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
     img-src data: blob:";
 const SCRIPT: &str = include_str!("../../../assets/page/page.js");
 /// Size of the charts of the view without JavaScript and of `report --figures`, in pixels.
-const SVG_SIZE: [u32; 2] = [960, 400];
+const SVG_WIDTH: u32 = 960;
+const SVG_HEIGHT: u32 = 400;
 /// Points of a curve in an SVG: more than one for each of its pixels.
 const SVG_POINTS_MAX: usize = 1200;
 /// Fewer charts than this are not worth another engine.
@@ -280,7 +281,7 @@ fn still(drawing: &Drawing, chart: &Chart) -> Result<String, DrawError> {
     let mut chart = chart.clone();
     let series = std::mem::take(&mut chart.series);
     chart.series = series.into_iter().map(|curve| thin(curve, SVG_POINTS_MAX)).collect();
-    drawing.svg(&chart, SVG_SIZE)
+    drawing.svg(&chart, SVG_WIDTH, SVG_HEIGHT)
 }
 
 /// Bytes for the script, compressed: it opens them with the browser's own means.

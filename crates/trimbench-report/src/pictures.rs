@@ -83,13 +83,6 @@ fn value(session: &Session, id: &str) -> Option<f64> {
     session.figure(id).map(|figure| figure.value)
 }
 
-/// Bars of the figure `id` of each session, with intervals where there are any.
-fn bars_of(name: &str, id: &str, sessions: Sessions<'_, '_>) -> Curve {
-    let figures: Vec<Option<&Figure>> =
-        sessions.iter().map(|entry| entry.session.figure(id)).collect();
-    bars(name, &figures)
-}
-
 /// Bars of these figures, hollow where the record calls them noise.
 fn bars(name: &str, figures: &[Option<&Figure>]) -> Curve {
     let mut curve = Curve::bars(name, figures.iter().map(|one| one.map(|one| one.value)).collect());
@@ -109,6 +102,28 @@ fn bars(name: &str, figures: &[Option<&Figure>]) -> Curve {
     curve
 }
 
+/// The targets as places on an axis.
+fn targets(sessions: Sessions<'_, '_>) -> Axis {
+    Axis::of("target", sessions.iter().map(|entry| entry.label.clone()).collect())
+}
+
+/// Adds bars for each target: `figures` are ids and names, the parts of one `stack` if it has a
+/// name.
+fn bars_of_targets(
+    chart: &mut Chart,
+    figures: &[(&str, &str)],
+    stack: Option<&str>,
+    sessions: Sessions<'_, '_>,
+) {
+    chart.horizontal = true;
+    for (figure, name) in figures {
+        let found: Vec<_> = sessions.iter().map(|entry| entry.session.figure(figure)).collect();
+        let mut curve = bars(name, &found);
+        curve.stack = stack.map(str::to_owned);
+        chart.curve(curve);
+    }
+}
+
 /// What methods call an effect that is not told apart from none.
 const NOISE: &str = "noise";
 
@@ -116,11 +131,6 @@ const NOISE: &str = "noise";
 pub(crate) fn is_noise(figure: &Figure) -> bool {
     let said = figure.verdict.as_deref().is_some_and(|verdict| verdict.starts_with(NOISE));
     said || figure.caveats.iter().any(|id| id == Caveat::Noise.id())
-}
-
-/// The labels of the sessions, as names on an axis.
-fn labels(sessions: Sessions<'_, '_>) -> Vec<String> {
-    sessions.iter().map(|entry| entry.label.clone()).collect()
 }
 
 /// A chart's id with the session that it is of.

@@ -110,30 +110,21 @@ pub(crate) fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split_whitespace() {
-        let mut letters: Vec<char> = word.chars().collect();
-        if used > 0 && used + 1 + letters.len() > room {
-            lines.push(String::new());
-            used = 0;
+        let letters: Vec<char> = word.chars().collect();
+        // A word longer than a line is broken anywhere.
+        for (index, part) in letters.chunks(room).enumerate() {
+            if index > 0 || (used > 0 && used + 1 + letters.len() > room) {
+                lines.push(String::new());
+                used = 0;
+            }
+            let line = lines.last_mut().expect("there is one line from the start");
+            if used > 0 {
+                line.push(' ');
+                used += 1;
+            }
+            line.extend(part);
+            used += part.len();
         }
-        while letters.len() > room {
-            let rest = letters.split_off(room);
-            push(&mut lines, &mut used, &letters);
-            lines.push(String::new());
-            used = 0;
-            letters = rest;
-        }
-        push(&mut lines, &mut used, &letters);
     }
     lines
-}
-
-/// Appends a word to the last line.
-fn push(lines: &mut [String], used: &mut usize, word: &[char]) {
-    let line = lines.last_mut().expect("there is one line from the start");
-    if *used > 0 {
-        line.push(' ');
-        *used += 1;
-    }
-    line.extend(word);
-    *used += word.len();
 }

@@ -44,19 +44,13 @@ pub enum DrawError {
 }
 
 /// An engine that draws charts. Starting one takes longer than drawing a chart.
-pub struct Drawing {
+pub(crate) struct Drawing {
     context: Context,
-}
-
-impl std::fmt::Debug for Drawing {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Drawing").finish_non_exhaustive()
-    }
 }
 
 impl Drawing {
     /// Starts the engine and loads the library.
-    pub fn start() -> Result<Self, DrawError> {
+    pub(crate) fn start() -> Result<Self, DrawError> {
         let runtime = Runtime::new()?;
         runtime.set_max_stack_size(STACK);
         let context = Context::full(&runtime)?;
@@ -70,7 +64,7 @@ impl Drawing {
 
     /// The chart as the text of an SVG file, dark on light, in pixels as wide and about as high as
     /// this: rows of names have the height that they need, a long legend gets its own.
-    pub fn svg(&self, chart: &Chart, [width, height]: [u32; 2]) -> Result<String, DrawError> {
+    pub(crate) fn svg(&self, chart: &Chart, width: u32, height: u32) -> Result<String, DrawError> {
         let json = serde_json::to_string(chart).expect("finite numbers and texts have a JSON form");
         // JSON is an expression of JavaScript.
         let size = format!("{{width: {width}, height: {height}}}");

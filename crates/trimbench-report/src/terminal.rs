@@ -21,7 +21,9 @@ mod headlines;
 mod names;
 mod notes;
 mod picture;
+mod pivot;
 mod sides;
+mod strips;
 mod summary;
 mod surface;
 #[cfg(test)]
@@ -183,10 +185,9 @@ fn describe(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
         lines.push(String::new());
         lines.extend(figures::figures(session, notes, style));
     }
-    if largest_deletion(session).is_some() {
-        lines.extend(deletion(session, style));
-    } else {
-        lines.extend(curves::curves(session, style));
+    match largest_deletion(session) {
+        Some(step) => lines.extend(deletion(step, style)),
+        None => lines.extend(curves::curves(session, style)),
     }
     lines
 }
@@ -202,6 +203,12 @@ fn target(session: &Session) -> String {
         "{kind}; of {values} values {assumed} assumed, {fitted} fitted, {} sourced{set}",
         provenance.sourced
     )
+}
+
+/// The remarks that say something.
+fn joined(remarks: impl IntoIterator<Item = String>) -> String {
+    let remarks = remarks.into_iter().filter(|remark| !remark.is_empty());
+    remarks.collect::<Vec<_>>().join("; ")
 }
 
 /// `key value, key value`.
@@ -229,11 +236,10 @@ fn steps(session: &Session) -> String {
     kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The picture of the largest deletion.
-fn deletion(session: &Session, style: Style) -> Vec<String> {
-    let Some(step) = largest_deletion(session) else { return Vec::new() };
+/// The picture of a deletion.
+fn deletion(step: &Step, style: Style) -> Vec<String> {
     let (at, label) = deleted(step);
-    let picture = picture(&step.series[PICTURED], Some((at, &label)), style);
+    let picture = picture(&step.series[PICTURED], (at, &label), style);
     if picture.is_empty() {
         return Vec::new();
     }

@@ -27,7 +27,7 @@ mod tests;
 
 use benefit::Benefit;
 use cost::Cost;
-use facts::{Facts, Trust};
+use facts::{Facts, Found, Trust};
 use words::shown;
 
 /// The stutter, s/GB, that is noticed: a deletion of 5 GB then holds up others for 0.1 s, the
@@ -173,8 +173,9 @@ impl fmt::Display for Action {
 }
 
 impl Reason {
-    fn new(text: String, figures: Vec<(usize, String)>) -> Self {
-        Self { text, figures }
+    fn new(text: impl Into<String>, figures: &[Found<'_>]) -> Self {
+        let figures = figures.iter().map(|found| (found.session, found.figure.id.clone()));
+        Self { text: text.into(), figures: figures.collect() }
     }
 }
 
@@ -182,34 +183,22 @@ impl Reason {
 /// were left out or are not finished say nothing.
 pub fn advise(sessions: &[&Session]) -> Advice {
     let believed = answer(&Facts::new(sessions, Trust::Valid));
-    let doubtful: Vec<String> = facts::doubtful(sessions);
-    if doubtful.is_empty() || !believed.action.is_recommendation() {
-        return Advice {
-            would_change: [believed.would_change, again(&doubtful)].concat(),
-            ..believed
-        };
-    }
+    let doubtful = facts::doubtful(sessions).into_iter();
+    let again: Vec<String> = doubtful
+        .map(|what| format!("{what} is invalid and did not count: measure it again"))
+        .collect();
+    let certain = again.is_empty() || !believed.action.is_recommendation();
     let all = answer(&Facts::new(sessions, Trust::All));
-    if all.action == believed.action {
-        return Advice {
-            would_change: [believed.would_change, again(&doubtful)].concat(),
-            ..believed
-        };
+    if certain || all.action == believed.action {
+        let would_change = [believed.would_change, again].concat();
+        return Advice { would_change, ..believed };
     }
     let text = format!(
         "what is valid says \"{}\"; with the invalid figures it would be \"{}\"",
         believed.action, all.action
     );
-    let because = [vec![Reason::new(text, Vec::new())], believed.because].concat();
-    Advice { action: Action::Unknown, because, would_change: again(&doubtful), ..believed }
-}
-
-/// What is to be measured again before it counts.
-fn again(doubtful: &[String]) -> Vec<String> {
-    doubtful
-        .iter()
-        .map(|what| format!("{what} is invalid and did not count: measure it again"))
-        .collect()
+    let because = [vec![Reason::new(text, &[])], believed.because].concat();
+    Advice { action: Action::Unknown, because, would_change: again, ..believed }
 }
 
 /// The rules, in the order in which they decide.

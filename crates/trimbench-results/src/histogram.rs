@@ -267,17 +267,13 @@ impl FromStr for Quantile {
 
     /// Reads `p99.9`; at most four decimals.
     fn from_str(text: &str) -> Result<Self, NotAQuantile> {
-        parse_quantile(text).ok_or(NotAQuantile)
+        let digits = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        let percent = text.strip_prefix('p').ok_or(NotAQuantile)?;
+        let (whole, fraction) = percent.split_once('.').unwrap_or((percent, "0"));
+        let whole = Some(whole).filter(digits).filter(|whole| whole.len() <= 2);
+        let fraction = Some(fraction).filter(digits).filter(|fraction| fraction.len() <= 4);
+        let (whole, fraction) = whole.zip(fraction).ok_or(NotAQuantile)?;
+        let millionths = format!("{whole}{fraction:0<4}").parse().map_err(|_| NotAQuantile)?;
+        Self::from_millionths(millionths).ok_or(NotAQuantile)
     }
-}
-
-fn parse_quantile(text: &str) -> Option<Quantile> {
-    let percent = text.strip_prefix('p')?;
-    let (whole, fraction) = percent.split_once('.').unwrap_or((percent, "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) || whole.len() > 2 || fraction.len() > 4 {
-        return None;
-    }
-    let fraction: u32 = format!("{fraction:0<4}").parse().ok()?;
-    Quantile::from_millionths(whole.parse::<u32>().ok()? * 10_000 + fraction)
 }

@@ -14,9 +14,9 @@ pub mod direction;
 pub mod histogram;
 pub mod limits;
 pub mod record;
-#[cfg(test)]
-mod samples;
 pub mod statistics;
+#[cfg(test)]
+mod testing;
 
 pub use advice::{Action, Advice, Reason, advise};
 pub use compare::{Change, ChangeLimit, Comparison, Effect, Pair, compare};

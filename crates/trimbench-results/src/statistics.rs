@@ -34,7 +34,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// The value at `share` in [0, 1] of ascending values, linear between neighbours: position
 /// `share * (n - 1)` (type 7 of R. Hyndman and Y. Fan, "Sample quantiles in statistical packages",
 /// 1996). `None` if empty or `share` lies outside.
-pub fn quantile_of_sorted(sorted: &[f64], share: f64) -> Option<f64> {
+fn quantile_of_sorted(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     if !(0.0..=1.0).contains(&share) {
         return None;
@@ -45,14 +45,6 @@ pub fn quantile_of_sorted(sorted: &[f64], share: f64) -> Option<f64> {
     let part = position - below as f64;
     // Written so that equal neighbours give their value exactly.
     Some(sorted[below] + part * (sorted[above] - sorted[below]))
-}
-
-/// The median of the distances from the median, without the factor 1.4826 that makes it comparable
-/// to a standard deviation of normal noise. `None` if empty or not finite.
-pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
-    let centre = median(values)?;
-    let distances: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
-    median(&distances)
 }
 
 /// The values in ascending order; `None` if empty or one is not finite.

@@ -26,8 +26,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes as Block;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_typed_column_reader};
-use parquet::data_type::{Int32Type, Int64Type};
+use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter,
@@ -188,12 +188,11 @@ impl OwnReader {
         let rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
         let opened = guarded(|| {
             let group = file.get_row_group(group)?;
-            let long = |at| Ok::<_, ParquetError>(typed(group.get_column_reader(at)?));
             Ok(Columns {
-                time: long(0)?,
+                time: get_typed_column_reader(group.get_column_reader(0)?),
                 kind: get_typed_column_reader(group.get_column_reader(1)?),
-                offset: long(2)?,
-                length: long(3)?,
+                offset: get_typed_column_reader(group.get_column_reader(2)?),
+                length: get_typed_column_reader(group.get_column_reader(3)?),
                 byte,
                 left: rows,
             })
@@ -208,17 +207,13 @@ impl OwnReader {
 impl Columns {
     fn read(&mut self, batch: &mut Vec<Record>, most: usize) -> Result<(), ParquetError> {
         let wanted = index(self.left.min(most as u64));
-        let (mut time, mut offset, mut length) = (Vec::new(), Vec::new(), Vec::new());
-        let mut kind = Vec::new();
-        let mut counts = [0; 4];
-        counts[0] = self.time.read_records(wanted, None, None, &mut time)?.0;
-        counts[1] = self.kind.read_records(wanted, None, None, &mut kind)?.0;
-        counts[2] = self.offset.read_records(wanted, None, None, &mut offset)?.0;
-        counts[3] = self.length.read_records(wanted, None, None, &mut length)?.0;
-        if counts != [wanted; 4] || wanted == 0 {
-            let text = format!("a group has {counts:?} of {wanted} rows in its columns");
-            return Err(ParquetError::General(text));
+        if wanted == 0 {
+            return Err(ParquetError::General("a group has no rows".to_owned()));
         }
+        let time = rows(&mut self.time, wanted)?;
+        let kind = rows(&mut self.kind, wanted)?;
+        let offset = rows(&mut self.offset, wanted)?;
+        let length = rows(&mut self.length, wanted)?;
         self.left -= wanted as u64;
         for at in 0..wanted {
             let record = Record {
@@ -373,8 +368,18 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Strin
     }
 }
 
-fn typed(reader: ColumnReader) -> ColumnReaderImpl<Int64Type> {
-    get_typed_column_reader(reader)
+/// The next rows of a column, which must have so many.
+fn rows<T: DataType>(
+    column: &mut ColumnReaderImpl<T>,
+    wanted: usize,
+) -> Result<Vec<T::T>, ParquetError> {
+    let mut values = Vec::new();
+    let (found, ..) = column.read_records(wanted, None, None, &mut values)?;
+    if found != wanted {
+        let text = format!("a column of a group has {found} of {wanted} rows");
+        return Err(ParquetError::General(text));
+    }
+    Ok(values)
 }
 
 fn kind_of(number: i32) -> Result<Kind, ParquetError> {

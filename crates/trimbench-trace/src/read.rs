@@ -26,7 +26,6 @@ use crate::unpack::unpack;
 use buffer::Buffer;
 use merge::Merge;
 use strictness::Shared;
-use text::Texts;
 
 /// Records that are handed out at a time, about: 128 KiB of them.
 pub(crate) const BATCH: usize = 4096;
@@ -75,10 +74,29 @@ pub struct Reader {
     shared: Shared,
 }
 
-/// The reader of one format.
+/// What reads the records of one format.
 pub(crate) trait Inner: Send {
     /// Puts the next records into `batch`, which is empty; none at the end.
     fn read(&mut self, batch: &mut Vec<Record>, shared: &mut Shared) -> Result<(), TraceError>;
+}
+
+/// The files of a trace, one after the other.
+struct Parts {
+    parts: Vec<Box<dyn Inner>>,
+    at: usize,
+}
+
+impl Inner for Parts {
+    fn read(&mut self, batch: &mut Vec<Record>, shared: &mut Shared) -> Result<(), TraceError> {
+        while let Some(part) = self.parts.get_mut(self.at) {
+            part.read(batch, shared)?;
+            if !batch.is_empty() {
+                return Ok(());
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
 }
 
 impl Reader {
@@ -115,29 +133,32 @@ impl Reader {
         Ok(Self { format, timed, inner, shared })
     }
 
+    /// What reads these files, and whether they have stamps.
     fn inner(
         format: Format,
         opened: Vec<Opened>,
         options: &ReadOptions,
     ) -> Result<(Box<dyn Inner>, bool), TraceError> {
-        let mut readers = Vec::new();
-        let mut buffers = Vec::new();
+        let (mut parts, mut events, mut timed) = (Vec::new(), Vec::new(), true);
         for input in opened {
-            match input {
-                Opened::Own(reader) => readers.push(*reader),
-                Opened::Stream(_, buffer) => buffers.push(buffer),
-            }
-        }
-        if format == Format::Trimbench {
-            let timed = readers.iter().all(OwnReader::is_timed);
-            return Ok((Box::new(own::Parts::new(readers)), timed));
+            let (part, stamps): (Box<dyn Inner>, bool) = match input {
+                Opened::Own(reader) => {
+                    let stamps = reader.is_timed();
+                    (Box::new(own::Part(*reader)), stamps)
+                }
+                Opened::Stream(Format::Blktrace, buffer) => {
+                    events.push(buffer);
+                    continue;
+                }
+                Opened::Stream(format, buffer) => text::open(format, buffer, options)?,
+            };
+            parts.push(part);
+            timed &= stamps;
         }
         if format == Format::Blktrace {
-            return Ok((Box::new(Merge::new(buffers, options.event)), true));
+            return Ok((Box::new(Merge::new(events, options.event)), true));
         }
-        let texts = Texts::new(format, buffers, options)?;
-        let timed = texts.is_timed();
-        Ok((Box::new(texts), timed))
+        Ok((Box::new(Parts { parts, at: 0 }), timed))
     }
 
     /// The format of the files.

@@ -7,8 +7,8 @@ use std::fmt;
 pub struct Tally {
     /// Records that were handed out.
     pub records: u64,
-    flaws: [u64; Flaw::ALL.len()],
-    ignored: [u64; Ignored::ALL.len()],
+    flaws: [u64; FLAWS.len()],
+    ignored: [u64; IGNORED.len()],
 }
 
 /// What can be wrong with a line or an event. Strict reading ends with it; lenient reading skips
@@ -66,83 +66,63 @@ pub enum Ignored {
     Wait,
 }
 
-impl Flaw {
-    /// All, in the order of lists.
-    pub const ALL: [Self; 13] = [
-        Self::Shape,
-        Self::Negative,
-        Self::Beyond,
-        Self::Operation,
-        Self::Order,
-        Self::Device,
-        Self::LateStamp,
-        Self::Long,
-        Self::Cut,
-        Self::Magic,
-        Self::ByteOrder,
-        Self::Group,
-        Self::Sum,
-    ];
+/// Every flaw with what to call it in a list of counts, in the order of that list.
+const FLAWS: [(Flaw, &str); 13] = [
+    (Flaw::Shape, "not the fields of the format"),
+    (Flaw::Negative, "negative number"),
+    (Flaw::Beyond, "number or end beyond 2^64 - 1"),
+    (Flaw::Operation, "unknown operation"),
+    (Flaw::Order, "stamp before that of the command before (kept, at its time)"),
+    (Flaw::Device, "another device than those before"),
+    (Flaw::LateStamp, "stamp where the beginning had none"),
+    (Flaw::Long, "line too long"),
+    (Flaw::Cut, "cut off by the end of the file"),
+    (Flaw::Magic, "not the beginning of an event"),
+    (Flaw::ByteOrder, "another byte order than the events before"),
+    (Flaw::Group, "row in a group that cannot be decoded"),
+    (Flaw::Sum, "checksum that is not that of the records"),
+];
 
+/// The same of [`Ignored`].
+const IGNORED: [(Ignored, &str); 9] = [
+    (Ignored::Text, "empty lines, headings and summaries"),
+    (Ignored::OtherEvent, "events of other kinds"),
+    (Ignored::Notice, "messages and notices"),
+    (Ignored::Passthrough, "commands passed through to the drive"),
+    (Ignored::OtherDevice, "commands of other devices"),
+    (Ignored::Empty, "commands of no bytes"),
+    (Ignored::FileAction, "openings and closings of files"),
+    (Ignored::ShortWait, "waits below 100 us"),
+    (Ignored::Wait, "waits, which move the clock"),
+];
+
+impl Flaw {
     /// What to call it in a list of counts.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::Shape => "not the fields of the format",
-            Self::Negative => "negative number",
-            Self::Beyond => "number or end beyond 2^64 - 1",
-            Self::Operation => "unknown operation",
-            Self::Order => "stamp before that of the command before (kept, at its time)",
-            Self::Device => "another device than those before",
-            Self::LateStamp => "stamp where the beginning had none",
-            Self::Long => "line too long",
-            Self::Cut => "cut off by the end of the file",
-            Self::Magic => "not the beginning of an event",
-            Self::ByteOrder => "another byte order than the events before",
-            Self::Group => "row in a group that cannot be decoded",
-            Self::Sum => "checksum that is not that of the records",
-        }
+    pub fn text(self) -> &'static str {
+        let found = FLAWS.iter().find(|(flaw, _)| *flaw == self);
+        found.expect("every flaw is listed").1
     }
 }
 
 impl Ignored {
-    /// All, in the order of lists.
-    pub const ALL: [Self; 9] = [
-        Self::Text,
-        Self::OtherEvent,
-        Self::Notice,
-        Self::Passthrough,
-        Self::OtherDevice,
-        Self::Empty,
-        Self::FileAction,
-        Self::ShortWait,
-        Self::Wait,
-    ];
-
     /// What to call it in a list of counts.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::Text => "empty lines, headings and summaries",
-            Self::OtherEvent => "events of other kinds",
-            Self::Notice => "messages and notices",
-            Self::Passthrough => "commands passed through to the drive",
-            Self::OtherDevice => "commands of other devices",
-            Self::Empty => "commands of no bytes",
-            Self::FileAction => "openings and closings of files",
-            Self::ShortWait => "waits below 100 us",
-            Self::Wait => "waits, which move the clock",
-        }
+    pub fn text(self) -> &'static str {
+        let found = IGNORED.iter().find(|(what, _)| *what == self);
+        found.expect("all that is ignored is listed").1
     }
 }
 
 impl Tally {
     /// How often something was wrong and got past, by what it was; without what never was.
     pub fn flaws(&self) -> impl Iterator<Item = (Flaw, u64)> + '_ {
-        Flaw::ALL.into_iter().zip(self.flaws).filter(|(_, count)| *count > 0)
+        let counts = FLAWS.iter().map(|(flaw, _)| (*flaw, self.flaws[*flaw as usize]));
+        counts.filter(|(_, count)| *count > 0)
     }
 
     /// What was no command, by what it was; without what never was.
     pub fn ignored(&self) -> impl Iterator<Item = (Ignored, u64)> + '_ {
-        Ignored::ALL.into_iter().zip(self.ignored).filter(|(_, count)| *count > 0)
+        let counts = IGNORED.iter().map(|(what, _)| (*what, self.ignored[*what as usize]));
+        counts.filter(|(_, count)| *count > 0)
     }
 
     pub(crate) fn flaw(&mut self, flaw: Flaw) {

@@ -89,20 +89,20 @@ impl Writer {
         timed: bool,
         lenient: bool,
     ) -> Result<Self, WriteError> {
-        Self::begin(format, Box::new(out), (timed, lenient), false)
+        Ok(Self { lenient, ..Self::begin(format, Box::new(out), timed, false)? })
     }
 
     /// Begins a recording: a trace of which something must be left whatever happens. After each
     /// [`Writer::save`] a lenient reader finds what was saved, although the trace was never
     /// finished; and where no more can be written, [`Writer::keep`] finishes what was.
     pub fn recording(format: Format, out: Box<dyn Sink>) -> Result<Self, WriteError> {
-        Self::begin(format, out, (true, true), true)
+        Self::begin(format, out, true, true)
     }
 
     fn begin(
         format: Format,
         out: Box<dyn Sink>,
-        (timed, lenient): (bool, bool),
+        timed: bool,
         recording: bool,
     ) -> Result<Self, WriteError> {
         let mut out = Whole::new(out);
@@ -123,7 +123,7 @@ impl Writer {
             other => return Err(WriteError::ReadOnly(other)),
         };
         let written = Written::default();
-        Ok(Self { out, form, lenient, written, saved: written })
+        Ok(Self { out, form, lenient: recording, written, saved: written })
     }
 
     /// Writes the next records.
@@ -244,11 +244,11 @@ fn iolog_line(text: &mut Vec<u8>, record: &Record, dialect: Dialect) {
 /// A line as blkparse prints an event `Q`; device, processor and process are made up.
 fn blkparse_line(text: &mut Vec<u8>, record: &Record, sequence: u64) {
     text.extend_from_slice(b"  8,0    0 ");
-    padded(text, sequence, (8, b' '));
+    padded(text, sequence, 8, b' ');
     text.push(b' ');
-    padded(text, record.time.0 / 1_000_000_000, (5, b' '));
+    padded(text, record.time.0 / 1_000_000_000, 5, b' ');
     text.push(b'.');
-    padded(text, record.time.0 % 1_000_000_000, (9, b'0'));
+    padded(text, record.time.0 % 1_000_000_000, 9, b'0');
     let operation: &[u8] = match record.kind {
         Kind::Read => b"     0  Q   R ",
         Kind::Write => b"     0  Q   W ",

@@ -96,8 +96,6 @@ mod cost;
 mod sensor;
 
 #[cfg(test)]
-mod plant;
-#[cfg(test)]
 mod tests;
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {

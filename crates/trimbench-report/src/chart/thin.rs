@@ -24,7 +24,7 @@ pub(crate) fn thin(curve: Curve, most: usize) -> Curve {
     }
     let low = curve.low.as_ref().unwrap_or(&curve.y);
     let high = curve.high.as_ref().unwrap_or(&curve.y);
-    let kept = kept(count, [low, high], (most / PER_COLUMN).max(2));
+    let kept = kept(low, high, (most / PER_COLUMN).max(2));
     let pick = |values: Vec<Option<f64>>| kept.iter().map(|&place| values[place]).collect();
     Curve {
         x: kept.iter().map(|&place| curve.x[place]).collect(),
@@ -44,13 +44,14 @@ pub(crate) fn thin_series(series: &mut Series, most: usize) {
     if series.x.len() <= most {
         return;
     }
-    let kept = kept(series.x.len(), [&series.y, &series.y], (most / PER_COLUMN).max(2));
+    let kept = kept(&series.y, &series.y, (most / PER_COLUMN).max(2));
     series.x = kept.iter().map(|&place| series.x[place]).collect();
     series.y = kept.iter().map(|&place| series.y[place]).collect();
 }
 
-/// The places of `count` that are kept, ascending; `low` and `high` are what extremes are of.
-fn kept(count: usize, [low, high]: [&[Option<f64>]; 2], columns: usize) -> Vec<usize> {
+/// The places that are kept, ascending; `low` and `high` are what extremes are of.
+fn kept(low: &[Option<f64>], high: &[Option<f64>], columns: usize) -> Vec<usize> {
+    let count = low.len();
     let mut kept = Vec::with_capacity(columns * PER_COLUMN);
     for column in 0..columns {
         let places = column * count / columns..(column + 1) * count / columns;

@@ -1,7 +1,7 @@
 use trimbench_results::Outcome;
 
 use super::*;
-use crate::samples::{record, session, three_drives};
+use crate::testing::{record, session, three_drives};
 
 /// Reads RFC 4180 back: rows of fields.
 fn parse(text: &str) -> Vec<Vec<String>> {

@@ -1,7 +1,7 @@
 use trimbench_results::Outcome;
 
 use super::*;
-use crate::samples::{record, session};
+use crate::testing::{record, session};
 
 fn source(name: &str, sessions: Vec<Session>) -> Source {
     Source::of(name, record(sessions, Outcome::Complete))

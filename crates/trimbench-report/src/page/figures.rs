@@ -15,90 +15,71 @@ use crate::number::{Scale, significant};
 const LEVEL: f64 = 0.95;
 const INTERVAL: &str = "95 % interval";
 
-/// Every headline, one table to sort and filter.
-pub(super) fn headlines(entries: &[Entry<'_>], sources: &[Source]) -> Markup {
-    let several = sources.len() > 1;
-    let mut columns = vec![
-        "method",
-        "target",
-        "figure",
-        "value",
-        "unit",
-        INTERVAL,
-        "n",
-        "what to make of it",
-        "time",
-    ];
-    if several {
-        columns.push("record");
+/// A column of a table of figures: its head, and a figure's cell in it.
+type Column<'a> = (&'static str, &'a dyn Fn(&Entry<'_>, &Figure) -> Markup);
+
+const TITLE: Column<'_> = ("figure", &|_, figure| html! { td { (figure.title) } });
+const TARGET: Column<'_> = ("target", &|entry, _| html! { td { (entry.label) } });
+const VALUE: Column<'_> = ("value", &|_, figure| number(figure.value));
+const UNIT: Column<'_> = ("unit", &|_, figure| html! { td { (figure.unit) } });
+const BETWEEN: Column<'_> = (INTERVAL, &|_, figure| interval(figure));
+const COUNT: Column<'_> = ("n", &|_, figure| count(figure));
+const VERDICT: Column<'_> = ("what to make of it", &|_, figure| html! { td { (verdict(figure)) } });
+const CAVEATS: Column<'_> =
+    ("caveats", &|entry, figure| html! { td { (caveat_links(entry, figure)) } });
+
+/// A table to sort and filter: a row for each figure.
+fn table(id: &str, label: &str, columns: &[Column<'_>], rows: &[(&Entry<'_>, &Figure)]) -> Markup {
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    html! {
+        (filter(id, "Show only rows with"))
+        (scroll(label, &html! {
+            table.data id=(id) {
+                (heads(&names))
+                tbody {
+                    @for (entry, figure) in rows {
+                        tr { @for (_, cell) in columns { (cell(entry, figure)) } }
+                    }
+                }
+            }
+        }))
     }
-    columns.push("caveats");
+}
+
+/// Every headline.
+pub(super) fn headlines(entries: &[Entry<'_>], sources: &[Source]) -> Markup {
+    let method: Column<'_> =
+        ("method", &|entry, _| html! { td { (method_link(&entry.session.plan.method)) } });
+    let time: Column<'_> = ("time", &|entry, _| html! { td { (entry.session.target.clock) } });
+    let record: Column<'_> = ("record", &|entry, _| html! { td { (sources[entry.source].name) } });
+    let mut columns =
+        vec![method, TARGET, TITLE, VALUE, UNIT, BETWEEN, COUNT, VERDICT, time, record, CAVEATS];
+    if sources.len() < 2 {
+        columns.retain(|(name, _)| *name != record.0);
+    }
     let rows = entries.iter().filter_map(|entry| Some((entry, entry.session.headline()?)));
+    let rows: Vec<_> = rows.collect();
     html! {
         section id="headlines" {
             h2 { "Headlines" }
-            (filter("table-headlines", "Show only rows with"))
-            (scroll("Headlines", &html! {
-                table.data id="table-headlines" {
-                    (heads(&columns))
-                    tbody {
-                        @for (entry, figure) in rows {
-                            tr {
-                                td { (method_link(&entry.session.plan.method)) }
-                                td { (entry.label) }
-                                td { (figure.title) }
-                                (number(figure.value))
-                                td { (figure.unit) }
-                                (interval(figure))
-                                (count(figure))
-                                td { (verdict(figure)) }
-                                td { (entry.session.target.clock) }
-                                @if several { td { (sources[entry.source].name) } }
-                                td { (caveat_links(entry, figure)) }
-                            }
-                        }
-                    }
-                }
-            }))
+            (table("table-headlines", "Headlines", &columns, &rows))
         }
     }
 }
 
 /// All figures of one method's sessions, the headlines first.
 pub(super) fn all(method: &str, sessions: &[&Entry<'_>]) -> Markup {
-    let id = format!("table-{method}");
-    let count: usize = sessions.iter().map(|entry| entry.session.figures.len()).sum();
     let mut rows: Vec<(&Entry<'_>, &Figure)> = Vec::new();
     for entry in sessions {
         rows.extend(entry.session.figures.iter().map(|figure| (*entry, figure)));
     }
     rows.sort_by_key(|(_, figure)| !figure.headline);
+    let columns = [TITLE, TARGET, VALUE, UNIT, BETWEEN, COUNT, VERDICT, CAVEATS];
+    let (id, label) = (format!("table-{method}"), format!("Figures of {method}"));
     html! {
         details {
-            summary { "All " (count) " figures of " (method) }
-            (filter(&id, "Show only rows with"))
-            (scroll(&format!("Figures of {method}"), &html! {
-                table.data id=(id) {
-                    (heads(&[
-                        "figure", "target", "value", "unit", INTERVAL, "n", "what to make of it",
-                        "caveats",
-                    ]))
-                    tbody {
-                        @for (entry, figure) in rows {
-                            tr {
-                                td { (figure.title) }
-                                td { (entry.label) }
-                                (number(figure.value))
-                                td { (figure.unit) }
-                                (interval(figure))
-                                (self::count(figure))
-                                td { (verdict(figure)) }
-                                td { (caveat_links(entry, figure)) }
-                            }
-                        }
-                    }
-                }
-            }))
+            summary { "All " (rows.len()) " figures of " (method) }
+            (table(&id, &label, &columns, &rows))
         }
     }
 }

@@ -4,7 +4,7 @@ use flate2::read::GzDecoder;
 use trimbench_results::Outcome;
 
 use super::*;
-use crate::samples::{detail, record, session, three_drives};
+use crate::testing::{detail, record, session, three_drives};
 
 /// The page of these sources.
 fn made(sources: &[Source]) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use trimbench_results::{Series, Session};
 
-use super::{Sessions, bars_of, id, labels};
+use super::{Sessions, bars_of_targets, id, targets};
 use crate::chart::{Axis, Chart, Curve, Kind, Mark};
 
 /// A chart of one run.
@@ -132,21 +132,13 @@ fn timeline(session: &Session) -> (Curves, Vec<Mark>) {
 
 /// In which layer stalled writes waited.
 fn places(sessions: Sessions<'_, '_>) -> Chart {
-    let mut chart = Chart::new(
-        "delete-storm-places",
-        "Where stalled writes waited",
-        Axis::of("target", labels(sessions)),
-        Axis::from_zero("share of the stalled time", ""),
-    );
-    chart.horizontal = true;
+    let (title, x) = ("Where stalled writes waited", targets(sessions));
+    let share = Axis::from_zero("share of the stalled time", "");
+    let mut chart = Chart::new("delete-storm-places", title, x, share);
+    bars_of_targets(&mut chart, &PLACES, Some("places"), sessions);
     chart.describe(
         "Of the time in which a write of the second round was stalled, the share \
         that it spent in each layer.",
     );
-    for (figure, name) in PLACES {
-        let mut curve = bars_of(name, figure, sessions);
-        curve.stack = Some("places".to_owned());
-        chart.curve(curve);
-    }
     chart
 }

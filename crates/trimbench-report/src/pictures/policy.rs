@@ -4,20 +4,14 @@ use trimbench_results::Session;
 
 use super::{Sessions, id, value};
 use crate::chart::{Axis, Chart, Curve, Kind};
+use crate::entries::Entry;
 
 const LATENCY: &str = "p99.9-under-";
 const TAIL: [(&str, &str); 4] =
     [("p50-under-", "p50"), ("p99-under-", "p99"), (LATENCY, "p99.9"), ("max-under-", "longest")];
 
 pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
-    let each = |entry: &&super::Entry<'_>| {
-        let name = &entry.label;
-        [
-            pareto(id("policy", entry, "pareto"), name, entry.session),
-            latencies(id("policy", entry, "latency"), name, entry.session),
-        ]
-    };
-    sessions.iter().flat_map(each).collect()
+    sessions.iter().flat_map(|entry| [pareto(entry), latencies(entry)]).collect()
 }
 
 /// The policies of a session, in the order of its figures.
@@ -26,10 +20,11 @@ fn policies(session: &Session) -> Vec<&str> {
 }
 
 /// A point for each policy; those that no other beats in both are joined.
-fn pareto(id: String, label: &str, session: &Session) -> Chart {
+fn pareto(entry: &Entry<'_>) -> Chart {
+    let session = entry.session;
     let mut chart = Chart::new(
-        id,
-        format!("Latency against write amplification: {label}"),
+        id("policy", entry, "pareto"),
+        format!("Latency against write amplification: {}", entry.label),
         Axis::log("p99.9 of the foreground", "ms"),
         Axis::linear("write amplification", ""),
     );
@@ -67,12 +62,13 @@ fn pareto(id: String, label: &str, session: &Session) -> Chart {
 }
 
 /// Response times of the foreground under each policy.
-fn latencies(id: String, label: &str, session: &Session) -> Chart {
+fn latencies(entry: &Entry<'_>) -> Chart {
+    let session = entry.session;
     let policies = policies(session);
     let names = policies.iter().map(|policy| (*policy).to_owned()).collect();
     let mut chart = Chart::new(
-        id,
-        format!("Response times of the foreground: {label}"),
+        id("policy", entry, "latency"),
+        format!("Response times of the foreground: {}", entry.label),
         Axis::of("policy", names),
         Axis::log("response time", "ms"),
     );

@@ -3,15 +3,19 @@
 use super::{Sessions, id, line, of_kind};
 use crate::chart::{Axis, Chart, Curve, Kind};
 
-const WINDOWS: [(&str, &str, &str, &str); 4] = [
-    ("iops-window", "Write IOPS of each window", "rate of writes", "IOPS"),
-    ("throughput-window", "Write throughput of each window", "throughput", "MB/s"),
-    ("service-window", "Mean service time of writes of each window", "service time", "ms"),
-    ("write-amplification-window", "Write amplification of each window", "write amplification", ""),
+/// Series, and the title, axis and unit of each.
+const WINDOWS: [[&str; 4]; 4] = [
+    ["iops-window", "Write IOPS of each window", "rate of writes", "IOPS"],
+    ["throughput-window", "Write throughput of each window", "throughput", "MB/s"],
+    ["service-window", "Mean service time of writes of each window", "service time", "ms"],
+    ["write-amplification-window", "Write amplification of each window", "write amplification", ""],
 ];
 
 pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
-    let mut charts: Vec<Chart> = WINDOWS.iter().map(|window| windows(*window, sessions)).collect();
+    let mut charts = Vec::new();
+    for [series, title, axis, unit] in WINDOWS {
+        charts.push(windows(series, title, Axis::from_zero(axis, unit), sessions));
+    }
     charts.extend(sessions.iter().map(|entry| {
         let mut chart = Chart::new(
             id("replay", entry, "gain"),
@@ -46,12 +50,9 @@ pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
 
 /// A quantity of every window, a curve for each drive and pass. The reader switches them; without
 /// TRIM they are dashed.
-fn windows(
-    (series, title, axis, unit): (&str, &str, &str, &str),
-    sessions: Sessions<'_, '_>,
-) -> Chart {
+fn windows(series: &str, title: &str, y: Axis, sessions: Sessions<'_, '_>) -> Chart {
     let x = Axis::linear("window", "");
-    let mut chart = Chart::new(format!("replay-{series}"), title, x, Axis::from_zero(axis, unit));
+    let mut chart = Chart::new(format!("replay-{series}"), title, x, y);
     chart.describe(
         "A curve for each drive and pass; the legend switches them. Dashed: without \
         TRIM. At first the passes of the greatest queue depth are shown.",

@@ -3,27 +3,21 @@
 
 use trimbench_results::{Session, Step};
 
-use super::{Sessions, id, line, of_kind};
+use super::{Sessions, id, line, of_kind, value};
 use crate::chart::{Axis, Chart, Curve, Kind};
+use crate::entries::Entry;
 
 pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
-    let each = |entry: &&super::Entry<'_>| {
-        let (label, session) = (&entry.label, entry.session);
-        [
-            surface(id("settle", entry, "surface"), label, session),
-            longest(id("settle", entry, "longest"), label, session),
-        ]
-    };
-    sessions.iter().flat_map(each).collect()
+    sessions.iter().flat_map(|entry| [surface(entry), longest(entry)]).collect()
 }
 
 /// The settling time of a point: the figure that stands for it.
 fn settling(session: &Session, step: &Step) -> Option<f64> {
-    let id = format!("settling-{}", step.id);
-    session.figure(&id).map(|figure| figure.value)
+    value(session, &format!("settling-{}", step.id))
 }
 
-fn surface(id: String, label: &str, session: &Session) -> Chart {
+fn surface(entry: &Entry<'_>) -> Chart {
+    let session = entry.session;
     let axis = |key: &str| {
         let mut values: Vec<f64> = of_kind(session, "point")
             .filter_map(|step| step.parameters.get(key).copied())
@@ -35,8 +29,8 @@ fn surface(id: String, label: &str, session: &Session) -> Chart {
     let (trimmed, written) = (axis("trimmed_percent"), axis("written_percent"));
     let names = |values: &[f64]| values.iter().map(|value| format!("{value} %")).collect();
     let mut chart = Chart::new(
-        id,
-        format!("Settling time after a TRIM: {label}"),
+        id("settle", entry, "surface"),
+        format!("Settling time after a TRIM: {}", entry.label),
         Axis::of("trimmed", names(&trimmed)),
         Axis::of("written before", names(&written)),
     );
@@ -69,15 +63,16 @@ fn surface(id: String, label: &str, session: &Session) -> Chart {
     chart
 }
 
-fn longest(id: String, label: &str, session: &Session) -> Chart {
+fn longest(entry: &Entry<'_>) -> Chart {
+    let session = entry.session;
     let point = of_kind(session, "point").rev().max_by(|a, b| {
         let time = |step: &Step| settling(session, step).unwrap_or(-1.0);
         time(a).total_cmp(&time(b))
     });
     let name = point.map_or(String::new(), |step| format!(" ({})", step.id));
     let mut chart = Chart::new(
-        id,
-        format!("Pace after the TRIM that settles longest: {label}{name}"),
+        id("settle", entry, "longest"),
+        format!("Pace after the TRIM that settles longest: {}{name}", entry.label),
         Axis::linear("time after the TRIM", "s"),
         Axis::from_zero("throughput", "MB/s"),
     );

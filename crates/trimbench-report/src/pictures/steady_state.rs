@@ -4,6 +4,7 @@ use trimbench_results::{Session, Step};
 
 use super::{Sessions, id, of_kind};
 use crate::chart::{Axis, Chart, Curve, Kind, Mark};
+use crate::entries::Entry;
 
 /// Rounds of a window \[PTS\].
 const WINDOW: usize = 5;
@@ -17,14 +18,7 @@ struct Share<'a> {
 }
 
 pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
-    let each = |entry: &&super::Entry<'_>| {
-        let (label, session) = (&entry.label, entry.session);
-        [
-            rounds(id("steady-state", entry, "rounds"), label, session),
-            amplification(id("steady-state", entry, "amplification"), label, session),
-        ]
-    };
-    sessions.iter().flat_map(each).collect()
+    sessions.iter().flat_map(|entry| [rounds(entry), amplification(entry)]).collect()
 }
 
 /// The rounds of each trimmed share, in the order in which they were measured.
@@ -40,10 +34,10 @@ fn shares(session: &Session) -> Vec<Share<'_>> {
     shares
 }
 
-fn rounds(id: String, label: &str, session: &Session) -> Chart {
+fn rounds(entry: &Entry<'_>) -> Chart {
     let mut chart = Chart::new(
-        id,
-        format!("IOPS round by round: {label}"),
+        id("steady-state", entry, "rounds"),
+        format!("IOPS round by round: {}", entry.label),
         Axis::linear("round", ""),
         Axis::from_zero("rate", "IOPS"),
     );
@@ -53,7 +47,7 @@ fn rounds(id: String, label: &str, session: &Session) -> Chart {
         within 10 %.",
     );
     let mut before = 0;
-    for share in shares(session) {
+    for share in shares(entry.session) {
         let place = |round: usize| (before + round + 1) as f64;
         let iops: Vec<Option<f64>> =
             share.rounds.iter().map(|step| step.metrics.get("iops").copied()).collect();
@@ -96,16 +90,16 @@ fn slope(values: &[f64]) -> f64 {
     products / places().map(|place| place * place).sum::<f64>()
 }
 
-fn amplification(id: String, label: &str, session: &Session) -> Chart {
+fn amplification(entry: &Entry<'_>) -> Chart {
     let mut chart = Chart::new(
-        id,
-        format!("Write amplification round by round: {label}"),
+        id("steady-state", entry, "amplification"),
+        format!("Write amplification round by round: {}", entry.label),
         Axis::linear("round", ""),
         Axis::from_zero("write amplification", ""),
     );
     chart.describe("Bytes programmed over bytes written by the host, in each round.");
     let mut before = 0;
-    for share in shares(session) {
+    for share in shares(entry.session) {
         let metric = |step: &&Step| step.metrics.get("write_amplification_ratio").copied();
         let y: Vec<Option<f64>> = share.rounds.iter().map(metric).collect();
         let x = (0..y.len()).map(|round| (before + round + 1) as f64).collect();

@@ -2,7 +2,7 @@ use trimbench_results::Outcome;
 
 use super::*;
 use crate::page::Source;
-use crate::samples::{record, session};
+use crate::testing::{record, session};
 
 /// The charts of one session of `method` with these steps and figures.
 fn charts(method: &str, steps: Vec<Step>, figures: &[(&str, f64, Option<&str>)]) -> Vec<Chart> {

@@ -4,6 +4,7 @@ use trimbench_results::{LatencyHistogram, Quantile, Session, Step};
 
 use super::{Sessions, id, of_kind};
 use crate::chart::{Axis, Chart, Curve, Kind};
+use crate::entries::Entry;
 
 /// Contents of the trimmed range, as kinds of steps, with their names.
 const CONTENTS: [(&str, &str); 6] = [
@@ -29,7 +30,7 @@ pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
         }
         chart.series.retain(|curve| !curve.x.is_empty());
         charts.push(chart);
-        charts.push(beside(id("trim-sweep", entry, "beside"), &entry.label, entry.session));
+        charts.push(beside(entry));
     }
     charts
 }
@@ -82,17 +83,17 @@ fn quantile(step: &Step, histogram: &str, quantile: Quantile) -> Option<f64> {
 }
 
 /// Reads and writes beside TRIMs, by the size of the TRIMs.
-fn beside(id: String, label: &str, session: &Session) -> Chart {
+fn beside(entry: &Entry<'_>) -> Chart {
     let mut chart = Chart::new(
-        id,
-        format!("Reads and writes beside TRIMs: {label}"),
+        id("trim-sweep", entry, "beside"),
+        format!("Reads and writes beside TRIMs: {}", entry.label),
         Axis::log("size of each TRIM", "B"),
         Axis::log("response time", "ms"),
     );
     chart.describe(
         "Response times of a load while TRIMs of each size run beside it, one after the other.",
     );
-    let rows = rows(session, "mapped-loaded");
+    let rows = rows(entry.session, "mapped-loaded");
     let metrics = [
         ("response_s_p50", "p50"),
         ("response_s_p90", "p90"),

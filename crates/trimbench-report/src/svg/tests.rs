@@ -54,7 +54,7 @@ fn each_kind_of_chart_becomes_an_svg() {
         (cells, vec!["first", "second", "0.123"]),
         (points, vec!["paced", "online", "amplification"]),
     ] {
-        let svg = drawing.svg(&chart, [960, 360]).unwrap();
+        let svg = drawing.svg(&chart, 960, 360).unwrap();
         assert!(svg.starts_with("<svg"), "{}", &svg[..60.min(svg.len())]);
         for text in texts {
             assert!(svg.contains(text), "`{}` lacks {text}: {svg}", chart.id);
@@ -85,7 +85,7 @@ fn a_path_is_written_in_few_bytes() {
 fn a_still_legend_has_every_name_that_is_drawn() {
     let drawing = Drawing::start().unwrap();
     let mut chart = line();
-    let few = drawing.svg(&chart, [960, 360]).unwrap();
+    let few = drawing.svg(&chart, 960, 360).unwrap();
     assert!(few.contains("viewBox=\"0 0 960 360\""), "{}", &few[..200]);
     let names: Vec<String> = (0..30).map(|index| format!("a drive with number {index}")).collect();
     for name in &names {
@@ -94,7 +94,7 @@ fn a_still_legend_has_every_name_that_is_drawn() {
     }
     let hidden = Curve::new("not drawn", Kind::Line, vec![0.0, 1.0], vec![Some(9.0); 2]);
     chart.curve(Curve { hidden: true, ..hidden });
-    let svg = drawing.svg(&chart, [960, 360]).unwrap();
+    let svg = drawing.svg(&chart, 960, 360).unwrap();
     for name in &names {
         assert!(svg.contains(&format!(">{name}<")), "{name} is missing: {svg}");
     }
@@ -109,10 +109,10 @@ fn a_still_legend_has_every_name_that_is_drawn() {
 fn the_same_chart_gives_the_same_bytes() {
     let drawing = Drawing::start().unwrap();
     let other = Drawing::start().unwrap();
-    let first = drawing.svg(&line(), [960, 360]).unwrap();
+    let first = drawing.svg(&line(), 960, 360).unwrap();
     assert!(first.contains("clip-path=\"url(#line-"), "{first}");
-    assert_eq!(drawing.svg(&line(), [960, 360]).unwrap(), first);
-    assert_eq!(other.svg(&line(), [960, 360]).unwrap(), first);
+    assert_eq!(drawing.svg(&line(), 960, 360).unwrap(), first);
+    assert_eq!(other.svg(&line(), 960, 360).unwrap(), first);
 }
 
 #[test]

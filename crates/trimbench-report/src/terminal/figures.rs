@@ -4,8 +4,8 @@ use trimbench_results::{Figure, Session};
 
 use super::headlines::{common_level, interval, interval_name, verdict};
 use super::notes::Notes;
-use super::sides;
-use super::{surface, under};
+use super::pivot::Pivot;
+use super::{joined, sides, surface, under};
 use crate::grid::{Column, GAP, Grid};
 use crate::number::{Scale, quantity};
 use crate::style::Style;
@@ -36,43 +36,26 @@ struct Percentile<'a> {
     suffix: &'a str,
 }
 
-/// One line of a matrix.
-struct Line<'a> {
-    view: &'a str,
-    suffix: &'a str,
-    title: String,
-    figures: Vec<(Percentile<'a>, &'a Figure)>,
-}
-
 /// All figures of a session, the headline first.
 pub(super) fn figures(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
     let mut ordered: Vec<&Figure> = session.figures.iter().collect();
     ordered.sort_by_key(|figure| !figure.headline);
-    let (sides, others): (Vec<&Figure>, Vec<&Figure>) =
-        ordered.into_iter().partition(|figure| sides::is_side(figure));
-    let (plane, others): (Vec<&Figure>, Vec<&Figure>) =
-        others.into_iter().partition(|figure| surface::holds(figure));
-    let (beneath, others): (Vec<&Figure>, Vec<&Figure>) =
-        others.into_iter().partition(|figure| under::holds(figure));
-    let (matrix, rows): (Vec<&Figure>, Vec<&Figure>) =
-        others.into_iter().partition(|figure| in_matrix(figure));
-    let mut tables = Vec::new();
-    if !sides.is_empty() {
-        tables.push(sides::tables(&sides, notes, style));
+    let tables: [fn(&[&Figure], &Notes, Style) -> Vec<String>; 5] =
+        [sides::tables, table, percentiles, surface::table, under::tables];
+    let mut figures: [Vec<&Figure>; 5] = Default::default();
+    for figure in ordered {
+        let table = match figure {
+            _ if sides::holds(figure) => 0,
+            _ if surface::holds(figure) => 3,
+            _ if under::holds(figure) => 4,
+            _ if in_matrix(figure) => 2,
+            _ => 1,
+        };
+        figures[table].push(figure);
     }
-    if !rows.is_empty() {
-        tables.push(table(&rows, notes, style));
-    }
-    if !matrix.is_empty() {
-        tables.push(percentiles(&matrix, notes, style));
-    }
-    if !plane.is_empty() {
-        tables.push(surface::surface(&plane, notes, style));
-    }
-    if !beneath.is_empty() {
-        tables.push(under::tables(&beneath, notes, style));
-    }
-    tables.join(&String::new())
+    let shown = figures.iter().zip(tables).filter(|(figures, _)| !figures.is_empty());
+    let shown = shown.map(|(figures, table)| table(figures, notes, style));
+    shown.collect::<Vec<_>>().join(&String::new())
 }
 
 /// A figure a line; neighbours whose titles end alike stand below that end.
@@ -138,8 +121,7 @@ fn columns(level: Option<f64>, remarks: bool) -> Vec<Column> {
 fn remark(figure: &Figure, notes: &Notes) -> String {
     let marks = notes.marks(&figure.caveats);
     let note = if marks.is_empty() { marks } else { format!("note {marks}") };
-    let parts = [verdict(figure), note];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+    joined([verdict(figure), note])
 }
 
 /// What stands behind the title's last comma: `1GiB deleted`.
@@ -155,49 +137,38 @@ fn in_matrix(figure: &Figure) -> bool {
 
 /// Percentiles of one kind in a line, in ascending order.
 fn percentiles(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<String> {
-    let matrix = matrix(figures);
-    let mut names: Vec<Percentile> = matrix
-        .iter()
-        .flat_map(|line| line.figures.iter().map(|(percentile, _)| *percentile))
-        .collect();
-    names.sort_by(|a, b| a.percent.total_cmp(&b.percent));
-    names.dedup_by(|a, b| a.name == b.name);
-    let common = common_words(&matrix);
-    let title = match common.trim_end_matches([' ', ',']) {
+    let mut matrix = Pivot::of(figures, |figure| {
+        let Percentile { view, name, percent, suffix } = Percentile::parse(&figure.id)?;
+        Some(((view, suffix), (name, percent)))
+    });
+    matrix.columns.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let title = |row: &(&str, &str)| {
+        let first = matrix.row(*row).next()?;
+        Some(without_percentile(&first.title, Percentile::parse(&first.id)?.name))
+    };
+    let titles: Vec<String> = matrix.rows.iter().filter_map(title).collect();
+    let common = common_words(&titles);
+    let heading = match common.trim_end_matches([' ', ',']) {
         "" => "percentiles".to_owned(),
         common => format!("{common} {}", style.ellipsis()),
     };
-    let marks: Vec<String> = matrix.iter().map(|line| line.marks(notes)).collect();
-    let marked = marks.iter().any(|marks| !marks.is_empty());
-    let mut columns = vec![Column::text(&title)];
-    columns.extend(names.iter().map(|percentile| Column::number(percentile.name)));
+    let marked = figures.iter().any(|figure| !figure.caveats.is_empty());
+    let mut columns = vec![Column::text(&heading)];
+    columns.extend(matrix.columns.iter().map(|(name, _)| Column::number(name)));
     columns.push(Column::number("n"));
     columns.extend(marked.then(|| Column::text("note")));
     let mut grid = Grid::new(columns);
-    for (line, marks) in matrix.iter().zip(marks) {
-        let mut cells = vec![line.title[common.len()..].to_owned()];
-        cells.extend(names.iter().map(|percentile| line.cell(percentile.name)));
-        cells.extend([line.n(), marks]);
+    for (row, title) in matrix.rows.iter().zip(&titles) {
+        let mut cells = vec![title[common.len()..].to_owned()];
+        cells.extend(matrix.cells(*row, &matrix.columns, |it| quantity(it.value, &it.unit)));
+        // The observations behind the line, from the least to the most where they differ.
+        let n = || matrix.row(*row).map(|figure| figure.n);
+        let (least, most) = (n().min().unwrap_or(0), n().max().unwrap_or(0));
+        let n = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        cells.extend([n, matrix.marks(*row, notes)]);
         grid.row(cells);
     }
     grid.render(style)
-}
-
-/// The lines in the order of their first figures.
-fn matrix<'a>(figures: &[&'a Figure]) -> Vec<Line<'a>> {
-    let mut lines: Vec<Line<'a>> = Vec::new();
-    for figure in figures {
-        let Some(percentile) = Percentile::parse(&figure.id) else { continue };
-        let (view, suffix) = (percentile.view, percentile.suffix);
-        let same = |line: &&mut Line| (line.view, line.suffix) == (view, suffix);
-        if let Some(line) = lines.iter_mut().find(same) {
-            line.figures.push((percentile, figure));
-        } else {
-            let title = without_percentile(&figure.title, percentile.name);
-            lines.push(Line { view, suffix, title, figures: vec![(percentile, *figure)] });
-        }
-    }
-    lines
 }
 
 /// The title without the percentile's name: `response time after a deletion, per access`.
@@ -211,15 +182,15 @@ fn without_percentile(title: &str, name: &str) -> String {
     words.join(" ").trim_end_matches(',').to_owned()
 }
 
-/// The whole words with which the titles of all lines begin, with the blank behind them; nothing
-/// for a single line.
-fn common_words(lines: &[Line]) -> String {
-    let [first, rest @ ..] = lines else { return String::new() };
-    let words = first.title.split_inclusive(' ').filter(|word| word.ends_with(' '));
+/// The whole words with which all titles begin, with the blank behind them; nothing
+/// for a single one.
+fn common_words(titles: &[String]) -> String {
+    let [first, rest @ ..] = titles else { return String::new() };
+    let words = first.split_inclusive(' ').filter(|word| word.ends_with(' '));
     let mut common = String::new();
     for word in words {
         let longer = format!("{common}{word}");
-        if rest.is_empty() || !rest.iter().all(|line| line.title.starts_with(&longer)) {
+        if rest.is_empty() || !rest.iter().all(|title| title.starts_with(&longer)) {
             break;
         }
         common = longer;
@@ -242,26 +213,5 @@ impl<'a> Percentile<'a> {
             let sound = !view.is_empty() && number(whole) && number(fraction);
             sound.then_some(Self { view, name, percent, suffix })
         })
-    }
-}
-
-impl Line<'_> {
-    /// The value of this percentile; `-` if it was not computed.
-    fn cell(&self, name: &str) -> String {
-        let found = self.figures.iter().find(|(percentile, _)| percentile.name == name);
-        found.map_or("-".to_owned(), |(_, figure)| quantity(figure.value, &figure.unit))
-    }
-
-    /// The observations behind the line, from the least to the most where they differ.
-    fn n(&self) -> String {
-        let n = || self.figures.iter().map(|(_, figure)| figure.n);
-        match (n().min().unwrap_or(0), n().max().unwrap_or(0)) {
-            (least, most) if least == most => least.to_string(),
-            (least, most) => format!("{least} to {most}"),
-        }
-    }
-
-    fn marks(&self, notes: &Notes) -> String {
-        notes.marks(self.figures.iter().flat_map(|(_, figure)| &figure.caveats))
     }
 }

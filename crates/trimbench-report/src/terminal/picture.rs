@@ -31,81 +31,26 @@ pub fn sparkline(values: &[Option<f64>], width: usize, unicode: bool) -> String 
     if width == 0 {
         return String::new();
     }
-    let mut columns = vec![None; width];
+    let mut columns: Vec<Option<f64>> = vec![None; width];
     for (position, value) in values.iter().enumerate() {
-        raise(&mut columns[position * width / values.len()], *value);
+        let Some(value) = value.filter(|value| value.is_finite()) else { continue };
+        let column = &mut columns[position * width / values.len()];
+        *column = Some(column.map_or(value, |largest| largest.max(value)));
     }
-    let (low, high) = range(&columns);
-    let levels = if unicode { BLOCKS } else { LETTERS };
-    let symbol = |value: &Option<f64>| match value {
-        Some(value) => levels[level(*value, low, high, levels.len() - 1)],
-        None => ' ',
-    };
-    columns.iter().map(symbol).collect()
+    // From 0 or less to the largest.
+    let values = columns.iter().flatten();
+    let (low, high) = values
+        .fold((0.0, 0.0), |(low, high): (f64, f64), value| (low.min(*value), high.max(*value)));
+    symbols(&columns, unicode, |value| level(value, low, high, BLOCKS.len() - 1))
 }
 
-/// Curves on common axes, a line each. Times between two drives differ by orders of magnitude, so
-/// each step up stands for a factor: the smallest whole one with which the steps reach from the
-/// lowest column to the highest.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Strips {
-    /// The ends of the common x axis.
-    pub(crate) ends: [f64; 2],
-    /// What a step up multiplies by.
-    pub(crate) factor: u32,
-    /// One line per curve; a column of several values shows their largest.
-    pub(crate) lines: Vec<String>,
-    width: usize,
-}
-
-impl Strips {
-    /// Lines of `width` characters for these curves; `None` if none of them has a point.
-    pub(crate) fn of(curves: &[&Series], width: usize, unicode: bool) -> Option<Self> {
-        let x = || curves.iter().flat_map(|series| &series.x).copied();
-        let ends = [x().min_by(f64::total_cmp)?, x().max_by(f64::total_cmp)?];
-        let mut strips = Self { ends, factor: 2, lines: Vec::new(), width };
-        let columns: Vec<Vec<Option<f64>>> =
-            curves.iter().map(|series| strips.columns(series)).collect();
-        let values = || columns.iter().flatten().flatten().copied();
-        let lowest = values().filter(|&value| value > 0.0).min_by(f64::total_cmp).unwrap_or(1.0);
-        let highest = values().max_by(f64::total_cmp).unwrap_or(0.0);
-        let levels = if unicode { BLOCKS } else { LETTERS };
-        // What is so small beside the rest that no step reaches it is shown as zeros are.
-        let lowest = lowest.max(highest / FACTOR_MAX.powi(7));
-        while steps(highest, lowest, strips.factor) >= levels.len() {
-            strips.factor += 1;
-        }
-        let symbol = |value: &Option<f64>| {
-            value.map_or(' ', |value| levels[steps(value, lowest, strips.factor)])
-        };
-        strips.lines = columns.iter().map(|columns| columns.iter().map(symbol).collect()).collect();
-        Some(strips)
-    }
-
-    /// The column of this x; `None` outside the axis.
-    pub(crate) fn column(&self, x: f64) -> Option<usize> {
-        let [start, end] = self.ends;
-        let inside = (start..=end).contains(&x);
-        inside.then(|| column(x, self.ends, self.width))
-    }
-
-    /// The ends of the axis, above the lines.
-    pub(crate) fn axis(&self, unit: &str) -> String {
-        time_axis(self.ends, unit, self.width, 0)
-    }
-
-    /// The arrow and its label below column `at`.
-    pub(crate) fn mark(&self, at: usize, label: &str, style: Style) -> String {
-        mark_line(at, label, self.width, 0, style)
-    }
-
-    fn columns(&self, series: &Series) -> Vec<Option<f64>> {
-        let mut columns = vec![None; self.width];
-        for (x, y) in series.x.iter().zip(&series.y) {
-            raise(&mut columns[column(*x, self.ends, self.width)], *y);
-        }
-        columns
-    }
+/// The columns in which curves are drawn that share an x axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Columns {
+    /// The smallest x and the largest.
+    ends: [f64; 2],
+    /// How many there are, at least one.
+    pub(crate) width: usize,
 }
 
 /// Which of several values a column shows.
@@ -117,63 +62,118 @@ pub(crate) enum Extreme {
     Largest,
 }
 
-/// Curves on common axes, a line of `width` characters each, from 0 to the largest value of all.
-/// Also the ends of the x axis; `None` if no curve has a point.
-pub(crate) fn level_strips(
-    curves: &[&Series],
-    width: usize,
-    extreme: Extreme,
-    unicode: bool,
-) -> Option<(Vec<String>, [f64; 2])> {
-    let x = || curves.iter().flat_map(|series| &series.x).copied();
-    let ends = [x().min_by(f64::total_cmp)?, x().max_by(f64::total_cmp)?];
-    let y = curves.iter().flat_map(|series| series.y.iter().flatten());
-    let highest = y.copied().fold(0.0, f64::max);
-    let levels = if unicode { BLOCKS } else { LETTERS };
-    let line = |series: &&Series| {
-        let mut columns: Vec<Option<f64>> = vec![None; width];
-        for (x, y) in series.x.iter().zip(&series.y) {
-            let column = &mut columns[column(*x, ends, width)];
-            match (extreme, y) {
-                (Extreme::Largest, y) => raise(column, *y),
-                (Extreme::Smallest, Some(y)) => {
-                    *column = Some(column.map_or(*y, |smallest| smallest.min(*y)));
-                }
-                (Extreme::Smallest, None) => {}
-            }
-        }
-        if series.x.len() < width && series.y.iter().all(Option::is_some) {
-            // A point stands for what came since the one before it.
-            let ahead = columns.clone();
-            for (at, column) in columns.iter_mut().enumerate() {
-                *column = ahead[at..].iter().flatten().next().copied();
-            }
-        }
-        let symbol = |value: &Option<f64>| {
-            value.map_or(' ', |value| levels[level(value, 0.0, highest, levels.len() - 1)])
+impl Columns {
+    /// `width` columns for these curves; `None` if none of them has a point.
+    pub(crate) fn of<'a>(
+        curves: impl Iterator<Item = &'a Series> + Clone,
+        width: usize,
+    ) -> Option<Self> {
+        let x = || curves.clone().flat_map(|series| &series.x).copied();
+        let ends = [x().min_by(f64::total_cmp)?, x().max_by(f64::total_cmp)?];
+        Some(Self { ends, width })
+    }
+
+    /// A line for each curve. Times of two drives differ by orders of magnitude, so each step up
+    /// stands for a factor: the smallest whole one with which the steps reach from the lowest
+    /// column to the highest. Also that factor.
+    pub(crate) fn by_factor(self, curves: &[&Series], unicode: bool) -> (Vec<String>, u32) {
+        let columns: Vec<Vec<Option<f64>>> =
+            curves.iter().map(|series| self.values(series, Extreme::Largest)).collect();
+        let values = || columns.iter().flatten().flatten().copied();
+        let lowest = values().filter(|&value| value > 0.0).min_by(f64::total_cmp).unwrap_or(1.0);
+        let highest = values().max_by(f64::total_cmp).unwrap_or(0.0);
+        // What is so small beside the rest that no step reaches it is shown as zeros are.
+        let lowest = lowest.max(highest / FACTOR_MAX.powi(7));
+        let few = |factor: &u32| steps(highest, lowest, *factor) < BLOCKS.len();
+        let factor = (2..).find(few).expect("a factor as large as the highest is enough");
+        let line = |values: &Vec<Option<f64>>| {
+            symbols(values, unicode, |value| steps(value, lowest, factor))
         };
-        columns.iter().map(symbol).collect::<String>()
-    };
-    Some((curves.iter().map(line).collect(), ends))
+        (columns.iter().map(line).collect(), factor)
+    }
+
+    /// A line for each curve, all from 0 to the largest value of all.
+    pub(crate) fn from_zero(
+        self,
+        curves: &[&Series],
+        extreme: Extreme,
+        unicode: bool,
+    ) -> Vec<String> {
+        let highest = highest(curves);
+        let line = |series: &&Series| {
+            let mut values = self.values(series, extreme);
+            if series.x.len() < self.width && series.y.iter().all(Option::is_some) {
+                // A point stands for what came since the one before it.
+                let mut next = None;
+                for value in values.iter_mut().rev() {
+                    next = value.or(next);
+                    *value = next;
+                }
+            }
+            symbols(&values, unicode, |value| level(value, 0.0, highest, BLOCKS.len() - 1))
+        };
+        curves.iter().map(line).collect()
+    }
+
+    /// The ends of the axis, above or below the lines.
+    pub(crate) fn axis(self, unit: &str) -> String {
+        let [left, right] = self.ends.map(|end| quantity(end, unit));
+        let gap = self.width.saturating_sub(left.chars().count() + right.chars().count()).max(1);
+        format!("{left}{:gap$}{right}", "")
+    }
+
+    /// An arrow at `x` with its label on the side where there is room; `None` outside the axis.
+    pub(crate) fn mark(self, x: f64, label: &str, style: Style) -> Option<String> {
+        let [start, end] = self.ends;
+        if !(start..=end).contains(&x) {
+            return None;
+        }
+        let (column, width) = (self.column(x), self.width);
+        let arrow = if style.unicode { '\u{25b2}' } else { '^' };
+        let label: String = style.clean(label).chars().take(width.saturating_sub(2)).collect();
+        let length = label.chars().count();
+        Some(if column + 2 + length <= width {
+            format!("{:column$}{arrow} {label}", "")
+        } else if column > length {
+            format!("{:pad$}{label} {arrow}", "", pad = column - length - 1)
+        } else {
+            format!("{:column$}{arrow}", "")
+        })
+    }
+
+    /// The column of `x`.
+    fn column(self, x: f64) -> usize {
+        let [start, end] = self.ends;
+        index(rounded(share(x, start, end) * (self.width as f64 - 1.0))).min(self.width - 1)
+    }
+
+    /// What each column shows of a curve.
+    fn values(self, series: &Series, extreme: Extreme) -> Vec<Option<f64>> {
+        let mut values = vec![None; self.width];
+        for (x, y) in series.x.iter().zip(&series.y) {
+            let Some(y) = *y else { continue };
+            let value: &mut Option<f64> = &mut values[self.column(*x)];
+            *value = Some(value.map_or(y, |before| match extreme {
+                Extreme::Smallest => before.min(y),
+                Extreme::Largest => before.max(y),
+            }));
+        }
+        values
+    }
 }
 
-/// The picture of a curve with one moment marked: `mark` is a position on x and its label. Empty
-/// if the curve is.
-pub(crate) fn picture(series: &Series, mark: Option<(f64, &str)>, style: Style) -> Vec<String> {
-    let (Some(&start), Some(&end)) = (series.x.first(), series.x.last()) else {
-        return Vec::new();
-    };
-    let highest = series.y.iter().flatten().copied().fold(0.0, f64::max);
-    let x_unit = style.clean(&series.x_unit);
+/// The picture of a curve with one moment marked: a position on x and its label. Empty if the curve
+/// is.
+pub(crate) fn picture(series: &Series, (at, mark): (f64, &str), style: Style) -> Vec<String> {
+    let highest = highest(&[series]);
     // The curve has half of the columns at least, whatever its unit.
     let label = |value| style.cut(&quantity(value, &series.y_unit), style.columns() / 2);
     let (top, bottom) = (label(highest), label(0.0));
     let margin = top.chars().count().max(bottom.chars().count());
-    let width = style.columns().saturating_sub(margin + 2);
-    let mut columns = vec![None; width];
-    for (x, y) in series.x.iter().zip(&series.y) {
-        raise(&mut columns[column(*x, [start, end], width)], *y);
-    }
+    let indent = margin + 2;
+    let width = style.columns().saturating_sub(indent);
+    let Some(columns) = Columns::of(std::iter::once(series), width) else { return Vec::new() };
+    let values = columns.values(series, Extreme::Largest);
     let axis = if style.unicode { '\u{2502}' } else { '|' };
     let mut lines = Vec::with_capacity(ROWS + 2);
     for row in (0..ROWS).rev() {
@@ -183,37 +183,24 @@ pub(crate) fn picture(series: &Series, mark: Option<(f64, &str)>, style: Style) 
             _ => "",
         };
         let cells: String =
-            columns.iter().map(|value| cell(*value, highest, row, style.unicode)).collect();
+            values.iter().map(|value| cell(*value, highest, row, style.unicode)).collect();
         lines.push(format!("{label:>margin$} {axis}{cells}").trim_end().to_owned());
     }
-    let indent = margin + 2;
-    lines.push(style.cut(&time_axis([start, end], &x_unit, width, indent), style.columns()));
-    if let Some((x, label)) = mark.filter(|(x, _)| (start..=end).contains(x)) {
-        lines.push(mark_line(column(x, [start, end], width), label, width, indent, style));
-    }
+    let ends = format!("{:indent$}{}", "", columns.axis(&style.clean(&series.x_unit)));
+    lines.push(style.cut(&ends, style.columns()));
+    lines.extend(columns.mark(at, mark, style).map(|mark| format!("{:indent$}{mark}", "")));
     lines
 }
 
-/// The start and the end of the curve below its corners.
-pub(crate) fn time_axis([start, end]: [f64; 2], unit: &str, width: usize, indent: usize) -> String {
-    let (left, right) = (quantity(start, unit), quantity(end, unit));
-    let gap = width.saturating_sub(left.chars().count() + right.chars().count()).max(1);
-    format!("{:indent$}{left}{:gap$}{right}", "", "")
+/// The largest value of the curves, at least 0.
+fn highest(curves: &[&Series]) -> f64 {
+    curves.iter().flat_map(|series| &series.y).flatten().copied().fold(0.0, f64::max)
 }
 
-/// An arrow below `column` with its label on the side where there is room.
-fn mark_line(column: usize, label: &str, width: usize, indent: usize, style: Style) -> String {
-    let arrow = if style.unicode { '\u{25b2}' } else { '^' };
-    let label: String = style.clean(label).chars().take(width.saturating_sub(2)).collect();
-    let length = label.chars().count();
-    if column + 2 + length <= width {
-        return format!("{:pad$}{arrow} {label}", "", pad = indent + column);
-    }
-    if column > length {
-        let pad = indent + column - length - 1;
-        return format!("{:pad$}{label} {arrow}", "");
-    }
-    format!("{:pad$}{arrow}", "", pad = indent + column)
+/// The character of each value by its level, in [0, 7]; a blank where there is none.
+fn symbols(values: &[Option<f64>], unicode: bool, level: impl Fn(f64) -> usize) -> String {
+    let levels = if unicode { BLOCKS } else { LETTERS };
+    values.iter().map(|value| value.map_or(' ', |value| levels[level(value)])).collect()
 }
 
 /// The character of one cell: how much of row `row` (0 is the lowest) the column fills.
@@ -231,29 +218,11 @@ fn cell(value: Option<f64>, highest: f64, row: usize, unicode: bool) -> char {
     }
 }
 
-/// Makes the column show `value` if that is its largest.
-fn raise(column: &mut Option<f64>, value: Option<f64>) {
-    if let Some(value) = value.filter(|value| value.is_finite()) {
-        *column = Some(column.map_or(value, |largest| largest.max(value)));
-    }
-}
-
-/// The column of `x` among `width`, at least one, between two ends.
-fn column(x: f64, [start, end]: [f64; 2], width: usize) -> usize {
-    index(rounded(share(x, start, end) * (width as f64 - 1.0))).min(width - 1)
-}
-
 /// How many times `lowest` can be multiplied by `factor` without exceeding `value`, at most as many
 /// as there are symbols. Multiplied out, because logarithms differ between machines.
 fn steps(value: f64, lowest: f64, factor: u32) -> usize {
     let bounds = std::iter::successors(Some(lowest), |bound| Some(bound * f64::from(factor)));
     bounds.skip(1).take(BLOCKS.len()).take_while(|&bound| bound <= value).count()
-}
-
-/// From 0 or less to the largest.
-fn range(columns: &[Option<f64>]) -> (f64, f64) {
-    let values = columns.iter().flatten().copied();
-    values.fold((0.0, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)))
 }
 
 /// Where `value` lies between `low` (level 0) and `high` (level `top`); only the highest values

@@ -1,55 +1,26 @@
 //! What a run of several sessions says of each in a line or two: its largest deletion, its target.
 
-use trimbench_results::{RunRecord, Series, Session};
+use trimbench_results::{RunRecord, Session};
 
 use super::headlines::Group;
 use super::names::label;
+use super::strips::{Strip, Strips};
 use super::{PICTURED, deleted, largest_deletion};
 use crate::grid::GAP;
 use crate::number::quantity;
 use crate::style::Style;
-use crate::terminal::picture::Strips;
-
-/// One curve with its frame.
-struct Row<'a> {
-    name: String,
-    series: &'a Series,
-    longest: String,
-    /// When what was deleted, on the curve's axis, and in words.
-    mark: (f64, String),
-}
 
 /// The largest deletion of every session of the group, on common axes, with its moment marked.
 pub(super) fn pictures(record: &RunRecord, group: &Group, style: Style) -> Vec<String> {
-    let room = style.columns() / 3;
-    let rows: Vec<Row> =
-        group.sessions().filter_map(|session| row(record, session, room, style)).collect();
-    let length = |text: &String| text.chars().count();
-    let names = rows.iter().map(|row| length(&row.name)).max().unwrap_or(0);
-    let longest = rows.iter().map(|row| length(&row.longest)).fold("longest".len(), usize::max);
-    let width = style.columns().saturating_sub(names + longest + 2 * GAP).max(1);
-    let curves: Vec<&Series> = rows.iter().map(|row| row.series).collect();
-    let Some(strips) = Strips::of(&curves, width, style.unicode) else { return Vec::new() };
-    let line = |name: &str, curve: &str, value: &str| {
-        let line = format!("{name:names$}{:GAP$}{curve:width$}{:GAP$}{value:>longest$}", "", "");
-        line.trim_end().chars().take(style.columns()).collect::<String>()
-    };
+    let strips = group.sessions().filter_map(|session| strip(record, session, style)).collect();
+    let Some(strips) = Strips::of(strips, "longest", style) else { return Vec::new() };
+    let (drawn, factor) = strips.columns.by_factor(&strips.series(), style.unicode);
     let scale = format!(
-        "Largest deletion: longest response per column; each step up is {} times longer",
-        strips.factor
+        "Largest deletion: longest response per column; each step up is {factor} times longer"
     );
-    let unit = rows.first().map_or("", |row| row.series.x_unit.as_str());
     let mut lines = vec![String::new()];
     lines.extend(style.labelled("", 0, &scale));
-    lines.push(line("", &strips.axis(&style.clean(unit)), "longest"));
-    for (index, (row, curve)) in rows.iter().zip(&strips.lines).enumerate() {
-        lines.push(line(&row.name, curve, &row.longest));
-        // One mark below all neighbours that share it.
-        let shared = rows.get(index + 1).is_some_and(|next| next.mark.1 == row.mark.1);
-        if let (false, Some(column)) = (shared, strips.column(row.mark.0)) {
-            lines.push(line("", &strips.mark(column, &row.mark.1, style), ""));
-        }
-    }
+    lines.extend(strips.render(&drawn, style));
     lines
 }
 
@@ -105,14 +76,15 @@ fn kind(session: &Session) -> String {
     format!("{kind}, {} of {values} values assumed{fitted}{set}", provenance.assumed)
 }
 
-fn row<'a>(record: &RunRecord, session: &'a Session, room: usize, style: Style) -> Option<Row<'a>> {
+fn strip<'a>(record: &RunRecord, session: &'a Session, style: Style) -> Option<Strip<'a>> {
+    let room = style.columns() / 3;
     let step = largest_deletion(session)?;
     let series = &step.series[PICTURED];
     let longest = series.y.iter().flatten().copied().max_by(f64::total_cmp)?;
-    Some(Row {
+    Some(Strip {
         name: style.cut_middle(&label(record, session), room),
         series,
-        longest: style.cut(&quantity(longest, &series.y_unit), room),
-        mark: deleted(step),
+        extreme: style.cut(&quantity(longest, &series.y_unit), room),
+        mark: Some(deleted(step)),
     })
 }

@@ -5,6 +5,7 @@ use trimbench_core::Caveat;
 use trimbench_results::Figure;
 
 use super::notes::Notes;
+use super::pivot::Pivot;
 use crate::grid::{Column, Grid};
 use crate::number::quantity;
 use crate::style::Style;
@@ -12,54 +13,36 @@ use crate::style::Style;
 #[cfg(test)]
 mod tests;
 
-/// Where a figure stands, in percent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    trimmed: u32,
-    written: u32,
-}
-
-impl Place {
-    /// What the id says; `None` for a figure that stands on no plane.
-    fn parse(id: &str) -> Option<Self> {
-        let (_, places) = id.split_once("-trimmed-")?;
-        let (trimmed, written) = places.split_once("-written-")?;
-        Some(Self { trimmed: trimmed.parse().ok()?, written: written.parse().ok()? })
-    }
+/// How much was written before and how much was trimmed, in percent; `None` for a figure that
+/// stands on no plane.
+fn place(figure: &Figure) -> Option<(u32, u32)> {
+    let (_, places) = figure.id.split_once("-trimmed-")?;
+    let (trimmed, written) = places.split_once("-written-")?;
+    Some((written.parse().ok()?, trimmed.parse().ok()?))
 }
 
 /// Whether the figure stands on a plane.
 pub(super) fn holds(figure: &Figure) -> bool {
-    Place::parse(&figure.id).is_some()
+    place(figure).is_some()
 }
 
 /// The table of figures that all stand on one plane.
-pub(super) fn surface(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<String> {
-    let placed: Vec<(Place, &Figure)> =
-        figures.iter().filter_map(|figure| Some((Place::parse(&figure.id)?, *figure))).collect();
-    let Some((_, first)) = placed.first() else { return Vec::new() };
-    let every = |of: fn(&Place) -> u32| {
-        let mut values: Vec<u32> = placed.iter().map(|(place, _)| of(place)).collect();
-        values.sort_unstable();
-        values.dedup();
-        values
-    };
-    let (columns, rows) = (every(|place| place.trimmed), every(|place| place.written));
+pub(super) fn table(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<String> {
+    let Some(first) = figures.first() else { return Vec::new() };
+    let mut plane = Pivot::of(figures, place);
+    plane.rows.sort_unstable();
+    plane.columns.sort_unstable();
     let title = first.title.split(',').next().unwrap_or_default();
     let mut head = vec![Column::text(title)];
-    head.extend(columns.iter().map(|trimmed| Column::number(&format!("{trimmed} % trimmed"))));
-    let marked = placed.iter().any(|(_, figure)| !figure.caveats.is_empty());
+    let trimmed = plane.columns.iter();
+    head.extend(trimmed.map(|trimmed| Column::number(&format!("{trimmed} % trimmed"))));
+    let marked = figures.iter().any(|figure| !figure.caveats.is_empty());
     head.extend(marked.then(|| Column::text("note")));
     let mut grid = Grid::new(head);
-    for written in rows {
-        let of_row = || placed.iter().filter(move |(place, _)| place.written == written);
-        let cell = |trimmed: &u32| {
-            let found = of_row().find(|(place, _)| place.trimmed == *trimmed);
-            found.map_or("-".to_owned(), |(_, figure)| cell(figure))
-        };
+    for written in &plane.rows {
         let mut cells = vec![format!("{written} % written before")];
-        cells.extend(columns.iter().map(cell));
-        cells.push(notes.marks(of_row().flat_map(|(_, figure)| &figure.caveats)));
+        cells.extend(plane.cells(*written, &plane.columns, cell));
+        cells.push(plane.marks(*written, notes));
         grid.row(cells);
     }
     grid.render(style)

@@ -2,7 +2,7 @@ use trimbench_core::Caveat;
 use trimbench_results::{Figure, Interval};
 
 use super::*;
-use crate::samples::{detail, record, session, three_drives};
+use crate::testing::{detail, record, session, three_drives};
 
 const PLAIN: Style = Style { width: 80, colour: false, unicode: true };
 const NOISE: &str = "noise: not told apart from placebo";

@@ -5,7 +5,9 @@
 use trimbench_results::Figure;
 
 use super::headlines::verdict;
+use super::joined;
 use super::notes::Notes;
+use super::pivot::Pivot;
 use crate::grid::{Column, Grid};
 use crate::number::quantity;
 use crate::style::Style;
@@ -34,41 +36,22 @@ pub(super) fn holds(figure: &Figure) -> bool {
 
 /// The tables of all these figures.
 pub(super) fn tables(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<String> {
-    let placed: Vec<(&str, Key, &Figure)> = figures
-        .iter()
-        .filter_map(|figure| place(figure).map(|(row, column)| (row, column, *figure)))
-        .collect();
-    let (mut rows, mut columns): (Vec<&str>, Vec<Key>) = (Vec::new(), Vec::new());
-    for &(row, column, _) in &placed {
-        if !rows.contains(&row) {
-            rows.push(row);
-        }
-        if !columns.contains(&column) {
-            columns.push(column);
-        }
-    }
+    let pivot = Pivot::of(figures, place);
     let grid = |columns: &[Key], remarks: bool| {
         let mut head = vec![Column::text("under")];
         head.extend(columns.iter().map(|(_, title)| Column::number(title)));
         head.extend(remarks.then(|| Column::text("note")));
         let mut grid = Grid::new(head);
-        for row in &rows {
-            let of_row = || placed.iter().filter(|(of, ..)| of == row);
-            let cell = |(key, _): &Key| {
-                let found = of_row().find(|(_, (of, _), _)| of == key);
-                found.map_or("-".to_owned(), |(.., it)| quantity(it.value, &it.unit))
-            };
+        for row in &pivot.rows {
             let mut cells = vec![(*row).to_owned()];
-            cells.extend(columns.iter().map(cell));
-            let words = of_row().map(|(.., figure)| verdict(figure));
-            let marks = notes.marks(of_row().flat_map(|(.., figure)| &figure.caveats));
-            let words: Vec<String> = words.chain([marks]).filter(|text| !text.is_empty()).collect();
-            cells.extend(remarks.then(|| words.join("; ")));
+            cells.extend(pivot.cells(row, columns, |it| quantity(it.value, &it.unit)));
+            let remark = || joined(pivot.row(row).map(verdict).chain([pivot.marks(row, notes)]));
+            cells.extend(remarks.then(remark));
             grid.row(cells);
         }
         grid
     };
-    let (mut lines, mut rest) = (Vec::new(), &columns[..]);
+    let (mut lines, mut rest) = (Vec::new(), &pivot.columns[..]);
     while !rest.is_empty() {
         let remarks = lines.is_empty();
         let fits =

@@ -89,23 +89,26 @@ impl<'a> Wear<'a> {
         let (without, with) = (shown(self.without.value(), ""), shown(self.with.value(), ""));
         format!("write amplification {without} without TRIM, {with} with it")
     }
+}
 
-    fn reference(&self) -> Vec<(usize, String)> {
-        vec![self.without.reference(), self.with.reference()]
-    }
+/// What a session says of speed.
+struct Speed<'a> {
+    text: String,
+    figures: Vec<Found<'a>>,
+    /// TRIM makes it faster.
+    gain: bool,
+    /// There is nothing that TRIM could bring back.
+    none: bool,
 }
 
 /// The sign of a speed and a wear that were measured together.
-fn sign(
-    session: &Session,
-    (speed, gain, none): (Reason, bool, bool),
-    wear: Option<&Wear<'_>>,
-) -> Option<Sign> {
-    let text = |reason: &Reason, wear: &Wear<'_>| {
-        let figures = [reason.figures.clone(), wear.reference()].concat();
-        Reason::new(format!("{}; {}", reason.text, wear.text()), figures)
-    };
-    let said = wear.map_or_else(|| speed.clone(), |wear| text(&speed, wear));
+fn sign(session: &Session, speed: Speed<'_>, wear: Option<&Wear<'_>>) -> Option<Sign> {
+    let Speed { mut text, mut figures, gain, none } = speed;
+    if let Some(wear) = wear {
+        text = format!("{text}; {}", wear.text());
+        figures.extend([wear.without, wear.with]);
+    }
+    let said = Reason::new(text, &figures);
     if gain || wear.is_some_and(Wear::falls) {
         return Some(Sign::Gain(said));
     }
@@ -133,13 +136,13 @@ fn recovery<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
         percent(before),
         percent(after)
     );
-    let reason = Reason::new(text, vec![before.reference(), after.reference()]);
+    let figures = vec![before, after];
     let gain = after.value() >= before.value() + SHARE;
     let slow = before.value() < 1.0 - SHARE;
     if slow && !gain && !wear.as_ref().is_some_and(Wear::falls) {
-        return Some(Sign::NoEffect(reason));
+        return Some(Sign::NoEffect(Reason::new(text, &figures)));
     }
-    sign(it.1, (reason, gain, !slow), wear.as_ref())
+    sign(it.1, Speed { text, figures, gain, none: !slow }, wear.as_ref())
 }
 
 /// Random writes in the long run, with a share trimmed and without: the share that brings most.
@@ -169,8 +172,8 @@ fn steady<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
         "are no faster".to_owned()
     };
     let text = format!("with {percent} % trimmed, random writes {times} in the long run");
-    let reason = Reason::new(text, vec![gain.reference()]);
-    sign(it.1, (reason, more, true), wear.as_ref())
+    let speed = Speed { text, figures: vec![gain], gain: more, none: true };
+    sign(it.1, speed, wear.as_ref())
 }
 
 /// A trace with and without its TRIMs: what is left once their cost is paid.
@@ -188,8 +191,8 @@ fn replay<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
         (_, true) => "a trace is slower with its TRIMs".to_owned(),
         _ => "a trace is no faster with its TRIMs".to_owned(),
     };
-    let reason = Reason::new(text, vec![gain.reference()]);
-    sign(it.1, (reason, more, !less), wear.as_ref())
+    let speed = Speed { text, figures: vec![gain], gain: more, none: !less };
+    sign(it.1, speed, wear.as_ref())
 }
 
 /// The highest average gain of a replay with the trace's own TRIMs.

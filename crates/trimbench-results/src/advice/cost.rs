@@ -69,11 +69,6 @@ impl Cost {
 
 type Signs = Vec<(Side, Reason)>;
 
-/// A reason of one figure.
-fn of(found: Found<'_>, text: String) -> Reason {
-    Reason::new(text, vec![found.reference()])
-}
-
 /// How long a deletion is noticed.
 fn stutter(facts: &Facts<'_>) -> Signs {
     let mut signs = Signs::new();
@@ -89,20 +84,20 @@ fn stutter(facts: &Facts<'_>) -> Signs {
              noticed",
             found.shown()
         );
-        signs.push((side, of(found, text)));
+        signs.push((side, Reason::new(text, &[found])));
     }
     // Only above: it mixes all sizes, and overdue time misses stops that are short.
     if let Some(found) = facts.worst("delete-stall", "stutter-per-deletion")
         && Side::of_estimate(found, WAIT_S) == Side::Above
     {
         let text = format!("each deletion holds up others for {}", found.shown());
-        signs.push((Side::Above, of(found, text)));
+        signs.push((Side::Above, Reason::new(text, &[found])));
     }
     if let Some(found) = facts.worst("delete-stall", "overdue")
         && Side::of_estimate(found, STUTTER_S_PER_GB) == Side::Above
     {
         let text = format!("accesses are overdue for {} deleted", found.shown());
-        signs.push((Side::Above, of(found, text)));
+        signs.push((Side::Above, Reason::new(text, &[found])));
     }
     signs
 }
@@ -113,14 +108,14 @@ fn waits(facts: &Facts<'_>) -> Signs {
     let Some(longest) = facts.worst("trim-sweep", "loaded-max") else { return Signs::new() };
     let text = format!("the longest read or write beside TRIMs took {}", longest.shown());
     if Side::of_fact(longest, WAIT_S) == Side::Below {
-        return vec![(Side::Below, of(longest, text))];
+        return vec![(Side::Below, Reason::new(text, &[longest]))];
     }
     let trim = facts.worst("trim-sweep", "trim-p50");
     let Some(trim) = trim.filter(|trim| trim.value() / 1e3 > LONG_TRIM_S) else {
         return Signs::new();
     };
     let text = format!("{text}; one TRIM takes {}", trim.shown());
-    vec![(Side::Above, Reason::new(text, vec![longest.reference(), trim.reference()]))]
+    vec![(Side::Above, Reason::new(text, &[longest, trim]))]
 }
 
 /// What mounting with `discard` adds to a load of small files.
@@ -129,7 +124,7 @@ fn files(facts: &Facts<'_>) -> Signs {
     let found = arms.iter().filter_map(|id| facts.worst("postmark", id));
     let signs = found.map(|found| {
         let text = format!("`discard` adds {} to the duration of PostMark", found.shown());
-        (Side::of_estimate(found, SLOWDOWN_PERCENT), of(found, text))
+        (Side::of_estimate(found, SLOWDOWN_PERCENT), Reason::new(text, &[found]))
     });
     signs.collect()
 }
@@ -141,7 +136,7 @@ fn storm(facts: &Facts<'_>) -> Signs {
     let found = found.filter(|found| Side::of_fact(*found, STORM_STALL_S) == Side::Above);
     let sign = found.map(|found| {
         let text = format!("after a mass deletion the next job stood still for {}", found.shown());
-        (Side::Above, of(found, text))
+        (Side::Above, Reason::new(text, &[found]))
     });
     sign.into_iter().collect()
 }
@@ -154,7 +149,7 @@ fn trace(facts: &Facts<'_>) -> Signs {
     let sign = loss.map(|found| {
         let text =
             format!("a trace with its TRIMs does {} of the writes", shown(found.value(), ""));
-        (Side::Above, of(found, text))
+        (Side::Above, Reason::new(text, &[found]))
     });
     sign.into_iter().collect()
 }

@@ -32,10 +32,6 @@ pub(super) struct Found<'a> {
 }
 
 impl Found<'_> {
-    pub(super) fn reference(&self) -> (usize, String) {
-        (self.session, self.figure.id.clone())
-    }
-
     pub(super) fn value(&self) -> f64 {
         self.figure.value
     }
@@ -130,7 +126,7 @@ impl<'a> Facts<'a> {
         let lost = table.iter().filter_map(|(id, what)| {
             let found = self.worst("trim-integrity", id)?;
             (found.value() > 0.0)
-                .then(|| Reason::new(format!("{} {what}", found.value()), vec![found.reference()]))
+                .then(|| Reason::new(format!("{} {what}", found.value()), &[found]))
         });
         lost.collect()
     }
@@ -141,7 +137,7 @@ impl<'a> Facts<'a> {
         for (_, session) in self.of("delete-stall") {
             if session.caveats.iter().any(|id| id == Caveat::NoDiscard.id()) {
                 let text = "files were deleted, and no discard was seen at the device";
-                because.push(Reason::new(text.to_owned(), Vec::new()));
+                because.push(Reason::new(text, &[]));
             }
         }
         if matches!(benefit, Benefit::Some(_)) {
@@ -160,7 +156,7 @@ impl<'a> Facts<'a> {
                 "all trimmed blocks still read as before, {} of them against the drive's promise",
                 broken.value()
             );
-            because.push(Reason::new(text, vec![kept.reference(), broken.reference()]));
+            because.push(Reason::new(text, &[kept, broken]));
         }
         because
     }

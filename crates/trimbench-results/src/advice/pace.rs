@@ -46,7 +46,7 @@ pub(super) fn by_policy(facts: &Facts<'_>) -> Option<(Action, Vec<Reason>)> {
             tail.shown(),
             wear.shown()
         );
-        Some(Reason::new(text, vec![tail.reference(), wear.reference()]))
+        Some(Reason::new(text, &[tail, wear]))
     };
     Some((action, [name].iter().chain(&others).filter_map(|policy| side(policy)).collect()))
 }
@@ -66,8 +66,8 @@ fn at_a_rate(facts: &Facts<'_>) -> Option<Answer> {
     let response = facts.worst("delete-stall", "highest-deletion-rate-response");
     let kept = response.map_or_else(String::new, |it| format!(", with a p99.9 of {}", it.shown()));
     let text = format!("deleting at {} is borne{kept}", rate.shown());
-    let figures = [Some(rate), chunk, response].into_iter().flatten();
-    let reason = Reason::new(text, figures.map(|found| found.reference()).collect());
+    let figures: Vec<Found<'_>> = [Some(rate), chunk, response].into_iter().flatten().collect();
+    let reason = Reason::new(text, &figures);
     let a_day = rate.value() * 86_400.0 / 1e3;
     let change = format!(
         "deletions of more than {} a day, which this rate cannot work off: then trim the rest once \
@@ -100,7 +100,7 @@ fn in_pieces(facts: &Facts<'_>) -> Option<Answer> {
         chunk.value()
     );
     let action = Action::SmallerDiscardMax { bytes: trimbench_core::units::rounded(chunk.value()) };
-    Some((action, vec![Reason::new(text, vec![chunk.reference()])], vec![change]))
+    Some((action, vec![Reason::new(text, &[chunk])], vec![change]))
 }
 
 /// The smallest chunk that a sweep found, where larger ones take too long: with the time that a GB
@@ -128,7 +128,7 @@ fn at_night(facts: &Facts<'_>) -> Answer {
     let mut because = Vec::new();
     if let Some(chunk) = facts.worst("trim-sweep", "chunk").filter(|it| it.value() == 0.0) {
         let text = "a smaller `discard_max_bytes` cannot help: the smallest TRIM takes too long";
-        because.push(Reason::new(text.to_owned(), vec![chunk.reference()]));
+        because.push(Reason::new(text, &[chunk]));
     }
     if let Some((chunk, cost)) = pieces(facts) {
         let text = format!(
@@ -137,11 +137,11 @@ fn at_night(facts: &Facts<'_>) -> Answer {
             mebibytes(chunk),
             shown(cost, "s")
         );
-        because.push(Reason::new(text, vec![chunk.reference()]));
+        because.push(Reason::new(text, &[chunk]));
     }
     if let Some(full) = facts.worst("idle-trim", "idle-trim-full") {
         let text = format!("at rest, a TRIM of all that was measured takes {}", full.shown());
-        because.push(Reason::new(text, vec![full.reference()]));
+        because.push(Reason::new(text, &[full]));
     }
     let mut change = vec![below()];
     let stutter = facts.worst("delete-stall", "stutter").filter(|it| it.value() > 0.0);

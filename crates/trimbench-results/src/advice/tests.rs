@@ -3,7 +3,7 @@ use trimbench_core::Caveat;
 
 use super::*;
 use crate::record::{Figure, RunRecord, Step};
-use crate::samples::{between, figure, session};
+use crate::testing::{between, figure, session};
 
 fn advice(sessions: &[Session]) -> Advice {
     advise(&sessions.iter().collect::<Vec<_>>())

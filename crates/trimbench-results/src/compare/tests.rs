@@ -1,7 +1,7 @@
 use trimbench_core::Caveat;
 
 use super::*;
-use crate::samples::{between, figure, record, session};
+use crate::testing::{between, figure, record, session};
 
 /// Two records with one session each, and one figure each in it.
 fn two(before: Figure, after: Figure) -> (RunRecord, RunRecord) {

@@ -1,10 +1,10 @@
 use trimbench_core::Caveat;
 
 use super::*;
-use crate::samples::{figure, record};
+use crate::testing::{figure, record};
 
 fn session(figures: Vec<Figure>) -> Session {
-    crate::samples::session("delete-stall", figures)
+    crate::testing::session("delete-stall", figures)
 }
 
 /// Judges one figure by one limit.

@@ -40,10 +40,6 @@ proptest! {
         values in prop::collection::vec(-1e6..1e6_f64, 1..60),
     ) {
         prop_assert!(is_close(median(&values).unwrap(), median_by_counting(&values)));
-        let centre = median_by_counting(&values);
-        let distances: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
-        let spread = median_absolute_deviation(&values).unwrap();
-        prop_assert!(is_close(spread, median_by_counting(&distances)));
     }
 
     #[test]
@@ -122,10 +118,8 @@ fn means_and_medians_of_nothing_or_of_no_numbers_are_none() {
     for values in [&[][..], &[1.0, f64::NAN], &[f64::INFINITY, 1.0]] {
         assert_eq!(mean(values), None);
         assert_eq!(median(values), None);
-        assert_eq!(median_absolute_deviation(values), None);
     }
     assert_eq!(mean(&[1.0, 2.0, 6.0]), Some(3.0));
-    assert_eq!(median_absolute_deviation(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]), Some(1.0));
 }
 
 #[test]

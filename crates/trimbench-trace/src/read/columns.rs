@@ -42,17 +42,14 @@ impl Parser for Msr {
 
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, Skip> {
         let mut fields = Fields::new(line);
-        let stamp = fields.number()?;
-        fields.byte(b',')?;
+        let stamp = fields.number_before(b',')?;
         let from = fields.rest();
         let host = fields.until(b',');
         let disk = fields.until(b',');
         let device = &from[..(host.len() + 1 + disk.len()).min(from.len())];
         let operation = fields.until(b',');
-        let offset = fields.number()?;
-        fields.byte(b',')?;
-        let length = fields.number()?;
-        fields.byte(b',')?;
+        let offset = fields.number_before(b',')?;
+        let length = fields.number_before(b',')?;
         fields.number()?;
         fields.end()?;
         let kind = if operation.eq_ignore_ascii_case(b"write") {
@@ -77,15 +74,11 @@ impl Parser for Alibaba {
 
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, Skip> {
         let mut fields = Fields::new(line);
-        let from = fields.rest();
-        fields.number()?;
-        let device = &from[..from.len() - fields.rest().len()];
+        let device = fields.digits()?;
         fields.byte(b',')?;
         let kind = letter(fields.until(b','))?;
-        let offset = fields.number()?;
-        fields.byte(b',')?;
-        let length = fields.number()?;
-        fields.byte(b',')?;
+        let offset = fields.number_before(b',')?;
+        let length = fields.number_before(b',')?;
         let stamp = fields.number()?;
         fields.end()?;
         devices.check(device)?;
@@ -103,12 +96,9 @@ impl Parser for Tencent {
 
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, Skip> {
         let mut fields = Fields::new(line);
-        let stamp = fields.number()?;
-        fields.byte(b',')?;
-        let sector = fields.number()?;
-        fields.byte(b',')?;
-        let sectors = fields.number()?;
-        fields.byte(b',')?;
+        let stamp = fields.number_before(b',')?;
+        let sector = fields.number_before(b',')?;
+        let sectors = fields.number_before(b',')?;
         let kind = match fields.until(b',') {
             b"0" => Kind::Read,
             b"1" => Kind::Write,
@@ -133,9 +123,7 @@ impl Parser for Spc {
 
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, Skip> {
         let mut fields = Fields::new(line);
-        let from = fields.rest();
-        fields.number()?;
-        let device = &from[..from.len() - fields.rest().len()];
+        let device = fields.digits()?;
         comma(&mut fields)?;
         let sector = fields.number()?;
         comma(&mut fields)?;

@@ -47,6 +47,22 @@ impl<'a> Fields<'a> {
         Ok(value)
     }
 
+    /// The digits of a whole number as they stand there.
+    #[inline]
+    pub(super) fn digits(&mut self) -> Result<&'a [u8], Skip> {
+        let from = self.rest;
+        self.number()?;
+        Ok(&from[..from.len() - self.rest.len()])
+    }
+
+    /// A whole number, and `byte` behind it.
+    #[inline]
+    pub(super) fn number_before(&mut self, byte: u8) -> Result<u64, Skip> {
+        let number = self.number()?;
+        self.byte(byte)?;
+        Ok(number)
+    }
+
     /// Seconds with any number of digits behind the point, in nanoseconds, rounded down.
     #[inline]
     pub(super) fn seconds(&mut self) -> Result<u64, Skip> {

@@ -1,4 +1,4 @@
-//! Files in our own format, one after the other.
+//! Files in our own format.
 
 use crate::own::{Damage, OwnReader};
 use crate::record::Record;
@@ -8,44 +8,27 @@ use crate::tally::Flaw;
 use super::strictness::Shared;
 use super::{BATCH, Inner};
 
-/// Parts of a trace.
-pub(super) struct Parts {
-    files: Vec<OwnReader>,
-    at: usize,
-}
+/// A file of a trace.
+pub(super) struct Part(pub(super) OwnReader);
 
-impl Parts {
-    pub(super) fn new(files: Vec<OwnReader>) -> Self {
-        Self { files, at: 0 }
-    }
-}
-
-impl Inner for Parts {
+impl Inner for Part {
     fn read(&mut self, batch: &mut Vec<Record>, shared: &mut Shared) -> Result<(), TraceError> {
-        while let Some(file) = self.files.get_mut(self.at) {
-            if file.take_unfinished() {
-                shared.tally.flaw(Flaw::Cut);
-            }
-            let first = batch.len();
-            match file.read(batch, BATCH) {
-                Ok(()) if batch.is_empty() => self.at += 1,
-                Ok(()) => {
-                    let name = file.name();
-                    return batch[first..].iter_mut().try_for_each(|it| order(it, name, shared));
-                }
-                Err(damage) => {
-                    batch.clear();
-                    if !shared.lenient {
-                        return Err(damage.error(file.name()));
-                    }
-                    match damage {
-                        Damage::Group { rows, .. } => shared.tally.count(Flaw::Group, rows),
-                        Damage::Sum => shared.tally.flaw(Flaw::Sum),
-                    }
-                }
+        let Self(file) = self;
+        if file.take_unfinished() {
+            shared.tally.flaw(Flaw::Cut);
+        }
+        loop {
+            let Err(damage) = file.read(batch, BATCH) else {
+                let name = file.name();
+                return batch.iter_mut().try_for_each(|record| order(record, name, shared));
+            };
+            batch.clear();
+            match damage {
+                _ if !shared.lenient => return Err(damage.error(file.name())),
+                Damage::Group { rows, .. } => shared.tally.count(Flaw::Group, rows),
+                Damage::Sum => shared.tally.flaw(Flaw::Sum),
             }
         }
-        Ok(())
     }
 }
 

@@ -35,25 +35,6 @@ pub(super) trait Parser: Send {
     }
 }
 
-/// A text of several parts, one file each.
-pub(super) struct Texts {
-    parts: Vec<Part>,
-    at: usize,
-    timed: bool,
-}
-
-/// A file with the parser of its lines. One enum, so that the loop over lines is compiled for each.
-enum Part {
-    Jedec(Lines<Jedec>),
-    Blkparse(Lines<Blkparse>),
-    Iolog(Lines<Iolog>),
-    Msr(Lines<Msr>),
-    Alibaba(Lines<Alibaba>),
-    Tencent(Lines<Tencent>),
-    Spc(Lines<Spc>),
-    Midas(Lines<Midas>),
-}
-
 /// The lines of a file.
 struct Lines<P> {
     buffer: Buffer,
@@ -62,80 +43,58 @@ struct Lines<P> {
     line: u64,
 }
 
-impl Texts {
-    pub(super) fn new(
-        format: Format,
-        buffers: Vec<Buffer>,
-        options: &ReadOptions,
-    ) -> Result<Self, TraceError> {
-        let mut timed = format != Format::Jedec;
-        let mut parts = Vec::new();
-        for buffer in buffers {
-            let part = match format {
-                Format::Jedec => Part::Jedec(Lines::new(buffer, Jedec)),
-                Format::Blkparse => {
-                    Part::Blkparse(Lines::new(buffer, Blkparse { event: options.event }))
-                }
-                Format::Iolog => {
-                    let (lines, stamps) = open_iolog(buffer, options.wait)?;
-                    timed &= stamps;
-                    Part::Iolog(lines)
-                }
-                Format::Msr => Part::Msr(Lines::new(buffer, Msr)),
-                Format::Alibaba => Part::Alibaba(Lines::new(buffer, Alibaba)),
-                Format::Tencent => Part::Tencent(Lines::new(buffer, Tencent)),
-                Format::Spc => Part::Spc(Lines::new(buffer, Spc)),
-                Format::Midas => Part::Midas(Lines::new(buffer, Midas)),
-                Format::Trimbench | Format::Blktrace => unreachable!("they are no text"),
-            };
-            parts.push(part);
-        }
-        Ok(Self { parts, at: 0, timed })
-    }
+/// A line as it is found.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    file: &'a str,
+    /// From 1.
+    number: u64,
+    text: &'a [u8],
+    /// Whether it has an end.
+    ended: bool,
+}
 
-    pub(super) fn is_timed(&self) -> bool {
-        self.timed
+/// A file of this format, and whether it has stamps.
+///
+/// # Panics
+/// If the format is no text.
+pub(super) fn open(
+    format: Format,
+    buffer: Buffer,
+    options: &ReadOptions,
+) -> Result<(Box<dyn Inner>, bool), TraceError> {
+    let lines = match format {
+        Format::Jedec => Lines::boxed(buffer, Jedec),
+        Format::Iolog => return open_iolog(buffer, options.wait),
+        Format::Blkparse => Lines::boxed(buffer, Blkparse { event: options.event }),
+        Format::Msr => Lines::boxed(buffer, Msr),
+        Format::Alibaba => Lines::boxed(buffer, Alibaba),
+        Format::Tencent => Lines::boxed(buffer, Tencent),
+        Format::Spc => Lines::boxed(buffer, Spc),
+        Format::Midas => Lines::boxed(buffer, Midas),
+        Format::Trimbench | Format::Blktrace => unreachable!("they are no text"),
+    };
+    Ok((lines, format != Format::Jedec))
+}
+
+impl<P: Parser + 'static> Lines<P> {
+    fn boxed(buffer: Buffer, parser: P) -> Box<dyn Inner> {
+        Box::new(Self { buffer, parser, line: 0 })
     }
 }
 
-impl Inner for Texts {
-    fn read(&mut self, batch: &mut Vec<Record>, shared: &mut Shared) -> Result<(), TraceError> {
-        while let Some(part) = self.parts.get_mut(self.at) {
-            match part {
-                Part::Jedec(lines) => lines.read(batch, shared),
-                Part::Blkparse(lines) => lines.read(batch, shared),
-                Part::Iolog(lines) => lines.read(batch, shared),
-                Part::Msr(lines) => lines.read(batch, shared),
-                Part::Alibaba(lines) => lines.read(batch, shared),
-                Part::Tencent(lines) => lines.read(batch, shared),
-                Part::Spc(lines) => lines.read(batch, shared),
-                Part::Midas(lines) => lines.read(batch, shared),
-            }?;
-            if !batch.is_empty() {
-                return Ok(());
-            }
-            self.at += 1;
-        }
-        Ok(())
-    }
-}
-
-impl<P: Parser> Lines<P> {
-    fn new(buffer: Buffer, parser: P) -> Self {
-        Self { buffer, parser, line: 0 }
-    }
-
+impl<P: Parser> Inner for Lines<P> {
     fn read(&mut self, batch: &mut Vec<Record>, shared: &mut Shared) -> Result<(), TraceError> {
         while batch.len() < BATCH {
             let window = self.buffer.available();
             let mut used = 0;
             while batch.len() < BATCH {
                 let Some(length) = memchr::memchr(b'\n', &window[used..]) else { break };
-                let line = &window[used..used + length];
+                let text = &window[used..used + length];
                 used += length + 1;
                 self.line += 1;
-                let place = (self.buffer.name(), self.line);
-                take(&mut self.parser, (line, true), place, (batch, shared))?;
+                let (file, number) = (self.buffer.name(), self.line);
+                take(&mut self.parser, Line { file, number, text, ended: true }, batch, shared)?;
             }
             self.buffer.consume(used);
             if used > 0 {
@@ -145,18 +104,20 @@ impl<P: Parser> Lines<P> {
                 self.refill(shared)?;
                 continue;
             }
-            let rest = self.buffer.available();
-            if rest.is_empty() {
+            let text = self.buffer.available();
+            if text.is_empty() {
                 break;
             }
             self.line += 1;
-            let place = (self.buffer.name(), self.line);
-            take(&mut self.parser, (rest, false), place, (batch, shared))?;
-            self.buffer.consume(rest.len());
+            let (file, number) = (self.buffer.name(), self.line);
+            take(&mut self.parser, Line { file, number, text, ended: false }, batch, shared)?;
+            self.buffer.consume(text.len());
         }
         Ok(())
     }
+}
 
+impl<P: Parser> Lines<P> {
     /// Reads on behind what is available, which is the beginning of one line. If that is longer
     /// than the window, the line is passed.
     fn refill(&mut self, shared: &mut Shared) -> Result<(), TraceError> {
@@ -167,8 +128,9 @@ impl<P: Parser> Lines<P> {
         }
         self.line += 1;
         if !shared.lenient {
-            let line = self.buffer.available();
-            return Err(wrong::<P>((self.buffer.name(), self.line), line, Flaw::Long));
+            let (file, number) = (self.buffer.name(), self.line);
+            let line = Line { file, number, text: self.buffer.available(), ended: false };
+            return Err(wrong::<P>(line, Flaw::Long));
         }
         shared.tally.flaw(Flaw::Long);
         loop {
@@ -221,17 +183,17 @@ fn all<P: Parser>(mut parser: P, lines: &[&[u8]]) -> bool {
 #[inline]
 fn take<P: Parser>(
     parser: &mut P,
-    (line, ended): (&[u8], bool),
-    (name, number): (&str, u64),
-    (batch, shared): (&mut Vec<Record>, &mut Shared),
+    line: Line<'_>,
+    batch: &mut Vec<Record>,
+    shared: &mut Shared,
 ) -> Result<(), TraceError> {
-    let line = line.trim_ascii();
-    if line.is_empty() || (number == 1 && P::heading(line)) {
+    let line = Line { text: line.text.trim_ascii(), ..line };
+    if line.text.is_empty() || (line.number == 1 && P::heading(line.text)) {
         shared.tally.ignore(Ignored::Text);
         return Ok(());
     }
-    let flaw = match parser.line(line, &mut shared.devices) {
-        Ok(_) if P::ENDS_LINES && !ended => Flaw::Cut,
+    let flaw = match parser.line(line.text, &mut shared.devices) {
+        Ok(_) if P::ENDS_LINES && !line.ended => Flaw::Cut,
         Ok(mut record) => {
             let (time, right) = shared.clock.stamp(record.time.0, !P::FROM_ZERO);
             record.time = time;
@@ -251,14 +213,14 @@ fn take<P: Parser>(
         Err(Skip::Flaw(flaw)) => flaw,
     };
     if !shared.lenient {
-        return Err(wrong::<P>((name, number), line, flaw));
+        return Err(wrong::<P>(line, flaw));
     }
     shared.tally.flaw(flaw);
     Ok(())
 }
 
 #[cold]
-fn wrong<P: Parser>((name, number): (&str, u64), line: &[u8], flaw: Flaw) -> TraceError {
+fn wrong<P: Parser>(line: Line<'_>, flaw: Flaw) -> TraceError {
     let expected = match flaw {
         Flaw::Negative => "numbers that are not negative",
         Flaw::Beyond => "numbers and ranges below 2^64",
@@ -269,12 +231,13 @@ fn wrong<P: Parser>((name, number): (&str, u64), line: &[u8], flaw: Flaw) -> Tra
         Flaw::Cut => "an end of the line: the file is cut off",
         _ => P::SHAPE,
     };
-    let found = format!("`{}`", excerpt(line));
-    TraceError::Broken { name: name.to_owned(), place: Place::Line(number), found, expected }
+    let found = format!("`{}`", excerpt(line.text));
+    let (name, place) = (line.file.to_owned(), Place::Line(line.number));
+    TraceError::Broken { name, place, found, expected }
 }
 
 /// Reads the first line of an iolog, and whether it has stamps.
-fn open_iolog(mut buffer: Buffer, wait: Wait) -> Result<(Lines<Iolog>, bool), TraceError> {
+fn open_iolog(mut buffer: Buffer, wait: Wait) -> Result<(Box<dyn Inner>, bool), TraceError> {
     let window = buffer.available();
     let end = memchr::memchr(b'\n', window);
     let first = &window[..end.unwrap_or(window.len())];
@@ -295,5 +258,5 @@ fn open_iolog(mut buffer: Buffer, wait: Wait) -> Result<(Lines<Iolog>, bool), Tr
     let used = end.map_or(window.len(), |end| end + 1);
     buffer.consume(used);
     let parser = Iolog { version, wait, timed, now: Nanos::ZERO };
-    Ok((Lines { buffer, parser, line: 1 }, timed))
+    Ok((Box::new(Lines { buffer, parser, line: 1 }), timed))
 }

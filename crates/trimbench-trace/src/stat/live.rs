@@ -30,15 +30,13 @@ pub(super) struct Change {
     pub(super) unfollowed: u64,
 }
 
-#[derive(Clone, Debug, Default)]
+/// The units of a chunk.
+#[derive(Clone, Debug)]
 enum Chunk {
-    #[default]
-    None,
-    All,
-    Some {
-        bits: Box<[u64]>,
-        count: u64,
-    },
+    /// All are live, or none is.
+    Uniform(bool),
+    /// A bit for each, and how many are live.
+    Mixed { bits: Box<[u64]>, count: u64 },
 }
 
 impl LiveMap {
@@ -51,90 +49,67 @@ impl LiveMap {
     pub(super) fn set(&mut self, range: Range<u64>) -> Change {
         let limit = UNITS * NUMBERS;
         let beyond = range.end.max(limit) - range.start.max(limit);
-        let mut result = Change { changed: 0, unfollowed: beyond };
-        for (number, within) in pieces(range.start.min(limit)..range.end.min(limit)) {
-            if self.chunks.len() <= number {
-                self.chunks.resize(number + 1, Chunk::None);
-            }
-            let chunk = &mut self.chunks[number];
-            if matches!(chunk, Chunk::None) && within != (0..UNITS) {
-                if self.allocated == CHUNKS_MAX {
-                    result.unfollowed += within.end - within.start;
-                    continue;
-                }
-                self.allocated += 1;
-                *chunk = Chunk::with(0);
-            }
-            let changed = match chunk {
-                Chunk::All => 0,
-                Chunk::None => {
-                    *chunk = Chunk::All;
-                    UNITS
-                }
-                Chunk::Some { bits, count } => {
-                    let mut changed = 0;
-                    for (word, mask) in words(within) {
-                        changed += u64::from((mask & !bits[word]).count_ones());
-                        bits[word] |= mask;
-                    }
-                    *count += changed;
-                    if *count == UNITS {
-                        *chunk = Chunk::All;
-                        self.allocated -= 1;
-                    }
-                    changed
-                }
-            };
-            result.changed += changed;
+        let range = range.start.min(limit)..range.end.min(limit);
+        let chunks = index(range.end.div_ceil(UNITS));
+        if !range.is_empty() && self.chunks.len() < chunks {
+            self.chunks.resize(chunks, Chunk::Uniform(false));
         }
-        self.units += result.changed;
-        result
+        let mut change = self.make(true, range);
+        self.units += change.changed;
+        change.unfollowed += beyond;
+        change
     }
 
     /// Makes a range live no more.
     pub(super) fn clear(&mut self, range: Range<u64>) -> Change {
         let known = self.chunks.len() as u64 * UNITS;
-        let mut result = Change::default();
-        for (number, within) in pieces(range.start.min(known)..range.end.min(known)) {
+        let change = self.make(false, range.start.min(known)..range.end.min(known));
+        self.units -= change.changed;
+        change
+    }
+
+    /// Makes a range of known chunks live or not.
+    #[inline]
+    fn make(&mut self, live: bool, range: Range<u64>) -> Change {
+        let mut change = Change::default();
+        for (number, within) in pieces(range) {
             let chunk = &mut self.chunks[number];
-            if matches!(chunk, Chunk::All) && within != (0..UNITS) {
+            if let Chunk::Uniform(before) = *chunk {
+                if before == live {
+                    continue;
+                }
+                if within == (0..UNITS) {
+                    *chunk = Chunk::Uniform(live);
+                    change.changed += UNITS;
+                    continue;
+                }
                 if self.allocated == CHUNKS_MAX {
-                    result.unfollowed += within.end - within.start;
+                    change.unfollowed += within.end - within.start;
                     continue;
                 }
                 self.allocated += 1;
-                *chunk = Chunk::with(u64::MAX);
+                let (word, count) = if before { (u64::MAX, UNITS) } else { (0, 0) };
+                *chunk = Chunk::Mixed { bits: vec![word; WORDS].into_boxed_slice(), count };
             }
-            result.changed += match chunk {
-                Chunk::None => 0,
-                Chunk::All => {
-                    *chunk = Chunk::None;
-                    UNITS
+            let Chunk::Mixed { bits, count } = chunk else { continue };
+            let before = *count;
+            for (word, mask) in words(within) {
+                let bits = &mut bits[word];
+                if live {
+                    *count += u64::from((mask & !*bits).count_ones());
+                    *bits |= mask;
+                } else {
+                    *count -= u64::from((mask & *bits).count_ones());
+                    *bits &= !mask;
                 }
-                Chunk::Some { bits, count } => {
-                    let mut cleared = 0;
-                    for (word, mask) in words(within) {
-                        cleared += u64::from((mask & bits[word]).count_ones());
-                        bits[word] &= !mask;
-                    }
-                    *count -= cleared;
-                    if *count == 0 {
-                        *chunk = Chunk::None;
-                        self.allocated -= 1;
-                    }
-                    cleared
-                }
-            };
+            }
+            change.changed += count.abs_diff(before);
+            if *count == 0 || *count == UNITS {
+                *chunk = Chunk::Uniform(live);
+                self.allocated -= 1;
+            }
         }
-        self.units -= result.changed;
-        result
-    }
-}
-
-impl Chunk {
-    fn with(word: u64) -> Self {
-        let count = if word == 0 { 0 } else { UNITS };
-        Self::Some { bits: vec![word; WORDS].into_boxed_slice(), count }
+        change
     }
 }
 

@@ -3,8 +3,11 @@
 
 use trimbench_core::{Bytes, Nanos, Ppm};
 
-use super::plant::{Drive, Load, Mode, Plant, Run};
 use crate::trimmer::Extents;
+
+mod plant;
+
+use plant::{Drive, Load, Mode, Plant, Run};
 
 const TARGET: Nanos = Nanos::from_millis(10);
 const TOLERANCE: Ppm = Ppm(1_000);

@@ -1,7 +1,7 @@
 use trimbench_results::Step;
 
 use super::*;
-use crate::samples::session;
+use crate::testing::session;
 
 const PLAIN: Style = Style { width: 60, colour: false, unicode: false };
 

@@ -2,7 +2,7 @@ use trimbench_core::Caveat;
 use trimbench_results::{Interval, Outcome};
 
 use super::*;
-use crate::samples::{detail, record, session};
+use crate::testing::{detail, record, session};
 
 const WIDE: Style = Style { width: 100, colour: false, unicode: false };
 

@@ -1,7 +1,7 @@
 use trimbench_results::Interval;
 
 use super::*;
-use crate::samples;
+use crate::testing;
 
 fn figure(id: &str, title: &str, value: f64, unit: &str) -> Figure {
     Figure::new(id, title, value, unit).expect("it is a number")
@@ -20,8 +20,8 @@ fn both_mounts_stand_side_by_side_a_table_for_each_buffering() {
         figure("total-duration-nodiscard-unbuffered", "Total_duration, nodiscard", 218.4, "s"),
     ];
     let figures: Vec<&Figure> = figures.iter().collect();
-    assert!(figures.iter().all(|figure| is_side(figure)));
-    let notes = Notes::of(&samples::record(Vec::new(), trimbench_results::Outcome::Complete));
+    assert!(figures.iter().all(|figure| holds(figure)));
+    let notes = Notes::of(&testing::record(Vec::new(), trimbench_results::Outcome::Complete));
     let style = Style { colour: false, unicode: false, width: 100 };
     let lines = tables(&figures, &notes, style);
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -35,6 +35,6 @@ fn both_mounts_stand_side_by_side_a_table_for_each_buffering() {
 #[test]
 fn other_figures_stand_in_no_such_table() {
     for id in ["total-duration", "weighted-p99.9-placebo", "discard-buffered", "sync-buffered"] {
-        assert!(!is_side(&figure(id, "anything", 1.0, "s")), "{id}");
+        assert!(!holds(&figure(id, "anything", 1.0, "s")), "{id}");
     }
 }

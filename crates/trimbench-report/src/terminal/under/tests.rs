@@ -1,9 +1,9 @@
 use trimbench_core::Caveat;
 use trimbench_results::{Figure, Outcome};
 
-use crate::samples::{record, session};
 use crate::style::Style;
 use crate::terminal::{Detail, terminal};
+use crate::testing::{record, session};
 
 const STYLE: Style = Style { width: 60, colour: false, unicode: false };
 
