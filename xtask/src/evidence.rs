@@ -1,34 +1,21 @@
 //! Step `evidence`: every claim of the project, measured again.
 //!
-//! A [`Claim`] has two halves. `measure` runs programs and keeps what they print, untouched, in a
-//! folder of raw output. `read` turns raw output into [`Finding`]s, figures with a bar each. The
-//! verdict is computed here, from what `read` finds in the raw output *now*: none is ever stored,
-//! so none can outlive the output or the bar that it came from.
+//! The claims are those of [`::tests::acceptance`]. The verdict on each is computed here, from what
+//! its `read` finds in the raw output *now*: none is ever stored, so none can outlive the output
+//! or the bar that it came from.
 //!
 //! Raw output is kept by commit, with a hash of the sources. What was measured on these very
 //! sources is not measured again unless asked for.
 //!
 //! One JSON line for each figure goes to standard output, everything else to standard error.
 
-mod bench;
-pub mod capture;
-pub mod claim;
-pub mod device;
-pub mod files;
-pub mod foundation;
-mod house;
 mod page;
-#[cfg(test)]
-pub(crate) mod planted;
-mod report;
-pub mod safe;
-pub mod ssd;
 mod store;
-pub mod trace;
 
 use std::fs;
 use std::time::Duration;
 
+use ::tests::acceptance::{Claim, Context, Finding, KEYS, Key, Raw};
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Serialize;
 
@@ -37,32 +24,7 @@ use crate::process;
 use crate::repository::State;
 use crate::steps::{Deadline, seconds};
 
-pub use capture::{Capture, Context, Raw};
-pub use claim::{Bar, Claim, Finding};
 use store::{Kept, Store};
-
-/// A key: an issue's claims.
-#[derive(Clone, Copy, Debug)]
-pub struct Key {
-    /// Its name: the first part of its claims' ids.
-    pub name: &'static str,
-    /// What it is about, for the title of its page.
-    pub title: &'static str,
-    /// Its claims, in the order of their numbers.
-    pub claims: &'static [Claim],
-}
-
-/// Every key.
-pub const KEYS: [Key; 8] = [
-    foundation::KEY,
-    device::KEY,
-    ssd::KEY,
-    files::KEY,
-    trace::KEY,
-    report::KEY,
-    safe::KEY,
-    house::KEY,
-];
 
 /// What all items of a key may take together: the short form, and the full one.
 const SHORT: Duration = Duration::from_secs(5 * 60);
@@ -196,7 +158,8 @@ impl Register<'_> {
     fn measure(&self, claim: &'static Claim, deadline: Deadline) -> Result<Kept> {
         eprintln!("{}: {} (at most {})", claim.id, claim.title, seconds(deadline.remaining()));
         let folder = self.store.begin(claim.id, &self.state, self.short)?;
-        let context = Context::new(self.repository, &folder, self.short, deadline);
+        let place = (folder.as_path(), self.short);
+        let context = Context::new(self.repository, claim.id, place, deadline);
         (claim.measure)(&context)?;
         Store::finish(folder, &self.state, self.short)
     }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Finding, Kept, Key, Outcome, claim};
+use ::tests::acceptance::{Finding, Key, short};
+
+use super::{Kept, Outcome};
 
 /// The page of a key.
 pub(super) fn render(key: &Key, outcomes: &[Outcome]) -> String {
@@ -49,12 +51,12 @@ fn rows(outcome: &Outcome) -> String {
 }
 
 fn row(id: &str, kept: &Kept, finding: &Finding) -> String {
-    let short = if kept.about.short { " (short)" } else { "" };
+    let mark = if kept.about.short { " (short)" } else { "" };
     let holds = if finding.holds() { "yes" } else { "**no**" };
-    let figure = format!("{} {}", claim::short(finding.figure), finding.unit);
+    let figure = format!("{} {}", short(finding.figure), finding.unit);
     let bar = format!("{} {}", finding.bar, finding.unit);
     let cells = [
-        format!("{id}{short}"),
+        format!("{id}{mark}"),
         escape(&finding.what),
         figure.trim().to_owned(),
         bar.trim().to_owned(),

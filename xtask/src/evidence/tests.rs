@@ -2,12 +2,12 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
+use ::tests::acceptance::Bar;
 use anyhow::{Result, ensure};
 use serde_json::Value;
 
 use super::{
-    Bar, Claim, Context, FULL, Finding, KEYS, Key, Outcome, Raw, Register, SHORT, Store, page,
-    select,
+    Claim, Context, FULL, Finding, KEYS, Key, Outcome, Raw, Register, SHORT, Store, page, select,
 };
 use crate::Repository;
 use crate::repository::State;
