@@ -12,9 +12,6 @@ pub mod published;
 mod run;
 mod table;
 
-use std::fs;
-use std::path::PathBuf;
-
 use anyhow::{Context as _, Result, ensure};
 use trimbench_ssd::{Profile, SsdConfig};
 
@@ -47,35 +44,34 @@ pub struct Mean {
 }
 
 /// What the user asks for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Wish {
     /// Fit nothing: the tables of the profiles as they are.
     pub tables: bool,
     /// Repetitions of each column.
     pub repetitions: u32,
-    /// Where each run is written to as well, as a line of JSON.
-    pub runs: Option<PathBuf>,
 }
 
 /// Fits the drives unless only the tables are asked for, and prints the tables.
 pub fn run(repository: &Repository, wish: &Wish) -> Result<()> {
-    let drives = if wish.tables {
-        VENDORS.iter().map(|vendor| built_in(vendor)).collect::<Result<Vec<_>>>()?
+    let runs = if wish.tables {
+        built_in_runs(wish.repetitions)?
     } else {
-        run::side_by_side(&VENDORS, |vendor| {
+        let drives = run::side_by_side(&VENDORS, |vendor| {
             let fitted = fit::fit(repository, vendor)?;
             eprintln!("profiles/{vendor}.toml is fitted");
             Ok(fitted)
-        })?
+        })?;
+        run::table(&drives, wish.repetitions)?
     };
-    let runs = run::table(&drives, wish.repetitions)?;
-    if let Some(path) = &wish.runs {
-        let lines = runs.iter().map(|run| Ok(serde_json::to_string(run)? + "\n"));
-        let lines: String = lines.collect::<Result<_>>().context("write the runs")?;
-        fs::write(path, lines).with_context(|| format!("write {}", path.display()))?;
-    }
     print!("{}", tables(&runs)?);
     Ok(())
+}
+
+/// The runs of the tables of the profiles as they are.
+pub fn built_in_runs(repetitions: u32) -> Result<Vec<Run>> {
+    let drives: Vec<_> = VENDORS.iter().map(|vendor| built_in(vendor)).collect::<Result<_>>()?;
+    run::table(&drives, repetitions)
 }
 
 fn built_in(vendor: &str) -> Result<(String, SsdConfig)> {

@@ -15,7 +15,7 @@
 //! # To add a campaign
 //! Implement [`Attempts`] in a module of this folder, describe it by a
 //! `pub const CAMPAIGN: Campaign`, add that to [`CAMPAIGNS`], and its claim to
-//! `tests/acceptance/safe.rs` (see `safe/inputs.rs`). An attempt cleans up after itself, also
+//! `tests/acceptance/table.rs`. An attempt cleans up after itself, also
 //! when it fails, and writes nothing outside of a temporary folder of its own. What the program
 //! did wrong is part of the line; an `Err` says that the attempt could not be made: it is made
 //! again, and after [`TRIES`] the campaign stops. Lines are committed, so they are short (some 200

@@ -48,7 +48,7 @@ pub mod superblocks;
 pub mod tree;
 pub mod write_log;
 
-pub use loops::{LoopDevice, LoopFilesystem, MemoryFilesystem, unmount};
+pub use loops::{LoopDevice, LoopFilesystem, Mounted, is_mounted, unmount};
 pub use repository::Repository;
 
 /// Something that not every machine has.

@@ -1,5 +1,5 @@
-//! Loop devices over images of our own, filesystems on them, and filesystems in memory: gone again
-//! when dropped, whatever happens.
+//! Loop devices over images of our own, filesystems on them, and other mounts: gone again when
+//! dropped, whatever happens.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -197,62 +197,71 @@ impl Drop for LoopDevice {
     }
 }
 
-/// A filesystem in memory of a fixed size. Unmounted when dropped.
+/// Something that is mounted until it is dropped.
 #[derive(Debug)]
-pub struct MemoryFilesystem {
-    folder: TempDir,
-}
+pub struct Mounted(PathBuf);
 
-impl MemoryFilesystem {
-    /// With room for so much, as `mount` takes it: `64k`.
+impl Mounted {
+    /// Mounts at `place`, where a folder is made if there is nothing.
     ///
     /// # Panics
     /// If that fails: root may mount.
-    pub fn new(size: &str) -> Self {
-        let folder = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
-        let point = folder.path().to_str().expect("temporary names are ASCII");
-        run("mount", &["-t", "tmpfs", "-o", &format!("size={size}"), "trimbench-tests", point]);
-        Self { folder }
+    pub fn new(arguments: &[&str], place: &Path) -> Self {
+        if !place.exists() {
+            std::fs::create_dir_all(place).expect("the folder is ours");
+        }
+        let text = place.to_str().expect("temporary names are ASCII");
+        run("mount", &[arguments, &[text]].concat());
+        Self(place.to_owned())
     }
 
-    /// Where it is mounted.
-    pub fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// Gives it another size.
+    /// A filesystem in memory, with room for so much, as `mount` takes it: `64k`.
     ///
     /// # Panics
-    /// If that fails.
-    pub fn resize(&self, size: &str) {
-        let point = self.path().to_str().expect("temporary names are ASCII");
-        run("mount", &["-o", &format!("remount,size={size}"), point]);
+    /// If that fails: root may mount.
+    pub fn memory(size: &str, place: &Path) -> Self {
+        Self::new(&["-t", "tmpfs", "-o", &format!("size={size}"), "trimbench-test"], place)
+    }
+
+    /// What another has mounted at `place`.
+    pub fn by_another(place: &Path) -> Self {
+        Self(place.to_owned())
+    }
+
+    /// A file or directory at another place, too.
+    ///
+    /// # Panics
+    /// If that fails: root may mount.
+    pub fn bind(from: &Path, place: &Path) -> Self {
+        Self::new(&["--bind", from.to_str().expect("temporary names are ASCII")], place)
     }
 }
 
-impl Drop for MemoryFilesystem {
+impl Drop for Mounted {
     fn drop(&mut self) {
-        unmount(self.path());
+        unmount(&self.0);
     }
 }
 
-/// Unmounts what is mounted there, if anything is; tries for some seconds, then complains.
-pub fn unmount(point: &Path) {
-    for attempt in 0..ATTEMPTS {
-        if attempt > 0 {
-            thread::sleep(PAUSE);
-        }
-        if quietly(Command::new("umount").arg(point)) || !is_mounted(point) {
+/// Unmounts all that is mounted there. What is still in use after some seconds is detached.
+pub fn unmount(place: &Path) {
+    for _ in 0..ATTEMPTS {
+        if !is_mounted(place) {
             return;
         }
+        if !quietly(Command::new("umount").arg(place)) {
+            thread::sleep(PAUSE);
+        }
     }
-    eprintln!("error: cannot unmount {}", point.display());
+    if !quietly(Command::new("umount").arg("--lazy").arg(place)) {
+        eprintln!("error: cannot unmount {}", place.display());
+    }
 }
 
-fn is_mounted(point: &Path) -> bool {
-    let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
-    let point = point.to_str().expect("temporary names are ASCII");
-    mounts.lines().any(|line| line.split(' ').nth(1) == Some(point))
+/// Whether something is mounted there.
+pub fn is_mounted(place: &Path) -> bool {
+    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    table.lines().any(|line| line.split(' ').nth(4).map(Path::new) == Some(place))
 }
 
 /// A device that is still in use goes with its last user; one that is gone already is no matter.

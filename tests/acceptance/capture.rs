@@ -4,7 +4,6 @@
 use std::cell::{OnceCell, RefCell};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -15,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trimbench_results::RunRecord;
 
+use super::Form;
 use crate::Repository;
 use crate::process::{self, Ended, Signal};
 use crate::steps::Deadline;
@@ -45,7 +45,7 @@ pub struct Context<'a> {
     repository: &'a Repository,
     id: &'static str,
     folder: PathBuf,
-    short: bool,
+    form: Form,
     deadline: Deadline,
     binary: OnceCell<PathBuf>,
     /// Folders that are shown under another name in command lines.
@@ -58,7 +58,7 @@ impl<'a> Context<'a> {
     pub fn new(
         repository: &'a Repository,
         id: &'static str,
-        (folder, short): (&Path, bool),
+        (folder, form): (&Path, Form),
         deadline: Deadline,
     ) -> Self {
         let root = repository.root().display().to_string();
@@ -71,7 +71,7 @@ impl<'a> Context<'a> {
             repository,
             id,
             folder: folder.to_owned(),
-            short,
+            form,
             deadline,
             binary: OnceCell::new(),
             aliases: RefCell::new(aliases),
@@ -89,9 +89,21 @@ impl<'a> Context<'a> {
         &self.folder
     }
 
-    /// Whether the short form is asked for.
+    /// With this program in place of the release build.
+    #[must_use]
+    pub fn with_program(self, program: &Path) -> Self {
+        self.alias(program, "trimbench");
+        Self { binary: OnceCell::from(program.to_owned()), ..self }
+    }
+
+    /// How much is measured.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Whether less than the full form is measured.
     pub fn is_short(&self) -> bool {
-        self.short
+        self.form != Form::Full
     }
 
     /// What is left of the claim's time.
@@ -163,34 +175,30 @@ impl<'a> Context<'a> {
     }
 
     /// Computes lines in this process and keeps each as JSON, as the output of a program of this
-    /// name is kept. A panic on the way is an error.
+    /// name is kept.
     pub fn keep<T: Serialize>(
         &self,
         name: &str,
-        lines: impl IntoIterator<Item = Result<T>>,
+        compute: impl FnOnce() -> Result<Vec<T>>,
     ) -> Result<()> {
+        eprintln!("  {name}");
         let begun = Instant::now();
+        let lines = compute()?;
+        let elapsed_seconds = milliseconds(begun.elapsed());
+        let mut text = String::new();
+        for line in &lines {
+            text += &serde_json::to_string(line).context("write a line")?;
+            text.push('\n');
+        }
         let output = format!("{name}.stdout");
         let path = self.folder.join(&output);
-        let mut file = File::create(&path).with_context(|| format!("create {}", path.display()))?;
-        eprintln!("  {name}");
-        let write = || -> Result<()> {
-            for line in lines {
-                let line = serde_json::to_string(&line?).context("write a line")?;
-                writeln!(file, "{line}").with_context(|| format!("write {}", path.display()))?;
-            }
-            Ok(())
-        };
-        match catch_unwind(AssertUnwindSafe(write)) {
-            Ok(result) => result?,
-            Err(_) => bail!("`{name}` panicked"),
-        }
-        let short = if self.short { " --short" } else { "" };
+        fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+        let short = if self.is_short() { " --short" } else { "" };
         self.append(&Capture {
             name: name.to_owned(),
             command: format!("cargo xtask evidence {}{short}", self.id),
             status: Some(0),
-            elapsed_seconds: milliseconds(begun.elapsed()),
+            elapsed_seconds,
             errors: String::new(),
             output,
         })
@@ -283,12 +291,23 @@ impl Capture {
 #[derive(Clone, Debug)]
 pub struct Raw {
     folder: PathBuf,
+    form: Form,
 }
 
 impl Raw {
-    /// The raw output in `folder`.
-    pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned() }
+    /// The raw output in `folder`, of a measurement in this form.
+    pub fn new(folder: &Path, form: Form) -> Self {
+        Self { folder: folder.to_owned(), form }
+    }
+
+    /// How much was measured.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Whether less than the full form was measured.
+    pub fn is_short(&self) -> bool {
+        self.form != Form::Full
     }
 
     /// What a program said, with the folder as `$RAW`: for notes, which are of no machine.

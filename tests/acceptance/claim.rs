@@ -1,11 +1,13 @@
 //! A claim, what is found about it, and the bar that a figure must meet.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::{Context, Raw};
+use crate::Need;
 
 /// Something that the project says of itself.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +16,8 @@ pub struct Claim {
     pub id: &'static str,
     /// What is claimed.
     pub title: &'static str,
+    /// Where CI checks it.
+    pub tier: Tier,
     /// When it holds, in words.
     pub bar: &'static str,
     /// What `measure` may take in the short form: at most 5 minutes for all claims of a key.
@@ -25,6 +29,38 @@ pub struct Claim {
     pub measure: fn(&Context<'_>) -> Result<()>,
     /// Reads the figures out of the raw output. Looks at nothing else.
     pub read: fn(&Raw) -> Result<Vec<Finding>>,
+}
+
+/// Where CI checks a claim. `cargo xtask evidence` measures all of them.
+#[derive(Clone, Copy, Debug)]
+pub enum Tier {
+    /// By the test `acceptance`, in the smallest form, on machines that have all of this.
+    Acceptance(&'static [Need]),
+    /// By other tests, which are here.
+    Tests(&'static str),
+    /// Nowhere: it is a benchmark, or takes too long.
+    Evidence,
+    /// Nowhere: it takes hours. Its result is committed.
+    Campaign,
+}
+
+/// How much of a claim is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// In seconds, by a program with checks for overflows.
+    Acceptance,
+    /// In at most 5 minutes a key.
+    Short,
+    /// In at most 45 minutes a key.
+    Full,
+}
+
+impl Claim {
+    /// Measures it. A panic, as of a helper to which the machine refuses something, is an error.
+    pub fn measured(&self, context: &Context<'_>) -> Result<()> {
+        let outcome = catch_unwind(AssertUnwindSafe(|| (self.measure)(context)));
+        outcome.unwrap_or_else(|_| bail!("the measurement of {} panicked", self.id))
+    }
 }
 
 /// A figure found in raw output, and the bar it must meet.

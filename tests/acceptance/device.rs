@@ -1,31 +1,14 @@
 //! Claims of the second issue: block devices and emulated drives, and nobody's data lost.
 
-mod arrival;
-mod discards;
-mod drives;
-mod endings;
+pub(super) mod arrival;
+pub(super) mod discards;
+pub(super) mod drives;
+pub(super) mod endings;
 mod integrity;
-mod peer;
-mod refusals;
-mod steady;
+pub(super) mod peer;
+pub(super) mod refusals;
+pub(super) mod steady;
 mod trace;
-
-use super::Key;
-
-/// The key.
-pub(super) const KEY: Key = Key {
-    name: "device",
-    title: "Real block devices, safely: sweep, idle TRIM, recovery, integrity, steady state.",
-    claims: &[
-        drives::CLAIM,
-        arrival::CLAIM,
-        peer::CLAIM,
-        refusals::CLAIM,
-        discards::CLAIM,
-        steady::CLAIM,
-        endings::CLAIM,
-    ],
-};
 
 /// Every method: what a claim says of "each method" is said of these.
 const METHODS: [&str; 6] =

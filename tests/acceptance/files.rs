@@ -2,14 +2,14 @@
 //! from fitted drives; the modelled ext4 beside the real one; deletions on filesystems made anew;
 //! what a TRIM leaves behind; where stalls lie, and the storm of \[S3\]; trim policies.
 
-mod deletions;
-mod kernel;
-mod lines;
-mod policies;
-mod postmark;
-mod settle;
-mod stalls;
-mod table;
+pub(super) mod deletions;
+pub(super) mod kernel;
+pub(super) mod lines;
+pub(super) mod policies;
+pub(super) mod postmark;
+pub(super) mod settle;
+pub(super) mod stalls;
+pub(super) mod table;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,23 +18,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::{Context, Key};
-
-/// The key.
-pub(super) const KEY: Key = Key {
-    name: "files",
-    title: "Files: PostMark, the modelled ext4, [S0]'s tables, deletions, stalls, trim policies.",
-    claims: &[
-        postmark::CLAIM,
-        lines::CLAIM,
-        table::CLAIM,
-        kernel::CLAIM,
-        deletions::CLAIM,
-        settle::CLAIM,
-        stalls::CLAIM,
-        policies::CLAIM,
-    ],
-};
+use super::Context;
 
 /// Parameters of PostMark: a name, and what differs from the program's own, as the options of the
 /// method `postmark`.

@@ -9,7 +9,7 @@ use trimbench_results::{
     TargetRecord,
 };
 
-use crate::acceptance::{Capture, Finding, Raw};
+use crate::acceptance::{Capture, Finding, Form, Raw};
 
 /// A folder of raw output.
 pub(in crate::acceptance) struct Planted {
@@ -35,8 +35,13 @@ impl Planted {
         planted
     }
 
+    /// As of the full form.
     pub(in crate::acceptance) fn raw(&self) -> Raw {
-        Raw::new(self.folder.path())
+        self.raw_of(Form::Full)
+    }
+
+    pub(in crate::acceptance) fn raw_of(&self, form: Form) -> Raw {
+        Raw::new(self.folder.path(), form)
     }
 
     /// A program that ended with `status` after a second and printed `output`.

@@ -1,26 +1,18 @@
 //! Claims of the issue on the report: one file that is drawn with its records' data and answers its
 //! reader, small and quick with much in it, and honest about records that are not whole.
 
-mod checks;
+pub(super) mod checks;
 mod fixtures;
-mod flaws;
-mod pictures;
-mod schemas;
-mod size;
+pub(super) mod flaws;
+pub(super) mod pictures;
+pub(super) mod schemas;
+pub(super) mod size;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::{Context, Key, Raw};
+use super::{Context, Raw};
 use crate::browser_python;
-
-/// The key.
-pub(super) const KEY: Key = Key {
-    name: "report",
-    title: "The report: one file, drawn with its records' data, honest about those that are not \
-            whole.",
-    claims: &[checks::CLAIM, size::CLAIM, pictures::CLAIM, schemas::CLAIM, flaws::CLAIM],
-};
 
 /// Runs one of the programs in `tests/browser` that drive Chromium, as `name`.
 fn drive(context: &Context<'_>, name: &str, program: &str, arguments: &[&str]) -> Result<()> {

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use tempfile::TempDir;
 use trimbench_results::{Figure, RunRecord, Session, Step};
 
-use super::{Context, Raw};
+use super::{Bar, Capture, Context, Finding, Raw};
 use crate::LoopDevice;
 
 /// A temporary folder is called so, and then something that is not there yet.
@@ -30,6 +30,16 @@ impl Context<'_> {
             command.args(["--set", option]);
         }
         Ok(command)
+    }
+
+    /// The same to its end, captured as `name`; an error unless it ends well.
+    pub(super) fn run_well(
+        &self,
+        name: &str,
+        method: &str,
+        on: (&str, &[&str]),
+    ) -> Result<Capture> {
+        self.capture_well(name, &mut self.run_into(name, method, on)?)
     }
 
     /// The same with its record in the folder `output` of the raw output.
@@ -74,12 +84,66 @@ impl Context<'_> {
     }
 }
 
+/// A run of one session, to be read.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// What was run.
+    pub(super) capture: Capture,
+    pub(super) session: Session,
+    /// Where its record is.
+    file: String,
+}
+
 impl Raw {
-    /// The only session of a record.
-    pub(super) fn session(&self, file: &str) -> Result<Session> {
-        let mut sessions = self.record(file)?.sessions;
+    /// The run that was captured as `name`, with its record in the folder of this name.
+    pub(super) fn run(&self, name: &str) -> Result<Run> {
+        let file = format!("{name}/run.json");
+        let mut sessions = self.record(&file)?.sessions;
         ensure!(sessions.len() == 1, "{file} holds {} sessions, not 1", sessions.len());
-        sessions.pop().context("no session")
+        let session = sessions.pop().context("no session")?;
+        Ok(Run { capture: self.capture(name)?, session, file })
+    }
+
+    /// The same of a run that ended well.
+    pub(super) fn good_run(&self, name: &str) -> Result<Run> {
+        let run = self.run(name)?;
+        run.capture.expect_status(0)?;
+        Ok(run)
+    }
+}
+
+impl Run {
+    /// The value of a figure.
+    pub(super) fn value(&self, id: &str) -> Result<f64> {
+        Ok(self.figure(id)?.value)
+    }
+
+    pub(super) fn figure(&self, id: &str) -> Result<&Figure> {
+        figure(&self.session, id)
+    }
+
+    /// A metric of a step.
+    pub(super) fn metric(&self, step: &str, key: &str) -> Result<f64> {
+        metric(self.step(step)?, key)
+    }
+
+    pub(super) fn step(&self, id: &str) -> Result<&Step> {
+        let found = self.session.steps.iter().find(|step| step.id == id);
+        found.with_context(|| format!("{} has no step `{id}`", self.file))
+    }
+
+    pub(super) fn steps<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Step> {
+        self.session.steps.iter().filter(move |step| step.kind == kind)
+    }
+
+    /// Throughput of a pass, MB/s, from its bytes and its time.
+    pub(super) fn throughput(&self, pass: &str) -> Result<f64> {
+        throughput(self.step(pass)?)
+    }
+
+    /// A figure that its record shows.
+    pub(super) fn finding(&self, what: &str, figure: (f64, &'static str), bar: Bar) -> Finding {
+        Finding::new(what, figure, bar, &self.capture).from_file(&self.file)
     }
 }
 
@@ -88,10 +152,9 @@ pub(super) fn figure<'a>(session: &'a Session, id: &str) -> Result<&'a Figure> {
     session.figure(id).with_context(|| format!("{} has no figure `{id}`", session.target.name))
 }
 
-/// A step of a session.
-pub(super) fn step<'a>(session: &'a Session, id: &str) -> Result<&'a Step> {
-    let found = session.steps.iter().find(|step| step.id == id);
-    found.with_context(|| format!("{} has no step `{id}`", session.plan.method))
+/// Throughput of a pass, MB/s, from its bytes and its time.
+pub(super) fn throughput(pass: &Step) -> Result<f64> {
+    Ok(metric(pass, "written_bytes")? / metric(pass, "elapsed_s")? / 1e6)
 }
 
 /// A metric of a step.

@@ -9,13 +9,13 @@
 //!
 //! One JSON line for each figure goes to standard output, everything else to standard error.
 
-mod page;
+pub(crate) mod page;
 mod store;
 
 use std::fs;
 use std::time::Duration;
 
-use ::tests::acceptance::{Claim, Context, Finding, KEYS, Key, Raw};
+use ::tests::acceptance::{Claim, Context, Finding, KEYS, Key};
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Serialize;
 
@@ -141,7 +141,7 @@ impl Register<'_> {
             None => self.measure(claim, deadline),
         };
         let result = kept.and_then(|kept| {
-            let findings = (claim.read)(&Raw::new(&kept.folder));
+            let findings = (claim.read)(&kept.raw());
             findings.map(|findings| (kept, findings)).context("read the raw output")
         });
         let result = result.map_err(|error| {
@@ -158,9 +158,9 @@ impl Register<'_> {
     fn measure(&self, claim: &'static Claim, deadline: Deadline) -> Result<Kept> {
         eprintln!("{}: {} (at most {})", claim.id, claim.title, seconds(deadline.remaining()));
         let folder = self.store.begin(claim.id, &self.state, self.short)?;
-        let place = (folder.as_path(), self.short);
+        let place = (folder.as_path(), store::form(self.short));
         let context = Context::new(self.repository, claim.id, place, deadline);
-        (claim.measure)(&context)?;
+        claim.measured(&context)?;
         Store::finish(folder, &self.state, self.short)
     }
 
@@ -223,7 +223,7 @@ impl Register<'_> {
     /// Writes a key's page, from all its claims: those just read, and of the others what is kept.
     /// When one of the others is not, the page stays as it is: it would lose what it says of it.
     fn write_page(&self, key: &Key, mut outcomes: Vec<Outcome>) -> Result<()> {
-        let path = self.repository.root().join(format!("docs/evidence/{}.md", key.name));
+        let path = self.repository.root().join(page::path(key));
         for claim in key.claims {
             if outcomes.iter().any(|outcome| outcome.claim.id == claim.id) {
                 continue;
@@ -233,7 +233,7 @@ impl Register<'_> {
                 eprintln!("{page} is left as it is: {} is not measured on these sources", claim.id);
                 return Ok(());
             };
-            let findings = (claim.read)(&Raw::new(&kept.folder));
+            let findings = (claim.read)(&kept.raw());
             outcomes.push(Outcome { claim, result: findings.map(|findings| (kept, findings)) });
         }
         outcomes.sort_by_key(|outcome| {

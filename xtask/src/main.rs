@@ -32,7 +32,11 @@ enum Step {
     /// Everything that CI does: formatting, lints, documents, tidy, tests, small benchmarks
     Ci,
     /// Check the rules of the repository that no compiler checks
-    Tidy,
+    Tidy {
+        /// Check nothing; print how many lines of Rust each crate has, without tests and in tests
+        #[arg(long)]
+        lines: bool,
+    },
     /// Write the generated documents
     Docs {
         /// Write nothing; fail if a generated document is not what would be written
@@ -54,9 +58,6 @@ enum Step {
         /// Repetitions of each column
         #[arg(long, value_name = "N", default_value_t = 10)]
         repetitions: u32,
-        /// Write each run to this file as well, as a line of JSON
-        #[arg(long, value_name = "FILE")]
-        runs: Option<PathBuf>,
     },
     /// Measure ourselves, each benchmark beside a peer
     Bench {
@@ -217,11 +218,12 @@ fn run(step: Step) -> Result<bool> {
             summary.is_good()
         }),
         Step::Ci => ci::run(&repository),
-        Step::Tidy => tidy::run(&repository),
+        Step::Tidy { lines: true } => tidy::count_lines(&repository).map(|()| true),
+        Step::Tidy { lines: false } => tidy::run(&repository),
         Step::Docs { check } => docs::run(&repository, check),
         Step::Vendor { check } => vendor::run(&repository, check),
-        Step::Calibrate { tables, repetitions, runs } => {
-            let wish = calibrate::Wish { tables, repetitions, runs };
+        Step::Calibrate { tables, repetitions } => {
+            let wish = calibrate::Wish { tables, repetitions };
             calibrate::run(&repository, &wish).map(|()| true)
         }
         Step::Bench { name, small, case, repetitions, json } => {

@@ -2,7 +2,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Context, Raw};
+use super::{Context, Form, Raw};
 use crate::Repository;
 use crate::process::Signal;
 use crate::steps::Deadline;
@@ -20,7 +20,10 @@ fn with_context(test: impl FnOnce(&Context<'_>, &Raw)) {
     let raw = folder.path().join("raw");
     fs::create_dir(&raw).unwrap();
     let deadline = Deadline::after(Duration::from_secs(2));
-    test(&Context::new(&repository, "planted.1", (&raw, true), deadline), &Raw::new(&raw));
+    test(
+        &Context::new(&repository, "planted.1", (&raw, Form::Short), deadline),
+        &Raw::new(&raw, Form::Short),
+    );
 }
 
 #[test]

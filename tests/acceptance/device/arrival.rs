@@ -2,25 +2,12 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
 use super::METHODS;
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
+use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::process::output;
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "device.2",
-    title: "Every method completes on a loop device, and its discards free the image",
-    bar: "exit code 0 for each of six methods; the image is full after the passes of `recovery`, \
-          and empty after `idle-trim`, which ends with a TRIM; `recovery` calls its ratio not \
-          measurable where TRIM is the only purge",
-    short: Duration::from_secs(40),
-    full: Duration::from_secs(540),
-    measure,
-    read,
-};
 
 /// Size of the image.
 const FULL_MEBIBYTES: u64 = 3072;
@@ -71,7 +58,7 @@ const SHORT: [(&str, &[&str]); 6] = [
     ("idle-trim", &["repetitions=1", "rest=0s"]),
 ];
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let (mebibytes, runs) =
         if context.is_short() { (SHORT_MEBIBYTES, SHORT) } else { (FULL_MEBIBYTES, FULL) };
     let device = context.loop_device(Path::new("/var/tmp"), mebibytes)?;
@@ -87,7 +74,7 @@ fn measure(context: &Context<'_>) -> Result<()> {
     Ok(())
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for method in METHODS {
         findings.push(completed(raw, method)?);
@@ -104,10 +91,9 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
 
 /// The exit code of a method, with what it says of itself.
 fn completed(raw: &Raw, method: &str) -> Result<Finding> {
-    let file = format!("{method}/run.json");
     let run = raw.capture_itself(method)?;
     let code = run.status.context("a signal ended the run")?;
-    let session = raw.session(&file)?;
+    let session = raw.run(method)?.session;
     let of_steps = session.steps.iter().flat_map(|step| &step.caveats);
     let of_figures = session.figures.iter().flat_map(|figure| &figure.caveats);
     let mut caveats: Vec<&str> =
@@ -133,21 +119,17 @@ fn allocated(raw: &Raw, method: &str) -> Result<(f64, Capture)> {
 
 /// What `recovery` says of a drive whose fresh state is a trimmed one.
 fn not_measurable(raw: &Raw) -> Result<[Finding; 2]> {
-    let run = raw.capture("recovery")?;
-    let session = raw.session("recovery/run.json")?;
-    let ratios = session.figures.iter().filter(|figure| figure.id == "trimmed-of-fresh").count();
-    let report = raw.text(&run.output)?;
+    let run = raw.run("recovery")?;
+    let figures = run.session.figures.iter();
+    let ratios = figures.filter(|figure| figure.id == "trimmed-of-fresh").count() as f64;
+    let report = raw.text(&run.capture.output)?;
     let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
-    let said = words.matches("not measurable against fresh: purged by TRIM").count();
+    let said = words.matches("not measurable against fresh: purged by TRIM").count() as f64;
+    let what = "ratios of trimmed to fresh that `recovery` gives where TRIM is the only purge";
+    let why = "times that its report says why";
     Ok([
-        Finding::new(
-            "ratios of trimmed to fresh that `recovery` gives where TRIM is the only purge",
-            (ratios as f64, ""),
-            Bar::Equals(0.0),
-            &run,
-        )
-        .from_file("recovery/run.json"),
-        Finding::new("times that its report says why", (said as f64, ""), Bar::AtLeast(1.0), &run),
+        run.finding(what, (ratios, ""), Bar::Equals(0.0)),
+        Finding::new(why, (said, ""), Bar::AtLeast(1.0), &run.capture),
     ])
 }
 

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_core::units::{index, rounded};
@@ -11,21 +10,8 @@ use trimbench_results::{Session, Step};
 
 use super::integrity;
 use super::trace::{Event, Kind, Trace, events, lost};
-use crate::acceptance::runs::{metric, parameter};
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "device.5",
-    title: "Each discard of the sweep is one discard at the device; integrity is judged rightly",
-    bar: "block tracepoints on a loop device: commands completed equal commands issued in every \
-          row, at every queue depth, size and alignment; `trim-integrity`: right verdict, figure \
-          and exit code for drives that read zeroes, old data or unstable data, and for planted \
-          faults that eat 4 KiB on either side",
-    short: Duration::from_secs(20),
-    full: Duration::from_secs(480),
-    measure,
-    read,
-};
+use crate::acceptance::runs::{Run, metric, parameter};
+use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 
 /// Size of the device.
 const MEBIBYTES: u64 = 2048;
@@ -41,12 +27,10 @@ const SHORT: &[&str] = &[
 const FULL: &[&str] = &["rest=100ms"];
 /// The name of the run, of its record and of its trace.
 const SWEEP: &str = "sweep";
-/// Where the record is.
-const RECORD: &str = "sweep/run.json";
 /// A sector of the kernel, whatever the device's logical block is.
 const SECTOR: f64 = 512.0;
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     // Built before anything is traced.
     context.binary()?;
     let device = context.loop_device(Path::new("/var/tmp"), MEBIBYTES)?;
@@ -59,9 +43,8 @@ fn measure(context: &Context<'_>) -> Result<()> {
     integrity::measure(context)
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
-    let run = raw.capture(SWEEP)?;
-    let session = raw.session(RECORD)?;
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
+    let Run { session, capture: run, .. } = raw.run(SWEEP)?;
     let events = events(&raw.text("sweep.trace")?)?;
     let lost = lost(&raw.text("sweep.lost")?)?;
     let mut findings = sweep(&session, &events, &run)?;

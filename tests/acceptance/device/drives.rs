@@ -1,25 +1,11 @@
 //! All methods on four emulated drives, and what TRIM does for the speed of two of them.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result};
 use trimbench_results::{RunRecord, Session};
 
 use super::METHODS;
-use crate::acceptance::runs::{metric, step};
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "device.1",
-    title: "One command runs six methods on four drives, and TRIM makes a fragmented drive new",
-    bar: "under 60 s; sequential writes after TRIM at least 0.98 of fresh, fragmented at most 0.7, \
-          the second pass above the fragmented one; compressible data make the compressing drive \
-          look at least 1.5 times as fast as it is, and the report says so",
-    short: Duration::from_secs(60),
-    full: Duration::from_secs(180),
-    measure,
-    read,
-};
+use crate::acceptance::runs::throughput;
+use crate::acceptance::{Bar, Capture, Context, Finding, Form, Raw};
 
 /// Emulated drives that a run without arguments takes.
 const DRIVES: usize = 4;
@@ -41,25 +27,30 @@ const FLATTERED_MIN: f64 = 1.5;
 const VERDICT: &str = "compressible data make the drive look better than it is";
 const CAVEAT: &str = "compressible-data: the data could be compressed";
 
-fn measure(context: &Context<'_>) -> Result<()> {
-    let mut all = context.trimbench(&["run", "--output"])?;
-    context.capture_well("run", all.arg(context.folder().join("run")))?;
-    let mut compared =
-        context.run_into("compressing", "recovery", (COMPRESSING, &[COMPRESSIBLE]))?;
-    context.capture_well("compressing", &mut compared).map(|_| ())
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
+    if context.form() == Form::Acceptance {
+        let target = format!("sim:{FRAGMENTED}");
+        context.run_well("run", "recovery", (&target, &[]))?;
+    } else {
+        let mut all = context.trimbench(&["run", "--output"])?;
+        context.capture_well("run", all.arg(context.folder().join("run")))?;
+    }
+    context.run_well("compressing", "recovery", (COMPRESSING, &[COMPRESSIBLE])).map(drop)
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let run = raw.capture("run")?;
     run.expect_status(0)?;
     let record = raw.record("run/run.json")?;
     let elapsed = (run.elapsed_seconds, "s");
     let itself = raw.capture_itself("run")?;
     let bar = Bar::AtMost(SECONDS_MAX);
-    let mut findings = vec![
-        Finding::new("`trimbench run` with nothing else", elapsed, bar, &itself),
-        complete(&record, &run),
-    ];
+    let mut findings = Vec::new();
+    if raw.form() != Form::Acceptance {
+        let what = "`trimbench run` with nothing else";
+        findings.push(Finding::new(what, elapsed, bar, &itself));
+        findings.push(complete(&record, &run));
+    }
     findings.extend(recovery(&record, &run)?);
     findings.extend(flattered(raw)?);
     Ok(findings)
@@ -82,17 +73,14 @@ fn complete(record: &RunRecord, run: &Capture) -> Finding {
     Finding::new(what, figure, bar, run).from_file("run/run.json").with_note(&note)
 }
 
-/// Throughput of a pass, MB/s, from its bytes and its time.
-fn throughput(session: &Session, pass: &str) -> Result<f64> {
-    let step = step(session, pass)?;
-    Ok(metric(step, "written_bytes")? / metric(step, "elapsed_s")? / 1e6)
-}
-
 fn recovery(record: &RunRecord, run: &Capture) -> Result<[Finding; 3]> {
     let is_it = |it: &&Session| it.plan.method == "recovery" && it.target.name == FRAGMENTED;
     let session = record.sessions.iter().find(is_it);
     let session = session.with_context(|| format!("no recovery of {FRAGMENTED}"))?;
-    let pass = |name| throughput(session, name);
+    let pass = |name: &str| {
+        let step = session.steps.iter().find(|step| step.id == name);
+        throughput(step.with_context(|| format!("no pass `{name}`"))?)
+    };
     let (fresh, fragmented) = (pass("fresh")?, pass("fragmented")?);
     let (healed, trimmed) = (pass("self-healed")?, pass("trimmed")?);
     let note = format!(
@@ -121,22 +109,18 @@ fn recovery(record: &RunRecord, run: &Capture) -> Result<[Finding; 3]> {
 
 /// How much faster the compressing drive looks, and whether its report says why.
 fn flattered(raw: &Raw) -> Result<[Finding; 2]> {
-    let run = raw.capture("compressing")?;
-    run.expect_status(0)?;
-    let session = raw.session("compressing/run.json")?;
-    let true_speed = throughput(&session, "fragmented")?;
-    let flattered = throughput(&session, "fragmented-compared")?;
+    let run = raw.good_run("compressing")?;
+    let true_speed = run.throughput("fragmented")?;
+    let flattered = run.throughput("fragmented-compared")?;
     let note = format!("fragmented: {flattered:.1} over {true_speed:.1} MB/s");
     let what = "speed of the compressing drive with compressible data over that without";
-    let ratio = Finding::new(what, (flattered / true_speed, ""), Bar::AtLeast(FLATTERED_MIN), &run);
+    let ratio = run.finding(what, (flattered / true_speed, ""), Bar::AtLeast(FLATTERED_MIN));
+    let run = run.capture;
     let report = raw.text(&run.output)?;
     let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = [VERDICT, CAVEAT].iter().filter(|sentence| words.contains(**sentence)).count();
     let what = "sentences of the report that warn of it: verdict and caveat";
-    Ok([
-        ratio.from_file("compressing/run.json").with_note(&note),
-        Finding::new(what, (said as f64, ""), Bar::Equals(2.0), &run),
-    ])
+    Ok([ratio.with_note(&note), Finding::new(what, (said as f64, ""), Bar::Equals(2.0), &run)])
 }
 
 #[cfg(test)]

@@ -3,29 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use trimbench_core::exit;
 use trimbench_results::{Outcome, RunRecord};
 
-use crate::MemoryFilesystem;
+use crate::Mounted;
 use crate::acceptance::runs::steps_kept;
-use crate::acceptance::{Bar, Claim, Context, Finding, Raw};
-use crate::process::Signal;
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "device.7",
-    title: "However a run ends, its record can be read, and it goes on or says why it cannot",
-    bar: "each of six methods, each ending: the right exit code and reason, a record that \
-          `trimbench report` reads with what was measured before, and a `--resume` that completes \
-          or ends for the same reason: EIO, a device that vanishes, a full disk below the record \
-          and below a loop device, SIGINT, SIGKILL; SIGINT and SIGKILL on a loop device, too",
-    short: Duration::from_secs(55),
-    full: Duration::from_secs(420),
-    measure,
-    read,
-};
+use crate::acceptance::{Bar, Context, Finding, Raw};
+use crate::process::{Signal, output};
 
 /// A method with options that give something to interrupt, and the virtual time at which a planted
 /// fault finds some steps done and others not.
@@ -103,7 +89,7 @@ fn name_of(ending: &str, method: &str) -> String {
     format!("{ending}-{method}")
 }
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     for method in &METHODS {
         for (fault, _) in FAULTS {
             let target = format!("{DRIVE},{fault}={}", method.fault_at);
@@ -134,20 +120,22 @@ fn measure(context: &Context<'_>) -> Result<()> {
 /// The record's own disk is full; then there is room again.
 fn full_disk(context: &Context<'_>, method: &Method) -> Result<()> {
     let name = name_of("full-disk", method.id);
-    let disk = MemoryFilesystem::new(SMALL_DISK);
-    context.alias(disk.path(), "$MEMORY");
+    let disk = context.memory_folder()?;
+    let _mounted = Mounted::memory(SMALL_DISK, disk.path());
     let mut command = context.run(method.id, DRIVE, &[])?;
     let ended = Ended::new(context, &name, disk.path().join("run"));
     ended.capture(command.arg("--output").arg(&ended.output))?;
-    disk.resize(LARGE_DISK);
+    let mut larger = Command::new("mount");
+    larger.arg("-o").arg(format!("remount,size={LARGE_DISK}")).arg(disk.path());
+    output(&mut larger)?;
     ended.resume(&[])
 }
 
 /// The disk below a loop device's image is full.
 fn full_backing(context: &Context<'_>, method: &Method) -> Result<()> {
     let name = name_of("full-backing", method.id);
-    let disk = MemoryFilesystem::new(BACKING_DISK);
-    context.alias(disk.path(), "$MEMORY");
+    let disk = context.memory_folder()?;
+    let _mounted = Mounted::memory(BACKING_DISK, disk.path());
     let device = context.loop_device(disk.path(), BACKED_MEBIBYTES)?;
     // More than the disk holds, whatever the method.
     let options: &[&str] = match method.id {
@@ -235,7 +223,7 @@ fn after(name: &str) -> String {
     format!("{name}-after.json")
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let all = METHODS.map(|method| method.id);
     let mut findings = Vec::new();
     for (fault, error) in FAULTS {

@@ -2,9 +2,8 @@
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_core::exit;
-use trimbench_results::Session;
 
-use crate::acceptance::runs::{metric, parameter, step};
+use crate::acceptance::runs::{Run, metric, parameter};
 use crate::acceptance::{Bar, Context, Finding, Raw};
 
 /// A drive, and what must be said of it.
@@ -112,30 +111,26 @@ pub(super) fn findings(raw: &Raw) -> Result<Vec<Finding>> {
 
 impl Drive {
     fn findings(&self, raw: &Raw) -> Result<[Finding; 4]> {
-        let file = format!("{}/run.json", self.name);
         let itself = raw.capture_itself(self.name)?;
         let code = itself.status.context("a signal ended the run")?;
-        let session = raw.session(&file)?;
-        let figure = session.figure(self.figure).with_context(|| format!("no {}", self.figure))?;
-        let verdict = figure.verdict.as_deref().unwrap_or_default();
+        let run = raw.run(self.name)?;
+        let verdict = run.figure(self.figure)?.verdict.as_deref().unwrap_or_default();
         let is_said = u8::from(verdict.contains(self.verdict));
-        let run = raw.capture(self.name)?;
-        let report = raw.text(&run.output)?;
+        let report = raw.text(&run.capture.output)?;
         let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
         let is_printed = u8::from(words.contains(self.verdict));
         let name = self.name;
         let what = format!("{name}: places where `{}` is said: record, report", self.verdict);
-        let said = Finding::new(&what, ((is_said + is_printed).into(), ""), Bar::Equals(2.0), &run);
+        let places = ((is_said + is_printed).into(), "");
+        let said = Finding::new(&what, places, Bar::Equals(2.0), &run.capture);
         let what = format!("{name}: exit code");
         let code = Finding::new(&what, (code.into(), ""), Bar::Equals(self.code.into()), &itself);
         let counted = match &self.judged {
-            Judged::Reads { metric: key, broken } => reads(&session, key, *broken)?,
-            Judged::Eats { behind } => eats(&session, *behind)?,
+            Judged::Reads { metric: key, broken } => reads(&run, key, *broken)?,
+            Judged::Eats { behind } => eats(&run, *behind)?,
         };
-        let [first, second] = counted.map(|(what, figure, bar)| {
-            let what = format!("{name}: {what}");
-            Finding::new(&what, (figure, ""), bar, &run).from_file(&file)
-        });
+        let [first, second] = counted
+            .map(|(what, figure, bar)| run.finding(&format!("{name}: {what}"), (figure, ""), bar));
         Ok([code, said, first, second])
     }
 }
@@ -143,9 +138,9 @@ impl Drive {
 /// A count, what it is of, and what it must be.
 type Counted = (String, f64, Bar);
 
-fn reads(session: &Session, key: &str, broken: bool) -> Result<[Counted; 2]> {
+fn reads(run: &Run, key: &str, broken: bool) -> Result<[Counted; 2]> {
     let (mut seen, mut whole, mut against) = (0.0, 0.0, 0.0);
-    for step in &session.steps {
+    for step in &run.session.steps {
         seen += metric(step, key)?;
         whole += metric(step, "whole_blocks")?;
         against += metric(step, "trimmed_blocks_against_promise")?;
@@ -159,8 +154,8 @@ fn reads(session: &Session, key: &str, broken: bool) -> Result<[Counted; 2]> {
 }
 
 /// The case `whole` is one discard of the region between the guards.
-fn eats(session: &Session, behind: bool) -> Result<[Counted; 2]> {
-    let whole = step(session, "whole")?;
+fn eats(run: &Run, behind: bool) -> Result<[Counted; 2]> {
+    let whole = run.step("whole")?;
     ensure!(parameter(whole, "discards")? < 1.5, "the region is not one discard");
     let (end, start) = (GUARD_BYTES + REGION_BYTES, GUARD_BYTES - EATEN_BYTES);
     let place = if behind { end } else { start };

@@ -1,24 +1,10 @@
 //! The block target beside fio on one loop device, in turns.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use crate::acceptance::bench::Printed;
-use crate::acceptance::{Bar, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "device.3",
-    title: "The block target measures as fio does, at no more cost",
-    bar: "4 KiB random writes on one loop device, queue depths 1 and 32, in turns with fio: ratio \
-          of medians of IOPS at least 0.95, of p50 and p99 at most 1.1, of CPU time a command at \
-          most 1.05; fio against fio beside it",
-    short: Duration::from_secs(50),
-    full: Duration::from_secs(420),
-    measure,
-    read,
-};
+use crate::acceptance::{Bar, Context, Finding, Raw};
 
 /// Interleaved pairs of the full form, at least.
 const PAIRS: usize = 12;
@@ -33,7 +19,7 @@ const FIGURES: [(&str, Bar); 4] = [
     ("CPU", Bar::AtMost(1.05)),
 ];
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let mut arguments = vec!["xtask", "bench", "block", "--json"];
     if context.is_short() {
         arguments.push("--small");
@@ -44,7 +30,7 @@ fn measure(context: &Context<'_>) -> Result<()> {
     context.capture_well("bench", &mut bench).map(|_| ())
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let bench = Printed::of(raw)?;
     let capture = &bench.capture;
     // Only the short form says so in its command line.

@@ -5,10 +5,8 @@
 //! program; these rows, and the disk with the running system, are attempted by the library's own
 //! test, which writes nothing when it is let through by mistake.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::fs;
 use std::process::Command;
-use std::time::Duration;
 
 use crate::obstacles::{ATTEMPTS, Attempt, Scene};
 use crate::requires;
@@ -16,24 +14,12 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use trimbench_core::exit;
 
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "device.4",
-    title: "What was not named is refused, and not one byte of it changes",
-    bar: "at least 15 attempts by the command line end with exit code 3 and leave every checksum \
-          as it was; each is let through, and does write, once its obstacle is gone; every row of \
-          the table is attempted by the command line or by the library's test",
-    short: Duration::from_secs(50),
-    full: Duration::from_secs(240),
-    measure,
-    read,
-};
+use crate::acceptance::{Bar, Capture, Context, Finding, Form, Raw};
 
 /// Attempts, at least.
 const ATTEMPTS_MIN: f64 = 15.0;
 /// What the command line did with each row.
-const ROWS: &str = "attempts.ndjson";
+const ROWS: &str = "attempts";
 /// The library's test over all rows.
 const TEST: &str = "each_attempt_is_refused_changes_nothing_and_succeeds_without_its_obstacle";
 /// Few enough bytes for images of 8 MiB and partitions of 2 MiB.
@@ -54,13 +40,14 @@ struct Row {
     lifted: Option<(Vec<u64>, Vec<u64>)>,
 }
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     ensure!(rustix::process::geteuid().is_root(), "loop devices need root");
-    for attempt in ATTEMPTS {
-        let row = attempted(context, attempt).with_context(|| attempt.name.to_owned())?;
-        let line = serde_json::to_string(&row).context("write a row")?;
-        let file = OpenOptions::new().create(true).append(true).open(context.folder().join(ROWS));
-        file.and_then(|mut file| writeln!(file, "{line}")).context("keep a row")?;
+    let attempted =
+        |attempt: &Attempt| attempted(context, attempt).with_context(|| attempt.name.to_owned());
+    context.keep(ROWS, || ATTEMPTS.iter().map(attempted).collect())?;
+    if context.form() == Form::Acceptance {
+        // It is a test beside this one.
+        return Ok(());
     }
     // The profile that this program is built with: most of it is there.
     let package = ["test", "--release", "--package", "tests", "--test", "safety"];
@@ -126,17 +113,15 @@ fn command(context: &Context<'_>, row: &Row, scene: &Scene) -> Result<Command> {
     Ok(command)
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
-    let text = raw.text(ROWS)?;
-    let rows = text.lines().map(serde_json::from_str).collect::<Result<Vec<Row>, _>>();
-    let rows = rows.with_context(|| format!("read {ROWS}"))?;
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
+    let (kept, rows): (_, Vec<Row>) = raw.lines(ROWS)?;
     let (attempted, left_out): (Vec<Row>, Vec<Row>) =
         rows.into_iter().partition(|row| row.left_out.is_empty());
     let first = attempted.first().context("nothing was attempted")?;
     let shown = raw.capture(&format!("{}-refused", first.name))?;
     let mut findings = Vec::new();
     let finding = |what: &str, figure: usize, bar| {
-        Finding::new(what, (figure as f64, ""), bar, &shown).from_file(ROWS)
+        Finding::new(what, (figure as f64, ""), bar, &shown).from_file(&kept.output)
     };
     let all = Bar::Equals(attempted.len() as f64);
     let names: Vec<&str> = attempted.iter().map(|row| row.name.as_str()).collect();
@@ -161,7 +146,9 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
     })?;
     let what = "attempts that succeed and write once the obstacle is gone";
     findings.push(finding(what, let_through.0, bar).with_note(&others(&let_through.1)));
-    findings.extend(library(raw, &left_out)?);
+    if raw.form() != Form::Acceptance {
+        findings.extend(library(raw, &left_out)?);
+    }
     Ok(findings)
 }
 

@@ -15,7 +15,6 @@
 //! \[FRAN12\].
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -25,22 +24,9 @@ use trimbench_core::{Bytes, Ppm};
 use trimbench_methods::steady::Criterion;
 use trimbench_results::Session;
 
-use crate::acceptance::runs::{metric, parameter};
+use crate::acceptance::runs::{Run, metric, parameter};
 use crate::acceptance::ssd::formulas::greedy;
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "device.6",
-    title: "The steady state is what its definition says, and trimmed space is worth what it must",
-    bar: "the first steady round of 1,000 random series, hundreds of them exactly at or just \
-          beyond a limit, and of every window that was measured, equals an independent \
-          calculation in integers; write amplification with 0, 10, 25 and 50 % trimmed is within \
-          2 % of the formulas",
-    short: Duration::from_secs(25),
-    full: Duration::from_secs(180),
-    measure,
-    read,
-};
+use crate::acceptance::{Bar, Context, Finding, Raw};
 
 const SERIES: u32 = 1000;
 /// Rounds of a window, of \[PTS\].
@@ -114,19 +100,17 @@ fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-fn measure(context: &Context<'_>) -> Result<()> {
-    context.keep("series", series(SERIES, 1).map(Ok))?;
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
+    context.keep("series", || Ok(series(SERIES, 1).collect()))?;
     let explain = ["list", "profiles", "--explain", PROFILE, "--output-format", "json"];
     let mut list = context.trimbench(&explain)?;
     context.capture_well("profile", &mut list)?;
     let method = "steady-state";
-    let mut trimmed = context.run_into("trimmed", method, (TARGET, OPTIONS))?;
-    context.capture_well("trimmed", &mut trimmed)?;
-    let mut unsteady = context.run_into("unsteady", method, UNSTEADY)?;
-    context.capture_well("unsteady", &mut unsteady).map(|_| ())
+    context.run_well("trimmed", method, (TARGET, OPTIONS))?;
+    context.run_well("unsteady", method, UNSTEADY).map(drop)
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = Vec::from(random_series(raw)?);
     findings.extend(measured_windows(raw)?);
     findings.extend(amplification(raw)?);
@@ -190,8 +174,7 @@ fn is_at_limit(window: &[i128]) -> bool {
 fn measured_windows(raw: &Raw) -> Result<[Finding; 2]> {
     let (mut windows, mut steady, mut differing) = (0_u32, 0_u32, 0_u32);
     for name in ["trimmed", "unsteady"] {
-        let session = raw.session(&format!("{name}/run.json"))?;
-        for rounds in series_of(&session)? {
+        for rounds in series_of(&raw.run(name)?)? {
             for window in rounds.windows(WINDOW) {
                 let iops: Vec<i128> = window.iter().map(|round| round.milli_iops).collect();
                 let said = window[WINDOW - 1].steady.context("a window has no verdict")?;
@@ -201,11 +184,9 @@ fn measured_windows(raw: &Raw) -> Result<[Finding; 2]> {
             }
         }
     }
-    let run = raw.capture("unsteady")?;
+    let run = raw.run("unsteady")?;
     let note = format!("of {windows} windows, {steady} of them steady");
-    let finding = |what: &str, figure: u32, bar| {
-        Finding::new(what, (figure.into(), ""), bar, &run).from_file("unsteady/run.json")
-    };
+    let finding = |what: &str, figure: u32, bar| run.finding(what, (figure.into(), ""), bar);
     let what = "windows of measured rounds whose verdict differs from an exact calculation";
     let what_unsteady = "windows of measured rounds that are not steady";
     Ok([
@@ -220,10 +201,10 @@ struct Round {
     steady: Option<bool>,
 }
 
-/// The rounds of a session, by trimmed share.
-fn series_of(session: &Session) -> Result<Vec<Vec<Round>>> {
+/// The rounds of a run, by trimmed share.
+fn series_of(run: &Run) -> Result<Vec<Vec<Round>>> {
     let mut series: Vec<(f64, Vec<Round>)> = Vec::new();
-    for step in session.steps.iter().filter(|step| step.kind == "round") {
+    for step in run.steps("round") {
         let share = parameter(step, "trimmed_percent")?;
         let milli_iops = i128::from(rounded(metric(step, "iops")? * 1e3));
         let steady = step.metrics.get("window_steady").map(|steady| *steady > 0.5);
@@ -239,21 +220,15 @@ fn series_of(session: &Session) -> Result<Vec<Vec<Round>>> {
 
 /// Write amplification of the last window of each share beside the formulas.
 fn amplification(raw: &Raw) -> Result<Vec<Finding>> {
-    let run = raw.capture("trimmed")?;
-    let session = raw.session("trimmed/run.json")?;
-    let drive = Drive::read(raw, &session)?;
-    let share = |percent| amplification_of((&session, percent), &drive, &run);
-    SHARES.into_iter().map(share).collect()
+    let run = raw.run("trimmed")?;
+    let drive = Drive::read(raw, &run.session)?;
+    SHARES.into_iter().map(|percent| amplification_of(&run, percent, &drive)).collect()
 }
 
-fn amplification_of(
-    (session, percent): (&Session, u32),
-    drive: &Drive,
-    run: &Capture,
-) -> Result<Finding> {
+fn amplification_of(run: &Run, percent: u32, drive: &Drive) -> Result<Finding> {
     let is_of_share = |percents: f64| (percents - f64::from(percent)).abs() < 0.5;
     let mut rounds = Vec::new();
-    for step in session.steps.iter().filter(|step| step.kind == "round") {
+    for step in run.steps("round") {
         if is_of_share(parameter(step, "trimmed_percent")?) {
             rounds
                 .push((metric(step, "media_written_bytes")?, metric(step, "host_written_bytes")?));
@@ -271,9 +246,8 @@ fn amplification_of(
         (media / host / expected - 1.0) * 100.0
     );
     let what = format!("write amplification of {PROFILE} with {percent} % trimmed");
-    let finding =
-        Finding::new(&what, (media / host, ""), Bar::Near { value: expected, share: MARGIN }, run);
-    Ok(finding.from_file("trimmed/run.json").with_note(&note))
+    let bar = Bar::Near { value: expected, share: MARGIN };
+    Ok(run.finding(&what, (media / host, ""), bar).with_note(&note))
 }
 
 /// What of a drive decides its write amplification.

@@ -2,29 +2,12 @@
 //! real ones on loop devices.
 
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use trimbench_results::{Figure, Interval, Session};
+use trimbench_results::{Figure, Interval};
 
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "files.5",
-    title: "How long a deletion is noticed, on drives and on filesystems made for it",
-    bar: "like-optane-900p 0.000 s/GB and like-rc100 0.25 s/GB, as [S1] has them (the second is \
-          calibrated), by themselves and under the modelled ext4; real ext4, XFS and btrfs on \
-          loop devices run to the end, and what they say of the difference is what its intervals \
-          say: noise where they hold 0 (short form: ext4 alone). What their deletions cost is \
-          that of a file in memory: without a bar. The highest rate of deletion that keeps the \
-          load's p99.9 below 80 ms: on the modelled ext4 upon vendor2, whose every TRIM makes 2 or \
-          3 accesses miss it, 3 to 5 chunks in 10.5 s; on real ext4 there is one that keeps 20 ms \
-          (full form)",
-    short: Duration::from_secs(25),
-    full: Duration::from_secs(480),
-    measure,
-    read,
-};
+use crate::acceptance::runs::Run;
+use crate::acceptance::{Bar, Context, Finding, Form, Raw};
 
 /// A drive, what \[S1\] has of it, and how far off the figure may be, all in s/GB.
 const DRIVES: [(&str, f64, f64); 2] =
@@ -74,17 +57,18 @@ const REAL_LIMIT: f64 = 20.0;
 const SEARCH_RUN: &str = "search";
 const REAL_SEARCH_RUN: &str = "search-ext4";
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     for (drive, ..) in DRIVES {
         for (layer, _) in LAYERS {
             let target = format!("{layer}{drive}");
             let name = file_name(&target);
-            let mut command = context.run_into(&name, "delete-stall", (&target, &[]))?;
-            context.capture_well(&name, &mut command)?;
+            context.run_well(&name, "delete-stall", (&target, &[]))?;
         }
     }
-    let mut command = context.run_into(SEARCH_RUN, "delete-stall", (SEARCHED, &SEARCH))?;
-    context.capture_well(SEARCH_RUN, &mut command)?;
+    context.run_well(SEARCH_RUN, "delete-stall", (SEARCHED, &SEARCH))?;
+    if context.form() == Form::Acceptance {
+        return Ok(());
+    }
     let folder = context.memory_folder()?;
     let count = if context.is_short() { 1 } else { FILESYSTEMS.len() };
     for filesystem in &FILESYSTEMS[..count] {
@@ -122,23 +106,15 @@ fn file_name(target: &str) -> String {
     target.replace(':', "-")
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for (drive, published, off) in DRIVES {
         for (layer, called) in LAYERS {
-            let name = file_name(&format!("{layer}{drive}"));
-            let (session, capture) = session(raw, &name)?;
-            capture.expect_status(0)?;
-            let stutter = session.figure("stutter").context("no stutter")?;
+            let run = raw.good_run(&file_name(&format!("{layer}{drive}")))?;
+            let what = format!("stutter of {drive} {called}");
             let bar = Bar::Within(published - off, published + off);
-            let finding = Finding::new(
-                &format!("stutter of {drive} {called}"),
-                (stutter.value, "s/GB"),
-                bar,
-                &capture,
-            );
-            let note = format!("published: {published} s/GB");
-            findings.push(finding.from_file(&file(&name)).with_note(&note));
+            let finding = run.finding(&what, (run.value("stutter")?, "s/GB"), bar);
+            findings.push(finding.with_note(&format!("published: {published} s/GB")));
         }
     }
     let captures = raw.captures()?;
@@ -155,61 +131,55 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
 
 /// The chunks of a try at the highest rate that the modelled ext4 keeps.
 fn searched(raw: &Raw) -> Result<Finding> {
-    let (session, capture) = session(raw, SEARCH_RUN)?;
-    let rate = session.figure("highest-deletion-rate").context("no rate")?;
-    let chunks = rate.value * TRY_SECONDS / CHUNK_MB;
+    let run = raw.run(SEARCH_RUN)?;
+    let rate = run.value("highest-deletion-rate")?;
+    let chunks = rate * TRY_SECONDS / CHUNK_MB;
     let what = format!("chunks of 32 MiB in {TRY_SECONDS} s at the highest rate on {SEARCHED}");
-    let finding = Finding::new(&what, (chunks, ""), Bar::Within(CHUNKS[0], CHUNKS[1]), &capture);
-    Ok(finding.from_file(&file(SEARCH_RUN)).with_note(&format!("{:.1} MB/s", rate.value)))
+    let finding = run.finding(&what, (chunks, ""), Bar::Within(CHUNKS[0], CHUNKS[1]));
+    Ok(finding.with_note(&format!("{rate:.1} MB/s")))
 }
 
 /// The p99.9 at the highest rate that real ext4 keeps.
 fn searched_on_ext4(raw: &Raw) -> Result<Finding> {
-    let (session, capture) = session(raw, REAL_SEARCH_RUN)?;
-    let rate = session.figure("highest-deletion-rate").context("no rate")?.value;
+    let run = raw.run(REAL_SEARCH_RUN)?;
+    let rate = run.value("highest-deletion-rate")?;
     ensure!(rate > 0.0, "no rate keeps {REAL_LIMIT} ms on real ext4");
-    let response = session.figure("highest-deletion-rate-response").context("no response")?;
+    let response = (run.value("highest-deletion-rate-response")?, "ms");
     let what = "p99.9 at the highest rate of deletion on real ext4 upon a loop device";
-    let finding = Finding::new(what, (response.value, "ms"), Bar::AtMost(REAL_LIMIT), &capture);
-    Ok(finding.from_file(&file(REAL_SEARCH_RUN)).with_note(&format!("{rate:.1} MB/s")))
+    let finding = run.finding(what, response, Bar::AtMost(REAL_LIMIT));
+    Ok(finding.with_note(&format!("{rate:.1} MB/s")))
 }
 
 /// What a real filesystem's run measured, and what it says of noise.
 fn on_loop_device(raw: &Raw, filesystem: &str) -> Result<[Finding; 2]> {
-    let (session, capture) = session(raw, filesystem)?;
-    let status = capture.status;
+    let run = raw.run(filesystem)?;
+    let status = run.capture.status;
     ensure!(matches!(status, Some(0 | 4)), "{filesystem} ended with {status:?}");
-    let ran = if session.finished { session.steps.len() } else { 0 };
-    let stutter = session.figure("stutter").context("no stutter")?;
+    let ran = if run.session.finished { run.session.steps.len() } else { 0 };
+    let stutter = run.figure("stutter")?;
     let interval = stutter.interval.context("no interval")?;
     let says = stutter.verdict.as_deref().unwrap_or_default();
-    let is_told = says.starts_with(verdict(&session)?);
+    let is_told = u8::from(says.starts_with(verdict(&run)?));
     let note =
         format!("{:.2} s/GB ({:.2} to {:.2}): {says}", stutter.value, interval.low, interval.high);
-    let finding = |what: &str, figure, bar| {
-        let what = format!("real {filesystem} on a loop device: {what}");
-        Finding::new(&what, (figure, ""), bar, &capture).from_file(&file(filesystem))
+    let finding = |what: &str, figure: f64, bar| {
+        run.finding(&format!("real {filesystem} on a loop device: {what}"), (figure, ""), bar)
     };
     Ok([
         finding("deletions and placebos measured", ran as f64, Bar::Equals(TRIALS)),
-        finding(
-            "the verdict is what the intervals say",
-            f64::from(u8::from(is_told)),
-            Bar::Equals(1.0),
-        )
-        .with_note(&note),
+        finding("the verdict is what the intervals say", is_told.into(), Bar::Equals(1.0))
+            .with_note(&note),
     ])
 }
 
 /// What the intervals say: a difference by size, or one that is the same for every size, or none.
 /// Where other load spoiled placebos, that of the latter may have no interval, and says nothing.
-fn verdict(session: &Session) -> Result<&'static str> {
-    let figure = |id: &str| session.figure(id).with_context(|| format!("no {id}"));
+fn verdict(run: &Run) -> Result<&'static str> {
     let shows = |figure: &Figure| {
         let excludes = |interval: Interval| !interval.contains(0.0);
         figure.interval.is_some_and(excludes) && figure.value.abs() > NOTICEABLE
     };
-    let (slope, each) = (figure("stutter")?, figure("stutter-per-deletion")?);
+    let (slope, each) = (run.figure("stutter")?, run.figure("stutter-per-deletion")?);
     let interval = slope.interval.context("no interval of the slope")?;
     let small = interval.low > -NOTICEABLE && interval.high < NOTICEABLE;
     Ok(if shows(slope) {
@@ -221,18 +191,6 @@ fn verdict(session: &Session) -> Result<&'static str> {
     } else {
         "noise"
     })
-}
-
-/// The session of one run, and what printed it.
-fn session(raw: &Raw, name: &str) -> Result<(Session, Capture)> {
-    let capture = raw.capture(name)?;
-    let mut sessions = raw.record(&file(name))?.sessions;
-    ensure!(sessions.len() == 1, "{name} holds {} sessions, not 1", sessions.len());
-    Ok((sessions.remove(0), capture))
-}
-
-fn file(name: &str) -> String {
-    format!("{name}/run.json")
 }
 
 #[cfg(test)]

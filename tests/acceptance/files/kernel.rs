@@ -6,27 +6,13 @@
 
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::{Value, json};
 
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
+use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::operations::{self, Tally};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "files.4",
-    title: "The modelled ext4 sends a device what the kernel's ext4 sends",
-    bar: "six logs of operations (short form: two) on the model and on ext4 on a loop device, \
-          median of 5 runs: discards within 15 %, discarded bytes within 10 %, written bytes \
-          within 10 %; of files deleted beside free space both discard more than twice what is \
-          freed, and both drop discards at an unmount",
-    short: Duration::from_secs(60),
-    full: Duration::from_secs(240),
-    measure,
-    read,
-};
 
 /// The first of the logs: the others are for the full form.
 const LOGS_SHORT: usize = 2;
@@ -74,7 +60,7 @@ fn tallies(logs: usize, folder: &Path) -> Value {
     json!({ "logs": played, "unmount": unmount })
 }
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     ensure!(rustix::process::geteuid().is_root(), "ext4 on a loop device needs root");
     let memory = context.memory_folder()?;
     let logs = if context.is_short() { LOGS_SHORT } else { LOGS };
@@ -85,12 +71,13 @@ fn measure(context: &Context<'_>) -> Result<()> {
         sched_setaffinity(None, &first).context("keep to one processor")?;
         Ok(tallies(logs, memory.path()))
     };
-    let played = thread::scope(|scope| scope.spawn(on_one).join());
-    let played = played.map_err(|_| anyhow!("the operations could not be played"))?;
-    context.keep("tallies", [played])
+    context.keep("tallies", || {
+        let played = thread::scope(|scope| scope.spawn(on_one).join());
+        Ok(vec![played.map_err(|_| anyhow!("the operations could not be played"))??])
+    })
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let capture = raw.capture("tallies")?;
     let printed = raw.json(&capture.output)?;
     let logs = printed["logs"].as_array().context("no logs")?;

@@ -2,25 +2,12 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use super::{Set, terse_line};
-use crate::acceptance::{Bar, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "files.2",
-    title: "Old terse lines are printed, and read with the true deletion rate",
-    bar: "`report --compat 1.51` prints the line of Debian's postmark, field by field, where no \
-          phase takes a second; the import of the 24 published columns finds the old formula in \
-          each, and 507 deletions a second for vendor2 where the table says 971.77",
-    short: Duration::from_secs(15),
-    full: Duration::from_secs(60),
-    measure,
-    read,
-};
+use crate::acceptance::{Bar, Context, Finding, Raw};
 
 const DEFAULTS: Set = Set { name: "defaults", options: &[] };
 /// The published table: drive, buffering, metric, value without and with discard.
@@ -30,7 +17,7 @@ const COLUMNS: usize = 24;
 /// What is looked for: vendor2, buffered, with discard.
 const VENDOR2: f64 = 971.77;
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     // In memory, where no phase takes a second.
     let directory = context.memory_folder()?;
     context.capture_well("peer", &mut DEFAULTS.peer(context, directory.path())?)?;
@@ -63,7 +50,7 @@ fn published_lines() -> String {
     lines
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let (peer, compat) = (raw.capture("peer")?, raw.capture("compat")?);
     let (theirs, ours) = (raw.text(&peer.output)?, raw.text(&compat.output)?);
     let (theirs, ours) = (terse_line(&theirs)?, terse_line(&ours)?);

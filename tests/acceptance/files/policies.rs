@@ -1,27 +1,12 @@
 //! The eight trim policies beside each other on three drives: what the foreground felt, what was
 //! left untrimmed, and what the drive wrote for it.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, ensure};
 use trimbench_methods::policy::{POLICIES, PolicyLab};
 use trimbench_methods::{Parameters as _, Preset, Procedure as _};
-use trimbench_results::Session;
 
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "files.8",
-    title: "`policy` charges eight trim policies for both sides, on three drives",
-    bar: "on each drive: eight policies with every figure; bytes freed = trimmed + not trimmed + \
-          rewritten; `none` trims nothing, and no write amplification is above its by more than \
-          the tolerance; `paced` keeps its target where no TRIM takes longer than that, and where \
-          one does the result says so; both occur",
-    short: Duration::from_secs(25),
-    full: Duration::from_secs(240),
-    measure,
-    read,
-};
+use crate::acceptance::runs::Run;
+use crate::acceptance::{Bar, Capture, Context, Finding, Form, Raw};
 
 /// A drive that S0 found slow to trim, one that works TRIMs off later, and another.
 const DRIVES: [&str; 3] = ["vendor2", "generic-nvme-tlc", "vendor6"];
@@ -34,32 +19,39 @@ const TOLERANCE: f64 = 0.1;
 /// What of the freed bytes may be unaccounted for: nothing, but for the rounding of sums.
 const LOST_MOST: f64 = 1e-9;
 
-fn measure(context: &Context<'_>) -> Result<()> {
+/// All drives; of CI one.
+fn drives(form: Form) -> &'static [&'static str] {
+    if form == Form::Acceptance { &DRIVES[1..2] } else { &DRIVES }
+}
+
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let (capacity, seeds) = if context.is_short() { SHORT } else { FULL };
-    for drive in DRIVES {
+    for drive in drives(context.form()) {
         let target = format!("ext4:sim:{drive},capacity={capacity}");
         for seed in seeds {
             let name = format!("{drive}-{seed}");
             let mut command = context.run_into(&name, "policy", (&target, &[]))?;
-            command.args(["--seed", seed]);
-            context.capture_well(&name, &mut command)?;
+            context.capture_well(&name, command.args(["--seed", seed]))?;
         }
     }
     Ok(())
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let captures = raw.captures()?;
     let (mut findings, mut slow) = (Vec::new(), 0_u32);
-    for drive in DRIVES {
+    for drive in drives(raw.form()) {
         let of_drive =
-            |it: &&Capture| it.name.strip_prefix(drive).is_some_and(|seed| seed.starts_with('-'));
-        let runs: Vec<&Capture> = captures.iter().filter(of_drive).collect();
-        let runs: Vec<Run> = runs.into_iter().map(|it| Run::of(raw, it)).collect::<Result<_>>()?;
+            |it: &&Capture| it.name.strip_prefix(*drive).is_some_and(|seed| seed.starts_with('-'));
+        let runs = captures.iter().filter(of_drive).map(|it| Seed::of(raw, &it.name));
+        let runs: Vec<Seed> = runs.collect::<Result<_>>()?;
         ensure!(!runs.is_empty(), "{drive} was not run");
         let (found, is_slow) = judge(drive, &runs)?;
         slow += u32::from(is_slow);
         findings.extend(found);
+    }
+    if raw.form() == Form::Acceptance {
+        return Ok(findings);
     }
     let what = "drives on which one TRIM takes longer than the target of `paced`";
     let bar = Bar::Within(1.0, (DRIVES.len() - 1) as f64);
@@ -68,28 +60,20 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
 }
 
 /// One drive, one seed.
-struct Run<'a> {
-    session: Session,
+struct Seed {
+    run: Run,
     method: PolicyLab,
-    capture: &'a Capture,
-    file: String,
 }
 
-impl<'a> Run<'a> {
-    fn of(raw: &Raw, capture: &'a Capture) -> Result<Self> {
-        let file = format!("{}/run.json", capture.name);
-        let session = raw.session(&file)?;
-        let method = PolicyLab::resolve(Preset::Quick, &session.plan.options)?;
-        Ok(Self { session, method, capture, file })
-    }
-
-    fn value(&self, id: &str) -> Result<f64> {
-        let figure = self.session.figure(id);
-        Ok(figure.with_context(|| format!("{} has no {id}", self.file))?.value)
+impl Seed {
+    fn of(raw: &Raw, name: &str) -> Result<Self> {
+        let run = raw.run(name)?;
+        let method = PolicyLab::resolve(Preset::Quick, &run.session.plan.options)?;
+        Ok(Self { run, method })
     }
 
     fn under(&self, column: &str, policy: &str) -> Result<f64> {
-        self.value(&format!("{column}-under-{policy}"))
+        self.run.value(&format!("{column}-under-{policy}"))
     }
 
     /// Policies of which every figure was found.
@@ -98,7 +82,8 @@ impl<'a> Run<'a> {
         let has_all = |policy: &&&str| {
             let end = format!("-under-{policy}");
             let mut of_policy = announced.iter().filter(|(id, _)| id.ends_with(&end)).peekable();
-            of_policy.peek().is_some() && of_policy.all(|(id, _)| self.session.figure(id).is_some())
+            of_policy.peek().is_some()
+                && of_policy.all(|(id, _)| self.run.session.figure(id).is_some())
         };
         POLICIES.iter().filter(has_all).count()
     }
@@ -143,28 +128,28 @@ impl<'a> Run<'a> {
     /// Whether the result tells how long one TRIM takes.
     fn tells(&self) -> Result<bool> {
         let trim = format!("one TRIM takes {:.3} ms", self.longest()?);
-        let figure = self.session.figure("paced-over-target").context("nothing of the target")?;
+        let figure =
+            self.run.session.figure("paced-over-target").context("nothing of the target")?;
         Ok(figure.verdict.as_ref().is_some_and(|verdict| verdict.contains(&trim)))
     }
 
     fn verdict(&self, id: &str) -> &str {
-        self.session.figure(id).and_then(|it| it.verdict.as_deref()).unwrap_or("nothing")
+        self.run.session.figure(id).and_then(|it| it.verdict.as_deref()).unwrap_or("nothing")
     }
 }
 
 /// What holds of one drive, at its worst of all seeds; and whether one TRIM takes longer there than
 /// the target.
-fn judge(drive: &str, runs: &[Run]) -> Result<(Vec<Finding>, bool)> {
+fn judge(drive: &str, runs: &[Seed]) -> Result<(Vec<Finding>, bool)> {
     let first = &runs[0];
     let finding = |what: &str, figure: (f64, &'static str), bar| {
-        let what = format!("{drive}: {what}");
-        Finding::new(&what, figure, bar, first.capture).from_file(&first.file)
+        first.run.finding(&format!("{drive}: {what}"), figure, bar)
     };
-    let most = |of: &dyn Fn(&Run) -> Result<f64>| -> Result<f64> {
+    let most = |of: &dyn Fn(&Seed) -> Result<f64>| -> Result<f64> {
         let values: Vec<f64> = runs.iter().map(of).collect::<Result<_>>()?;
         Ok(values.into_iter().fold(f64::NEG_INFINITY, f64::max))
     };
-    let complete = runs.iter().map(Run::complete).min().unwrap_or(0);
+    let complete = runs.iter().map(Seed::complete).min().unwrap_or(0);
     let rows = POLICIES.map(|policy| {
         let of = |column: &str| first.under(column, policy).unwrap_or(f64::NAN);
         let (tail, waf, left) = (of("p99.9"), of("amplification"), of("untrimmed") / 1e6);
@@ -196,7 +181,7 @@ fn judge(drive: &str, runs: &[Run]) -> Result<(Vec<Finding>, bool)> {
         first.verdict("paced-over-target")
     );
     findings.push(if longest > target {
-        let told = runs.iter().map(Run::tells).collect::<Result<Vec<bool>>>()?;
+        let told = runs.iter().map(Seed::tells).collect::<Result<Vec<bool>>>()?;
         let told = told.into_iter().filter(|told| *told).count();
         let what = "`paced`: results that tell that one TRIM takes longer than the target";
         finding(what, (told as f64, ""), Bar::Equals(runs.len() as f64)).with_note(&note)

@@ -1,28 +1,12 @@
 //! How long a drive is slower after a TRIM: the surface of two drives that put it off, against work
 //! over share, and a drive that does not.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, ensure};
-use trimbench_results::{Session, Step};
+use trimbench_results::Step;
 use trimbench_ssd::{Profile, TrimMode};
 
-use crate::acceptance::runs::{figure, metric, parameter};
-use crate::acceptance::{Bar, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "files.6",
-    title: "`settle` finds the surface: settling time by range and by bytes written between TRIMs",
-    bar: "vendor6 and generic-nvme-tlc: at each of nine points, nothing written between included, \
-          the settling time is the model's work over its share, from one slice less to two slices \
-          more; the twins show 0, or one slice where a new stream of writes costs more than 5 % of \
-          it; a drive that does not put TRIM off settles at once at every \
-          point, and its TRIM takes the work instead",
-    short: Duration::from_secs(10),
-    full: Duration::from_secs(60),
-    measure,
-    read,
-};
+use crate::acceptance::runs::{Run, metric, parameter};
+use crate::acceptance::{Bar, Context, Finding, Raw};
 
 /// Drives that put TRIM off, and their windows and slices.
 const BACKGROUND: [(&str, [&str; 2]); 2] =
@@ -37,11 +21,10 @@ const SLOW: f64 = 0.05;
 const EARLY: f64 = -1.0;
 const LATE: f64 = 2.0;
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let of = |name: &str, options: &[&str]| -> Result<()> {
         let target = format!("sim:{name}");
-        let mut command = context.run_into(name, "settle", (&target, options))?;
-        context.capture_well(name, &mut command).map(|_| ())
+        context.run_well(name, "settle", (&target, options)).map(drop)
     };
     // The full form shows the presets themselves.
     for (name, options) in BACKGROUND {
@@ -50,7 +33,7 @@ fn measure(context: &Context<'_>) -> Result<()> {
     of(AT_ONCE, &BACKGROUND[0].1)
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for (name, _) in BACKGROUND {
         findings.extend(background(raw, name)?);
@@ -59,15 +42,15 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The points of a session.
-fn points(session: &Session) -> Result<Vec<&Step>> {
-    let points: Vec<&Step> = session.steps.iter().filter(|step| step.kind == "point").collect();
+/// The points of a run.
+fn points(run: &Run) -> Result<Vec<&Step>> {
+    let points: Vec<&Step> = run.steps("point").collect();
     ensure!(points.len() == POINTS, "{} points, not {POINTS}", points.len());
     Ok(points)
 }
 
-fn settling(session: &Session, point: &Step) -> Result<f64> {
-    Ok(figure(session, &format!("settling-{}", point.id))?.value)
+fn settling(run: &Run, point: &Step) -> Result<f64> {
+    run.value(&format!("settling-{}", point.id))
 }
 
 /// What the model owes for the TRIM of a point: its mapped and its unmapped part, s.
@@ -82,35 +65,31 @@ fn work(name: &str, point: &Step) -> Result<(f64, f64)> {
 }
 
 fn background(raw: &Raw, name: &str) -> Result<Vec<Finding>> {
-    let capture = raw.capture(name)?;
-    let file = format!("{name}/run.json");
-    let session = raw.session(&file)?;
+    let run = raw.run(name)?;
     let (mut earliest, mut latest, mut notes) = (f64::INFINITY, f64::NEG_INFINITY, Vec::new());
     let mut starts: f64 = 0.0;
-    for point in points(&session)? {
+    for point in points(&run)? {
         let slice = parameter(point, "slice_s")?;
         starts = starts.max(starting(name, slice)?);
-        let (after, expected) = (settling(&session, point)?, work(name, point)?.1);
+        let (after, expected) = (settling(&run, point)?, work(name, point)?.1);
         let off = (after - expected) / slice;
         (earliest, latest) = (earliest.min(off), latest.max(off));
         notes.push(format!("{} {after:.3} ({expected:.3})", point.id));
     }
     let note = format!("s, in brackets work over share: {}", notes.join(", "));
-    let finding = |what: &str, figure, bar| {
-        let what = format!("{name}: {what}");
-        Finding::new(&what, (figure, ""), bar, &capture).from_file(&file)
-    };
+    let finding =
+        |what: &str, figure, bar| run.finding(&format!("{name}: {what}"), (figure, ""), bar);
     let early = "earliest settling time of the surface, slices after work over share";
     let late = "latest settling time of the surface, slices after work over share";
-    let longest = figure(&session, "settle")?.value;
+    let longest = run.value("settle")?;
     ensure!(longest > 0.0, "{name} is not slowed at all");
-    let lost = figure(&session, "settle-lost")?.value;
-    let slowest = figure(&session, "settle-slowest")?.value;
+    let lost = run.value("settle-lost")?;
+    let slowest = run.value("settle-slowest")?;
     let slowed = format!("lowest pace {slowest:.3} of the twin's, lost time {lost:.3} s");
     Ok(vec![
         finding(early, earliest, Bar::AtLeast(EARLY)).with_note(&note),
         finding(late, latest, Bar::AtMost(LATE)).with_note(&slowed),
-        finding("settling time that the twins show, s", figure(&session, "settle-twin")?.value, {
+        finding("settling time that the twins show, s", run.value("settle-twin")?, {
             Bar::AtMost(starts)
         }),
     ])
@@ -125,21 +104,16 @@ fn starting(name: &str, slice: f64) -> Result<f64> {
 }
 
 fn at_once(raw: &Raw) -> Result<[Finding; 2]> {
-    let capture = raw.capture(AT_ONCE)?;
-    let file = format!("{AT_ONCE}/run.json");
-    let session = raw.session(&file)?;
+    let run = raw.run(AT_ONCE)?;
     let (mut longest, mut least) = (0.0, f64::INFINITY);
-    for point in points(&session)? {
-        longest = settling(&session, point)?.max(longest);
+    for point in points(&run)? {
+        longest = settling(&run, point)?.max(longest);
         let (took, work) = (metric(point, "trim_s")?, work(AT_ONCE, point)?.0);
         if work > 0.0 {
             least = (took / work).min(least);
         }
     }
-    let finding = |what: &str, figure, bar| {
-        let what = format!("{AT_ONCE}: {what}");
-        Finding::new(&what, figure, bar, &capture).from_file(&file)
-    };
+    let finding = |what: &str, figure, bar| run.finding(&format!("{AT_ONCE}: {what}"), figure, bar);
     Ok([
         finding("longest settling time of the surface", (longest, "s"), Bar::Equals(0.0)),
         finding("least time of a TRIM over its work", (least, ""), Bar::AtLeast(1.0)),

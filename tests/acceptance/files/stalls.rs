@@ -4,35 +4,16 @@
 
 mod storm;
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use trimbench_core::{BlockRequest, CallerWait, Instant, Nanos, OperationKind};
 use trimbench_methods::{Located, Place, locate};
 
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
+use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::planted::{Planted, Seen};
 
 #[cfg(test)]
 mod tests;
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "files.7",
-    title: "The layer in which a stall lies is found; `delete-storm` as [S3]'s, one in 32",
-    bar: "planted on ext4 with `discard` over a loop device: a device that freezes for 2 s, a \
-          filesystem frozen for 2 s, four tags for seven callers on a slow device; at least 95 % \
-          of the stalled time in the right layer, no event lost. On a modelled raidz2 of 10 x \
-          P3500, in at most 60 s of wall time: discards take 1.0 +- 0.2 of the writing before \
-          them (both fitted) and the next round stalls for 0.5 +- 0.15 of that (predicted); while \
-          it stalls, the drives complete no write for at least 0.85 of the time and the locator \
-          says above for at least 0.85 of it; with a drive whose TRIM blocks and today's OpenZFS \
-          it says device for most of it. One in 64 is too small for the model: more than 0.65",
-    short: Duration::from_secs(35),
-    full: Duration::from_secs(240),
-    measure,
-    read,
-};
 
 /// How often each stall is planted in the full form.
 const REPETITIONS: usize = 4;
@@ -51,20 +32,18 @@ enum Line {
     Lost(u64),
 }
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let repetitions = if context.is_short() { 1 } else { REPETITIONS };
     for number in 0..repetitions {
         for planted in Planted::ALL {
             let name = format!("{}-{number}", planted.id());
-            // Watched within, where a panic is an error.
-            let seen = std::iter::once_with(|| lines(&planted.watch())).flatten();
-            context.keep(&name, seen.map(Ok))?;
+            context.keep(&name, || Ok(lines(&planted.watch())))?;
         }
     }
     storm::measure(context)
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = read_planted(raw)?;
     findings.extend(storm::read(raw)?);
     Ok(findings)

@@ -1,30 +1,15 @@
 //! The published tables of \[S0\] beside what the calibrated drives give: the gates on what was not
 //! fitted, and the null model, for which unbuffered is as buffered.
 
-use std::time::Duration;
-
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use trimbench_methods::postmark::METRICS;
 
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
+use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::calibrate::published::{Column, Durations, VENDORS, durations};
-use crate::calibrate::{Mean, PHASES, Run, means, tables};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "files.3",
-    title: "The published tables of six drives from 18 fitted values, on the modelled filesystem",
-    bar: "unbuffered durations within 5 %; creation under discard within 3 %; what discard adds \
-          to the total within 1.5 points (vendor4 to 6), 3 (vendor1), 5 (vendor3), as a ratio \
-          within 10 % (vendor2); deletion within 2 s or 30 %, vendor2's without a bar; 240 runs \
-          (short form: 72) at the rate of 240 a minute on 2 cores",
-    short: Duration::from_secs(60),
-    full: Duration::from_secs(200),
-    measure,
-    read,
-};
+use crate::calibrate::{self, Mean, PHASES, Run, means, tables};
 
 /// The runs, a line of JSON for each.
-const RUNS: &str = "runs.ndjson";
+const RUNS: &str = "runs";
 /// Repetitions of each column. They differ in PostMark's seed and in what the drive had written.
 const REPETITIONS: u32 = 10;
 const REPETITIONS_SHORT: u32 = 3;
@@ -49,20 +34,14 @@ const POINTS: [(&str, Option<f64>); 6] = [
     ("vendor6", Some(1.5)),
 ];
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let repetitions = if context.is_short() { REPETITIONS_SHORT } else { REPETITIONS };
-    let steps = ["xtask", "calibrate", "--tables", "--repetitions"];
-    let mut command = context.repository().command("cargo", &steps);
-    command.arg(repetitions.to_string()).arg("--runs").arg(context.folder().join(RUNS));
-    context.capture_well("table", &mut command).map(|_| ())
+    context.keep(RUNS, || calibrate::built_in_runs(repetitions))
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
-    let capture = raw.capture("table")?;
-    let runs = raw.text(RUNS)?;
-    let runs = runs.lines().map(|line| serde_json::from_str(line).context("a run"));
-    let runs: Vec<Run> = runs.collect::<Result<_>>()?;
-    let mut findings = vec![printed(&runs, raw, &capture)?];
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
+    let (capture, runs): (_, Vec<Run>) = raw.lines(RUNS)?;
+    let mut findings = vec![tabled(&runs, &capture)?];
     for (vendor, points) in POINTS {
         findings.extend(Drive::read(&runs, (vendor, points), &capture)?.findings()?);
     }
@@ -70,16 +49,15 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let what = format!("wall time of {count} runs");
     let bar = Bar::AtMost(WALL_SECONDS * count / TABLE);
     findings.push(
-        Finding::new(&what, (capture.elapsed_seconds, "s"), bar, &raw.capture_itself("table")?)
-            .with_note("2 simulations side by side, and the start of cargo"),
+        Finding::new(&what, (capture.elapsed_seconds, "s"), bar, &raw.capture_itself(RUNS)?)
+            .with_note("2 simulations side by side"),
     );
     Ok(findings)
 }
 
-/// The tables that were printed; they must be those of the runs.
-fn printed(runs: &[Run], raw: &Raw, capture: &Capture) -> Result<Finding> {
-    let printed = raw.text(&capture.output)?;
-    ensure!(printed == tables(runs)?, "the tables that were printed are not those of the runs");
+/// The tables of the runs, as `cargo xtask calibrate --tables` prints them.
+fn tabled(runs: &[Run], capture: &Capture) -> Result<Finding> {
+    let printed = tables(runs)?;
     let rows = METRICS.map(|(name, _)| format!("{name:34}|"));
     let is_row = |line: &&str| rows.iter().any(|row| line.starts_with(row));
     let count = printed.lines().filter(is_row).count() as f64;
@@ -126,7 +104,7 @@ impl<'a> Drive<'a> {
     }
 
     fn finding(&self, what: &str, figure: (f64, &'static str), bar: Bar) -> Finding {
-        Finding::new(&format!("{}: {what}", self.name), figure, bar, self.capture).from_file(RUNS)
+        Finding::new(&format!("{}: {what}", self.name), figure, bar, self.capture)
     }
 
     /// How far the unbuffered durations but deletion are off, and those of the null model.

@@ -1,24 +1,10 @@
 //! The stall arithmetic: what the method must find is known beforehand.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, ensure};
-use trimbench_results::{Session, Step};
+use trimbench_results::Step;
 
-use crate::acceptance::runs::figure;
-use crate::acceptance::{Bar, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "foundation.4",
-    title: "Known stalls are measured as they are",
-    bar: "a stop of 2 s: stutter, equivalent stop, overdue time and read gap 2 s and a delay of \
-          2000 request-s, each within 1 %; a drive of 0.25 s/GB: that within 3 % over all sizes \
-          and at each, and a delay that grows with the square of the size",
-    short: Duration::from_secs(3),
-    full: Duration::from_secs(20),
-    measure,
-    read,
-};
+use crate::acceptance::runs::{Run, metric, parameter};
+use crate::acceptance::{Bar, Context, Finding, Raw};
 
 /// The stop, s, and the rate of the load, 1/s.
 const STOP: f64 = 2.0;
@@ -26,7 +12,7 @@ const RATE: f64 = 1000.0;
 /// What like-rc100 is calibrated to, s/GB: 4 GB deleted are 1 s of added latency (S1).
 const CALIBRATED: f64 = 0.25;
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let runs: [(&str, &str, &[&str]); 2] = [
         (
             "stop",
@@ -36,13 +22,12 @@ fn measure(context: &Context<'_>) -> Result<()> {
         ("calibrated", "sim:like-rc100", &["sizes=1GB,2GB,4GB,8GB", "window=5s"]),
     ];
     for (name, target, options) in runs {
-        context
-            .capture_well(name, &mut context.run_into(name, "delete-stall", (target, options))?)?;
+        context.run_well(name, "delete-stall", (target, options))?;
     }
     Ok(())
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = stop(raw)?;
     findings.extend(calibrated(raw)?);
     Ok(findings)
@@ -50,8 +35,7 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
 
 /// A full stop of T at rate r: S = T, A = r T^2 / 2, `T_eq` = T.
 fn stop(raw: &Raw) -> Result<Vec<Finding>> {
-    let session = raw.session("stop/run.json")?;
-    let capture = raw.capture("stop")?;
+    let run = raw.run("stop")?;
     let expected = [
         ("stutter S of a stop of 2 s", "largest-stutter", STOP, "s"),
         ("delay A at 1000/s", "largest-delay", RATE * STOP * STOP / 2.0, "request-s"),
@@ -60,24 +44,18 @@ fn stop(raw: &Raw) -> Result<Vec<Finding>> {
         ("longest gap between reads", "largest-read-gap", STOP, "s"),
     ];
     let finding = |(what, id, value, unit)| {
-        let figure = (figure(&session, id)?.value, unit);
-        let bar = Bar::Near { value, share: 0.01 };
-        Ok(Finding::new(what, figure, bar, &capture).from_file("stop/run.json"))
+        Ok(run.finding(what, (run.value(id)?, unit), Bar::Near { value, share: 0.01 }))
     };
     expected.into_iter().map(finding).collect()
 }
 
 /// A drive whose stutter is known.
 fn calibrated(raw: &Raw) -> Result<[Finding; 3]> {
-    let session = raw.session("calibrated/run.json")?;
-    let capture = raw.capture("calibrated")?;
-    let finding = |what, figure, bar| {
-        Finding::new(what, figure, bar, &capture).from_file("calibrated/run.json")
-    };
+    let run = raw.run("calibrated")?;
     let near = Bar::Near { value: CALIBRATED, share: 0.03 };
-    let slope = figure(&session, "stutter")?.value;
-    let exponent = figure(&session, "delay-exponent")?.value;
-    let by_size = by_size(&session)?;
+    let slope = run.value("stutter")?;
+    let exponent = run.value("delay-exponent")?;
+    let by_size = by_size(&run)?;
     ensure!(by_size.len() == 4, "{} sizes were measured, not 4", by_size.len());
     let distance = |stutter: &f64| (stutter - CALIBRATED).abs();
     let farthest = by_size.iter().map(|(_, stutter)| *stutter);
@@ -86,21 +64,20 @@ fn calibrated(raw: &Raw) -> Result<[Finding; 3]> {
     let list = by_size.iter().map(|(size, stutter)| format!("{size:.0} GB: {stutter:.4} s/GB"));
     let list: Vec<String> = list.collect();
     Ok([
-        finding("stutter of a drive of 0.25 s/GB", (slope, "s/GB"), near),
-        finding("stutter over size, of the size farthest from 0.25", (farthest, "s/GB"), near)
+        run.finding("stutter of a drive of 0.25 s/GB", (slope, "s/GB"), near),
+        run.finding("stutter over size, of the size farthest from 0.25", (farthest, "s/GB"), near)
             .with_note(&list.join(", ")),
-        finding("exponent of the delay on the size", (exponent, ""), Bar::Within(1.9, 2.1)),
+        run.finding("exponent of the delay on the size", (exponent, ""), Bar::Within(1.9, 2.1)),
     ])
 }
 
 /// Sizes in GB, ascending, and the median of stutter over size, s/GB, of each size's deletions.
-fn by_size(session: &Session) -> Result<Vec<(f64, f64)>> {
+fn by_size(run: &Run) -> Result<Vec<(f64, f64)>> {
     let value = |step: &Step| -> Result<(f64, f64)> {
-        let size = step.parameters.get("size_bytes").context("a deletion has no size")? / 1e9;
-        let stutter = step.metrics.get("stutter_s").context("a deletion has no stutter")?;
-        Ok((size, stutter / size))
+        let size = parameter(step, "size_bytes")? / 1e9;
+        Ok((size, metric(step, "stutter_s")? / size))
     };
-    let deletions = session.steps.iter().filter(|step| step.kind == "delete");
+    let deletions = run.steps("delete");
     let mut values: Vec<(f64, f64)> = deletions.map(value).collect::<Result<_>>()?;
     values.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let groups = values.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq());

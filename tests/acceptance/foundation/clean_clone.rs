@@ -2,25 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_results::RunRecord;
 
 use super::checkout::{Clone, cloned};
 use crate::acceptance::runs::figure;
-use crate::acceptance::{Bar, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "foundation.1",
-    title: "A clean clone builds and runs at once",
-    bar: "the first release build within 180 s on 2 cores, the first run within 20 s; \
-          3D XPoint 0.000 s/GB, vendor2 the worst of the four drives",
-    short: Duration::from_secs(110),
-    full: Duration::from_secs(240),
-    measure,
-    read,
-};
+use crate::acceptance::{Bar, Context, Finding, Raw};
 
 /// The record of the first run.
 const RECORD: &str = "run.json";
@@ -30,7 +18,7 @@ const PRINTS_AS_NOTHING: f64 = 0.000_5;
 /// Clones the commit, builds it with build products of its own, and measures the four drives that a
 /// run takes which names none. How long all methods take on them is another claim (`device.1`).
 /// Packages are fetched before the clock starts: the network is not ours to measure.
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let clone = Clone::make(context)?;
     context.capture_well("fetch", &mut clone.command("cargo", &["fetch", "--locked"]))?;
     let build = ["build", "--release", "--locked"];
@@ -50,7 +38,7 @@ fn only_entry(folder: &Path) -> Result<PathBuf> {
     Ok(entries[0].path())
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let note = cloned(raw)?;
     let time = |what: &str, name: &str, most: f64| -> Result<Finding> {
         let capture = raw.capture_itself(name)?;

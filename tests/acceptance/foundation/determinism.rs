@@ -2,25 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_core::exit;
 use trimbench_results::{Outcome, RunRecord};
 
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
+use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::process::Signal;
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "foundation.2",
-    title: "The same seed gives the same bytes, whatever happens in between",
-    bar: "no byte of run.json differs between two runs of one seed, nor after SIGINT or SIGKILL \
-          and `--resume`; another seed gives another trace hash in every session",
-    short: Duration::from_secs(25),
-    full: Duration::from_secs(60),
-    measure,
-    read,
-};
 
 /// Two seeds; which ones does not matter.
 const SEED: &str = "7";
@@ -40,7 +28,7 @@ const ENDINGS: [Ending; 2] = [
     Ending { name: "SIGKILL", signal: Signal::KILL },
 ];
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     for (name, seed) in [("first", SEED), ("second", SEED), ("other", OTHER_SEED)] {
         let output = context.folder().join(name);
         context.capture_well(name, &mut run(context, &output, seed)?)?;
@@ -78,7 +66,7 @@ fn before(name: &str) -> String {
     format!("{name}-before.json")
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let whole = raw.bytes("first/run.json")?;
     let capture = raw.capture("second")?;
     capture.expect_status(0)?;

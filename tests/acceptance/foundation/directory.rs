@@ -3,27 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_core::exit;
 use trimbench_results::{RunRecord, Session};
 
 use crate::acceptance::runs::{discarded_share, figure};
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
+use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::process::Signal;
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "foundation.3",
-    title: "A real directory is measured and left as it was",
-    bar: "exit code 0, every deletion's discards seen within its window, a stutter with interval \
-          and verdict, a picture, and no entry left behind: after the end, after SIGINT, and \
-          after SIGKILL and the next start",
-    short: Duration::from_secs(45),
-    full: Duration::from_secs(420),
-    measure,
-    read,
-};
 
 /// The sizes of the issue, and smaller ones that fit into the short form.
 const FULL: &[&str] = &["sizes=256MiB,512MiB,1GiB,2GiB,4GiB"];
@@ -50,7 +37,7 @@ struct Place<'a> {
 }
 
 /// The run that is killed comes first, so that the main run is the next start.
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let (directory, memory) = (context.root_folder()?, context.memory_folder()?);
     let place = Place { directory: directory.path(), memory: memory.path() };
     end_midway(context, &place, ("killed", Signal::KILL))?;
@@ -103,7 +90,7 @@ fn list(context: &Context<'_>, place: &Place<'_>, after: &str) -> Result<()> {
     context.capture_well(&format!("left-{after}"), &mut find).map(|_| ())
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let record = raw.record(RECORD)?;
     let session = record.sessions.first().context("nothing was measured")?;
     let run = raw.capture("run")?;

@@ -1,7 +1,6 @@
 //! The method's own noise, and the discards of the filesystems that it deletes on.
 
 use std::fs;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_core::exit;
@@ -9,20 +8,8 @@ use trimbench_results::{RunRecord, Step};
 
 use crate::LoopFilesystem;
 use crate::acceptance::runs::{discarded_share, figure};
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
+use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::process::Signal;
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "foundation.5",
-    title: "Without a deletion there is no stutter, and with one all discards are waited for",
-    bar: "the interval of at least 18 of 20 placebo-only runs on the real disk covers 0 (short \
-          form: that of 1); on ext4, XFS and btrfs the discards within the window reach the freed \
-          bytes",
-    short: Duration::from_secs(55),
-    full: Duration::from_secs(1_160),
-    measure,
-    read,
-};
 
 /// Placebo-only runs, and how many intervals must cover 0. At a level of 95 % more than two of 20
 /// miss in 7.5 % of all series at most. The short form has time for one run only, whose interval
@@ -84,7 +71,7 @@ const ONE_DELETION: [&str; 6] =
     ["sizes=256MiB", "repetitions=1", "placebos=2", "span=64MiB", "lead=200ms", "rest=0s"];
 const DELETION_FIRST_SEED: &str = "1";
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     for mounted in FILESYSTEMS.iter().filter(|it| it.in_short || !context.is_short()) {
         delete_once(context, mounted).with_context(|| mounted.name.to_owned())?;
     }
@@ -133,7 +120,7 @@ fn deletions(record: &RunRecord) -> Vec<&Step> {
     steps.filter(|step| step.kind == "delete").collect()
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let captures = raw.captures()?;
     let placebo_runs: Vec<&Capture> =
         captures.iter().filter(|capture| capture.name.starts_with("placebo-")).collect();

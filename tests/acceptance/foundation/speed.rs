@@ -1,23 +1,9 @@
 //! The emulated SSD's own speed, beside a bare C model measured in the same minutes.
 
-use std::time::Duration;
-
 use anyhow::Result;
 
 use crate::acceptance::bench::{CONTRACT, DRIVES, Printed, beside_yardstick, measure_ssd};
-use crate::acceptance::{Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "foundation.6",
-    title: "The emulated SSD is fast enough for whole drives",
-    bar: "4 KiB random writes in steady state on 256 GiB, through the contract with a histogram \
-          at queue depth 32: at least 0.2 of the bare C model, at 7 and at 28 % \
-          over-provisioning (short form: on 4 GiB; `ssd.5` has 256 GiB in its short form, too)",
-    short: Duration::from_secs(15),
-    full: Duration::from_secs(300),
-    measure,
-    read,
-};
+use crate::acceptance::{Context, Finding, Raw};
 
 /// The drives of the short form: filling the others four times, by us and by the peer, takes longer
 /// than it has.
@@ -25,14 +11,14 @@ const SMALL_DRIVES: [&str; 2] = ["4 GiB, OP 7 %", "4 GiB, OP 28 %"];
 /// The lowest ratio.
 const RATIO_MIN: f64 = 0.2;
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let short = ["--case", CONTRACT, "--repetitions", "1", "--small"];
     // The peer fills its drive anew for each repetition: 5 of them take longer than there is.
     let full = ["--case", CONTRACT, "--repetitions", "3"];
     measure_ssd(context, if context.is_short() { &short } else { &full })
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let bench = Printed::of(raw)?;
     let mut findings = Vec::new();
     let is_small = bench.capture.command.contains("--small");

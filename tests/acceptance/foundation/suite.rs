@@ -1,24 +1,11 @@
 //! The tests: green in a clean clone, red when a line is wrong.
 
 use std::fs;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
 use super::checkout::{Clone, cloned};
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "foundation.7",
-    title: "The tests are green in a clean clone and turn red on a wrong line",
-    bar: "`cargo xtask test`: none fails, none skips that may not, at least 150 pass, within \
-          20 min (short form: those of two packages); a planted bug in the collector and one in \
-          the statistics each fail a test",
-    short: Duration::from_secs(45),
-    full: Duration::from_secs(500),
-    measure,
-    read,
-};
+use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 
 /// A line that is right, and one that is wrong in its place.
 struct Bug {
@@ -50,7 +37,7 @@ const BUGS: [Bug; 2] = [
 
 /// The short form tests only the two packages that get a bug, and finds what others have built for
 /// this checkout; the full one builds and tests everything.
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let clone = Clone::make(context)?;
     let cargo = |arguments: &[&str]| {
         let mut command = clone.command("cargo", arguments);
@@ -82,7 +69,7 @@ fn plant(text: &str, bug: &Bug) -> Result<String> {
     Ok(text.replace(bug.right, bug.wrong))
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let test = raw.capture("test")?;
     let printed = raw.text(&test.output)?;
     let code = test.status.context("a signal ended the tests")?;

@@ -4,26 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
 
 use super::{drive, fixtures};
-use crate::acceptance::{Bar, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "report.1",
-    title: "Every chart is drawn with its data and answers; the page is quiet, fits and is \
-            accessible",
-    bar: "records of emulated drives, modelled filesystems, an image and a directory: no check in \
-          Chromium finds a fault, the verdicts of four drives that differ are right; and of a \
-          page that is broken on purpose, in 17 ways, the check for it finds every one",
-    short: Duration::from_secs(100),
-    full: Duration::from_secs(600),
-    measure,
-    read,
-};
+use crate::acceptance::{Bar, Context, Finding, Raw};
 
 /// What all methods are run on; for the short form the first two.
 const DRIVES: [&str; 3] = ["vendor2", "generic-nvme-tlc", "generic-sata-tlc"];
@@ -52,7 +38,7 @@ struct Line {
     faults: Vec<String>,
 }
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let drives = if context.is_short() { &DRIVES[..2] } else { &DRIVES };
     let whole = fixtures::on_drives(context, "whole", &ON_WHOLE, &WHOLE)?;
     let runs = [
@@ -114,7 +100,7 @@ fn in_directory(context: &Context<'_>) -> Result<PathBuf> {
     context.capture("run-directory", &mut command).map(|_| run)
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let capture = raw.capture("checks")?;
     let checks = lines(&raw.text(&capture.output)?)?;
     let mut themes: BTreeMap<&str, Vec<&Line>> = BTreeMap::new();

@@ -1,33 +1,19 @@
 //! Records that are not whole: a message for each, and the rest is shown.
 
 use std::fs;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
 use super::fixtures::of_the_future;
 use super::{drive, fixtures, list, looked, number, texts};
-use crate::acceptance::{Bar, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "report.5",
-    title: "Records that are broken, empty, partial or of the future are named, the rest is shown",
-    bar: "beside a sound record one that is cut off, one of no bytes, one that is JSON but no \
-          record, one whose run did not end, one of a schema to come and a folder without one: a \
-          message on each and on no other; the sound one's verdict and all of its figures are \
-          there; exit code 2; the page complains of nothing",
-    short: Duration::from_secs(15),
-    full: Duration::from_secs(60),
-    measure,
-    read,
-};
+use crate::acceptance::{Bar, Context, Finding, Raw};
 
 /// What is wrong with each record that is not sound, by its name.
 const FLAWED: [&str; 6] = ["cut-off", "empty", "no-record", "partial", "to-come", "missing"];
 /// How the sound one is called.
 const SOUND: &str = "sound";
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let sound = fixtures::on_drives(context, SOUND, &["idle-trim", "recovery"], &["vendor2"])?;
     let alone = fixtures::page(context, "alone", std::slice::from_ref(&sound), context.folder())?.0;
     drive(context, "look-alone", "look_report", &[&alone.display().to_string()])?;
@@ -51,7 +37,7 @@ fn measure(context: &Context<'_>) -> Result<()> {
     drive(context, "look", "look_report", &[&page.display().to_string()])
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let capture = raw.capture("look")?;
     let document = looked(raw, "look")?;
     let messages = texts(&document, "messages")?;

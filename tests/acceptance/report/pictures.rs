@@ -1,25 +1,12 @@
 //! A picture of every section, in light and dark, for people to look at.
 
 use std::fs;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use super::{drive, fixtures, list, looked, number};
-use crate::acceptance::{Bar, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "report.3",
-    title: "There is a picture of every section of the page, in light and dark",
-    bar: "in `docs/images/report` (of the short form: with the raw output), made anew by this very \
-          measurement: two pictures of each of at least 16 sections, none of them blank, none \
-          larger than 60 KiB",
-    short: Duration::from_secs(45),
-    full: Duration::from_secs(120),
-    measure,
-    read,
-};
+use crate::acceptance::{Bar, Context, Finding, Raw};
 
 /// Where the pictures go.
 const FOLDER: &str = "docs/images/report";
@@ -29,7 +16,7 @@ const SECTIONS: f64 = 16.0;
 const COLOURS: f64 = 50.0;
 const LARGEST_KIB: f64 = 60.0;
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let drives = ["generic-sata-tlc", "vendor2", "generic-nvme-tlc", "like-optane-900p"];
     let drives = if context.is_short() {
         fixtures::on_drives(context, "drives", &[], &drives)?
@@ -51,7 +38,7 @@ fn measure(context: &Context<'_>) -> Result<()> {
     drive(context, "look", "look_report", &[&page, "--pictures", &folder])
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let capture = raw.capture("look")?;
     let document = looked(raw, "look")?;
     let pictures = list(&document, "pictures")?;

@@ -1,27 +1,13 @@
 //! One report of records of two hosts and three formats: the first, today's, and one to come.
 
 use std::fs;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use trimbench_results::SCHEMA;
 
 use super::fixtures::{FUTURE, of_the_future};
 use super::{drive, fixtures, list, looked, number, texts};
-use crate::acceptance::{Bar, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "report.4",
-    title: "One report takes records of two hosts and three versions of the schema",
-    bar: "a record of schema 1 as it was written, one of today's of another host, one of a schema \
-          to come: each is named with its host, has its verdict and its charts; the one to come \
-          has a message that says so, the first one that says how it ended, today's none; the \
-          page complains of nothing",
-    short: Duration::from_secs(13),
-    full: Duration::from_secs(60),
-    measure,
-    read,
-};
+use crate::acceptance::{Bar, Context, Finding, Raw};
 
 /// A record as schema 1 was written.
 const FIRST: &str = "crates/trimbench-results/src/record/golden/schema-1.json";
@@ -30,7 +16,7 @@ const HOST: &str = "Another processor";
 /// How the records are called.
 const NAMES: [&str; 3] = ["first", "today", "to-come"];
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let today = fixtures::on_drives(context, "today", &["idle-trim", "recovery"], &["vendor2"])?;
     let first = fs::read(context.repository().root().join(FIRST)).context("read the record")?;
     let first = fixtures::written(&context.folder().join("first"), &first)?;
@@ -50,7 +36,7 @@ fn measure(context: &Context<'_>) -> Result<()> {
     drive(context, "look", "look_report", &[&page.display().to_string()])
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let capture = raw.capture("look")?;
     let document = looked(raw, "look")?;
     let records = document["records"].as_str().context("the header names the records")?;

@@ -5,26 +5,14 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use crate::hostile::{Attack, Tool, attacks};
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
+use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::steps::Deadline;
 use crate::{Repository, earlier, process};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "safe.1",
-    title: "What a hostile tester destroyed, lost or got misstated is safe now",
-    bar: "at least 60 rows; each loses something with the program of the commit before the issue, \
-          and nothing with this one",
-    short: Duration::from_secs(110),
-    full: Duration::from_secs(900),
-    measure,
-    read,
-};
 
 /// The last commit before the issue.
 const BEFORE: &str = "d4ef086";
@@ -89,7 +77,7 @@ fn outcome(attack: &Attack, tool: &Tool) -> Line {
     }
 }
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let before = earlier::program(context.repository(), BEFORE);
     let advice =
         "the program of before takes minutes to build: `cargo xtask setup --for campaigns`";
@@ -110,7 +98,7 @@ pub fn build_before(repository: &Repository, deadline: Option<Deadline>) -> Resu
     earlier::build(repository, BEFORE, deadline).map(drop)
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let [before, now] = PROGRAMS.map(|name| rows(raw, name));
     let ((before_capture, before), (now_capture, now)) = (before?, now?);
     let shown = |name: &&String| {

@@ -27,7 +27,11 @@ struct Both {
 
 /// Keeps the committed result of a campaign, the state of its sources, and a fresh sample: 2 % of
 /// the attempts or, in the short form, `short` of them. Without any, nothing is built for them.
-pub(super) fn measure(context: &Context<'_>, campaign: &Campaign, short: u64) -> Result<()> {
+pub(in crate::acceptance) fn measure(
+    context: &Context<'_>,
+    campaign: &Campaign,
+    short: u64,
+) -> Result<()> {
     let repository = context.repository();
     let (about, lines) = result::load(repository, campaign.id)?;
     let now = Sources::read(repository, campaign.sources)?;
@@ -43,12 +47,12 @@ pub(super) fn measure(context: &Context<'_>, campaign: &Campaign, short: u64) ->
     if sample == 0 {
         return Ok(());
     }
-    let lines = campaign.sample(repository, (seed, sample), context.deadline())?;
-    context.keep(SAMPLE, lines.into_iter().map(Ok))
+    let deadline = context.deadline();
+    context.keep(SAMPLE, || campaign.sample(repository, (seed, sample), deadline))
 }
 
 /// The figures of the campaign and those of its sample.
-pub(super) fn read(raw: &Raw, campaign: &Campaign) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw, campaign: &Campaign) -> Result<Vec<Finding>> {
     let both: Both = serde_json::from_value(raw.json(CAMPAIGN)?).context("read the campaign")?;
     let lines = result::parse(&raw.text(&lines_of(campaign))?)?;
     let whole = Ledger::whole(&both.about, lines);

@@ -14,45 +14,33 @@ mod numbers;
 mod oracle;
 mod parts;
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, ensure};
 
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
+use crate::acceptance::{Bar, Capture, Context, Finding, Form, Raw};
 use parts::{Array, CASES, Ceiling, ClosedLoop, Poisson};
 
-pub(super) const CLAIM: Claim = Claim {
-    id: "ssd.3",
-    title: "Queues in the drive are those of queueing theory and of an exact simulation",
-    bar: "mean wait of one die within 2 % of M/D/1 at loads 0.3, 0.6 and 0.9; ceilings of link, \
-          channel and die within 1 % of arithmetic; IOPS, mean and p99 of 64 dies on 8 channels \
-          within 2 % of an exact event simulation at queue depths 1, 32 and 128, with and without \
-          erases; throughput over queue depth within 1 % of the law and of its corner",
-    short: Duration::from_secs(40),
-    full: Duration::from_secs(90),
-    measure,
-    read,
-};
-
-/// How many times as long the full form measures.
-const FULL: usize = 4;
 const WAIT_MARGIN: f64 = 0.02;
 const CEILING_MARGIN: f64 = 0.01;
 const ARRAY_MARGIN: f64 = 0.02;
 const DEPTH_MARGIN: f64 = 0.01;
 
-fn measure(context: &Context<'_>) -> Result<()> {
-    let times = if context.is_short() { 1 } else { FULL };
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
+    let (times, reads) = match context.form() {
+        Form::Full => (4, 16_000_000),
+        Form::Short => (1, 4_000_000),
+        Form::Acceptance => (1, 1_000_000),
+    };
     let loads = [30, 60, 90].into_iter();
-    context.keep("poisson", loads.map(|load| parts::poisson(load, times)))?;
-    context.keep("ceilings", parts::ceilings(times)?.into_iter().map(Ok))?;
+    context.keep("poisson", || loads.map(|load| parts::poisson(load, reads)).collect())?;
+    context.keep("ceilings", || parts::ceilings(times))?;
     let arrays = CASES.iter().flat_map(|case| [1, 32, 128].map(|depth| (case, depth)));
-    context.keep("arrays", arrays.map(|(case, depth)| parts::array(case, depth, times)))?;
+    let array = |(case, depth)| parts::array(case, depth, times);
+    context.keep("arrays", || arrays.map(array).collect())?;
     let depths = [1, 2, 4, 6, 8, 9, 10, 11, 12, 13, 14, 16, 24, 32, 64].into_iter();
-    context.keep("depths", depths.map(|depth| parts::closed_loop(depth, times)))
+    context.keep("depths", || depths.map(|depth| parts::closed_loop(depth, times)).collect())
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = poisson(raw)?;
     findings.extend(ceilings(raw)?);
     findings.extend(arrays(raw)?);

@@ -1,25 +1,10 @@
 //! The published recovery test on whole drives of 256 GB: how long it takes, and what it shows.
 
-use std::time::Duration;
+use anyhow::{Context as _, Result};
+use trimbench_results::Step;
 
-use anyhow::{Context as _, Result, ensure};
-use trimbench_results::{Session, Step};
-
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "ssd.6",
-    title: "`recovery` on a drive of 256 GB: a bench test of hours in a minute",
-    bar: "preset `published` (20 minutes of random writes, twice) in at most 120 s of wall time, \
-          at least 50 times as fast as the drive; the m4 of [S2] at 250 MB/s when fresh, at most \
-          0.7 of it when fragmented, above that after a second pass, at least 0.98 after TRIM; \
-          full form also on a TLC drive, and `standard` on both until the steady state of [PTS], \
-          in at most 300 s",
-    short: Duration::from_secs(60),
-    full: Duration::from_secs(240),
-    measure,
-    read,
-};
+use crate::acceptance::runs::metric;
+use crate::acceptance::{Bar, Context, Finding, Raw};
 
 /// The drive of \[S2\], and one behind whose link the collector is hidden.
 const PUBLISHED: &str = "like-m4-256";
@@ -40,7 +25,7 @@ const FRAGMENTED_MAX: f64 = 0.7;
 /// The method's own limit from which on a second pass counts as healing.
 const HEALED_MIN: f64 = 1.02;
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     run(context, PUBLISHED, "published")?;
     if !context.is_short() {
         run(context, OTHER, "published")?;
@@ -63,11 +48,10 @@ fn name(drive: &str, preset: &str) -> String {
     format!("{preset}-{drive}")
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = Vec::from(times(raw, PUBLISHED, "published", PUBLISHED_SECONDS_MAX)?);
     findings.extend(passes(raw)?);
-    // Only the short form leaves the others out.
-    if raw.captures()?.len() > 1 {
+    if !raw.is_short() {
         findings.extend(times(raw, OTHER, "published", PUBLISHED_SECONDS_MAX)?);
         for drive in [PUBLISHED, OTHER] {
             findings.extend(times(raw, drive, "standard", STANDARD_SECONDS_MAX)?);
@@ -77,57 +61,31 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The session of one run, and what printed it.
-fn session(raw: &Raw, drive: &str, preset: &str) -> Result<(Session, Capture)> {
-    let name = name(drive, preset);
-    let capture = raw.capture(&name)?;
-    capture.expect_status(0)?;
-    let mut sessions = raw.record(&format!("{name}/run.json"))?.sessions;
-    ensure!(sessions.len() == 1, "{name} holds {} sessions, not 1", sessions.len());
-    Ok((sessions.remove(0), capture))
-}
-
 /// How long the run took, and how much longer the drive would have taken, its rests left out.
 fn times(raw: &Raw, drive: &str, preset: &str, most: f64) -> Result<[Finding; 2]> {
-    let (session, capture) = session(raw, drive, preset)?;
+    let run = raw.good_run(&name(drive, preset))?;
     let itself = raw.capture_itself(&name(drive, preset))?;
-    let elapsed = session.steps.iter().filter_map(|step| step.metrics.get("elapsed_s"));
+    let elapsed = run.session.steps.iter().filter_map(|step| step.metrics.get("elapsed_s"));
     let emulated: f64 = elapsed.sum();
-    let wall = capture.elapsed_seconds;
+    let wall = itself.elapsed_seconds;
     let what = format!("`{preset}` on {drive} of {CAPACITY}");
     let note = format!("{emulated:.0} s of the drive's time in {wall:.1} s");
-    let file = format!("{}/run.json", name(drive, preset));
+    let ratio = format!("{what}, the drive's time over the wall's");
     Ok([
         Finding::new(&format!("{what}, wall time"), (wall, "s"), Bar::AtMost(most), &itself),
-        Finding::new(
-            &format!("{what}, the drive's time over the wall's"),
-            (emulated / wall, ""),
-            Bar::AtLeast(SPEED_MIN),
-            &capture,
-        )
-        .from_file(&file)
-        .with_note(&note),
+        run.finding(&ratio, (emulated / wall, ""), Bar::AtLeast(SPEED_MIN)).with_note(&note),
     ])
 }
 
 /// The four passes of the published test, beside what \[S2\] says of them.
 fn passes(raw: &Raw) -> Result<[Finding; 4]> {
-    let (session, capture) = session(raw, PUBLISHED, "published")?;
-    let speed = |pass: &str| {
-        let step = session.steps.iter().find(|step| step.id == pass);
-        let step = step.with_context(|| format!("no pass `{pass}`"))?;
-        let metric = |key: &str| {
-            step.metrics.get(key).copied().with_context(|| format!("`{pass}` has no {key}"))
-        };
-        Ok::<f64, anyhow::Error>(metric("written_bytes")? / metric("elapsed_s")? / 1e6)
-    };
+    let run = raw.good_run(&name(PUBLISHED, "published"))?;
+    let speed = |pass: &str| run.throughput(pass);
     let (fresh, fragmented) = (speed("fresh")?, speed("fragmented")?);
     let (healed, trimmed) = (speed("self-healed")?, speed("trimmed")?);
     let finding = |what: &str, figure, bar, note: &str| {
         let what = format!("sequential writes of {PUBLISHED}, {what}");
-        Finding::new(&what, figure, bar, &capture)
-            .from_file(&format!("{}/run.json", name(PUBLISHED, "published")))
-            .with_note(note)
+        run.finding(&what, figure, bar).with_note(note)
     };
     let speeds = format!("{fragmented:.0} after {fresh:.0} MB/s");
     Ok([
@@ -161,17 +119,14 @@ fn passes(raw: &Raw) -> Result<[Finding; 4]> {
 
 /// Whether the last round of the first torture ended a steady window.
 fn steady(raw: &Raw, drive: &str) -> Result<Finding> {
-    let (session, capture) = session(raw, drive, "standard")?;
-    let rounds: Vec<&Step> =
-        session.steps.iter().filter(|step| step.parameters.contains_key("round")).collect();
+    let run = raw.good_run(&name(drive, "standard"))?;
+    let steps = run.session.steps.iter();
+    let rounds: Vec<&Step> = steps.filter(|step| step.parameters.contains_key("round")).collect();
     let last = rounds.last().context("no rounds")?;
     let is_steady = last.metrics.get("window_steady").copied().unwrap_or(0.0);
-    let iops = last.metrics.get("iops").copied().context("a round without IOPS")?;
+    let note = format!("{} rounds, the last at {:.0} IOPS", rounds.len(), metric(last, "iops")?);
     let what = format!("`standard` on {drive} of {CAPACITY}, steady by [PTS] at the last round");
-    let file = format!("{}/run.json", name(drive, "standard"));
-    let note = format!("{} rounds, the last at {iops:.0} IOPS", rounds.len());
-    let finding = Finding::new(&what, (is_steady, ""), Bar::Equals(1.0), &capture);
-    Ok(finding.from_file(&file).with_note(&note))
+    Ok(run.finding(&what, (is_steady, ""), Bar::Equals(1.0)).with_note(&note))
 }
 
 #[cfg(test)]

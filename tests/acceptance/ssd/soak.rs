@@ -1,25 +1,9 @@
 //! The soak: random drives under random loads and faults, and nothing that must hold is violated.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, ensure};
 
-use crate::acceptance::{Bar, Claim, Context, Finding, Raw};
+use crate::acceptance::{Bar, Context, Finding, Raw};
 use crate::soak::Summary;
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "ssd.7",
-    title: "No invariant is violated in a long soak, and planted faults are found",
-    bar: "10^9 commands over at least 200 random configurations (short form: 2 x 10^7 over 40) \
-          without a violation; every run made twice has one hash, the second time with the \
-          mapping kept up to date at every command and a plain search for victims, which in a \
-          tenth of the configurations or more takes the place of the vectorised one; every planted \
-          fault is found by the law that must find it",
-    short: Duration::from_secs(40),
-    full: Duration::from_secs(1_130),
-    measure,
-    read,
-};
 
 /// What a form of the claim runs: configurations, and commands of each one's long run.
 struct Form {
@@ -55,13 +39,13 @@ impl Form {
     }
 }
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let form = if context.is_short() { SHORT } else { FULL };
     let mut command = context.repository().command("cargo", &["xtask", "soak", SEED, "--json"]);
     context.capture("soak", command.args(form.arguments())).map(|_| ())
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let capture = raw.capture("soak")?;
     let ran = |form: &Form| capture.command.ends_with(&form.arguments().join(" "));
     let form = [FULL, SHORT].into_iter().find(ran);

@@ -2,44 +2,28 @@
 
 mod cases;
 
-use std::time::Duration;
-
 use anyhow::{Result, ensure};
 use trimbench_ssd::TrimMode;
 
-use crate::acceptance::{Bar, Claim, Context, Finding, Raw};
+use crate::acceptance::{Bar, Context, Finding, Raw};
 use cases::{Alone, Amplification, Background, Blocking, Costs};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "ssd.4",
-    title: "Each TRIM mode has its picture and its arithmetic",
-    bar: "a blocking TRIM of 1, 16 and 256 ranges adds its cost, to the nanosecond, to everything \
-          queued behind it; a background TRIM takes its share of the foreground within 2 % until \
-          its work is done, after work / share within 2 %, and nothing afterwards; `none` costs \
-          its command, to the nanosecond; `ignored` frees nothing and leaves write amplification \
-          within 2 % of that without any TRIM, where a drive that acts on it has less than half",
-    short: Duration::from_secs(20),
-    full: Duration::from_secs(30),
-    measure,
-    read,
-};
 
 /// How many times as much the full form measures.
 const FULL: u64 = 4;
 const SHARE_MARGIN: f64 = 0.02;
 const AMPLIFICATION_MARGIN: f64 = 0.02;
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let times = if context.is_short() { 1 } else { FULL };
-    context.keep("blocking", [1, 16, 256].into_iter().map(cases::blocking))?;
+    context.keep("blocking", || [1, 16, 256].into_iter().map(cases::blocking).collect())?;
     let sizes = [1, 2, 4].into_iter();
-    context.keep("background", sizes.map(|size| cases::background(size * times)))?;
-    context.keep("none", [1, 256, 65_536].into_iter().map(cases::none))?;
+    context.keep("background", || sizes.map(|size| cases::background(size * times)).collect())?;
+    context.keep("none", || [1, 256, 65_536].into_iter().map(cases::none).collect())?;
     let modes = [None, Some(TrimMode::Ignored), Some(TrimMode::Queued)].into_iter();
-    context.keep("ignored", modes.map(|mode| cases::ignored(mode, times)))
+    context.keep("ignored", || modes.map(|mode| cases::ignored(mode, times)).collect())
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = blocking(raw)?;
     findings.extend(background(raw)?);
     findings.push(alone(raw)?);

@@ -8,24 +8,11 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::{metric, pause};
-use crate::acceptance::{Bar, Claim, Context, Finding, Raw};
+use super::pause;
+use crate::acceptance::{Bar, Context, Finding, Raw};
 use crate::slow_disk::SlowDevice;
 
 use schedule::{HUGE, Issue};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "trace.3",
-    title: "Without its TRIMs a trace keeps its schedule, and with them, too",
-    bar: "a trace at its own times on emulated vendor2, which stops for 80 ms a TRIM: no other \
-          command is issued at another time without the TRIMs, and a TRIM of 4 GiB and 4 KiB \
-          arrives to the byte; on a loop device that stops for 2 s, no command is issued more \
-          than 10 ms late (needs root)",
-    short: Duration::from_secs(30),
-    full: Duration::from_secs(90),
-    measure,
-    read,
-};
 
 /// The stall: repetitions, after what time, how long.
 const REPETITIONS: usize = 3;
@@ -40,9 +27,9 @@ fn stall(number: usize) -> String {
     format!("stall-{number}")
 }
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     for pass in ["kept", "stripped"] {
-        context.keep(pass, schedule::issues(pass)?.into_iter().map(Ok))?;
+        context.keep(pass, || schedule::issues(pass))?;
     }
     let repetitions = if context.is_short() { 1 } else { REPETITIONS };
     (0..repetitions).try_for_each(|number| replay_with_stall(context, &stall(number)))
@@ -53,12 +40,9 @@ fn replay_with_stall(context: &Context<'_>, name: &str) -> Result<()> {
     ensure!(rustix::process::geteuid().is_root(), "loop devices need root");
     let device = SlowDevice::new(256);
     context.alias(device.image(), "$IMAGE");
-    let mut run = context.trimbench(&["run", "replay", "--target", device.node()])?;
+    let options = ["pace=100%", "passes=kept", "span=64MiB", "length=60%", "rest=1s"];
+    let mut run = context.run_into(name, "replay", (device.node(), &options))?;
     run.arg("--sole-user").arg("--destroy").arg(device.image());
-    for set in ["pace=100%", "passes=kept", "span=64MiB", "length=60%", "rest=1s"] {
-        run.args(["--set", set]);
-    }
-    run.arg("--output").arg(context.folder().join(name));
     thread::scope(|scope| {
         scope.spawn(|| {
             pause(BEFORE);
@@ -71,19 +55,17 @@ fn replay_with_stall(context: &Context<'_>, name: &str) -> Result<()> {
     Ok(())
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = read_schedule(raw)?;
     let count = raw.captures()?.iter().filter(|it| it.name.starts_with("stall")).count();
     ensure!(count > 0, "nothing was stalled");
     for number in 0..count {
         let name = stall(number);
-        let (capture, session) = (raw.capture(&name)?, raw.session(&format!("{name}/run.json"))?);
-        let pass = |key: &str| metric(&session, "paced-kept", key);
+        let run = raw.run(&name)?;
+        let pass = |key: &str| run.metric("paced-kept", key);
         let (held, late) = (pass("service_ms_max")?, pass("lateness_ms_max")?);
-        let file = format!("{name}/run.json");
         let finding = |what: &str, figure, bar| {
-            let what = format!("loop device, {name}: {what}");
-            Finding::new(&what, (figure, "ms"), bar, &capture).from_file(&file)
+            run.finding(&format!("loop device, {name}: {what}"), (figure, "ms"), bar)
         };
         let writes = format!("of {:.0} writes, one each 1 ms on average", pass("write_count")?);
         findings.push(finding("longest write", held, Bar::AtLeast(HELD_MIN)));

@@ -20,7 +20,7 @@ const LONG: u64 = (4 << 30) + 4096;
 
 /// What a made trace is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum Format {
     /// fio's iolog, version 3.
     Iolog,
     /// The same with writes for TRIMs: fio 3.33 complains of each TRIM, which takes its time.
@@ -29,7 +29,7 @@ pub(super) enum Form {
     Blktrace,
 }
 
-impl Form {
+impl Format {
     /// Its name on the command line.
     pub(super) const fn id(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Iterator for Commands {
 
 /// Writes the first records of the made trace; how many bytes that took.
 pub(super) fn write(
-    form: Form,
+    form: Format,
     out: impl Write,
     (records, bytes): (u64, u64),
 ) -> Result<(u64, u64)> {
@@ -89,7 +89,7 @@ pub(super) fn write(
     let commands = Commands { rng: Rng::new(SEED), microseconds: 0, number: 0 };
     let (mut count, mut written) = (0, 0);
     let mut line = Vec::new();
-    if form != Form::Blktrace {
+    if form != Format::Blktrace {
         line.extend_from_slice(b"fio version 3 iolog\n0 trace add\n0 trace open\n");
     }
     for made in commands {
@@ -97,11 +97,11 @@ pub(super) fn write(
             break;
         }
         match form {
-            Form::Untrimmed if made.action == "trim" => {
+            Format::Untrimmed if made.action == "trim" => {
                 log(&mut line, &Made { action: "write", length: 4096, ..made })?;
             }
-            Form::Iolog | Form::Untrimmed => log(&mut line, &made)?,
-            Form::Blktrace => event(&mut line, &made),
+            Format::Iolog | Format::Untrimmed => log(&mut line, &made)?,
+            Format::Blktrace => event(&mut line, &made),
         }
         out.write_all(&line).context("write a made trace")?;
         written += line.len() as u64;
@@ -143,7 +143,7 @@ pub(super) struct Memory {
 }
 
 /// Feeds so many bytes of the made trace through a pipe to `trimbench trace convert`.
-pub(super) fn memory(program: &Path, form: Form, wanted_bytes: u64) -> Result<Memory> {
+pub(super) fn memory(program: &Path, form: Format, wanted_bytes: u64) -> Result<Memory> {
     let start = Instant::now();
     let mut command = Command::new(program);
     command.args(["trace", "convert", "-", "-", "--to", "iolog", "--format", form.id()]);

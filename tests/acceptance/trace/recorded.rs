@@ -10,23 +10,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::{metric, pause};
+use super::pause;
 use crate::LoopFilesystem;
-use crate::acceptance::{Bar, Claim, Context, Finding, Raw};
+use crate::acceptance::{Bar, Context, Finding, Raw};
 use crate::process;
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "trace.6",
-    title: "PostMark on a real ext4 with `-o discard` is recorded, and replayed",
-    bar: "the recorded writes and TRIMs are to the byte what the kernel's own counters of the \
-          device show, and there are 100 TRIMs; an emulated drive and a loop device are each \
-          given as many writes and as many trimmed bytes as were recorded (mounted with `sync`, as \
-          files of seconds would not leave the page cache; needs root)",
-    short: Duration::from_secs(35),
-    full: Duration::from_secs(120),
-    measure,
-    read,
-};
 
 /// How it is mounted. Without `sync` files of seconds would live and die in the page cache.
 const OPTIONS: &str = "discard,sync";
@@ -43,7 +30,7 @@ const REPLAYS: [(&str, &str); 2] =
     [("replay-sim", "emulated drive"), ("replay-loop", "loop device")];
 const EMULATED: &str = "sim:generic-sata-tlc,capacity=640MiB";
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     ensure!(rustix::process::geteuid().is_root(), "loop devices and tracing need root");
     let file = record(context)?;
     let mut stat = context.trimbench(&["trace", "stat", "--output-format", "json"])?;
@@ -70,9 +57,8 @@ fn record(context: &Context<'_>) -> Result<PathBuf> {
     let mut recorder = context.trimbench(&["trace", "record", &node])?;
     recorder.arg(&file).args(["--to", "trimbench", "--event", "issue"]);
     let mut recorder = Recording::begin(recorder)?;
-    let mut postmark = context.trimbench(&["run", "postmark"])?;
-    postmark.args([FILES, SIZE, TRANSACTIONS].iter().flat_map(|set| ["--set", set]));
-    postmark.arg("--target").arg(filesystem.path());
+    let options = [FILES, SIZE, TRANSACTIONS];
+    let mut postmark = context.run("postmark", filesystem.path(), &options)?;
     postmark.arg("--output").arg(context.folder().join("postmark"));
     context.capture("postmark", &mut postmark)?;
     process::output(Command::new("sync").arg("-f").arg(filesystem.path()))?;
@@ -126,15 +112,12 @@ fn replay(
     destroy: Option<&Path>,
     file: &Path,
 ) -> Result<()> {
-    let mut run = context.trimbench(&["run", "replay", "--target", target])?;
+    let trace = format!("trace={}", file.display());
+    let options = [trace.as_str(), "span=all", "passes=kept", "queue-depths=32", "window=1000"];
+    let mut run = context.run_into(name, "replay", (target, &options))?;
     if let Some(image) = destroy {
         run.arg("--destroy").arg(image);
     }
-    let trace = format!("trace={}", file.display());
-    for set in [trace.as_str(), "span=all", "passes=kept", "queue-depths=32", "window=1000"] {
-        run.args(["--set", set]);
-    }
-    run.arg("--output").arg(context.folder().join(name));
     context.capture_well(name, &mut run).map(drop)
 }
 
@@ -167,7 +150,7 @@ fn recorded(statistics: &Value) -> Result<[Amount; 2]> {
     Ok([of("write")?, of("trim")?])
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let look = |when: &str| counted(&raw.text(&raw.capture(when)?.output)?);
     let (before, after) = (look("before")?, look("after")?);
     let stat = raw.capture("stat")?;
@@ -187,13 +170,10 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let some = Finding::new("TRIMs recorded", (trims.commands, ""), Bar::AtLeast(100.0), &stat);
     findings.push(some);
     for (name, called) in REPLAYS {
-        let (capture, session) = (raw.capture(name)?, raw.session(&format!("{name}/run.json"))?);
-        capture.expect_status(0)?;
-        let pass = |key: &str| metric(&session, "qd32-kept", key);
-        let file = format!("{name}/run.json");
+        let run = raw.good_run(name)?;
+        let pass = |key: &str| run.metric("qd32-kept", key);
         let finding = |what: &str, figure, expected| {
-            let what = format!("{called}: {what}");
-            Finding::new(&what, figure, Bar::Equals(expected), &capture).from_file(&file)
+            run.finding(&format!("{called}: {what}"), figure, Bar::Equals(expected))
         };
         findings.push(finding("writes replayed", (pass("write_count")?, ""), writes.commands));
         let trimmed = (pass("discarded_bytes")?, "B");

@@ -3,27 +3,13 @@
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use tempfile::TempDir;
 use trimbench_results::statistics::median;
 
-use super::input::{self, Form, Memory};
-use crate::acceptance::{Bar, Capture, Claim, Context, Finding, Raw};
-
-pub(super) const CLAIM: Claim = Claim {
-    id: "trace.5",
-    title: "Traces are read faster than others read them, in constant memory",
-    bar: "medians of runs in turns: blktrace's binary to blkparse's text at least 5 times as fast \
-          as by blkparse; that text read at least 3 times as fast as blkparse prints it; an iolog \
-          at least 3 times as fast as fio reads it, whose start is not counted; 10 GB through a \
-          pipe in the memory that a thirtieth takes, and at most 64 MiB",
-    short: Duration::from_secs(85),
-    full: Duration::from_secs(600),
-    measure,
-    read,
-};
+use super::input::{self, Format, Memory};
+use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 
 /// Runs of each side.
 const RUNS: usize = 5;
@@ -49,7 +35,7 @@ const SIDES: [(&str, &str); 6] = [
     ("ours-iolog", "\"$0\" trace convert made.log - --to iolog > /dev/null"),
 ];
 
-fn measure(context: &Context<'_>) -> Result<()> {
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let records = if context.is_short() { 1_000_000 } else { 4_000_000 };
     let folder = tempfile::Builder::new().prefix("trimbench-traces-").tempdir_in("/dev/shm");
     let folder: TempDir = folder.context("make a folder in /dev/shm")?;
@@ -63,10 +49,11 @@ fn measure(context: &Context<'_>) -> Result<()> {
         }
     }
     let large = if context.is_short() { SHORT } else { FULL };
-    for form in [Form::Iolog, Form::Blktrace] {
+    for form in [Format::Iolog, Format::Blktrace] {
         for (name, bytes) in [("little", LITTLE), ("large", large)] {
-            let memory = input::memory(context.binary()?, form, bytes);
-            context.keep(&format!("{name}-{}", form.id()), [memory])?;
+            let program = context.binary()?;
+            let memory = || Ok(vec![input::memory(program, form, bytes)?]);
+            context.keep(&format!("{name}-{}", form.id()), memory)?;
         }
     }
     Ok(())
@@ -75,9 +62,9 @@ fn measure(context: &Context<'_>) -> Result<()> {
 /// The made trace in each form.
 fn make(context: &Context<'_>, folder: &Path, records: u64) -> Result<()> {
     for (name, form, records) in [
-        ("made.log", Form::Untrimmed, records),
-        ("little.log", Form::Untrimmed, 1),
-        ("made.blktrace.0", Form::Blktrace, records),
+        ("made.log", Format::Untrimmed, records),
+        ("little.log", Format::Untrimmed, 1),
+        ("made.blktrace.0", Format::Blktrace, records),
     ] {
         let file = File::create(folder.join(name)).with_context(|| format!("create {name}"))?;
         input::write(form, file, (records, u64::MAX))?;
@@ -97,7 +84,7 @@ fn seconds(raw: &Raw, name: &str) -> Result<(f64, Capture)> {
     Ok((median, captures.into_iter().next_back().context("a side has captures")?))
 }
 
-fn read(raw: &Raw) -> Result<Vec<Finding>> {
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let (blkparse, capture) = seconds(raw, "blkparse")?;
     for (name, what, least) in [
@@ -115,13 +102,13 @@ fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let note = format!("medians {ours:.3} and {fio:.3} s, of which fio's start {start:.3} s");
     let figure = ((fio - start) / ours, "");
     findings.push(Finding::new(what, figure, Bar::AtLeast(3.0), &capture).with_note(&note));
-    for form in [Form::Iolog, Form::Blktrace] {
+    for form in [Format::Iolog, Format::Blktrace] {
         findings.extend(memory(raw, form)?);
     }
     Ok(findings)
 }
 
-fn memory(raw: &Raw, form: Form) -> Result<[Finding; 3]> {
+fn memory(raw: &Raw, form: Format) -> Result<[Finding; 3]> {
     let of = |name: &str| -> Result<(Capture, Memory)> {
         let (capture, mut lines) = raw.lines(&format!("{name}-{}", form.id()))?;
         Ok((capture, lines.remove(0)))

@@ -27,7 +27,7 @@ fn planted(count: usize, codes: (i32, i32), change: impl Fn(&mut Row)) -> Plante
     }
     rows.push(row("link_swapped", "something happens between looking and claiming"));
     let lines = rows.iter().map(|row| serde_json::to_string(row).unwrap() + "\n");
-    planted.file(ROWS, lines.collect::<String>().as_bytes());
+    planted.capture(ROWS, 0, &lines.collect::<String>());
     planted.capture("library", 0, LIBRARY);
     planted
 }

@@ -1,8 +1,7 @@
 //! \[S3\]'s storm on the modelled pool: a mass deletion in the old manner of FreeBSD, and where the
 //! next job stalls.
 
-use anyhow::{Context as _, Result, ensure};
-use trimbench_results::Session;
+use anyhow::Result;
 
 use crate::acceptance::{Bar, Context, Finding, Raw};
 
@@ -50,18 +49,15 @@ pub(super) fn measure(context: &Context<'_>) -> Result<()> {
 }
 
 fn run(context: &Context<'_>, (name, target, size): Storm) -> Result<()> {
-    let mut command = context.trimbench(&["run", "delete-storm", "--target", target])?;
-    for set in [
-        &format!("file-size={size}"),
+    let size = format!("file-size={size}");
+    let options = [
+        size.as_str(),
         "rewrite=false",
         "interval=200ms",
         "probe-interval=20ms",
         "threshold=500ms",
-    ] {
-        command.args(["--set", set]);
-    }
-    command.arg("--output").arg(context.folder().join(name));
-    context.capture_well(name, &mut command).map(|_| ())
+    ];
+    context.run_well(name, "delete-storm", (target, &options)).map(drop)
 }
 
 pub(super) fn read(raw: &Raw) -> Result<Vec<Finding>> {
@@ -106,21 +102,13 @@ fn within([low, high]: [f64; 2]) -> Bar {
 
 /// One figure of a run.
 fn finding(raw: &Raw, name: &str, (id, what): (&str, &str), bar: Bar) -> Result<Finding> {
-    let capture = raw.capture(name)?;
-    let file = format!("{name}/run.json");
-    let sessions: Vec<Session> = raw.record(&file)?.sessions;
-    ensure!(sessions.len() == 1, "{name} holds {} sessions, not 1", sessions.len());
-    let figure = |id: &str| {
-        let figure = sessions[0].figure(id).with_context(|| format!("{name} has no `{id}`"))?;
-        Ok::<f64, anyhow::Error>(figure.value)
-    };
+    let run = raw.run(name)?;
     let note = format!(
         "writing {:.1} s, discards {:.1} s, stall {:.1} s of the model's time; n = 1, as nothing \
          random decides",
-        figure("write-time")?,
-        figure("trim-time")?,
-        figure("second-stall")?
+        run.value("write-time")?,
+        run.value("trim-time")?,
+        run.value("second-stall")?
     );
-    let what = format!("{what}, {name}");
-    Ok(Finding::new(&what, (figure(id)?, ""), bar, &capture).from_file(&file).with_note(&note))
+    Ok(run.finding(&format!("{what}, {name}"), (run.value(id)?, ""), bar).with_note(&note))
 }

@@ -131,9 +131,8 @@ const DIE: Numbers = Numbers {
 };
 
 /// A die at this load, in percent.
-pub(super) fn poisson(load: u64, times: usize) -> Result<Poisson> {
+pub(super) fn poisson(load: u64, reads: u64) -> Result<Poisson> {
     let gap = Nanos(DIE.read * 100 / load);
-    let reads = 4_000_000 * times as u64;
     let mut target = drive::filled(&DIE)?;
     let mut rng = Rng::new(load).split("poisson");
     let mut out = Vec::new();

@@ -58,7 +58,8 @@ fn failed(runs: &Runs) -> String {
             break;
         }
     }
-    failing(&read(&planted.raw()).unwrap()).join(", ")
+    let form = if runs.is_short { Form::Short } else { Form::Full };
+    failing(&read(&planted.raw_of(form)).unwrap()).join(", ")
 }
 
 #[test]

@@ -9,7 +9,7 @@ const HEALED: [f64; 20] = [
 fn planted(factor: f64, healed: &[f64]) -> Planted {
     let planted = Planted::new();
     let mut lines = String::new();
-    for cell in cells(true) {
+    for cell in cells(Form::Short) {
         let parts = match cell.traffic {
             Traffic::Healing => healed.to_vec(),
             // 1.0703 of which 8/9, 3/4, 4/7 and 87 % are in use.

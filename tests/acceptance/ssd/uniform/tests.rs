@@ -5,7 +5,7 @@ use crate::acceptance::planted::{Planted, failing};
 fn planted(wrong: Option<(usize, f64)>) -> Planted {
     let planted = Planted::new();
     let mut lines = String::new();
-    for (number, cell) in cells(true).into_iter().enumerate() {
+    for (number, cell) in cells(Form::Short).into_iter().enumerate() {
         let exported = cell.capacity_gib << 18;
         let physical = exported + exported * u64::from(cell.over_provisioning) / 1_000;
         let superblocks = physical.div_ceil(cell.units.into());
@@ -35,7 +35,7 @@ fn a_drive_as_the_formulas_say_holds() {
 
 #[test]
 fn every_cell_is_judged_either_way() {
-    for number in 0..cells(true).len() {
+    for number in 0..cells(Form::Short).len() {
         for factor in [0.993, 1.007] {
             let findings = read(&planted(Some((number, factor))).raw()).unwrap();
             assert!(!failing(&findings).is_empty(), "cell {number} off by {factor}");
@@ -45,7 +45,7 @@ fn every_cell_is_judged_either_way() {
 
 #[test]
 fn the_full_form_has_every_policy_ratio_capacity_and_size() {
-    let cells = cells(false);
+    let cells = cells(Form::Full);
     for capacity_gib in [8, 32] {
         for policy in [Policy::Fifo, Policy::Greedy, Policy::DChoices(10)] {
             let of = cells.iter().filter(|cell| {
