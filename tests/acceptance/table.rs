@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use super::{Claim, Key, Tier, device, files, foundation, house, report, safe, ssd, trace};
-use crate::Need::{self, Filesystem, Fuse, Loop, Program, Root, Tracing};
+use crate::Need::{self, Filesystem, Loop, Program, Root, Tracing};
 use crate::campaign::{inputs, killed, mutants, watched};
 
 /// What acceptance tests need of the machine.
 const LOOP: &[Need] = &[Root, Loop];
 const EXT4: &[Need] = &[Root, Loop, Tracing, Program("mkfs.ext4"), Filesystem("ext4")];
 const TRACED: &[Need] = &[Root, Loop, Tracing];
-const SLOW_DISK: &[Need] = &[Root, Loop, Fuse];
 const BLKTRACE: &[Need] =
     &[Root, Loop, Tracing, Program("mkfs.ext4"), Program("blkparse"), Program("fio")];
 
@@ -500,7 +499,7 @@ const TRACE: &[Claim] = &[
               other command is issued at another time without the TRIMs, and a TRIM of 4 GiB and \
               4 KiB arrives to the byte; on a loop device that stops for 2 s, no command is \
               issued more than 10 ms late (needs root)",
-        tier: Tier::Acceptance(SLOW_DISK),
+        tier: Tier::Acceptance(&[]),
         short: seconds(30),
         full: seconds(90),
         measure: trace::fairness::measure,

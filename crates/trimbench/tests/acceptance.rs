@@ -3,6 +3,7 @@
 //!
 //! The claims stand in `tests/acceptance/table.rs`. What they measured stays in the target folder,
 //! in `tmp/acceptance`. A test is called as its claim: `cargo test --test acceptance ssd_4`.
+//! `TRIMBENCH_PROGRAM` names another build of the program, to see a claim fail.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,6 +58,11 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the checkout")
 }
 
+fn program() -> PathBuf {
+    let other = std::env::var_os("TRIMBENCH_PROGRAM");
+    other.map_or_else(|| env!("CARGO_BIN_EXE_trimbench").into(), PathBuf::from)
+}
+
 /// Measures a claim; fails where a figure misses its bar.
 fn holds(name: &str) {
     let id = name.replace('_', ".");
@@ -74,8 +80,7 @@ fn holds(name: &str) {
         let _ = &alone;
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("acceptance").join(&id);
-    let program = Path::new(env!("CARGO_BIN_EXE_trimbench"));
-    let findings = check(claim, (&root(), program), &folder);
+    let findings = check(claim, (&root(), &program()), &folder);
     let findings = findings.unwrap_or_else(|error| panic!("{id}: {error:#}"));
     let failing: Vec<_> = findings.iter().filter(|finding| !finding.holds()).collect();
     assert!(!findings.is_empty() && failing.is_empty(), "{}: {failing:#?}", folder.display());
@@ -107,7 +112,7 @@ fn the_tables_of_the_readme_are_those_of_a_run() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let tables = readme.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let mut run = Command::new(env!("CARGO_BIN_EXE_trimbench"));
+    let mut run = Command::new(program());
     run.args(["run", "delete-stall", "trim-sweep", "recovery", "--output", "run"]);
     let output = run.current_dir(folder.path()).env("LC_ALL", "C.UTF-8").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use super::pause;
-use crate::acceptance::{Bar, Context, Finding, Raw};
+use crate::acceptance::{Bar, Context, Finding, Form, Raw};
 use crate::slow_disk::SlowDevice;
 
 use schedule::{HUGE, Issue};
@@ -31,7 +31,12 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     for pass in ["kept", "stripped"] {
         context.keep(pass, || schedule::issues(pass))?;
     }
-    let repetitions = if context.is_short() { 1 } else { REPETITIONS };
+    // On a machine that does something else, too, the wall's time is no matter of right or wrong.
+    let repetitions = match context.form() {
+        Form::Full => REPETITIONS,
+        Form::Short => 1,
+        Form::Acceptance => 0,
+    };
     (0..repetitions).try_for_each(|number| replay_with_stall(context, &stall(number)))
 }
 
@@ -58,7 +63,7 @@ fn replay_with_stall(context: &Context<'_>, name: &str) -> Result<()> {
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = read_schedule(raw)?;
     let count = raw.captures()?.iter().filter(|it| it.name.starts_with("stall")).count();
-    ensure!(count > 0, "nothing was stalled");
+    ensure!(count > 0 || raw.form() == Form::Acceptance, "nothing was stalled");
     for number in 0..count {
         let name = stall(number);
         let run = raw.run(&name)?;

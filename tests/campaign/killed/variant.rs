@@ -13,8 +13,8 @@ pub(crate) struct Variant {
     pub(crate) name: &'static str,
     /// What it runs on.
     place: Place,
-    /// Of the program, without the target and the output.
-    arguments: &'static [&'static str],
+    /// Of the program, with a space between, without the target and the output.
+    arguments: &'static str,
     /// What is made.
     pub(crate) makes: Makes,
 }
@@ -50,72 +50,28 @@ enum Place {
 }
 
 /// Small files in a filesystem whose deletions are not waited for.
-const FILES: &[&str] = &[
-    "run",
-    "postmark",
-    "--set",
-    "repetitions=5",
-    "--set",
-    "number=100",
-    "--set",
-    "transactions=100",
-];
-const MADE_FILES: &[&str] = &[
-    "run",
-    "postmark",
-    "--set",
-    "repetitions=5",
-    "--set",
-    "number=100",
-    "--set",
-    "transactions=100",
-    "--set",
-    "mounts=nodiscard",
-    "--set",
-    "bufferings=one",
-];
+const FILES: &str = "run postmark --set repetitions=5 --set number=100 --set transactions=100";
+const MADE_FILES: &str = "run postmark --set repetitions=5 --set number=100 \
+                          --set transactions=100 --set mounts=nodiscard --set bufferings=one";
 /// A device with little latency, in three sessions on two drives.
-const DRIVES: &[&str] = &[
-    "run",
-    "recovery",
-    "trim-integrity",
-    "idle-trim",
-    "--target",
-    "sim:generic-sata-tlc,capacity=128MiB",
-    "--target",
-    "sim:generic-nvme-tlc,capacity=128MiB",
-];
-const DELETIONS: &[&str] = &[
-    "run",
-    "delete-stall",
-    "--capacity",
-    "1GiB",
-    "--set",
-    "sizes=16MiB,32MiB,64MiB",
-    "--set",
-    "span=64MiB",
-];
-const MODELLED: &[&str] = &[
-    "run",
-    "postmark",
-    "--set",
-    "size-high=40000B",
-    "--set",
-    "number=300",
-    "--target",
-    "ext4,memory=16MiB:sim:vendor6,capacity=4GiB",
-];
+const DRIVES: &str = "run recovery trim-integrity idle-trim \
+                      --target sim:generic-sata-tlc,capacity=128MiB \
+                      --target sim:generic-nvme-tlc,capacity=128MiB";
+const DELETIONS: &str =
+    "run delete-stall --capacity 1GiB --set sizes=16MiB,32MiB,64MiB --set span=64MiB";
+const MODELLED: &str = "run postmark --set size-high=40000B --set number=300 \
+                        --target ext4,memory=16MiB:sim:vendor6,capacity=4GiB";
 
-const fn run(name: &'static str, place: Place, arguments: &'static [&'static str]) -> Variant {
+const fn run(name: &'static str, place: Place, arguments: &'static str) -> Variant {
     let makes = if matches!(place, Place::Emulated) { Makes::SameRecord } else { Makes::Record };
     Variant { name, place, arguments, makes }
 }
 
-const fn trace(name: &'static str, arguments: &'static [&'static str]) -> Variant {
+const fn trace(name: &'static str, arguments: &'static str) -> Variant {
     Variant { name, place: Place::Emulated, arguments, makes: Makes::SameTrace }
 }
 
-const fn recording(name: &'static str, arguments: &'static [&'static str]) -> Variant {
+const fn recording(name: &'static str, arguments: &'static str) -> Variant {
     Variant { name, place: Place::Device(64), arguments, makes: Makes::Recording }
 }
 
@@ -129,11 +85,7 @@ pub(crate) const VARIANTS: [Variant; 24] = [
     run("modelled filesystem", Place::Emulated, MODELLED),
     INTEGRITY,
     INTEGRITY,
-    run(
-        "image",
-        Place::Image(64),
-        &["run", "idle-trim", "--set", "repetitions=2", "--set", "rest=0"],
-    ),
+    run("image", Place::Image(64), "run idle-trim --set repetitions=2 --set rest=0"),
     run("made ext4", Place::Made("ext4"), MADE_FILES),
     run("made xfs", Place::Made("xfs"), MADE_FILES),
     run("made btrfs", Place::Made("btrfs"), MADE_FILES),
@@ -141,19 +93,19 @@ pub(crate) const VARIANTS: [Variant; 24] = [
     run("directory on ext4", Place::Directory("ext4"), FILES),
     run("directory on xfs", Place::Directory("xfs"), FILES),
     run("directory on btrfs", Place::Directory("btrfs"), FILES),
-    trace("generate trimbench", &["trace", "generate", "--to", "trimbench", "--capacity", "8GiB"]),
-    trace("generate iolog", &["trace", "generate", "--to", "iolog", "--capacity", "4GiB"]),
-    trace("convert to trimbench", &["trace", "convert", "--to", "trimbench"]),
-    trace("convert to iolog", &["trace", "convert", "--to", "iolog"]),
-    trace("convert to blkparse", &["trace", "convert", "--to", "blkparse"]),
-    recording("record trimbench", &["trace", "record", "--to", "trimbench"]),
-    recording("record iolog", &["trace", "record", "--to", "iolog"]),
-    recording("record blkparse", &["trace", "record", "--to", "blkparse"]),
+    trace("generate trimbench", "trace generate --to trimbench --capacity 8GiB"),
+    trace("generate iolog", "trace generate --to iolog --capacity 4GiB"),
+    trace("convert to trimbench", "trace convert --to trimbench"),
+    trace("convert to iolog", "trace convert --to iolog"),
+    trace("convert to blkparse", "trace convert --to blkparse"),
+    recording("record trimbench", "trace record --to trimbench"),
+    recording("record iolog", "trace record --to iolog"),
+    recording("record blkparse", "trace record --to blkparse"),
 ];
 
 /// Many steps on an image, each kept when it is done.
 pub(crate) const INTEGRITY: Variant =
-    run("image", Place::Image(64), &["run", "trim-integrity", "--set", "region=1MiB"]);
+    run("image", Place::Image(64), "run trim-integrity --set region=1MiB");
 
 /// Runs whose records are written to a disk that loses power.
 pub(crate) const CRASHED: [Variant; 4] = [
@@ -193,7 +145,7 @@ impl Scene {
             folder,
         };
         match variant.place {
-            Place::Emulated if variant.arguments[1] == "convert" => {
+            Place::Emulated if variant.arguments.starts_with("trace convert") => {
                 scene.target = vec![text(input)];
             }
             Place::Emulated => {}
@@ -252,9 +204,8 @@ impl Scene {
 
     /// The arguments that begin the variant, and write to `output`.
     pub(crate) fn begin(&self, variant: &Variant, output: &Path) -> Vec<String> {
-        let mut arguments: Vec<String> =
-            variant.arguments.iter().map(|&argument| argument.to_owned()).collect();
-        if variant.arguments[0] == "trace" {
+        let mut arguments: Vec<String> = variant.arguments.split(' ').map(str::to_owned).collect();
+        if arguments[0] == "trace" {
             let operands = self.target.iter().cloned().chain([text(output)]);
             arguments.splice(2..2, operands);
         } else {

@@ -1,6 +1,7 @@
 use trimbench_results::Step;
 
 use super::read;
+use crate::acceptance::Form;
 use crate::acceptance::planted::{Planted, failing, record, session};
 
 /// A pass of 256 GB at so many MB/s.
