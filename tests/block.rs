@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tests::Need::{Loop, RamDisk, Root};
 use tests::obstacles::Scene;
-use tests::{LoopDevice, requires, run};
+use tests::{LoopDevice, Mounted, requires, run};
 use trimbench_core::rng::Rng;
 use trimbench_core::{
     BlockCommand, Bytes, Caveat, Completion, Content, Data, Drive as _, DriveError, Errno, Instant,
@@ -101,24 +101,6 @@ impl Drop for Restored<'_> {
     fn drop(&mut self) {
         let restored = fs::write(self.0, self.1.trim());
         assert!(restored.is_ok() || std::thread::panicking(), "{}: {restored:?}", self.0.display());
-    }
-}
-
-/// A filesystem in memory, mounted in a folder of its own.
-struct Mounted(tempfile::TempDir);
-
-impl Mounted {
-    fn new(filesystem: &str, options: &str) -> Self {
-        let new = Self(tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable"));
-        let path = new.0.path().to_str().expect("temporary names are ASCII");
-        run("mount", &["-t", filesystem, "-o", options, "none", path]);
-        new
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg(self.0.path()).output();
     }
 }
 
@@ -247,8 +229,9 @@ fn a_device_without_discard_says_so() {
         return;
     }
     // Nothing is freed in a ramfs, so a loop device over a file in it takes no discards.
-    let folder = Mounted::new("ramfs", "mode=700");
-    let device = LoopDevice::over(&folder.0.path().join("image"), 16);
+    let folder = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
+    let _mounted = Mounted::new(&["-t", "ramfs", "-o", "mode=700", "none"], folder.path());
+    let device = LoopDevice::over(&folder.path().join("image"), 16);
     let mut target = open(device.node(), BlockOptions::default());
     assert_eq!(target.capabilities().discard, Support::None);
     let discard = BlockCommand::Discard(range(&target, 0, 4096));
@@ -287,8 +270,9 @@ fn a_full_filesystem_below_ends_writes_with_enospc_or_eio() {
     if !requires(test, &[Root, Loop]) {
         return;
     }
-    let folder = Mounted::new("tmpfs", "size=8m");
-    let device = LoopDevice::over(&folder.0.path().join("image"), 64);
+    let folder = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
+    let _mounted = Mounted::memory("8m", folder.path());
+    let device = LoopDevice::over(&folder.path().join("image"), 64);
     let mut target = open(device.node(), BlockOptions::default());
     let writes: Vec<_> =
         (0..64).map(|number| BlockCommand::write(range(&target, number << 20, 1 << 20))).collect();

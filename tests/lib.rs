@@ -1,21 +1,55 @@
-//! Shared helpers of the integration tests: what a test requires of the machine, and filesystems on
-//! loop devices.
+//! What checks trimbench beyond unit tests.
+//!
+//! - Claims of the project ([`acceptance`]), and campaigns, which take hours ([`campaign`]).
+//! - Random emulated drives ([`soak`]) and damaged inputs ([`fuzz`]), until something breaks.
+//! - Helpers of the integration tests: what a test requires of the machine ([`requires`]), loop
+//!   devices and filesystems on them, and tables of attempts ([`obstacles`]) and attacks
+//!   ([`hostile`]).
+//! - What is shared with `xtask`: child processes ([`process`]), steps with their times ([`steps`]),
+//!   the [`Repository`], a copy of it that is changed and built ([`tree`]), and the program of an
+//!   earlier commit ([`earlier`]).
 //!
 //! A test that cannot run says `SKIP name: reason` on stderr and returns; `xtask` compares the
 //! skips with a reviewed list.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::exit,
+    reason = "steps of `cargo xtask` print what they do, and tests report skips"
+)]
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "child processes are timed by the wall clock; nothing here runs inside a simulation"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
 
+pub mod acceptance;
+pub mod calibrate;
+pub mod campaign;
+pub mod earlier;
+pub mod fuzz;
 pub mod hostile;
+mod loops;
 pub mod obstacles;
 pub mod operations;
 pub mod planted;
+pub mod process;
+pub mod repository;
 pub mod slow_disk;
+pub mod soak;
+pub mod steps;
 pub mod superblocks;
+pub mod tree;
 pub mod write_log;
+
+pub use loops::{LoopDevice, LoopFilesystem, Mounted, is_mounted, unmount};
+pub use repository::Repository;
 
 /// Something that not every machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,22 +77,12 @@ pub enum Need {
 }
 
 /// Whether the machine has all of `needs`; says what is missing.
-#[expect(clippy::print_stderr, reason = "skips are reported on stderr")]
 pub fn requires(test: &str, needs: &[Need]) -> bool {
     let missing = needs.iter().find_map(|need| need.missing());
     if let Some(reason) = &missing {
         eprintln!("SKIP {test}: {reason}");
     }
     missing.is_none()
-}
-
-/// A filesystem on a loop device. Unmounted and detached when dropped.
-#[derive(Debug)]
-pub struct LoopFilesystem {
-    device: String,
-    mount_point: TempDir,
-    /// Goes with the filesystem where it is its own.
-    folder: Option<TempDir>,
 }
 
 impl Need {
@@ -110,171 +134,6 @@ impl Need {
                 (!there).then(|| format!("the kernel has no {name}"))
             }
         }
-    }
-}
-
-impl LoopFilesystem {
-    /// Makes a filesystem of this type in an image of `mebibytes` of its own and mounts it with
-    /// `options`.
-    ///
-    /// # Panics
-    /// If that fails: [`requires`] said that it works.
-    pub fn new(filesystem: &str, mebibytes: u64, options: &str) -> Self {
-        Self::within(Path::new("/var/tmp"), filesystem, mebibytes, options)
-    }
-
-    /// As [`LoopFilesystem::new`], with its image in a folder in `parent`.
-    ///
-    /// # Panics
-    /// If that fails: [`requires`] said that it works.
-    pub fn within(parent: &Path, filesystem: &str, mebibytes: u64, options: &str) -> Self {
-        let folder = tempfile::tempdir_in(parent).expect("the folder is writable");
-        let image = folder.path().join("image");
-        let file = std::fs::File::create(&image).expect("the folder is ours");
-        file.set_len(mebibytes << 20).expect("sparse files take no room");
-        let mut new = Self::on(&image, filesystem, options);
-        new.folder = Some(folder);
-        new
-    }
-
-    /// The same in an image that is there.
-    ///
-    /// # Panics
-    /// If that fails: [`requires`] said that it works.
-    pub fn on(image: &Path, filesystem: &str, options: &str) -> Self {
-        let new = Self::attached(image);
-        let program = format!("mkfs.{filesystem}");
-        let quick: &[&str] = match filesystem {
-            // No lazy initialisation: it would write during the test.
-            "ext4" => &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
-            _ => &["-q", "-f"],
-        };
-        run(&program, &[quick, &[&new.device]].concat());
-        new.mount(options);
-        new
-    }
-
-    /// Mounts the filesystem that an image holds.
-    ///
-    /// # Panics
-    /// If that fails.
-    pub fn existing(image: &Path, options: &str) -> Self {
-        let new = Self::attached(image);
-        new.mount(options);
-        new
-    }
-
-    fn attached(image: &Path) -> Self {
-        let image = image.to_str().expect("temporary names are ASCII");
-        let mount_point = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
-        let device = run("losetup", &["--find", "--show", image]).trim().to_owned();
-        // From here on `drop` cleans up, also when a later step panics.
-        Self { device, mount_point, folder: None }
-    }
-
-    fn mount(&self, options: &str) {
-        let mount_point = self.path().to_str().expect("temporary names are ASCII");
-        run("mount", &["-o", options, &self.device, mount_point]);
-    }
-
-    /// Where it is mounted.
-    pub fn path(&self) -> &Path {
-        self.mount_point.path()
-    }
-
-    /// An attribute of the device's queue in sysfs.
-    pub fn queue(&self, attribute: &str) -> PathBuf {
-        queue_of(&self.device, attribute)
-    }
-
-    /// Unmounts and detaches; a second time does nothing.
-    pub fn close(&mut self) {
-        if !self.device.is_empty() {
-            let _ = Command::new("umount").arg(self.path()).output();
-            let _ = Command::new("losetup").args(["--detach", &self.device]).output();
-            self.device.clear();
-            drop(self.folder.take());
-        }
-    }
-
-    /// The name of the device in `/sys` and `/proc`: `loop0`.
-    pub fn device_name(&self) -> &str {
-        self.device.trim_start_matches("/dev/")
-    }
-}
-
-impl Drop for LoopFilesystem {
-    fn drop(&mut self) {
-        self.close();
-    }
-}
-
-/// A loop device over a sparse image of its own. Detached and deleted when dropped.
-#[derive(Debug)]
-pub struct LoopDevice {
-    node: String,
-    image: PathBuf,
-    /// Goes with the device where it is the device's own.
-    folder: Option<TempDir>,
-}
-
-impl LoopDevice {
-    /// Over an image of `mebibytes` in `/var/tmp`.
-    ///
-    /// # Panics
-    /// If that fails: [`requires`] said that it works.
-    pub fn new(mebibytes: u64) -> Self {
-        let folder = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
-        let mut new = Self::over(&folder.path().join("image"), mebibytes);
-        new.folder = Some(folder);
-        new
-    }
-
-    /// Over an image of `mebibytes` that is made at this path.
-    ///
-    /// # Panics
-    /// If that fails: [`requires`] said that it works.
-    pub fn over(image: &Path, mebibytes: u64) -> Self {
-        let file = std::fs::File::create_new(image).expect("the folder is ours");
-        file.set_len(mebibytes << 20).expect("sparse files take no room");
-        Self::on(image)
-    }
-
-    /// Over an image that is there.
-    ///
-    /// # Panics
-    /// If that fails: [`requires`] said that it works.
-    pub fn on(image: &Path) -> Self {
-        let text = image.to_str().expect("temporary names are ASCII");
-        let node = run("losetup", &["--find", "--show", text]).trim().to_owned();
-        Self { node, image: image.to_owned(), folder: None }
-    }
-
-    /// `/dev/loop0`.
-    pub fn node(&self) -> &str {
-        &self.node
-    }
-
-    /// The file below.
-    pub fn image(&self) -> &Path {
-        &self.image
-    }
-
-    /// An attribute of its queue in sysfs.
-    pub fn queue(&self, attribute: &str) -> PathBuf {
-        queue_of(&self.node, attribute)
-    }
-}
-
-fn queue_of(node: &str, attribute: &str) -> PathBuf {
-    let name = node.trim_start_matches("/dev/");
-    Path::new("/sys/block").join(name).join("queue").join(attribute)
-}
-
-impl Drop for LoopDevice {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["--detach", &self.node]).output();
-        drop(self.folder.take());
     }
 }
 

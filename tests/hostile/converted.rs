@@ -3,9 +3,9 @@
 use std::fs::{self, File};
 use std::process::Stdio;
 
-use super::runs::{Folder, LOG, Mounted, PRECIOUS};
+use super::runs::{Folder, LOG, PRECIOUS};
 use super::{Attack, Tool, attack, complaint, unless};
-use crate::{LoopDevice, Need};
+use crate::{LoopDevice, Mounted, Need};
 
 /// The rows of this file.
 pub(super) const ATTACKS: &[Attack] = &[
@@ -124,7 +124,7 @@ fn over_a_record(tool: &Tool) -> Result<(), String> {
 
 fn full(tool: &Tool) -> Result<(), String> {
     let folder = Folder::new();
-    let _mounted = Mounted::memory(folder.path(), "64k");
+    let _mounted = Mounted::memory("64k", folder.path());
     folder.precious();
     let arguments =
         ["trace", "generate", "precious", "--to", "iolog", "--commands", "100000", "--overwrite"];

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::running::{Running, wait_for, workspaces};
 use super::{Attack, Tool, attack, complaint, unless};
-use crate::{LoopDevice, Need, run, scratch};
+use crate::{LoopDevice, Mounted, Need, is_mounted, run, scratch};
 
 /// The rows of this file.
 pub(super) const ATTACKS: &[Attack] = &[
@@ -128,39 +128,13 @@ fn forged(tool: &Tool) -> Result<(), String> {
     Ok(())
 }
 
-/// Unmounts the place, and everything on it, when dropped.
-struct Mount(PathBuf);
-
-impl Mount {
-    fn new(arguments: &[&str], place: &Path) -> Self {
-        let text = place.to_str().expect("temporary names are ASCII");
-        run("mount", &[arguments, &[text]].concat());
-        Self(place.to_owned())
-    }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        while is_mounted(&self.0) {
-            if !Command::new("umount").arg(&self.0).output().is_ok_and(|it| it.status.success()) {
-                break;
-            }
-        }
-    }
-}
-
-fn is_mounted(place: &Path) -> bool {
-    let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    table.lines().any(|line| line.split(' ').nth(4).map(Path::new) == Some(place))
-}
-
 fn mounted_inside(tool: &Tool) -> Result<(), String> {
     let killed = Killed::new(tool);
     let (own, inside) = (killed.folder.path().join("own"), killed.leftover.join("s0"));
     fs::create_dir(&own).expect("the folder is ours");
     fs::write(own.join("2024"), PRECIOUS).expect("the folder is ours");
     fs::create_dir(&inside).expect("it is ours");
-    let _mount = Mount::new(&["--bind", own.to_str().expect("ASCII")], &inside);
+    let _mount = Mounted::bind(&own, &inside);
     killed.run(tool);
     is_kept(&own.join("2024"), "a file of a mount within a leftover")
 }
@@ -222,7 +196,7 @@ fn tracing_instance(tool: &Tool) -> Result<(), String> {
     let (folder, device) = (scratch(), LoopDevice::new(8));
     let place = folder.path().join("tracefs");
     fs::create_dir(&place).expect("the folder is ours");
-    let _mount = Mount::new(&["-t", "tracefs", "tracefs"], &place);
+    let _mount = Mounted::new(&["-t", "tracefs", "tracefs"], &place);
     // No process has such a number.
     let instance = Made(place.join("instances/trimbench-999999999-0"));
     fs::create_dir(&instance.0).expect("we are root");
@@ -244,10 +218,10 @@ fn beside_own_mount(tool: &Tool, place: impl Fn(&Path) -> PathBuf) -> Result<(),
         (is_mounted(&point) && !workspaces(&point).is_empty()).then_some(point)
     });
     running.kill();
-    let first = Mount(own.clone());
+    let first = Mounted::by_another(&own);
     let place = place(&own);
     fs::create_dir_all(&place).expect("we are root");
-    let other = Mount::new(&["-t", "tmpfs", "-o", "size=1m", "tmpfs"], &place);
+    let other = Mounted::new(&["-t", "tmpfs", "-o", "size=1m", "tmpfs"], &place);
     fs::write(place.join("2024"), PRECIOUS).expect("we are root");
     let output = on_ext4(tool, folder.path(), (",mount=nonsense", "other")).output();
     let said = complaint(&output.expect("the program was built"));

@@ -3,9 +3,9 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use super::runs::{Folder, Mounted, SMALL};
+use super::runs::{Folder, SMALL};
 use super::{Attack, Tool, attack, complaint, unless};
-use crate::{LoopFilesystem, Need};
+use crate::{LoopFilesystem, Mounted, Need};
 
 /// The rows of this file.
 pub(super) const ATTACKS: &[Attack] = &[
@@ -109,7 +109,7 @@ fn immutable(tool: &Tool) -> Result<(), String> {
 /// A run whose record has room until the first step.
 fn on_a_full_disk(tool: &Tool, format: &str) -> Result<Output, String> {
     let folder = Folder::new();
-    let _mounted = Mounted::memory(folder.path(), "40k");
+    let _mounted = Mounted::memory("40k", folder.path());
     let more = ["--output", "run", "--no-report", "--output-format", format];
     let output = tool.run(folder.path(), &[&SMALL[..], &more].concat());
     unless(output.status.code() == Some(3), || complaint(&output))?;

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::running::{Mounted, wait_for};
+use super::running::wait_for;
 use super::{Attack, Tool, attack, complaint, unless};
-use crate::{LoopDevice, Need, scratch};
+use crate::{LoopDevice, Mounted, Need, scratch};
 
 /// The rows of this file.
 pub(super) const ATTACKS: &[Attack] = &[
@@ -187,7 +187,7 @@ fn tracing_ends(tool: &Tool) -> Result<(), String> {
 fn full_at_once(tool: &Tool) -> Result<(), String> {
     let (folder, device) = (scratch(), LoopDevice::new(16));
     let place = folder.path().join("place");
-    let _mounted = Mounted::new(&["-t", "tmpfs", "-o", "size=4k", "tmpfs"], &place);
+    let _mounted = Mounted::memory("4k", &place);
     fs::write(place.join("out"), vec![b'x'; 4_096]).expect("there is room");
     let arguments = ["trace", "record", device.node(), "out", "--to", "iolog", "--overwrite"];
     let output = tool.run(&place, &[&arguments[..], &["--time", "100ms"]].concat());

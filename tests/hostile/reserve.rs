@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::running::{Mounted, Running, wait_for, workspaces};
+use super::running::{Running, wait_for, workspaces};
 use super::{Attack, Tool, attack, unless};
-use crate::{LoopFilesystem, Need, run, scratch};
+use crate::{LoopFilesystem, Mounted, Need, run, scratch};
 
 /// The rows of this file.
 pub(super) const ATTACKS: &[Attack] = &[
@@ -24,7 +24,7 @@ pub(super) const ATTACKS: &[Attack] = &[
 fn one_directory(tool: &Tool) -> Result<(), String> {
     let folder = scratch();
     let place = folder.path().join("place");
-    let _mounted = Mounted::new(&["-t", "tmpfs", "-o", "size=256m", "tmpfs"], &place);
+    let _mounted = Mounted::memory("256m", &place);
     second_is_refused(tool, folder.path(), (&place, &place))
 }
 

@@ -53,26 +53,6 @@ impl Drop for Running {
     }
 }
 
-/// A mount that goes when dropped.
-#[derive(Debug)]
-pub(super) struct Mounted(PathBuf);
-
-impl Mounted {
-    /// Mounts on `place`, which is made if it is not there.
-    pub(super) fn new(arguments: &[&str], place: &Path) -> Self {
-        std::fs::create_dir_all(place).expect("the folder is ours");
-        let text = place.to_str().expect("temporary names are ASCII");
-        crate::run("mount", &[arguments, &[text]].concat());
-        Self(place.to_owned())
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).output();
-    }
-}
-
 /// Waits for something; panics if it does not come.
 #[expect(clippy::disallowed_methods, reason = "it waits for a process")]
 pub(super) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {

@@ -1,11 +1,10 @@
 //! What several rows share: a folder with something precious in it, small runs, and runs that wait.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{PipeReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use tempfile::TempDir;
@@ -141,36 +140,6 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// Something that is mounted until it is dropped.
-#[derive(Debug)]
-pub(super) struct Mounted(PathBuf);
-
-impl Mounted {
-    /// A file or directory at another place.
-    pub(super) fn bind(from: &Path, to: &Path) -> Self {
-        Self::new(&["--bind".as_ref(), from.as_os_str()], to)
-    }
-
-    /// A filesystem in memory.
-    pub(super) fn memory(at: &Path, size: &str) -> Self {
-        let options = format!("size={size}");
-        let arguments = ["-t", "tmpfs", "-o", &options, "trimbench-test"];
-        Self::new(&arguments.map(AsRef::as_ref), at)
-    }
-
-    fn new(arguments: &[&OsStr], at: &Path) -> Self {
-        let status = Command::new("mount").args(arguments).arg(at).status();
-        assert!(status.is_ok_and(|status| status.success()), "cannot mount at {}", at.display());
-        Self(at.to_owned())
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").args(["--lazy".as_ref(), self.0.as_os_str()]).status();
     }
 }
 

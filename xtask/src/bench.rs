@@ -16,8 +16,8 @@ use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 
 use crate::Repository;
-use crate::evidence::Bar;
 use crate::steps::timed;
+use ::tests::acceptance::Bar;
 
 /// A benchmark.
 #[derive(Clone, Copy, Debug)]

@@ -5,12 +5,13 @@
 use std::process::Command;
 use std::time::Duration;
 
+use ::tests::{fuzz, soak};
 use anyhow::{Result, bail, ensure};
 
 use crate::process::{output, run_well};
 use crate::steps::{Deadline, seconds, timed};
 use crate::verify::{self, Summary};
-use crate::{Repository, bench, fuzz, process, soak, tidy};
+use crate::{Repository, bench, process, tidy};
 
 /// After this long everything that still runs is ended, and the run has failed. Source: the house
 /// rule of 20 minutes, with room for a slow machine.

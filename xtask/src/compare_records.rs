@@ -23,12 +23,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use ::tests::acceptance::Compared;
+use ::tests::{campaign, earlier};
 use anyhow::{Context as _, Result, bail, ensure};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trimbench_results::RunRecord;
 
-use crate::{Repository, campaign, earlier, process};
+use crate::{Repository, process};
 use cases::{CASES, Case};
 use reviewed::Reviewed;
 
@@ -52,19 +53,6 @@ pub struct Wish<'a> {
     pub json: bool,
 }
 
-/// What came of comparing one thing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Compared {
-    /// The case, and which of its runs.
-    pub what: String,
-    /// How much was equal.
-    pub bytes: usize,
-    /// What is not the same, and not meant to be different.
-    pub differences: Vec<String>,
-    /// The rows of the reviewed table that it needed.
-    pub rows: BTreeSet<usize>,
-}
-
 /// A program, and the folder of what it records.
 #[derive(Debug)]
 struct Side {
@@ -72,11 +60,6 @@ struct Side {
     folder: PathBuf,
     /// Whether what is there is kept.
     kept: bool,
-}
-
-/// The commit that the reviewed table is about.
-pub fn reviewed_base() -> Result<String> {
-    Ok(Reviewed::table()?.base)
 }
 
 /// Compares; whether nothing differs but what is meant to.

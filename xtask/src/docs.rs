@@ -1,14 +1,17 @@
-//! Step `docs`: the documents that are written by program, from the constants they describe.
+//! Step `docs`: the documents that are written by program, from the constants they describe; and on
+//! pages of evidence, whether they are older than the model of emulated drives.
 
 use std::fmt::Write;
 use std::fs;
 
+use ::tests::acceptance::{KEYS, Tier};
 use anyhow::{Context, Result};
 use trimbench_core::exit;
 use trimbench_core::settings::{FromSettings as _, IfUnset, Unit};
 use trimbench_ssd::SsdConfig;
 
 use crate::Repository;
+use crate::evidence::page;
 
 /// A document and what writes it.
 #[derive(Clone, Copy, Debug)]
@@ -20,27 +23,36 @@ pub struct Generated {
 }
 
 /// Every generated document.
-pub const GENERATED: [Generated; 2] = [
+pub const GENERATED: [Generated; 3] = [
     Generated { path: "docs/reference/exit-codes.md", text: exit_codes },
     Generated { path: "docs/reference/profile-keys.md", text: profile_keys },
+    Generated { path: "docs/claims.md", text: claims },
 ];
 
 /// Writes the generated documents or, with `check`, compares them; whether they are (now) right.
 pub fn run(repository: &Repository, check: bool) -> Result<bool> {
     let mut good = true;
-    for document in GENERATED {
-        let path = repository.root().join(document.path);
-        let text = (document.text)();
+    let generated = GENERATED.iter().map(|document| (document.path.to_owned(), (document.text)()));
+    let mut wanted: Vec<(String, String)> = generated.collect();
+    for key in &KEYS {
+        let path = page::path(key);
+        if let Ok(present) = fs::read_to_string(repository.root().join(&path)) {
+            let text = page::with_age(&present).with_context(|| format!("read {path}"))?;
+            wanted.push((path, text));
+        }
+    }
+    for (document, text) in wanted {
+        let path = repository.root().join(&document);
         if fs::read_to_string(&path).is_ok_and(|present| present == text) {
-            println!("{}: up to date", document.path);
+            println!("{document}: up to date");
         } else if check {
-            println!("{}: not what `cargo xtask docs` writes", document.path);
+            println!("{document}: not what `cargo xtask docs` writes");
             good = false;
         } else {
             let folder = path.parent().expect("a document is in a folder");
             fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
             fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
-            println!("{}: written", document.path);
+            println!("{document}: written");
         }
     }
     Ok(good)
@@ -90,6 +102,37 @@ pub fn profile_keys() -> String {
         let (key, range, help) = (row.key, row.range, row.help);
         writeln!(page, "| `{key}` | {kind} | {range} | {unset} | {help} |")
             .expect("a string takes everything");
+    }
+    page
+}
+
+/// The page of claims.
+pub fn claims() -> String {
+    let mut page = String::from(
+        "# Claims\n\n\
+         What this project says of itself, when it holds, and where CI checks it. Written by\n\
+         `cargo xtask docs` from `tests/acceptance/table.rs`.\n\n\
+         - *acceptance*: a test at every change, `cargo test --test acceptance`, in a form of\n  \
+         seconds.\n\
+         - *tests*: other tests at every change.\n\
+         - *evidence*: a benchmark, or a longer run: `cargo xtask evidence ID`, which measures all\n  \
+         others in full, too.\n\
+         - *campaign*: hours: `cargo xtask campaign ID`, whose result is committed.\n",
+    );
+    for key in &KEYS {
+        write!(page, "\n## {}\n\n{}\n\n", key.name, key.title).expect("a string takes all");
+        page += "| id | claim | holds when | checked by |\n|---|---|---|---|\n";
+        for claim in key.claims {
+            let tier = match claim.tier {
+                Tier::Acceptance(_) => "acceptance".to_owned(),
+                Tier::Tests(place) => format!("tests: {place}"),
+                Tier::Evidence => "evidence".to_owned(),
+                Tier::Campaign => "campaign".to_owned(),
+            };
+            let (title, bar) = (page::escape(claim.title), page::escape(claim.bar));
+            let row = format!("| {} | {title} | {bar} | {tier} |", claim.id);
+            writeln!(page, "{row}").expect("a string takes all");
+        }
     }
     page
 }

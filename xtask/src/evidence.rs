@@ -1,34 +1,21 @@
 //! Step `evidence`: every claim of the project, measured again.
 //!
-//! A [`Claim`] has two halves. `measure` runs programs and keeps what they print, untouched, in a
-//! folder of raw output. `read` turns raw output into [`Finding`]s, figures with a bar each. The
-//! verdict is computed here, from what `read` finds in the raw output *now*: none is ever stored,
-//! so none can outlive the output or the bar that it came from.
+//! The claims are those of [`::tests::acceptance`]. The verdict on each is computed here, from what
+//! its `read` finds in the raw output *now*: none is ever stored, so none can outlive the output
+//! or the bar that it came from.
 //!
 //! Raw output is kept by commit, with a hash of the sources. What was measured on these very
 //! sources is not measured again unless asked for.
 //!
 //! One JSON line for each figure goes to standard output, everything else to standard error.
 
-mod bench;
-pub mod capture;
-pub mod claim;
-pub mod device;
-pub mod files;
-pub mod foundation;
-mod house;
-mod page;
-#[cfg(test)]
-pub(crate) mod planted;
-mod report;
-pub mod safe;
-pub mod ssd;
+pub(crate) mod page;
 mod store;
-pub mod trace;
 
 use std::fs;
 use std::time::Duration;
 
+use ::tests::acceptance::{Claim, Context, Finding, KEYS, Key};
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Serialize;
 
@@ -37,32 +24,7 @@ use crate::process;
 use crate::repository::State;
 use crate::steps::{Deadline, seconds};
 
-pub use capture::{Capture, Context, Raw};
-pub use claim::{Bar, Claim, Finding};
 use store::{Kept, Store};
-
-/// A key: an issue's claims.
-#[derive(Clone, Copy, Debug)]
-pub struct Key {
-    /// Its name: the first part of its claims' ids.
-    pub name: &'static str,
-    /// What it is about, for the title of its page.
-    pub title: &'static str,
-    /// Its claims, in the order of their numbers.
-    pub claims: &'static [Claim],
-}
-
-/// Every key.
-pub const KEYS: [Key; 8] = [
-    foundation::KEY,
-    device::KEY,
-    ssd::KEY,
-    files::KEY,
-    trace::KEY,
-    report::KEY,
-    safe::KEY,
-    house::KEY,
-];
 
 /// What all items of a key may take together: the short form, and the full one.
 const SHORT: Duration = Duration::from_secs(5 * 60);
@@ -179,7 +141,7 @@ impl Register<'_> {
             None => self.measure(claim, deadline),
         };
         let result = kept.and_then(|kept| {
-            let findings = (claim.read)(&Raw::new(&kept.folder));
+            let findings = (claim.read)(&kept.raw());
             findings.map(|findings| (kept, findings)).context("read the raw output")
         });
         let result = result.map_err(|error| {
@@ -196,8 +158,9 @@ impl Register<'_> {
     fn measure(&self, claim: &'static Claim, deadline: Deadline) -> Result<Kept> {
         eprintln!("{}: {} (at most {})", claim.id, claim.title, seconds(deadline.remaining()));
         let folder = self.store.begin(claim.id, &self.state, self.short)?;
-        let context = Context::new(self.repository, &folder, self.short, deadline);
-        (claim.measure)(&context)?;
+        let place = (folder.as_path(), store::form(self.short));
+        let context = Context::new(self.repository, claim.id, place, deadline);
+        claim.measured(&context)?;
         Store::finish(folder, &self.state, self.short)
     }
 
@@ -260,7 +223,7 @@ impl Register<'_> {
     /// Writes a key's page, from all its claims: those just read, and of the others what is kept.
     /// When one of the others is not, the page stays as it is: it would lose what it says of it.
     fn write_page(&self, key: &Key, mut outcomes: Vec<Outcome>) -> Result<()> {
-        let path = self.repository.root().join(format!("docs/evidence/{}.md", key.name));
+        let path = self.repository.root().join(page::path(key));
         for claim in key.claims {
             if outcomes.iter().any(|outcome| outcome.claim.id == claim.id) {
                 continue;
@@ -270,7 +233,7 @@ impl Register<'_> {
                 eprintln!("{page} is left as it is: {} is not measured on these sources", claim.id);
                 return Ok(());
             };
-            let findings = (claim.read)(&Raw::new(&kept.folder));
+            let findings = (claim.read)(&kept.raw());
             outcomes.push(Outcome { claim, result: findings.map(|findings| (kept, findings)) });
         }
         outcomes.sort_by_key(|outcome| {

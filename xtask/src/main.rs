@@ -8,10 +8,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use xtask::{
-    Repository, bench, calibrate, campaign, ci, compare_records, docs, evidence, fuzz, process,
-    setup, soak, tidy, vendor, verify,
-};
+use tests::{Repository, acceptance, calibrate, campaign, fuzz, process, soak};
+use xtask::{bench, ci, compare_records, docs, evidence, setup, tidy, vendor, verify};
 
 /// Set-up, tests, CI, benchmarks and evidence of trimbench. Every step can be run alone.
 #[derive(Debug, Parser)]
@@ -34,7 +32,11 @@ enum Step {
     /// Everything that CI does: formatting, lints, documents, tidy, tests, small benchmarks
     Ci,
     /// Check the rules of the repository that no compiler checks
-    Tidy,
+    Tidy {
+        /// Check nothing; print how many lines of Rust each crate has, without tests and in tests
+        #[arg(long)]
+        lines: bool,
+    },
     /// Write the generated documents
     Docs {
         /// Write nothing; fail if a generated document is not what would be written
@@ -56,9 +58,6 @@ enum Step {
         /// Repetitions of each column
         #[arg(long, value_name = "N", default_value_t = 10)]
         repetitions: u32,
-        /// Write each run to this file as well, as a line of JSON
-        #[arg(long, value_name = "FILE")]
-        runs: Option<PathBuf>,
     },
     /// Measure ourselves, each benchmark beside a peer
     Bench {
@@ -146,16 +145,6 @@ enum Step {
         #[arg(long, value_name = "MINUTES")]
         minutes: Option<u64>,
     },
-    /// What the evidence of a campaign starts: the first attempts of a seed, a line of JSON each
-    #[command(hide = true)]
-    CampaignSample {
-        /// Which campaign
-        id: String,
-        /// What the attempts are drawn from
-        seed: u64,
-        /// How many
-        attempts: u64,
-    },
     /// What `bench block` starts as a process of its own; destroys what is on the loop device
     #[command(hide = true)]
     BenchBlockWork {
@@ -168,79 +157,7 @@ enum Step {
         /// Of offsets and data
         seed: u64,
     },
-    /// What `evidence device.6` starts: random series of rounds with the verdict on each, as JSON
-    #[command(hide = true)]
-    EvidenceSeries {
-        /// How many
-        count: u32,
-        /// Of their rounds
-        seed: u64,
-    },
-    /// What `evidence ssd.1` and `ssd.2` start: write amplification of drives in steady state, as
-    /// JSON
-    #[command(hide = true)]
-    EvidenceAmplification {
-        /// Whose drives: `uniform` or `trimmed`
-        claim: String,
-        /// Fewer of them
-        #[arg(long)]
-        short: bool,
-    },
-    /// What `evidence ssd.3` starts: the emulated drive under a load and beside what it must be
-    /// equal to, as JSON
-    #[command(hide = true)]
-    EvidenceQueueing {
-        /// Which part of the claim
-        part: String,
-        /// How many times the short form
-        #[arg(long, default_value_t = 1)]
-        times: usize,
-    },
-    /// What `evidence ssd.4` starts: TRIMs of each mode, as JSON
-    #[command(hide = true)]
-    EvidenceTrimModes {
-        /// Which part of the claim
-        part: String,
-        /// How many times the short form
-        #[arg(long, default_value_t = 1)]
-        times: u64,
-    },
-    /// What `evidence files.1` starts: PostMark's generator with known parameters, as JSON
-    #[command(hide = true)]
-    EvidencePostmark,
-    /// What `evidence files.4` starts: what ext4 and its model send their devices, as JSON
-    #[command(hide = true)]
-    EvidenceKernel {
-        /// How many of the logs
-        logs: usize,
-        /// How often the kernel plays each
-        runs: usize,
-        /// Where the kernel's images go
-        folder: PathBuf,
-    },
-    /// What `evidence files.7` starts: a stall planted on a filesystem, and what was seen of it, a
-    /// line of JSON each
-    #[command(hide = true)]
-    EvidenceStall {
-        /// Which: `frozen-device`, `frozen-filesystem` or `exhausted-tags`
-        stall: String,
-    },
-    /// What `evidence trace.3` starts: what reaches an emulated drive in a replay with and without
-    /// TRIMs, a line of JSON each
-    #[command(hide = true)]
-    EvidenceSchedule,
-    /// What `evidence trace.5` starts: a made trace through a pipe into `trimbench trace convert`,
-    /// and what memory that took, as JSON
-    #[command(hide = true)]
-    EvidenceTraceMemory {
-        /// trimbench
-        program: PathBuf,
-        /// As what the trace is written
-        form: evidence::trace::Form,
-        /// How long it is
-        bytes: u64,
-    },
-    /// What `evidence safe.1` starts: the table of attacks on a program, a line of JSON a row
+    /// What `evidence safe.1` and `campaign safe.3` start: the table of attacks on a program, a line of JSON a row
     #[command(hide = true)]
     Attacks {
         /// trimbench
@@ -281,70 +198,33 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does what is part of a measurement, and needs no checkout: nothing else happens in this process.
-/// None of any other step.
-fn part(step: &Step) -> Option<Result<()>> {
-    Some(match step {
-        Step::BenchBlockWork { node, queue_depth, seconds, seed } => {
-            bench::block::work(node, *queue_depth, *seconds, *seed)
-        }
-        Step::EvidenceSeries { count, seed } => evidence::device::print_series(*count, *seed),
-        Step::EvidenceAmplification { claim, short } => {
-            evidence::ssd::print_amplification(claim, *short)
-        }
-        Step::EvidenceQueueing { part, times } => evidence::ssd::print_queueing(part, *times),
-        Step::EvidenceTrimModes { part, times } => evidence::ssd::print_trim_modes(part, *times),
-        Step::EvidencePostmark => {
-            evidence::files::print_forecasts();
-            Ok(())
-        }
-        Step::EvidenceKernel { logs, runs, folder } => {
-            evidence::files::print_tallies(*logs, *runs, folder);
-            Ok(())
-        }
-        Step::EvidenceStall { stall } => evidence::files::print_stall(stall),
-        Step::EvidenceSchedule => evidence::trace::print_schedule(),
-        Step::EvidenceTraceMemory { program, form, bytes } => {
-            evidence::trace::print_memory(program, *form, *bytes)
-        }
-        _ => return None,
-    })
-}
-
 fn run(step: Step) -> Result<bool> {
-    if let Step::Attacks { program, rows, first } = &step {
-        return evidence::safe::print_attacks(program, rows, *first);
-    }
-    if let Some(result) = part(&step) {
-        return result.map(|()| true);
+    // What is part of a measurement needs no checkout: nothing else happens in this process.
+    match &step {
+        Step::Attacks { program, rows, first } => {
+            return acceptance::print_attacks(program, rows, *first);
+        }
+        Step::BenchBlockWork { node, queue_depth, seconds, seed } => {
+            return bench::block::work(node, *queue_depth, *seconds, *seed).map(|()| true);
+        }
+        _ => {}
     }
     let repository = Repository::here()?;
     match step {
+        Step::Attacks { .. } | Step::BenchBlockWork { .. } => unreachable!("handled above"),
         Step::Setup { extra } => setup::run(&repository, extra).map(|()| true),
         Step::Test => verify::run(&repository, None).map(|summary| {
             summary.print();
             summary.is_good()
         }),
         Step::Ci => ci::run(&repository),
-        Step::Tidy => tidy::run(&repository),
+        Step::Tidy { lines: true } => tidy::count_lines(&repository).map(|()| true),
+        Step::Tidy { lines: false } => tidy::run(&repository),
         Step::Docs { check } => docs::run(&repository, check),
         Step::Vendor { check } => vendor::run(&repository, check),
-        Step::Calibrate { tables, repetitions, runs } => {
-            let wish = calibrate::Wish { tables, repetitions, runs };
+        Step::Calibrate { tables, repetitions } => {
+            let wish = calibrate::Wish { tables, repetitions };
             calibrate::run(&repository, &wish).map(|()| true)
-        }
-        Step::BenchBlockWork { .. }
-        | Step::Attacks { .. }
-        | Step::EvidenceSeries { .. }
-        | Step::EvidenceAmplification { .. }
-        | Step::EvidenceQueueing { .. }
-        | Step::EvidenceTrimModes { .. }
-        | Step::EvidencePostmark
-        | Step::EvidenceKernel { .. }
-        | Step::EvidenceTraceMemory { .. }
-        | Step::EvidenceStall { .. }
-        | Step::EvidenceSchedule => {
-            unreachable!("it was handled above")
         }
         Step::Bench { name, small, case, repetitions, json } => {
             let (name, case) = (name.as_deref(), case.as_deref());
@@ -368,9 +248,6 @@ fn run(step: Step) -> Result<bool> {
         Step::Campaign { id, seed, minutes } => {
             let limit = minutes.map(|minutes| Duration::from_secs(60 * minutes));
             campaign::run(&repository, &campaign::Wish { id: &id, seed, limit })
-        }
-        Step::CampaignSample { id, seed, attempts } => {
-            campaign::sample(&repository, &id, seed, attempts).map(|()| true)
         }
         Step::Evidence { id, short, fresh } => {
             let wish = evidence::Wish { id: id.as_deref(), short, fresh };

@@ -3,7 +3,7 @@
 //! A missing program never fails this step: the tests that need it skip, by name and with the
 //! reason, and `tests/allowed-skips.txt` decides whether that is acceptable.
 
-pub mod browser;
+mod browser;
 
 use std::path::Path;
 use std::process::Command;
@@ -11,9 +11,9 @@ use std::process::Command;
 use anyhow::Result;
 use clap::ValueEnum;
 
-use crate::campaign::mutants;
-use crate::evidence::safe::build_before;
 use crate::{Repository, process};
+use ::tests::acceptance::build_before;
+use ::tests::campaign::mutants;
 
 /// What can be set up for beyond the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -6,6 +6,7 @@
 mod coverage;
 mod crates;
 mod files;
+mod lines;
 mod text;
 
 use std::fmt;
@@ -129,7 +130,7 @@ pub struct Check {
 }
 
 /// Every rule.
-pub const CHECKS: [Check; 15] = [
+pub const CHECKS: [Check; 16] = [
     Check { name: "arrows", find: crates::arrows },
     Check { name: "descriptions", find: crates::descriptions },
     Check { name: "columns", find: text::columns },
@@ -145,7 +146,14 @@ pub const CHECKS: [Check; 15] = [
     Check { name: "references", find: coverage::references },
     Check { name: "generated-documents", find: coverage::generated },
     Check { name: "allowed-skips", find: coverage::allowed_skips },
+    Check { name: "old-evidence", find: coverage::old_evidence },
 ];
+
+/// Prints how many lines of Rust there are.
+pub fn count_lines(repository: &Repository) -> Result<()> {
+    print!("{}", lines::table(&Tree::read(repository)?));
+    Ok(())
+}
 
 /// Runs every check; whether none found a fault.
 pub fn run(repository: &Repository) -> Result<bool> {

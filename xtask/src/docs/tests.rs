@@ -1,6 +1,8 @@
 use std::fs;
 
-use super::{GENERATED, exit_codes, run};
+use ::tests::acceptance::KEYS;
+
+use super::{GENERATED, claims, exit_codes, run};
 use crate::Repository;
 
 #[test]
@@ -21,4 +23,12 @@ fn a_document_that_was_edited_by_hand_is_found_and_written_again() {
     let path = folder.path().join(GENERATED[0].path);
     fs::write(&path, exit_codes().replace("valid", "well")).unwrap();
     assert!(!run(&repository, true).unwrap());
+}
+
+#[test]
+fn the_page_of_claims_has_a_row_for_each() {
+    let page = claims();
+    for claim in KEYS.iter().flat_map(|key| key.claims) {
+        assert!(page.contains(&format!("| {} | ", claim.id)), "{} is not in\n{page}", claim.id);
+    }
 }

@@ -2,7 +2,38 @@
 
 use std::collections::BTreeSet;
 
-use super::{Finding, Kept, Key, Outcome, claim};
+use ::tests::acceptance::{Finding, Key, short};
+use anyhow::{Context as _, Result};
+use trimbench_ssd::MODEL_VERSION;
+
+use super::{Kept, Outcome};
+
+/// What stands before the version of the emulated drives' model that a page was measured with.
+const MODEL: &str = "Emulated drives: model version ";
+/// What stands behind it on a page that is older than the model.
+const OLDER: &str =
+    "**Older than the model of today: figures of emulated drives may be others by now.**\n\n";
+
+/// Whether a page was measured with an older model of the emulated drives than that of today; an
+/// error if it does not say with which.
+pub(crate) fn is_old(page: &str) -> Result<bool> {
+    let version = page.lines().find_map(|line| line.strip_prefix(MODEL));
+    let version = version.context("the page does not say which model it was measured with")?;
+    let version: u32 = version.trim_end_matches('.').parse().context("read a model version")?;
+    Ok(version < MODEL_VERSION)
+}
+
+/// The page with the remark that it is older than the model, if it is, and without it if not.
+pub(crate) fn with_age(page: &str) -> Result<String> {
+    let page = page.replace(OLDER, "");
+    let table = "| id |";
+    Ok(if is_old(&page)? { page.replacen(table, &format!("{OLDER}{table}"), 1) } else { page })
+}
+
+/// Where the page of a key is, from the top folder.
+pub(crate) fn path(key: &Key) -> String {
+    format!("docs/evidence/{}.md", key.name)
+}
 
 /// The page of a key.
 pub(super) fn render(key: &Key, outcomes: &[Outcome]) -> String {
@@ -16,6 +47,7 @@ pub(super) fn render(key: &Key, outcomes: &[Outcome]) -> String {
     for machine in machines {
         page.extend(["\nMeasured on: ", machine, ".\n"]);
     }
+    page.extend(["\n", MODEL, &MODEL_VERSION.to_string(), ".\n"]);
     if kept(outcomes).any(|kept| kept.about.short) {
         page += "\n**Rows marked \"short\" come from the short form (`--short`).**\n";
     }
@@ -49,12 +81,12 @@ fn rows(outcome: &Outcome) -> String {
 }
 
 fn row(id: &str, kept: &Kept, finding: &Finding) -> String {
-    let short = if kept.about.short { " (short)" } else { "" };
+    let mark = if kept.about.short { " (short)" } else { "" };
     let holds = if finding.holds() { "yes" } else { "**no**" };
-    let figure = format!("{} {}", claim::short(finding.figure), finding.unit);
+    let figure = format!("{} {}", short(finding.figure), finding.unit);
     let bar = format!("{} {}", finding.bar, finding.unit);
     let cells = [
-        format!("{id}{short}"),
+        format!("{id}{mark}"),
         escape(&finding.what),
         figure.trim().to_owned(),
         bar.trim().to_owned(),
@@ -73,7 +105,7 @@ fn notes(outcome: &Outcome) -> Vec<String> {
 }
 
 /// A cell of a table: one line, its bars escaped.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('|', r"\|").replace('\n', " ")
 }
 

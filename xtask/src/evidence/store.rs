@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ::tests::acceptance::{Form, Raw};
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,13 @@ pub(super) struct About {
 pub(super) struct Kept {
     pub(super) folder: PathBuf,
     pub(super) about: About,
+}
+
+impl Kept {
+    /// Its raw output, to be read.
+    pub(super) fn raw(&self) -> Raw {
+        Raw::new(&self.folder, form(self.about.short))
+    }
 }
 
 /// All raw output of this checkout.
@@ -84,6 +92,11 @@ impl Store {
             folders.filter_map(read).find(|kept| kept.about.sources == state.sources)
         })
     }
+}
+
+/// What is measured.
+pub(super) fn form(short: bool) -> Form {
+    if short { Form::Short } else { Form::Full }
 }
 
 fn folder_name(id: &str, short: bool) -> String {

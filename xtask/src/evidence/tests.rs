@@ -2,12 +2,12 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
+use ::tests::acceptance::{Bar, Raw, Tier};
 use anyhow::{Result, ensure};
 use serde_json::Value;
 
 use super::{
-    Bar, Claim, Context, FULL, Finding, KEYS, Key, Outcome, Raw, Register, SHORT, Store, page,
-    select,
+    Claim, Context, FULL, Finding, KEYS, Key, Outcome, Register, SHORT, Store, page, select,
 };
 use crate::Repository;
 use crate::repository::State;
@@ -16,6 +16,7 @@ use crate::steps::Deadline;
 const PLANTED: Claim = Claim {
     id: "planted.1",
     title: "A planted claim",
+    tier: Tier::Evidence,
     bar: "at most 10",
     short: Duration::from_secs(5),
     full: Duration::from_secs(10),

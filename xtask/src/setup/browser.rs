@@ -34,11 +34,6 @@ pub(super) fn run(repository: &Repository) -> Result<()> {
     Ok(())
 }
 
-/// The environment's interpreter.
-pub fn python(repository: &Repository) -> PathBuf {
-    repository.target().join(ENVIRONMENT).join("bin/python")
-}
-
 fn is_complete(environment: &Path, wanted: &Path) -> Result<bool> {
     let wanted = fs::read(wanted).with_context(|| format!("read {}", wanted.display()))?;
     Ok(fs::read(stamp(environment)).is_ok_and(|there| there == wanted))

@@ -3,15 +3,19 @@
 
 use std::collections::BTreeSet;
 
+use ::tests::acceptance::KEYS;
+
 use super::text::prose;
 use super::{File, Finding, Tree};
 use crate::docs;
+use crate::evidence::page;
 
 const METHODS: &str = "crates/trimbench-methods/src/";
 const METHOD_PAGES: &str = "docs/methods/";
 const EXIT_CODES: &str = "crates/trimbench-core/src/exit.rs";
 const EXIT_PAGE: &str = "docs/reference/exit-codes.md";
 const REFERENCES: &str = "docs/references.md";
+const README: &str = "README.md";
 const ALLOWED_SKIPS: &str = "tests/allowed-skips.txt";
 
 /// Each method has a page, each page a method, each method's folder an id.
@@ -155,6 +159,33 @@ pub(super) fn generated(tree: &Tree) -> Vec<Finding> {
     });
     let message = "not what `cargo xtask docs` writes: run it";
     stale.map(|document| Finding::of(document.path, message)).collect()
+}
+
+/// Each page of evidence says so if it is older than the model, and the README quotes none that is.
+pub(super) fn old_evidence(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for key in &KEYS {
+        let path = page::path(key);
+        let text = tree.file(&path).and_then(|file| file.text.as_deref());
+        let Some(text) = text else { continue };
+        if page::with_age(text).ok().as_deref() != Some(text) {
+            let message = "does not say whether it is older than the model: `cargo xtask docs`";
+            findings.push(Finding::of(&path, message));
+        }
+        let is_quoted = |line: &str| {
+            line.split_once("evidence: ").is_some_and(|(_, rest)| {
+                rest.split('`').any(|id| key.claims.iter().any(|claim| claim.id == id))
+            })
+        };
+        let readme = tree.file(README).filter(|_| page::is_old(text).unwrap_or(true));
+        for (number, line) in readme.into_iter().flat_map(File::lines) {
+            if is_quoted(line) {
+                let message = format!("quotes {path}, which is older than the model");
+                findings.extend(readme.map(|file| Finding::at(file, number, message)));
+            }
+        }
+    }
+    findings
 }
 
 /// Each test that may skip is a test that exists.

@@ -23,7 +23,10 @@ fn clean() -> Tree {
         "[package]\nname = \"trimbench-methods\"\ndescription = \"Methods\"\n",
     ));
     files.push(("crates/trimbench-core/src/exit.rs", "pub const DONE: u8 = 0;\n"));
-    files.push(("docs/references.md", "# References\n\n- **[S0]** A table.\n"));
+    files.push((
+        "docs/references.md",
+        "# References\n\n- **[S0]** A table.\n- **[S1]** .\n- **[S2]** .\n- **[S3]** .\n- **[S4]** .\n",
+    ));
     files.push(("crates/trimbench-methods/src/lib.rs", "//! Methods. Source: [S0].\n"));
     tree(&files)
 }
@@ -49,6 +52,7 @@ fn plant(check: &str) -> File {
         "exit-codes" => text("crates/trimbench-core/src/exit.rs", "pub const NEW: u8 = 77;\n"),
         "references" => text("a.rs", "// Source: [NONE99].\n"),
         "generated-documents" => text(docs::GENERATED[0].path, "# Exit codes, by hand\n"),
+        "old-evidence" => text("docs/evidence/ssd.md", "# Evidence\n\nOf no known model.\n"),
         "allowed-skips" => text("tests/allowed-skips.txt", "no_such_test  # gone\n"),
         other => panic!("nothing is planted for `{other}`"),
     }

@@ -5,7 +5,7 @@ use trimbench_results::statistics::{Bootstrap, bootstrap_ratio_of_medians};
 
 use super::{Run, Runs, Who};
 use crate::bench::{Case, Side};
-use crate::evidence::Bar;
+use ::tests::acceptance::Bar;
 
 /// A figure that is compared.
 struct Figure {

@@ -1,0 +1,15 @@
+//! Claims of the second issue: block devices and emulated drives, and nobody's data lost.
+
+pub(super) mod arrival;
+pub(super) mod discards;
+pub(super) mod drives;
+pub(super) mod endings;
+mod integrity;
+pub(super) mod peer;
+pub(super) mod refusals;
+pub(super) mod steady;
+mod trace;
+
+/// Every method: what a claim says of "each method" is said of these.
+const METHODS: [&str; 6] =
+    ["delete-stall", "trim-sweep", "idle-trim", "recovery", "steady-state", "trim-integrity"];

@@ -1,0 +1,169 @@
+//! The kernel's own record of what a block device was given: its block tracepoints, in a tracefs
+//! instance of our own, so that nobody else's tracing is touched.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use tempfile::TempDir;
+
+use crate::process;
+use crate::unmount;
+
+/// Where tracefs usually is.
+const USUAL: &str = "/sys/kernel/tracing";
+/// Tracepoints that are recorded.
+const EVENTS: [&str; 2] = ["block_rq_issue", "block_rq_complete"];
+/// Room for each processor's events, KiB: an event takes about 100 bytes.
+const BUFFER_KIB: u32 = 16 << 10;
+
+/// Discards of one device, recorded from its making until it is dropped, which removes the
+/// instance.
+#[derive(Debug)]
+pub(super) struct Trace {
+    instance: PathBuf,
+    /// A mount of our own, where there was none.
+    mount: Option<TempDir>,
+}
+
+/// What was recorded of one tracepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) kind: Kind,
+    pub(super) sectors: u64,
+    /// A negative error number; 0 if there is none.
+    pub(super) error: i64,
+}
+
+/// Which tracepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Issue,
+    Complete,
+}
+
+impl Trace {
+    /// Records the discards of the device at `node`; needs root.
+    pub(super) fn of(node: &str) -> Result<Self> {
+        let (top, mount) = tracefs()?;
+        let instance = top.join(format!("instances/trimbench-evidence-{}", std::process::id()));
+        let new = Self { instance, mount };
+        fs::create_dir(&new.instance).context("make a tracefs instance")?;
+        let device = fs::metadata(node).with_context(|| format!("look at {node}"))?.rdev();
+        // As the kernel holds it: 20 bits of minor number.
+        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+        let number = (u64::from(major) << 20) | u64::from(minor);
+        let filter = format!("dev == {number} && rwbs ~ \"D*\"");
+        new.write("buffer_size_kb", &BUFFER_KIB.to_string())?;
+        for event in EVENTS {
+            new.write(&format!("events/block/{event}/filter"), &filter)?;
+            new.write(&format!("events/block/{event}/enable"), "1")?;
+        }
+        new.write("tracing_on", "1")?;
+        Ok(new)
+    }
+
+    /// Writes what was recorded, and how many events were lost, into files of this folder.
+    pub(super) fn keep(&self, folder: &Path, name: &str) -> Result<()> {
+        self.write("tracing_on", "0")?;
+        let trace = fs::read_to_string(self.instance.join("trace")).context("read the trace")?;
+        fs::write(folder.join(format!("{name}.trace")), trace).context("keep the trace")?;
+        let mut lost = String::new();
+        for entry in fs::read_dir(self.instance.join("per_cpu")).context("list processors")? {
+            let path = entry.context("list processors")?.path();
+            let processor = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let statistics = fs::read_to_string(path.join("stats")).context("read statistics")?;
+            for line in statistics.lines() {
+                for part in [processor.as_str(), " ", line, "\n"] {
+                    lost.push_str(part);
+                }
+            }
+        }
+        fs::write(folder.join(format!("{name}.lost")), lost).context("keep the statistics")
+    }
+
+    fn write(&self, file: &str, text: &str) -> Result<()> {
+        let path = self.instance.join(file);
+        fs::write(&path, text).with_context(|| format!("write to {}", path.display()))
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir(&self.instance) {
+            eprintln!("error: cannot remove {}: {error}", self.instance.display());
+        }
+        if let Some(mount) = &self.mount {
+            unmount(mount.path());
+        }
+    }
+}
+
+/// The events of a trace, in its order. A line is
+/// `TASK-PID [CPU] FLAGS TIME: NAME: MAJOR,MINOR RWBS [BYTES] (COMMAND) SECTOR + SECTORS ...`, and
+/// that of a completion ends with the error in brackets.
+pub(super) fn events(text: &str) -> Result<Vec<Event>> {
+    text.lines().filter_map(event).collect()
+}
+
+/// Events that the kernel dropped or overwrote, from lines `CPU overrun: N` and others.
+pub(super) fn lost(text: &str) -> Result<u64> {
+    let mut lost = 0;
+    let mut processors = 0;
+    for line in text.lines() {
+        for key in ["overrun: ", "dropped events: "] {
+            if let Some((_, count)) = line.split_once(key)
+                && !line.contains("commit overrun")
+            {
+                lost += count.trim().parse::<u64>().context("a count of lost events")?;
+                processors += 1;
+            }
+        }
+    }
+    ensure!(processors > 0, "no statistics of the trace");
+    Ok(lost)
+}
+
+fn event(line: &str) -> Option<Result<Event>> {
+    let kind = |line: &str| match line {
+        _ if line.contains(": block_rq_issue: ") => Some(Kind::Issue),
+        _ if line.contains(": block_rq_complete: ") => Some(Kind::Complete),
+        _ => None,
+    };
+    // A comment names no time, an event does.
+    let kind = kind(line).filter(|_| !line.starts_with('#'))?;
+    let parse = || -> Option<Event> {
+        let (_, size) = line.rsplit_once(" + ")?;
+        let sectors = size.split_whitespace().next()?.parse().ok()?;
+        let error = match kind {
+            Kind::Issue => 0,
+            Kind::Complete => {
+                let (_, error) = size.rsplit_once('[')?;
+                error.split_once(']')?.0.parse().ok()?
+            }
+        };
+        Some(Event { kind, sectors, error })
+    };
+    Some(parse().with_context(|| format!("cannot read `{line}`")))
+}
+
+/// The top of tracefs, and what keeps it mounted.
+fn tracefs() -> Result<(PathBuf, Option<TempDir>)> {
+    ensure!(rustix::process::geteuid().is_root(), "tracing needs root");
+    let usual = Path::new(USUAL);
+    if usual.join("instances").exists() {
+        return Ok((usual.to_owned(), None));
+    }
+    let folder = tempfile::Builder::new().prefix("trimbench-tracefs-").tempdir_in("/var/tmp");
+    let folder = folder.context("make a folder in /var/tmp")?;
+    let mut mount = Command::new("mount");
+    let arguments = ["-t", "tracefs", "trimbench-evidence"].map(OsStr::new);
+    process::output(mount.args(arguments).arg(folder.path())).context("mount tracefs")?;
+    Ok((folder.path().to_owned(), Some(folder)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! \[S3\]'s storm on the modelled pool: a mass deletion in the old manner of FreeBSD, and where the
+//! next job stalls.
+
+use anyhow::Result;
+
+use crate::acceptance::{Bar, Context, Finding, Raw};
+
+#[cfg(test)]
+mod tests;
+
+/// A run: its name, its target, and what each writer writes.
+type Storm = (&'static str, &'static str, &'static str);
+
+/// \[S3\], with its bytes and the pool's own times and amounts divided by 32.
+const STORM: Storm =
+    ("storm", "raidz2,policy=online,scale=32:sim:like-p3500,capacity=11GiB*10", "15GiB");
+/// The same filesystem, emptier, and twice as large.
+const OTHERS: [Storm; 2] = [
+    ("half-full", "raidz2,policy=online,scale=32:sim:like-p3500,capacity=16GiB*10", "15GiB"),
+    ("larger", "raidz2,policy=online,scale=16:sim:like-p3500,capacity=22GiB*10", "30GiB"),
+];
+/// So small that the waits for a drive's queue count as stalls: the end of what the model is good
+/// for, as docs/model/pool.md says.
+const TOO_SMALL: Storm =
+    ("too-small", "raidz2,policy=online,scale=64:sim:like-p3500,capacity=5632MiB*10", "7680MiB");
+/// A slow drive under a filesystem that holds nobody up.
+const SLOW_DRIVE: Storm =
+    ("slow-drive", "raidz2,manner=openzfs,scale=256:sim:vendor2,capacity=512MiB*10", "512MiB");
+/// \[S3\]: 30 minutes of TRIM after 30 minutes of writing; the next round stalled for 15.
+const TRIM_OVER_WRITE: [f64; 2] = [0.8, 1.2];
+const STALL_OVER_TRIM: [f64; 2] = [0.35, 0.65];
+/// What of the stall must be silent, and above.
+const SILENT_LEAST: f64 = 0.85;
+const ABOVE_LEAST: f64 = 0.85;
+/// The device must have more than half of what the slow drive does.
+const DEVICE_LEAST: f64 = 0.5;
+const WALL_MOST: f64 = 60.0;
+
+pub(super) fn measure(context: &Context<'_>) -> Result<()> {
+    run(context, STORM)?;
+    run(context, SLOW_DRIVE)?;
+    if !context.is_short() {
+        for other in OTHERS {
+            run(context, other)?;
+        }
+        run(context, TOO_SMALL)?;
+    }
+    Ok(())
+}
+
+fn run(context: &Context<'_>, (name, target, size): Storm) -> Result<()> {
+    let size = format!("file-size={size}");
+    let options = [
+        size.as_str(),
+        "rewrite=false",
+        "interval=200ms",
+        "probe-interval=20ms",
+        "threshold=500ms",
+    ];
+    context.run_well(name, "delete-storm", (target, &options)).map(drop)
+}
+
+pub(super) fn read(raw: &Raw) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    let mut storms = vec![STORM];
+    // Only the short form leaves the others out.
+    storms.extend(OTHERS.into_iter().filter(|(name, _, _)| raw.capture(name).is_ok()));
+    for (name, _, _) in storms {
+        let ratios = [
+            ("trim-over-write", "discards, over writing alone", within(TRIM_OVER_WRITE)),
+            (
+                "stall-over-trim",
+                "the next round's stall, over the discards",
+                within(STALL_OVER_TRIM),
+            ),
+            (
+                "stalled-without-write",
+                "of the stall, while no drive completed a write",
+                Bar::AtLeast(SILENT_LEAST),
+            ),
+            ("located-above", "of the stall, above the drives", Bar::AtLeast(ABOVE_LEAST)),
+        ];
+        for (id, what, bar) in ratios {
+            findings.push(finding(raw, name, (id, what), bar)?);
+        }
+    }
+    let itself = raw.capture_itself(STORM.0)?;
+    let wall = (itself.elapsed_seconds, "s");
+    findings.push(Finding::new("wall time, storm", wall, Bar::AtMost(WALL_MOST), &itself));
+    let what = ("located-device", "of the stall, in the drives");
+    findings.push(finding(raw, SLOW_DRIVE.0, what, Bar::AtLeast(DEVICE_LEAST))?);
+    if raw.capture(TOO_SMALL.0).is_ok() {
+        let what = ("stall-over-trim", "the next round's stall, over the discards");
+        findings.push(finding(raw, TOO_SMALL.0, what, Bar::AtLeast(STALL_OVER_TRIM[1]))?);
+    }
+    Ok(findings)
+}
+
+fn within([low, high]: [f64; 2]) -> Bar {
+    Bar::Within(low, high)
+}
+
+/// One figure of a run.
+fn finding(raw: &Raw, name: &str, (id, what): (&str, &str), bar: Bar) -> Result<Finding> {
+    let run = raw.run(name)?;
+    let note = format!(
+        "writing {:.1} s, discards {:.1} s, stall {:.1} s of the model's time; n = 1, as nothing \
+         random decides",
+        run.value("write-time")?,
+        run.value("trim-time")?,
+        run.value("second-stall")?
+    );
+    Ok(run.finding(&format!("{what}, {name}"), (run.value(id)?, ""), bar).with_note(&note))
+}

@@ -1,0 +1,696 @@
+//! Every claim of the project: what is said, when it holds, and where it is checked.
+
+use std::time::Duration;
+
+use super::{Claim, Key, Tier, device, files, foundation, house, report, safe, ssd, trace};
+use crate::Need::{self, Filesystem, Loop, Program, Root, Tracing};
+use crate::campaign::{inputs, killed, mutants, watched};
+
+/// What acceptance tests need of the machine.
+const LOOP: &[Need] = &[Root, Loop];
+const EXT4: &[Need] = &[Root, Loop, Tracing, Program("mkfs.ext4"), Filesystem("ext4")];
+const TRACED: &[Need] = &[Root, Loop, Tracing];
+const BLKTRACE: &[Need] =
+    &[Root, Loop, Tracing, Program("mkfs.ext4"), Program("blkparse"), Program("fio")];
+
+/// Where CI checks what is no acceptance test here.
+const DIRECTORIES: &str = "crates/trimbench/tests/cli/directories.rs";
+const SOAK: &str = "the step `soak`";
+const KERNEL: &str = "tests/kernel.rs";
+const LOCATOR: &str = "tests/locator.rs";
+const BROWSER: &str = "crates/trimbench/tests/cli/browser.rs";
+const HOSTILE: &str = "crates/trimbench/tests/cli/hostile.rs";
+
+/// Every key, with its claims in the order of their numbers.
+pub const KEYS: [Key; 8] = [
+    Key {
+        name: "foundation",
+        title: "A first true measurement: the emulated SSD and a real directory under one command.",
+        claims: FOUNDATION,
+    },
+    Key {
+        name: "device",
+        title: "Real block devices, safely: sweep, idle TRIM, recovery, integrity, steady state.",
+        claims: DEVICE,
+    },
+    Key {
+        name: "ssd",
+        title: "The emulated SSD: as true as the theory, as fast as memory allows.",
+        claims: SSD,
+    },
+    Key {
+        name: "files",
+        title: "Files: PostMark, the modelled ext4, [S0]'s tables, deletions, stalls, trim \
+                policies.",
+        claims: FILES,
+    },
+    Key {
+        name: "trace",
+        title: "Traces: replayed with and without their TRIMs, fast and fairly.",
+        claims: TRACE,
+    },
+    Key {
+        name: "report",
+        title: "The report: one file, drawn with its records' data, honest about those that are \
+                not whole.",
+        claims: REPORT,
+    },
+    Key {
+        name: "safe",
+        title: "Nothing is destroyed, lost or misstated that was not named.",
+        claims: SAFE,
+    },
+    Key {
+        name: "house",
+        title: "The same seed gives the same bytes, whatever is rebuilt.",
+        claims: HOUSE,
+    },
+];
+
+const FOUNDATION: &[Claim] = &[
+    Claim {
+        id: "foundation.1",
+        title: "A clean clone builds and runs at once",
+        bar: "the first release build within 180 s on 2 cores, the first run within 20 s; 3D \
+              XPoint 0.000 s/GB, vendor2 the worst of the four drives",
+        tier: Tier::Evidence,
+        short: seconds(110),
+        full: seconds(240),
+        measure: foundation::clean_clone::measure,
+        read: foundation::clean_clone::read,
+    },
+    Claim {
+        id: "foundation.2",
+        title: "The same seed gives the same bytes, whatever happens in between",
+        bar: "no byte of run.json differs between two runs of one seed, nor after SIGINT or \
+              SIGKILL and `--resume`; another seed gives another trace hash in every session",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(25),
+        full: seconds(60),
+        measure: foundation::determinism::measure,
+        read: foundation::determinism::read,
+    },
+    Claim {
+        id: "foundation.3",
+        title: "A real directory is measured and left as it was",
+        bar: "exit code 0, every deletion's discards seen within its window, a stutter with \
+              interval and verdict, a picture, and no entry left behind: after the end, after \
+              SIGINT, and after SIGKILL and the next start",
+        tier: Tier::Tests(DIRECTORIES),
+        short: seconds(45),
+        full: seconds(420),
+        measure: foundation::directory::measure,
+        read: foundation::directory::read,
+    },
+    Claim {
+        id: "foundation.4",
+        title: "Known stalls are measured as they are",
+        bar: "a stop of 2 s: stutter, equivalent stop, overdue time and read gap 2 s and a delay \
+              of 2000 request-s, each within 1 %; a drive of 0.25 s/GB: that within 3 % over all \
+              sizes and at each, and a delay that grows with the square of the size",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(3),
+        full: seconds(20),
+        measure: foundation::arithmetic::measure,
+        read: foundation::arithmetic::read,
+    },
+    Claim {
+        id: "foundation.5",
+        title: "Without a deletion there is no stutter, and with one all discards are waited for",
+        bar: "the interval of at least 18 of 20 placebo-only runs on the real disk covers 0 \
+              (short form: that of 1); on ext4, XFS and btrfs the discards within the window \
+              reach the freed bytes",
+        tier: Tier::Evidence,
+        short: seconds(55),
+        full: seconds(1_160),
+        measure: foundation::noise::measure,
+        read: foundation::noise::read,
+    },
+    Claim {
+        id: "foundation.6",
+        title: "The emulated SSD is fast enough for whole drives",
+        bar: "4 KiB random writes in steady state on 256 GiB, through the contract with a \
+              histogram at queue depth 32: at least 0.2 of the bare C model, at 7 and at 28 % \
+              over-provisioning (short form: on 4 GiB; `ssd.5` has 256 GiB in its short form, \
+              too)",
+        tier: Tier::Evidence,
+        short: seconds(15),
+        full: seconds(300),
+        measure: foundation::speed::measure,
+        read: foundation::speed::read,
+    },
+    Claim {
+        id: "foundation.7",
+        title: "The tests are green in a clean clone and turn red on a wrong line",
+        bar: "`cargo xtask test`: none fails, none skips that may not, at least 150 pass, within \
+              20 min (short form: those of two packages); a planted bug in the collector and one \
+              in the statistics each fail a test",
+        tier: Tier::Evidence,
+        short: seconds(45),
+        full: seconds(500),
+        measure: foundation::suite::measure,
+        read: foundation::suite::read,
+    },
+];
+
+const DEVICE: &[Claim] = &[
+    Claim {
+        id: "device.1",
+        title: "One command runs six methods on four drives, and TRIM makes a fragmented drive new",
+        bar: "under 60 s; sequential writes after TRIM at least 0.98 of fresh, fragmented at most \
+              0.7, the second pass above the fragmented one; compressible data make the \
+              compressing drive look at least 1.5 times as fast as it is, and the report says so",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(60),
+        full: seconds(180),
+        measure: device::drives::measure,
+        read: device::drives::read,
+    },
+    Claim {
+        id: "device.2",
+        title: "Every method completes on a loop device, and its discards free the image",
+        bar: "exit code 0 for each of six methods; the image is full after the passes of \
+              `recovery`, and empty after `idle-trim`, which ends with a TRIM; `recovery` calls \
+              its ratio not measurable where TRIM is the only purge",
+        tier: Tier::Acceptance(LOOP),
+        short: seconds(40),
+        full: seconds(540),
+        measure: device::arrival::measure,
+        read: device::arrival::read,
+    },
+    Claim {
+        id: "device.3",
+        title: "The block target measures as fio does, at no more cost",
+        bar: "4 KiB random writes on one loop device, queue depths 1 and 32, in turns with fio: \
+              ratio of medians of IOPS at least 0.95, of p50 and p99 at most 1.1, of CPU time a \
+              command at most 1.05; fio against fio beside it",
+        tier: Tier::Evidence,
+        short: seconds(50),
+        full: seconds(420),
+        measure: device::peer::measure,
+        read: device::peer::read,
+    },
+    Claim {
+        id: "device.4",
+        title: "What was not named is refused, and not one byte of it changes",
+        bar: "at least 15 attempts by the command line end with exit code 3 and leave every \
+              checksum as it was; each is let through, and does write, once its obstacle is gone; \
+              every row of the table is attempted by the command line or by the library's test",
+        tier: Tier::Acceptance(LOOP),
+        short: seconds(50),
+        full: seconds(240),
+        measure: device::refusals::measure,
+        read: device::refusals::read,
+    },
+    Claim {
+        id: "device.5",
+        title: "Each discard of the sweep is one discard at the device; integrity is judged \
+                rightly",
+        bar: "block tracepoints on a loop device: commands completed equal commands issued in \
+              every row, at every queue depth, size and alignment; `trim-integrity`: right \
+              verdict, figure and exit code for drives that read zeroes, old data or unstable \
+              data, and for planted faults that eat 4 KiB on either side",
+        tier: Tier::Acceptance(TRACED),
+        short: seconds(20),
+        full: seconds(480),
+        measure: device::discards::measure,
+        read: device::discards::read,
+    },
+    Claim {
+        id: "device.6",
+        title: "The steady state is what its definition says, and trimmed space is worth what it \
+                must",
+        bar: "the first steady round of 1,000 random series, hundreds of them exactly at or just \
+              beyond a limit, and of every window that was measured, equals an independent \
+              calculation in integers; write amplification with 0, 10, 25 and 50 % trimmed is \
+              within 2 % of the formulas",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(25),
+        full: seconds(180),
+        measure: device::steady::measure,
+        read: device::steady::read,
+    },
+    Claim {
+        id: "device.7",
+        title: "However a run ends, its record can be read, and it goes on or says why it cannot",
+        bar: "each of six methods, each ending: the right exit code and reason, a record that \
+              `trimbench report` reads with what was measured before, and a `--resume` that \
+              completes or ends for the same reason: EIO, a device that vanishes, a full disk \
+              below the record and below a loop device, SIGINT, SIGKILL; SIGINT and SIGKILL on a \
+              loop device, too",
+        tier: Tier::Acceptance(LOOP),
+        short: seconds(55),
+        full: seconds(420),
+        measure: device::endings::measure,
+        read: device::endings::read,
+    },
+];
+
+const SSD: &[Claim] = &[
+    Claim {
+        id: "ssd.1",
+        title: "Write amplification is that of the closed forms",
+        bar: "uniform random 4 KiB writes under FIFO, greedy and d-choices, 80/20 and 90/10 under \
+              FIFO: within 0.5 % of the formulas at an over-provisioning of 7, 12.5, 20 and 28 %, \
+              without the collector's reserve, on 8 and 32 GiB, three superblock sizes each \
+              (short form: 8 GiB, at 7 and 28 %); sequential writes: 1",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(60),
+        full: seconds(640),
+        measure: ssd::uniform::measure,
+        read: ssd::uniform::read,
+    },
+    Claim {
+        id: "ssd.2",
+        title: "Trimmed space is over-provisioning, and a sequential pass heals a drive",
+        bar: "random deallocation at rates of 0.1, 0.2 and 0.3 and 10, 13 and 25 % trimmed for \
+              good, 8 GiB, under greedy and FIFO at an over-provisioning of 7 and 28 % (short \
+              form: greedy, 7 %, 13 % trimmed): within 0.5 % of the formulas; after torture, \
+              write amplification of a sequential pass falls from each tenth to the next, and \
+              that of a second pass is 1",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(30),
+        full: seconds(150),
+        measure: ssd::trimmed::measure,
+        read: ssd::trimmed::read,
+    },
+    Claim {
+        id: "ssd.3",
+        title: "Queues in the drive are those of queueing theory and of an exact simulation",
+        bar: "mean wait of one die within 2 % of M/D/1 at loads 0.3, 0.6 and 0.9; ceilings of \
+              link, channel and die within 1 % of arithmetic; IOPS, mean and p99 of 64 dies on 8 \
+              channels within 2 % of an exact event simulation at queue depths 1, 32 and 128, \
+              with and without erases; throughput over queue depth within 1 % of the law and of \
+              its corner",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(40),
+        full: seconds(90),
+        measure: ssd::queueing::measure,
+        read: ssd::queueing::read,
+    },
+    Claim {
+        id: "ssd.4",
+        title: "Each TRIM mode has its picture and its arithmetic",
+        bar: "a blocking TRIM of 1, 16 and 256 ranges adds its cost, to the nanosecond, to \
+              everything queued behind it; a background TRIM takes its share of the foreground \
+              within 2 % until its work is done, after work / share within 2 %, and nothing \
+              afterwards; `none` costs its command, to the nanosecond; `ignored` frees nothing \
+              and leaves write amplification within 2 % of that without any TRIM, where a drive \
+              that acts on it has less than half",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(20),
+        full: seconds(30),
+        measure: ssd::trim_modes::measure,
+        read: ssd::trim_modes::read,
+    },
+    Claim {
+        id: "ssd.5",
+        title: "A drive of 256 GiB is emulated nearly as fast as memory allows",
+        bar: "4 KiB random writes in steady state on 256 GiB, over the bare C model in the same \
+              run: the model alone at least 0.6, through the contract with runner and histogram \
+              at queue depth 32 at least 0.35, at 7 and 28 % over-provisioning; at most 10 bytes \
+              of memory a 4 KiB unit; TRIM of the whole mapped drive in at most 1 s of wall time \
+              (short form: at 28 %, where it is slower by comparison)",
+        tier: Tier::Evidence,
+        short: seconds(50),
+        full: seconds(420),
+        measure: ssd::speed::measure,
+        read: ssd::speed::read,
+    },
+    Claim {
+        id: "ssd.6",
+        title: "`recovery` on a drive of 256 GB: a bench test of hours in a minute",
+        bar: "preset `published` (20 minutes of random writes, twice) in at most 120 s of wall \
+              time, at least 50 times as fast as the drive; the m4 of [S2] at 250 MB/s when \
+              fresh, at most 0.7 of it when fragmented, above that after a second pass, at least \
+              0.98 after TRIM; full form also on a TLC drive, and `standard` on both until the \
+              steady state of [PTS], in at most 300 s",
+        tier: Tier::Evidence,
+        short: seconds(60),
+        full: seconds(240),
+        measure: ssd::recovery::measure,
+        read: ssd::recovery::read,
+    },
+    Claim {
+        id: "ssd.7",
+        title: "No invariant is violated in a long soak, and planted faults are found",
+        bar: "10^9 commands over at least 200 random configurations (short form: 2 x 10^7 over \
+              40) without a violation; every run made twice has one hash, the second time with \
+              the mapping kept up to date at every command and a plain search for victims, which \
+              in a tenth of the configurations or more takes the place of the vectorised one; \
+              every planted fault is found by the law that must find it",
+        tier: Tier::Tests(SOAK),
+        short: seconds(40),
+        full: seconds(1_130),
+        measure: ssd::soak::measure,
+        read: ssd::soak::read,
+    },
+];
+
+const FILES: &[Claim] = &[
+    Claim {
+        id: "files.1",
+        title: "PostMark to the letter: its operations, and no slower",
+        bar: "both golden vectors and a third set are exact; counts and bytes of five further \
+              sets of parameters equal those of Debian's postmark in the same directory; wall \
+              time at most 1.05 of it on tmpfs: median of 12 interleaved pairs (short form: 3)",
+        tier: Tier::Acceptance(&[Need::Program("postmark")]),
+        short: seconds(70),
+        full: seconds(420),
+        measure: files::postmark::measure,
+        read: files::postmark::read,
+    },
+    Claim {
+        id: "files.2",
+        title: "Old terse lines are printed, and read with the true deletion rate",
+        bar: "`report --compat 1.51` prints the line of Debian's postmark, field by field, where \
+              no phase takes a second; the import of the 24 published columns finds the old \
+              formula in each, and 507 deletions a second for vendor2 where the table says 971.77",
+        tier: Tier::Acceptance(&[Need::Program("postmark")]),
+        short: seconds(15),
+        full: seconds(60),
+        measure: files::lines::measure,
+        read: files::lines::read,
+    },
+    Claim {
+        id: "files.3",
+        title: "The published tables of six drives from 18 fitted values, on the modelled \
+                filesystem",
+        bar: "unbuffered durations within 5 %; creation under discard within 3 %; what discard \
+              adds to the total within 1.5 points (vendor4 to 6), 3 (vendor1), 5 (vendor3), as a \
+              ratio within 10 % (vendor2); deletion within 2 s or 30 %, vendor2's without a bar; \
+              240 runs (short form: 72) at the rate of 240 a minute on 2 cores",
+        tier: Tier::Evidence,
+        short: seconds(60),
+        full: seconds(200),
+        measure: files::table::measure,
+        read: files::table::read,
+    },
+    Claim {
+        id: "files.4",
+        title: "The modelled ext4 sends a device what the kernel's ext4 sends",
+        bar: "six logs of operations (short form: two) on the model and on ext4 on a loop device, \
+              median of 5 runs: discards within 15 %, discarded bytes within 10 %, written bytes \
+              within 10 %; of files deleted beside free space both discard more than twice what \
+              is freed, and both drop discards at an unmount",
+        tier: Tier::Tests(KERNEL),
+        short: seconds(60),
+        full: seconds(240),
+        measure: files::kernel::measure,
+        read: files::kernel::read,
+    },
+    Claim {
+        id: "files.5",
+        title: "How long a deletion is noticed, on drives and on filesystems made for it",
+        bar: "like-optane-900p 0.000 s/GB and like-rc100 0.25 s/GB, as [S1] has them (the second \
+              is calibrated), by themselves and under the modelled ext4; real ext4, XFS and btrfs \
+              on loop devices run to the end, and what they say of the difference is what its \
+              intervals say: noise where they hold 0 (short form: ext4 alone). What their \
+              deletions cost is that of a file in memory: without a bar. The highest rate of \
+              deletion that keeps the load's p99.9 below 80 ms: on the modelled ext4 upon \
+              vendor2, whose every TRIM makes 2 or 3 accesses miss it, 3 to 5 chunks in 10.5 s; \
+              on real ext4 there is one that keeps 20 ms (full form)",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(25),
+        full: seconds(480),
+        measure: files::deletions::measure,
+        read: files::deletions::read,
+    },
+    Claim {
+        id: "files.6",
+        title: "`settle` finds the surface: settling time by range and by bytes written between \
+                TRIMs",
+        bar: "vendor6 and generic-nvme-tlc: at each of nine points, nothing written between \
+              included, the settling time is the model's work over its share, from one slice less \
+              to two slices more; the twins show 0, or one slice where a new stream of writes \
+              costs more than 5 % of it; a drive that does not put TRIM off settles at once at \
+              every point, and its TRIM takes the work instead",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(10),
+        full: seconds(60),
+        measure: files::settle::measure,
+        read: files::settle::read,
+    },
+    Claim {
+        id: "files.7",
+        title: "The layer in which a stall lies is found; `delete-storm` as [S3]'s, one in 32",
+        bar: "planted on ext4 with `discard` over a loop device: a device that freezes for 2 s, a \
+              filesystem frozen for 2 s, four tags for seven callers on a slow device; at least \
+              95 % of the stalled time in the right layer, no event lost. On a modelled raidz2 of \
+              10 x P3500, in at most 60 s of wall time: discards take 1.0 +- 0.2 of the writing \
+              before them (both fitted) and the next round stalls for 0.5 +- 0.15 of that \
+              (predicted); while it stalls, the drives complete no write for at least 0.85 of the \
+              time and the locator says above for at least 0.85 of it; with a drive whose TRIM \
+              blocks and today's OpenZFS it says device for most of it. One in 64 is too small \
+              for the model: more than 0.65",
+        tier: Tier::Tests(LOCATOR),
+        short: seconds(35),
+        full: seconds(240),
+        measure: files::stalls::measure,
+        read: files::stalls::read,
+    },
+    Claim {
+        id: "files.8",
+        title: "`policy` charges eight trim policies for both sides, on three drives",
+        bar: "on each drive: eight policies with every figure; bytes freed = trimmed + not \
+              trimmed + rewritten; `none` trims nothing, and no write amplification is above its \
+              by more than the tolerance; `paced` keeps its target where no TRIM takes longer \
+              than that, and where one does the result says so; both occur",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(25),
+        full: seconds(240),
+        measure: files::policies::measure,
+        read: files::policies::read,
+    },
+];
+
+const TRACE: &[Claim] = &[
+    Claim {
+        id: "trace.1",
+        title: "`replay` of 800 GB of writes, four times, on a drive of 256 GB",
+        bar: "a generated trace of the master trace's size at queue depth 1 and 32, with and \
+              without TRIM, on an emulated TLC drive, in at most 45 s of wall time on 2 cores and \
+              2 GiB of memory; the trace's statistics beside the published ones: 800 GB within 1 \
+              %, at least 37 million writes and at most 2 % more, a quarter of them sequential \
+              within 4 %, 13 % of the space trimmed in the end within 4 % of that; in both forms",
+        tier: Tier::Evidence,
+        short: seconds(75),
+        full: seconds(75),
+        measure: trace::master::measure,
+        read: trace::master::read,
+    },
+    Claim {
+        id: "trace.2",
+        title: "The drives of [S4]: alike on average, and not at any time",
+        bar: "like-ssd340 and like-m500, a generated trace at queue depth 32: averages with TRIM \
+              within 5 % of each other (fitted), at least a fifth of the windows more than 25 % \
+              apart, and in some window of each at least 3 times the writes with TRIM as without; \
+              at 256 GB in windows of 100,000 commands (short form: 32 GiB, windows of 13,400)",
+        tier: Tier::Evidence,
+        short: seconds(25),
+        full: seconds(150),
+        measure: trace::drives::measure,
+        read: trace::drives::read,
+    },
+    Claim {
+        id: "trace.3",
+        title: "Without its TRIMs a trace keeps its schedule, and with them, too",
+        bar: "a trace at its own times on emulated vendor2, which stops for 80 ms a TRIM: no \
+              other command is issued at another time without the TRIMs, and a TRIM of 4 GiB and \
+              4 KiB arrives to the byte; on a loop device that stops for 2 s, no command is \
+              issued more than 10 ms late (needs root)",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(30),
+        full: seconds(90),
+        measure: trace::fairness::measure,
+        read: trace::fairness::read,
+    },
+    Claim {
+        id: "trace.4",
+        title: "Traces are read as they are, and written so that they come back as they were",
+        bar: "one blktrace recorded here: commands and bytes of each kind are blkparse's; two \
+              iologs that fio wrote, and one that it replayed: fio's counts; every round trip \
+              through a format that is written gives the same bytes, TRIMs of more than 4 GiB \
+              among them; every reader survives damaged files and garbage, 10^7 in the full form",
+        tier: Tier::Acceptance(BLKTRACE),
+        short: seconds(50),
+        full: seconds(900),
+        measure: trace::counts::measure,
+        read: trace::counts::read,
+    },
+    Claim {
+        id: "trace.5",
+        title: "Traces are read faster than others read them, in constant memory",
+        bar: "medians of runs in turns: blktrace's binary to blkparse's text at least 5 times as \
+              fast as by blkparse; that text read at least 3 times as fast as blkparse prints it; \
+              an iolog at least 3 times as fast as fio reads it, whose start is not counted; 10 \
+              GB through a pipe in the memory that a thirtieth takes, and at most 64 MiB",
+        tier: Tier::Evidence,
+        short: seconds(85),
+        full: seconds(600),
+        measure: trace::speed::measure,
+        read: trace::speed::read,
+    },
+    Claim {
+        id: "trace.6",
+        title: "PostMark on a real ext4 with `-o discard` is recorded, and replayed",
+        bar: "the recorded writes and TRIMs are to the byte what the kernel's own counters of the \
+              device show, and there are 100 TRIMs; an emulated drive and a loop device are each \
+              given as many writes and as many trimmed bytes as were recorded (mounted with \
+              `sync`, as files of seconds would not leave the page cache; needs root)",
+        tier: Tier::Acceptance(EXT4),
+        short: seconds(35),
+        full: seconds(120),
+        measure: trace::recorded::measure,
+        read: trace::recorded::read,
+    },
+];
+
+const REPORT: &[Claim] = &[
+    Claim {
+        id: "report.1",
+        title: "Every chart is drawn with its data and answers; the page is quiet, fits and is \
+                accessible",
+        bar: "records of emulated drives, modelled filesystems, an image and a directory: no \
+              check in Chromium finds a fault, the verdicts of four drives that differ are right; \
+              and of a page that is broken on purpose, in 17 ways, the check for it finds every \
+              one",
+        tier: Tier::Tests(BROWSER),
+        short: seconds(100),
+        full: seconds(600),
+        measure: report::checks::measure,
+        read: report::checks::read,
+    },
+    Claim {
+        id: "report.2",
+        title: "A report of much is small and quick, and no extreme is lost in it",
+        bar: "twelve drives with every method: file under 6 MB, drawn within 2 s; 10^7 samples: \
+              file under 8 MB, and the one stall of 2 s among them is in what is drawn and seen \
+              on the screen from all of the axis to a millionth of it; where none is planted none \
+              is seen",
+        tier: Tier::Evidence,
+        short: seconds(125),
+        full: seconds(400),
+        measure: report::size::measure,
+        read: report::size::read,
+    },
+    Claim {
+        id: "report.3",
+        title: "There is a picture of every section of the page, in light and dark",
+        bar: "in `docs/images/report` (of the short form: with the raw output), made anew by this \
+              very measurement: two pictures of each of at least 16 sections, none of them blank, \
+              none larger than 60 KiB",
+        tier: Tier::Acceptance(&[Need::Browser]),
+        short: seconds(45),
+        full: seconds(120),
+        measure: report::pictures::measure,
+        read: report::pictures::read,
+    },
+    Claim {
+        id: "report.4",
+        title: "One report takes records of two hosts and three versions of the schema",
+        bar: "a record of schema 1 as it was written, one of today's of another host, one of a \
+              schema to come: each is named with its host, has its verdict and its charts; the \
+              one to come has a message that says so, the first one that says how it ended, \
+              today's none; the page complains of nothing",
+        tier: Tier::Acceptance(&[Need::Browser]),
+        short: seconds(13),
+        full: seconds(60),
+        measure: report::schemas::measure,
+        read: report::schemas::read,
+    },
+    Claim {
+        id: "report.5",
+        title: "Records that are broken, empty, partial or of the future are named, the rest is \
+                shown",
+        bar: "beside a sound record one that is cut off, one of no bytes, one that is JSON but no \
+              record, one whose run did not end, one of a schema to come and a folder without \
+              one: a message on each and on no other; the sound one's verdict and all of its \
+              figures are there; exit code 2; the page complains of nothing",
+        tier: Tier::Acceptance(&[Need::Browser]),
+        short: seconds(15),
+        full: seconds(60),
+        measure: report::flaws::measure,
+        read: report::flaws::read,
+    },
+];
+
+const SAFE: &[Claim] = &[
+    Claim {
+        id: "safe.1",
+        title: "What a hostile tester destroyed, lost or got misstated is safe now",
+        bar: "at least 60 rows; each loses something with the program of the commit before the \
+              issue, and nothing with this one",
+        tier: Tier::Tests(HOSTILE),
+        short: seconds(110),
+        full: seconds(900),
+        measure: safe::attacks::measure,
+        read: safe::attacks::read,
+    },
+    Claim {
+        id: "safe.2",
+        title: "The kernel sees no run change what was not named, whatever is exchanged or killed",
+        bar: "5,000 runs watched, none of them outside of what was named and its output and \
+              temporary directories; every planted violation is seen, at least 10; the campaign \
+              is of these sources, and a fresh sample of 2 % holds as well",
+        tier: Tier::Campaign,
+        short: seconds(45),
+        full: seconds(240),
+        measure: |context| safe::campaign::measure(context, &watched::CAMPAIGN, 40),
+        read: |raw| safe::campaign::read(raw, &watched::CAMPAIGN),
+    },
+    Claim {
+        id: "safe.3",
+        title: "A mutant of the safety code is killed by a test",
+        bar: "at least 98 % of the mutants of claim, guard, mkfs and the writing module; the \
+              others are explained one by one, no test fails without a mutant; the campaign is of \
+              these sources, and a fresh sample of 2 % holds as well (not in the short form: what \
+              it needs takes minutes to build)",
+        tier: Tier::Campaign,
+        short: seconds(10),
+        full: seconds(900),
+        measure: |context| safe::campaign::measure(context, &mutants::CAMPAIGN, 0),
+        read: |raw| safe::campaign::read(raw, &mutants::CAMPAIGN),
+    },
+    Claim {
+        id: "safe.4",
+        title: "After kill -9 and power cuts records are whole, readable and resumable",
+        bar: "500 kills and 200 power cuts of ext4, XFS and btrfs: the record is the newest that \
+              was kept or a later one, goes on to its end, emulated runs to the same bytes, and \
+              after the next start nothing is left behind; a fresh sample of 2 % holds as well",
+        tier: Tier::Campaign,
+        short: seconds(45),
+        full: seconds(120),
+        measure: |context| safe::campaign::measure(context, &killed::CAMPAIGN, 7),
+        read: |raw| safe::campaign::read(raw, &killed::CAMPAIGN),
+    },
+    Claim {
+        id: "safe.5",
+        title: "Damaged inputs and garbage into every reader break nothing",
+        bar: "10^7 inputs, no panic, no hang, at most 256 MiB; the campaign is of these sources, \
+              and a fresh sample of 2 % holds as well",
+        tier: Tier::Campaign,
+        short: seconds(60),
+        full: seconds(180),
+        measure: |context| safe::campaign::measure(context, &inputs::CAMPAIGN, 4),
+        read: |raw| safe::campaign::read(raw, &inputs::CAMPAIGN),
+    },
+];
+
+const HOUSE: &[Claim] = &[Claim {
+    id: "house.1",
+    title: "Every record is that of the program before the redesign, less its commit and what \
+                was reviewed",
+    bar: "no record and no exit code differs, of every method in virtual time, three seeds, \
+              after three kills, and no step and number of commands on loop devices; each of \
+              three planted changes of behaviour is noticed",
+    tier: Tier::Evidence,
+    short: seconds(120),
+    full: seconds(1_500),
+    measure: house::records::measure,
+    read: house::records::read,
+}];
+
+const fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
