@@ -182,7 +182,8 @@ fn judge(ledger: &Ledger) -> Result<Vec<Finding>> {
     let lines: Vec<Line> = ledger.outcomes()?;
     let (cuts, kills): (Vec<&Line>, Vec<&Line>) =
         lines.iter().partition(|line| !line.disk.is_empty());
-    let least = |whole: u64| if ledger.is_whole() { whole } else { 1 };
+    // A sample is drawn at random and may lack one of the kinds.
+    let least = |whole: u64| if ledger.is_whole() { whole } else { 0 };
     let count = |what: &str, of: &[&Line], least: u64| {
         let kept = of.iter().filter(|line| line.kept).count();
         let held: usize = of.iter().map(|line| line.held).sum();
