@@ -236,8 +236,8 @@ const DEVICE: &[Claim] = &[
         bar: "each of six methods, each ending: the right exit code and reason, a record that \
               `trimbench report` reads with what was measured before, and a `--resume` that \
               completes or ends for the same reason: EIO, a device that vanishes, a full disk \
-              below the record and below a loop device, SIGINT, SIGKILL; SIGINT and SIGKILL on a \
-              loop device, too",
+              below the record and below a loop device, SIGINT, SIGKILL (after which an \
+              emulated session begins anew); SIGINT and SIGKILL on a loop device, too",
         tier: Tier::Acceptance(LOOP),
         short: seconds(55),
         full: seconds(420),

@@ -103,7 +103,14 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
             let name = name_of(signal, method.id);
             let mut command = context.run(method.id, DRIVE, method.options)?;
             let ended = Ended::new(context, &name, context.folder().join(&name));
-            ended.interrupt(command.arg("--output").arg(&ended.output), sent)?;
+            command.args(["--output-format", "ndjson", "--output"]).arg(&ended.output);
+            // The record has them when the session ends.
+            let printed = context.folder().join(format!("{name}.stdout"));
+            let steps = || {
+                let text = fs::read_to_string(&printed).unwrap_or_default();
+                text.matches("\"event\":\"step\"").count()
+            };
+            ended.interrupt(&mut command, sent, steps)?;
             ended.resume(&[])?;
         }
         full_disk(context, method)?;
@@ -158,7 +165,9 @@ fn interrupted_on_loop(
     let mut command = context.run(method.id, device.node(), method.on_loop)?;
     command.arg("--destroy").arg(device.image());
     let ended = Ended::new(context, &name, context.folder().join(&name));
-    ended.interrupt(command.arg("--output").arg(&ended.output), sent)?;
+    let record = ended.output.join("run.json");
+    command.arg("--output").arg(&ended.output);
+    ended.interrupt(&mut command, sent, || steps_kept(&record))?;
     let mut unnamed = context.trimbench(&["run", "--resume"])?;
     context.capture(&format!("{name}-unnamed"), unnamed.arg(&ended.output))?;
     ended.resume(&[Path::new("--destroy"), device.image()])
@@ -182,10 +191,14 @@ impl<'a> Ended<'a> {
         self.look()
     }
 
-    /// Runs, and ends it when some steps are done.
-    fn interrupt(&self, command: &mut Command, signal: Signal) -> Result<()> {
-        let record = self.output.join("run.json");
-        let some_are_done = || steps_kept(&record) >= STEPS_BEFORE;
+    /// Runs, and ends it when so many steps are done.
+    fn interrupt(
+        &self,
+        command: &mut Command,
+        signal: Signal,
+        steps: impl Fn() -> usize,
+    ) -> Result<()> {
+        let some_are_done = || steps() >= STEPS_BEFORE;
         self.context.capture_signalled(self.name, command, signal, some_are_done)?;
         self.look()
     }
@@ -347,7 +360,10 @@ fn interrupted(raw: &Raw, name: &str) -> Result<()> {
     }
     let record = reported(raw, name)?;
     ensure!(record.outcome == expected, "the record says {:?}", record.outcome);
-    ensure!(steps_of(&record) >= STEPS_BEFORE, "{} steps were kept", steps_of(&record));
+    // A killed session on an emulated drive begins anew, and comes to the same.
+    let begins_anew = capture.status.is_none() && !name.starts_with("loop-");
+    let kept = steps_of(&record);
+    ensure!(begins_anew || kept >= STEPS_BEFORE, "{kept} steps were kept");
     let resumed = raw.capture(&format!("{name}-resumed"))?;
     resumed.expect_status(exit::DONE.into())?;
     ensure!(is_complete(&raw.record(&after(name))?), "the resumed run is not complete");

@@ -74,7 +74,8 @@ fn measured(side: &Side, case: &str) -> Result<Value> {
     let ended = process::run(&mut command, None)?;
     let printed = fs::read_to_string(scratch.path().join("printed.err")).unwrap_or_default();
     // A busy machine makes figures invalid, and no command another one.
-    let code = ended.status.and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
+    let code =
+        ended.status.and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
     let measured = matches!(code, Some(exit::DONE | exit::INVALID));
     ensure!(measured, "`{}` {}: {printed}", process::show(&command), ended.describe());
     let after = counters()?;
