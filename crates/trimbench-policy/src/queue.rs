@@ -184,7 +184,8 @@ impl FreedQueue {
         &self.counters
     }
 
-    /// Removes what of `range` waits. The longer of two remains comes first to what place there is.
+    /// Removes the part of `range` that waits. Of an extent that is cut in two the longer part is
+    /// put back first, because the queue may be full then.
     fn cut_waiting(&mut self, range: LbaRange) -> Vec<(Lba, Extent)> {
         let met = overlapping(&self.extents, range);
         for &(start, extent) in &met {
@@ -227,7 +228,7 @@ impl FreedQueue {
         self.insert_or_skip(start, Extent { length: Blocks(end.0 - start.0), since });
     }
 
-    /// Inserts an extent, or skips it where there is no place.
+    /// Inserts an extent, or skips it if the queue is full.
     fn insert_or_skip(&mut self, start: Lba, extent: Extent) {
         if self.extents.len() == self.extents_max {
             self.counters.skipped.add(extent.length);
@@ -287,7 +288,7 @@ impl Extent {
         (from, Self { length: Blocks(to.0 - from.0), ..self })
     }
 
-    /// What of it lies before `range` and behind it.
+    /// The parts of it before `range` and behind it.
     fn outside(self, start: Lba, range: LbaRange) -> Vec<(Lba, Self)> {
         let sides = [(start, range.start()), (range.end(), start + self.length)];
         let remains = sides.into_iter().filter(|(from, to)| from < to);
@@ -295,7 +296,7 @@ impl Extent {
     }
 }
 
-/// The extents that share blocks with `range`, the last first.
+/// The extents that overlap `range`, the last first.
 fn overlapping(extents: &BTreeMap<Lba, Extent>, range: LbaRange) -> Vec<(Lba, Extent)> {
     let before_end = extents.range(..range.end()).rev().map(|(&start, &extent)| (start, extent));
     before_end.take_while(|&(start, extent)| start + extent.length > range.start()).collect()

@@ -139,23 +139,23 @@ fn unit(key: &str) -> &'static str {
     ""
 }
 
-/// A text as a cell, with an apostrophe where a spreadsheet would calculate.
+/// A text cell; text that a spreadsheet would take for a formula gets an apostrophe before it.
 fn text(text: &str) -> String {
     let calculates = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
     if calculates { format!("'{text}") } else { text.to_owned() }
 }
 
-/// A number as a cell.
+/// A number cell.
 fn plain(number: impl Display) -> String {
     number.to_string()
 }
 
-/// A number as a cell, empty where there is none.
+/// A number cell, empty without a number.
 fn optional(number: Option<f64>) -> String {
     number.map_or_else(String::new, plain)
 }
 
-/// A table with these columns; each row has a cell for each.
+/// A table as text.
 fn table<const COLUMNS: usize>(
     header: [&str; COLUMNS],
     rows: impl Iterator<Item = [String; COLUMNS]>,

@@ -107,8 +107,8 @@ fn targets(sessions: Sessions<'_, '_>) -> Axis {
     Axis::of("target", sessions.iter().map(|entry| entry.label.clone()).collect())
 }
 
-/// Adds bars for each target: `figures` are ids and names, the parts of one `stack` if it has a
-/// name.
+/// Adds a bar for each target and figure; `figures` are ids and names. With a name for a `stack`
+/// the bars of a target are stacked.
 fn bars_of_targets(
     chart: &mut Chart,
     figures: &[(&str, &str)],

@@ -205,7 +205,7 @@ fn target(session: &Session) -> String {
     )
 }
 
-/// The remarks that say something.
+/// The remarks that are not empty, joined.
 fn joined(remarks: impl IntoIterator<Item = String>) -> String {
     let remarks = remarks.into_iter().filter(|remark| !remark.is_empty());
     remarks.collect::<Vec<_>>().join("; ")

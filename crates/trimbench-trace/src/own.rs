@@ -368,7 +368,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Strin
     }
 }
 
-/// The next rows of a column, which must have so many.
+/// Reads exactly `wanted` rows of a column.
 fn rows<T: DataType>(
     column: &mut ColumnReaderImpl<T>,
     wanted: usize,

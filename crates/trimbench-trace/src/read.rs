@@ -80,7 +80,7 @@ pub(crate) trait Inner: Send {
     fn read(&mut self, batch: &mut Vec<Record>, shared: &mut Shared) -> Result<(), TraceError>;
 }
 
-/// The files of a trace, one after the other.
+/// Reads the files of a trace one after the other.
 struct Parts {
     parts: Vec<Box<dyn Inner>>,
     at: usize,
@@ -133,7 +133,7 @@ impl Reader {
         Ok(Self { format, timed, inner, shared })
     }
 
-    /// What reads these files, and whether they have stamps.
+    /// The reader of these files, and whether their records have stamps.
     fn inner(
         format: Format,
         opened: Vec<Opened>,

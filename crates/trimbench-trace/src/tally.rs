@@ -66,7 +66,7 @@ pub enum Ignored {
     Wait,
 }
 
-/// Every flaw with what to call it in a list of counts, in the order of that list.
+/// Every flaw with its description, in the order of lists.
 const FLAWS: [(Flaw, &str); 13] = [
     (Flaw::Shape, "not the fields of the format"),
     (Flaw::Negative, "negative number"),

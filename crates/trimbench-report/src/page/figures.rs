@@ -15,21 +15,27 @@ use crate::number::{Scale, significant};
 const LEVEL: f64 = 0.95;
 const INTERVAL: &str = "95 % interval";
 
-/// A column of a table of figures: its head, and a figure's cell in it.
-type Column<'a> = (&'static str, &'a dyn Fn(&Entry<'_>, &Figure) -> Markup);
+/// A column of a table of figures: its heading, and how its cells are made.
+type TableColumn<'a> = (&'static str, &'a dyn Fn(&Entry<'_>, &Figure) -> Markup);
 
-const TITLE: Column<'_> = ("figure", &|_, figure| html! { td { (figure.title) } });
-const TARGET: Column<'_> = ("target", &|entry, _| html! { td { (entry.label) } });
-const VALUE: Column<'_> = ("value", &|_, figure| number(figure.value));
-const UNIT: Column<'_> = ("unit", &|_, figure| html! { td { (figure.unit) } });
-const BETWEEN: Column<'_> = (INTERVAL, &|_, figure| interval(figure));
-const COUNT: Column<'_> = ("n", &|_, figure| count(figure));
-const VERDICT: Column<'_> = ("what to make of it", &|_, figure| html! { td { (verdict(figure)) } });
-const CAVEATS: Column<'_> =
+const TITLE: TableColumn<'_> = ("figure", &|_, figure| html! { td { (figure.title) } });
+const TARGET: TableColumn<'_> = ("target", &|entry, _| html! { td { (entry.label) } });
+const VALUE: TableColumn<'_> = ("value", &|_, figure| number(figure.value));
+const UNIT: TableColumn<'_> = ("unit", &|_, figure| html! { td { (figure.unit) } });
+const BETWEEN: TableColumn<'_> = (INTERVAL, &|_, figure| interval(figure));
+const COUNT: TableColumn<'_> = ("n", &|_, figure| count(figure));
+const VERDICT: TableColumn<'_> =
+    ("what to make of it", &|_, figure| html! { td { (verdict(figure)) } });
+const CAVEATS: TableColumn<'_> =
     ("caveats", &|entry, figure| html! { td { (caveat_links(entry, figure)) } });
 
 /// A table to sort and filter: a row for each figure.
-fn table(id: &str, label: &str, columns: &[Column<'_>], rows: &[(&Entry<'_>, &Figure)]) -> Markup {
+fn table(
+    id: &str,
+    label: &str,
+    columns: &[TableColumn<'_>],
+    rows: &[(&Entry<'_>, &Figure)],
+) -> Markup {
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     html! {
         (filter(id, "Show only rows with"))
@@ -48,10 +54,11 @@ fn table(id: &str, label: &str, columns: &[Column<'_>], rows: &[(&Entry<'_>, &Fi
 
 /// Every headline.
 pub(super) fn headlines(entries: &[Entry<'_>], sources: &[Source]) -> Markup {
-    let method: Column<'_> =
+    let method: TableColumn<'_> =
         ("method", &|entry, _| html! { td { (method_link(&entry.session.plan.method)) } });
-    let time: Column<'_> = ("time", &|entry, _| html! { td { (entry.session.target.clock) } });
-    let record: Column<'_> = ("record", &|entry, _| html! { td { (sources[entry.source].name) } });
+    let time: TableColumn<'_> = ("time", &|entry, _| html! { td { (entry.session.target.clock) } });
+    let record: TableColumn<'_> =
+        ("record", &|entry, _| html! { td { (sources[entry.source].name) } });
     let mut columns =
         vec![method, TARGET, TITLE, VALUE, UNIT, BETWEEN, COUNT, VERDICT, time, record, CAVEATS];
     if sources.len() < 2 {

@@ -36,7 +36,7 @@ fn torture(entry: &Entry<'_>) -> Chart {
     chart
 }
 
-/// Adds a series of each step of a kind.
+/// Adds a curve for each step of this kind.
 fn add_steps(chart: &mut Chart, entry: &Entry<'_>, kind: &str, series: &str) {
     for step in of_kind(entry.session, kind) {
         if let Some(series) = step.series.get(series) {

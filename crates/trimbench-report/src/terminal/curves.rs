@@ -56,7 +56,7 @@ fn of_kind(kind: &str, curves: &[(&str, &Series)], style: Style) -> Vec<String> 
     let title = format!("{kind}: the {word} of each column, from 0 on one scale{more}");
     let mut lines = vec![String::new()];
     lines.extend(style.labelled("", 0, &title));
-    let drawn = strips.columns.from_zero(&strips.series(), extreme, style.unicode);
+    let drawn = strips.columns.by_level(&strips.series(), extreme, style.unicode);
     lines.extend(strips.render(&drawn, style));
     lines
 }

@@ -36,12 +36,14 @@ struct Percentile<'a> {
     suffix: &'a str,
 }
 
+/// Makes the tables of figures of one kind.
+type Tables = fn(&[&Figure], &Notes, Style) -> Vec<String>;
+
 /// All figures of a session, the headline first.
 pub(super) fn figures(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
     let mut ordered: Vec<&Figure> = session.figures.iter().collect();
     ordered.sort_by_key(|figure| !figure.headline);
-    let tables: [fn(&[&Figure], &Notes, Style) -> Vec<String>; 5] =
-        [sides::tables, table, percentiles, surface::table, under::tables];
+    let tables: [Tables; 5] = [sides::tables, table, percentiles, surface::table, under::tables];
     let mut figures: [Vec<&Figure>; 5] = Default::default();
     for figure in ordered {
         let table = match figure {

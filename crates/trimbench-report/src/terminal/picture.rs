@@ -44,7 +44,7 @@ pub fn sparkline(values: &[Option<f64>], width: usize, unicode: bool) -> String 
     symbols(&columns, unicode, |value| level(value, low, high, BLOCKS.len() - 1))
 }
 
-/// The columns in which curves are drawn that share an x axis.
+/// Terminal columns that stand for an x axis, which several curves share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Columns {
     /// The smallest x and the largest.
@@ -64,11 +64,8 @@ pub(crate) enum Extreme {
 
 impl Columns {
     /// `width` columns for these curves; `None` if none of them has a point.
-    pub(crate) fn of<'a>(
-        curves: impl Iterator<Item = &'a Series> + Clone,
-        width: usize,
-    ) -> Option<Self> {
-        let x = || curves.clone().flat_map(|series| &series.x).copied();
+    pub(crate) fn of(curves: &[&Series], width: usize) -> Option<Self> {
+        let x = || curves.iter().flat_map(|series| &series.x).copied();
         let ends = [x().min_by(f64::total_cmp)?, x().max_by(f64::total_cmp)?];
         Some(Self { ends, width })
     }
@@ -84,8 +81,10 @@ impl Columns {
         let highest = values().max_by(f64::total_cmp).unwrap_or(0.0);
         // What is so small beside the rest that no step reaches it is shown as zeros are.
         let lowest = lowest.max(highest / FACTOR_MAX.powi(7));
-        let few = |factor: &u32| steps(highest, lowest, *factor) < BLOCKS.len();
-        let factor = (2..).find(few).expect("a factor as large as the highest is enough");
+        let mut factor = 2;
+        while steps(highest, lowest, factor) >= BLOCKS.len() {
+            factor += 1;
+        }
         let line = |values: &Vec<Option<f64>>| {
             symbols(values, unicode, |value| steps(value, lowest, factor))
         };
@@ -93,7 +92,7 @@ impl Columns {
     }
 
     /// A line for each curve, all from 0 to the largest value of all.
-    pub(crate) fn from_zero(
+    pub(crate) fn by_level(
         self,
         curves: &[&Series],
         extreme: Extreme,
@@ -147,7 +146,7 @@ impl Columns {
         index(rounded(share(x, start, end) * (self.width as f64 - 1.0))).min(self.width - 1)
     }
 
-    /// What each column shows of a curve.
+    /// The value that each column shows of a curve.
     fn values(self, series: &Series, extreme: Extreme) -> Vec<Option<f64>> {
         let mut values = vec![None; self.width];
         for (x, y) in series.x.iter().zip(&series.y) {
@@ -172,7 +171,7 @@ pub(crate) fn picture(series: &Series, (at, mark): (f64, &str), style: Style) ->
     let margin = top.chars().count().max(bottom.chars().count());
     let indent = margin + 2;
     let width = style.columns().saturating_sub(indent);
-    let Some(columns) = Columns::of(std::iter::once(series), width) else { return Vec::new() };
+    let Some(columns) = Columns::of(&[series], width) else { return Vec::new() };
     let values = columns.values(series, Extreme::Largest);
     let axis = if style.unicode { '\u{2502}' } else { '|' };
     let mut lines = Vec::with_capacity(ROWS + 2);

@@ -1,10 +1,10 @@
-//! Figures whose ids say in which row and column of a table they stand.
+//! Pivot tables: the id of a figure names its row and its column.
 
 use trimbench_results::Figure;
 
 use super::notes::Notes;
 
-/// Figures by row and column, each in the order of their first figures.
+/// Figures by row and column; rows and columns in the order of their first figures.
 pub(super) struct Pivot<'a, R, C> {
     pub(super) rows: Vec<R>,
     pub(super) columns: Vec<C>,
@@ -12,7 +12,7 @@ pub(super) struct Pivot<'a, R, C> {
 }
 
 impl<'a, R: Copy + PartialEq, C: Copy + PartialEq> Pivot<'a, R, C> {
-    /// The figures that have a place.
+    /// A table of the figures for which `place` returns a row and a column.
     pub(super) fn of(figures: &[&'a Figure], place: impl Fn(&'a Figure) -> Option<(R, C)>) -> Self {
         let (mut rows, mut columns, mut placed) = (Vec::new(), Vec::new(), Vec::new());
         for figure in figures {
@@ -33,13 +33,13 @@ impl<'a, R: Copy + PartialEq, C: Copy + PartialEq> Pivot<'a, R, C> {
         self.placed.iter().filter(move |(of, ..)| *of == row).map(|(.., figure)| *figure)
     }
 
-    /// The first figure of a row and column.
+    /// The first figure in a cell.
     pub(super) fn figure(&self, row: R, column: C) -> Option<&'a Figure> {
         let found = self.placed.iter().find(|(r, c, _)| (*r, *c) == (row, column));
         found.map(|(.., figure)| *figure)
     }
 
-    /// A row's figures in these columns as texts; `-` where there is none.
+    /// The texts of a row's cells; `-` where there is no figure.
     pub(super) fn cells(
         &self,
         row: R,

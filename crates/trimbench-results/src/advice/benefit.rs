@@ -91,7 +91,7 @@ impl<'a> Wear<'a> {
     }
 }
 
-/// What a session says of speed.
+/// How TRIM changes the speed that a session measured.
 struct Speed<'a> {
     text: String,
     figures: Vec<Found<'a>>,

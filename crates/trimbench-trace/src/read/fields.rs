@@ -47,7 +47,7 @@ impl<'a> Fields<'a> {
         Ok(value)
     }
 
-    /// The digits of a whole number as they stand there.
+    /// The digits of a whole number, as text.
     #[inline]
     pub(super) fn digits(&mut self) -> Result<&'a [u8], Skip> {
         let from = self.rest;

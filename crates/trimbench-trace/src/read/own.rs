@@ -8,7 +8,7 @@ use crate::tally::Flaw;
 use super::strictness::Shared;
 use super::{BATCH, Inner};
 
-/// A file of a trace.
+/// One file of a trace.
 pub(super) struct Part(pub(super) OwnReader);
 
 impl Inner for Part {

@@ -43,18 +43,18 @@ struct Lines<P> {
     line: u64,
 }
 
-/// A line as it is found.
+/// A line of a file.
 #[derive(Clone, Copy)]
-struct Line<'a> {
+struct TextLine<'a> {
     file: &'a str,
     /// From 1.
     number: u64,
     text: &'a [u8],
-    /// Whether it has an end.
+    /// Whether a line feed ends it.
     ended: bool,
 }
 
-/// A file of this format, and whether it has stamps.
+/// The reader of a file of this format, and whether its records have stamps.
 ///
 /// # Panics
 /// If the format is no text.
@@ -94,7 +94,12 @@ impl<P: Parser> Inner for Lines<P> {
                 used += length + 1;
                 self.line += 1;
                 let (file, number) = (self.buffer.name(), self.line);
-                take(&mut self.parser, Line { file, number, text, ended: true }, batch, shared)?;
+                take(
+                    &mut self.parser,
+                    TextLine { file, number, text, ended: true },
+                    batch,
+                    shared,
+                )?;
             }
             self.buffer.consume(used);
             if used > 0 {
@@ -110,7 +115,7 @@ impl<P: Parser> Inner for Lines<P> {
             }
             self.line += 1;
             let (file, number) = (self.buffer.name(), self.line);
-            take(&mut self.parser, Line { file, number, text, ended: false }, batch, shared)?;
+            take(&mut self.parser, TextLine { file, number, text, ended: false }, batch, shared)?;
             self.buffer.consume(text.len());
         }
         Ok(())
@@ -129,7 +134,7 @@ impl<P: Parser> Lines<P> {
         self.line += 1;
         if !shared.lenient {
             let (file, number) = (self.buffer.name(), self.line);
-            let line = Line { file, number, text: self.buffer.available(), ended: false };
+            let line = TextLine { file, number, text: self.buffer.available(), ended: false };
             return Err(wrong::<P>(line, Flaw::Long));
         }
         shared.tally.flaw(Flaw::Long);
@@ -183,11 +188,11 @@ fn all<P: Parser>(mut parser: P, lines: &[&[u8]]) -> bool {
 #[inline]
 fn take<P: Parser>(
     parser: &mut P,
-    line: Line<'_>,
+    line: TextLine<'_>,
     batch: &mut Vec<Record>,
     shared: &mut Shared,
 ) -> Result<(), TraceError> {
-    let line = Line { text: line.text.trim_ascii(), ..line };
+    let line = TextLine { text: line.text.trim_ascii(), ..line };
     if line.text.is_empty() || (line.number == 1 && P::heading(line.text)) {
         shared.tally.ignore(Ignored::Text);
         return Ok(());
@@ -220,7 +225,7 @@ fn take<P: Parser>(
 }
 
 #[cold]
-fn wrong<P: Parser>(line: Line<'_>, flaw: Flaw) -> TraceError {
+fn wrong<P: Parser>(line: TextLine<'_>, flaw: Flaw) -> TraceError {
     let expected = match flaw {
         Flaw::Negative => "numbers that are not negative",
         Flaw::Beyond => "numbers and ranges below 2^64",

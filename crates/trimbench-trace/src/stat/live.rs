@@ -68,7 +68,7 @@ impl LiveMap {
         change
     }
 
-    /// Makes a range of known chunks live or not.
+    /// Marks a range, whose chunks exist, as live or not live.
     #[inline]
     fn make(&mut self, live: bool, range: Range<u64>) -> Change {
         let mut change = Change::default();

@@ -90,17 +90,12 @@ fn the_mark_keeps_its_label_inside() {
     assert_eq!(picture(&curve, (11.0, "outside"), style).len(), ROWS + 1);
 }
 
-fn columns(curves: &[&Series], width: usize) -> Option<Columns> {
-    Columns::of(curves.iter().copied(), width)
-}
-
 #[test]
 fn curves_share_their_axes_and_each_step_up_is_a_factor() {
     let x: Vec<f64> = (0..4).map(f64::from).collect();
     let low = series(x.clone(), vec![Some(1.0), Some(2.9), None, Some(0.0)]);
     let high = series(vec![3.0, 7.0], vec![Some(3.0), Some(2_187.0)]);
-    let shared = columns(&[&low, &high], 8).unwrap();
-    assert_eq!(shared.ends, [0.0, 7.0]);
+    let shared = Columns::of(&[&low, &high], 8).unwrap();
     let (lines, factor) = shared.by_factor(&[&low, &high], true);
     assert_eq!(lines, ["▁▁ ▁    ", "   ▂   █"]);
     // Seven steps by 2 reach 128, by 3 they reach 2187.
@@ -111,22 +106,22 @@ fn curves_share_their_axes_and_each_step_up_is_a_factor() {
     assert_eq!(shared.axis("s"), "0 s  7 s");
 
     let quiet = series(vec![0.0, 1.0], vec![Some(0.0), Some(0.0)]);
-    let (lines, _) = columns(&[&quiet], 2).unwrap().by_factor(&[&quiet], false);
+    let (lines, _) = Columns::of(&[&quiet], 2).unwrap().by_factor(&[&quiet], false);
     assert_eq!(lines, [".."]);
-    assert_eq!(columns(&[&series(vec![], vec![])], 8), None);
-    assert_eq!(columns(&[], 8), None);
+    assert_eq!(Columns::of(&[&series(vec![], vec![])], 8), None);
+    assert_eq!(Columns::of(&[], 8), None);
 }
 
 #[test]
 fn a_value_that_nothing_can_be_compared_with_is_drawn_as_a_zero() {
     let extremes = series(vec![0.0, 1.0, 2.0], vec![Some(1e-320), Some(5.0), Some(0.0)]);
-    let (lines, factor) = columns(&[&extremes], 3).unwrap().by_factor(&[&extremes], true);
+    let (lines, factor) = Columns::of(&[&extremes], 3).unwrap().by_factor(&[&extremes], true);
     assert!(factor <= 1_001, "{factor}");
     let symbols: Vec<char> = lines[0].chars().collect();
     assert_eq!(symbols[0], symbols[2]);
     assert!(symbols[1] > symbols[0], "{symbols:?}");
     let largest = series(vec![0.0, 1.0], vec![Some(f64::MAX), Some(f64::MIN_POSITIVE)]);
-    let (_, factor) = columns(&[&largest], 2).unwrap().by_factor(&[&largest], false);
+    let (_, factor) = Columns::of(&[&largest], 2).unwrap().by_factor(&[&largest], false);
     assert!(factor <= 1_001, "{factor}");
 }
 
