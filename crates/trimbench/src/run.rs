@@ -62,7 +62,8 @@ pub(crate) struct Ended {
 pub(crate) fn run(
     plan: &Plan,
     record: &mut RunRecord,
-    (store, format): (&Store, OutputFormat),
+    store: &Store,
+    format: OutputFormat,
     interrupt: &Interrupt,
 ) -> Ended {
     let before = record.clone();
@@ -74,7 +75,7 @@ pub(crate) fn run(
         }
         let mut keeper =
             Keeper { record, store, format, index, progress: None, watch: None, warned: false };
-        result = one_session((plan, session), &mut keeper, interrupt)
+        result = one_session(plan, session, &mut keeper, interrupt)
             .map_err(|failure| failure.on(&session.planned.target));
         if let Some(progress) = &keeper.progress {
             progress.end();
@@ -269,7 +270,8 @@ impl Monitor for Keeper<'_> {
 }
 
 fn one_session(
-    (plan, session): (&Plan, &Session),
+    plan: &Plan,
+    session: &Session,
     keeper: &mut Keeper<'_>,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
