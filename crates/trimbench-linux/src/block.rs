@@ -41,7 +41,7 @@ use crate::statistics::StatisticsSource;
 pub use drive::Purger;
 pub use error::BlockError;
 use flight::{Flight, Kind};
-use helpers::{Finished, Helpers, Job};
+use helpers::{Finished, Helpers, Job, THREADS, helpers};
 pub use medium::BlockMedium;
 use pool::{Buffer, Pool};
 
@@ -311,7 +311,8 @@ impl BlockTarget {
             }
             (Kind::Discard, _) => match &mut self.discards {
                 Discards::Threads(helpers) => {
-                    if let Err(errno) = helpers.give(Job { slot, offset, length }) {
+                    let job = Job { slot, offset, length };
+                    if let Err(errno) = helpers.give_to_one_of(THREADS, job) {
                         let (at, result) = (self.clock.now(), Err(errno));
                         self.finished.push(Finished { slot, at, result });
                     }
@@ -543,7 +544,7 @@ fn discards(
     }
     let medium = medium.clone();
     let perform = move |offset, length| medium.perform(RangeOperation::Discard, offset, length);
-    Ok(Discards::Threads(Helpers::new(ring.bell()?, clock, Box::new(perform))))
+    Ok(Discards::Threads(helpers(ring.bell()?, clock, Box::new(perform))))
 }
 
 fn kernel(operation: &'static str) -> impl Fn(Errno) -> BlockError {

@@ -194,7 +194,7 @@ impl Inspection {
             return Err(ClaimError::Zoned { path: path(), model });
         }
         if let Some(one) = self.uses().iter().find(|one| one.forbids()) {
-            return Err(one.refusal(&self.path));
+            return Err(ClaimError::Used { path: path(), by: one.clone() });
         }
         // Who has an image open the kernel says once it is open, in most cases.
         if !self.is_image() {

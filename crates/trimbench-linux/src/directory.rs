@@ -45,13 +45,14 @@ use crate::mounts::{Mount, mount_of};
 use crate::statistics::StatisticsSource;
 use crate::sysfs::{BlockDevice, devices_of};
 use crate::tracepoints::{Tracer, TracingError};
+use crate::workers::Workers;
 
 use buffers::{Direction, Pool};
 use data::{Access, DataPath, Ended, Request};
 pub use discard_path::{DiscardObstacle, DiscardPath};
 pub use error::DirectoryError;
 use files::{Files, Place};
-use metadata::{Finished, Job, Workers, Workplace};
+use metadata::{Finished, Job, Workplace};
 use name::Name;
 use ring::Ring;
 use room::{Promise, reserve_of};
@@ -90,7 +91,7 @@ pub struct DirectoryOptions {
 pub struct DirectoryTarget {
     // The order is that of dropping: first what uses the files, last what removes them.
     data: DataPath,
-    workers: Workers,
+    workers: Workers<Job, Finished>,
     files: Files,
     workplace: Arc<Workplace>,
     workspace: Workspace,
@@ -164,7 +165,7 @@ impl DirectoryTarget {
         });
         let clock = MonotonicClock::start();
         let ring = Ring::new().map_err(kernel("set up io_uring"))?;
-        let workers = Workers::start(Arc::clone(&workplace), ring.event(), clock)
+        let workers = metadata::start(Arc::clone(&workplace), ring.event(), clock)
             .map_err(kernel("start threads"))?;
         let pool = Pool::new(options.buffer_limit, options.seed, stamp);
         let discard_path = DiscardPath::of(&mount);

@@ -35,6 +35,7 @@ mod sysfs;
 #[cfg(test)]
 mod testing;
 mod tracepoints;
+mod workers;
 
 pub use block::{BlockError, BlockMedium, BlockOptions, BlockTarget, FirstWrite, Purger};
 pub use claim::{

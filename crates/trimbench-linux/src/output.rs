@@ -186,7 +186,8 @@ impl OutputDirectory {
         &self,
         name: &OsStr,
         bytes: &[u8],
-        (replaces, durability): (Replaces, Durability),
+        replaces: Replaces,
+        durability: Durability,
     ) -> Result<(), OutputError> {
         let draft = self.begin(name, replaces)?;
         let written = draft.file().write_all(bytes);

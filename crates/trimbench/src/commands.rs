@@ -44,7 +44,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let interrupt = interrupt(answer, || {})?;
     let started = now();
     save_host(&store, started, None)?;
-    let ended = run_plan(&plan, &mut record, (&store, args.output_format), &interrupt);
+    let ended = run_plan(&plan, &mut record, &store, args.output_format, &interrupt);
     let measured = record.sessions.iter().any(|session| !session.steps.is_empty());
     if let (Err(_), false, None) = (&ended.result, measured, &args.resume) {
         store.discard();

@@ -19,7 +19,8 @@ const ROWS_MAX: usize = 40;
 
 /// Compares the record in `before` with that in `after`.
 pub(crate) fn run(
-    (before, after): (&Path, &Path),
+    before: &Path,
+    after: &Path,
     limits: &[String],
     format: OutputFormat,
 ) -> Result<u8, Failure> {
@@ -32,7 +33,7 @@ pub(crate) fn run(
             .with_hint("`trimbench report DIR --csv OUT` has the ids of all figures")
     })?;
     match format {
-        OutputFormat::Human => human(&table((&before, &after), &comparison, style())),
+        OutputFormat::Human => human(&table(&before, &after, &comparison, style())),
         OutputFormat::Json => {
             let document = json!({ "comparison": comparison, "limits": outcomes });
             data(&format!("{document:#}\n"));
@@ -88,7 +89,7 @@ fn lines(comparison: &Comparison, outcomes: &[ChangeOutcome]) -> String {
 }
 
 /// What became worse, then the headlines, then what cannot be compared.
-fn table(records: (&RunRecord, &RunRecord), comparison: &Comparison, style: Style) -> String {
+fn table(before: &RunRecord, after: &RunRecord, comparison: &Comparison, style: Style) -> String {
     let mut grid = Grid::new(vec![
         Column::text("figure"),
         Column::number("before"),
@@ -119,7 +120,7 @@ fn table(records: (&RunRecord, &RunRecord), comparison: &Comparison, style: Styl
     if !counts.is_empty() {
         notes.push(format!("other figures: {} (`--output-format json`)", counts.join(", ")));
     }
-    notes.extend(remarks(records, comparison));
+    notes.extend(remarks(before, after, comparison));
     let rows = worse.len() + headlines.len();
     let mut lines = if rows > 0 { grid.render(style) } else { Vec::new() };
     lines.extend(notes.iter().flat_map(|note| style.labelled("-", 2, note)));
@@ -149,7 +150,7 @@ fn signed(value: f64, unit: &str) -> String {
 }
 
 /// What cannot be compared, and what may be the cause of a change; each once.
-fn remarks((before, after): (&RunRecord, &RunRecord), comparison: &Comparison) -> Vec<String> {
+fn remarks(before: &RunRecord, after: &RunRecord, comparison: &Comparison) -> Vec<String> {
     let mut notes = Vec::new();
     for pair in comparison.pairs.iter().filter(|pair| !pair.obstacles.is_empty()) {
         let why = pair.obstacles.join("; ");

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
             None => report::report(args),
         },
         Command::Compare { before, after, limits, output_format } => {
-            compare::run((before, after), limits, *output_format)
+            compare::run(before, after, limits, *output_format)
         }
         Command::Import { format: ImportFormat::Postmark, file, number, output_format } => {
             import::postmark(file, *number, *output_format)

@@ -55,7 +55,8 @@ pub(crate) struct Ended {
 pub(crate) fn run(
     plan: &Plan,
     record: &mut RunRecord,
-    (store, format): (&Store, OutputFormat),
+    store: &Store,
+    format: OutputFormat,
     interrupt: &Interrupt,
 ) -> Ended {
     let before = record.clone();

@@ -176,7 +176,7 @@ impl Store {
     }
 
     fn replace(&self, name: &str, bytes: &[u8], durability: Durability) -> Result<(), OutputError> {
-        self.directory.write(OsStr::new(name), bytes, (Replaces::AnyFile, durability))
+        self.directory.write(OsStr::new(name), bytes, Replaces::AnyFile, durability)
     }
 }
 

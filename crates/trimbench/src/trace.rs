@@ -60,11 +60,7 @@ fn unreadable(error: TraceError) -> Failure {
         TraceError::Pipe { .. } => Some("give it as an unpacked file"),
         _ => None,
     };
-    let failure = Failure::usage(error);
-    match hint {
-        Some(hint) => failure.with_hint(hint),
-        None => failure,
-    }
+    Failure { hint: hint.map(str::to_owned), ..Failure::usage(error) }
 }
 
 /// Says what was skipped, so that no count is taken for the whole.

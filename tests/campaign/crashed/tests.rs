@@ -59,7 +59,7 @@ fn can_run(test: &str, filesystem: &'static str) -> bool {
 
 fn write(folder: &Path, (name, bytes): (&str, &[u8]), durability: Durability) {
     let directory = OutputDirectory::create(folder).unwrap();
-    directory.write(OsStr::new(name), bytes, (Replaces::AnyFile, durability)).unwrap();
+    directory.write(OsStr::new(name), bytes, Replaces::AnyFile, durability).unwrap();
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn a_discard_that_hangs_keeps_no_write_waiting() {
         Ok(())
     });
     let bell = image.target.ring.bell().unwrap();
-    image.target.discards = Discards::Threads(Helpers::new(bell, image.target.clock, hang));
+    image.target.discards = Discards::Threads(helpers(bell, image.target.clock, hang));
     image.target.submit(Tag(1), image.discard(0, 4096)).unwrap();
     image.target.submit(Tag(2), image.write(8192, 4096)).unwrap();
     let mut out = Vec::new();
@@ -506,4 +506,23 @@ fn the_end_of_an_image_that_is_no_whole_block_is_left_alone() {
     assert!(odd.is_image() && odd.kernel_name().is_none());
     assert_eq!(odd.capabilities.discard, Support::Emulated);
     assert!(odd.environment().contains_key("filesystem"));
+}
+
+#[test]
+fn a_discard_that_panics_ends_with_an_error_and_the_next_is_done() {
+    let bell = Arc::new(tempfile::tempfile().unwrap().into());
+    let discard = |offset, _| {
+        assert!(offset != 10, "planted");
+        Ok(())
+    };
+    let mut helpers = helpers(bell, MonotonicClock::start(), Box::new(discard));
+    for (offset, result) in [(10, Err(Errno::EIO)), (20, Ok(()))] {
+        helpers.give_to_one_of(1, Job { slot: 0, offset, length: 7 }).unwrap();
+        let mut finished = Vec::new();
+        while finished.is_empty() {
+            helpers.take_finished(&mut finished);
+            std::thread::yield_now();
+        }
+        assert_eq!(finished[0].result, result);
+    }
 }

@@ -7,6 +7,7 @@ use trimbench_core::{Errno, exit};
 
 use super::denial::Denial;
 use super::signatures::ProbeError;
+use super::uses::Use;
 use crate::mounts::MountError;
 
 #[cfg(test)]
@@ -96,72 +97,13 @@ pub enum ClaimError {
         /// The type of its filesystem.
         filesystem: String,
     },
-    /// It, a part of it or something that stands on it is mounted.
-    #[error("`{}` is in use: `{device}` is mounted at `{}`{}{}", path.display(), at.display(),
-        note_of_root(at, *process), elsewhere(*process))]
-    Mounted {
+    /// It, a part of it, or something that shows the same bytes is used.
+    #[error("`{}` is in use: {}", path.display(), by.explanation())]
+    Used {
         /// The target.
         path: PathBuf,
-        /// Kernel name of what is mounted.
-        device: String,
-        /// Where.
-        at: PathBuf,
-        /// A process of the mount namespace that has it; `None` if it is ours.
-        process: Option<u32>,
-    },
-    /// It is one of the devices of a btrfs filesystem in use.
-    #[error("`{}` is in use: `{device}` belongs to the btrfs filesystem {filesystem}, which is \
-        mounted somewhere", path.display())]
-    Member {
-        /// The target.
-        path: PathBuf,
-        /// Kernel name of the device.
-        device: String,
-        /// The filesystem's UUID.
-        filesystem: String,
-    },
-    /// The machine swaps on it.
-    #[error("`{}` is in use: the machine swaps on `{}`", path.display(), swap.display())]
-    Swap {
-        /// The target.
-        path: PathBuf,
-        /// The device or file.
-        swap: PathBuf,
-    },
-    /// Another device stands on it: LVM, RAID, encryption, multipath, a cache.
-    #[error("`{}` is in use: `{holder}` stands on `{device}`", path.display())]
-    Held {
-        /// The target.
-        path: PathBuf,
-        /// Kernel name of what is held.
-        device: String,
-        /// Kernel name of what stands on it.
-        holder: String,
-    },
-    /// A loop device shows the same data under another name.
-    #[error("`{}` is in use: `{device}` is attached to the loop device `{by}`", path.display())]
-    Attached {
-        /// The target.
-        path: PathBuf,
-        /// The image file or device below the loop device.
-        device: String,
-        /// The loop device.
-        by: String,
-    },
-    /// A process has it open.
-    #[error("`{}` is in use: process {process} (`{command}`) has `{}` open{}", path.display(),
-        open.display(), if *writes { " for writing" } else { "" })]
-    Open {
-        /// The target.
-        path: PathBuf,
-        /// What is open.
-        open: PathBuf,
-        /// The process.
-        process: u32,
-        /// Its name.
-        command: String,
-        /// Whether it may write.
-        writes: bool,
+        /// How.
+        by: Use,
     },
     /// The kernel says that another has it for itself, and nothing that can be seen explains it.
     #[error("`{}` is in use: something has it open exclusively (EBUSY)", path.display())]
@@ -348,12 +290,14 @@ impl ClaimError {
             Self::Zoned { .. } => "zoned",
             Self::HardLinked { .. } => "hard-linked",
             Self::Indirect { .. } => "indirect",
-            Self::Mounted { .. } => "mounted",
-            Self::Member { .. } => "member",
-            Self::Swap { .. } => "swap",
-            Self::Held { .. } => "held",
-            Self::Attached { .. } => "attached",
-            Self::Open { .. } => "open",
+            Self::Used { by, .. } => match by {
+                Use::Mounted { .. } => "mounted",
+                Use::Member { .. } => "member",
+                Use::Swap { .. } => "swap",
+                Use::Held { .. } => "held",
+                Use::Attached { .. } => "attached",
+                Use::Open { .. } => "open",
+            },
             Self::Busy { .. } => "busy",
             Self::Locked { .. } => "locked",
             Self::InUse { .. } => "in-use",
@@ -379,27 +323,7 @@ impl ClaimError {
             | Self::WeakName { names, .. }
             | Self::WrongName { names, .. }
             | Self::NoSuchName { names, .. } => naming_hint(names),
-            Self::Mounted { at, process: Some(process), .. } => format!(
-                "if its content may go: `nsenter --target {process} --mount umount {}`",
-                shell_path(at)
-            ),
-            Self::Mounted { at, .. } if at.as_os_str() == "/" => {
-                "choose another device: this one holds the running system".to_owned()
-            }
-            Self::Mounted { at, .. } => {
-                format!("if its content may go: `umount {}`", shell_path(at))
-            }
-            Self::Member { .. } => "unmount the filesystem; `btrfs filesystem show` lists its \
-                devices"
-                .to_owned(),
-            Self::Swap { swap, .. } => format!("if it may go: `swapoff {}`", shell_path(swap)),
-            Self::Held { holder, .. } => {
-                format!("see `lsblk -s /dev/{holder}`, and take that down first")
-            }
-            Self::Attached { by, .. } => {
-                format!("if that may go: `losetup --detach /dev/{by}`")
-            }
-            Self::Open { process, .. } => format!("end process {process} first"),
+            Self::Used { by, .. } => by.hint(),
             Self::Signature { kind, .. } => {
                 format!("if that may go, say so: `--overwrite-signature {}`", shell_word(kind))
             }
@@ -460,15 +384,6 @@ impl ClaimError {
             }
         }
     }
-}
-
-fn note_of_root(at: &std::path::Path, process: Option<u32>) -> &'static str {
-    if process.is_none() && at.as_os_str() == "/" { ", the running system's root" } else { "" }
-}
-
-fn elsewhere(process: Option<u32>) -> String {
-    process
-        .map_or_else(String::new, |process| format!(" in the mount namespace of process {process}"))
 }
 
 fn naming_hint(names: &[PathBuf]) -> String {

@@ -9,6 +9,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use trimbench_core::text::shell_path;
+
 use super::loops::{AttachedLoop, FileId, attached_loops};
 use super::openers::{Opener, Wanted, openers};
 use super::refusal::ClaimError;
@@ -93,20 +95,55 @@ impl Use {
         !matches!(self, Self::Open { writes: false, is_file: false, .. })
     }
 
-    /// The refusal that it causes for the target `path`.
-    pub(super) fn refusal(&self, path: &Path) -> ClaimError {
-        let path = path.to_owned();
-        match self.clone() {
+    /// What a refusal says of it.
+    pub(super) fn explanation(&self) -> String {
+        match self {
             Self::Mounted { device, at, process, .. } => {
-                ClaimError::Mounted { path, device, at, process }
+                let note = match process {
+                    None if at.as_os_str() == "/" => ", the running system's root".to_owned(),
+                    None => String::new(),
+                    Some(process) => format!(" in the mount namespace of process {process}"),
+                };
+                format!("`{device}` is mounted at `{}`{note}", at.display())
             }
-            Self::Member { device, filesystem } => ClaimError::Member { path, device, filesystem },
-            Self::Swap { path: swap } => ClaimError::Swap { path, swap },
-            Self::Held { device, holder } => ClaimError::Held { path, device, holder },
-            Self::Attached { device, by } => ClaimError::Attached { path, device, by },
-            Self::Open { path: open, process, command, writes, .. } => {
-                ClaimError::Open { path, open, process, command, writes }
+            Self::Member { device, filesystem } => format!(
+                "`{device}` belongs to the btrfs filesystem {filesystem}, which is mounted \
+                 somewhere"
+            ),
+            Self::Swap { path } => format!("the machine swaps on `{}`", path.display()),
+            Self::Attached { device, by } => {
+                format!("`{device}` is attached to the loop device `{by}`")
             }
+            Self::Open { path, process, command, writes, .. } => {
+                let how = if *writes { " for writing" } else { "" };
+                format!("process {process} (`{command}`) has `{}` open{how}", path.display())
+            }
+            Self::Held { .. } => self.to_string(),
+        }
+    }
+
+    /// What to do about it.
+    pub(super) fn hint(&self) -> String {
+        match self {
+            Self::Mounted { at, process: Some(process), .. } => format!(
+                "if its content may go: `nsenter --target {process} --mount umount {}`",
+                shell_path(at)
+            ),
+            Self::Mounted { at, .. } if at.as_os_str() == "/" => {
+                "choose another device: this one holds the running system".to_owned()
+            }
+            Self::Mounted { at, .. } => {
+                format!("if its content may go: `umount {}`", shell_path(at))
+            }
+            Self::Member { .. } => {
+                "unmount the filesystem; `btrfs filesystem show` lists its devices".to_owned()
+            }
+            Self::Swap { path } => format!("if it may go: `swapoff {}`", shell_path(path)),
+            Self::Held { holder, .. } => {
+                format!("see `lsblk -s /dev/{holder}`, and take that down first")
+            }
+            Self::Attached { by, .. } => format!("if that may go: `losetup --detach /dev/{by}`"),
+            Self::Open { process, .. } => format!("end process {process} first"),
         }
     }
 }

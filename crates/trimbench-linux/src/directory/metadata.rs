@@ -4,11 +4,9 @@
 //! only where the caller has nothing else to do meanwhile, for a hop to a thread and back costs
 //! 10 us when the cores are awake and about 45 us when they are not.
 
-use std::collections::VecDeque;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
 use trimbench_core::{Errno, FileCommand, Instant, Nanos, Status, Tag};
@@ -16,6 +14,7 @@ use trimbench_core::{Errno, FileCommand, Instant, Nanos, Status, Tag};
 use crate::clock::{MonotonicClock, pause};
 use crate::errno::errno_of;
 use crate::ioctl;
+use crate::workers::Workers;
 
 use super::files::Place;
 use super::name::Name;
@@ -61,28 +60,6 @@ pub(super) struct Finished {
     pub(super) status: Status,
     /// The file, if it is open afterwards.
     pub(super) open: Option<Arc<OwnedFd>>,
-}
-
-/// The threads.
-pub(super) struct Workers {
-    shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-struct Shared {
-    queue: Mutex<Queue>,
-    wake: Condvar,
-    finished: Mutex<Vec<Finished>>,
-    /// Counter whose change ends the wait in `reap`.
-    event: Arc<OwnedFd>,
-    workplace: Arc<Workplace>,
-    clock: MonotonicClock,
-}
-
-#[derive(Default)]
-struct Queue {
-    jobs: VecDeque<Job>,
-    closing: bool,
 }
 
 impl Workplace {
@@ -193,82 +170,14 @@ impl Workplace {
     }
 }
 
-impl Workers {
-    /// Starts the threads. `event` is rung for each command that ends.
-    pub(super) fn start(
-        workplace: Arc<Workplace>,
-        event: Arc<OwnedFd>,
-        clock: MonotonicClock,
-    ) -> Result<Self, Errno> {
-        let shared = Arc::new(Shared {
-            queue: Mutex::default(),
-            wake: Condvar::new(),
-            finished: Mutex::default(),
-            event,
-            workplace,
-            clock,
-        });
-        let mut workers = Self { shared, threads: Vec::with_capacity(THREADS) };
-        for number in 0..THREADS {
-            let shared = Arc::clone(&workers.shared);
-            let thread = std::thread::Builder::new()
-                .name(format!("trimbench-meta{number}"))
-                .spawn(move || shared.work())
-                .map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::EAGAIN)))?;
-            workers.threads.push(thread);
-        }
-        Ok(workers)
-    }
-
-    /// Gives a command to the next thread that is free.
-    pub(super) fn give(&self, job: Job) {
-        lock(&self.shared.queue).jobs.push_back(job);
-        self.shared.wake.notify_one();
-    }
-
-    /// Takes what ended.
-    pub(super) fn take_finished(&self, into: &mut Vec<Finished>) {
-        into.append(&mut lock(&self.shared.finished));
-    }
-}
-
-impl Drop for Workers {
-    /// Waits for the commands under way, and for those that were given.
-    fn drop(&mut self) {
-        lock(&self.shared.queue).closing = true;
-        self.shared.wake.notify_all();
-        for thread in self.threads.drain(..) {
-            // A thread that panicked has said so; nothing of it is left to wait for.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Shared {
-    fn work(&self) {
-        while let Some(job) = self.next() {
-            let finished = self.workplace.execute(job, self.clock);
-            lock(&self.finished).push(finished);
-            let rung = rustix::io::write(&*self.event, &1_u64.to_ne_bytes());
-            assert!(rung.is_ok(), "an event counter takes a 1");
-        }
-    }
-
-    fn next(&self) -> Option<Job> {
-        let mut queue = lock(&self.queue);
-        loop {
-            if let Some(job) = queue.jobs.pop_front() {
-                return Some(job);
-            }
-            if queue.closing {
-                return None;
-            }
-            queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-/// Every critical section here is a single push, pop or take: no panic leaves it half done.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Starts the threads. `event` is rung for each command that ends.
+pub(super) fn start(
+    workplace: Arc<Workplace>,
+    event: Arc<OwnedFd>,
+    clock: MonotonicClock,
+) -> Result<Workers<Job, Finished>, Errno> {
+    let perform = Box::new(move |job| workplace.execute(job, clock));
+    let mut workers = Workers::new("trimbench-meta", event, perform);
+    (0..THREADS).try_for_each(|_| workers.start())?;
+    Ok(workers)
 }

@@ -7,9 +7,6 @@ use tempfile::TempDir;
 use super::draft::Begun;
 use super::*;
 
-const REPLACE: (Replaces, Durability) = (Replaces::AnyFile, Durability::Durable);
-const NEW: (Replaces, Durability) = (Replaces::Nothing, Durability::Later);
-
 fn folder() -> (TempDir, OutputDirectory) {
     let folder = tempfile::tempdir().unwrap();
     let directory = OutputDirectory::open(folder.path()).unwrap();
@@ -37,8 +34,8 @@ fn pipe(path: &Path) {
 #[test]
 fn content_is_replaced_and_nothing_else_is_left() {
     let (folder, directory) = folder();
-    directory.write(name("run.json"), b"first", NEW).unwrap();
-    directory.write(name("run.json"), b"2", REPLACE).unwrap();
+    directory.write(name("run.json"), b"first", Replaces::Nothing, Durability::Later).unwrap();
+    directory.write(name("run.json"), b"2", Replaces::AnyFile, Durability::Durable).unwrap();
     assert_eq!(directory.read(name("run.json")).unwrap(), b"2");
     assert_eq!(names(folder.path()), ["run.json"]);
     let mode = fs::metadata(folder.path().join("run.json")).unwrap().permissions().mode();
@@ -49,7 +46,7 @@ fn content_is_replaced_and_nothing_else_is_left() {
 #[test]
 fn what_is_there_stays_until_the_draft_is_committed_and_if_it_never_is() {
     let (folder, directory) = folder();
-    directory.write(name("a"), b"old", NEW).unwrap();
+    directory.write(name("a"), b"old", Replaces::Nothing, Durability::Later).unwrap();
     let draft = directory.begin(name("a"), Replaces::AnyFile).unwrap();
     draft.file().write_all(b"new").unwrap();
     assert_eq!(draft.path().parent(), Some(folder.path()));
@@ -115,7 +112,8 @@ fn links_directories_pipes_and_sockets_are_not_replaced() {
     ];
     let before = names(folder.path());
     for (at, expected) in cases {
-        let error = directory.write(name(at), b"x", REPLACE).unwrap_err();
+        let error =
+            directory.write(name(at), b"x", Replaces::AnyFile, Durability::Durable).unwrap_err();
         let OutputError::Unfit { kind, path } = &error else { panic!("{at}: {error}") };
         assert_eq!((*kind, path), (expected, &folder.path().join(at)));
         assert!(error.to_string().ends_with(&format!("{at}` is a {expected}")), "{error}");
@@ -136,7 +134,7 @@ fn a_hard_link_is_replaced_by_name_and_its_file_keeps_its_content() {
     let (folder, directory) = folder();
     fs::write(folder.path().join("precious"), "theirs").unwrap();
     fs::hard_link(folder.path().join("precious"), folder.path().join("run.json")).unwrap();
-    directory.write(name("run.json"), b"ours", REPLACE).unwrap();
+    directory.write(name("run.json"), b"ours", Replaces::AnyFile, Durability::Durable).unwrap();
     assert_eq!(directory.read(name("precious")).unwrap(), b"theirs");
     assert_eq!(directory.read(name("run.json")).unwrap(), b"ours");
 }
@@ -151,12 +149,12 @@ fn a_renamed_directory_goes_on_receiving_and_what_is_in_its_place_does_not() {
     fs::create_dir(folder.path().join("other")).unwrap();
     symlink("other", &run).unwrap();
     assert_eq!(directory.whereabouts(), moved.canonicalize().unwrap());
-    directory.write(name("a"), b"x", NEW).unwrap();
+    directory.write(name("a"), b"x", Replaces::Nothing, Durability::Later).unwrap();
     assert_eq!(names(&moved), ["a"]);
     assert_eq!(names(&folder.path().join("other")), [""; 0]);
     assert_eq!(directory.read(name("a")).unwrap(), b"x");
     fs::remove_dir_all(&moved).unwrap();
-    let error = directory.write(name("a"), b"x", NEW).unwrap_err();
+    let error = directory.write(name("a"), b"x", Replaces::Nothing, Durability::Later).unwrap_err();
     assert_eq!(error.errno(), Some(Errno(libc::ENOENT)));
     let expected = format!("cannot begin `{}`: {}", run.join("a").display(), Errno(libc::ENOENT));
     assert_eq!(error.to_string(), expected);
@@ -204,7 +202,7 @@ fn directories_are_made_as_far_as_they_are_missing_and_removed_as_far_as_they_ar
     assert_eq!(directory.path(), inner);
     assert!(directory.is_empty().unwrap());
     assert_eq!(fs::metadata(&inner).unwrap().permissions().mode() & 0o7022, 0);
-    directory.write(name("x"), b"", NEW).unwrap();
+    directory.write(name("x"), b"", Replaces::Nothing, Durability::Later).unwrap();
     assert!(!directory.is_empty().unwrap());
     directory.remove_made();
     assert!(inner.exists());
@@ -442,6 +440,7 @@ fn an_error_of_the_kernel_is_told_with_file_and_step() {
     let full = step("write", &path)(io::Error::from_raw_os_error(libc::ENOSPC));
     assert_eq!(full.errno(), Some(Errno::ENOSPC));
     assert_eq!(step("write", &path)(io::Error::other("x")).errno(), Some(Errno::EIO));
-    let error = directory.write(name("a/b"), b"", REPLACE).unwrap_err();
+    let error =
+        directory.write(name("a/b"), b"", Replaces::AnyFile, Durability::Durable).unwrap_err();
     assert_eq!(error.errno(), Some(Errno(libc::ENOENT)), "{error}");
 }

@@ -18,7 +18,7 @@ pub(super) fn generate(args: &GenerateArgs) -> Result<u8, Failure> {
         None => master(args, rng)?,
         Some(commands) => Box::new(Mix::new(mix(args, commands), rng).map_err(Failure::usage)?),
     };
-    let written = write(&mut *source, (&args.output, &[]), false, |_| Ok(()))?;
+    let written = write(&mut *source, &args.output, &[], false, |_| Ok(()))?;
     account(&args.output, "made", written);
     Ok(exit::DONE)
 }

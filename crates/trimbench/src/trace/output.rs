@@ -7,7 +7,6 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 
 use serde_json::json;
-use trimbench_core::Interrupt;
 use trimbench_linux::{Begun, Durability, Inode, OutputFile};
 use trimbench_trace::{Source, WriteError, Writer, Written};
 
@@ -20,38 +19,27 @@ use crate::files::{Destination, Rules};
 use crate::output::{data, error_line};
 
 /// Writes all of `source`, which `check` looks at in the end. It comes from `inputs`, which are not
-/// written over. What was begun is removed on any error, and after Ctrl-C.
+/// written over. The file gets its name when it is whole; what was begun is removed on any error,
+/// and after Ctrl-C.
 pub(super) fn write<S: Source + ?Sized>(
     source: &mut S,
-    (args, inputs): (&OutputArgs, &[Inode]),
+    args: &OutputArgs,
+    inputs: &[Inode],
     lenient: bool,
     check: impl FnOnce(&S) -> Result<(), Failure>,
 ) -> Result<Written, Failure> {
-    let answer = "ending; the file begun is removed (once more to end at once)";
-    let (timed, settings) = (source.is_timed(), (lenient, answer));
-    begin((args, inputs), timed, settings, |mut writer, interrupt| {
-        each_batch(source, interrupt, |batch| writer.write(batch).map_err(unwritten))?;
-        let written = writer.finish().map_err(unwritten)?;
-        check(source).map(|()| written)
-    })
-}
-
-/// Has `body` write a trace, which gets its name when it is whole. What was begun is removed if
-/// that fails, and if the user insists on the end after the `answer` to Ctrl-C.
-pub(super) fn begin<R>(
-    (args, inputs): (&OutputArgs, &[Inode]),
-    timed: bool,
-    (lenient, answer): (bool, &'static str),
-    body: impl FnOnce(Writer, &Interrupt) -> Result<R, Failure>,
-) -> Result<R, Failure> {
     let output = create(args, inputs)?;
     let begun = output.begun();
+    let answer = "ending; the file begun is removed (once more to end at once)";
     let interrupt = interrupt(answer, move || remove(begun.as_ref()))?;
     let file = output.file().try_clone().map_err(|error| unwritten(WriteError::Io(error)))?;
-    let writer = Writer::new(args.to, Box::new(file), timed, lenient).map_err(unwritten)?;
-    let result = body(writer, &interrupt)?;
+    let timed = source.is_timed();
+    let mut writer = Writer::new(args.to, Box::new(file), timed, lenient).map_err(unwritten)?;
+    each_batch(source, &interrupt, |batch| writer.write(batch).map_err(unwritten))?;
+    let written = writer.finish().map_err(unwritten)?;
+    check(source)?;
     output.commit(Durability::Later).map_err(Failure::target)?;
-    Ok(result)
+    Ok(written)
 }
 
 /// Removes the file that was begun.

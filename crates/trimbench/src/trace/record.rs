@@ -29,12 +29,8 @@ const SAVED_PART: u64 = 1_024;
 pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
     let device = args.device.display();
     let mut recorder = Recorder::start(&args.device, args.event()).map_err(|error| {
-        let hint = hint(&error);
-        let failure = Failure::target(error).context(format!("cannot record `{device}`"));
-        match hint {
-            Some(hint) => failure.with_hint(hint),
-            None => failure,
-        }
+        let hint = hint(&error).map(str::to_owned);
+        Failure { hint, ..Failure::target(error) }.context(format!("cannot record `{device}`"))
     })?;
     refuse_own_writes(args, &recorder)?;
     let output = create(&args.output, &[])?.lasting().map_err(Failure::target)?;
@@ -53,7 +49,7 @@ pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
     if let Some(text) = &left {
         error_line(text);
     }
-    let (written, error) = write(args, (&mut recorder, writer), &interrupt);
+    let (written, error) = write(args, &mut recorder, writer, &interrupt);
     let lost = recorder.lost();
     drop(recorder);
     let ended = keep(args, output, written, error);
@@ -155,7 +151,8 @@ impl Sink for Tape {
 /// Writes what comes until the end; what is in the file, and why it ended early.
 fn write(
     args: &RecordArgs,
-    (recorder, mut writer): (&mut Recorder, Writer),
+    recorder: &mut Recorder,
+    mut writer: Writer,
     interrupt: &Interrupt,
 ) -> (Result<Written, WriteError>, Option<WriteError>) {
     let (mut commands, mut records) = (Vec::new(), Vec::new());

@@ -1,9 +1,9 @@
 use super::ClaimError::{
-    Attached, BackingGone, Busy, Changed, Denied, Empty, Gone, HardLinked, Held, InUse, Indirect,
-    Locked, LoopOverDevice, Member, Missing, Mount, Mounted, NoSuchName, NotNamed, NotOpened,
-    NotStored, Open, Probe, Signature, Swap, Unknown, Unreachable, WeakName, WrongName, WrongType,
-    Zoned,
+    BackingGone, Busy, Changed, Denied, Empty, Gone, HardLinked, InUse, Indirect, Locked,
+    LoopOverDevice, Missing, Mount, NoSuchName, NotNamed, NotOpened, NotStored, Probe, Signature,
+    Unknown, Unreachable, WeakName, WrongName, WrongType, Zoned,
 };
+use super::Use::{Attached, Held, Member, Mounted, Open, Swap};
 use super::*;
 
 /// A refusal, its name, and what it says: the message, and what to do.
@@ -30,8 +30,13 @@ fn names() -> Vec<PathBuf> {
     vec![PathBuf::from("/dev/disk/by-id/ata-a"), PathBuf::from("/dev/disk/by-id/wwn-b")]
 }
 
+fn used(by: Use) -> ClaimError {
+    ClaimError::Used { path: path(), by }
+}
+
 fn mounted(at: &str, process: Option<u32>) -> ClaimError {
-    Mounted { path: path(), device: "sdb1".to_owned(), at: PathBuf::from(at), process }
+    let (device, filesystem) = ("sdb1".to_owned(), "ext4".to_owned());
+    used(Mounted { device, at: PathBuf::from(at), filesystem, process })
 }
 
 fn read_only(why: ReadOnly) -> ClaimError {
@@ -40,7 +45,7 @@ fn read_only(why: ReadOnly) -> ClaimError {
 
 fn open(writes: bool) -> ClaimError {
     let command = "qemu".to_owned();
-    Open { path: path(), open: PathBuf::from("/dev/sdb1"), process: 71, command, writes }
+    used(Open { path: PathBuf::from("/dev/sdb1"), process: 71, command, writes, is_file: false })
 }
 
 fn signature(kind: &str, label: Option<&str>) -> ClaimError {
@@ -185,11 +190,7 @@ fn mounted_somewhere() -> Vec<Row> {
             "if its content may go: `nsenter --target 71 --mount umount /`",
         ),
         (
-            Member {
-                path: path(),
-                device: "sdb1".to_owned(),
-                filesystem: "0f5a7c1e-0000".to_owned(),
-            },
+            used(Member { device: "sdb1".to_owned(), filesystem: "0f5a7c1e-0000".to_owned() }),
             "member",
             "`/dev/sdb` is in use: `sdb1` belongs to the btrfs filesystem 0f5a7c1e-0000, which is \
              mounted somewhere",
@@ -202,19 +203,19 @@ fn mounted_somewhere() -> Vec<Row> {
 fn in_use() -> Vec<Row> {
     vec![
         (
-            Swap { path: path(), swap: PathBuf::from("/dev/sdb2") },
+            used(Swap { path: PathBuf::from("/dev/sdb2") }),
             "swap",
             "`/dev/sdb` is in use: the machine swaps on `/dev/sdb2`",
             "if it may go: `swapoff /dev/sdb2`",
         ),
         (
-            Held { path: path(), device: "sdb1".to_owned(), holder: "dm-0".to_owned() },
+            used(Held { device: "sdb1".to_owned(), holder: "dm-0".to_owned() }),
             "held",
             "`/dev/sdb` is in use: `dm-0` stands on `sdb1`",
             "see `lsblk -s /dev/dm-0`, and take that down first",
         ),
         (
-            Attached { path: path(), device: "sdb1".to_owned(), by: "loop7".to_owned() },
+            used(Attached { device: "sdb1".to_owned(), by: "loop7".to_owned() }),
             "attached",
             "`/dev/sdb` is in use: `sdb1` is attached to the loop device `loop7`",
             "if that may go: `losetup --detach /dev/loop7`",
