@@ -22,6 +22,7 @@ mod safe;
 mod ssd;
 mod table;
 mod trace;
+mod tracefs;
 
 use std::fs;
 use std::path::Path;
