@@ -22,6 +22,7 @@ mod safe;
 mod ssd;
 mod table;
 mod trace;
+mod tracefs;
 
 use std::fs;
 use std::path::Path;
@@ -51,8 +52,8 @@ pub struct Key {
 /// What a claim may take as an acceptance test: far more than it does, on the slowest machine.
 const ACCEPTANCE: Duration = Duration::from_secs(600);
 
-/// Measures a claim in its smallest form with a program of this checkout, and reads the figures. The
-/// raw output stays in `folder`, which is emptied first.
+/// Measures a claim in its smallest form with a program of this checkout, and reads the figures.
+/// The raw output stays in `folder`, which is emptied first.
 pub fn check(
     claim: &Claim,
     (root, program): (&Path, &Path),

@@ -5,9 +5,9 @@
 //! - Helpers of the integration tests: what a test requires of the machine ([`requires`]), loop
 //!   devices and filesystems on them, and tables of attempts ([`obstacles`]) and attacks
 //!   ([`hostile`]).
-//! - What is shared with `xtask`: child processes ([`process`]), steps with their times ([`steps`]),
-//!   the [`Repository`], a copy of it that is changed and built ([`tree`]), and the program of an
-//!   earlier commit ([`earlier`]).
+//! - What is shared with `xtask`: child processes ([`process`]), steps with their times
+//!   ([`steps`]), the [`Repository`], a copy of it that is changed and built ([`tree`]), and the
+//!   program of an earlier commit ([`earlier`]).
 //!
 //! A test that cannot run says `SKIP name: reason` on stderr and returns; `xtask` compares the
 //! skips with a reviewed list.

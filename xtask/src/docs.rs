@@ -115,8 +115,8 @@ pub fn claims() -> String {
          - *acceptance*: a test at every change, `cargo test --test acceptance`, in a form of\n  \
          seconds.\n\
          - *tests*: other tests at every change.\n\
-         - *evidence*: a benchmark, or a longer run: `cargo xtask evidence ID`, which measures all\n  \
-         others in full, too.\n\
+         - *evidence*: a benchmark, or a longer run: `cargo xtask evidence ID`, which measures\n  \
+         all others in full, too.\n\
          - *campaign*: hours: `cargo xtask campaign ID`, whose result is committed.\n",
     );
     for key in &KEYS {

@@ -1,6 +1,6 @@
 //! Step `evidence`: every claim of the project, measured again.
 //!
-//! The claims are those of [`::tests::acceptance`]. The verdict on each is computed here, from what
+//! The claims are those of `tests::acceptance`. The verdict on each is computed here, from what
 //! its `read` finds in the raw output *now*: none is ever stored, so none can outlive the output
 //! or the bar that it came from.
 //!

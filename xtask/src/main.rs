@@ -157,7 +157,8 @@ enum Step {
         /// Of offsets and data
         seed: u64,
     },
-    /// What `evidence safe.1` and `campaign safe.3` start: the table of attacks on a program, a line of JSON a row
+    /// What `evidence safe.1` and `campaign safe.3` start: the table of attacks on a program, as a
+    /// line of JSON a row
     #[command(hide = true)]
     Attacks {
         /// trimbench

@@ -1,20 +1,14 @@
 //! The kernel's own record of what a block device was given: its block tracepoints, in a tracefs
 //! instance of our own, so that nobody else's tracing is touched.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use tempfile::TempDir;
 
-use crate::process;
-use crate::unmount;
+use crate::acceptance::tracefs::Tracefs;
 
-/// Where tracefs usually is.
-const USUAL: &str = "/sys/kernel/tracing";
 /// Tracepoints that are recorded.
 const EVENTS: [&str; 2] = ["block_rq_issue", "block_rq_complete"];
 /// Room for each processor's events, KiB: an event takes about 100 bytes.
@@ -25,8 +19,8 @@ const BUFFER_KIB: u32 = 16 << 10;
 #[derive(Debug)]
 pub(super) struct Trace {
     instance: PathBuf,
-    /// A mount of our own, where there was none.
-    mount: Option<TempDir>,
+    /// Dropped after the instance is removed.
+    _tracefs: Tracefs,
 }
 
 /// What was recorded of one tracepoint.
@@ -48,9 +42,9 @@ pub(super) enum Kind {
 impl Trace {
     /// Records the discards of the device at `node`; needs root.
     pub(super) fn of(node: &str) -> Result<Self> {
-        let (top, mount) = tracefs()?;
-        let instance = top.join(format!("instances/trimbench-evidence-{}", std::process::id()));
-        let new = Self { instance, mount };
+        let tracefs = Tracefs::open()?;
+        let name = format!("instances/trimbench-evidence-{}", std::process::id());
+        let new = Self { instance: tracefs.path().join(name), _tracefs: tracefs };
         fs::create_dir(&new.instance).context("make a tracefs instance")?;
         let device = fs::metadata(node).with_context(|| format!("look at {node}"))?.rdev();
         // As the kernel holds it: 20 bits of minor number.
@@ -95,9 +89,6 @@ impl Drop for Trace {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir(&self.instance) {
             eprintln!("error: cannot remove {}: {error}", self.instance.display());
-        }
-        if let Some(mount) = &self.mount {
-            unmount(mount.path());
         }
     }
 }
@@ -148,21 +139,6 @@ fn event(line: &str) -> Option<Result<Event>> {
         Some(Event { kind, sectors, error })
     };
     Some(parse().with_context(|| format!("cannot read `{line}`")))
-}
-
-/// The top of tracefs, and what keeps it mounted.
-fn tracefs() -> Result<(PathBuf, Option<TempDir>)> {
-    ensure!(rustix::process::geteuid().is_root(), "tracing needs root");
-    let usual = Path::new(USUAL);
-    if usual.join("instances").exists() {
-        return Ok((usual.to_owned(), None));
-    }
-    let folder = tempfile::Builder::new().prefix("trimbench-tracefs-").tempdir_in("/var/tmp");
-    let folder = folder.context("make a folder in /var/tmp")?;
-    let mut mount = Command::new("mount");
-    let arguments = ["-t", "tracefs", "trimbench-evidence"].map(OsStr::new);
-    process::output(mount.args(arguments).arg(folder.path())).context("mount tracefs")?;
-    Ok((folder.path().to_owned(), Some(folder)))
 }
 
 #[cfg(test)]

@@ -136,7 +136,10 @@ fn forecast(settings: &Settings) -> Value {
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     context.keep("golden", || Ok(GOLDEN.map(|(_, settings, _)| forecast(&settings)).to_vec()))?;
-    let directory = context.root_folder()?;
+    let directory = match context.form() {
+        Form::Acceptance => context.memory_folder()?,
+        Form::Short | Form::Full => context.root_folder()?,
+    };
     for set in SETS {
         context.capture_well(
             &format!("{}-peer", set.name),

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
-/// Where tracefs usually is.
-const TRACEFS: &str = "/sys/kernel/tracing";
+use crate::acceptance::tracefs::Tracefs;
+
 /// How long what was recorded takes to arrive.
 const SETTLE: Duration = Duration::from_millis(500);
 
@@ -20,6 +20,8 @@ pub(super) struct Recorder {
     reader: Child,
     /// Put back when this is dropped, after the recording has ended.
     _settings: Settings,
+    /// Gone last, if it is a mount of ours.
+    _tracefs: Tracefs,
 }
 
 /// What the tracer's settings were before. Dropping it puts them back, the last one first.
@@ -32,8 +34,10 @@ struct Settings {
 impl Recorder {
     /// Records the device at `node` into a file.
     pub(super) fn of(node: &str, into: &Path) -> Result<Self> {
-        ensure!(rustix::process::geteuid().is_root(), "the kernel's tracer needs root");
-        let mut settings = Settings { folder: PathBuf::from(TRACEFS), former: Vec::new() };
+        let tracefs = Tracefs::open()?;
+        let pipe = tracefs.path().join("trace_pipe");
+        let folder = tracefs.path().to_owned();
+        let mut settings = Settings { folder, former: Vec::new() };
         let tracer = settings.read("current_tracer")?;
         ensure!(tracer == "nop", "someone else traces, with `{tracer}`");
         let name = Path::new(node).file_name().context("a device has a name")?;
@@ -48,9 +52,9 @@ impl Recorder {
             settings.set(what, value)?;
         }
         let mut reader = Command::new("cat");
-        reader.arg(Path::new(TRACEFS).join("trace_pipe")).stdout(file).stderr(Stdio::null());
+        reader.arg(pipe).stdout(file).stderr(Stdio::null());
         let reader = reader.spawn().context("start cat")?;
-        let recorder = Self { device, reader, _settings: settings };
+        let recorder = Self { device, reader, _settings: settings, _tracefs: tracefs };
         fs::write(&recorder.device, "1").context("switch the tracing of a device on")?;
         Ok(recorder)
     }

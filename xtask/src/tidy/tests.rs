@@ -25,7 +25,7 @@ fn clean() -> Tree {
     files.push(("crates/trimbench-core/src/exit.rs", "pub const DONE: u8 = 0;\n"));
     files.push((
         "docs/references.md",
-        "# References\n\n- **[S0]** A table.\n- **[S1]** .\n- **[S2]** .\n- **[S3]** .\n- **[S4]** .\n",
+        "# References\n\n- **[S0]** A table.\n- **[S1]**\n- **[S2]**\n- **[S3]**\n- **[S4]**\n",
     ));
     files.push(("crates/trimbench-methods/src/lib.rs", "//! Methods. Source: [S0].\n"));
     tree(&files)
