@@ -8,7 +8,7 @@ use trimbench_core::{
 };
 use trimbench_linux::{BlockTarget, Consent, DirectoryTarget, Guard, MadeFilesystems};
 
-use crate::emulated::EmulatedDrives;
+use crate::emulated::{EmulatedDrives, EmulatedSpec};
 use crate::modelled::ModelledFilesystems;
 use crate::modelled::pool::ModelledPools;
 use crate::spec::{TargetError, TargetSpec};
@@ -107,7 +107,7 @@ impl TargetSpec {
     pub fn memory(&self) -> Bytes {
         match self {
             Self::Pool(pool) => Bytes(pool.drive().memory().0.saturating_mul(pool.drives() as u64)),
-            spec => spec.emulated_drive().map_or(Bytes(0), |drive| drive.memory()),
+            spec => spec.emulated_drive().map_or(Bytes(0), EmulatedSpec::memory),
         }
     }
 

@@ -41,7 +41,10 @@ struct Outlook<'a> {
 }
 
 impl<'a> Outlook<'a> {
-    fn of(target: &'a TargetSpec, consent: &Consent) -> Result<Self, TargetError> {
+    /// An error says why it cannot be had.
+    fn of(target: &'a TargetSpec, consent: &Consent) -> Result<Self, String> {
+        let inspect =
+            |path| inspect_device(path, consent).map_err(|error: TargetError| error.to_string());
         Ok(match target {
             TargetSpec::Emulated(spec) => Self {
                 ideal: ideal_device(spec.capacity()),
@@ -59,12 +62,12 @@ impl<'a> Outlook<'a> {
                 privileges: "to write in the directory; root for `mode=trim`",
             },
             TargetSpec::Device(path) => Self::on(
-                inspect_device(path, consent)?,
+                inspect(path)?,
                 ideal_device,
                 "to open it for writing: for a device root, or its group",
             ),
             TargetSpec::Real(spec) => Self::on(
-                inspect_device(spec.path(), consent)?,
+                inspect(spec.path())?,
                 ideal_directory,
                 "root: to attach a loop device and to mount",
             ),
@@ -106,7 +109,7 @@ impl Session {
         let _ = writeln!(text, "\n{method} ({preset}) on {}", visible(target));
         let outlook = match Outlook::of(&self.target, &plan.consent) {
             Ok(outlook) => outlook,
-            Err(error) => return fact(text, "refused", &error.to_string()),
+            Err(reason) => return fact(text, "refused", &reason),
         };
         for line in outlook.device.iter().flat_map(|device| device.stack.lines()) {
             let _ = writeln!(text, "  {line}");

@@ -202,7 +202,9 @@ impl Trimmed<'_> {
         }
         let after = self.rig.device.statistics();
         let others = OtherLoad::before(before).caveat(self.rig.device, after, Bytes(0));
-        others.into_iter().for_each(|caveat| step.caveat(caveat));
+        if let Some(caveat) = others {
+            step.caveat(caveat);
+        }
         Ok(())
     }
 }

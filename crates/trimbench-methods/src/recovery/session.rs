@@ -15,7 +15,7 @@ use crate::session::Session;
 const STEPS: usize = 11;
 
 /// A drive that is fragmented again and again.
-struct Tortured<'a, 's> {
+struct Passes<'a, 's> {
     method: &'a Recovery,
     bench: Bench<'a, 's>,
     span: Bytes,
@@ -36,13 +36,13 @@ pub(super) fn run(
     let steps = STEPS + if method.compare_data.is_some() { 5 } else { 0 };
     let planned = Planned { steps, bytes: method.written(span) };
     let bench = Bench::new(rig, session, planned);
-    let mut tortured = Tortured { method, bench, span, tortured: None };
-    tortured.fragment_and_heal()?;
-    tortured.fragment_and_trim()?;
+    let mut passes = Passes { method, bench, span, tortured: None };
+    passes.fragment_and_heal()?;
+    passes.fragment_and_trim()?;
     if let Some(data) = method.compare_data {
-        tortured.compare(data)?;
+        passes.compare(data)?;
     }
-    let trace_hash = tortured.bench.rig.trace_hash();
+    let trace_hash = passes.bench.rig.trace_hash();
     session.hash(trace_hash);
     if means == PurgeMeans::Trim {
         session.caveat(Caveat::PurgedByTrim);
@@ -54,7 +54,7 @@ pub(super) fn run(
     Ok(())
 }
 
-impl Tortured<'_, '_> {
+impl Passes<'_, '_> {
     fn fragment_and_heal(&mut self) -> Result<(), MethodError> {
         self.purge(1)?;
         self.pass("fresh", self.method.data)?;

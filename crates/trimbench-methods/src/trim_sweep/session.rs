@@ -184,7 +184,9 @@ impl Sweep<'_> {
         }
         let after = self.rig.device.statistics();
         let others = OtherLoad::before(before).caveat(self.rig.device, after, seen.accessed());
-        others.into_iter().for_each(|caveat| step.caveat(caveat));
+        if let Some(caveat) = others {
+            step.caveat(caveat);
+        }
         Ok(())
     }
 

@@ -93,7 +93,7 @@ impl<'a> Recorder<'a> {
             self.session(index).environment_after = environment;
         }
         let result = ended.result.and_then(|end| {
-            self.finish(index, end)?;
+            self.finish(index, end);
             self.save()
         });
         self.show_end(index);
@@ -101,14 +101,13 @@ impl<'a> Recorder<'a> {
     }
 
     /// Puts down how a session ended that is in the record.
-    pub(super) fn finish(&mut self, index: usize, end: End) -> Result<(), Failure> {
+    pub(super) fn finish(&mut self, index: usize, end: End) {
         let session = self.session(index);
         session.finished = true;
         match end {
             End::LeftOut(reason) => session.left_out = Some(reason),
             End::Found(found) => put_found(session, found),
         }
-        Ok(())
     }
 
     /// Shows how the session that is shown ended, and shows it no more.

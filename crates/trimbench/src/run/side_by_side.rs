@@ -252,7 +252,10 @@ impl Order<'_, '_> {
             self.recorder.put(index, record);
         }
         let kept = match ended.result {
-            Ok(end) => self.recorder.finish(index, end).and_then(|()| self.recorder.save()),
+            Ok(end) => {
+                self.recorder.finish(index, end);
+                self.recorder.save()
+            }
             Err(failure) => Err(failure),
         };
         if kept.is_err() {
