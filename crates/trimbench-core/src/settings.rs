@@ -16,8 +16,8 @@ mod table;
 mod tests;
 
 pub use kinds::{
-    Named, Scalar, Unit, ValueKind, ascending, described, list, mapped, multiple_of, named, one_of,
-    optional, or_word, out_of_range, parsed, text, true_false, within, yes_no,
+    Named, Scalar, Unit, ValueKind, ascending, checked, described, list, mapped, multiple_of,
+    named, one_of, optional, or_word, out_of_range, parsed, text, true_false, within, yes_no,
 };
 
 /// An error about an unknown key lists all known ones where there are at most so many.

@@ -31,7 +31,7 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// Every preset, in the order of [`IfUnset::Preset`](trimbench_core::settings::IfUnset::Preset).
+    /// Every preset, in the order of an option's texts in [`Setting::presets`].
     pub const ALL: [Self; 3] = [Self::Quick, Self::Standard, Self::Published];
 
     /// The name on the command line and in records.

@@ -1,7 +1,7 @@
 //! Options that the methods on whole devices share: what part of the device, and what data.
 
 use trimbench_core::settings::{
-    ValueKind, ascending, list, mapped, multiple_of, or_word, parsed, within,
+    ValueKind, ascending, checked, list, mapped, multiple_of, or_word, parsed, within,
 };
 use trimbench_core::{BlockSize, Bytes, Capabilities, Caveat, Data, Medium, Nanos, Ppm};
 
@@ -54,7 +54,7 @@ pub(crate) fn whole(bytes: Bytes, logical_block: BlockSize) -> Bytes {
 /// The option `span`: `all` or a size.
 pub(crate) fn span_or_all() -> ValueKind<Span> {
     let size = or_word("all", within(Bytes::mib(1), Bytes::gib(1 << 20)));
-    mapped(size, |size| Ok(size.map_or(Span::All, Span::First)))
+    mapped(size, |size| size.map_or(Span::All, Span::First))
 }
 
 /// `random` or `compressible-25%`: data of which a compressing controller stores a quarter.
@@ -83,7 +83,7 @@ pub(crate) fn whole_percent(share: Ppm) -> Option<u32> {
 
 /// A list of whole percentages in `[low, high]`: ascending, each once.
 pub(crate) fn percents(low: Ppm, high: Ppm) -> ValueKind<Vec<Ppm>> {
-    ascending(list(mapped(within(low, high), |share| match whole_percent(share) {
+    ascending(list(checked(within(low, high), |share| match whole_percent(share) {
         Some(_) => Ok(share),
         None => Err(format!("`{share}` is not a whole percentage")),
     })))
@@ -97,12 +97,12 @@ pub(crate) fn access_size(high: Bytes) -> ValueKind<Bytes> {
 /// A size in `[low, high]`, rounded down to whole pieces of 4 KiB, which every filesystem and drive
 /// has.
 pub(crate) fn whole_size(low: Bytes, high: Bytes) -> ValueKind<Bytes> {
-    mapped(within(low, high), |size| Ok(Bytes(size.0 / UNIT * UNIT)))
+    mapped(within(low, high), |size| Bytes(size.0 / UNIT * UNIT))
 }
 
 /// The mean gap between accesses, of which there are so many a second.
 pub(crate) fn gap_of_rate() -> ValueKind<Nanos> {
-    mapped(within(1, 1_000_000_u64), |rate| Ok(Nanos(1_000_000_000 / rate)))
+    mapped(within(1, 1_000_000_u64), |rate| Nanos(1_000_000_000 / rate))
 }
 
 /// Checks what every method on whole devices needs: a device of at least `needed` bytes that takes

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use trimbench_core::nearest::{did_you_mean, nearest};
-use trimbench_core::settings::{Setting, SettingError, ValueKind, Values, mapped, within};
+use trimbench_core::settings::{Setting, SettingError, ValueKind, Values, checked, within};
 use trimbench_core::{BlockSize, Blocks, Bytes};
 
 use crate::policies;
@@ -116,7 +116,7 @@ impl fmt::Display for Choice {
 /// A size of whole logical blocks of the drive, from one to `high`.
 pub(crate) fn whole_blocks(high: Bytes, values: &Values) -> ValueKind<Blocks> {
     let block_size = values.block_size();
-    mapped(within(block_size.bytes(), high), move |size| {
+    checked(within(block_size.bytes(), high), move |size| {
         let blocks = size.blocks_exact(block_size);
         blocks.ok_or_else(|| format!("{size} is no whole number of blocks of {block_size}"))
     })

@@ -8,8 +8,9 @@ use crate::catalogue::whole_blocks;
 const SECOND: Nanos = Nanos::from_secs(1);
 
 settings! {
-    /// One discard at a time. After each there is a pause: the longer of 1 / IOPS and its bytes over
-    /// bytes per second, from its issue, rounded up. Time that was not used is not saved for later.
+    /// One discard at a time. After each there is a pause: the longer of 1 / IOPS and its bytes
+    /// over bytes per second, from its issue, rounded up. Time that was not used is not saved for
+    /// later.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Throttle(values) {
         /// discards per second, at most; 0: no limit (btrfs, iops_limit)
@@ -27,8 +28,8 @@ settings! {
 }
 
 /// Between so many discards a second.
-fn interval(iops: u64) -> Result<Nanos, String> {
-    Ok(if iops == 0 { Nanos::ZERO } else { Nanos(SECOND.0.div_ceil(iops)) })
+fn interval(iops: u64) -> Nanos {
+    if iops == 0 { Nanos::ZERO } else { Nanos(SECOND.0.div_ceil(iops)) }
 }
 
 impl Throttle {

@@ -53,7 +53,8 @@ settings! {
     #[derive(Clone, Debug)]
     struct DriveSettings(values) {
         /// what the drive exports
-        capacity: Option<Bytes> = "capacity", IfUnset::Absent, optional(described("at least 8 superblocks"));
+        capacity: Option<Bytes> = "capacity", IfUnset::Absent,
+            optional(described("at least 8 superblocks"));
         /// {}: what a read of a trimmed block gives
         trim_reads: Option<TrimmedReads> = "trim-reads", IfUnset::Absent, optional(named());
         /// {}: what the drive says that it gives

@@ -29,10 +29,13 @@ pub struct ValueKind<T> {
     pub unit: Unit,
     /// The values that there are, in words.
     pub range: String,
-    read: Box<dyn Fn(&str) -> Result<T, String>>,
-    show: Box<dyn Fn(&T) -> Option<String>>,
+    read: Read<T>,
+    show: Show<T>,
     unset: fn() -> Option<T>,
 }
+
+type Read<T> = Box<dyn Fn(&str) -> Result<T, String>>;
+type Show<T> = Box<dyn Fn(&T) -> Option<String>>;
 
 /// A value that has an order and a text.
 pub trait Scalar: Copy + Default + PartialOrd + Display + 'static {
@@ -166,16 +169,24 @@ pub fn ascending<T: Ord + 'static>(list: ValueKind<Vec<T>>) -> ValueKind<Vec<T>>
     mapped(list, |mut values| {
         values.sort_unstable();
         values.dedup();
-        Ok(values)
+        values
     })
 }
 
-/// What `make` makes of what is read, or why it is wrong all the same.
+/// What `make` makes of what is read.
 pub fn mapped<T: 'static, U: 'static>(
     kind: ValueKind<T>,
-    make: impl Fn(T) -> Result<U, String> + 'static,
+    make: impl Fn(T) -> U + 'static,
 ) -> ValueKind<U> {
-    ValueKind::new(kind.unit, kind.range.clone(), move |text| kind.read(text).and_then(&make))
+    ValueKind::new(kind.unit, kind.range.clone(), move |text| kind.read(text).map(&make))
+}
+
+/// What `check` makes of what is read, or why it is wrong all the same.
+pub fn checked<T: 'static, U: 'static>(
+    kind: ValueKind<T>,
+    check: impl Fn(T) -> Result<U, String> + 'static,
+) -> ValueKind<U> {
+    ValueKind::new(kind.unit, kind.range.clone(), move |text| kind.read(text).and_then(&check))
 }
 
 /// A multiple of `unit`.

@@ -26,7 +26,7 @@
 #[macro_export]
 macro_rules! settings {
     (@row $rows:ident $help:expr, $type:ty, $key:expr, $unset:expr, $kind:expr) => {
-        $rows.push($crate::settings::Setting::new::<$type>($key, $unset, $kind, $help))
+        $rows.extend([$crate::settings::Setting::new::<$type>($key, $unset, $kind, $help)])
     };
     (@row $rows:ident $help:expr, $type:ty) => {
         $rows.extend(<$type as $crate::settings::FromSettings>::rows())

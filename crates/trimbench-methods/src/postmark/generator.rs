@@ -52,12 +52,12 @@ impl Settings {
 
 /// A size that fits into 32 bits.
 pub(super) fn size_from(low: Bytes) -> ValueKind<u32> {
-    mapped(within(low, SIZE_MAX), |size| Ok(narrow(size.0)))
+    mapped(within(low, SIZE_MAX), |size| narrow(size.0))
 }
 
 /// 0 to 10; `None` for -1.
 fn bias() -> ValueKind<Option<u32>> {
-    mapped(within(-1_i32, 10), |bias| Ok(u32::try_from(bias).ok()))
+    mapped(within(-1_i32, 10), |bias| u32::try_from(bias).ok())
 }
 
 /// The three parts of a run, timed apart.

@@ -1,7 +1,8 @@
 //! The method's parameters.
 
 use trimbench_core::settings::{
-    Named, Values, ascending, default_to, list, named, one_of, or_word, parsed, presets, within,
+    Named, Values, ascending, default_to, list, mapped, named, one_of, or_word, parsed, presets,
+    text, within,
 };
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 use trimbench_trace::generate::MasterConfig;
@@ -90,7 +91,8 @@ settings! {
     pub struct Replay(values) {
         /// `generated`: one with the published statistics of JEDEC's master trace, made for the
         /// span; or a trace file
-        pub trace: Option<String> = "trace", default_to(GENERATED), parsed("a trace file", trace_file);
+        pub trace: Option<String> = "trace", default_to(GENERATED),
+            mapped(text(), |text| trace_file(&text));
         /// how much of a generated trace, {}
         pub length: Ppm = "length", default_to("100%"), within(Ppm(10_000), Ppm::ONE);
         /// the first bytes of the device, or `all`
@@ -158,9 +160,9 @@ impl Replay {
 }
 
 /// The name of a trace file; `None` for the trace that is made.
-fn trace_file(text: &str) -> Result<Option<String>, String> {
-    let text = text.trim();
-    Ok((text != GENERATED).then(|| text.to_owned()))
+fn trace_file(text: &str) -> Option<String> {
+    let name = text.trim();
+    (name != GENERATED).then(|| name.to_owned())
 }
 
 /// Reads the list of what becomes of TRIMs.

@@ -1,7 +1,7 @@
 //! The method's parameters.
 
 use trimbench_core::settings::{
-    Named, SettingError, Values, default_to, mapped, named, presets, within,
+    Named, SettingError, Values, checked, default_to, named, presets, within,
 };
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
@@ -52,7 +52,7 @@ settings! {
         pub slice: Nanos = "slice", presets("10ms", "100ms", "1s"),
             within(Nanos::from_micros(100), Nanos::from_secs(60));
         /// slices of the running median, an odd number, {}
-        pub smoothing: usize = "smoothing", default_to("5"), mapped(within(1, 101), odd);
+        pub smoothing: usize = "smoothing", default_to("5"), checked(within(1, 101), odd);
         /// idle time before a TRIM, and of a twin after it, {}
         pub rest: Nanos = "rest", presets("1s", "60s", "10min"), within(Nanos::ZERO, DAY);
         /// what the pace is compared with: `twin`, the same after an idle time, or `plateau`, the

@@ -52,11 +52,11 @@ settings! {
     check SteadyState::check;
 }
 
-fn with_zero(mut shares: Vec<Ppm>) -> Result<Vec<Ppm>, String> {
+fn with_zero(mut shares: Vec<Ppm>) -> Vec<Ppm> {
     if shares.first() != Some(&Ppm(0)) {
         shares.insert(0, Ppm(0));
     }
-    Ok(shares)
+    shares
 }
 
 impl Parameters for SteadyState {

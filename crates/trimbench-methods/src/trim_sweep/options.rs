@@ -47,9 +47,7 @@ settings! {
             within(Nanos::from_millis(100), HOUR);
         /// accesses of 4 KiB a second beside the discards, {}; 0 leaves these rows out
         pub load_gap: Option<Nanos> = "load-rate", default_to("1000"),
-            mapped(within(0, 100_000_u64), |rate| {
-                Ok(1_000_000_000_u64.checked_div(rate).map(Nanos))
-            });
+            mapped(within(0, 100_000_u64), |rate| 1_000_000_000_u64.checked_div(rate).map(Nanos));
         /// share of reads in the load; the rest are writes
         pub read_share: Ppm = "read-share", default_to("50%"), within(Ppm(0), Ppm::ONE);
         /// what the load accesses, {}
@@ -62,9 +60,9 @@ settings! {
     }
 }
 
-fn with_one(mut depths: Vec<u32>) -> Result<Vec<u32>, String> {
+fn with_one(mut depths: Vec<u32>) -> Vec<u32> {
     depths.push(1);
-    Ok(depths)
+    depths
 }
 
 impl Parameters for TrimSweep {
