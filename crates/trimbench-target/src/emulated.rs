@@ -9,14 +9,15 @@ use trimbench_core::trace_hash::TraceHash;
 use trimbench_core::units::index;
 use trimbench_core::{Bytes, Capabilities, Caveat, Drives, Instant, Nanos, TrimPromise, Virtual};
 use trimbench_ssd::{
-    BUILT_IN, ContentsConfig, MODEL_VERSION, Overreach, Profile, Ssd, SsdConfig, TrimmedReads,
+    BUILT_IN, ConfigError, ContentsConfig, MODEL_VERSION, Overreach, Profile, Ssd, SsdConfig,
+    TrimmedReads,
 };
 
 use crate::Description;
 use crate::settings::{nearest, one_of, quantity};
 use crate::spec::TargetError;
 
-/// An emulated drive behind its virtual clock and a layer for planted faults.
+/// An emulated drive behind its virtual clock, with a layer for planted faults where there are any.
 pub type Drive = Virtual<Faulty<Ssd>>;
 
 /// What errors call it.
@@ -289,10 +290,10 @@ impl Drives for EmulatedDrives {
     }
 
     fn make(&self) -> Drive {
-        let mut ssd = self.config.clone().build().expect("the numbers were checked");
-        ssd.precondition_sequential(Bytes(0), self.config.capacity);
-        ssd.plant_overreach(self.overreach);
-        Virtual::new(Faulty::new(ssd, self.faults))
+        let mut drive =
+            open_drive(self.config.clone(), self.faults).expect("the numbers were checked");
+        drive.model_mut().inner_mut().plant_overreach(self.overreach);
+        drive
     }
 }
 
@@ -329,6 +330,18 @@ impl fmt::Display for EmulatedSpec {
         }
         Ok(())
     }
+}
+
+/// Opens an emulated drive of these numbers with these faults: every unit written once, in order,
+/// then at rest.
+///
+/// # Errors
+/// A number out of its range.
+pub fn open_drive(config: SsdConfig, faults: FaultPlan) -> Result<Drive, ConfigError> {
+    let capacity = config.capacity;
+    let mut ssd = config.build()?;
+    ssd.precondition_sequential(Bytes(0), capacity);
+    Ok(Virtual::new(Faulty::new(ssd, faults)))
 }
 
 /// The profile of a built-in name or of a file (a name with a `/` or a `.`).

@@ -13,7 +13,9 @@ mod spec;
 
 pub use device::{DeviceOutlook, ProvisionedDevice, holds_file, inspect_device, provision_device};
 pub use directory::{ProvisionedDirectory, provision_directory};
-pub use emulated::{Drive, EmulatedDrives, EmulatedSpec, ProvisionedDrive, find_profile};
+pub use emulated::{
+    Drive, EmulatedDrives, EmulatedSpec, ProvisionedDrive, find_profile, open_drive,
+};
 pub use modelled::pool::{ModelledPools, PoolSpec, ProvisionedPool};
 pub use modelled::{ModelledFilesystems, ModelledSpec, ProvisionedModel};
 pub use real::{ProvisionedFilesystems, RealSpec};
