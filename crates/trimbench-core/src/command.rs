@@ -302,6 +302,16 @@ pub enum Status {
     Failed(Errno),
 }
 
+impl Status {
+    /// The reason of a failure.
+    pub fn failure(self) -> Option<Errno> {
+        match self {
+            Self::Done => None,
+            Self::Failed(errno) => Some(errno),
+        }
+    }
+}
+
 /// The end of one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {

@@ -78,12 +78,26 @@ const ERRNO_NAMES: [(i32, &str); 62] = [
 pub struct Errno(pub i32);
 
 impl Errno {
+    /// No such file or directory.
+    pub const ENOENT: Self = Self(2);
     /// Input or output error.
     pub const EIO: Self = Self(5);
+    /// Device or resource busy.
+    pub const EBUSY: Self = Self(16);
+    /// The name is taken.
+    pub const EEXIST: Self = Self(17);
     /// No such device: it vanished.
     pub const ENODEV: Self = Self(19);
+    /// Invalid argument.
+    pub const EINVAL: Self = Self(22);
     /// No space left on the device.
     pub const ENOSPC: Self = Self(28);
+    /// Read-only filesystem.
+    pub const EROFS: Self = Self(30);
+    /// The directory has names in it.
+    pub const ENOTEMPTY: Self = Self(39);
+    /// Operation not supported.
+    pub const EOPNOTSUPP: Self = Self(95);
 
     /// The system's own reason of an error, also where another wraps it.
     pub fn of(error: &io::Error) -> Option<Self> {

@@ -22,14 +22,21 @@ pub struct FaultPlan {
     pub vanish_from: Option<Instant>,
 }
 
-/// A model behind a layer of planted faults.
-///
-/// A freeze stops the inner model's clock: `inner = outer - frozen time so far`, so that what was
-/// half done goes on afterwards where it stood. The statistics are the inner model's, whose times
-/// leave the freezes out.
+/// A model, behind a layer of planted faults where there are any: without them every call goes
+/// straight to the model.
 #[derive(Debug)]
 pub struct Faulty<M> {
     model: M,
+    layer: Option<Box<Layer>>,
+}
+
+/// The layer of planted faults.
+///
+/// A freeze stops the model's clock: `inner = outer - frozen time so far`, so that what was half
+/// done goes on afterwards where it stood. The statistics are the model's, whose times leave the
+/// freezes out.
+#[derive(Debug)]
+struct Layer {
     plan: FaultPlan,
     /// Start of the current or last freeze, on the outer clock.
     frozen_from: Instant,
@@ -43,17 +50,10 @@ pub struct Faulty<M> {
 }
 
 impl<M: Model> Faulty<M> {
-    /// Puts the layer over `model`.
+    /// The model with these faults, if there are any.
     pub fn new(model: M, plan: FaultPlan) -> Self {
-        Self {
-            model,
-            plan,
-            frozen_from: Instant::START,
-            frozen_until: Instant::START,
-            now: Instant::START,
-            lag: Nanos::ZERO,
-            scratch: Vec::new(),
-        }
+        let layer = (plan != FaultPlan::default()).then(|| Box::new(Layer::new(plan)));
+        Self { model, layer }
     }
 
     /// The model below.
@@ -64,6 +64,56 @@ impl<M: Model> Faulty<M> {
     /// The model below, to put it into a stated condition.
     pub fn inner_mut(&mut self) -> &mut M {
         &mut self.model
+    }
+
+    /// The error of what is not a command, if the device is broken.
+    fn check(&self, operation: &'static str) -> Result<(), DriveError> {
+        let broken = self.layer.as_ref().and_then(|layer| layer.broken(layer.now));
+        broken.map_or(Ok(()), |errno| Err(DriveError::Failed { operation, errno }))
+    }
+}
+
+impl Layer {
+    fn new(plan: FaultPlan) -> Self {
+        Self {
+            plan,
+            frozen_from: Instant::START,
+            frozen_until: Instant::START,
+            now: Instant::START,
+            lag: Nanos::ZERO,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// A command is submitted at `now`; the model's time. A discard may freeze it.
+    fn submitted(&mut self, now: Instant, is_discard: bool) -> Instant {
+        self.now = now;
+        let span = self.plan.freeze_on_discard;
+        if is_discard && span > Nanos::ZERO {
+            if now < self.frozen_until {
+                self.frozen_until += span;
+            } else {
+                self.lag += self.frozen_until - self.frozen_from;
+                self.frozen_from = now;
+                self.frozen_until = now + span;
+            }
+        }
+        self.inside(now)
+    }
+
+    fn advance<M: Model>(&mut self, model: &mut M, now: Instant, out: &mut Vec<Completion>) {
+        self.now = now;
+        if now > self.frozen_from && now < self.frozen_until {
+            return;
+        }
+        let mut completions = std::mem::take(&mut self.scratch);
+        model.advance(self.inside(now), &mut completions);
+        let broken = self.broken(now);
+        for completion in completions.drain(..) {
+            let status = broken.map_or(completion.status, Status::Failed);
+            out.push(Completion { at: self.outside(completion.at).min(now), status, ..completion });
+        }
+        self.scratch = completions;
     }
 
     /// Outer to inner time.
@@ -88,27 +138,6 @@ impl<M: Model> Faulty<M> {
         }
     }
 
-    fn freeze(&mut self, now: Instant, span: Nanos) {
-        if span == Nanos::ZERO {
-            return;
-        }
-        if now < self.frozen_until {
-            self.frozen_until += span;
-        } else {
-            self.lag += self.frozen_until - self.frozen_from;
-            self.frozen_from = now;
-            self.frozen_until = now + span;
-        }
-    }
-
-    /// The error of what is not a command, if the device is broken.
-    fn check(&self, operation: &'static str) -> Result<(), DriveError> {
-        match self.broken(self.now) {
-            Some(errno) => Err(DriveError::Failed { operation, errno }),
-            None => Ok(()),
-        }
-    }
-
     /// What every command fails with at `now`, if it does.
     fn broken(&self, now: Instant) -> Option<Errno> {
         let since = |from: Option<Instant>| from.is_some_and(|from| now >= from);
@@ -126,13 +155,13 @@ where
 {
     type Command = M::Command;
 
+    #[inline]
     fn submit(&mut self, now: Instant, tag: Tag, command: M::Command) -> Result<(), Rejected> {
-        self.now = now;
-        if command.kind() == OperationKind::Discard {
-            self.freeze(now, self.plan.freeze_on_discard);
-        }
-        let inner_now = self.inside(now);
-        self.model.submit(inner_now, tag, command)
+        let now = match &mut self.layer {
+            Some(layer) => layer.submitted(now, command.kind() == OperationKind::Discard),
+            None => now,
+        };
+        self.model.submit(now, tag, command)
     }
 
     fn submit_discard(
@@ -141,30 +170,22 @@ where
         tag: Tag,
         ranges: &[LbaRange],
     ) -> Result<(), Rejected> {
-        self.now = now;
-        self.freeze(now, self.plan.freeze_on_discard);
-        let inner_now = self.inside(now);
-        self.model.submit_discard(inner_now, tag, ranges)
+        let now = self.layer.as_mut().map_or(now, |layer| layer.submitted(now, true));
+        self.model.submit_discard(now, tag, ranges)
     }
 
+    #[inline]
     fn next_event(&self) -> Instant {
-        self.outside(self.model.next_event())
+        let next = self.model.next_event();
+        self.layer.as_ref().map_or(next, |layer| layer.outside(next))
     }
 
+    #[inline]
     fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
-        self.now = now;
-        if now > self.frozen_from && now < self.frozen_until {
-            return;
+        match &mut self.layer {
+            Some(layer) => layer.advance(&mut self.model, now, out),
+            None => self.model.advance(now, out),
         }
-        let inner_now = self.inside(now);
-        let mut completions = std::mem::take(&mut self.scratch);
-        self.model.advance(inner_now, &mut completions);
-        let broken = self.broken(now);
-        for completion in completions.drain(..) {
-            let status = broken.map_or(completion.status, Status::Failed);
-            out.push(Completion { at: self.outside(completion.at).min(now), status, ..completion });
-        }
-        self.scratch = completions;
     }
 
     fn statistics(&self) -> Statistics {

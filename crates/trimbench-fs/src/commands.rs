@@ -1,12 +1,33 @@
-//! The caller's commands that have not ended.
+//! The caller's commands that have not ended, and what became of their steps.
 
-use trimbench_core::units::{index, narrow};
-use trimbench_core::{Errno, FileCommand, Tag};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use trimbench_core::{Errno, FileCommand, Instant, Rejected, Status, Tag};
 
 use crate::extent::Extent;
+use crate::slab::Slab;
 
 /// Where a command is kept.
 pub(crate) type Slot = u32;
+
+/// What became of a step of a command: it is over, or why it is not over well.
+pub(crate) type Progress = Result<(), Stop>;
+
+/// Why a command is not over well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// It is not over: it will be stepped again.
+    Waits,
+    /// It is over, and failed.
+    Failed(Errno),
+}
+
+impl From<Errno> for Stop {
+    fn from(errno: Errno) -> Self {
+        Self::Failed(errno)
+    }
+}
 
 /// What a caller asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,13 +80,15 @@ pub(crate) struct Command {
 /// All of them.
 #[derive(Debug, Default)]
 pub(crate) struct Commands {
-    slots: Vec<Option<Command>>,
-    unused: Vec<Slot>,
+    all: Slab<Command>,
+    /// Those that go on then, in the order of time, then of sequence.
+    due: BinaryHeap<Reverse<(Instant, u64, Slot)>>,
+    sequence: u64,
 }
 
 impl Commands {
     pub(crate) fn add(&mut self, tag: Tag, task: Task) -> Slot {
-        let command = Command {
+        self.all.add(Command {
             tag,
             task,
             stage: Stage::Start,
@@ -74,29 +97,67 @@ impl Commands {
             at: 0,
             end: 0,
             withheld: None,
-        };
-        if let Some(slot) = self.unused.pop() {
-            self.slots[index(slot.into())] = Some(command);
-            return slot;
-        }
-        self.slots.push(Some(command));
-        narrow(self.slots.len() as u64 - 1)
+        })
     }
 
     pub(crate) fn get(&mut self, slot: Slot) -> &mut Command {
-        self.slots[index(slot.into())].as_mut().expect("a slot is used until its command ends")
+        self.all.get(slot)
     }
 
     pub(crate) fn remove(&mut self, slot: Slot) -> Command {
-        self.unused.push(slot);
-        self.slots[index(slot.into())].take().expect("a command ends once")
+        self.all.remove(slot)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Command> {
-        self.slots.iter().flatten()
+        self.all.iter()
     }
 
     pub(crate) fn outstanding(&self) -> u64 {
-        (self.slots.len() - self.unused.len()) as u64
+        self.all.count()
     }
+
+    /// The command goes on at this instant.
+    pub(crate) fn schedule(&mut self, at: Instant, slot: Slot) {
+        self.sequence += 1;
+        self.due.push(Reverse((at, self.sequence, slot)));
+    }
+
+    /// When the next command goes on; never while none is to.
+    pub(crate) fn next_at(&self) -> Instant {
+        self.due.peek().map_or(Instant::NEVER, |Reverse((at, _, _))| *at)
+    }
+
+    /// Takes the next command that goes on by `at`, if there is one.
+    pub(crate) fn take_due(&mut self, at: Instant) -> Option<Slot> {
+        let Reverse((due, _, slot)) = *self.due.peek()?;
+        (due <= at).then(|| {
+            self.due.pop();
+            slot
+        })
+    }
+}
+
+/// How a command ended after this step; `None` if it did not.
+pub(crate) fn status_after(progress: Progress) -> Option<Status> {
+    match progress {
+        Ok(()) => Some(Status::Done),
+        Err(Stop::Failed(errno)) => Some(Status::Failed(errno)),
+        Err(Stop::Waits) => None,
+    }
+}
+
+/// Over, as what it waited for ended.
+pub(crate) fn ended(failure: Option<Errno>) -> Progress {
+    failure.map_or(Ok(()), |errno| Err(errno.into()))
+}
+
+/// Fails with `errno` unless `holds`.
+pub(crate) fn require(holds: bool, errno: Errno) -> Progress {
+    if holds { Ok(()) } else { Err(errno.into()) }
+}
+
+/// Refuses transfers of nothing, and beyond the largest file.
+pub(crate) fn check_transfer(offset: u64, length: u64, size_max: u64) -> Result<(), Rejected> {
+    let end = offset.checked_add(length).filter(|end| length > 0 && *end <= size_max);
+    end.map(|_| ()).ok_or(Rejected::Kernel { errno: Errno::EINVAL })
 }

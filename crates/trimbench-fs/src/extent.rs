@@ -4,6 +4,7 @@
 //! extents does not walk blocks.
 
 use smallvec::SmallVec;
+use trimbench_core::{Blocks, Lba, LbaRange};
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,15 @@ impl Extent {
     /// One past the last block.
     pub(crate) const fn end(self) -> u64 {
         self.start + self.length
+    }
+
+    /// The same run in blocks of which `ratio` make a filesystem block.
+    ///
+    /// # Panics
+    /// If it is empty.
+    pub(crate) fn range(self, ratio: u64) -> LbaRange {
+        LbaRange::new(Lba(self.start * ratio), Blocks(self.length * ratio))
+            .expect("an extent that is transferred is not empty")
     }
 
     /// What both have, if anything.

@@ -12,14 +12,16 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use trimbench_core::units::index;
 use trimbench_core::{
-    BlockCommand, Blocks, Bytes, Capabilities, Clock, Completion, DirectoryId, DrainRule, Errno,
-    FileCommand, FileId, ForceDiscards, Instant, Lba, LbaRange, Medium, Model, Nanos, Rejected,
+    BlockCommand, Bytes, Capabilities, Clock, Completion, DirectoryId, DrainRule, Errno,
+    FileCommand, FileId, ForceDiscards, Instant, LbaRange, Medium, Model, Nanos, Rejected,
     Statistics, Status, Support, Tag,
 };
 
 use crate::allocator::Allocator;
 use crate::cache::PageCache;
-use crate::commands::{Commands, Slot, Stage, Task};
+use crate::commands::{
+    Commands, Progress, Slot, Stage, Stop, Task, check_transfer, require, status_after,
+};
 use crate::config::{ConfigError, DiscardPath, FS_BLOCK, FsConfig};
 use crate::discards::{DiscardCounters, Discards, bytes};
 use crate::extent::Extent;
@@ -41,19 +43,10 @@ mod write_back;
 use names::Directory;
 use policy::Policy;
 
-pub use policy::{PolicyReport, policy};
+pub use policy::policy;
 
 #[cfg(test)]
 mod tests;
-
-/// Error number of a filesystem whose journal could not be written (`EROFS`).
-const ABORTED: Errno = Errno(30);
-/// Error number of a FITRIM on a device that takes no discards (`EOPNOTSUPP`).
-const NOT_SUPPORTED: Errno = Errno(95);
-/// Error number of a filesystem with commands outstanding (`EBUSY`).
-const BUSY: Errno = Errno(16);
-/// Error number of a name that is taken (`EEXIST`).
-const EXISTS: Errno = Errno(17);
 
 /// What a filesystem has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,9 +86,6 @@ pub struct FileSystem<M> {
     free_inodes: BinaryHeap<Reverse<u64>>,
     next_inode: u64,
     commands: Commands,
-    /// Commands that go on then, in the order of time, then of sequence.
-    due: BinaryHeap<Reverse<(Instant, u64, Slot)>>,
-    sequence: u64,
     /// When the flusher looks again.
     flusher_at: Instant,
     /// Data that are dirty since before this instant are written back.
@@ -130,28 +120,6 @@ pub struct FileSystem<M> {
     counters: FsCounters,
     ended: Vec<Ended>,
     completions: Vec<Completion>,
-}
-
-/// What became of a step of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
-    /// The command is over.
-    Done(Status),
-    /// It will be stepped again.
-    Waits,
-}
-
-impl Progress {
-    const DONE: Self = Self::Done(Status::Done);
-
-    fn failed(errno: Errno) -> Self {
-        Self::Done(Status::Failed(errno))
-    }
-
-    /// Over, as what it waited for ended.
-    fn ended(failure: Option<Errno>) -> Self {
-        failure.map_or(Self::DONE, Self::failed)
-    }
 }
 
 impl<M: Model<Command = BlockCommand>> FileSystem<M> {
@@ -208,8 +176,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             free_inodes: BinaryHeap::new(),
             next_inode: 0,
             commands: Commands::default(),
-            due: BinaryHeap::new(),
-            sequence: 0,
             flusher_at: Instant::NEVER,
             expired: None,
             requests: 0,
@@ -280,14 +246,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
                 let within = from < (group + 1) * size;
                 let extent = within.then(|| self.allocator.free_from(from)).flatten()?;
                 from = extent.end();
-                LbaRange::new(Lba(extent.start), Blocks(extent.length))
+                Some(extent.range(1))
             })
         })
-    }
-
-    /// Whether it is mounted.
-    pub fn is_mounted(&self) -> bool {
-        self.mounted
     }
 
     /// Unmounts: everything is written and committed, discards that wait for the worker are given
@@ -327,12 +288,12 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if self.commands.outstanding() == 0 {
             return Ok(());
         }
-        Err(Rejected::Kernel { errno: BUSY })
+        Err(Rejected::Kernel { errno: Errno::EBUSY })
     }
 
     fn start_whole(&mut self, now: Instant, tag: Tag, task: Task) {
         let slot = self.commands.add(tag, task);
-        self.schedule(now + self.config.cpu.metadata, slot);
+        self.commands.schedule(now + self.config.cpu.metadata, slot);
     }
 
     /// The processor time of a command.
@@ -352,11 +313,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
     }
 
-    fn schedule(&mut self, at: Instant, slot: Slot) {
-        self.sequence += 1;
-        self.due.push(Reverse((at, self.sequence, slot)));
-    }
-
     /// Whether the file may get this command, and whether it may start.
     fn admit(&mut self, file: FileId, slot: Slot, command: FileCommand) -> bool {
         self.files.or_default(file).order.admit(slot, command)
@@ -370,19 +326,26 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             Task::Unmount => self.unmount_step(slot, now),
             Task::Mount => self.mount_step(slot, now),
         };
-        if let Progress::Done(status) = progress {
+        if let Some(status) = status_after(progress) {
             self.finish(slot, status, now);
         }
     }
 
     fn step_file_command(&mut self, slot: Slot, command: FileCommand, now: Instant) -> Progress {
-        if self.aborted && self.commands.get(slot).stage == Stage::Start {
-            return Progress::failed(ABORTED);
-        }
+        let begins = self.commands.get(slot).stage == Stage::Start;
+        require(!(self.aborted && begins), Errno::EROFS)?;
         match command {
-            FileCommand::Create { file } => self.create(slot, (file, DirectoryId::OWN), true, now),
+            FileCommand::Create { file } => {
+                self.create(slot, file, DirectoryId::OWN, now)?;
+                self.keep_open(file);
+                Ok(())
+            }
             FileCommand::Store { file, directory, length, .. } => {
-                self.store(slot, (file, directory), length.0, now)
+                if begins {
+                    self.create(slot, file, directory, now)?;
+                    self.begin_write(slot, Extent::new(0, length.0));
+                }
+                self.write_cached(slot, file, now)
             }
             FileCommand::Append { file, length, .. } => self.append(slot, file, length.0, now),
             FileCommand::Load { file, length, .. } => self.load(slot, file, length.0, now),
@@ -416,7 +379,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         file.order.ended();
         if let Status::Failed(errno) = status
             && what.makes()
-            && errno != EXISTS
+            && errno != Errno::EEXIST
             && file.inode.is_none()
         {
             file.order.expected = false;
@@ -424,7 +387,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         while let Some((next, what)) =
             self.files.get_mut(id).and_then(|file| file.order.startable())
         {
-            self.schedule(now + self.processor_time(what), next);
+            self.commands.schedule(now + self.processor_time(what), next);
         }
         let file = &self.files[id];
         if file.inode.is_none() && file.order.is_idle() && !file.order.expected {
@@ -466,14 +429,14 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self.journal.touch(now, id);
     }
 
-    /// Whether a command may change metadata now; if not, it is stepped again when it may.
-    fn may_join(&mut self, slot: Slot, now: Instant) -> bool {
+    /// A command changes metadata; it waits until it may.
+    fn join(&mut self, slot: Slot, now: Instant) -> Progress {
         if !self.journal.is_full() {
-            return true;
+            return Ok(());
         }
         self.handle_waiters.push(slot);
         self.try_commit(now);
-        false
+        Err(Stop::Waits)
     }
 
     /// Blocks that are neither taken nor promised to dirty pages.
@@ -482,19 +445,19 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     }
 
     /// There is no space: waits for what will become free, or fails.
-    fn no_space(&mut self, slot: Slot, now: Instant) -> Progress {
+    fn no_space(&mut self, slot: Slot, now: Instant) -> Stop {
         let freed = self.journal.freed() > 0;
         let withheld =
             self.withheld > 0 || self.discards.job.is_some() || self.policy_withholds() > 0;
         if !freed && !withheld {
-            return Progress::failed(Errno::ENOSPC);
+            return Errno::ENOSPC.into();
         }
         self.space_waiters.push(slot);
         self.discards.drop_pending();
         if freed {
             self.want_commit(now);
         }
-        Progress::Waits
+        Stop::Waits
     }
 
     /// Steps everyone who waits for space.
@@ -524,7 +487,7 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
         validate(command)?;
         let Some(file) = command.file() else {
             let slot = self.commands.add(tag, Task::File(command));
-            self.schedule(now + self.processor_time(command), slot);
+            self.commands.schedule(now + self.processor_time(command), slot);
             return Ok(());
         };
         if !command.makes() && !self.files.get(file).is_some_and(|file| file.order.expected) {
@@ -532,14 +495,13 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
         }
         let slot = self.commands.add(tag, Task::File(command));
         if self.admit(file, slot, command) {
-            self.schedule(now + self.processor_time(command), slot);
+            self.commands.schedule(now + self.processor_time(command), slot);
         }
         Ok(())
     }
 
     fn next_event(&self) -> Instant {
-        let due = self.due.peek().map_or(Instant::NEVER, |Reverse((at, _, _))| *at);
-        self.lower.next_event().min(due).min(self.timer_at())
+        self.lower.next_event().min(self.commands.next_at()).min(self.timer_at())
     }
 
     fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
@@ -556,8 +518,7 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
                 }
                 self.ended = ended;
                 self.lower.dispatch(at);
-            } else if self.due.peek().is_some_and(|Reverse((due, _, _))| *due <= at) {
-                let Reverse((_, _, slot)) = self.due.pop().expect("there is a first");
+            } else if let Some(slot) = self.commands.take_due(at) {
                 self.step(slot, at);
             } else if self.commit_at() <= at {
                 self.try_commit(at);
@@ -601,15 +562,11 @@ fn validate(command: FileCommand) -> Result<(), Rejected> {
         | FileCommand::Append { length, stream, .. }
         | FileCommand::Load { length, stream, .. } => {
             if stream.piece == 0 {
-                return Err(Rejected::Kernel { errno: Errno(22) });
+                return Err(Rejected::Kernel { errno: Errno::EINVAL });
             }
             (0, length.0.max(1))
         }
         _ => return Ok(()),
     };
-    let end = offset.checked_add(length);
-    if length == 0 || end.is_none_or(|end| end > SIZE_MAX) {
-        return Err(Rejected::Kernel { errno: Errno(22) });
-    }
-    Ok(())
+    check_transfer(offset, length, SIZE_MAX)
 }

@@ -24,8 +24,9 @@ mod filesystem;
 mod journal;
 mod layout;
 mod lower;
+mod slab;
 
 pub use config::{Allocation, ConfigError, CpuCosts, DiscardPath, FS_BLOCK, FsConfig, Scheduler};
 pub use cow::{ClassLimits, Pool, PoolConfig, PoolCosts, PoolCounters, QueueLimits, TrimManner};
 pub use discards::DiscardCounters;
-pub use filesystem::{FileSystem, FsCounters, PolicyReport, policy};
+pub use filesystem::{FileSystem, FsCounters, policy};

@@ -5,19 +5,30 @@
 
 use std::collections::VecDeque;
 
-use trimbench_core::units::{index, narrow};
+use trimbench_core::units::narrow;
 use trimbench_core::{
-    BlockCommand, BlockSize, Blocks, Capabilities, Completion, Errno, FileId, Instant, Lba,
-    LbaRange, Medium, Model, Nanos, Operation, OperationKind, Status, Tag,
+    BlockCommand, BlockSize, Capabilities, Completion, Errno, FileId, Instant, Medium, Model,
+    Nanos, Operation, OperationKind, Tag,
 };
 
 use crate::commands::Slot;
 use crate::config::{ConfigError, FS_BLOCK, FsConfig, Scheduler};
 use crate::extent::Extent;
+use crate::slab::Slab;
 
 /// A slice of CFQ's: the time after which writes get one in beside reads, and after which each time
 /// one more is let into the device (`cfq_slice_sync`, block/cfq-iosched.c).
 const SLICE: Nanos = Nanos::from_millis(100);
+
+/// The logical block of a device that a filesystem can lie on.
+pub(crate) fn logical_block(device: &Capabilities) -> Result<BlockSize, ConfigError> {
+    match device.medium {
+        Medium::Device { logical_block, .. } if logical_block.bytes() <= FS_BLOCK => {
+            Ok(logical_block)
+        }
+        _ => Err(ConfigError::NotABlockDevice),
+    }
+}
 
 /// Whom the end of a device command concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,25 +105,18 @@ pub(crate) struct Lower<M> {
     /// Reads that the device has, and when it last had one.
     reads: u32,
     last_read: Instant,
-    /// By tag.
-    sent: Vec<Sent>,
-    /// Commands under way that are no discards.
+    /// Commands under way, by tag.
+    sent: Slab<Sent>,
+    /// Of these, those that are no discards.
     foreground: u64,
-    unused: Vec<Tag>,
     completions: Vec<Completion>,
 }
 
 impl<M: Model<Command = BlockCommand>> Lower<M> {
     pub(crate) fn new(device: M, config: &FsConfig) -> Result<Self, ConfigError> {
         let capabilities = device.capabilities();
-        let logical_block = match capabilities.medium {
-            Medium::Device { logical_block, .. } if logical_block.bytes() <= FS_BLOCK => {
-                logical_block
-            }
-            _ => return Err(ConfigError::NotABlockDevice),
-        };
         Ok(Self {
-            logical_per_fs_block: FS_BLOCK.0 / BlockSize::bytes(logical_block).0,
+            logical_per_fs_block: FS_BLOCK.0 / logical_block(capabilities)?.bytes().0,
             request_max: config.request_max.0 / FS_BLOCK.0,
             discard_max: (capabilities.discard_max.0 / FS_BLOCK.0).max(1),
             scheduler: config.scheduler,
@@ -121,9 +125,8 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
             reads: 0,
             last_read: Instant::START,
             device,
-            sent: Vec::new(),
+            sent: Slab::default(),
             foreground: 0,
-            unused: Vec::new(),
             completions: Vec::new(),
         })
     }
@@ -168,9 +171,7 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
         };
         let mut sent = 0;
         for piece in extent.pieces(longest) {
-            let ratio = self.logical_per_fs_block;
-            let range = LbaRange::new(Lba(piece.start * ratio), Blocks(piece.length * ratio))
-                .expect("pieces are not empty");
+            let range = piece.range(self.logical_per_fs_block);
             let owner = match owner {
                 Owner::WriteBack(whole) => {
                     Owner::WriteBack(WriteBack { length: piece.length, ..whole })
@@ -206,11 +207,7 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
     pub(crate) fn advance(&mut self, now: Instant, out: &mut Vec<Ended>) {
         self.device.advance(now, &mut self.completions);
         for Completion { tag, at, status } in self.completions.drain(..) {
-            let failure = match status {
-                Status::Done => None,
-                Status::Failed(errno) => Some(errno),
-            };
-            let Sent { owner, at: since, kind } = self.sent[index(tag.0.into())];
+            let Sent { owner, at: since, kind } = self.sent.remove(tag.0);
             self.patient_in_device -= u32::from(owner.is_patient());
             if kind == OperationKind::Read {
                 self.reads -= 1;
@@ -219,8 +216,7 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
             let is_foreground = kind != OperationKind::Discard;
             self.foreground -= u64::from(is_foreground);
             let latency = is_foreground.then(|| at.since(since));
-            out.push(Ended { owner, at, failure, latency });
-            self.unused.push(tag);
+            out.push(Ended { owner, at, failure: status.failure(), latency });
         }
     }
 
@@ -249,13 +245,7 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
         let sent = Sent { owner, at: now, kind: command.kind() };
         self.reads += u32::from(sent.kind == OperationKind::Read);
         self.foreground += u64::from(sent.kind != OperationKind::Discard);
-        let tag = if let Some(tag) = self.unused.pop() {
-            self.sent[index(tag.0.into())] = sent;
-            tag
-        } else {
-            self.sent.push(sent);
-            Tag(narrow(self.sent.len() as u64 - 1))
-        };
+        let tag = Tag(self.sent.add(sent));
         self.device
             .submit(now, tag, command)
             .expect("a filesystem stays within its device and that device's limits");

@@ -10,42 +10,60 @@
 //! formulas that it is tested against are in `docs/model/collector.md`.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use trimbench_core::{Instant, Nanos};
 
-use crate::config::{RESERVE_SUPERBLOCKS, SsdConfig, WHOLE};
-use crate::counters::{Counters, share_of};
-use crate::mapping::{Mapping, Region};
-use crate::nand::Nand;
+use crate::config::{RESERVE_SUPERBLOCKS, SsdConfig};
+use crate::counters::Counters;
+use crate::mapping::{Fill, Frontier, Mapping, Region};
+use crate::nand::{Cells, Nand};
 
 mod fold;
 mod map;
-mod packed;
 
 #[cfg(test)]
 mod tests;
 
-/// One flash operation that is owed. Those of the map are of translation pages.
-#[derive(Clone, Copy, Debug)]
+/// One flash operation that is owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owed {
-    Read { die: u32, units: u32 },
-    CacheRead { die: u32, units: u32 },
-    Program { die: u32 },
+    Read { cells: Cells, die: u32, units: u32 },
+    Program { cells: Cells, die: u32 },
     Erase { die: u32 },
-    MapRead { die: u32 },
-    MapProgram { die: u32 },
 }
 
 impl Owed {
     fn die(self) -> u32 {
-        match self {
-            Self::Read { die, .. }
-            | Self::CacheRead { die, .. }
-            | Self::Program { die }
-            | Self::Erase { die }
-            | Self::MapRead { die }
-            | Self::MapProgram { die } => die,
+        let (Self::Read { die, .. } | Self::Program { die, .. } | Self::Erase { die }) = self;
+        die
+    }
+}
+
+/// Valid units of one word of a victim, on their way.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    /// The first unit of the word, and which of its units.
+    first: u32,
+    bits: u64,
+    /// What the victim has taken, and how many of its units have been moved before.
+    from: Fill,
+    moved: u32,
+}
+
+impl Load {
+    /// The space of its first `units` units.
+    fn space_of(&self, units: u32) -> u32 {
+        self.from.space_of(self.moved + units) - self.from.space_of(self.moved)
+    }
+
+    /// How many of its units fit into `units` addresses and `space`.
+    fn fitting(&self, units: u32, space: u32) -> u32 {
+        let most = self.bits.count_ones().min(units);
+        if space == u32::MAX {
+            return most;
         }
+        (0..=most).rev().find(|&units| self.space_of(units) <= space).unwrap_or(0)
     }
 }
 
@@ -57,13 +75,12 @@ pub(crate) struct Collector {
     assigned: usize,
     /// Whether flash operations are owed at all: not while no time passes.
     timed: bool,
-    /// Next unit of the collector's open superblock, and its end; equal when there is none.
-    next: u32,
-    end: u32,
+    /// Where the next unit that it moves goes.
+    frontier: Frontier,
     /// The region to which that one belongs, where hot data is separated; else always cold.
     region: Region,
-    /// The same of another region, which is not in use.
-    parked: (u32, u32),
+    /// That of the other region, which is not in use.
+    parked: Frontier,
     separates: bool,
     program_units: u32,
     /// Free superblocks below which a host write collects first.
@@ -86,14 +103,13 @@ impl Collector {
             debt: VecDeque::new(),
             assigned: 0,
             timed: true,
-            next: 0,
-            end: 0,
+            frontier: Frontier::default(),
             region: Region::Cold,
-            parked: (0, 0),
+            parked: Frontier::default(),
             separates: config.collector.separate_hot,
             program_units: u32::try_from(config.program_units()).expect("checked geometry"),
             low,
-            high: share_of(config.superblocks(), config.collector.idle_free_target, low + 1),
+            high: config.collector.idle_free_target.of(config.superblocks()).max(low + 1),
             idle_valid_max: u32::try_from(valid_max).expect("checked geometry"),
             idle_after: config.collector.idle_after,
             bits_per_cell: config.slc_cache.as_ref().map_or(1, |cache| cache.bits_per_cell),
@@ -105,10 +121,9 @@ impl Collector {
         self.idle_after
     }
 
-    /// What is written in each of the collector's open superblocks, and its end; equal when there
-    /// is none.
-    pub(crate) fn write_points(&self) -> [(u32, u32); 2] {
-        [(self.next, self.end), self.parked]
+    /// Those in use and parked.
+    pub(crate) fn frontiers(&self) -> [Frontier; 2] {
+        [self.frontier, self.parked]
     }
 
     /// Whether there are free superblocks beyond the collector's own.
@@ -169,16 +184,16 @@ impl Collector {
         }
     }
 
-    /// Uses the idle time `[from, until)`: pays debt, then collects ahead.
+    /// Uses idle time: pays debt, then collects ahead.
     pub(crate) fn use_idle_time(
         &mut self,
-        (from, until): (Instant, Instant),
+        idle: &Range<Instant>,
         mapping: &mut Mapping,
         nand: &mut Nand,
         counters: &mut Counters,
     ) {
-        let worth = self.idle_valid_max * mapping.packing.as_ref().map_or(1, |_| WHOLE);
-        while self.pay_within((from, until), nand) {
+        let worth = mapping.measured(self.idle_valid_max);
+        while self.pay_within(idle, nand) {
             if mapping.free_superblocks() >= self.high {
                 return;
             }
@@ -191,15 +206,15 @@ impl Collector {
         }
     }
 
-    /// Pays debt in idle time, as long as it begins before `until`; whether all of it is paid.
-    fn pay_within(&mut self, (from, until): (Instant, Instant), nand: &mut Nand) -> bool {
+    /// Pays debt in idle time, as long as it begins before the end; whether all of it is paid.
+    fn pay_within(&mut self, idle: &Range<Instant>, nand: &mut Nand) -> bool {
         debug_assert_eq!(self.assigned, 0, "nothing is on its way while the drive is idle");
         while let Some(&owed) = self.debt.front() {
-            if nand.die_free_at(owed.die()).max(from) >= until {
+            if nand.die_free_at(owed.die()).max(idle.start) >= idle.end {
                 return false;
             }
             self.debt.pop_front();
-            perform(owed, from, nand);
+            perform(owed, idle.start, nand);
         }
         true
     }
@@ -213,33 +228,32 @@ impl Collector {
         counters: &mut Counters,
     ) {
         self.owe_map_updates(victim, mapping, nand, counters);
-        if mapping.packing.is_some() {
-            self.collect_packed(victim, mapping, nand, counters);
-            return;
-        }
         if self.separates {
             self.direct(mapping.region(victim));
         }
         let cached = mapping.is_cache(victim);
+        let (base, from) = (victim * mapping.superblock_units(), mapping.fill(victim));
         let mut moved = 0;
-        let words = mapping.valid_words(victim).len();
-        let base = victim * mapping.superblock_units();
-        for word in 0..words {
+        for word in 0..mapping.valid_words(victim).len() {
             let bits = mapping.valid_words(victim)[word];
             if let Some(&ahead) = mapping.valid_words(victim).get(word + 1) {
                 mapping.prefetch_relocation(base + unit_of(word + 1), ahead);
             }
             if bits != 0 {
-                self.owe_reads(base + unit_of(word), bits, cached, nand);
-                self.move_word(base + unit_of(word), bits, mapping, nand);
-                moved += u64::from(bits.count_ones());
+                let load = Load { first: base + unit_of(word), bits, from, moved };
+                self.owe_reads(load, Cells::of(cached), mapping, nand);
+                self.move_units(load, mapping, nand);
+                moved += bits.count_ones();
             }
         }
+        let moved = u64::from(moved);
         counters.programmed_units += moved;
         *(if cached { &mut counters.folded_units } else { &mut counters.moved_units }) += moved;
         // A fixed cache needs as many times the erase blocks for its units.
         let erases = if mapping.is_own(victim) { self.bits_per_cell } else { 1 };
-        (0..erases).for_each(|_| self.owe_erase(nand));
+        for _ in 0..erases {
+            self.owe((0..nand.die_count()).map(|die| Owed::Erase { die }));
+        }
         mapping.release(victim);
         counters.erased_superblocks += 1;
     }
@@ -252,67 +266,73 @@ impl Collector {
         }
     }
 
-    /// Puts the write point to use to which what is moved out of this region belongs.
+    /// Puts the frontier to use to which what is moved out of this region belongs.
     fn direct(&mut self, from: Region) {
         let region = if from == Region::Hot { Region::Warm } else { Region::Cold };
         if region != self.region {
             self.region = region;
-            let in_use = std::mem::replace(&mut self.parked, (self.next, self.end));
-            (self.next, self.end) = in_use;
+            std::mem::swap(&mut self.frontier, &mut self.parked);
         }
-    }
-
-    fn owe_erase(&mut self, nand: &Nand) {
-        self.owe((0..nand.die_count()).map(|die| Owed::Erase { die }));
     }
 
     /// A read is owed for each program group of the word with something valid in it.
-    fn owe_reads(&mut self, first: u32, bits: u64, cached: bool, nand: &Nand) {
+    fn owe_reads(&mut self, load: Load, cells: Cells, mapping: &Mapping, nand: &Nand) {
         if !self.timed {
             return;
         }
-        let width = self.program_units.min(64);
-        let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
-        for part in 0..64 / width {
-            let units = ((bits >> (part * width)) & mask).count_ones();
-            if units > 0 {
-                let die = nand.die_of((first + part * width) / self.program_units);
-                self.debt.push_back(if cached {
-                    Owed::CacheRead { die, units }
-                } else {
-                    Owed::Read { die, units }
-                });
+        if mapping.packing().is_none() {
+            let width = self.program_units.min(64);
+            let mask = u64::MAX >> (64 - width);
+            for part in 0..64 / width {
+                let units = ((load.bits >> (part * width)) & mask).count_ones();
+                if units > 0 {
+                    let die = nand.die_of((load.first + part * width) / self.program_units);
+                    self.debt.push_back(Owed::Read { cells, die, units });
+                }
             }
+            return;
         }
-    }
-
-    /// Moves up to 64 units to the collector's write point, over the end of its superblock if need
-    /// be.
-    fn move_word(&mut self, first: u32, bits: u64, mapping: &mut Mapping, nand: &Nand) {
-        let mut left = bits;
+        let mut owe = |group, units| {
+            let (die, units) = (nand.die_of(group), mapping.transferred(group, units));
+            self.debt.push_back(Owed::Read { cells, die, units });
+        };
+        // Groups begin anywhere.
+        let (mut left, mut open) = (load.bits, None);
         while left != 0 {
-            if self.next == self.end {
-                self.open(mapping);
-            }
-            let room = self.end - self.next;
-            let (part, rest) = split_bits(left, room);
-            let count = part.count_ones();
-            mapping.relocate(first, part, self.next);
-            let (begun, ended) =
-                (self.next / self.program_units, (self.next + count) / self.program_units);
-            self.owe((begun..ended).map(|group| Owed::Program { die: nand.die_of(group) }));
-            self.next += count;
-            left = rest;
-            if self.next == self.end {
-                mapping.close(self.end);
-            }
+            let group = mapping.group_of(load.first + left.trailing_zeros());
+            left &= left - 1;
+            open = match open {
+                Some((current, units)) if current == group => Some((current, units + 1)),
+                before => {
+                    before.into_iter().for_each(|(group, units)| owe(group, units));
+                    Some((group, 1))
+                }
+            };
         }
+        open.into_iter().for_each(|(group, units)| owe(group, units));
     }
 
-    fn open(&mut self, mapping: &mut Mapping) {
-        self.next =
-            mapping.open_in(self.region).expect("the reserve holds a superblock for the collector");
-        self.end = self.next + mapping.superblock_units();
+    /// Moves up to 64 units to the frontier, over the end of its superblock if need be.
+    fn move_units(&mut self, mut load: Load, mapping: &mut Mapping, nand: &Nand) {
+        let program = |group| Owed::Program { cells: Cells::Data, die: nand.die_of(group) };
+        while load.bits != 0 {
+            if self.frontier.is_closed() {
+                let opened = mapping.open_in(self.region);
+                self.frontier = opened.expect("the reserve holds a superblock for the collector");
+            }
+            let space = mapping.space_left(self.frontier);
+            let count = load.fitting(self.frontier.left(), space);
+            let (part, rest) = split_bits(load.bits, count);
+            mapping.relocate(load.first, part, self.frontier.next);
+            self.frontier.next += count;
+            let filled = mapping.taken(self.frontier, count, load.space_of(count));
+            self.owe(filled.map(program));
+            load = Load { bits: rest, moved: load.moved + count, ..load };
+            if rest != 0 || mapping.is_full(self.frontier) {
+                let padded = mapping.finish(&mut self.frontier);
+                self.owe(padded.map(program));
+            }
+        }
     }
 }
 
@@ -358,15 +378,10 @@ fn split_bits(bits: u64, count: u32) -> (u64, u64) {
 #[inline]
 fn perform(owed: Owed, now: Instant, nand: &mut Nand) {
     match owed {
-        Owed::Read { die, units } => nand.collect(die, units, now),
-        Owed::CacheRead { die, units } => nand.collect_cache(die, units, now),
-        Owed::Program { die } => {
-            nand.program(die, now);
+        Owed::Read { cells, die, units } => nand.collect(cells, die, units, now),
+        Owed::Program { cells, die } => {
+            nand.program(cells, die, now, None);
         }
         Owed::Erase { die } => nand.erase(die, now),
-        Owed::MapRead { die } => nand.collect_map(die, now),
-        Owed::MapProgram { die } => {
-            nand.program_map(die, now);
-        }
     }
 }

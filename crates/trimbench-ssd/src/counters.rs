@@ -1,6 +1,6 @@
 //! What the drive counts. Conservation laws over these hold after every command.
 
-use trimbench_core::{Nanos, Ppm};
+use trimbench_core::Nanos;
 
 /// Counters since the drive was made or purged. Units are mapping units of 4 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,9 +81,4 @@ impl Counters {
         self.programmed_units + self.saved_units
             == self.host_written_units + self.moved_units + self.folded_units + self.padding_units
     }
-}
-
-/// The part of `total` that `ratio` is, for watermarks; at least `least`.
-pub(crate) fn share_of(total: u64, ratio: Ppm, least: u64) -> u64 {
-    ratio.of(total).max(least)
 }

@@ -1,4 +1,4 @@
-//! The flash translation layer: mapping, write buffer, collector and the host's write point.
+//! The flash translation layer: mapping, write buffer, collector and the host's write frontiers.
 //!
 //! Model: host data fills superblocks unit by unit; a program group leaves for the flash when its
 //! last unit has arrived. Each group that leaves pays its share of what the collector owes.
@@ -6,24 +6,22 @@
 //! A write changes the mapping when it starts. What it does to dies and channels happens at its own
 //! time ([`Flash::arrive`], [`Flash::leave`]): nothing is reserved ahead of what comes before it.
 
+use std::ops::Range;
+
+use trimbench_core::units::{index, narrow};
 use trimbench_core::{Instant, Nanos};
 
 use crate::collector::Collector;
 use crate::config::SsdConfig;
 use crate::counters::Counters;
-use crate::mapping::{Deallocated, Mapping, Packing, VictimSearch};
+use crate::mapping::{Deallocated, Frontier, Mapping, Packing, Region};
 use crate::mapping_cache::MappingCache;
-use crate::nand::Nand;
-use crate::ssd::TableFault;
-use crate::write_buffer::{Position, WriteBuffer};
+use crate::nand::{Cells, Nand};
+use crate::write_buffer::WriteBuffer;
 
 mod cache;
-mod packed;
-mod separate;
 
 use cache::Cache;
-pub(crate) use packed::PackedUnit;
-use separate::Parked;
 
 /// Where a unit was found.
 #[derive(Clone, Copy, Debug)]
@@ -36,32 +34,54 @@ pub(crate) struct Located {
 /// The translation layer of a flash drive.
 #[derive(Debug)]
 pub(crate) struct Flash {
-    mapping: Mapping,
-    buffer: WriteBuffer,
+    pub(crate) mapping: Mapping,
+    pub(crate) buffer: WriteBuffer,
     collector: Collector,
-    /// Next unit of the host's open superblock, and its end; equal when there is none.
-    next: u32,
-    end: u32,
-    /// Units of a program group, less one: groups begin where `unit & mask == 0`.
-    group_mask: u32,
-    group_shift: u32,
-    /// The SLC cache, if there is one.
-    cache: Option<Cache>,
-    /// Whether the write point lies in the cache.
+    /// Where the next unit of the host goes.
+    frontier: Frontier,
+    /// The other frontier, which is not in use, where there are two.
+    parked: Frontier,
+    /// Whether the one in use is that of the cache, or of hot data.
+    second: bool,
+    /// Whether it is that of the cache.
     caching: bool,
-    /// Whether the choice of the write point may have changed since it was made.
+    streams: Streams,
+    /// Units of a program group, less one: groups begin where `unit & mask == 0`, or where a drive
+    /// compresses, maybe anywhere.
+    group_mask: u32,
+    /// Whether the choice between the two may have changed since it was made.
     reconsider: bool,
-    /// The write point that is not in use, where hot data is separated.
-    parked: Option<Parked>,
+}
+
+/// What the host's data are divided into: where there are two streams, each has its frontier.
+#[derive(Debug)]
+enum Streams {
+    /// Nothing.
+    One,
+    /// What goes past the SLC cache, and what goes into it.
+    Cache(Cache),
+    /// Data that is warm, and data that is hot.
+    ///
+    /// There are three regions: cold, warm and hot. What the host overwrites rises by one, and what
+    /// the collector moves falls by one; new data is warm. So the host writes into two of them and
+    /// the collector into the other two, each with a frontier for either. Source: dynamic data
+    /// clustering \[CHIA99\], here with three regions and without its threshold of age.
+    ///
+    /// A region is known of a superblock, not of a unit: a byte in 256 KiB or more. The mapping
+    /// must be asked before each write, which cannot wait in its ring then.
+    Hot,
 }
 
 impl Flash {
     pub(crate) fn new(config: &SsdConfig) -> Self {
         let groups = config.write_buffer.0 / config.geometry.program_bytes.0;
-        let group_units = u32::try_from(config.program_units()).expect("checked geometry");
         let superblocks = config.superblocks() + config.cache_superblocks();
-        let mut mapping =
-            Mapping::new(config.exported_units(), superblocks, config.superblock_slots());
+        let mut mapping = Mapping::new(
+            config.exported_units(),
+            superblocks,
+            config.superblock_slots(),
+            config.program_units(),
+        );
         mapping = mapping.with_policy(config.collector.policy);
         if config.slc_cache.is_some() {
             mapping = mapping.with_cache(config.cache_superblocks());
@@ -75,71 +95,52 @@ impl Flash {
         }
         Self {
             mapping,
-            buffer: WriteBuffer::new(trimbench_core::units::index(groups)),
+            buffer: WriteBuffer::new(index(groups)),
             collector: Collector::new(config),
-            next: 0,
-            end: 0,
-            group_mask: group_units - 1,
-            group_shift: group_units.trailing_zeros(),
-            cache: config.slc_cache.map(|cache| Cache::new(cache, config)),
+            frontier: Frontier::default(),
+            parked: Frontier::default(),
+            second: false,
             caching: false,
+            group_mask: match config.compression {
+                None => narrow(config.program_units() - 1),
+                Some(_) => 0,
+            },
+            streams: match config.slc_cache {
+                Some(cache) => Streams::Cache(Cache::new(cache, config)),
+                None if config.collector.separate_hot => Streams::Hot,
+                None => Streams::One,
+            },
             reconsider: false,
-            parked: config.collector.separate_hot.then(Parked::default),
         }
     }
 
-    /// Decides where one unit of host data goes.
+    /// Decides where one unit of host data goes, of which a drive that compresses stores `percent`.
     #[inline]
-    pub(crate) fn write(&mut self, lpn: u32, nand: &Nand, counters: &mut Counters) {
-        if self.parked.is_some() {
+    pub(crate) fn write(&mut self, lpn: u32, percent: u32, nand: &Nand, counters: &mut Counters) {
+        if matches!(self.streams, Streams::Hot) {
             self.direct(lpn);
         }
-        if self.next & self.group_mask == 0 {
-            if self.next == self.end || self.reconsider {
-                self.begin(nand, counters);
-            }
-            self.buffer.begin();
+        if self.frontier.next & self.group_mask == 0 {
+            self.begin_group(percent, nand, counters);
         }
-        self.mapping.place(lpn, self.next);
-        self.next += 1;
+        self.mapping.place(lpn, self.frontier.next);
+        self.frontier.next += 1;
         counters.host_written_units += 1;
         counters.cached_units += u64::from(self.caching);
         counters.programmed_units += 1;
-        if self.next & self.group_mask == 0 {
-            self.fill_group();
+        if self.frontier.next & self.group_mask == 0 {
+            self.end_group(percent);
         }
-    }
-
-    /// Where the data of all writes so far go to.
-    #[inline]
-    pub(crate) fn placed(&self) -> Position {
-        self.buffer.placed()
-    }
-
-    /// The data of a write, up to `position`, come over the link by `at`: when they are in the
-    /// buffer. `None` if that cannot be known before another group has left.
-    #[inline]
-    pub(crate) fn arrive(&mut self, position: Position, at: Instant) -> Option<Instant> {
-        self.buffer.arrive(position, at)
-    }
-
-    /// When the next group leaves for the flash; never while there is none.
-    #[inline]
-    pub(crate) fn next_leaves_at(&self) -> Instant {
-        self.buffer.next_leaves_at()
     }
 
     /// The group that is due leaves for the flash, behind what the collector owes for it.
     pub(crate) fn leave(&mut self, nand: &mut Nand) {
         let Some(full) = self.buffer.leave() else { return };
         self.collector.pay(full.owes, full.at, nand);
-        let programmed_at = nand.program_host(full.group, full.cached, full.at);
+        let cells = Cells::of(full.cached);
+        let die = nand.die_of(full.group);
+        let programmed_at = nand.program(cells, die, full.at, Some(full.group));
         self.buffer.programmed(full.group, programmed_at);
-    }
-
-    /// When all data up to `position` are durable; `None` while some of them have not left.
-    pub(crate) fn durable_at(&self, position: Position) -> Option<Instant> {
-        self.buffer.durable_at(position)
     }
 
     /// Where a unit is read from at `now`: its program group, or `None` when no flash is involved
@@ -157,10 +158,7 @@ impl Flash {
         before: &mut Option<Located>,
     ) -> Option<u32> {
         let ppn = self.mapping.lookup(lpn)?;
-        if self.mapping.packing.is_some() {
-            return self.locate_packed(ppn, now);
-        }
-        let group = ppn >> self.group_shift;
+        let group = self.mapping.group_of(ppn);
         let located = before.filter(|before| before.group == group).unwrap_or_else(|| Located {
             group,
             on_flash: !self.is_filling(group) && !self.buffer.holds(group, now),
@@ -169,34 +167,24 @@ impl Flash {
         located.on_flash.then_some(group)
     }
 
-    /// The logical unit whose data a read of `lpn` gives; see [`Mapping::holder`].
-    pub(crate) fn holder(&mut self, lpn: u32) -> Option<u32> {
-        self.mapping.holder(lpn)
-    }
-
-    /// Frees the logical units `[first, end)`.
+    /// Frees these logical units.
     pub(crate) fn deallocate(
         &mut self,
-        first: u32,
-        end: u32,
+        units: &Range<u32>,
         counters: &mut Counters,
     ) -> Deallocated {
-        let found = self.mapping.deallocate(first, end);
+        let found = self.mapping.deallocate(units.start, units.end);
         counters.discarded_mapped_units += found.mapped;
         counters.discarded_cached_units += found.cached;
         counters.discarded_unmapped_units += found.unmapped;
-        self.reconsider |= self.cache.is_some();
+        self.reconsider |= matches!(self.streams, Streams::Cache(_));
         found
     }
 
     /// Pads the open groups, so that they leave; with power-loss protection there is no need to.
     pub(crate) fn pad(&mut self, counters: &mut Counters) {
-        if self.mapping.packing.is_some() {
-            self.pad_packed(counters);
-            return;
-        }
         self.pad_group(counters);
-        if self.parked.is_some() {
+        if matches!(self.streams, Streams::Hot) {
             self.exchange();
             self.pad_group(counters);
         }
@@ -214,7 +202,7 @@ impl Flash {
         self.fold_while_idle(quiet, until, nand, counters);
         let from = quiet + self.collector.idle_after();
         if from < until {
-            self.collector.use_idle_time((from, until), &mut self.mapping, nand, counters);
+            self.collector.use_idle_time(&(from..until), &mut self.mapping, nand, counters);
         }
     }
 
@@ -222,17 +210,10 @@ impl Flash {
     #[inline]
     pub(crate) fn idle_after(&self) -> Nanos {
         let collector = self.collector.idle_after();
-        self.cache.as_ref().map_or(collector, |cache| cache.fold_idle_after().min(collector))
-    }
-
-    /// How often each superblock was erased.
-    pub(crate) fn erases(&self) -> &[u32] {
-        self.mapping.erases()
-    }
-
-    /// Logical units that hold data.
-    pub(crate) fn mapped_units(&mut self) -> u64 {
-        self.mapping.mapped_units()
+        match &self.streams {
+            Streams::Cache(cache) => cache.fold_idle_after().min(collector),
+            Streams::One | Streams::Hot => collector,
+        }
     }
 
     /// From now on nothing takes time, is owed or goes into the SLC cache: a preconditioning.
@@ -250,32 +231,6 @@ impl Flash {
         self.mapping.rest_translation();
     }
 
-    /// Whether a logical unit holds data.
-    pub(crate) fn holds_data(&mut self, lpn: u32) -> bool {
-        self.mapping.lookup(lpn).is_some()
-    }
-
-    /// The mapping cache, in a drive without DRAM.
-    #[inline]
-    pub(crate) fn translation(&mut self) -> Option<&mut MappingCache> {
-        self.mapping.translation()
-    }
-
-    /// Checks the mapping cache, while no command is outstanding.
-    pub(crate) fn check_translation(&mut self) {
-        self.mapping.check_translation();
-    }
-
-    /// Plants a fault in the tables of a unit; whether there is something to break.
-    pub(crate) fn plant(&mut self, lpn: u32, fault: TableFault) -> bool {
-        self.mapping.plant(lpn, fault)
-    }
-
-    /// From now on victims are searched for in this way.
-    pub(crate) fn search_victims(&mut self, search: VictimSearch) {
-        self.mapping.search_victims(search);
-    }
-
     /// Checks all invariants.
     ///
     /// # Panics
@@ -286,83 +241,128 @@ impl Flash {
         assert!(self.mapping.cache_valid() <= left, "the cache holds what was written into it");
         let erases: u64 = self.mapping.erases().iter().map(|&erases| u64::from(erases)).sum();
         assert_eq!(erases, counters.erased_superblocks, "every erase wears a superblock");
-        let parked = self.cache.as_ref().map_or((0, 0), Cache::parked);
-        let apart = self.parked.map_or((0, 0), |parked| (parked.next, parked.end));
-        let [moving, resting] = self.collector.write_points();
-        let points = [(self.next, self.end), parked, apart, moving, resting];
-        let open: Vec<_> = points.into_iter().filter(|(next, end)| next < end).collect();
+        let [moving, resting] = self.collector.frontiers();
+        let mut open = vec![self.frontier, self.parked, moving, resting];
+        open.retain(|frontier| !frontier.is_closed());
         self.mapping.check(&open);
     }
 
-    /// A program group begins at the write point, which may have to be another one.
+    /// A program group begins at the frontier, which may have to be another one.
     #[cold]
     fn begin(&mut self, nand: &Nand, counters: &mut Counters) {
         self.reconsider = false;
-        let caching = self.chooses_cache(nand, counters);
-        if caching != self.caching {
-            self.switch();
+        if let Streams::Cache(_) = self.streams
+            && self.chooses_cache(nand, counters) != self.second
+        {
+            self.exchange();
         }
-        if self.next == self.end {
+        if self.frontier.is_closed() {
             self.open(nand, counters);
         }
     }
 
     /// Opens the host's next superblock, collecting first if there is no room.
     fn open(&mut self, nand: &Nand, counters: &mut Counters) {
-        if let (true, Some(cache)) = (self.caching, &self.cache) {
-            let usable = cache.usable_units();
-            self.next = self.mapping.open_cache(usable).expect("the cache was found to have room");
-            self.end = self.next + usable;
-            return;
-        }
-        self.collector.make_room(&mut self.mapping, nand, counters);
-        self.next =
-            self.mapping.open_in(self.region()).expect("the collector left room for the host");
-        self.end = self.next + self.mapping.superblock_units();
+        let opened = match &self.streams {
+            Streams::Cache(cache) if self.second => {
+                Some(self.mapping.open_cache(cache.usable_units()).expect("the cache has room"))
+            }
+            _ => None,
+        };
+        self.frontier = opened.unwrap_or_else(|| {
+            self.collector.make_room(&mut self.mapping, nand, counters);
+            let region = if self.second { Region::Hot } else { Region::Warm };
+            self.mapping.open_in(region).expect("the collector left room for the host")
+        });
     }
 
-    /// Whether a group has begun at a write point and is not full.
+    /// Puts the frontier to use to which the next write of `lpn` belongs.
+    #[inline(never)]
+    fn direct(&mut self, lpn: u32) {
+        let hot = matches!(self.mapping.region_of(lpn), Some(Region::Warm | Region::Hot));
+        if hot != self.second {
+            self.exchange();
+        }
+    }
+
+    /// The frontiers change places.
+    fn exchange(&mut self) {
+        std::mem::swap(&mut self.frontier, &mut self.parked);
+        self.second = !self.second;
+        self.caching = self.second && matches!(self.streams, Streams::Cache(_));
+    }
+
+    /// A program group begins at the frontier, or may begin where a drive compresses.
+    #[inline(never)]
+    fn begin_group(&mut self, percent: u32, nand: &Nand, counters: &mut Counters) {
+        if !self.mapping.fits(self.frontier, percent) {
+            self.finish();
+        }
+        if self.mapping.open_group(self.frontier).is_none() {
+            if self.frontier.is_closed() || self.reconsider {
+                self.begin(nand, counters);
+            }
+            self.buffer.begin();
+        }
+    }
+
+    /// A program group is full at the frontier, or may be where a drive compresses.
+    #[inline(never)]
+    fn end_group(&mut self, percent: u32) {
+        let filled = self.mapping.taken(self.frontier, 1, percent);
+        if !filled.is_empty() {
+            self.fill(filled, self.mapping.groups_left(self.frontier, percent));
+        }
+    }
+
+    /// Whether a group has begun at a frontier and is not full.
     #[inline]
     fn is_filling(&self, group: u32) -> bool {
-        let fills = |next: u32| next & self.group_mask != 0 && group == next >> self.group_shift;
-        fills(self.next) || self.parked.is_some_and(|parked| fills(parked.next))
+        let fills = |frontier| self.mapping.open_group(frontier) == Some(group);
+        fills(self.frontier) || fills(self.parked)
     }
 
-    /// Gives up the rest of the group that has begun at the write point, so that it can leave.
+    /// Gives up the rest of the group that has begun at the frontier, so that it can leave.
     fn pad_group(&mut self, counters: &mut Counters) {
-        if self.next & self.group_mask == 0 {
-            return;
-        }
-        while self.next & self.group_mask != 0 {
-            self.mapping.pad(self.next);
-            self.next += 1;
-            counters.padding_units += 1;
-            counters.programmed_units += 1;
-        }
-        self.fill_group();
+        let Some(group) = self.mapping.open_group(self.frontier) else { return };
+        let groups_left = self.mapping.groups_left(self.frontier, 0);
+        let padded = u64::from(self.mapping.pad_group(&mut self.frontier));
+        counters.padding_units += padded;
+        counters.programmed_units += padded;
+        self.fill(group..group + 1, groups_left);
     }
 
-    /// The group that ends at the write point is full.
-    fn fill_group(&mut self) {
-        let group = (self.next - 1) >> self.group_shift;
-        let groups_left = (self.end - self.next) >> self.group_shift;
-        self.send(group, groups_left + 1, self.caching);
-        if self.next == self.end {
-            if self.caching {
-                self.mapping.close_cache(self.end);
-            } else {
-                self.mapping.close(self.end);
+    /// These groups became full; there were so many left to fill.
+    #[inline(never)]
+    fn fill(&mut self, filled: Range<u32>, groups_left: u32) {
+        let last = filled.end - 1;
+        for group in filled {
+            self.send(group, groups_left);
+            // A unit may begin in one group and end in another.
+            if group < last || self.mapping.open_group(self.frontier).is_some() {
+                self.buffer.begin();
             }
+        }
+        if self.mapping.is_full(self.frontier) {
+            self.finish();
+        }
+    }
+
+    /// Nothing more goes into the open superblock.
+    #[cold]
+    fn finish(&mut self) {
+        if let Some(group) = self.mapping.finish(&mut self.frontier) {
+            self.send(group, 1);
         }
     }
 
     /// A full group is for the flash, with its share of what the collector owes while the host
     /// fills `groups_left` groups.
     #[inline]
-    fn send(&mut self, group: u32, groups_left: u32, cached: bool) {
+    fn send(&mut self, group: u32, groups_left: u32) {
         if self.collector.is_timed() {
             let owes = self.collector.assign_share(groups_left);
-            self.buffer.fill(group, owes, cached);
+            self.buffer.fill(group, owes, self.caching);
         } else {
             self.buffer.fill_untimed();
         }

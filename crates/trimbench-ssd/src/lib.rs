@@ -34,7 +34,7 @@ pub use counters::Counters;
 #[doc(hidden)]
 pub use mapping::VictimSearch;
 pub use profile::{BUILT_IN, Origin, Profile, ProfileError, ProfileText, ProfileValue, Provenance};
-pub use ssd::{Change, EraseCounts, Overreach, Ssd, TableFault};
+pub use ssd::{Change, Overreach, Ssd, TableFault};
 
 /// Raised whenever the simulated numbers change on purpose; part of every record.
 pub const MODEL_VERSION: u32 = 3;

@@ -17,18 +17,21 @@
 use std::collections::VecDeque;
 use std::ops::AddAssign;
 
-use trimbench_core::units::index;
+use trimbench_core::units::{index, narrow};
 
 use crate::mapping_cache::MappingCache;
 use crate::memory::{large_table, prefetch};
 
 mod cache;
+mod frontier;
 mod packing;
 mod planted;
 mod translation;
 mod victims;
 
 use cache::CacheSets;
+pub(crate) use frontier::Frontier;
+use frontier::Space;
 pub(crate) use packing::{Fill, Packing};
 use victims::Order;
 pub use victims::VictimSearch;
@@ -126,13 +129,14 @@ pub(crate) struct Mapping {
     search: VictimSearch,
     /// In the order of release: the longest free is used first, which levels wear.
     free: VecDeque<u32>,
-    /// log2 of the units of a superblock.
+    /// log2 of the units of a superblock, and of a program group; those less one.
     shift: u32,
+    group_shift: u32,
+    group_mask: u32,
     mapped: u64,
     ring: Ring,
     cache: CacheSets,
-    /// In a drive that compresses.
-    pub(crate) packing: Option<Packing>,
+    space: Space,
     /// In a drive without DRAM.
     translation: Option<Box<MappingCache>>,
 }
@@ -158,7 +162,12 @@ impl AddAssign for Deallocated {
 
 impl Mapping {
     /// An empty drive: all superblocks free.
-    pub(crate) fn new(exported_units: u64, superblocks: u64, superblock_units: u64) -> Self {
+    pub(crate) fn new(
+        exported_units: u64,
+        superblocks: u64,
+        superblock_units: u64,
+        group_units: u64,
+    ) -> Self {
         debug_assert!(superblock_units.is_power_of_two() && superblock_units >= 64);
         debug_assert!(superblocks * superblock_units > exported_units);
         let count = u32::try_from(superblocks).expect("configurations stay below 2^32 units");
@@ -175,10 +184,12 @@ impl Mapping {
             search: VictimSearch::default(),
             free: (0..count).collect(),
             shift: superblock_units.trailing_zeros(),
+            group_shift: group_units.trailing_zeros(),
+            group_mask: narrow(group_units - 1),
             mapped: 0,
             ring: Ring::default(),
             cache: CacheSets::default(),
-            packing: None,
+            space: Space::Units,
             translation: None,
         }
     }
@@ -199,13 +210,6 @@ impl Mapping {
     pub(crate) fn open(&mut self) -> Option<u32> {
         let superblock = self.free.pop_front()?;
         Some(self.start(superblock))
-    }
-
-    /// The same for data of this region.
-    pub(crate) fn open_in(&mut self, region: Region) -> Option<u32> {
-        let first = self.open()?;
-        self.regions[(first >> self.shift) as usize] = region;
-        Some(first)
     }
 
     /// A free superblock becomes an open one; its first unit.
@@ -233,15 +237,21 @@ impl Mapping {
         self.counts[(first >> self.shift) as usize] -= last - end;
     }
 
-    /// Makes the full superblock that ends before `end` a candidate for collection.
+    /// The open superblock that ends before `end` is full: a candidate for collection, or one that
+    /// waits to be folded.
     pub(crate) fn close(&mut self, end: u32) {
-        let superblock = ((end - 1) >> self.shift) as usize;
-        debug_assert_eq!(self.stages[superblock], Stage::Open);
-        self.stages[superblock] = Stage::Closed;
-        self.counts[superblock] &= !NOT_CLOSED;
-        let least = &mut self.chunk_least[superblock / CHUNK];
-        *least = (*least).min(self.counts[superblock]);
-        self.order.closed((end - 1) >> self.shift);
+        let superblock = (end - 1) >> self.shift;
+        let at = superblock as usize;
+        if self.stages[at] == Stage::Caching {
+            self.close_cache(superblock);
+            return;
+        }
+        debug_assert_eq!(self.stages[at], Stage::Open);
+        self.stages[at] = Stage::Closed;
+        self.counts[at] &= !NOT_CLOSED;
+        let least = &mut self.chunk_least[at / CHUNK];
+        *least = (*least).min(self.counts[at]);
+        self.order.closed(superblock);
     }
 
     /// Records that `ppn` of an open superblock now holds `lpn`. The rest waits in the ring.
@@ -396,7 +406,7 @@ impl Mapping {
         self.valid[first..first + words].fill(0);
         self.counts[superblock as usize] = NOT_CLOSED;
         self.free_again(superblock);
-        if let Some(packing) = &mut self.packing {
+        if let Some(packing) = self.packing_mut() {
             packing.clear(superblock);
         }
         let chunk = superblock as usize / CHUNK;
@@ -430,12 +440,12 @@ impl Mapping {
         }
     }
 
-    /// Checks all invariants; `points` are `(next, end)` of every open superblock: what is written,
-    /// and what it will hold. Slow: it walks every table.
+    /// Checks all invariants; `frontiers` are those of all open superblocks. Slow: it walks every
+    /// table.
     ///
     /// # Panics
     /// If one does not hold.
-    pub(crate) fn check(&mut self, points: &[(u32, u32)]) {
+    pub(crate) fn check(&mut self, frontiers: &[Frontier]) {
         self.drain();
         let mut valid_total = 0;
         for superblock in 0..self.stages.len() {
@@ -445,11 +455,11 @@ impl Mapping {
                 .map(|word| word.count_ones())
                 .sum();
             let stage = self.stages[superblock];
-            let here = |&&(_, end): &&(u32, u32)| {
-                (end - 1) >> self.shift == u32::try_from(superblock).unwrap_or(u32::MAX)
+            let here = |frontier: &&Frontier| {
+                index(((frontier.end - 1) >> self.shift).into()) == superblock
             };
-            let unwritten = match (stage, points.iter().find(here)) {
-                (Stage::Open | Stage::Caching, Some(&(next, end))) => end - next,
+            let unwritten = match (stage, frontiers.iter().find(here)) {
+                (Stage::Open | Stage::Caching, Some(frontier)) => frontier.left(),
                 (Stage::Open | Stage::Caching, None) => {
                     panic!("superblock {superblock} is open without a writer")
                 }

@@ -12,6 +12,8 @@
 //! - a cached page names its frame, and that frame the page; the list has each frame in use once;
 //! - a page with an entry in use is not nowhere.
 
+use std::ops::Range;
+
 use trimbench_core::Instant;
 use trimbench_core::units::{index, narrow};
 
@@ -114,7 +116,7 @@ impl MappingCache {
     }
 
     /// The translation pages of the units `[first, end)`.
-    pub(crate) fn pages_of(&self, first: u32, end: u32) -> std::ops::Range<u32> {
+    pub(crate) fn pages_of(&self, first: u32, end: u32) -> Range<u32> {
         if first == end { 0..0 } else { first >> self.shift..((end - 1) >> self.shift) + 1 }
     }
 
@@ -163,8 +165,9 @@ impl MappingCache {
         self.written_back += 1;
     }
 
-    /// A TRIM of the units `[first, end)`, some of which are of this page.
-    pub(crate) fn trim(&mut self, page: u32, (first, end): (u32, u32)) -> Trimmed {
+    /// A TRIM of these units, some of which are of this page.
+    pub(crate) fn trim(&mut self, page: u32, units: &Range<u32>) -> Trimmed {
+        let (first, end) = (units.start, units.end);
         let begin = u64::from(page) << self.shift;
         let whole = u64::from(first) <= begin
             && (u64::from(end) >= begin + (1 << self.shift) || end == self.units);

@@ -10,14 +10,13 @@
 //!
 //! Not modelled: read disturb, differences between pages.
 
+use trimbench_core::units::narrow;
 use trimbench_core::{Instant, Nanos};
 
 use crate::config::{SsdConfig, UNIT_BYTES};
 
-mod map;
 mod suspend;
 
-use map::MapTiming;
 use suspend::{Kind, SuspendingDies};
 
 #[cfg(test)]
@@ -63,6 +62,33 @@ impl Rate {
     }
 }
 
+/// What a page is kept in: how long it takes depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cells {
+    /// Host data, in as many bits a cell as the drive has.
+    Data,
+    /// Host data in the SLC cache, one bit a cell.
+    Cache,
+    /// Translation pages: page `p` lies on die `p mod dies`, read and programmed alone.
+    Map,
+}
+
+impl Cells {
+    /// Those of host data.
+    pub(crate) fn of(cached: bool) -> Self {
+        if cached { Self::Cache } else { Self::Data }
+    }
+}
+
+/// How long the operations of a kind of cells take.
+#[derive(Clone, Copy, Debug, Default)]
+struct CellTiming {
+    read: Nanos,
+    program: Nanos,
+    /// Over the channel, before a program.
+    transfer: Nanos,
+}
+
 /// The dies and channels.
 #[derive(Debug)]
 pub(crate) struct Nand {
@@ -70,44 +96,45 @@ pub(crate) struct Nand {
     /// In their place, where reads interrupt programs and erases.
     suspending: Option<SuspendingDies>,
     channels: Vec<Resource>,
-    read: Nanos,
-    program: Nanos,
-    /// The same for one bit a cell.
-    cache_read: Nanos,
-    cache_program: Nanos,
+    /// By [`Cells`].
+    timings: [CellTiming; 3],
     /// Of an emulated superblock's part on one die: the real erase, in proportion to its size.
     erase: Nanos,
-    program_transfer: Nanos,
     rate: Rate,
-    /// Of translation pages.
-    map: MapTiming,
+    /// Size of a translation page in mapping units.
+    map_units: u32,
 }
 
 impl Nand {
     pub(crate) fn new(config: &SsdConfig) -> Self {
-        let geometry = &config.geometry;
-        let rate = Rate::new(config.nand.channel_rate.0);
+        let (geometry, nand) = (&config.geometry, &config.nand);
+        let rate = Rate::new(nand.channel_rate.0);
         // Programs of one superblock on one die, in millionths so that small superblocks, which do
         // not reach every die, are charged the right total.
         let programs = geometry.superblock.0 / geometry.program_bytes.0;
-        let scaled = u128::from(config.nand.erase.0) * u128::from(programs)
+        let scaled = u128::from(nand.erase.0) * u128::from(programs)
             / (u128::from(geometry.dies) * u128::from(geometry.programs_per_erase));
-        let cache = config.slc_cache.as_ref();
+        let transfer = rate.span(geometry.program_bytes.0);
+        let data = CellTiming { read: nand.read, program: nand.program, transfer };
+        let cache = config.slc_cache.map_or(data, |cache| CellTiming {
+            read: cache.read,
+            program: cache.program,
+            transfer,
+        });
+        let map = config.mapping_cache.map_or_else(CellTiming::default, |map| CellTiming {
+            read: map.read,
+            program: map.program,
+            transfer: rate.span(map.page.0),
+        });
+        let dies = geometry.dies as usize;
         Self {
-            cache_read: cache.map_or(config.nand.read, |cache| cache.read),
-            cache_program: cache.map_or(config.nand.program, |cache| cache.program),
-            dies: vec![Resource::default(); geometry.dies as usize],
-            suspending: config
-                .nand
-                .suspend
-                .map(|suspend| SuspendingDies::new(suspend, geometry.dies as usize)),
+            dies: vec![Resource::default(); dies],
+            suspending: nand.suspend.map(|suspend| SuspendingDies::new(suspend, dies)),
             channels: vec![Resource::default(); geometry.channels as usize],
-            read: config.nand.read,
-            program: config.nand.program,
+            timings: [data, cache, map],
             erase: Nanos(u64::try_from(scaled).unwrap_or(u64::MAX)),
-            program_transfer: rate.span(geometry.program_bytes.0),
             rate,
-            map: config.mapping_cache.as_ref().map_or_else(MapTiming::default, MapTiming::new),
+            map_units: config.mapping_cache.map_or(0, |map| narrow(map.page.0 / UNIT_BYTES)),
         }
     }
 
@@ -122,27 +149,33 @@ impl Nand {
         group % self.die_count()
     }
 
-    /// Programs a group that the collector fills; when it is durable.
-    #[inline]
-    pub(crate) fn program(&mut self, die: u32, from: Instant) -> Instant {
-        self.program_for(self.program, die, from, None)
+    /// Mapping units that a translation page is as large as.
+    pub(crate) fn map_units(&self) -> u32 {
+        self.map_units
     }
 
-    /// Programs a group of the host's, in the SLC cache or beside it; when it is durable.
-    #[inline]
-    pub(crate) fn program_host(&mut self, group: u32, cached: bool, from: Instant) -> Instant {
-        let span = if cached { self.cache_program } else { self.program };
-        self.program_for(span, self.die_of(group), from, Some(group))
+    /// How long `pages` translation pages take that are read on all dies at once.
+    pub(crate) fn map_reads(&self, pages: u32) -> Nanos {
+        let map = self.timings[Cells::Map as usize];
+        (map.read + map.transfer).times(pages.div_ceil(self.die_count()).into())
     }
 
+    /// Programs a group or a translation page; when it is durable. `host` is the group if it is the
+    /// host's: reads that move its end are told of it by [`Self::programs_of`].
     #[inline]
-    fn program_for(&mut self, span: Nanos, die: u32, from: Instant, group: Option<u32>) -> Instant {
+    pub(crate) fn program(
+        &mut self,
+        cells: Cells,
+        die: u32,
+        from: Instant,
+        host: Option<u32>,
+    ) -> Instant {
         if let Some(dies) = &mut self.suspending {
             dies.forget(die, from);
         }
-        let transfer = self.program_transfer;
+        let CellTiming { program, transfer, .. } = self.timings[cells as usize];
         let transferred = self.channel(die).reserve(from, transfer);
-        self.operate(die, transferred, span, Kind::Program(group))
+        self.operate(die, transferred, program, Kind::Program(host))
     }
 
     /// An operation of a die that is not a read by the host.
@@ -161,20 +194,10 @@ impl Nand {
         self.suspending.iter().flat_map(move |dies| dies.programs(die))
     }
 
-    /// The die phase of a host read; the channel phase follows when it ends.
+    /// The die phase of a read that a command waits for; the channel phase follows when it ends.
     #[inline]
-    pub(crate) fn sense(&mut self, die: u32, from: Instant) -> Instant {
-        self.sense_for(self.read, die, from)
-    }
-
-    /// The same for a group of the SLC cache.
-    #[inline]
-    pub(crate) fn sense_cache(&mut self, die: u32, from: Instant) -> Instant {
-        self.sense_for(self.cache_read, die, from)
-    }
-
-    #[inline]
-    fn sense_for(&mut self, span: Nanos, die: u32, from: Instant) -> Instant {
+    pub(crate) fn sense(&mut self, cells: Cells, die: u32, from: Instant) -> Instant {
+        let span = self.timings[cells as usize].read;
         match &mut self.suspending {
             None => self.dies[die as usize].reserve(from, span),
             Some(dies) => dies.sense(die, from, span),
@@ -190,15 +213,8 @@ impl Nand {
 
     /// A read by the collector: die and channel independently.
     #[inline]
-    pub(crate) fn collect(&mut self, die: u32, units: u32, from: Instant) {
-        self.operate(die, from, self.read, Kind::Other);
-        self.transfer(die, units, from);
-    }
-
-    /// The same from a group of the SLC cache.
-    #[inline]
-    pub(crate) fn collect_cache(&mut self, die: u32, units: u32, from: Instant) {
-        self.operate(die, from, self.cache_read, Kind::Other);
+    pub(crate) fn collect(&mut self, cells: Cells, die: u32, units: u32, from: Instant) {
+        self.operate(die, from, self.timings[cells as usize].read, Kind::Other);
         self.transfer(die, units, from);
     }
 

@@ -17,7 +17,7 @@ pub(crate) struct InFlight {
 }
 
 /// The number of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slot(pub(crate) u32);
 
 /// What a part of the model knows of the commands in the slots, where it was told.

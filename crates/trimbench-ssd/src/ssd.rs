@@ -8,6 +8,7 @@
 //! blocks have 512 bytes; a write of part of a unit reads the rest of it first.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use trimbench_core::units::narrow;
 use trimbench_core::{
@@ -16,7 +17,7 @@ use trimbench_core::{
     Tag,
 };
 
-use crate::config::{LinkDuplex, Media, SsdConfig, UNIT_BYTES};
+use crate::config::{LinkDuplex, Media, SsdConfig, UNIT_BYTES, WHOLE};
 use crate::contents::{Contents, UNIT_BLOCKS};
 use crate::counters::Counters;
 use crate::events::{Action, Events};
@@ -80,26 +81,6 @@ pub struct Ssd {
     streams: Option<WriteStreams>,
 }
 
-/// How often the superblocks of a drive were erased.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EraseCounts {
-    /// Of the superblock that was erased least.
-    pub least: u32,
-    /// Of the one that was erased most.
-    pub most: u32,
-    /// Of all together.
-    pub total: u64,
-    /// How many there are, the collector's reserve and a fixed SLC cache included.
-    pub superblocks: u64,
-}
-
-impl EraseCounts {
-    /// Erases a superblock.
-    pub fn mean(&self) -> f64 {
-        self.total as f64 / self.superblocks as f64
-    }
-}
-
 /// The mapping units that a range of logical blocks touches.
 #[derive(Clone, Copy, Debug)]
 struct UnitSpan {
@@ -123,11 +104,11 @@ impl UnitSpan {
         }
     }
 
-    /// The units that are covered whole, as `(first, end)`; empty if there are none.
-    fn whole(self) -> (u32, u32) {
+    /// The units that are covered whole; empty if there are none.
+    fn whole(self) -> Range<u32> {
         let first = self.first + u32::from(self.head_partial);
         let end = self.end - u32::from(self.tail_partial);
-        (first, end.max(first))
+        first..end.max(first)
     }
 
     /// The units that are covered in part.
@@ -194,31 +175,23 @@ impl Ssd {
 
     /// What the drive has counted.
     pub fn counters(&self) -> Counters {
-        Counters { trim_work_pending: self.backlog.pending(), ..self.counters }
-    }
-
-    /// How evenly the drive is worn since it was made or purged; `None` on a medium that is never
-    /// erased. Walks all superblocks.
-    pub fn erase_counts(&self) -> Option<EraseCounts> {
-        let erases = self.flash.as_ref()?.erases();
-        Some(EraseCounts {
-            least: *erases.iter().min()?,
-            most: *erases.iter().max()?,
-            total: erases.iter().map(|&erases| u64::from(erases)).sum(),
-            superblocks: erases.len() as u64,
-        })
+        let counters = Counters { trim_work_pending: self.backlog.pending(), ..self.counters };
+        let packing = self.flash.as_ref().and_then(|flash| flash.mapping.packing());
+        packing.map_or(counters, |packing| packing.account(counters))
     }
 
     /// Logical units of 4 KiB that hold data; on a medium that is overwritten in place, none is
     /// ever known to hold none.
     pub fn mapped_units(&mut self) -> u64 {
-        self.flash.as_mut().map_or(self.config.capacity.0 / UNIT_BYTES, Flash::mapped_units)
+        let all = self.config.exported_units();
+        self.flash.as_mut().map_or(all, |flash| flash.mapping.mapped_units())
     }
 
     /// Whether the logical unit of this number, of 4 KiB, holds data. On a medium that is
     /// overwritten in place each does.
     pub fn holds_data(&mut self, unit: u64) -> bool {
-        self.flash.as_mut().is_none_or(|flash| flash.holds_data(narrow(unit)))
+        let flash = self.flash.as_mut();
+        flash.is_none_or(|flash| flash.mapping.lookup(narrow(unit)).is_some())
     }
 
     /// Secure erase or format: as fresh out of the box. The drive must be idle.
@@ -246,12 +219,19 @@ impl Ssd {
     /// # Panics
     /// If one does not hold.
     pub fn check(&mut self) {
+        let counters = self.counters();
         if let Some(flash) = &mut self.flash {
-            flash.check(&self.counters);
+            flash.check(&counters);
             if self.slots.taken() == 0 {
-                flash.check_translation();
+                flash.mapping.check_translation();
             }
         }
+    }
+
+    /// How much of its size a unit of such data takes on the flash, in percent.
+    #[inline]
+    fn stored_percent(&self, data: Data) -> u32 {
+        self.config.compression.map_or(WHOLE, |compression| compression.stored_percent(data))
     }
 
     /// Starts a command that the drive has room for.

@@ -9,6 +9,7 @@
 //! work up to its own, but for the bound, is done.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Instant, Nanos, Ppm};
@@ -57,15 +58,15 @@ impl Granules {
         Self { size: units(config.granularity), offset: units(config.alignment) }
     }
 
-    /// The units of `[first, end)` that make whole pieces; empty if there are none.
-    pub(crate) fn within(self, (first, end): (u32, u32)) -> (u32, u32) {
+    /// Those of these units that make whole pieces; empty if there are none.
+    pub(crate) fn within(self, units: Range<u32>) -> Range<u32> {
         if self.size == 1 {
-            return (first, end);
+            return units;
         }
         let (size, offset) = (u64::from(self.size), u64::from(self.offset));
-        let begin = u64::from(first).saturating_sub(offset).div_ceil(size) * size + offset;
-        let stop = u64::from(end).saturating_sub(offset) / size * size + offset;
-        if begin < stop { (narrow(begin), narrow(stop)) } else { (first, first) }
+        let begin = u64::from(units.start).saturating_sub(offset).div_ceil(size) * size + offset;
+        let stop = u64::from(units.end).saturating_sub(offset) / size * size + offset;
+        if begin < stop { narrow(begin)..narrow(stop) } else { units.start..units.start }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Model: the host's data are a stream of program groups. The group that begins as number `n`, from
 //! 0, waits until the program of number `n - places` of those that left has ended. A group leaves
-//! for the flash when its last unit has arrived; with one write point groups leave in the order in
+//! for the flash when its last unit has arrived; with one frontier groups leave in the order in
 //! which they begin, with two the one that is not in use keeps its place. Programs of one drive end
 //! in about the order of their start, so the circle of places waits for the oldest.
 //!
@@ -19,7 +19,7 @@ use trimbench_core::units::index;
 mod tests;
 
 /// How far into the stream of groups: how many have been begun, and how many of them are full. The
-/// others are open: at most one for each write point of the host.
+/// others are open: at most one for each frontier of the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
     begun: u64,

@@ -15,8 +15,8 @@ use trimbench_core::{
     Bytes, Capabilities, Caveat, Device, Drives, Instant, Nanos, TrimPromise, Virtual, settings,
 };
 use trimbench_ssd::{
-    BUILT_IN, ContentsConfig, MODEL_VERSION, Origin, Overreach, Profile, Ssd, SsdConfig,
-    TrimmedReads,
+    BUILT_IN, ConfigError, ContentsConfig, MODEL_VERSION, Origin, Overreach, Profile, Ssd,
+    SsdConfig, TrimmedReads,
 };
 
 use crate::spec::{self, TargetError};
@@ -25,7 +25,7 @@ use crate::{Description, Provisioned};
 #[cfg(test)]
 mod tests;
 
-/// An emulated drive behind its virtual clock and a layer for planted faults.
+/// An emulated drive behind its virtual clock, with a layer for planted faults where there are any.
 pub type Drive = Virtual<Faulty<Ssd>>;
 
 /// What errors call it.
@@ -287,10 +287,10 @@ impl Drives for EmulatedDrives {
 impl EmulatedDrives {
     /// Another one; see [`Drives::make`].
     fn drive(&self) -> Drive {
-        let mut ssd = self.config.clone().build().expect("the numbers were checked");
-        ssd.precondition_sequential(Bytes(0), self.config.capacity);
-        ssd.plant_overreach(self.overreach);
-        Virtual::new(Faulty::new(ssd, self.faults))
+        let mut drive =
+            open_drive(self.config.clone(), self.faults).expect("the numbers were checked");
+        drive.model_mut().inner_mut().plant_overreach(self.overreach);
+        drive
     }
 }
 
@@ -308,6 +308,18 @@ impl fmt::Display for EmulatedSpec {
         }
         Ok(())
     }
+}
+
+/// Opens an emulated drive of these numbers with these faults: every unit written once, in order,
+/// then at rest.
+///
+/// # Errors
+/// A number out of its range.
+pub fn open_drive(config: SsdConfig, faults: FaultPlan) -> Result<Drive, ConfigError> {
+    let capacity = config.capacity;
+    let mut ssd = config.build()?;
+    ssd.precondition_sequential(Bytes(0), capacity);
+    Ok(Virtual::new(Faulty::new(ssd, faults)))
 }
 
 /// The profile of a built-in name or of a file (a name with a `/` or a `.`).

@@ -12,7 +12,7 @@ mod real;
 mod spec;
 
 pub use device::{DeviceOutlook, holds_file, inspect_device};
-pub use emulated::{Drive, EmulatedDrives, EmulatedSpec, find_profile};
+pub use emulated::{Drive, EmulatedDrives, EmulatedSpec, find_profile, open_drive};
 pub use modelled::pool::{ModelledPools, PoolSpec};
 pub use modelled::{ModelledFilesystems, ModelledSpec};
 pub use opened::{OpenTarget, Opening, Provisioned, Watch};

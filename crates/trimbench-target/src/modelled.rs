@@ -306,7 +306,7 @@ impl Provisioner for ModelledFilesystems {
 
     fn account(&mut self) -> Option<Account> {
         let files = self.mounted().model_mut();
-        let policy = files.policy_report().map(|report| report.account());
+        let policy = files.policy_account();
         files.forget_policy_maxima();
         // The drive's units are as large as the filesystem's blocks.
         let free: Vec<LbaRange> = files.free_space().collect();

@@ -61,13 +61,6 @@ enum Criterion {
     Anything,
 }
 
-/// What a search has seen.
-#[derive(Debug, Default)]
-struct Seen {
-    best: Option<Run>,
-    measured: u32,
-}
-
 /// Groups by how long their free runs are on average, and by their largest buddy; so that
 /// suitable ones are found without asking each.
 #[derive(Clone, Debug)]
@@ -124,154 +117,153 @@ impl Index {
 
 /// Where free blocks lie for a request; `None` if nothing is free. At most as long as sought.
 pub(super) fn find(groups: &[Group], by: Option<&Index>, request: Request) -> Option<Run> {
-    let mut seen = Seen::default();
-    let sought = request.sought;
-    let count = groups.len();
-    let ranges = [request.group..count, 0..request.group];
-    let found = (sought.is_power_of_two() && (2..=8_192).contains(&sought))
-        .then(|| Criterion::Buddy(index(sought.ilog2().into())));
-    for criterion in found.into_iter().chain([Criterion::Average]) {
-        let found = match by {
-            Some(by) => indexed(groups, by, criterion, (request, &ranges), &mut seen),
-            None => each(groups, criterion, (request, &ranges), &mut seen),
+    Search { groups, by, request, best: None, measured: 0 }.run()
+}
+
+/// A search and what it has seen.
+struct Search<'a> {
+    groups: &'a [Group],
+    by: Option<&'a Index>,
+    request: Request,
+    best: Option<Run>,
+    measured: u32,
+}
+
+impl Search<'_> {
+    fn run(mut self) -> Option<Run> {
+        let sought = self.request.sought;
+        let is_buddy = sought.is_power_of_two() && (2..=8_192).contains(&sought);
+        let buddy = is_buddy.then(|| Criterion::Buddy(index(sought.ilog2().into())));
+        for criterion in buddy.into_iter().chain([Criterion::Average]) {
+            let found = match self.by {
+                Some(by) => self.indexed(by, criterion),
+                None => self.each(criterion),
+            };
+            if found.is_some() || self.has_measured_enough() {
+                return found.or_else(|| self.longest());
+            }
+        }
+        if let Some(by) = self.by.filter(|_| self.request.data)
+            && let Some(found) = self.shortened(by)
+        {
+            return Some(found);
+        }
+        for criterion in [Criterion::Enough, Criterion::Anything] {
+            let found = self.each(criterion);
+            if found.is_some() || self.has_measured_enough() {
+                return found.or_else(|| self.longest());
+            }
+        }
+        self.longest()
+    }
+
+    fn has_measured_enough(&self) -> bool {
+        self.measured > AT_MOST
+    }
+
+    /// The groups from that of the request on, then those before it.
+    fn ranges(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let first = self.request.group;
+        let ranges = [first..self.groups.len(), 0..first];
+        ranges.into_iter().filter(|range| !range.is_empty())
+    }
+
+    /// The longest run that was seen, as long as it measures.
+    fn longest(&self) -> Option<Run> {
+        let run = self.best?;
+        let reach = self.groups[run.group].reach(run.start, run.length);
+        Some(Run { length: reach.min(self.request.sought), ..run })
+    }
+
+    /// One group after the other.
+    fn each(&mut self, criterion: Criterion) -> Option<Run> {
+        let mut groups = self.ranges().flatten();
+        groups.find_map(|at| self.look_on(at, criterion))
+    }
+
+    /// The groups that the index names, those with the shortest runs that may do first.
+    fn indexed(&mut self, by: &Index, criterion: Criterion) -> Option<Run> {
+        let (from, table) = match criterion {
+            Criterion::Buddy(order) => (order, &by.largest),
+            _ => (order_of(self.request.sought), &by.averages),
         };
-        if found.is_some() || seen.measured > AT_MOST {
-            return found.or_else(|| best(groups, &seen, sought));
-        }
+        self.ranges()
+            .flat_map(|range| {
+                table[from..].iter().flat_map(move |groups| groups.range(range.clone()))
+            })
+            .find_map(|&at| self.look_on(at, criterion))
     }
-    if let Some(by) = by.filter(|_| request.data)
-        && let Some(found) = shortened(groups, by, (request, &ranges), &mut seen)
-    {
-        return Some(found);
-    }
-    for criterion in [Criterion::Enough, Criterion::Anything] {
-        let found = each(groups, criterion, (request, &ranges), &mut seen);
-        if found.is_some() || seen.measured > AT_MOST {
-            return found.or_else(|| best(groups, &seen, sought));
+
+    /// Groups whose average is long enough for a part of the request.
+    fn shortened(&mut self, by: &Index) -> Option<Run> {
+        let Request { needed, sought, .. } = self.request;
+        let order = sought.ilog2();
+        let mut least = order.saturating_sub(HALVINGS);
+        if 1 << least < needed {
+            least = needed.ilog2() + 1;
         }
-    }
-    best(groups, &seen, sought)
-}
-
-/// The longest run that was seen, as long as it measures.
-fn best(groups: &[Group], seen: &Seen, sought: u32) -> Option<Run> {
-    let run = seen.best?;
-    let length = groups[run.group].reach(run.start, run.length).min(sought);
-    Some(Run { length, ..run })
-}
-
-/// One group after the other.
-fn each(
-    groups: &[Group],
-    criterion: Criterion,
-    (request, ranges): (Request, &[Range<usize>; 2]),
-    seen: &mut Seen,
-) -> Option<Run> {
-    ranges.iter().flat_map(Clone::clone).find_map(|at| {
-        if seen.measured > AT_MOST {
-            return None;
-        }
-        look_into(&groups[at], at, (criterion, request), seen)
-    })
-}
-
-/// The groups that the index names, those with the shortest runs that may do first.
-fn indexed(
-    groups: &[Group],
-    by: &Index,
-    criterion: Criterion,
-    (request, ranges): (Request, &[Range<usize>; 2]),
-    seen: &mut Seen,
-) -> Option<Run> {
-    let (from, table) = match criterion {
-        Criterion::Buddy(order) => (order, &by.largest),
-        _ => (order_of(request.sought), &by.averages),
-    };
-    let mut candidates = ranges
-        .iter()
-        .filter(|range| !range.is_empty())
-        .flat_map(|range| table[from..].iter().flat_map(|groups| groups.range(range.clone())));
-    candidates.find_map(|&at| {
-        if seen.measured > AT_MOST {
-            return None;
-        }
-        look_into(&groups[at], at, (criterion, request), seen)
-    })
-}
-
-/// Groups whose average is long enough for a part of the request.
-fn shortened(
-    groups: &[Group],
-    by: &Index,
-    (request, ranges): (Request, &[Range<usize>; 2]),
-    seen: &mut Seen,
-) -> Option<Run> {
-    let order = request.sought.ilog2();
-    let mut least = order.saturating_sub(HALVINGS);
-    if 1 << least < request.needed {
-        least = request.needed.ilog2() + 1;
-    }
-    for range in ranges.iter().filter(|range| !range.is_empty()) {
-        for order in (least..=order).rev() {
-            let request = Request { sought: 1 << order, ..request };
-            let suitable = &by.averages[order_of(request.sought)];
-            let found = suitable
-                .range(range.clone())
-                .find_map(|&at| look_into(&groups[at], at, (Criterion::Average, request), seen));
-            if found.is_some() {
-                return found;
+        for range in self.ranges() {
+            for order in (least..=order).rev() {
+                let suitable = &by.averages[order_of(1 << order)];
+                let found = suitable
+                    .range(range.clone())
+                    .find_map(|&at| self.look_into(at, Criterion::Average, 1 << order));
+                if found.is_some() {
+                    return found;
+                }
             }
         }
+        None
     }
-    None
-}
 
-/// What a group has for the request, if it comes into question.
-fn look_into(
-    group: &Group,
-    at: usize,
-    (criterion, request): (Criterion, Request),
-    seen: &mut Seen,
-) -> Option<Run> {
-    let sought = request.sought;
-    let suitable = group.free > 0
-        && match criterion {
-            Criterion::Buddy(order) => {
-                let reserved = request.data && at.is_multiple_of(FLEX_GROUPS);
-                !reserved && group.largest_order() >= Some(order)
-            }
-            Criterion::Average => {
-                u64::from(group.free) >= u64::from(sought) * u64::from(group.runs)
-            }
-            Criterion::Enough => group.free >= sought,
-            Criterion::Anything => true,
-        };
-    if !suitable {
-        return None;
-    }
-    if let Criterion::Buddy(order) = criterion {
-        let start = group.first_buddy(order).expect("its largest buddy is large enough");
-        return Some(Run { group: at, start, length: sought });
-    }
-    let mut from = 0;
-    while let Some((start, end)) = group.run_from(from, sought) {
-        from = end;
-        if criterion == Criterion::Average && end - start < sought {
-            continue;
-        }
-        let run = Run { group: at, start, length: group.reach(start, sought) };
-        from = start + run.length;
-        if seen.measure(run, sought) {
-            return seen.taken(sought);
-        }
-        if seen.measured > AT_MOST {
+    /// What a group has for the request, as long as not enough has been measured.
+    fn look_on(&mut self, at: usize, criterion: Criterion) -> Option<Run> {
+        if self.has_measured_enough() {
             return None;
         }
+        self.look_into(at, criterion, self.request.sought)
     }
-    seen.taken(sought)
-}
 
-impl Seen {
+    /// What a group has of so many blocks, if it comes into question.
+    fn look_into(&mut self, at: usize, criterion: Criterion, sought: u32) -> Option<Run> {
+        let group = &self.groups[at];
+        let suitable = group.free > 0
+            && match criterion {
+                Criterion::Buddy(order) => {
+                    let reserved = self.request.data && at.is_multiple_of(FLEX_GROUPS);
+                    !reserved && group.largest_order() >= Some(order)
+                }
+                Criterion::Average => {
+                    u64::from(group.free) >= u64::from(sought) * u64::from(group.runs)
+                }
+                Criterion::Enough => group.free >= sought,
+                Criterion::Anything => true,
+            };
+        if !suitable {
+            return None;
+        }
+        if let Criterion::Buddy(order) = criterion {
+            let start = group.first_buddy(order).expect("its largest buddy is large enough");
+            return Some(Run { group: at, start, length: sought });
+        }
+        let mut from = 0;
+        while let Some((start, end)) = group.run_from(from, sought) {
+            from = end;
+            if criterion == Criterion::Average && end - start < sought {
+                continue;
+            }
+            let run = Run { group: at, start, length: group.reach(start, sought) };
+            from = start + run.length;
+            if self.measure(run, sought) {
+                return self.taken(sought);
+            }
+            if self.has_measured_enough() {
+                return None;
+            }
+        }
+        self.taken(sought)
+    }
+
     /// Takes a run into account; whether the search is over.
     fn measure(&mut self, run: Run, sought: u32) -> bool {
         self.measured += 1;

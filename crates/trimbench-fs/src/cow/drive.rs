@@ -7,10 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use trimbench_core::units::{index, narrow};
 use trimbench_core::{
-    BlockCommand, BlockRequest, BlockSize, Blocks, Bytes, Completion, Errno, Instant, Lba,
-    LbaRange, Medium, Model, Operation, Status, Support, Tag,
+    BlockCommand, BlockRequest, Blocks, Bytes, Completion, Errno, Instant, LbaRange, Medium, Model,
+    Operation, Support, Tag,
 };
 use trimbench_policy::{Extents, Foreground, Options, Step, Trimmer};
 
@@ -19,6 +18,8 @@ use super::queue::{Class, ClassQueue};
 use crate::commands::Slot;
 use crate::config::{ConfigError, FS_BLOCK};
 use crate::extent::Extent;
+use crate::lower::logical_block;
+use crate::slab::Slab;
 
 /// Extents of freed space that a drive remembers: more than any pool that fits into memory has.
 const EXTENTS_MAX: usize = 1 << 26;
@@ -82,8 +83,7 @@ pub(crate) struct Drive<M> {
     /// Writes that wait for one of these. They count as active.
     parked: Vec<Request>,
     /// By tag.
-    active: Vec<Option<Active>>,
-    unused: Vec<Tag>,
+    active: Slab<Active>,
     completions: Vec<Completion>,
     /// Requests that ended, where they are watched.
     noted: Option<Vec<BlockRequest>>,
@@ -94,12 +94,7 @@ pub(crate) struct Drive<M> {
 impl<M: Model<Command = BlockCommand>> Drive<M> {
     pub(crate) fn new(number: u16, device: M, config: &PoolConfig) -> Result<Self, ConfigError> {
         let capabilities = device.capabilities();
-        let logical_block = match capabilities.medium {
-            Medium::Device { logical_block, .. } if logical_block.bytes() <= FS_BLOCK => {
-                logical_block
-            }
-            _ => return Err(ConfigError::NotABlockDevice),
-        };
+        let logical_block = logical_block(capabilities)?;
         let policy = match capabilities.discard {
             Support::None => "none".parse()?,
             _ => config.policy.clone(),
@@ -111,15 +106,14 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
         };
         Ok(Self {
             number,
-            ratio: FS_BLOCK.0 / BlockSize::bytes(logical_block).0,
+            ratio: FS_BLOCK.0 / logical_block.bytes().0,
             manner: config.manner,
             queue: ClassQueue::new(config.limits),
             trimmer: Trimmer::new(policy.build(logical_block)?, options),
             ask_at: Instant::NEVER,
             discarding: BTreeMap::new(),
             parked: Vec::new(),
-            active: Vec::new(),
-            unused: Vec::new(),
+            active: Slab::default(),
             completions: Vec::new(),
             noted: None,
             parked_count: 0,
@@ -191,7 +185,8 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
     pub(crate) fn start_pass(
         &mut self,
         now: Instant,
-        (ripe, safe): (Instant, Instant),
+        ripe: Instant,
+        safe: Instant,
         config: &PoolConfig,
     ) -> u64 {
         let pending = self.trimmer.backlog().extents;
@@ -245,16 +240,11 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
         let mut completions = std::mem::take(&mut self.completions);
         self.device.advance(now, &mut completions);
         for Completion { tag, at, status } in completions.drain(..) {
-            let active = self.active[index(tag.0.into())].take().expect("a command ends once");
-            self.unused.push(tag);
+            let active = self.active.remove(tag.0);
             self.note_end(active, at);
             self.queue.ended(active.request.class);
-            let failure = match status {
-                Status::Done => None,
-                Status::Failed(errno) => Some(errno),
-            };
             self.tell_trimmer(now, active);
-            out.push(Ended { owner: active.request.owner, failure });
+            out.push(Ended { owner: active.request.owner, failure: status.failure() });
         }
         self.completions = completions;
     }
@@ -272,8 +262,7 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
     /// Appends the requests under way.
     pub(crate) fn list_active(&self, out: &mut Vec<BlockRequest>) {
         if self.noted.is_some() {
-            let active = self.active.iter().flatten();
-            out.extend(active.map(|active| self.noted(*active, Instant::NEVER)));
+            out.extend(self.active.iter().map(|active| self.noted(*active, Instant::NEVER)));
         }
     }
 
@@ -356,22 +345,13 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
         if let BlockCommand::Write { range, .. } = request.command {
             self.trimmer.rewritten(range);
         }
-        let active = Some(Active { request, issued: now });
-        let tag = if let Some(tag) = self.unused.pop() {
-            self.active[index(tag.0.into())] = active;
-            tag
-        } else {
-            self.active.push(active);
-            Tag(narrow(self.active.len() as u64 - 1))
-        };
+        let tag = Tag(self.active.add(Active { request, issued: now }));
         self.device
             .submit(now, tag, request.command)
             .expect("a pool stays within its drives and their limits");
     }
 
     fn range(&self, extent: Extent) -> LbaRange {
-        let Extent { start, length } = extent;
-        LbaRange::new(Lba(start * self.ratio), Blocks(length * self.ratio))
-            .expect("an extent is not empty")
+        extent.range(self.ratio)
     }
 }

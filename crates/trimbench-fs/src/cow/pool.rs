@@ -11,8 +11,7 @@
 //!
 //! Units: time in nanoseconds on the caller's clock, space in sectors of 4 KiB, files in records.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::units::narrow;
@@ -82,9 +81,6 @@ pub struct Pool<M> {
     /// How many files each directory has.
     directories: BTreeMap<DirectoryId, u64>,
     commands: Commands,
-    /// Commands that go on then, in the order of time, then of sequence.
-    due: BinaryHeap<Reverse<(Instant, u64, Slot)>>,
-    sequence: u64,
     groups: Groups,
     /// Commands that wait for less dirty data.
     room_waiters: VecDeque<Slot>,
@@ -152,8 +148,6 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
             dirty_files: BTreeSet::new(),
             directories: BTreeMap::from([(DirectoryId::OWN, 0)]),
             commands: Commands::default(),
-            due: BinaryHeap::new(),
-            sequence: 0,
             groups: Groups::default(),
             room_waiters: VecDeque::new(),
             delayed_until: Instant::START,
@@ -211,11 +205,6 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
     /// Sectors of data in a record.
     fn record_sectors(&self) -> u64 {
         self.config.record.0 / FS_BLOCK.0
-    }
-
-    fn schedule(&mut self, at: Instant, slot: Slot) {
-        self.sequence += 1;
-        self.due.push(Reverse((at, self.sequence, slot)));
     }
 
     /// How many asynchronous writes a drive may be given now: by the share of dirty data, from the
@@ -297,12 +286,12 @@ impl<M: Model<Command = BlockCommand>> Model for Pool<M> {
         } else {
             self.commands.add(tag, Task::File(command))
         };
-        self.schedule(now + self.config.cpu.metadata, slot);
+        self.commands.schedule(now + self.config.cpu.metadata, slot);
         Ok(())
     }
 
     fn next_event(&self) -> Instant {
-        let due = self.due.peek().map_or(Instant::NEVER, |Reverse((at, _, _))| *at);
+        let due = self.commands.next_at();
         self.next_drive().0.min(due).min(self.group_event()).min(self.trim.next_pass)
     }
 
@@ -315,8 +304,7 @@ impl<M: Model<Command = BlockCommand>> Model for Pool<M> {
             let (drive_at, drive) = self.next_drive();
             if drive_at <= at {
                 self.drive_event(drive, at);
-            } else if self.due.peek().is_some_and(|Reverse((due, _, _))| *due <= at) {
-                let Reverse((_, _, slot)) = self.due.pop().expect("there is a first");
+            } else if let Some(slot) = self.commands.take_due(at) {
                 self.step(slot, at);
             } else if self.group_event() <= at {
                 self.group_step(at);

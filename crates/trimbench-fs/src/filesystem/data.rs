@@ -7,16 +7,16 @@
 //! Not modelled: readahead beyond what was asked for, conversion of unwritten extents, the partial
 //! block at the edge of a transfer past the cache (it is transferred whole).
 
-use trimbench_core::{BlockCommand, DirectoryId, FileId, Instant, Model};
+use trimbench_core::{BlockCommand, Errno, FileId, Instant, Model};
 
 use crate::allocator::Wish;
-use crate::commands::{Slot, Stage};
+use crate::commands::{Progress, Slot, Stage, Stop, ended};
 use crate::config::FS_BLOCK;
 use crate::extent::Extent;
+use crate::file::File;
 use crate::lower::{Owner, Transfer};
 
-use super::names::NO_ENTRY;
-use super::{FileSystem, Progress};
+use super::FileSystem;
 
 /// Blocks that the first read of a file brings (`get_init_ra_size` in mm/readahead.c).
 const READ_AHEAD_FIRST: u64 = 4;
@@ -27,44 +27,22 @@ fn fs_blocks(bytes: Extent) -> Extent {
 }
 
 impl<M: Model<Command = BlockCommand>> FileSystem<M> {
-    /// Makes a file and writes it through the cache.
-    pub(super) fn store(
-        &mut self,
-        slot: Slot,
-        name: (FileId, DirectoryId),
-        length: u64,
-        now: Instant,
-    ) -> Progress {
-        if self.commands.get(slot).stage == Stage::Start {
-            let created = self.create(slot, name, false, now);
-            if created != Progress::DONE {
-                return created;
-            }
-            self.begin_write(slot, Extent::new(0, length));
-        }
-        self.write_cached(slot, name.0, now)
-    }
-
     /// Writes behind the end of a file, through the cache.
     pub(super) fn append(&mut self, slot: Slot, id: FileId, length: u64, now: Instant) -> Progress {
         let stage = self.commands.get(slot).stage;
         if stage == Stage::Start {
-            let file = &self.files[id];
-            if file.inode.is_none() {
-                return Progress::failed(NO_ENTRY);
-            }
+            let file = self.existing(id)?;
             let (at, edge) = (file.size, Extent::new(file.size / FS_BLOCK.0, 1));
             let partial = !at.is_multiple_of(FS_BLOCK.0);
             self.begin_write(slot, Extent::new(at, length));
             if partial && self.read_pages(slot, id, edge, now) {
                 self.set_stage(slot, Stage::Edges);
-                return Progress::Waits;
+                return Err(Stop::Waits);
             }
         } else if stage == Stage::Edges {
-            if let Some(errno) = self.commands.get(slot).failure {
-                return Progress::failed(errno);
-            }
-            let edge = Extent::new(self.commands.get(slot).at / FS_BLOCK.0, 1);
+            let command = self.commands.get(slot);
+            ended(command.failure)?;
+            let edge = Extent::new(command.at / FS_BLOCK.0, 1);
             self.keep_pages(id, edge);
             self.set_stage(slot, Stage::Moving);
         }
@@ -73,30 +51,24 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// Reads the first `length` bytes of a file, through the cache.
     pub(super) fn load(&mut self, slot: Slot, id: FileId, length: u64, now: Instant) -> Progress {
-        let file = &self.files[id];
-        if file.inode.is_none() {
-            return Progress::failed(NO_ENTRY);
-        }
-        let range = fs_blocks(Extent::new(0, length.min(file.size)));
+        let range = fs_blocks(Extent::new(0, length.min(self.existing(id)?.size)));
         self.set_stage(slot, Stage::Moving);
         loop {
             let command = *self.commands.get(slot);
-            if command.failure.is_some() {
-                return Progress::ended(command.failure);
-            }
+            ended(command.failure)?;
             if command.end > command.at {
                 // A window has come.
                 self.keep_pages(id, Extent::between(command.at, command.end));
             }
             if command.end >= range.end() {
-                return Progress::DONE;
+                return Ok(());
             }
             let window = self.next_window(Extent::between(command.at, command.end));
             let end = range.end().min(command.end + window);
             let state = self.commands.get(slot);
             (state.at, state.end) = (command.end, end);
             if self.read_pages(slot, id, Extent::between(command.end, end), now) {
-                return Progress::Waits;
+                return Err(Stop::Waits);
             }
         }
     }
@@ -119,18 +91,15 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if command.stage == Stage::Moving {
             self.unflushed = true;
             self.fold_extents(id, now);
-            return Progress::ended(command.failure);
+            return ended(command.failure);
         }
-        if self.files[id].inode.is_none() {
-            return Progress::failed(NO_ENTRY);
-        }
+        self.existing(id)?;
         self.keep_open(id);
-        if !self.is_clean(slot, id, now) || !self.may_join(slot, now) {
-            return Progress::Waits;
-        }
+        self.clean(slot, id, now)?;
+        self.join(slot, now)?;
         let range = fs_blocks(bytes);
         if range.length - self.files[id].map.count(range) > self.available() {
-            return self.no_space(slot, now);
+            return Err(self.no_space(slot, now));
         }
         self.forget_pages(id, range);
         let size = self.files[id].size.max(bytes.end());
@@ -142,7 +111,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let extents = self.mapped(id, &[range]);
         self.send(slot, Transfer::Write, &extents, now);
         self.set_stage(slot, Stage::Moving);
-        Progress::Waits
+        Err(Stop::Waits)
     }
 
     /// Reads past the cache.
@@ -155,23 +124,17 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     ) -> Progress {
         let command = *self.commands.get(slot);
         if command.stage == Stage::Moving {
-            return Progress::ended(command.failure);
+            return ended(command.failure);
         }
-        let file = &self.files[id];
-        if file.inode.is_none() {
-            return Progress::failed(NO_ENTRY);
-        }
-        let inside = bytes.overlap(Extent::new(0, file.size));
+        let inside = bytes.overlap(Extent::new(0, self.existing(id)?.size));
         self.keep_open(id);
-        if !self.is_clean(slot, id, now) {
-            return Progress::Waits;
-        }
+        self.clean(slot, id, now)?;
         let extents = self.mapped(id, inside.map(fs_blocks).as_slice());
         if !self.send(slot, Transfer::Read, &extents, now) {
-            return Progress::DONE;
+            return Ok(());
         }
         self.set_stage(slot, Stage::Moving);
-        Progress::Waits
+        Err(Stop::Waits)
     }
 
     /// Maps a hole of a file, all of it: the space was found to be there.
@@ -197,20 +160,26 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self.touch_inode(id, now);
     }
 
-    /// Whether none of the file's pages is dirty or being written. If not, they are written back
-    /// and the command is stepped again.
-    pub(super) fn is_clean(&mut self, slot: Slot, id: FileId, now: Instant) -> bool {
+    /// The file's dirty pages are written back; the command waits until none is dirty or being
+    /// written.
+    pub(super) fn clean(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
         let file = self.file(id);
         if file.dirty.is_empty() && file.in_flight == 0 {
-            return true;
+            return Ok(());
         }
         file.waiters.push(slot);
         self.urgent.push_back(id);
         self.write_back(now);
-        false
+        Err(Stop::Waits)
     }
 
-    fn begin_write(&mut self, slot: Slot, bytes: Extent) {
+    /// A file that must be there.
+    pub(super) fn existing(&self, id: FileId) -> Result<&File, Stop> {
+        let file = &self.files[id];
+        if file.inode.is_some() { Ok(file) } else { Err(Errno::ENOENT.into()) }
+    }
+
+    pub(super) fn begin_write(&mut self, slot: Slot, bytes: Extent) {
         let command = self.commands.get(slot);
         command.stage = Stage::Moving;
         command.at = bytes.start;
@@ -218,29 +187,27 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     }
 
     /// Makes pages dirty until the write is done or has to wait.
-    fn write_cached(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
+    pub(super) fn write_cached(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
         loop {
             let command = *self.commands.get(slot);
             if command.at == command.end {
-                return Progress::DONE;
+                return Ok(());
             }
             let room = self.cache.room();
             if room == 0 {
                 self.cache.throttled.push_back(slot);
                 self.counters.throttled += 1;
                 self.write_back(now);
-                return Progress::Waits;
+                return Err(Stop::Waits);
             }
-            if !self.may_join(slot, now) {
-                return Progress::Waits;
-            }
+            self.join(slot, now)?;
             let mut range = fs_blocks(Extent::between(command.at, command.end));
             range.length = range.length.min(room);
             let file = &self.files[id];
             let fresh = file.dirty.gaps(range).into_iter();
             let fresh = fresh.map(|gap| gap.length - file.map.count(gap)).sum::<u64>();
             if fresh > self.available() {
-                return self.no_space(slot, now);
+                return Err(self.no_space(slot, now));
             }
             let at = command.end.min(range.end() * FS_BLOCK.0);
             self.commands.get(slot).at = at;

@@ -14,13 +14,13 @@ use std::cmp::Reverse;
 use trimbench_core::units::index;
 use trimbench_core::{BlockCommand, DirectoryId, Errno, FileId, Instant, Model};
 
-use crate::commands::{Slot, Stage};
+use crate::commands::{Progress, Slot, Stage, Stop, require};
 use crate::config::FS_BLOCK;
 use crate::extent::Extent;
 use crate::file::{File, Inode};
 use crate::layout::{Metadata, MetadataId};
 
-use super::{EXISTS, FileSystem, Progress};
+use super::FileSystem;
 
 /// Files that stay open, the oldest is closed first: as the target of a real directory keeps them.
 const OPEN_FILES: usize = 256;
@@ -51,24 +51,16 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     pub(super) fn create(
         &mut self,
         slot: Slot,
-        (id, directory): (FileId, DirectoryId),
-        open: bool,
+        id: FileId,
+        directory: DirectoryId,
         now: Instant,
     ) -> Progress {
-        if self.files[id].inode.is_some() {
-            return Progress::failed(EXISTS);
-        }
-        if !self.directories.contains_key(&directory) {
-            return Progress::failed(NO_ENTRY);
-        }
-        if !self.may_join(slot, now) {
-            return Progress::Waits;
-        }
-        if self.inodes_left() == 0 {
-            return Progress::failed(Errno::ENOSPC);
-        }
+        require(self.files[id].inode.is_none(), Errno::EEXIST)?;
+        require(self.directories.contains_key(&directory), Errno::ENOENT)?;
+        self.join(slot, now)?;
+        require(self.inodes_left() > 0, Errno::ENOSPC)?;
         if !self.enter(directory, id.0, now) {
-            return self.no_space(slot, now);
+            return Err(self.no_space(slot, now));
         }
         let number = self.take_inode(now);
         let transaction = self.journal.running.id;
@@ -76,17 +68,11 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         file.inode = Some(Inode { number, directory, open: false });
         file.size = 0;
         file.transaction = transaction;
-        if open {
-            self.keep_open(id);
-        }
-        Progress::DONE
+        Ok(())
     }
 
     pub(super) fn unlink(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
-        let Some(inode) = self.files[id].inode else { return Progress::failed(NO_ENTRY) };
-        if !self.may_cut(slot, id, now) {
-            return Progress::Waits;
-        }
+        let inode = self.begin_cut(slot, id, now)?;
         self.cut(id, Extent::between(0, u64::MAX), now);
         self.give_inode(inode.number, now);
         let file = self.file(id);
@@ -94,7 +80,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         file.size = 0;
         file.write_error = None;
         self.leave(inode.directory, id.0, now);
-        Progress::DONE
+        Ok(())
     }
 
     pub(super) fn truncate(
@@ -104,17 +90,12 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         length: u64,
         now: Instant,
     ) -> Progress {
-        if self.files[id].inode.is_none() {
-            return Progress::failed(NO_ENTRY);
-        }
-        if !self.may_cut(slot, id, now) {
-            return Progress::Waits;
-        }
+        self.begin_cut(slot, id, now)?;
         self.keep_open(id);
         self.cut(id, Extent::between(length.div_ceil(FS_BLOCK.0), u64::MAX), now);
         self.file(id).size = length;
         self.touch_inode(id, now);
-        Progress::DONE
+        Ok(())
     }
 
     pub(super) fn punch(
@@ -124,19 +105,14 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         bytes: Extent,
         now: Instant,
     ) -> Progress {
-        if self.files[id].inode.is_none() {
-            return Progress::failed(NO_ENTRY);
-        }
-        if !self.may_cut(slot, id, now) {
-            return Progress::Waits;
-        }
+        self.begin_cut(slot, id, now)?;
         self.keep_open(id);
         let (from, to) = (bytes.start.div_ceil(FS_BLOCK.0), bytes.end() / FS_BLOCK.0);
         if from < to {
             self.cut(id, Extent::between(from, to), now);
             self.touch_inode(id, now);
         }
-        Progress::DONE
+        Ok(())
     }
 
     pub(super) fn make_directory(
@@ -145,23 +121,17 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         directory: DirectoryId,
         now: Instant,
     ) -> Progress {
-        if self.directories.contains_key(&directory) {
-            return Progress::failed(EXISTS);
-        }
-        if !self.may_join(slot, now) {
-            return Progress::Waits;
-        }
-        if self.inodes_left() == 0 {
-            return Progress::failed(Errno::ENOSPC);
-        }
+        require(!self.directories.contains_key(&directory), Errno::EEXIST)?;
+        self.join(slot, now)?;
+        require(self.inodes_left() > 0, Errno::ENOSPC)?;
         if self.available() < 2 || !self.enter(DirectoryId::OWN, !directory.0, now) {
-            return self.no_space(slot, now);
+            return Err(self.no_space(slot, now));
         }
         let inode = self.take_inode(now);
         self.directories.insert(directory, Directory { inode, ..Directory::default() });
         let grown = self.grow(directory, now);
         assert!(grown, "two blocks were there");
-        Progress::DONE
+        Ok(())
     }
 
     pub(super) fn remove_directory(
@@ -170,16 +140,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         directory: DirectoryId,
         now: Instant,
     ) -> Progress {
-        match self.directories.get(&directory) {
-            Some(found) if found.names > 0 || directory == DirectoryId::OWN => {
-                return Progress::failed(NOT_EMPTY);
-            }
-            Some(_) => {}
-            None => return Progress::failed(NO_ENTRY),
-        }
-        if !self.may_join(slot, now) {
-            return Progress::Waits;
-        }
+        let names = self.directories.get(&directory).ok_or(Errno::ENOENT)?.names;
+        require(names == 0 && directory != DirectoryId::OWN, Errno::ENOTEMPTY)?;
+        self.join(slot, now)?;
         let removed = self.directories.remove(&directory).expect("it was found");
         removed.leaves.into_iter().for_each(|leaf| self.journal.revoke(leaf));
         for extent in removed.extents {
@@ -187,18 +150,20 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
         self.give_inode(removed.inode, now);
         self.leave(DirectoryId::OWN, !directory.0, now);
-        Progress::DONE
+        Ok(())
     }
 
-    /// Whether blocks of the file may go now: not while they are written, nor while the
-    /// transaction is full. If not, the command is stepped again.
-    fn may_cut(&mut self, slot: Slot, id: FileId, now: Instant) -> bool {
+    /// The inode of a file whose blocks go: not while they are written, nor while the transaction
+    /// is full.
+    fn begin_cut(&mut self, slot: Slot, id: FileId, now: Instant) -> Result<Inode, Stop> {
         let file = self.file(id);
+        let inode = file.inode.ok_or(Errno::ENOENT)?;
         if file.in_flight > 0 {
             file.waiters.push(slot);
-            return false;
+            return Err(Stop::Waits);
         }
-        self.may_join(slot, now)
+        self.join(slot, now)?;
+        Ok(inode)
     }
 
     /// Takes blocks away from a file: pages, promises, what is kept for it, and extents.
@@ -341,8 +306,3 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self.commands.get(slot).stage = stage;
     }
 }
-
-/// Error number of a name that is not there (`ENOENT`).
-pub(super) const NO_ENTRY: Errno = Errno(2);
-/// Error number of a directory with names in it (`ENOTEMPTY`).
-const NOT_EMPTY: Errno = Errno(39);

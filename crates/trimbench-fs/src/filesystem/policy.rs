@@ -14,14 +14,12 @@
 //! Conservation: freed = issued + skipped + invalidated + waiting, in blocks; what is set aside
 //! counts as waiting. Of what is issued, what is left alone for want of space counts as dropped.
 
-use trimbench_core::units::{index, narrow};
 use trimbench_core::{
-    BlockCommand, BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Model, Nanos, PolicyAccount,
-    PolicyTally, Support,
+    BlockCommand, BlockSize, Blocks, Instant, LbaRange, Model, Nanos, PolicyAccount, PolicyTally,
+    Support,
 };
 use trimbench_policy::{
-    Choice, Counters, Extents, Foreground, Options, PolicyError, Standing, Step, Tally, TrimPolicy,
-    Trimmer,
+    Choice, Counters, Extents, Foreground, Options, PolicyError, Step, Tally, TrimPolicy, Trimmer,
 };
 
 use crate::allocator::Change;
@@ -29,6 +27,7 @@ use crate::config::{DiscardPath, FS_BLOCK};
 use crate::discards::{DiscardCounters, bytes};
 use crate::extent::Extent;
 use crate::lower::{Owner, Transfer};
+use crate::slab::Slab;
 
 use super::FileSystem;
 
@@ -40,7 +39,7 @@ const EXTENTS_MAX: usize = 1 << 20;
 pub(super) struct Policy {
     trimmer: Trimmer,
     /// Discards under way, by their numbers.
-    under_way: Vec<Option<UnderWay>>,
+    under_way: Slab<UnderWay>,
     /// When it is asked again, if nothing happens before.
     wakes_at: Instant,
     /// Commands of the foreground under way, as it was last told.
@@ -73,52 +72,12 @@ impl Policy {
     fn follow(&mut self, changes: Vec<Change>) {
         for change in changes {
             match change {
-                Change::Withheld(extent) => self.trimmer.withheld(range(extent)),
+                Change::Withheld(extent) => self.trimmer.withheld(extent.range(1)),
                 Change::Used(extent) => {
-                    self.trimmer.rewritten(range(extent));
+                    self.trimmer.rewritten(extent.range(1));
                 }
-                Change::Returned(extent) => self.trimmer.returned(range(extent)),
+                Change::Returned(extent) => self.trimmer.returned(extent.range(1)),
             }
-        }
-    }
-}
-
-/// What a policy has done to a filesystem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PolicyReport {
-    /// What became of all that was freed, in filesystem blocks.
-    pub counters: Counters,
-    /// Of what was issued, what was left alone for want of space.
-    pub left_alone: Tally,
-    /// The most that discards withheld from allocation at a time.
-    pub withheld_max: Bytes,
-    /// Freed, and waiting for a discard.
-    pub waiting: Bytes,
-    /// The most that has waited.
-    pub waiting_max: Bytes,
-    /// The longest that a discard took, from its issue to its end.
-    pub longest: Nanos,
-    /// What it has learned of the drive, if it learns.
-    pub standing: Option<Standing>,
-}
-
-impl PolicyReport {
-    /// The same in bytes. What was left alone for want of space counts as skipped.
-    pub fn account(&self) -> PolicyAccount {
-        let Self { counters, left_alone, .. } = self;
-        let of = |count: u64, blocks: Blocks| PolicyTally { count, bytes: bytes(blocks.0) };
-        let tally = |tally: Tally| of(tally.count, tally.blocks);
-        let Counters { issued, skipped, .. } = *counters;
-        PolicyAccount {
-            freed: tally(counters.freed),
-            issued: of(issued.count - left_alone.count, issued.blocks - left_alone.blocks),
-            deferred: tally(counters.deferred),
-            skipped: of(skipped.count + left_alone.count, skipped.blocks + left_alone.blocks),
-            invalidated: tally(counters.invalidated),
-            waiting: self.waiting,
-            waiting_max: self.waiting_max,
-            withheld_max: self.withheld_max,
-            longest: self.longest,
         }
     }
 }
@@ -149,7 +108,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         };
         self.policy = Some(Policy {
             trimmer: Trimmer::new(policy, options),
-            under_way: Vec::new(),
+            under_way: Slab::default(),
             wakes_at: Instant::NEVER,
             told: 0,
             withheld: 0,
@@ -165,21 +124,29 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self
     }
 
-    /// What its trim policy has done; `None` without one.
-    pub fn policy_report(&self) -> Option<PolicyReport> {
+    /// What its trim policy has done; `None` without one. What was left alone for want of space
+    /// counts as skipped.
+    pub fn policy_account(&self) -> Option<PolicyAccount> {
         let policy = self.policy.as_ref()?;
-        Some(PolicyReport {
-            counters: *policy.trimmer.counters(),
-            left_alone: policy.left_alone,
-            withheld_max: bytes(policy.withheld_max),
+        let Counters { freed, issued, deferred, skipped, invalidated, .. } =
+            *policy.trimmer.counters();
+        let left_alone = policy.left_alone;
+        let of = |count: u64, blocks: Blocks| PolicyTally { count, bytes: bytes(blocks.0) };
+        let tally = |tally: Tally| of(tally.count, tally.blocks);
+        Some(PolicyAccount {
+            freed: tally(freed),
+            issued: of(issued.count - left_alone.count, issued.blocks - left_alone.blocks),
+            deferred: tally(deferred),
+            skipped: of(skipped.count + left_alone.count, skipped.blocks + left_alone.blocks),
+            invalidated: tally(invalidated),
             waiting: bytes(self.policy_pending()),
             waiting_max: bytes(policy.waiting_max),
+            withheld_max: bytes(policy.withheld_max),
             longest: policy.longest,
-            standing: policy.trimmer.standing(),
         })
     }
 
-    /// Lets the maxima of its policy's report begin anew, from what is now.
+    /// Lets the maxima of its policy's account begin anew, from what is now.
     pub fn forget_policy_maxima(&mut self) {
         let waiting = self.policy_pending();
         if let Some(policy) = &mut self.policy {
@@ -217,7 +184,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// The same as extents.
     pub(super) fn policy_withheld(&self) -> impl Iterator<Item = Extent> {
-        let under_way = self.policy.iter().flat_map(|policy| policy.under_way.iter().flatten());
+        let under_way = self.policy.iter().flat_map(|policy| policy.under_way.iter());
         under_way.flat_map(|discard| discard.withheld.iter().copied())
     }
 
@@ -229,7 +196,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// An extent was freed, and its commit is done.
     pub(super) fn policy_frees(&mut self, extent: Extent, now: Instant) {
         let policy = self.policy.as_mut().expect("whoever calls has seen that there is one");
-        policy.trimmer.freed(now, range(extent));
+        policy.trimmer.freed(now, extent.range(1));
     }
 
     /// A command of the foreground ended.
@@ -282,34 +249,29 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             policy.trimmer.completed(now);
             return;
         }
-        let vacant = policy.under_way.iter().position(Option::is_none);
-        let number = vacant.unwrap_or_else(|| {
-            policy.under_way.push(None);
-            policy.under_way.len() - 1
-        });
         let withheld: Vec<Extent> = self.allocator.split(whole).collect();
+        let discard = UnderWay { since: now, withheld: withheld.clone(), io: 0 };
+        let number = policy.under_way.add(discard);
         let mut io = 0;
-        for &extent in &withheld {
+        for extent in withheld {
             self.allocator.withhold(extent);
-            let owner = Owner::Policy(narrow(number as u64));
-            io += self.lower.send(now, owner, Transfer::Discard, extent);
+            io += self.lower.send(now, Owner::Policy(number), Transfer::Discard, extent);
         }
+        policy.under_way.get(number).io = io;
         policy.sent += u64::from(io);
         policy.withheld += whole.length;
         policy.withheld_max = policy.withheld_max.max(policy.withheld);
-        policy.under_way[number] = Some(UnderWay { since: now, withheld, io });
     }
 
     /// A command of a discard ended; one that failed costs the device's knowledge only.
     pub(super) fn policy_io_ended(&mut self, which: u32, now: Instant) {
         let policy = self.policy.as_mut().expect("its discard was under way");
-        let place = &mut policy.under_way[index(which.into())];
-        let discard = place.as_mut().expect("it was under way");
+        let discard = policy.under_way.get(which);
         discard.io -= 1;
         if discard.io > 0 {
             return;
         }
-        let UnderWay { since, withheld, .. } = place.take().expect("it was under way");
+        let UnderWay { since, withheld, .. } = policy.under_way.remove(which);
         policy.longest = policy.longest.max(now - since);
         policy.withheld -= withheld.iter().map(|extent| extent.length).sum::<u64>();
         policy.trimmer.completed(now);
@@ -322,8 +284,4 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             self.step(slot, now);
         }
     }
-}
-
-fn range(extent: Extent) -> LbaRange {
-    LbaRange::new(Lba(extent.start), Blocks(extent.length)).expect("extents are not empty")
 }

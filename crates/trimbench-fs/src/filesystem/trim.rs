@@ -6,15 +6,15 @@
 //! dirty pages were promised would not be there meanwhile.
 
 use trimbench_core::units::index;
-use trimbench_core::{BlockCommand, Instant, Model, Support};
+use trimbench_core::{BlockCommand, Errno, Instant, Model, Support};
 
-use crate::commands::{Slot, Stage};
+use crate::commands::{Progress, Slot, Stage, Stop, ended, require};
 use crate::config::{DiscardPath, FS_BLOCK};
 use crate::discards::{Job, bytes};
 use crate::extent::Extent;
 use crate::lower::{Owner, Transfer};
 
-use super::{FileSystem, NOT_SUPPORTED, Progress};
+use super::FileSystem;
 
 impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// The worker sends its next discard, if none is under way.
@@ -87,9 +87,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// FITRIM goes on.
     pub(super) fn trim_step(&mut self, slot: Slot, now: Instant) -> Progress {
-        if self.lower.capabilities().discard == Support::None {
-            return Progress::failed(NOT_SUPPORTED);
-        }
+        require(self.lower.capabilities().discard != Support::None, Errno::EOPNOTSUPP)?;
         let command = self.commands.get(slot);
         let (mut at, failure, withheld) = (command.at, command.failure, command.withheld.take());
         if let Some(extent) = withheld {
@@ -125,9 +123,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
                 let command = self.commands.get(slot);
                 (command.at, command.withheld) = (at, Some(free));
                 (command.io, command.stage) = (sent, Stage::Moving);
-                return Progress::Waits;
+                return Err(Stop::Waits);
             }
         }
-        Progress::ended(failure)
+        ended(failure)
     }
 }

@@ -11,14 +11,13 @@
 
 use trimbench_core::{BlockCommand, Errno, FileId, Instant, Model};
 
-use crate::commands::{Slot, Stage};
+use crate::commands::{Progress, Slot, Stage, Stop, ended};
 use crate::discards::bytes;
 use crate::extent::Extent;
 use crate::journal::merged;
 use crate::lower::{Owner, Transfer};
 
-use super::names::NO_ENTRY;
-use super::{FileSystem, Progress};
+use super::FileSystem;
 
 /// Metadata on their way to their places.
 #[derive(Debug, Default)]
@@ -37,26 +36,22 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     pub(super) fn fsync(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
         let command = *self.commands.get(slot);
         if command.stage < Stage::Committing {
-            if self.files[id].inode.is_none() {
-                return Progress::failed(NO_ENTRY);
-            }
+            self.existing(id)?;
             self.keep_open(id);
             self.set_stage(slot, Stage::WritingBack);
-            if !self.is_clean(slot, id, now) {
-                return Progress::Waits;
-            }
+            self.clean(slot, id, now)?;
             let transaction = self.files[id].transaction;
             if transaction > self.journal.committed {
                 self.set_stage(slot, Stage::Committing);
                 self.await_commit(slot, transaction, now);
-                return Progress::Waits;
+                return Err(Stop::Waits);
             }
             if self.flush(slot, now) {
-                return Progress::Waits;
+                return Err(Stop::Waits);
             }
         }
         let lost = self.file(id).write_error.take();
-        Progress::ended(command.failure.or(lost).or(self.failure()))
+        ended(command.failure.or(lost).or(self.failure()))
     }
 
     pub(super) fn sync(&mut self, slot: Slot, now: Instant) -> Progress {
@@ -66,7 +61,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             self.sync_until = self.cache.latest_order();
             self.sync_waiters.push(slot);
             self.write_back(now);
-            return Progress::Waits;
+            return Err(Stop::Waits);
         }
         if stage <= Stage::WritingBack {
             self.set_stage(slot, Stage::Committing);
@@ -75,7 +70,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             let last = if running.is_empty() { committing } else { Some(running.id) };
             if let Some(last) = last {
                 self.await_commit(slot, last, now);
-                return Progress::Waits;
+                return Err(Stop::Waits);
             }
         }
         if stage <= Stage::Committing {
@@ -83,21 +78,21 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             if !self.journal.history.is_empty() {
                 self.checkpoint_waiters.push(slot);
                 self.start_checkpoint(self.journal.committed, now);
-                return Progress::Waits;
+                return Err(Stop::Waits);
             }
         }
         if stage <= Stage::Checkpointing && self.flush(slot, now) {
-            return Progress::Waits;
+            return Err(Stop::Waits);
         }
         let failure = self.commands.get(slot).failure;
-        Progress::ended(failure.or(self.failure()))
+        ended(failure.or(self.failure()))
     }
 
     pub(super) fn unmount_step(&mut self, slot: Slot, now: Instant) -> Progress {
         if self.commands.get(slot).stage < Stage::Discarding {
-            let synced = self.sync(slot, now);
-            if synced == Progress::Waits {
-                return synced;
+            // What failed is told at the end.
+            if self.sync(slot, now) == Err(Stop::Waits) {
+                return Err(Stop::Waits);
             }
             self.set_stage(slot, Stage::Discarding);
             // Before it is given up: what is given back waits for the policy, too.
@@ -108,7 +103,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             self.policy_gives_up();
             if self.discards.job.is_some() || self.policy_withholds() > 0 {
                 self.unmounting = Some(slot);
-                return Progress::Waits;
+                return Err(Stop::Waits);
             }
         }
         self.trimmed.fill(false);
@@ -120,20 +115,20 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             self.forget_pages(id, Extent::between(0, u64::MAX));
         }
         let failure = self.commands.get(slot).failure;
-        Progress::ended(failure.or(self.failure()))
+        ended(failure.or(self.failure()))
     }
 
     pub(super) fn mount_step(&mut self, slot: Slot, now: Instant) -> Progress {
         let command = *self.commands.get(slot);
         if command.stage == Stage::Moving {
-            return Progress::ended(command.failure);
+            return ended(command.failure);
         }
         self.set_stage(slot, Stage::Moving);
         let (owner, descriptors) = (Owner::Command(slot), self.layout.descriptors());
         let read = self.lower.send(now, owner, Transfer::Read, Extent::new(0, 1 + descriptors));
         let written = self.lower.send(now, owner, Transfer::Write, Extent::new(0, 1));
         self.commands.get(slot).io = read + written;
-        Progress::Waits
+        Err(Stop::Waits)
     }
 
     /// Writes the metadata of the transactions up to `last` to their places.

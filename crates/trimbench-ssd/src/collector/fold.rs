@@ -3,6 +3,8 @@
 //! A fold is a collection whose victim is the oldest full superblock of the cache: the same reads
 //! (of cells with one bit), programs, erases and debt.
 
+use std::ops::Range;
+
 use trimbench_core::Instant;
 
 use super::Collector;
@@ -47,14 +49,14 @@ impl Collector {
         true
     }
 
-    /// Folds in the idle time `[from, until)`, after paying what is owed.
+    /// Folds in idle time, after paying what is owed.
     pub(crate) fn fold_while_idle(
         &mut self,
-        span: (Instant, Instant),
+        idle: &Range<Instant>,
         mapping: &mut Mapping,
         nand: &mut Nand,
         counters: &mut Counters,
     ) {
-        while self.pay_within(span, nand) && self.fold_oldest(mapping, nand, counters) {}
+        while self.pay_within(idle, nand) && self.fold_oldest(mapping, nand, counters) {}
     }
 }

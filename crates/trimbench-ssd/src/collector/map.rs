@@ -6,7 +6,7 @@
 use super::{Collector, Owed};
 use crate::counters::Counters;
 use crate::mapping::Mapping;
-use crate::nand::Nand;
+use crate::nand::{Cells, Nand};
 
 impl Collector {
     /// Notes what moving the valid units of a victim owes for the map.
@@ -22,7 +22,8 @@ impl Collector {
         }
         mapping.update_pages_of(victim, |page| {
             let die = nand.die_of(page);
-            self.debt.extend([Owed::MapRead { die }, Owed::MapProgram { die }]);
+            let (cells, units) = (Cells::Map, nand.map_units());
+            self.debt.extend([Owed::Read { cells, die, units }, Owed::Program { cells, die }]);
             counters.map_pages_read += 1;
             counters.map_pages_programmed += 1;
         });

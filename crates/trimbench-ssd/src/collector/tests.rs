@@ -9,7 +9,7 @@ use crate::ssd::tests::plain;
 fn nearly_full() -> (Collector, Mapping, Nand) {
     let geometry = Geometry { dies: 2, ..plain().geometry };
     let config = SsdConfig { geometry, ..plain() };
-    let mut mapping = Mapping::new(448, 9, 64);
+    let mut mapping = Mapping::new(448, 9, 64, 16);
     for superblock in 0..7 {
         let first = mapping.open().unwrap();
         (0..64).for_each(|unit| mapping.place(superblock * 64 + unit, first + unit));
@@ -24,12 +24,12 @@ fn nearly_full() -> (Collector, Mapping, Nand) {
 /// What is owed: `r`ead, `p`rogram or `e`rase, die, units.
 fn debt(collector: &Collector) -> Vec<(char, u32, u32)> {
     let text = |owed: &Owed| match *owed {
-        Owed::Read { die, units } => ('r', die, units),
-        Owed::CacheRead { die, units } => ('c', die, units),
-        Owed::Program { die } => ('p', die, 0),
+        Owed::Read { cells: Cells::Map, die, .. } => ('m', die, 0),
+        Owed::Read { cells: Cells::Cache, die, units } => ('c', die, units),
+        Owed::Read { cells: Cells::Data, die, units } => ('r', die, units),
+        Owed::Program { cells: Cells::Map, die } => ('w', die, 0),
+        Owed::Program { die, .. } => ('p', die, 0),
         Owed::Erase { die } => ('e', die, 0),
-        Owed::MapRead { die } => ('m', die, 0),
-        Owed::MapProgram { die } => ('w', die, 0),
     };
     collector.debt.iter().map(text).collect()
 }
@@ -45,7 +45,7 @@ fn a_collection_owes_its_reads_its_full_programs_and_an_erase_of_every_die() {
     let second = [('r', 0, 16), ('r', 1, 4), ('p', 0, 0), ('e', 0, 0), ('e', 1, 0)];
     assert_eq!(debt(&collector), [first, second].concat());
     assert_eq!((counters.moved_units, counters.erased_superblocks), (24, 2));
-    mapping.check(&collector.write_points()[..1]);
+    mapping.check(&collector.frontiers()[..1]);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn each_group_of_the_host_pays_its_share_and_the_last_one_the_rest() {
 fn idle_time_leaves_full_victims_alone() {
     let (collector, mut mapping, mut nand) = nearly_full();
     let mut counters = Counters::default();
-    let spans = (Instant::START, Instant::from_start(Nanos::from_secs(1)));
+    let idle = Instant::START..Instant::from_start(Nanos::from_secs(1));
     let config = SsdConfig {
         collector: crate::config::CollectorConfig {
             idle_free_target: Ppm(900_000),
@@ -101,7 +101,7 @@ fn idle_time_leaves_full_victims_alone() {
         ..plain()
     };
     let mut collector = Collector { high: Collector::new(&config).high, ..collector };
-    collector.use_idle_time(spans, &mut mapping, &mut nand, &mut counters);
+    collector.use_idle_time(&idle, &mut mapping, &mut nand, &mut counters);
     // Of the seven, two are at most half valid.
     assert_eq!(counters.erased_superblocks, 2);
 }

@@ -1,16 +1,16 @@
-//! The host's write point and the SLC cache.
+//! The SLC cache and the host's write frontiers.
 //!
-//! There are two write points, in the cache and beside it, of which one is in use and the other is
+//! There are two frontiers, in the cache and beside it, of which one is in use and the other is
 //! parked. They change places between two program groups only, so that no group is left half full.
 
 use trimbench_core::{Instant, Nanos};
 
-use super::Flash;
+use super::{Flash, Streams};
 use crate::config::{SlcCacheConfig, SlcMode, SsdConfig, WhenFull};
 use crate::counters::Counters;
-use crate::nand::Nand;
+use crate::nand::{Cells, Nand};
 
-/// The cache as the write point sees it. Which superblocks are in it is known to the mapping.
+/// The cache as the frontier sees it. Which superblocks are in it is known to the mapping.
 #[derive(Debug)]
 pub(super) struct Cache {
     config: SlcCacheConfig,
@@ -20,8 +20,6 @@ pub(super) struct Cache {
     most: u64,
     least: u64,
     exported_units: u64,
-    /// The write point that is not in use: its next unit and its end.
-    parked: (u32, u32),
     /// Host data goes past the cache.
     bypassed: bool,
 }
@@ -33,7 +31,6 @@ impl Cache {
             most: cache.superblocks_of(cache.size, config),
             least: cache.superblocks_of(cache.minimum, config),
             exported_units: config.exported_units(),
-            parked: (0, 0),
             bypassed: false,
             config: cache,
         }
@@ -46,16 +43,12 @@ impl Cache {
     pub(super) fn fold_idle_after(&self) -> Nanos {
         self.config.fold_idle_after
     }
-
-    pub(super) fn parked(&self) -> (u32, u32) {
-        self.parked
-    }
 }
 
 impl Flash {
     /// Lets host data go past the cache, or no longer.
     pub(crate) fn bypass_cache(&mut self, bypassed: bool) {
-        if let Some(cache) = &mut self.cache {
+        if let Streams::Cache(cache) = &mut self.streams {
             cache.bypassed = bypassed;
             self.reconsider = true;
         }
@@ -64,19 +57,20 @@ impl Flash {
     /// The die phase of a host read of a group.
     #[inline]
     pub(crate) fn sense(&mut self, group: u32, from: Instant, nand: &mut Nand) -> Instant {
-        let die = nand.die_of(group);
-        let sensed = if self.mapping.in_cache(group << self.group_shift) {
-            nand.sense_cache(die, from)
-        } else {
-            nand.sense(die, from)
-        };
-        self.postpone(die, from, nand);
-        sensed
+        let cells = Cells::of(self.mapping.is_group_in_cache(group));
+        self.sense_cells(cells, nand.die_of(group), from, nand)
     }
 
-    /// The die phase of a read of a translation page.
-    pub(crate) fn sense_map(&mut self, die: u32, from: Instant, nand: &mut Nand) -> Instant {
-        let sensed = nand.sense_map(die, from);
+    /// The die phase of a read that a command waits for.
+    #[inline]
+    pub(crate) fn sense_cells(
+        &mut self,
+        cells: Cells,
+        die: u32,
+        from: Instant,
+        nand: &mut Nand,
+    ) -> Instant {
+        let sensed = nand.sense(cells, die, from);
         self.postpone(die, from, nand);
         sensed
     }
@@ -97,10 +91,10 @@ impl Flash {
         nand: &mut Nand,
         counters: &mut Counters,
     ) {
-        let Some(cache) = &self.cache else { return };
+        let Streams::Cache(cache) = &self.streams else { return };
         let from = quiet + cache.fold_idle_after();
         if from < until {
-            self.collector.fold_while_idle((from, until), &mut self.mapping, nand, counters);
+            self.collector.fold_while_idle(&(from..until), &mut self.mapping, nand, counters);
             self.reconsider = true;
         }
     }
@@ -112,12 +106,12 @@ impl Flash {
 
     /// Whether the next program group goes into the cache; folds for it if the drive works so.
     pub(super) fn chooses_cache(&mut self, nand: &Nand, counters: &mut Counters) -> bool {
-        let Some(cache) = &self.cache else { return false };
+        let Streams::Cache(cache) = &self.streams else { return false };
         if cache.bypassed {
             return false;
         }
-        let (next, end) = if self.caching { (self.next, self.end) } else { cache.parked };
-        if next < end {
+        let frontier = if self.second { self.frontier } else { self.parked };
+        if !frontier.is_closed() {
             return true;
         }
         let folds = cache.config.when_full == WhenFull::Fold;
@@ -131,19 +125,10 @@ impl Flash {
         }
     }
 
-    /// The parked write point and the one in use change places.
-    pub(super) fn switch(&mut self) {
-        if let Some(cache) = &mut self.cache {
-            let in_use = std::mem::replace(&mut cache.parked, (self.next, self.end));
-            (self.next, self.end) = in_use;
-            self.caching = !self.caching;
-        }
-    }
-
     /// Whether the cache may have another superblock: one of its own, or one without valid units
     /// that neither the collector needs nor the data on the drive.
     fn cache_has_room(&mut self, nand: &Nand, counters: &mut Counters) -> bool {
-        let Some(cache) = &self.cache else { return false };
+        let Streams::Cache(cache) = &self.streams else { return false };
         if cache.config.mode == SlcMode::Fixed {
             return self.mapping.cache_free() > 0;
         }

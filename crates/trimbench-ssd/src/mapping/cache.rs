@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Mapping, NOT_CLOSED, Stage};
+use super::{Frontier, Mapping, NOT_CLOSED, Stage};
 
 /// What the mapping knows of the cache.
 #[derive(Debug, Default)]
@@ -57,9 +57,9 @@ impl Mapping {
         full.iter().map(|&full| u64::from(self.counts[full as usize] & !NOT_CLOSED)).sum()
     }
 
-    /// Takes a superblock for the cache, of its own or else a free one; its first unit. It holds
-    /// `usable` units; they count as valid from now on, as with [`Self::open`].
-    pub(crate) fn open_cache(&mut self, usable: u32) -> Option<u32> {
+    /// Opens a superblock for the cache, of its own or else a free one. It holds `usable` units;
+    /// they count as valid from now on, as with [`Self::open`].
+    pub(crate) fn open_cache(&mut self, usable: u32) -> Option<Frontier> {
         let first = if self.cache.own > 0 {
             self.cache.free.pop_front().map(|superblock| self.start(superblock))?
         } else {
@@ -68,13 +68,11 @@ impl Mapping {
         self.stages[(first >> self.shift) as usize] = Stage::Caching;
         self.cache.open += 1;
         self.truncate(first, first + usable);
-        Some(first)
+        Some(Frontier { next: first, end: first + usable })
     }
 
-    /// The superblock of the cache that ends before `end` is full.
-    pub(crate) fn close_cache(&mut self, end: u32) {
-        let superblock = (end - 1) >> self.shift;
-        debug_assert_eq!(self.stages[superblock as usize], Stage::Caching);
+    /// A superblock of the cache is full.
+    pub(super) fn close_cache(&mut self, superblock: u32) {
         self.stages[superblock as usize] = Stage::Cached;
         self.cache.open -= 1;
         self.cache.full.push_back(superblock);
@@ -99,8 +97,14 @@ impl Mapping {
 
     /// Whether the unit lies in the cache.
     #[inline]
-    pub(crate) fn in_cache(&self, ppn: u32) -> bool {
+    pub(super) fn in_cache(&self, ppn: u32) -> bool {
         self.cache.present && self.is_cache(ppn >> self.shift)
+    }
+
+    /// Whether the program group lies in the cache.
+    #[inline]
+    pub(crate) fn is_group_in_cache(&self, group: u32) -> bool {
+        self.in_cache(group << self.group_shift)
     }
 
     /// Whether the superblock belongs to a fixed cache for ever.

@@ -5,6 +5,8 @@
 //! that its space allows. What one unit of a superblock takes is their mean: exact where all data
 //! compresses alike.
 
+use std::ops::Range;
+
 use super::{Mapping, Stage};
 use crate::config::WHOLE;
 use crate::counters::Counters;
@@ -68,14 +70,9 @@ impl Packing {
         self.group * self.groups
     }
 
-    /// Whether a program group of the superblock has begun and is not full.
-    pub(crate) fn within_group(&self, superblock: u32) -> bool {
-        !self.fill(superblock).points.is_multiple_of(self.group)
-    }
-
-    /// Program groups that are not full yet.
-    pub(crate) fn groups_left(&self, superblock: u32) -> u32 {
-        self.left(superblock).div_ceil(self.group)
+    /// Program groups that were not full before `points` were taken.
+    pub(crate) fn groups_left(&self, superblock: u32, points: u32) -> u32 {
+        (self.left(superblock) + points).div_ceil(self.group)
     }
 
     pub(crate) fn fill(&self, superblock: u32) -> Fill {
@@ -87,20 +84,20 @@ impl Packing {
         self.capacity() - self.fill(superblock).points
     }
 
-    /// Brings the counters of programs up to date.
-    pub(crate) fn account(&self, counters: &mut Counters) {
+    /// The same counters with programs as compression made them.
+    pub(crate) fn account(&self, counters: Counters) -> Counters {
         let whole = u64::from(WHOLE);
-        counters.padding_units = self.padding.div_ceil(whole);
-        counters.programmed_units = (self.data + self.padding) / whole;
+        let padding_units = self.padding.div_ceil(whole);
+        let programmed_units = (self.data + self.padding) / whole;
+        let taken = counters.host_written_units + counters.moved_units + padding_units;
         // Never negative: no unit takes more than its size, and padding is rounded up.
-        counters.saved_units =
-            counters.host_written_units + counters.moved_units + counters.padding_units
-                - counters.programmed_units;
+        let saved_units = taken - programmed_units;
+        Counters { padding_units, programmed_units, saved_units, ..counters }
     }
 
     /// A superblock takes `units` with `points`; the program groups, numbered through the drive,
     /// that became full by it.
-    pub(crate) fn add(&mut self, superblock: u32, units: u32, points: u32) -> std::ops::Range<u32> {
+    pub(crate) fn add(&mut self, superblock: u32, units: u32, points: u32) -> Range<u32> {
         let fill = &mut self.fills[superblock as usize];
         fill.data += points;
         fill.units += units;
@@ -110,7 +107,7 @@ impl Packing {
     }
 
     /// Writes on by `points`; the program groups that became full.
-    fn write(&mut self, superblock: u32, points: u32) -> std::ops::Range<u32> {
+    fn write(&mut self, superblock: u32, points: u32) -> Range<u32> {
         let fill = &mut self.fills[superblock as usize];
         let before = fill.points;
         fill.points += points;
@@ -140,7 +137,8 @@ impl Packing {
     /// The program group of a superblock that has begun and is not full.
     pub(crate) fn open_group(&self, superblock: u32) -> Option<u32> {
         let written = self.fill(superblock).points;
-        self.within_group(superblock).then(|| superblock * self.groups + written / self.group)
+        let has_begun = !written.is_multiple_of(self.group);
+        has_begun.then(|| superblock * self.groups + written / self.group)
     }
 
     /// The program group of a unit.
@@ -162,15 +160,9 @@ impl Packing {
 }
 
 impl Mapping {
-    /// The same mapping in a drive that compresses.
-    pub(crate) fn with_packing(mut self, packing: Packing) -> Self {
-        self.packing = Some(packing);
-        self
-    }
-
     /// Checks that no superblock is overfull and that only free ones are empty.
     pub(super) fn check_packing(&self) {
-        let Some(packing) = &self.packing else { return };
+        let Some(packing) = self.packing() else { return };
         for (fill, stage) in packing.fills.iter().zip(&self.stages) {
             assert!(fill.points <= packing.capacity(), "no superblock is overfull");
             assert_eq!(*fill == Fill::default(), *stage == Stage::Free, "free is empty");

@@ -2,7 +2,7 @@ use super::*;
 
 /// 256 exported units in superblocks of 64, eight of them.
 fn mapping() -> Mapping {
-    Mapping::new(256, 8, 64)
+    Mapping::new(256, 8, 64, 16)
 }
 
 /// Writes logical units in order into a new superblock and closes it.
@@ -29,7 +29,7 @@ fn a_write_is_seen_by_whatever_reads_the_mapping() {
     assert_eq!(mapping.lookup(7), Some(first + 2), "the last of several in the ring");
     assert_eq!(mapping.mapped_units(), 1);
     assert_eq!(mapping.lookup(8), None);
-    mapping.check(&[(first + 3, first + 64)]);
+    mapping.check(&[Frontier { next: first + 3, end: first + 64 }]);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn relocated_units_are_found_where_they_went_and_trimmed_ones_stay_behind() {
         assert_eq!(mapping.lookup(lpn), (lpn < 10).then_some(to + lpn));
     }
     assert_eq!(mapping.mapped_units(), 10);
-    mapping.check(&[(to + 10, to + 64)]);
+    mapping.check(&[Frontier { next: to + 10, end: to + 64 }]);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn free_superblocks_are_used_in_turn() {
 
 #[test]
 fn tables_that_disagree_show_whose_data_is_read() {
-    let mut mapping = Mapping::new(256, 6, 64);
+    let mut mapping = Mapping::new(256, 6, 64, 16);
     let first = mapping.open().unwrap();
     mapping.place(7, first);
     mapping.place(9, first + 1);
@@ -105,10 +105,10 @@ fn tables_that_disagree_show_whose_data_is_read() {
 fn a_superblock_of_the_cache_holds_what_it_can_and_waits_its_turn() {
     let mut mapping = mapping().with_cache(0);
     fill(&mut mapping, 0..64);
-    let first = mapping.open_cache(24).unwrap();
+    let first = mapping.open_cache(24).unwrap().next;
     (0..24).for_each(|unit| mapping.place(100 + unit, first + unit));
-    mapping.check(&[(first + 24, first + 24)]);
-    mapping.close_cache(first + 24);
+    mapping.check(&[Frontier { next: first + 24, end: first + 24 }]);
+    mapping.close(first + 24);
     assert_eq!((mapping.cache_in_use(), mapping.cache_valid()), (1, 24));
     assert_eq!(mapping.oldest_cached(), Some((first / 64, 24)));
     assert_eq!(mapping.oldest_shared(), mapping.oldest_cached());
@@ -122,36 +122,37 @@ fn a_superblock_of_the_cache_holds_what_it_can_and_waits_its_turn() {
     mapping.release(first / 64);
     assert_eq!(mapping.lookup(104), Some(to));
     assert_eq!((mapping.cache_in_use(), mapping.free_superblocks()), (0, 6));
-    mapping.check(&[(to + 20, to + 64)]);
+    mapping.check(&[Frontier { next: to + 20, end: to + 64 }]);
 }
 
 #[test]
 fn a_fixed_cache_keeps_its_superblocks_to_itself() {
-    let mut mapping = Mapping::new(256, 8, 64).with_cache(2);
+    let mut mapping = Mapping::new(256, 8, 64, 16).with_cache(2);
     assert_eq!((mapping.free_superblocks(), mapping.cache_free()), (6, 2));
-    let first = mapping.open_cache(64).unwrap();
+    let first = mapping.open_cache(64).unwrap().next;
     assert_eq!(first, 6 * 64);
     (0..64).for_each(|unit| mapping.place(unit, first + unit));
-    mapping.close_cache(first + 64);
+    mapping.close(first + 64);
     assert_eq!(mapping.oldest_shared(), None);
     mapping.deallocate(0, 64);
     mapping.release(6);
     assert_eq!((mapping.free_superblocks(), mapping.cache_free()), (6, 2));
-    assert_eq!(mapping.open_cache(64), Some(7 * 64), "the longest free is used first");
+    let opened = mapping.open_cache(64).map(|frontier| frontier.next);
+    assert_eq!(opened, Some(7 * 64), "the longest free is used first");
 }
 
 #[test]
 fn a_superblock_is_full_when_its_space_is() {
     // Four groups of 16 units; addresses for four times as many.
-    let mut mapping = Mapping::new(256, 8, 256).with_packing(Packing::new(8, 64, 16));
+    let mut mapping = Mapping::new(256, 8, 256, 16).with_packing(Packing::new(8, 64, 16));
     let mut next = mapping.open().unwrap();
     let mut filled = Vec::new();
     for lpn in 0..128 {
         mapping.place(lpn, next);
         next += 1;
-        filled.extend(mapping.packing.as_mut().unwrap().add(0, 1, 50));
+        filled.extend(mapping.packing_mut().unwrap().add(0, 1, 50));
     }
-    let packing = mapping.packing.as_ref().unwrap();
+    let packing = mapping.packing().unwrap();
     assert_eq!((packing.left(0), filled), (0, vec![0, 1, 2, 3]));
     assert_eq!([0, 31, 32, 127].map(|offset| packing.group_of(0, offset)), [0, 0, 1, 3]);
     assert_eq!(packing.transferred(1, 3), 2, "three halves are a unit and a half");

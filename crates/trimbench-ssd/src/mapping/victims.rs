@@ -12,7 +12,7 @@ use std::ops::Range;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 
-use super::{Mapping, NOT_CLOSED, Packing};
+use super::{Mapping, NOT_CLOSED, Packing, Space};
 use crate::config::VictimPolicy;
 
 mod search;
@@ -215,8 +215,12 @@ impl Mapping {
         }
         self.drain();
         let (plainly, whole) = (self.searches_plainly(), self.whole());
-        let (counts, packing) = (self.counts.as_slice(), self.packing.as_ref());
-        let candidates = Candidates { counts, packing, whole };
+        // Field by field: the order changes as it chooses.
+        let packing = match &self.space {
+            Space::Units => None,
+            Space::Packed(packing) => Some(packing),
+        };
+        let candidates = Candidates { counts: &self.counts, packing, whole };
         let superblock = self.order.choose(candidates, plainly)?;
         Some((superblock, candidates.valid(superblock)))
     }
@@ -225,7 +229,7 @@ impl Mapping {
     pub(crate) fn emptiest(&mut self) -> Option<(u32, u32)> {
         self.drain();
         if self.searches_plainly() {
-            let (counts, packing) = (self.counts.as_slice(), self.packing.as_ref());
+            let (counts, packing) = (self.counts.as_slice(), self.packing());
             return Candidates { counts, packing, whole: self.whole() }.emptiest();
         }
         search::emptiest(&self.counts, &self.chunk_least, self.search)
@@ -233,12 +237,12 @@ impl Mapping {
 
     /// A drive that compresses always does: the vectorised searches know counts only.
     fn searches_plainly(&self) -> bool {
-        self.search == VictimSearch::Plain || self.packing.is_some()
+        self.search == VictimSearch::Plain || self.packing().is_some()
     }
 
     /// What in a superblock may be valid at most, in the measure of [`Self::victim`].
     pub(crate) fn whole(&self) -> u32 {
-        self.packing.as_ref().map_or_else(|| self.superblock_units(), Packing::capacity)
+        self.packing().map_or_else(|| self.superblock_units(), Packing::capacity)
     }
 
     /// Checks that the order holds exactly the candidates.

@@ -78,26 +78,26 @@ fn a_trim_reads_what_it_frees_and_keeps_what_it_frees_in_part() {
         cache
     };
     let mut cache = fresh();
-    assert_eq!(cache.trim(1, (1_024, 2_048)), whole);
-    assert_eq!(cache.trim(1, (1_024, 2_048)), nothing, "it is nowhere now");
+    assert_eq!(cache.trim(1, &(1_024..2_048)), whole);
+    assert_eq!(cache.trim(1, &(1_024..2_048)), nothing, "it is nowhere now");
     assert_eq!(cache.reach(1, false), Found::Nowhere);
     let pushed_out = Trimmed { loads: true, writes_back: Some(3) };
-    assert_eq!(cache.trim(2, (2_049, 9_000)), pushed_out, "the first unit stays");
-    assert_eq!(fresh().trim(2, (2_000, 3_071)), pushed_out, "the last unit stays");
+    assert_eq!(cache.trim(2, &(2_049..9_000)), pushed_out, "the first unit stays");
+    assert_eq!(fresh().trim(2, &(2_000..3_071)), pushed_out, "the last unit stays");
     // What is cached needs no read, and no program where nothing of it is left.
     let mut cache = fresh();
-    assert_eq!(cache.trim(3, (3_072, 4_096)), nothing);
+    assert_eq!(cache.trim(3, &(3_072..4_096)), nothing);
     assert_eq!(fetch(&mut cache, 4), None);
     // The last page has fewer units than the others.
     let mut cache = fresh();
-    assert_eq!(cache.trim(16, (0, UNITS)), whole);
+    assert_eq!(cache.trim(16, &(0..UNITS)), whole);
     assert_eq!(cache.reach(16, false), Found::Nowhere);
-    assert_eq!(fresh().trim(15, (0, UNITS - 2)), pushed_out);
+    assert_eq!(fresh().trim(15, &(0..UNITS - 2)), pushed_out);
     // What is on its way is updated when it comes.
     let mut cache = full(1, &[]);
     cache.expect(5, Slot(7));
     assert_eq!(
-        (cache.trim(5, (0, UNITS)), cache.reach(5, false)),
+        (cache.trim(5, &(0..UNITS)), cache.reach(5, false)),
         (nothing, Found::Coming(Slot(7)))
     );
     assert_eq!((cache.arrive(5), fetch(&mut cache, 6)), (None, Some(5)));

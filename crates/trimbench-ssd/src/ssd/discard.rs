@@ -1,5 +1,7 @@
 //! Discards: what they free, what they cost, and the work that the drive puts off.
 
+use std::ops::Range;
+
 use trimbench_core::units::narrow;
 use trimbench_core::{BlockCommand, Bytes, Instant, LbaRange, Nanos, Rejected};
 
@@ -19,15 +21,15 @@ impl Ssd {
         let mut reads = PageReads::default();
         for range in ranges {
             pieces += range.length().bytes(LOGICAL_BLOCK).pieces(trim.range_max);
-            let (first, end) = self.reach(self.granules.within(UnitSpan::of(*range).whole()));
+            let freed = self.reach(&self.granules.within(UnitSpan::of(*range).whole()));
             if acts && self.contents.is_some() {
-                self.journal(first, end);
+                self.journal(freed.clone());
             }
             if let (true, Some(flash)) = (acts, &mut self.flash) {
-                units += flash.deallocate(first, end, &mut self.counters);
+                units += flash.deallocate(&freed, &mut self.counters);
             }
             if acts && self.config.mapping_cache.is_some() {
-                self.trim_pages((first, end), at, &mut reads);
+                self.trim_pages(&freed, at, &mut reads);
             }
         }
         let cost = if acts { work(&trim, pieces, units) } else { Nanos::ZERO };
@@ -53,12 +55,12 @@ impl Ssd {
         !matches!(self.config.trim.mode, TrimMode::None | TrimMode::Ignored)
     }
 
-    /// The units that a TRIM of `[first, end)` frees: others only with a planted fault.
-    fn reach(&self, (first, end): (u32, u32)) -> (u32, u32) {
+    /// What a TRIM of these units frees: others only with a planted fault.
+    fn reach(&self, trimmed: &Range<u32>) -> Range<u32> {
         let units = |length: Bytes| narrow(length.0 / UNIT_BYTES);
-        let beyond = end.saturating_add(units(self.overreach.behind));
+        let beyond = trimmed.end.saturating_add(units(self.overreach.behind));
         let last = narrow(self.config.exported_units());
-        (first.saturating_sub(units(self.overreach.before)), beyond.min(last))
+        trimmed.start.saturating_sub(units(self.overreach.before))..beyond.min(last)
     }
 
     pub(super) fn blocks(&self, what: BlockCommand) -> bool {

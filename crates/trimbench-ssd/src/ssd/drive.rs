@@ -1,5 +1,7 @@
 //! What the drive can do beside commands: be examined, lose its power, be purged.
 
+use std::ops::Range;
+
 use trimbench_core::{
     Bytes, Content, Data, Drive, DriveError, LbaRange, Nanos, PurgeMeans, TrimPromise, Wear,
 };
@@ -18,11 +20,11 @@ impl Ssd {
             let span = UnitSpan::of(range);
             if !self.config.power_loss_protection {
                 for lpn in span.first..span.end {
-                    contents.journal(lpn, flash.holder(lpn).is_some());
+                    contents.journal(lpn, flash.mapping.holder(lpn).is_some());
                 }
             }
             for lpn in span.partial() {
-                if flash.holder(lpn).is_none() {
+                if flash.mapping.holder(lpn).is_none() {
                     contents.revive(lpn);
                 }
             }
@@ -45,14 +47,14 @@ impl Ssd {
         if let (Some(contents), Some(flash)) = (&mut self.contents, &mut self.flash) {
             for durable in contents.take_unflushed() {
                 let lpn = durable.lpn;
-                let mapped = flash.holder(lpn).is_some();
+                let mapped = flash.mapping.holder(lpn).is_some();
                 // Found on flash: its program has ended.
                 if mapped && flash.locate(lpn, self.now).is_some() {
                     continue;
                 }
                 contents.revert(&durable);
                 match (mapped, durable.mapped) {
-                    (true, false) => drop(flash.deallocate(lpn, lpn + 1, &mut self.counters)),
+                    (true, false) => drop(flash.deallocate(&(lpn..lpn + 1), &mut self.counters)),
                     (false, true) => undone.push(lpn),
                     // Where it lies on the flash is not modelled.
                     (true, true) | (false, false) => {}
@@ -66,12 +68,12 @@ impl Ssd {
 
     /// Keeps what units held that a TRIM is about to free, for a power cut.
     #[cold]
-    pub(super) fn journal(&mut self, first: u32, end: u32) {
+    pub(super) fn journal(&mut self, freed: Range<u32>) {
         if let (Some(contents), Some(flash)) = (&mut self.contents, &mut self.flash)
             && !self.config.power_loss_protection
         {
-            for lpn in first..end {
-                contents.journal(lpn, flash.holder(lpn).is_some());
+            for lpn in freed {
+                contents.journal(lpn, flash.mapping.holder(lpn).is_some());
             }
         }
     }
@@ -105,7 +107,7 @@ impl Drive for Ssd {
         let span = UnitSpan::of(range);
         for lpn in span.first..span.end {
             let holder = match &mut self.flash {
-                Some(flash) => flash.holder(lpn),
+                Some(flash) => flash.mapping.holder(lpn),
                 None => Some(lpn),
             };
             let blocks = contents::blocks_of(lpn);

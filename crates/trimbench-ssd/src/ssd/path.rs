@@ -23,7 +23,8 @@ use trimbench_core::{Data, Instant, LbaRange, Nanos};
 use super::{Ssd, UnitSpan};
 use crate::config::LinkDuplex;
 use crate::events::Action;
-use crate::flash::{Located, PackedUnit};
+use crate::flash::Located;
+use crate::nand::Cells;
 use crate::slots::{BySlot, Slot};
 use crate::write_buffer::Position;
 use translation::{Coming, PageReads, Then, Waiter};
@@ -132,7 +133,7 @@ impl Ssd {
         match &mut self.flash {
             Some(flash) if !self.config.power_loss_protection => {
                 flash.pad(&mut self.counters);
-                let flush = Accepted::Flush(slot, flash.placed());
+                let flush = Accepted::Flush(slot, flash.buffer.placed());
                 self.pass(accepted, flush);
             }
             _ => self.finish(accepted, slot),
@@ -166,6 +167,7 @@ impl Ssd {
     #[expect(clippy::inline_always, reason = "a call costs more than what it does")]
     #[inline(always)]
     fn place(&mut self, span: UnitSpan, data: Data) -> Incoming {
+        let percent = self.stored_percent(data);
         let Some(flash) = &mut self.flash else {
             let written = u64::from(span.end - span.first);
             self.counters.host_written_units += written;
@@ -176,18 +178,10 @@ impl Ssd {
         for (part, lpn) in rest.iter_mut().zip(span.partial()) {
             *part = flash.locate(lpn, self.now);
         }
-        if let Some(compression) = &self.config.compression {
-            let percent = compression.stored_percent(data);
-            for lpn in span.first..span.end {
-                let unit = PackedUnit { lpn, percent };
-                flash.write_packed(unit, &self.nand, &mut self.counters);
-            }
-        } else {
-            for lpn in span.first..span.end {
-                flash.write(lpn, &self.nand, &mut self.counters);
-            }
+        for lpn in span.first..span.end {
+            flash.write(lpn, percent, &self.nand, &mut self.counters);
         }
-        let placed = flash.placed();
+        let placed = flash.buffer.placed();
         if rest == [None; 2] { Incoming::Whole(placed) } else { Incoming::Partial(placed, rest) }
     }
 
@@ -254,9 +248,9 @@ impl Ssd {
         let die = self.nand.die_of(group);
         let (sensed, units) = match &mut self.flash {
             Some(flash) => {
-                (flash.sense(group, at, &mut self.nand), flash.transferred(group, units))
+                (flash.sense(group, at, &mut self.nand), flash.mapping.transferred(group, units))
             }
-            None => (self.nand.sense(die, at), units),
+            None => (self.nand.sense(Cells::Data, die, at), units),
         };
         self.await_part(sensed, slot, die, units);
     }
@@ -309,7 +303,8 @@ impl Ssd {
     fn write_in_place(&mut self, span: UnitSpan, at: Instant) -> Instant {
         let group_units = narrow(self.config.program_units());
         let groups = span.first / group_units..=(span.end - 1) / group_units;
-        let programmed = groups.map(|group| self.nand.program(self.nand.die_of(group), at));
+        let programmed =
+            groups.map(|group| self.nand.program(Cells::Data, self.nand.die_of(group), at, None));
         programmed.max().unwrap_or(at)
     }
 
@@ -328,8 +323,8 @@ impl Ssd {
     #[inline]
     fn try_settle(&mut self, slot: Slot, position: Position, at: Instant, is_flush: bool) -> bool {
         let flash = self.flash.as_mut().expect("only flash has a buffer");
-        let arrived = flash.arrive(position, at);
-        self.begins_at = self.begins_at.min(flash.next_leaves_at());
+        let arrived = flash.buffer.arrive(position, at);
+        self.begins_at = self.begins_at.min(flash.buffer.next_leaves_at());
         let Some(arrived) = arrived else { return false };
         if is_flush {
             self.path.flushing.push_back(Stuck { slot, position, at: arrived, is_flush });
@@ -344,7 +339,7 @@ impl Ssd {
     fn try_flush(&mut self) {
         let Some(flash) = &self.flash else { return };
         while let Some(&Stuck { slot, position, at, .. }) = self.path.flushing.front() {
-            let Some(durable) = flash.durable_at(position) else { return };
+            let Some(durable) = flash.buffer.durable_at(position) else { return };
             self.path.flushing.pop_front();
             self.events.add(at.max(durable) + self.config.host.latency, Action::Complete(slot));
         }
@@ -352,7 +347,7 @@ impl Ssd {
 
     /// When the next group leaves for the flash.
     pub(super) fn next_leaves_at(&self) -> Instant {
-        self.flash.as_ref().map_or(Instant::NEVER, crate::flash::Flash::next_leaves_at)
+        self.flash.as_ref().map_or(Instant::NEVER, |flash| flash.buffer.next_leaves_at())
     }
 
     /// A group leaves for the flash: what waited for that goes on.

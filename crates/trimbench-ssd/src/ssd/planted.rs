@@ -38,21 +38,21 @@ impl Ssd {
     /// Plants a fault in what the tables say of the logical unit of this number; whether it could
     /// be planted: only a unit of a flash drive that holds data has something to break.
     pub fn plant_table_fault(&mut self, unit: u64, fault: TableFault) -> bool {
-        self.flash.as_mut().is_some_and(|flash| flash.plant(narrow(unit), fault))
+        self.flash.as_mut().is_some_and(|flash| flash.mapping.plant(narrow(unit), fault))
     }
 
     /// From now on, until the drive is purged, the collector looks for its victims in this way.
     #[doc(hidden)]
     pub fn search_victims(&mut self, search: VictimSearch) {
         if let Some(flash) = &mut self.flash {
-            flash.search_victims(search);
+            flash.mapping.search_victims(search);
         }
     }
 
-    /// How often each superblock was erased since the drive was made or purged: what differs
-    /// first where other victims were chosen. Empty on a medium that is never erased.
-    #[doc(hidden)]
+    /// How often each superblock was erased since the drive was made or purged: how evenly it is
+    /// worn, and what differs first where other victims were chosen. Empty on a medium that is
+    /// never erased.
     pub fn erases_by_superblock(&self) -> &[u32] {
-        self.flash.as_ref().map_or(&[], |flash| flash.erases())
+        self.flash.as_ref().map_or(&[], |flash| flash.mapping.erases())
     }
 }

@@ -6,7 +6,6 @@ use trimbench_core::{Bytes, Data};
 
 use super::Ssd;
 use crate::config::UNIT_BYTES;
-use crate::flash::PackedUnit;
 use crate::nand::Nand;
 
 /// A step of a preconditioning: what happens to one mapping unit of 4 KiB, by its number.
@@ -52,23 +51,18 @@ impl Ssd {
     /// afterwards.
     pub(super) fn fill(&mut self, changes: impl Iterator<Item = Change>, data: Data) {
         let (acts, granules) = (self.acts_on_discards(), self.granules);
-        let compression = self.config.compression.as_ref();
-        let percent = compression.map(|compression| compression.stored_percent(data));
+        let percent = self.stored_percent(data);
         let Some(flash) = &mut self.flash else { return };
         let counters = &mut self.counters;
         let resting = Nand::new(&self.config);
         flash.begin_untimed();
         for change in changes {
-            match (change, percent) {
-                (Change::Write(lpn), None) => flash.write(lpn, &resting, counters),
-                (Change::Write(lpn), Some(percent)) => {
-                    flash.write_packed(PackedUnit { lpn, percent }, &resting, counters);
-                }
-                (Change::Discard(lpn), _) => {
+            match change {
+                Change::Write(lpn) => flash.write(lpn, percent, &resting, counters),
+                Change::Discard(lpn) => {
                     counters.discards += 1;
-                    let (first, end) = granules.within((lpn, lpn + 1));
                     if acts {
-                        flash.deallocate(first, end, counters);
+                        flash.deallocate(&granules.within(lpn..lpn + 1), counters);
                     }
                 }
             }

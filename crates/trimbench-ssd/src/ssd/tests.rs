@@ -248,7 +248,7 @@ fn only_whole_pieces_of_the_granularity_are_freed() {
     // The last piece of the drive is cut off by its end.
     assert_eq!(freed(16_384 - 30, 30), (16, 152));
     for (unit, held) in [(1, true), (2, false), (17, false), (18, true), (33, true), (34, false)] {
-        assert_eq!(target.model_mut().flash.as_mut().unwrap().holds_data(unit), held, "{unit}");
+        assert_eq!(target.model_mut().holds_data(unit), held, "{unit}");
     }
 }
 

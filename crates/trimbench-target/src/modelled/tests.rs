@@ -113,7 +113,7 @@ fn a_trim_policy_decides_what_is_discarded() {
         let before = filesystems.files().statistics().discard.bytes;
         make_and_remove(filesystems.files(), Bytes::mib(4));
         assert_eq!(filesystems.files().statistics().discard.bytes - before, freed, "{text}");
-        assert!(filesystems.mounted().model().policy_report().is_some());
+        assert!(filesystems.mounted().model().policy_account().is_some());
     }
     // A policy that cannot be leaves the drive where it is.
     let error = filesystems.make(&policy("pased")).unwrap_err();

@@ -1,14 +1,14 @@
-//! Our side: the emulated SSD as the methods drive it, through `Virtual`, `Runner` and a histogram;
+//! Our side: the emulated SSD as users open it and the methods drive it, with runner and histogram;
 //! and the model alone, as the yardstick drives itself.
 
 use std::time::Instant as WallClock;
 
 use anyhow::{Context as _, Result, ensure};
+use trimbench_core::fault::FaultPlan;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{
     BlockCommand, BlockSize, Bytes, Data, Instant, Interrupt, LbaRange, Nanos, Ppm, Tag, Target,
-    Virtual,
 };
 use trimbench_methods::runner::Single;
 use trimbench_methods::workload::{ClosedLoop, RandomAccess};
@@ -27,7 +27,7 @@ const WRITES: u64 = 20_000_000;
 
 /// A drive in steady state.
 pub(super) struct Drive {
-    target: Virtual<Ssd>,
+    target: trimbench_target::Drive,
     parameters: Parameters,
     rng: Rng,
     /// What this process has grown by since before the drive was made.
@@ -38,19 +38,23 @@ impl Drive {
     /// Fills the drive in order, then `fills` times at random.
     pub(super) fn warm(parameters: Parameters) -> Result<Self> {
         let config = config(parameters);
-        let (capacity, units) = (config.capacity, config.exported_units());
+        let units = config.exported_units();
         let rng = Rng::new(1);
         let before = resident()?;
-        let mut ssd = config.build()?;
-        ssd.precondition_sequential(Bytes(0), capacity);
+        let mut target = trimbench_target::open_drive(config, FaultPlan::default())?;
+        let ssd = target.model_mut().inner_mut();
         ssd.precondition_random(units * u64::from(parameters.fills), &mut rng.split("warm"));
         let memory = Bytes(resident()?.0.saturating_sub(before.0));
-        Ok(Self { target: Virtual::new(ssd), parameters, rng, memory })
+        Ok(Self { target, parameters, rng, memory })
+    }
+
+    fn ssd(&mut self) -> &mut Ssd {
+        self.target.model_mut().inner_mut()
     }
 
     /// Memory of the drive in steady state, in bytes a unit that the host addresses.
     pub(super) fn memory(&self) -> Side {
-        let units = self.target.model().config().exported_units();
+        let units = self.target.model().inner().config().exported_units();
         Side {
             values: vec![self.memory.0 as f64 / units as f64],
             command: format!("growth of VmRSS by the drive, {}", self.parameters.name()),
@@ -63,8 +67,8 @@ impl Drive {
     #[expect(clippy::disallowed_types, reason = "wall time is what is measured")]
     pub(super) fn measure_alone(&mut self, side: &mut Side) -> Result<()> {
         let mut rng = self.rng.split(&format!("alone {}", side.values.len()));
-        let units = self.target.model().config().exported_units();
-        let counters = self.target.model().counters();
+        let units = self.target.model().inner().config().exported_units();
+        let counters = self.target.model().inner().counters();
         let (mut out, mut under_way) = (Vec::new(), 0);
         let started = WallClock::now();
         for number in 0..WRITES {
@@ -84,7 +88,7 @@ impl Drive {
             under_way -= out.len();
             out.clear();
         }
-        let amplification = self.target.model().counters().since(&counters).waf();
+        let amplification = self.target.model().inner().counters().since(&counters).waf();
         side.values.push(WRITES as f64 / elapsed / 1e6);
         if side.check.is_empty() {
             side.check = format!("WA {:.4}", amplification.unwrap_or(0.0));
@@ -97,9 +101,9 @@ impl Drive {
     /// seconds of wall time. Nothing is left to measure writes on.
     #[expect(clippy::disallowed_types, reason = "wall time is what is measured")]
     pub(super) fn trim_all(mut self) -> Result<Side> {
-        let units = self.target.model().config().exported_units();
+        let units = self.target.model().inner().config().exported_units();
         let longest = self.target.capabilities().discard_max.0 / UNIT;
-        let mapped = self.target.model_mut().mapped_units();
+        let mapped = self.ssd().mapped_units();
         ensure!(mapped == units, "{mapped} of {units} units hold data before the TRIM");
         let started = WallClock::now();
         let (mut first, mut out) = (0, Vec::new());
@@ -110,7 +114,7 @@ impl Drive {
             first += count;
         }
         let elapsed = started.elapsed().as_secs_f64();
-        let left = self.target.model_mut().mapped_units();
+        let left = self.ssd().mapped_units();
         ensure!(left == 0, "{left} units hold data after the TRIM");
         let commands = out.len();
         Ok(Side {
@@ -125,7 +129,7 @@ impl Drive {
     pub(super) fn measure(&mut self, side: &mut Side) -> Result<()> {
         let area = DeviceArea {
             start: Bytes(0),
-            length: self.target.model().config().capacity,
+            length: self.target.model().inner().config().capacity,
             logical_block: BlockSize::SECTOR,
             data: Data::Random,
         };
@@ -135,12 +139,12 @@ impl Drive {
         let mut latencies = LatencyHistogram::new();
         let mut observer = |sample: &Sample<BlockCommand>| latencies.record(sample.latency());
         let mut runner = Runner::new(Interrupt::default());
-        let counters = self.target.model().counters();
+        let counters = self.target.model().inner().counters();
         let (started, virtual_start) = (WallClock::now(), self.target.now());
         runner.run_until(&mut self.target, &mut writes, &mut observer, Instant::NEVER)?;
         let elapsed = started.elapsed().as_secs_f64();
         let virtual_time = self.target.now() - virtual_start;
-        let amplification = self.target.model().counters().since(&counters).waf();
+        let amplification = self.target.model().inner().counters().since(&counters).waf();
         let tail = latencies.percentile(Quantile::P99_9).unwrap_or(Nanos::ZERO);
         side.values.push(WRITES as f64 / elapsed / 1e6);
         // The first measurement's: the later ones go on from another state.

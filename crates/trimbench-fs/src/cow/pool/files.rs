@@ -12,7 +12,9 @@ use trimbench_core::{
 };
 
 use super::Pool;
-use crate::commands::{Slot, Stage, Task};
+use crate::commands::{
+    Progress, Slot, Stage, Stop, Task, check_transfer, ended, require, status_after,
+};
 use crate::config::FS_BLOCK;
 use crate::cow::drive::{Owner, Work};
 use crate::cow::queue::Class;
@@ -23,11 +25,6 @@ use crate::extent::{Extent, RangeSet};
 const PIECE: u64 = 1 << 20;
 /// The largest file: beyond any pool.
 const SIZE_MAX: u64 = 1 << 60;
-/// Error numbers: the name is taken, or not there; the directory is not empty; the argument is bad.
-const EXISTS: Errno = Errno(17);
-const NOT_FOUND: Errno = Errno(2);
-const NOT_EMPTY: Errno = Errno(39);
-const INVALID: Errno = Errno(22);
 
 /// A file, or a name that commands wait for.
 #[derive(Debug, Default)]
@@ -49,23 +46,6 @@ impl File {
     }
 }
 
-/// What became of a step of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
-    /// The command is over.
-    Done(Status),
-    /// It will be stepped again.
-    Waits,
-}
-
-impl Progress {
-    pub(super) const DONE: Self = Self::Done(Status::Done);
-
-    fn failed(errno: Errno) -> Self {
-        Self::Done(Status::Failed(errno))
-    }
-}
-
 impl<M: Model<Command = BlockCommand>> Pool<M> {
     /// Whether the command may start; its file may get it in any case.
     pub(super) fn admit(&mut self, file: FileId, slot: Slot, command: FileCommand) -> bool {
@@ -77,20 +57,17 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         let Task::File(command) = self.commands.get(slot).task else {
             unreachable!("a pool is neither mounted nor unmounted");
         };
-        if let Progress::Done(status) = self.step_command(slot, command, now) {
+        if let Some(status) = status_after(self.step_command(slot, command, now)) {
             self.finish(slot, status, now);
         }
     }
 
     fn step_command(&mut self, slot: Slot, command: FileCommand, now: Instant) -> Progress {
         match command {
-            FileCommand::Create { file } => self.create(slot, (file, DirectoryId::OWN), now),
+            FileCommand::Create { file } => self.create(slot, file, DirectoryId::OWN, now),
             FileCommand::Store { file, directory, length, .. } => {
                 if self.commands.get(slot).stage == Stage::Start {
-                    match self.create(slot, (file, directory), now) {
-                        Progress::DONE => {}
-                        other => return other,
-                    }
+                    self.create(slot, file, directory, now)?;
                 }
                 self.write(slot, file, Extent::new(0, length.0), now)
             }
@@ -134,7 +111,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         }
         while let Some((next, _)) = self.files.get_mut(&id).and_then(|file| file.order.startable())
         {
-            self.schedule(now + self.config.cpu.metadata, next);
+            self.commands.schedule(now + self.config.cpu.metadata, next);
         }
         let file = &self.files[&id];
         if file.directory.is_none() && file.order.is_idle() && !file.order.expected {
@@ -146,52 +123,30 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         self.files.get_mut(&id).expect("a file with commands is kept")
     }
 
-    fn create(
-        &mut self,
-        slot: Slot,
-        (id, directory): (FileId, DirectoryId),
-        now: Instant,
-    ) -> Progress {
-        if !self.has_room(slot) {
-            return Progress::Waits;
-        }
-        if self.file(id).directory.is_some() {
-            return Progress::failed(EXISTS);
-        }
-        let Some(count) = self.directories.get_mut(&directory) else {
-            return Progress::failed(NOT_FOUND);
-        };
-        *count += 1;
+    fn create(&mut self, slot: Slot, id: FileId, directory: DirectoryId, now: Instant) -> Progress {
+        self.await_room(slot)?;
+        require(self.file(id).directory.is_none(), Errno::EEXIST)?;
+        *self.directories.get_mut(&directory).ok_or(Errno::ENOENT)? += 1;
         self.file(id).directory = Some(directory);
         self.touch(now);
-        Progress::DONE
+        Ok(())
     }
 
     fn make_directory(&mut self, slot: Slot, id: DirectoryId, now: Instant) -> Progress {
-        if !self.has_room(slot) {
-            return Progress::Waits;
-        }
-        if self.directories.contains_key(&id) {
-            return Progress::failed(EXISTS);
-        }
+        self.await_room(slot)?;
+        require(!self.directories.contains_key(&id), Errno::EEXIST)?;
         self.directories.insert(id, 0);
         self.touch(now);
-        Progress::DONE
+        Ok(())
     }
 
     fn remove_directory(&mut self, slot: Slot, id: DirectoryId, now: Instant) -> Progress {
-        if !self.has_room(slot) {
-            return Progress::Waits;
-        }
-        match self.directories.get(&id) {
-            None => Progress::failed(NOT_FOUND),
-            Some(0) if id != DirectoryId::OWN => {
-                self.directories.remove(&id);
-                self.touch(now);
-                Progress::DONE
-            }
-            Some(_) => Progress::failed(NOT_EMPTY),
-        }
+        self.await_room(slot)?;
+        let count = *self.directories.get(&id).ok_or(Errno::ENOENT)?;
+        require(count == 0 && id != DirectoryId::OWN, Errno::ENOTEMPTY)?;
+        self.directories.remove(&id);
+        self.touch(now);
+        Ok(())
     }
 
     /// Goes on with making `range` of the file dirty, in bytes; called first with the whole range.
@@ -205,17 +160,13 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         let end = end.min(at + PIECE);
         let record = self.config.record.0;
         let records = Extent::between(at / record, end.div_ceil(record));
-        if !self.has_room(slot) {
-            return Progress::Waits;
-        }
+        self.await_room(slot)?;
         if !waited && let Some(until) = self.delay(records.length, now) {
             self.commands.get(slot).stage = Stage::Delayed;
-            self.schedule(until, slot);
-            return Progress::Waits;
+            self.commands.schedule(until, slot);
+            return Err(Stop::Waits);
         }
-        if !self.fits(id, records) {
-            return Progress::failed(Errno::ENOSPC);
-        }
+        require(self.fits(id, records), Errno::ENOSPC)?;
         let file = self.file(id);
         file.size = file.size.max(end);
         let added = file.dirty.insert(records);
@@ -266,7 +217,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
             return self.next_piece(slot, self.config.cpu.read_kib, now);
         }
         self.pump_all(now);
-        Progress::Waits
+        Err(Stop::Waits)
     }
 
     /// A read for a command ended.
@@ -277,11 +228,9 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         if command.io > 0 {
             return;
         }
-        let progress = match command.failure {
-            Some(errno) => Progress::failed(errno),
-            None => self.next_piece(slot, self.config.cpu.read_kib, now),
-        };
-        if let Progress::Done(status) = progress {
+        let failed = ended(command.failure);
+        let progress = failed.and_then(|()| self.next_piece(slot, self.config.cpu.read_kib, now));
+        if let Some(status) = status_after(progress) {
             self.finish(slot, status, now);
         }
     }
@@ -292,16 +241,14 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         command.stage = Stage::Moving;
         let length = command.end.saturating_sub(command.at).min(PIECE);
         if length == 0 {
-            return Progress::DONE;
+            return Ok(());
         }
-        self.schedule(now + Nanos(per_kib.times(length).0 / 1024), slot);
-        Progress::Waits
+        self.commands.schedule(now + Nanos(per_kib.times(length).0 / 1024), slot);
+        Err(Stop::Waits)
     }
 
     fn truncate(&mut self, slot: Slot, id: FileId, length: u64, now: Instant) -> Progress {
-        if !self.has_room(slot) {
-            return Progress::Waits;
-        }
+        self.await_room(slot)?;
         let record = self.config.record.0;
         let file = self.file(id);
         let before = std::mem::replace(&mut file.size, length);
@@ -320,16 +267,12 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
             }
         }
         self.touch(now);
-        Progress::DONE
+        Ok(())
     }
 
     fn unlink(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
-        if !self.has_room(slot) {
-            return Progress::Waits;
-        }
-        let Some(directory) = self.file(id).directory.take() else {
-            return Progress::failed(NOT_FOUND);
-        };
+        self.await_room(slot)?;
+        let directory = self.file(id).directory.take().ok_or(Errno::ENOENT)?;
         *self.directories.get_mut(&directory).expect("a file's directory is there") -= 1;
         let dirty = std::mem::take(&mut self.file(id).dirty).total();
         self.dirty_files.remove(&id);
@@ -338,7 +281,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         self.file(id).size = 0;
         self.touch(now);
         self.cleaned(dirty * self.config.record.0, now);
-        Progress::DONE
+        Ok(())
     }
 
     /// Gives back the places of records: with the syncing group where it replaces them, else with
@@ -401,8 +344,5 @@ pub(super) fn validate(command: FileCommand) -> Result<(), Rejected> {
         | FileCommand::Load { length, .. } => (0, length.0.max(1)),
         _ => return Ok(()),
     };
-    match offset.checked_add(length) {
-        Some(end) if length > 0 && end <= SIZE_MAX => Ok(()),
-        _ => Err(Rejected::Kernel { errno: INVALID }),
-    }
+    check_transfer(offset, length, SIZE_MAX)
 }

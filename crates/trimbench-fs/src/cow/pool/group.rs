@@ -15,8 +15,7 @@ use std::collections::VecDeque;
 use trimbench_core::{BlockCommand, Bytes, Errno, FileId, Instant, Model, Nanos, Status};
 
 use super::Pool;
-use super::files::Progress;
-use crate::commands::{Slot, Stage};
+use crate::commands::{Progress, Slot, Stage, Stop};
 use crate::config::FS_BLOCK;
 use crate::cow::drive::{Owner, Work};
 use crate::cow::queue::Class;
@@ -133,14 +132,14 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         }
     }
 
-    /// Whether a command may change something now; if not, it is stepped again when it may.
-    pub(super) fn has_room(&mut self, slot: Slot) -> bool {
-        let has = self.groups.dirty_total < self.config.dirty_max.0;
-        if !has {
-            self.counters.throttled += 1;
-            self.room_waiters.push_back(slot);
+    /// A command changes something; it waits until it may.
+    pub(super) fn await_room(&mut self, slot: Slot) -> Progress {
+        if self.groups.dirty_total < self.config.dirty_max.0 {
+            return Ok(());
         }
-        has
+        self.counters.throttled += 1;
+        self.room_waiters.push_back(slot);
+        Err(Stop::Waits)
     }
 
     /// Until when a command waits that makes so many records dirty: one after the other, each the
@@ -406,8 +405,8 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         } else if let Some(syncing) = &mut self.groups.syncing {
             syncing.waiters.push(slot);
         } else {
-            return Progress::DONE;
+            return Ok(());
         }
-        Progress::Waits
+        Err(Stop::Waits)
     }
 }

@@ -45,7 +45,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         let ripe = old.unwrap_or(Instant::START).max(Instant::from_start(age));
         self.trim.next_pass = Instant::NEVER;
         for drive in &mut self.drives {
-            self.trim.outstanding += drive.start_pass(now, (ripe, safe), &self.config);
+            self.trim.outstanding += drive.start_pass(now, ripe, safe, &self.config);
         }
         if self.trim.outstanding == 0 {
             self.plan_pass(now);

@@ -163,5 +163,5 @@ fn a_device_that_fails_the_journal_stops_the_filesystem() {
     };
     assert_eq!(run(FileCommand::Create { file: FileId(1) }), Status::Done);
     assert_eq!(run(fsync(1)), Status::Failed(Errno::EIO));
-    assert_eq!(run(FileCommand::Create { file: FileId(2) }), Status::Failed(ABORTED));
+    assert_eq!(run(FileCommand::Create { file: FileId(2) }), Status::Failed(Errno::EROFS));
 }

@@ -1,6 +1,6 @@
 //! Freed space under a trim policy.
 
-use trimbench_policy::Counters;
+use trimbench_core::PolicyAccount;
 
 use super::*;
 
@@ -30,8 +30,8 @@ fn fill(machine: &mut Machine, files: u32) {
     machine.clear();
 }
 
-fn report(machine: &Machine) -> PolicyReport {
-    machine.fs().policy_report().expect("it has a policy")
+fn account(machine: &Machine) -> PolicyAccount {
+    machine.fs().policy_account().expect("it has a policy")
 }
 
 #[test]
@@ -43,12 +43,11 @@ fn online_discards_at_the_commit_and_nobody_waits_for_it() {
     machine.sync();
     // Both at once: the commit does not wait, though each takes 1 ms.
     assert_eq!(machine.discards(), [first, second]);
-    assert_eq!(report(&machine).withheld_max, bytes(64));
+    assert_eq!(account(&machine).withheld_max, bytes(64));
     machine.rest(SECOND);
     machine.fs().check();
-    let counters = report(&machine).counters;
-    assert_eq!((counters.issued.count, counters.issued.blocks.0), (2, 64));
-    assert_eq!(counters.deferred.count, 0);
+    let PolicyAccount { issued, deferred, .. } = account(&machine);
+    assert_eq!((issued.count, issued.bytes, deferred.count), (2, bytes(64), 0));
     assert_eq!(machine.counters().discarded, bytes(64));
     assert_eq!(machine.fs().policy_withholds(), 0);
 }
@@ -60,7 +59,7 @@ fn none_discards_nothing_and_counts_it_as_skipped() {
     machine.sync();
     machine.rest(Nanos::from_secs(1_000));
     assert!(machine.discards().is_empty());
-    assert_eq!(report(&machine).counters.skipped.blocks.0, 32);
+    assert_eq!(account(&machine).skipped.bytes, bytes(32));
     assert_eq!(machine.counters().dropped, bytes(32));
 }
 
@@ -75,7 +74,7 @@ fn a_deferred_discard_comes_in_its_time() {
     assert_eq!(machine.fs().discards_pending(), bytes(32));
     machine.rest(Nanos::from_secs(2));
     assert_eq!(machine.discards(), [extent]);
-    assert_eq!(report(&machine).counters.deferred.count, 1);
+    assert_eq!(account(&machine).deferred.count, 1);
 }
 
 #[test]
@@ -89,10 +88,13 @@ fn what_is_taken_again_is_not_discarded() {
     machine.store(10, 64);
     machine.sync();
     let taken = machine.extents(10);
-    let reused = report(&machine).counters.invalidated.blocks.0;
+    let reused = account(&machine).invalidated.bytes;
     machine.rest(Nanos::from_secs(200));
     let discards = machine.discards();
-    assert!(!discards.is_empty() && reused == 64, "{reused} of 128 blocks were taken: {taken:?}");
+    assert!(
+        !discards.is_empty() && reused == bytes(64),
+        "{reused} of 128 blocks were taken: {taken:?}"
+    );
     let apart = |a: &Extent, b: &Extent| a.end() <= b.start || b.end() <= a.start;
     assert!(discards.iter().all(|it| taken.iter().all(|file| apart(it, file))), "{discards:?}");
     machine.fs().check();
@@ -119,8 +121,8 @@ fn what_is_kept_for_a_file_and_given_back_is_discarded() {
     machine.done(fsync(files));
     let taken = machine.extents(files);
     assert_eq!(machine.fs().allocator.obtainable(), machine.fs().allocator.free() + 24);
-    assert_eq!(report(&machine).counters.invalidated.blocks.0, 40);
-    assert_eq!(report(&machine).waiting, bytes(1_024 - 40));
+    assert_eq!(account(&machine).invalidated.bytes, bytes(40));
+    assert_eq!(account(&machine).waiting, bytes(1_024 - 40));
     machine.rest(Nanos::from_secs(200));
     let blocks = |machine: &Machine| machine.discards().iter().map(|it| it.length).sum::<u64>();
     assert_eq!(blocks(&machine), 1_024 - 64, "what is kept is left alone");
@@ -128,10 +130,10 @@ fn what_is_kept_for_a_file_and_given_back_is_discarded() {
     machine.unlink(files);
     machine.sync();
     machine.rest(Nanos::from_secs(200));
-    let Counters { freed, issued, invalidated, .. } = report(&machine).counters;
-    assert_eq!((freed.blocks.0, invalidated.blocks.0), (1_024 + 40, 40), "{taken:?}");
-    assert_eq!(issued.blocks.0, 1_024, "all that is free is discarded, once");
-    assert_eq!((blocks(&machine), report(&machine).waiting), (1_024, Bytes(0)));
+    let PolicyAccount { freed, issued, invalidated, .. } = account(&machine);
+    assert_eq!((freed.bytes, invalidated.bytes), (bytes(1_024 + 40), bytes(40)), "{taken:?}");
+    assert_eq!(issued.bytes, bytes(1_024), "all that is free is discarded, once");
+    assert_eq!((blocks(&machine), account(&machine).waiting), (1_024, Bytes(0)));
     machine.fs().check();
 }
 
@@ -141,7 +143,7 @@ fn unmount_gives_up_what_waits_and_lets_the_rest_end() {
     machine.unlink(0);
     machine.unmount();
     assert!(machine.discards().is_empty());
-    assert_eq!(report(&machine).counters.skipped.blocks.0, 32);
+    assert_eq!(account(&machine).skipped.bytes, bytes(32));
     let mut machine = filled("deferred,delay=1s", 4);
     machine.unlink(0);
     machine.sync();
@@ -179,7 +181,7 @@ fn a_policy_sees_how_long_the_foreground_waits() {
         fill(&mut machine, 4);
         machine.unlink(1);
         machine.sync();
-        assert_eq!(report(&machine).counters.skipped.blocks.0, skipped, "{write}");
+        assert_eq!(account(&machine).skipped.bytes, bytes(skipped), "{write}");
     }
 }
 
@@ -188,7 +190,7 @@ fn a_device_without_discards_has_no_policy() {
     let mut device = Recorder::new(Bytes::mib(128));
     device.refuse_discards();
     let machine = with("online", device);
-    assert_eq!(machine.fs().policy_report(), None);
+    assert_eq!(machine.fs().policy_account(), None);
     for wrong in ["deferred,delay=fast", "no-such-policy"] {
         assert!(super::super::policy(wrong).is_err(), "{wrong}");
     }

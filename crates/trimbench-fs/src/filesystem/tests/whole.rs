@@ -113,7 +113,7 @@ fn an_unmounted_filesystem_takes_no_command() {
     let mut machine = Machine::new(DiscardPath::None);
     machine.store(1, 10);
     machine.unmount();
-    assert!(!machine.fs().is_mounted());
+    assert!(!machine.fs().mounted);
     let refused = machine.target.submit(Tag(0), fsync(1));
     assert!(matches!(refused, Err(Rejected::Refused { .. })));
     let now = machine.now();
@@ -124,7 +124,7 @@ fn an_unmounted_filesystem_takes_no_command() {
     machine.target.submit(Tag(1), FileCommand::SyncFilesystem).expect("it is mounted");
     let now = machine.now();
     let busy = machine.target.model_mut().unmount(now, Tag(0));
-    assert_eq!(busy, Err(Rejected::Kernel { errno: BUSY }));
+    assert_eq!(busy, Err(Rejected::Kernel { errno: Errno::EBUSY }));
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(super) fn worthiest(candidates: Candidates<'_>, ages: &Ages) -> Option<Offer
     let mut bar = 0.0;
     for (chunk, closed_at) in ages.closed_at.chunks(CHUNK).enumerate() {
         let superblocks = chunk * CHUNK..chunk * CHUNK + closed_at.len();
-        if any_reaches(bar, &counts[superblocks.clone()], closed_at, (ages.closed, whole)) {
+        if any_reaches(bar, &counts[superblocks.clone()], closed_at, ages.closed, whole) {
             best = candidates.worthiest_of(superblocks, best, ages);
             // Infinite where nothing is valid: nothing reaches that, and nothing is better.
             bar = best.map_or(0.0, |best| worth(best, whole) * CERTAIN);
@@ -58,7 +58,7 @@ fn worth(offer: Offer, whole: u32) -> f64 {
 }
 
 /// Whether a candidate of a chunk is worth `bar` or more.
-fn any_reaches(bar: f64, counts: &[u32], closed_at: &[u64], (closed, whole): (u64, u32)) -> bool {
+fn any_reaches(bar: f64, counts: &[u32], closed_at: &[u64], closed: u64, whole: u32) -> bool {
     counts.iter().zip(closed_at).fold(false, |any, (&count, &closed_at)| {
         let age = closed.wrapping_sub(closed_at) as f64;
         // Of a candidate it is no negative number, and signed ones are converted faster.

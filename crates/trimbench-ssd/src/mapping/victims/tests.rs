@@ -6,7 +6,7 @@ const UNITS: u32 = 64;
 /// Twelve superblocks of 64 units of which nine hold the 576 units of the drive, closed in the
 /// order 0 to 8, and `freed` units of each trimmed.
 fn nine_closed(policy: VictimPolicy, freed: [u32; 9]) -> Mapping {
-    let mut mapping = Mapping::new(576, 12, UNITS.into()).with_policy(policy);
+    let mut mapping = Mapping::new(576, 12, UNITS.into(), 16).with_policy(policy);
     for superblock in 0..9 {
         fill(&mut mapping, superblock * UNITS);
     }
@@ -105,7 +105,7 @@ fn of_so_many_draws_the_emptiest_is_chosen() {
             }
         }
     }
-    let mut empty = Mapping::new(576, 12, UNITS.into()).with_policy(VictimPolicy::DChoices(3));
+    let mut empty = Mapping::new(576, 12, UNITS.into(), 16).with_policy(VictimPolicy::DChoices(3));
     assert_eq!(empty.victim(), None);
 }
 

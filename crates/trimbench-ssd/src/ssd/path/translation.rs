@@ -14,11 +14,14 @@
 //! that are charged behind the controller, as many at once as there are dies; in the background
 //! they become work like the rest.
 
+use std::ops::Range;
+
 use trimbench_core::{Instant, LbaRange, Nanos};
 
 use super::{Accepted, Incoming, Path, Purpose, Ssd, UnitSpan};
 use crate::events::Action;
 use crate::mapping_cache::{Found, MappingCache};
+use crate::nand::Cells;
 use crate::slots::Slot;
 
 /// A command on its way through its translation pages.
@@ -119,15 +122,15 @@ impl Ssd {
         }
     }
 
-    /// A TRIM that starts at `at` frees the units `[first, end)`: adds the pages that it must read.
+    /// A TRIM that starts at `at` frees these units: adds the pages that it must read.
     pub(in crate::ssd) fn trim_pages(
         &mut self,
-        (first, end): (u32, u32),
+        freed: &Range<u32>,
         at: Instant,
         reads: &mut PageReads,
     ) {
-        for page in self.translation().pages_of(first, end) {
-            let trimmed = self.translation().trim(page, (first, end));
+        for page in self.translation().pages_of(freed.start, freed.end) {
+            let trimmed = self.translation().trim(page, freed);
             self.write_back(trimmed.writes_back, at);
             if trimmed.loads {
                 if reads.left == 0 {
@@ -173,21 +176,22 @@ impl Ssd {
     fn sense_page(&mut self, slot: Slot, die: u32, at: Instant) {
         let units = self.nand.map_units();
         let flash = self.flash.as_mut().expect("only flash has a map");
-        let sensed = flash.sense_map(die, at, &mut self.nand);
+        let sensed = flash.sense_cells(Cells::Map, die, at, &mut self.nand);
         self.await_part(sensed, slot, die, units);
     }
 
     /// The page that had to go, if it was updated, is programmed.
     fn write_back(&mut self, gone: Option<u32>, at: Instant) {
         let Some(page) = gone else { return };
-        let programmed_at = self.nand.program_map(self.nand.die_of(page), at);
+        let die = self.nand.die_of(page);
+        let programmed_at = self.nand.program(Cells::Map, die, at, None);
         self.translation().written_back(programmed_at);
         self.counters.map_pages_programmed += 1;
     }
 
     fn translation(&mut self) -> &mut MappingCache {
         let flash = self.flash.as_mut().expect("only flash has a map");
-        flash.translation().expect("only called in a drive with a mapping cache")
+        flash.mapping.translation().expect("only called in a drive with a mapping cache")
     }
 }
 

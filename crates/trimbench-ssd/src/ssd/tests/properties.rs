@@ -146,8 +146,7 @@ proptest! {
         target.model_mut().check();
         prop_assert_eq!(target.model_mut().mapped_units(), held.len() as u64);
         for unit in (0..UNITS).step_by(97) {
-            let flash = target.model_mut().flash.as_mut().unwrap();
-            prop_assert_eq!(flash.holds_data(narrow(unit)), held.contains(&unit));
+            prop_assert_eq!(target.model_mut().holds_data(unit), held.contains(&unit));
         }
         // The same again: the same times, to the nanosecond.
         let again = run(&mut fresh(), &steps, &mut BTreeSet::new());
