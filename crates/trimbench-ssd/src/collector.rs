@@ -304,12 +304,16 @@ impl Collector {
             open = match open {
                 Some((current, units)) if current == group => Some((current, units + 1)),
                 before => {
-                    before.into_iter().for_each(|(group, units)| owe(group, units));
+                    if let Some((group, units)) = before {
+                        owe(group, units);
+                    }
                     Some((group, 1))
                 }
             };
         }
-        open.into_iter().for_each(|(group, units)| owe(group, units));
+        if let Some((group, units)) = open {
+            owe(group, units);
+        }
     }
 
     /// Moves up to 64 units to the frontier, over the end of its superblock if need be.

@@ -92,7 +92,7 @@ impl Packing {
         let taken = counters.host_written_units + counters.moved_units + padding_units;
         // Never negative: no unit takes more than its size, and padding is rounded up.
         let saved_units = taken - programmed_units;
-        Counters { padding_units, programmed_units, saved_units, ..counters }
+        Counters { padding_units, saved_units, programmed_units, ..counters }
     }
 
     /// A superblock takes `units` with `points`; the program groups, numbered through the drive,
