@@ -518,8 +518,8 @@ fn is_indirect(filesystem: &str) -> bool {
 /// Whether files of this type of filesystem hold what was written to them. Others are made up by
 /// the kernel, and some of them keep firmware variables or the kernel's own memory.
 fn stores_files(filesystem: &str) -> bool {
-    const MADE_UP: &str = "proc sysfs devtmpfs debugfs tracefs securityfs selinuxfs configfs cgroup \
-        cgroup2 cpuset efivarfs pstore bpf binfmt_misc fusectl mqueue nsfs resctrl smackfs \
+    const MADE_UP: &str = "proc sysfs devtmpfs debugfs tracefs securityfs selinuxfs configfs \
+        cgroup         cgroup2 cpuset efivarfs pstore bpf binfmt_misc fusectl mqueue nsfs resctrl smackfs \
         functionfs devpts sockfs pipefs";
     !MADE_UP.split(' ').any(|one| one == filesystem)
 }

@@ -1,6 +1,6 @@
 //! Whether others use the device beside a measurement: one rule for all methods.
 //!
-//! What the device's counters say was read and written beyond what the method did itself is others'.
+//! What the device's counters show beyond what the method read and wrote itself is others'.
 //! It spoils a measurement when it is more than [`NOTICED`] and more than a tenth of the method's
 //! own; in a directory more than a half, for a filesystem writes its journal and metadata beside
 //! what it is asked for. An emulated target has no others.

@@ -1,8 +1,8 @@
 //! A session: what a running method is given, and the steps that it keeps.
 //!
 //! A method announces each step of its plan, measures it and keeps it; what an earlier run of the
-//! same plan has kept is skipped. Steps are handed on in the order of the plan, whatever their order
-//! in time was.
+//! same plan has kept is skipped. Steps are handed on in the order of the plan, whatever their
+//! order in time was.
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{Caveat, Instant, Interrupt, Nanos};

@@ -144,7 +144,7 @@ impl BlockMedium {
         self.logical_block
     }
 
-    /// Where the first piece of the granularity of discards begins; 0 where the kernel does not say.
+    /// Where the first piece of the granularity of discards begins; 0 if the kernel does not say.
     pub fn discard_alignment(&self) -> Bytes {
         let device = self.device.as_ref();
         let says = device.and_then(|device| device.own_number("discard_alignment"));
