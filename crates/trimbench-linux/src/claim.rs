@@ -519,7 +519,7 @@ fn is_indirect(filesystem: &str) -> bool {
 /// the kernel, and some of them keep firmware variables or the kernel's own memory.
 fn stores_files(filesystem: &str) -> bool {
     const MADE_UP: &str = "proc sysfs devtmpfs debugfs tracefs securityfs selinuxfs configfs \
-        cgroup         cgroup2 cpuset efivarfs pstore bpf binfmt_misc fusectl mqueue nsfs resctrl smackfs \
-        functionfs devpts sockfs pipefs";
+        cgroup cgroup2 cpuset efivarfs pstore bpf binfmt_misc fusectl mqueue nsfs resctrl \
+        smackfs functionfs devpts sockfs pipefs";
     !MADE_UP.split(' ').any(|one| one == filesystem)
 }
