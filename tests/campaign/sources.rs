@@ -23,6 +23,8 @@ pub const SAFETY: &[&str] = &[
 
 /// What reads files and words that others wrote: traces, records, profiles, and the command line.
 pub const READERS: &[&str] = &[
+    "crates/trimbench-core/src/settings.rs",
+    "crates/trimbench-core/src/settings/",
     "crates/trimbench-core/src/units/text.rs",
     "crates/trimbench-methods/src/options.rs",
     "crates/trimbench-methods/src/postmark/formulas.rs",
@@ -42,7 +44,6 @@ pub const READERS: &[&str] = &[
     "crates/trimbench-target/src/modelled.rs",
     "crates/trimbench-target/src/modelled/pool.rs",
     "crates/trimbench-target/src/real.rs",
-    "crates/trimbench-target/src/settings.rs",
     "crates/trimbench-target/src/spec.rs",
     "crates/trimbench-trace/src/",
 ];

@@ -49,7 +49,7 @@ pub struct Shape {
 
 impl Shape {
     /// Of a device whose first unit of the granularity begins at `alignment`
-    /// ([`Drive::discard_alignment`]); `None` for a directory.
+    /// ([`discard_alignment`](trimbench_core::Drive::discard_alignment)); `None` for a directory.
     pub fn of(capabilities: &Capabilities, alignment: Bytes) -> Option<Self> {
         let Medium::Device { capacity: size, logical_block } = capabilities.medium else {
             return None;

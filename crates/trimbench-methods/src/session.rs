@@ -77,10 +77,8 @@ pub struct Session<'a> {
     plan: Vec<String>,
     /// What the whole plan is expected to take.
     estimate: Nanos,
-    /// Steps of the plan that earlier runs have kept.
-    already: usize,
-    /// When the first step of this run was announced.
-    begun: Option<Instant>,
+    /// When this run announced its first step of the plan, and how many were kept by then.
+    begun: Option<(Instant, usize)>,
     caveats: Vec<Caveat>,
     trace_hash: u64,
 }
@@ -97,7 +95,6 @@ impl<'a> Session<'a> {
             steps: done,
             plan: Vec::new(),
             estimate: Nanos::ZERO,
-            already: 0,
             begun: None,
             caveats: Vec::new(),
             trace_hash: 0,
@@ -109,7 +106,6 @@ impl<'a> Session<'a> {
     pub(crate) fn plan(&mut self, ids: impl IntoIterator<Item = String>, estimate: Nanos) {
         self.plan = ids.into_iter().collect();
         self.estimate = estimate;
-        self.already = self.done();
     }
 
     /// Whether the step is kept.
@@ -132,15 +128,19 @@ impl<'a> Session<'a> {
         self.plan.iter().filter(|id| self.is_done(id)).count()
     }
 
-    /// Shows what is done next. What is left is taken to be as slow as what this run has measured,
-    /// or as the plan expects.
+    /// Shows what is done next: a step of the plan, or what comes before the first. What is left is
+    /// taken to be as slow as the steps that this run has measured, or as the plan expects.
     pub(crate) fn announce(&mut self, text: &str, now: Instant) {
         let (done, total) = (self.done(), self.plan.len());
-        let begun = *self.begun.get_or_insert(now);
+        if self.begun.is_none() && self.plan.iter().any(|id| id == text) {
+            self.begun = Some((now, done));
+        }
         let open = (total - done) as u64;
-        let left = match (done - self.already) as u64 {
-            0 => Nanos(self.estimate.0 / total.max(1) as u64).times(open),
-            measured => Nanos(now.since(begun).0 / measured).times(open),
+        let left = match self.begun {
+            Some((begun, already)) if done > already => {
+                Nanos(now.since(begun).0 / (done - already) as u64).times(open)
+            }
+            _ => Nanos(self.estimate.0 / total.max(1) as u64).times(open),
         };
         self.show(&Stage { done, total, text, now, left });
     }

@@ -22,8 +22,8 @@ const BUGS: [Bug; 2] = [
         name: "collector",
         package: "trimbench-ssd",
         file: "crates/trimbench-ssd/src/collector.rs",
-        right: "moved += u64::from(bits.count_ones());",
-        wrong: "moved += u64::from(bits.count_ones() - 1);",
+        right: "moved += bits.count_ones();",
+        wrong: "moved += bits.count_ones() - 1;",
     },
     // The slope between two points is rise times run.
     Bug {

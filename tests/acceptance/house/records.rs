@@ -47,8 +47,8 @@ const PLANTED: [Planted; 3] = [
     Planted {
         name: "drive",
         file: "crates/trimbench-ssd/src/nand.rs",
-        from: "            program: config.nand.program,",
-        to: "            program: Nanos(config.nand.program.0 + 1),",
+        from: "program: nand.program, transfer };",
+        to: "program: Nanos(nand.program.0 + 1), transfer };",
     },
     Planted {
         name: "method",
