@@ -4,7 +4,7 @@
 //! last unit has arrived. Each group that leaves pays its share of what the collector owes.
 //!
 //! A write changes the mapping when it starts. What it does to dies and channels happens at its own
-//! time ([`Flash::arrive`], [`Flash::leave`]): nothing is reserved ahead of what comes before it.
+//! time ([`Flash::leave`]): nothing is reserved ahead of what comes before it.
 
 use std::ops::Range;
 

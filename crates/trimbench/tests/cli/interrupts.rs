@@ -9,8 +9,8 @@ use trimbench_results::Outcome;
 
 use super::{code, command, record, stderr, trimbench};
 
-/// A run of about three seconds.
-const LONG: [&str; 5] = ["run", "delete-stall", "--preset", "published", "--output"];
+/// A run of about three seconds, one drive after the other: some are then always left.
+const LONG: [&str; 7] = ["run", "delete-stall", "--jobs", "1", "--preset", "published", "--output"];
 
 /// Starts the long run into `run`.
 fn start(folder: &Path, run: &str) -> Child {
