@@ -63,6 +63,9 @@ pub(super) fn mounted_btrfs(scene: &mut Scene) {
     scene.lifted(Scene::unmount);
 }
 
+/// The fewest pages that `mkswap` takes.
+const SWAP_PAGES_MIN: usize = 10;
+
 pub(super) fn swap(scene: &mut Scene) {
     let (_, device) = scene.loop_target();
     swap_on(scene, device);
@@ -76,9 +79,14 @@ pub(super) fn swap_file(scene: &mut Scene) {
 }
 
 fn swap_on(scene: &mut Scene, path: PathBuf) {
-    run("mkswap", &[text(&path)]);
+    // The smallest area that there is, so that all but a few pages is still a witness: where the
+    // machine has no other swap, the kernel does write here when memory gets short.
+    let page_bytes = rustix::param::page_size();
+    let area_bytes = SWAP_PAGES_MIN * page_bytes;
+    run("mkswap", &[text(&path), &(area_bytes / 1024).to_string()]);
+    // The first page is the header.
+    scene.kernel_writes = page_bytes..area_bytes;
     scene.confirm("swap");
-    // The lowest priority, so that nothing is swapped here.
     run("swapon", &["--priority", "0", text(&path)]);
     let end = path.clone();
     scene.later(move || quietly("swapoff", &[text(&end)]));

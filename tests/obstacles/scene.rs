@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
+use std::ops::Range;
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -29,6 +30,8 @@ pub struct Scene {
     pub sole_user: bool,
     /// Files and devices whose content must remain.
     pub witnesses: Vec<PathBuf>,
+    /// Bytes of every witness that the kernel itself may write: the pages of an active swap area.
+    pub(super) kernel_writes: Range<usize>,
     /// What happens between looking and claiming.
     pub meanwhile: Option<Step>,
     /// Takes the obstacle away, and changes the arguments where that is what it takes. `None` where
@@ -62,15 +65,19 @@ impl Drop for Scene {
 }
 
 impl Scene {
-    /// A checksum over the whole content of each witness (FNV-1a, 64 bits).
+    /// A checksum over the whole content of each witness (FNV-1a, 64 bits), but for what the
+    /// kernel may write.
     ///
     /// # Panics
     /// If one cannot be read.
     pub fn checksums(&self) -> Vec<u64> {
         let content = |path: &PathBuf| {
-            fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+            let mut content =
+                fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            content[self.kernel_writes.clone()].fill(0);
+            checksum(&content)
         };
-        self.witnesses.iter().map(|path| checksum(&content(path))).collect()
+        self.witnesses.iter().map(content).collect()
     }
 
     /// Runs what is to happen between looking and claiming.
