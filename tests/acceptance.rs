@@ -1,7 +1,7 @@
 //! The project's claims, and how each is checked.
 //!
-//! A [`Claim`] has two halves. `measure` runs programs and keeps what they print, untouched, in a
-//! folder of raw output. `read` turns raw output into [`Finding`]s: figures with a bar each. No
+//! A [`ClaimRow`] has two halves. `measure` runs programs and keeps what they print, untouched, in
+//! a folder of raw output. `read` turns raw output into [`Finding`]s: figures with a bar each. No
 //! verdict is stored; it is computed from the raw output whenever that is read.
 //!
 //! All claims stand in one table, [`KEYS`]. Those of one subject form a [`Key`], with a folder of
@@ -33,7 +33,7 @@ use anyhow::{Context as _, Result};
 use crate::Repository;
 use crate::steps::Deadline;
 pub use capture::{Capture, Context, Raw};
-pub use claim::{Bar, Claim, Finding, Form, Tier, short};
+pub use claim::{Bar, ClaimRow, Finding, Form, Tier, short};
 pub use house::Compared;
 pub use safe::{build_before, print_attacks};
 pub use table::KEYS;
@@ -46,7 +46,7 @@ pub struct Key {
     /// What it is about, for the title of its page.
     pub title: &'static str,
     /// Its claims, in the order of their numbers.
-    pub claims: &'static [Claim],
+    pub claims: &'static [ClaimRow],
 }
 
 /// What a claim may take as an acceptance test: far more than it does, on the slowest machine.
@@ -55,7 +55,7 @@ const ACCEPTANCE: Duration = Duration::from_secs(600);
 /// Measures a claim in its smallest form with a program of this checkout, and reads the figures.
 /// The raw output stays in `folder`, which is emptied first.
 pub fn check(
-    claim: &Claim,
+    claim: &ClaimRow,
     (root, program): (&Path, &Path),
     folder: &Path,
 ) -> Result<Vec<Finding>> {

@@ -16,18 +16,18 @@ use anyhow::{Context as _, Result, ensure};
 use trimbench_ssd::{Profile, SsdConfig};
 
 use crate::Repository;
-use published::{Column, Durations, VENDORS};
-pub use run::Run;
+use published::{Durations, PublishedColumn, VENDORS};
+pub use run::CalibrationRun;
 pub use table::tables;
 
 #[cfg(test)]
 mod tests;
 
 /// One of the durations, in seconds.
-pub type Phase = fn(&Durations) -> f64;
+pub type PhaseDuration = fn(&Durations) -> f64;
 
 /// The durations that \[S0\] gives, by name.
-pub const PHASES: [(&str, Phase); 4] = [
+pub const PHASES: [(&str, PhaseDuration); 4] = [
     ("total", Durations::total),
     ("creation", |durations| durations.creation),
     ("transactions", |durations| durations.transactions),
@@ -45,7 +45,7 @@ pub struct Mean {
 
 /// What the user asks for.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish {
+pub struct CalibrateOptions {
     /// Fit nothing: the tables of the profiles as they are.
     pub tables: bool,
     /// Repetitions of each column.
@@ -53,23 +53,23 @@ pub struct Wish {
 }
 
 /// Fits the drives unless only the tables are asked for, and prints the tables.
-pub fn run(repository: &Repository, wish: &Wish) -> Result<()> {
-    let runs = if wish.tables {
-        built_in_runs(wish.repetitions)?
+pub fn run(repository: &Repository, options: &CalibrateOptions) -> Result<()> {
+    let runs = if options.tables {
+        built_in_runs(options.repetitions)?
     } else {
         let drives = run::side_by_side(&VENDORS, |vendor| {
             let fitted = fit::fit(repository, vendor)?;
             eprintln!("profiles/{vendor}.toml is fitted");
             Ok(fitted)
         })?;
-        run::table(&drives, wish.repetitions)?
+        run::table(&drives, options.repetitions)?
     };
     print!("{}", tables(&runs)?);
     Ok(())
 }
 
 /// The runs of the tables of the profiles as they are.
-pub fn built_in_runs(repetitions: u32) -> Result<Vec<Run>> {
+pub fn built_in_runs(repetitions: u32) -> Result<Vec<CalibrationRun>> {
     let drives: Vec<_> = VENDORS.iter().map(|vendor| built_in(vendor)).collect::<Result<_>>()?;
     run::table(&drives, repetitions)
 }
@@ -79,11 +79,11 @@ fn built_in(vendor: &str) -> Result<(String, SsdConfig)> {
     Ok((vendor.to_owned(), profile.config))
 }
 
-/// The means of a drive's columns, in the order of [`Column::ALL`].
-pub fn means(runs: &[Run], vendor: &str) -> Result<Vec<Mean>> {
-    let mean = |column: &Column| {
+/// The means of a drive's columns, in the order of [`PublishedColumn::ALL`].
+pub fn means(runs: &[CalibrationRun], vendor: &str) -> Result<Vec<Mean>> {
+    let mean = |column: &PublishedColumn| {
         let its = runs.iter().filter(|run| run.vendor == vendor && run.column == *column);
-        let its: Vec<&Run> = its.collect();
+        let its: Vec<&CalibrationRun> = its.collect();
         ensure!(!its.is_empty(), "{vendor}, {}: no run", column.name());
         let count = its.len() as f64;
         let metrics = (0..its[0].metrics.len())
@@ -91,5 +91,5 @@ pub fn means(runs: &[Run], vendor: &str) -> Result<Vec<Mean>> {
         let durations = Durations::mean(its.iter().map(|run| &run.durations));
         Ok(Mean { durations, metrics: metrics.collect() })
     };
-    Column::ALL.iter().map(mean).collect()
+    PublishedColumn::ALL.iter().map(mean).collect()
 }

@@ -88,7 +88,7 @@ pub trait Attempts: Sync {
 
 /// What the user asks for.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish<'a> {
+pub struct CampaignOptions<'a> {
     /// Which campaign.
     pub id: &'a str,
     /// What attempts are drawn from.
@@ -98,18 +98,18 @@ pub struct Wish<'a> {
 }
 
 /// Goes on with a campaign; whether nothing is wrong with what is known of it by now.
-pub fn run(repository: &Repository, wish: &Wish<'_>) -> Result<bool> {
-    let campaign = find(wish.id)?;
+pub fn run(repository: &Repository, options: &CampaignOptions<'_>) -> Result<bool> {
+    let campaign = find(options.id)?;
     let sources = Sources::read(repository, campaign.sources)?;
     let folder = folder(repository, campaign)?;
     let attempts = (campaign.prepare)(repository, &folder)?;
     let state = repository.state()?.label();
-    let about = About::new(campaign.id, wish.seed, attempts.total(), (state, sources));
+    let about = About::new(campaign.id, options.seed, attempts.total(), (state, sources));
     let journal = Journal::open(&folder, &about)?;
     let missing = journal.missing();
     println!("{}: {} of {} attempts are made", about.campaign, journal.len(), about.attempts);
-    let until = wish.limit.map(Deadline::after);
-    let run = Run { campaign, attempts: &*attempts, seed: wish.seed, until };
+    let until = options.limit.map(Deadline::after);
+    let run = Run { campaign, attempts: &*attempts, seed: options.seed, until };
     let journal = Mutex::new(journal);
     run.make(&missing, |number, line| {
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,12 +1,12 @@
 //! Step `fuzz`: every reader of what others wrote, fed with damaged inputs and garbage, until
 //! something breaks.
 //!
-//! An *execution* is drawn from a seed, a [`Subject`] and a number alone: an input of the corpus
-//! or garbage, what is done to it, how it is read. It must end, with what was understood or an
-//! error: no panic, no hang, no more than 256 MiB. What else must hold is each subject's: stamps of
-//! traces never go back; what is understood of a record is written and reads as the same; a profile
-//! that passes its checks is a drive that works; a text that is read prints as one that means the
-//! same.
+//! An *execution* is drawn from a seed, a [`FuzzSubject`] and a number alone: an input of the
+//! corpus or garbage, what is done to it, how it is read. It must end, with what was understood or
+//! an error: no panic, no hang, no more than 256 MiB. What else must hold is each subject's: stamps
+//! of traces never go back; what is understood of a record is written and reads as the same; a
+//! profile that passes its checks is a drive that works; a text that is read prints as one that
+//! means the same.
 //!
 //! Damages are of bytes, and of the tree that a document is (`tree`), so that most inputs get
 //! past the first look of a parser. By mutation, without feedback of what code was reached: that
@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
 
 use crate::process;
-pub use subject::Subject;
+pub use subject::FuzzSubject;
 use subject::{Done, End, Feed};
 
 #[cfg(test)]
@@ -58,9 +58,9 @@ static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
 /// What the user asks for.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish {
+pub struct FuzzOptions {
     /// What is read.
-    pub subject: Subject,
+    pub subject: FuzzSubject,
     /// What executions are drawn from.
     pub seed: u64,
     /// The first of them.
@@ -75,7 +75,7 @@ pub struct Wish {
 
 /// What it came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct FuzzSummary {
     /// What was read.
     pub subject: String,
     /// What executions were drawn from.
@@ -104,7 +104,7 @@ pub struct Summary {
     pub seconds: f64,
 }
 
-impl Summary {
+impl FuzzSummary {
     /// Whether everything held.
     pub fn is_good(&self) -> bool {
         self.violations == 0 && self.executions > 0
@@ -119,10 +119,10 @@ impl Summary {
 }
 
 /// Runs executions on all processors and prints what they came to; whether that is good.
-pub fn run(wish: Wish) -> Result<bool> {
+pub fn run(options: FuzzOptions) -> Result<bool> {
     let start = Instant::now();
-    let feed = wish.subject.feed()?;
-    let state = State::new(wish);
+    let feed = options.subject.feed()?;
+    let state = State::new(options);
     let quiet = Quiet::new();
     thread::scope(|scope| -> Result<()> {
         let (state, feed) = (&state, &*feed);
@@ -139,7 +139,7 @@ pub fn run(wish: Wish) -> Result<bool> {
     summary.caught_panics = quiet.panics().saturating_sub(summary.violations);
     summary.memory_kib = memory_kib()?;
     summary.seconds = start.elapsed().as_secs_f64();
-    if wish.json {
+    if options.json {
         println!("{}", serde_json::to_string(&summary).context("write the summary")?);
     } else {
         println!("{summary:#?}");
@@ -153,13 +153,13 @@ pub fn run(wish: Wish) -> Result<bool> {
 /// What CI runs: a seed that stays the same.
 pub fn smoke() -> Result<bool> {
     let parts = [
-        (Subject::Traces, 200_000),
-        (Subject::Records, 20_000),
-        (Subject::Profiles, 20_000),
-        (Subject::Options, 50_000),
+        (FuzzSubject::Traces, 200_000),
+        (FuzzSubject::Records, 20_000),
+        (FuzzSubject::Profiles, 20_000),
+        (FuzzSubject::Options, 50_000),
     ];
     let smoke = |(subject, executions)| {
-        run(Wish { subject, seed: 1, first: 0, executions, only: None, json: false })
+        run(FuzzOptions { subject, seed: 1, first: 0, executions, only: None, json: false })
     };
     parts.into_iter().try_fold(true, |good, part| Ok(good & smoke(part)?))
 }
@@ -167,23 +167,24 @@ pub fn smoke() -> Result<bool> {
 /// What the workers share.
 #[derive(Debug)]
 struct State {
-    subject: Subject,
+    subject: FuzzSubject,
     seed: u64,
     next: AtomicU64,
     end: u64,
     stop: AtomicBool,
     /// The number of the execution that each worker is at.
     slots: Vec<AtomicU64>,
-    summary: Mutex<Summary>,
+    summary: Mutex<FuzzSummary>,
 }
 
 impl State {
-    fn new(wish: Wish) -> Self {
-        let all = wish.first..wish.first.saturating_add(wish.executions);
-        let numbers = wish.only.map_or(all, |number| number..number + 1);
+    fn new(options: FuzzOptions) -> Self {
+        let all = options.first..options.first.saturating_add(options.executions);
+        let numbers = options.only.map_or(all, |number| number..number + 1);
         let workers = thread::available_parallelism().map_or(1, usize::from);
-        let (subject, seed) = (wish.subject, wish.seed);
-        let empty = Summary { subject: subject.id().to_owned(), seed, ..Summary::default() };
+        let (subject, seed) = (options.subject, options.seed);
+        let empty =
+            FuzzSummary { subject: subject.id().to_owned(), seed, ..FuzzSummary::default() };
         Self {
             subject,
             seed,
@@ -197,7 +198,7 @@ impl State {
 
     /// Runs executions until there are no more, or one has failed.
     fn work(&self, feed: &dyn Feed, slot: &AtomicU64) {
-        let (mut sum, mut ends) = (Summary::default(), BTreeMap::<End, u64>::new());
+        let (mut sum, mut ends) = (FuzzSummary::default(), BTreeMap::<End, u64>::new());
         while !self.stop.load(Ordering::Relaxed) && !process::interrupted() {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             if number >= self.end {

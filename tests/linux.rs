@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 use tests::Need::{Filesystem, Loop, Program, Root};
 use tests::{LoopFilesystem, requires, run};
 use trimbench_core::{
-    Bytes, Caveat, Completion, Errno, FileCommand, FileId, ForceDiscards, Instant, Medium, Nanos,
-    Statistics, Status, Support, Tag, Target as _,
+    Bytes, Caveat, Completion, DeviceStatistics, Errno, FileCommand, FileId, ForceDiscards,
+    Instant, Medium, Nanos, Status, Support, Tag, Target as _,
 };
 use trimbench_linux::{
     DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle, MountDiscard, environment,
@@ -63,7 +63,7 @@ fn pause(target: &mut DirectoryTarget, span: Nanos) {
     target.reap(target.now() + span, &mut out);
 }
 
-fn since(target: &DirectoryTarget, before: &Statistics) -> Bytes {
+fn since(target: &DirectoryTarget, before: &DeviceStatistics) -> Bytes {
     target.statistics().discard.bytes - before.discard.bytes
 }
 

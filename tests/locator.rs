@@ -18,7 +18,7 @@ use trimbench_core::{
 use trimbench_linux::{
     DirectoryOptions, DirectoryTarget, RecordedCommand, RecordedEvent, Recorder,
 };
-use trimbench_methods::{Located, Place, locate};
+use trimbench_methods::{StallAttribution, StallLayer, attribute_stalls};
 
 const PLANTED: [Need; 6] = [Root, Loop, Fuse, Tracing, Program("mkfs.ext4"), Program("fsfreeze")];
 
@@ -32,20 +32,20 @@ fn traces() -> RwLockReadGuard<'static, ()> {
 }
 
 /// What was seen of a planted stall, and where the locator puts it. `None` if it was skipped.
-fn located(test: &str, planted: Planted) -> Option<(Seen, Located)> {
+fn located(test: &str, planted: Planted) -> Option<(Seen, StallAttribution)> {
     if !requires(test, &PLANTED) {
         return None;
     }
     let _traces = traces();
     let seen = planted.watch();
     assert_eq!(seen.lost, 0);
-    let located = locate(&seen.waits, &seen.requests, planted.threshold());
+    let located = attribute_stalls(&seen.waits, &seen.requests, planted.threshold());
     Some((seen, located))
 }
 
 /// Asserts that at least 95 % of the stalled time lies in these places, and that there was enough.
 #[track_caller]
-fn lies_in(located: &Located, places: &[Place], at_least: Nanos) {
+fn lies_in(located: &StallAttribution, places: &[StallLayer], at_least: Nanos) {
     assert!(located.stalled() >= at_least, "{:?}", located.stalled());
     let share: f64 = places.iter().filter_map(|place| located.share(*place)).sum();
     assert!(share >= 0.95, "{share}: {:?}", located.slices);
@@ -55,7 +55,7 @@ fn lies_in(located: &Located, places: &[Place], at_least: Nanos) {
 fn a_device_that_freezes_is_found_to_be_the_device() {
     let test = "a_device_that_freezes_is_found_to_be_the_device";
     let Some((seen, located)) = located(test, Planted::FrozenDevice) else { return };
-    lies_in(&located, &[Place::Device], Nanos::from_millis(1_900));
+    lies_in(&located, &[StallLayer::Device], Nanos::from_millis(1_900));
     // The discard of the file that was deleted just before is held up with the rest.
     let held =
         |request: &&BlockRequest| request.completed.since(request.issued) > Nanos::from_secs(1);
@@ -68,20 +68,20 @@ fn a_device_that_freezes_is_found_to_be_the_device() {
 fn a_frozen_filesystem_is_found_to_be_above() {
     let test = "a_frozen_filesystem_is_found_to_be_above";
     let Some((_, located)) = located(test, Planted::FrozenFilesystem) else { return };
-    lies_in(&located, &[Place::Above], Nanos::from_millis(1_900));
+    lies_in(&located, &[StallLayer::Above], Nanos::from_millis(1_900));
 }
 
 #[test]
 fn exhausted_tags_are_found_to_be_the_device() {
     let test = "exhausted_tags_are_found_to_be_the_device";
     let Some((seen, located)) = located(test, Planted::ExhaustedTags) else { return };
-    lies_in(&located, &[Place::Device, Place::Tags], Nanos::from_secs(4));
+    lies_in(&located, &[StallLayer::Device, StallLayer::Tags], Nanos::from_secs(4));
     // The reader waits for a tag most of its time, and only then in the device.
     let reader: Vec<_> =
         seen.waits.iter().copied().filter(|wait| wait.kind == OperationKind::Read).collect();
-    let located = locate(&reader, &seen.requests, Planted::ExhaustedTags.threshold());
-    lies_in(&located, &[Place::Device, Place::Tags], Nanos::from_secs(1));
-    assert!(located.share(Place::Tags) > Some(0.1), "{:?}", located.slices);
+    let located = attribute_stalls(&reader, &seen.requests, Planted::ExhaustedTags.threshold());
+    lies_in(&located, &[StallLayer::Device, StallLayer::Tags], Nanos::from_secs(1));
+    assert!(located.share(StallLayer::Tags) > Some(0.1), "{:?}", located.slices);
 }
 
 /// A tracefs that is mounted for the test, and unmounted at its end unless others use it.

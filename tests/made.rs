@@ -12,11 +12,11 @@ use tempfile::TempDir;
 use tests::Need::{self, Filesystem, Loop, Program, Root};
 use tests::{LoopDevice, requires, run, scratch};
 use trimbench_core::{
-    Bytes, Completion, DiscardMode, FileCommand, FileId, FilesystemWish, Instant, Interrupt,
+    Bytes, Completion, DiscardMode, FileCommand, FileId, FilesystemSpec, Instant, Interrupt,
     ProvisionError, Provisioner as _, Status, Support, Tag, Target,
 };
 use trimbench_linux::{
-    CacheControl, Consent, FilesystemKind, Inspection, MadeFilesystems, MakeError, MakeOptions,
+    CacheControl, Consent, FilesystemKind, Inspection, MakeError, MakeOptions, MkfsProvisioner,
     mount_of,
 };
 
@@ -53,7 +53,7 @@ fn apart(test: &str) -> Option<MutexGuard<'static, ()>> {
 }
 
 /// Those that are made on `path`, which may be overwritten.
-fn made(path: &Path, kind: FilesystemKind, options: &[&str]) -> Result<MadeFilesystems, MakeError> {
+fn made(path: &Path, kind: FilesystemKind, options: &[&str]) -> Result<MkfsProvisioner, MakeError> {
     let mount_options = options.iter().map(|option| (*option).to_owned()).collect();
     made_with(path, (kind, mount_options), CacheControl::Keep)
 }
@@ -62,16 +62,16 @@ fn made_with(
     path: &Path,
     (kind, mount_options): (FilesystemKind, Vec<String>),
     cache: CacheControl,
-) -> Result<MadeFilesystems, MakeError> {
+) -> Result<MkfsProvisioner, MakeError> {
     let interrupt = Interrupt::default();
     claimed(path, MakeOptions { kind, mount_options, cache, seed: 1, interrupt })
 }
 
-fn claimed(path: &Path, options: MakeOptions) -> Result<MadeFilesystems, MakeError> {
+fn claimed(path: &Path, options: MakeOptions) -> Result<MkfsProvisioner, MakeError> {
     let inspection = Inspection::of(path).expect("it is there");
     let destroy = inspection.destroy_names();
     let consent = Consent { destroy, ..Consent::default() };
-    MadeFilesystems::claim(&inspection, &consent, options)
+    MkfsProvisioner::claim(&inspection, &consent, options)
 }
 
 /// An image that takes no room.
@@ -83,8 +83,8 @@ fn image(mebibytes: u64) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-fn wish(discard: DiscardMode, mkfs_discard: bool) -> FilesystemWish {
-    FilesystemWish { discard, mkfs_discard, ..FilesystemWish::default() }
+fn options(discard: DiscardMode, mkfs_discard: bool) -> FilesystemSpec {
+    FilesystemSpec { discard, mkfs_discard, ..FilesystemSpec::default() }
 }
 
 fn perform(files: &mut impl Target<Command = FileCommand>, command: FileCommand) {
@@ -106,7 +106,7 @@ fn is_made_as_wished(kind: FilesystemKind, mebibytes: u64) {
     let mut filesystems = made(&path, kind, &["noatime"]).expect("it may be overwritten");
     let mut place = PathBuf::new();
     for discard in [DiscardMode::Online, DiscardMode::Off] {
-        filesystems.make(&wish(discard.clone(), true)).expect("the image is large enough");
+        filesystems.make(&options(discard.clone(), true)).expect("the image is large enough");
         let files = filesystems.directory();
         files.path().clone_into(&mut place);
         let mount = mount_of(&place).expect("it is mounted");
@@ -123,7 +123,7 @@ fn is_made_as_wished(kind: FilesystemKind, mebibytes: u64) {
         assert!(!place.exists(), "it is unmounted");
     }
     // Dropped while mounted.
-    filesystems.make(&FilesystemWish::default()).expect("once more");
+    filesystems.make(&FilesystemSpec::default()).expect("once more");
     drop(filesystems);
     assert!(!place.exists() && !attached(&path));
     let workspace = place.ancestors().nth(2).expect("the mount point lies in a directory of ours");
@@ -170,7 +170,7 @@ fn mkfs_discards_the_device_only_if_that_is_wished() {
     for (mkfs_discard, expected) in [(true, 128 << 20), (false, 0)] {
         let before = discarded(&device);
         // The second time it carries what was made the first time.
-        filesystems.make(&wish(DiscardMode::Off, mkfs_discard)).expect("it may be overwritten");
+        filesystems.make(&options(DiscardMode::Off, mkfs_discard)).expect("it may be overwritten");
         // The device, and a block or so on the way.
         let found = discarded(&device) - before;
         assert!((expected..=expected + expected / 100).contains(&found), "{found}");
@@ -192,12 +192,12 @@ fn what_cannot_be_had_is_told_and_leaves_nothing() {
     let Some(_alone) = alone(test, &needs) else { return };
     let (_folder, small) = image(100);
     let mut too_small = made(&small, FilesystemKind::Xfs, &[]).unwrap();
-    let (operation, reason) = failure(too_small.make(&FilesystemWish::default()));
+    let (operation, reason) = failure(too_small.make(&FilesystemSpec::default()));
     assert!(operation == "make" && reason.contains("mkfs.xfs"), "{operation}: {reason}");
     drop(too_small);
 
     let mut wrong_option = made(&small, FilesystemKind::Ext4, &["nonsense"]).unwrap();
-    let (operation, reason) = failure(wrong_option.make(&FilesystemWish::default()));
+    let (operation, reason) = failure(wrong_option.make(&FilesystemSpec::default()));
     assert!(operation == "mount" && reason.contains("mount:"), "{operation}: {reason}");
     drop(wrong_option);
     assert!(!attached(&small));
@@ -249,7 +249,7 @@ fn what_is_cached_is_dropped_if_that_is_wished() {
     assert!(bytes() > 0, "what was just written is cached");
     let ext4 = (FilesystemKind::Ext4, Vec::new());
     let mut filesystems = made_with(&path, ext4, CacheControl::Drop).unwrap();
-    filesystems.make(&FilesystemWish::default()).unwrap();
+    filesystems.make(&FilesystemSpec::default()).unwrap();
     assert_eq!(bytes(), 0);
 }
 
@@ -262,7 +262,7 @@ fn a_seed_decides_what_files_hold() {
         let (mount_options, cache) = (Vec::new(), CacheControl::Keep);
         let options = MakeOptions { kind, mount_options, cache, seed, interrupt };
         let mut filesystems = claimed(&path, options).unwrap();
-        filesystems.make(&FilesystemWish::default()).unwrap();
+        filesystems.make(&FilesystemSpec::default()).unwrap();
         let file = FileId(1);
         perform(filesystems.directory(), FileCommand::Create { file });
         let write = FileCommand::Write { file, offset: Bytes(0), length: Bytes(4_096) };
@@ -281,10 +281,10 @@ fn what_only_a_model_can_do_is_refused() {
     let Some(_alone) = alone("what_only_a_model_can_do_is_refused", &EXT4) else { return };
     let (_folder, path) = image(64);
     let mut filesystems = made(&path, FilesystemKind::Ext4, &[]).unwrap();
-    let policy = wish(DiscardMode::Policy("paced".to_owned()), true);
-    let state = FilesystemWish { start_state: Some(0), ..FilesystemWish::default() };
-    for (wish, said) in [(policy, "`paced`"), (state, "start state")] {
-        for refused in [filesystems.check(&wish), filesystems.make(&wish)] {
+    let policy = options(DiscardMode::Policy("paced".to_owned()), true);
+    let state = FilesystemSpec { start_state: Some(0), ..FilesystemSpec::default() };
+    for (options, said) in [(policy, "`paced`"), (state, "start state")] {
+        for refused in [filesystems.check(&options), filesystems.make(&options)] {
             let error = refused.expect_err("it is real");
             assert!(error.reason.contains(said), "{error}");
         }
@@ -292,7 +292,7 @@ fn what_only_a_model_can_do_is_refused() {
     let mut carried = [0; 2];
     fs::File::open(&path).unwrap().read_exact_at(&mut carried, 1080).unwrap();
     assert_eq!(carried, [0, 0], "no superblock was written");
-    filesystems.check(&FilesystemWish::default()).unwrap();
+    filesystems.check(&FilesystemSpec::default()).unwrap();
 }
 
 #[test]
@@ -304,10 +304,10 @@ fn discards_are_only_measured_where_the_device_takes_them() {
     run("mount", &["-t", "ramfs", "ramfs", &folder.path().display().to_string()]);
     let device = LoopDevice::over(&folder.path().join("image"), 64);
     let mut filesystems = made(Path::new(device.node()), FilesystemKind::Ext4, &[]).unwrap();
-    let (operation, reason) = failure(filesystems.make(&wish(DiscardMode::Online, true)));
+    let (operation, reason) = failure(filesystems.make(&options(DiscardMode::Online, true)));
     assert!(operation == "mount" && reason.contains("-o discard"), "{operation}: {reason}");
     assert!(!is_mounted(device.node()));
-    filesystems.make(&wish(DiscardMode::Off, true)).expect("none are sent");
+    filesystems.make(&options(DiscardMode::Off, true)).expect("none are sent");
     assert!(is_mounted(device.node()));
     drop((filesystems, device));
     run("umount", &["--lazy", &folder.path().display().to_string()]);
@@ -326,19 +326,19 @@ fn what_another_puts_on_the_device_meanwhile_is_not_overwritten() {
     let Some(_alone) = alone(test, &needs) else { return };
     let device = LoopDevice::new(64);
     let mut filesystems = made(Path::new(device.node()), FilesystemKind::Ext4, &[]).unwrap();
-    filesystems.make(&FilesystemWish::default()).expect("nothing is there");
+    filesystems.make(&FilesystemSpec::default()).expect("nothing is there");
     filesystems.unmount().expect("nobody uses it");
     run("wipefs", &["--all", device.node()]);
     run("mkswap", &[device.node()]);
-    let (operation, reason) = failure(filesystems.make(&FilesystemWish::default()));
+    let (operation, reason) = failure(filesystems.make(&FilesystemSpec::default()));
     assert!(operation == "make" && reason.contains("swap"), "{operation}: {reason}");
     let table = run("wipefs", &["--noheadings", "--output", "TYPE", device.node()]);
     assert_eq!(table.trim(), "swap");
 }
 
 /// Where the filesystem is mounted, and a file in it that is open.
-fn in_use(filesystems: &mut MadeFilesystems) -> (PathBuf, fs::File) {
-    filesystems.make(&FilesystemWish::default()).expect("it is large enough");
+fn in_use(filesystems: &mut MkfsProvisioner) -> (PathBuf, fs::File) {
+    filesystems.make(&FilesystemSpec::default()).expect("it is large enough");
     let path = filesystems.directory().path().to_owned();
     let file = fs::File::create(path.join("used")).expect("there is room");
     (path, file)
@@ -393,7 +393,7 @@ fn what_a_killed_run_left_mounted_is_removed_by_the_next() {
     let Some(_alone) = apart(test) else { return };
     if let Some(path) = std::env::var_os(KILLED) {
         let mut filesystems = made(Path::new(&path), FilesystemKind::Ext4, &[]).unwrap();
-        filesystems.make(&FilesystemWish::default()).expect("it is large enough");
+        filesystems.make(&FilesystemSpec::default()).expect("it is large enough");
         std::process::abort();
     }
     // Otherwise another run that begins meanwhile could remove it.
@@ -470,7 +470,7 @@ fn programs_that_do_nothing_or_something_else_are_not_believed() {
     let foreign = LoopDevice::new(64);
     run("mkfs.ext4", &["-q", foreign.node()]);
     let mut filesystems = made(&path, FilesystemKind::Ext4, &[]).unwrap();
-    filesystems.make(&FilesystemWish::default()).expect("the programs are the system's");
+    filesystems.make(&FilesystemSpec::default()).expect("the programs are the system's");
     filesystems.unmount().expect("nobody uses it");
     let other = format!("for place; do :; done; exec $REAL {} $place", foreign.node());
     for (name, script, said) in [
@@ -487,10 +487,10 @@ fn programs_that_do_nothing_or_something_else_are_not_believed() {
         fs::write(&wrapper, format!("#!/bin/sh\nREAL={}\n{script}\n", real.display())).unwrap();
         fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
         run("mount", &["--bind", &wrapper.display().to_string(), &itself]);
-        let (_, reason) = failure(filesystems.make(&FilesystemWish::default()));
+        let (_, reason) = failure(filesystems.make(&FilesystemSpec::default()));
         run("umount", &[&itself]);
         assert!(reason.contains(said), "{name} {script}: {reason}");
         assert!(!is_mounted(foreign.node()), "{script}");
     }
-    filesystems.make(&FilesystemWish::default()).expect("the programs are the system's again");
+    filesystems.make(&FilesystemSpec::default()).expect("the programs are the system's again");
 }

@@ -40,7 +40,7 @@ use unfit::{
     nothing_there, pipe, read_only_device, read_only_file, read_only_mount,
 };
 
-pub use scene::{IMAGE_BYTES, Scene, Step, root_device};
+pub use scene::{IMAGE_BYTES, Scene, SceneStep, root_device};
 
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]

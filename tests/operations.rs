@@ -45,7 +45,7 @@ pub struct Log {
 
 /// What a device was sent during a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct OperationCounts {
     /// Discard commands.
     pub discards: u64,
     /// Bytes of those.
@@ -78,7 +78,7 @@ pub fn logs(seed: u64) -> Vec<Log> {
 ///
 /// # Panics
 /// If a command fails: the logs fit on their filesystem.
-pub fn play<T: Target<Command = FileCommand>>(target: &mut T, log: &Log) -> Tally {
+pub fn play<T: Target<Command = FileCommand>>(target: &mut T, log: &Log) -> OperationCounts {
     // The target of a directory has a small file of its own, which gets its place with this sync
     // and not in the middle of the log; one of ours makes it the same everywhere.
     perform(target, FileCommand::SyncFilesystem);
@@ -94,7 +94,7 @@ pub fn play<T: Target<Command = FileCommand>>(target: &mut T, log: &Log) -> Tall
         come_to_rest(target);
     }
     let after = target.statistics();
-    Tally {
+    OperationCounts {
         discards: after.discard.completed - before.discard.completed,
         discarded: after.discard.bytes - before.discard.bytes,
         written: after.write.bytes - before.write.bytes,
@@ -113,7 +113,7 @@ fn model() -> Virtual<FileSystem<Ssd>> {
 }
 
 /// What the modelled ext4 sends its drive.
-pub fn modelled(log: &Log) -> Tally {
+pub fn modelled(log: &Log) -> OperationCounts {
     play(&mut model(), log)
 }
 
@@ -134,7 +134,7 @@ fn new_ext4(parent: &Path) -> (LoopFilesystem, DirectoryTarget) {
 ///
 /// # Panics
 /// If there is no such filesystem, or a command fails.
-pub fn real(log: &Log, parent: &Path) -> Tally {
+pub fn real(log: &Log, parent: &Path) -> OperationCounts {
     let (_filesystem, mut target) = new_ext4(parent);
     let tally = play(&mut target, log);
     target.close().expect("the filesystem is still there");

@@ -55,7 +55,7 @@ impl Ended {
 
 /// Which stream a line came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
+pub enum OutputStream {
     /// Standard output.
     Output,
     /// Standard error.
@@ -137,12 +137,12 @@ pub fn run_well(command: &mut Command, deadline: Option<Deadline>) -> Result<End
 pub fn run_lines(
     command: &mut Command,
     deadline: Option<Deadline>,
-    mut line: impl FnMut(Stream, &str),
+    mut line: impl FnMut(OutputStream, &str),
 ) -> Result<Ended> {
     let mut child = spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped()))?;
     let (sender, lines) = channel();
-    forward(child.stdout.take().expect("stdout is piped"), Stream::Output, sender.clone());
-    forward(child.stderr.take().expect("stderr is piped"), Stream::Error, sender);
+    forward(child.stdout.take().expect("stdout is piped"), OutputStream::Output, sender.clone());
+    forward(child.stderr.take().expect("stderr is piped"), OutputStream::Error, sender);
     let watch = thread::scope(|scope| {
         let waiter = scope.spawn(|| wait(&mut child, deadline, |_| {}));
         while let Some((stream, text)) = next_line(&lines, || waiter.is_finished()) {
@@ -238,7 +238,11 @@ fn end_group(child: &mut Child) -> Result<()> {
     Ok(())
 }
 
-fn forward(from: impl Read + Send + 'static, stream: Stream, to: Sender<(Stream, String)>) {
+fn forward(
+    from: impl Read + Send + 'static,
+    stream: OutputStream,
+    to: Sender<(OutputStream, String)>,
+) {
     thread::spawn(move || {
         let mut reader = BufReader::new(from);
         let mut bytes = Vec::new();
@@ -255,9 +259,9 @@ fn forward(from: impl Read + Send + 'static, stream: Stream, to: Sender<(Stream,
 /// The next line; `None` when both streams are closed, or when the child has ended and nothing
 /// came for a while (something it left running may hold the streams open for ever).
 fn next_line(
-    lines: &Receiver<(Stream, String)>,
+    lines: &Receiver<(OutputStream, String)>,
     ended: impl Fn() -> bool,
-) -> Option<(Stream, String)> {
+) -> Option<(OutputStream, String)> {
     loop {
         let was_over = ended();
         match lines.recv_timeout(LINGER) {

@@ -38,7 +38,7 @@ use configuration::{Broken, Done, Violation};
 use scenario::Size;
 use session::Law;
 
-pub use tally::Tally;
+pub use tally::SoakTally;
 
 #[cfg(test)]
 mod tests;
@@ -50,7 +50,7 @@ const CANARY_COMMANDS: [(Size, u64); 2] = [(Size::Tiny, 2_000), (Size::Small, 10
 
 /// What the user asks for.
 #[derive(Clone, Debug)]
-pub struct Wish<'a> {
+pub struct SoakOptions<'a> {
     /// An integer, or a commit's id; the commit checked out without.
     pub seed: Option<&'a str>,
     /// How many configurations, from the first on.
@@ -67,13 +67,13 @@ pub struct Wish<'a> {
 
 /// What a soak came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct SoakSummary {
     /// What the configurations were drawn from.
     pub seed: u64,
     /// Configurations that were run to their end.
     pub configurations: u64,
     /// What was done in them, each run counted once though it was made twice.
-    pub tally: Tally,
+    pub tally: SoakTally,
     /// Over the hashes of the configurations, in their order.
     pub hash: String,
     /// Configurations whose victims were searched for both by many superblocks at once and, in the
@@ -93,7 +93,7 @@ pub struct Summary {
     pub commands_per_second: f64,
 }
 
-impl Summary {
+impl SoakSummary {
     /// Whether nothing was violated and every canary was found.
     pub fn is_good(&self) -> bool {
         self.violations == 0 && self.canaries_found == self.canaries && self.configurations > 0
@@ -117,22 +117,22 @@ impl Summary {
 }
 
 /// Runs a soak and prints what it came to; whether that is good.
-pub fn run(repository: &Repository, wish: &Wish<'_>) -> Result<bool> {
-    let seed = match wish.seed {
+pub fn run(repository: &Repository, options: &SoakOptions<'_>) -> Result<bool> {
+    let seed = match options.seed {
         Some(text) => parse_seed(text)?,
         None => commit_seed(&repository.state()?.commit)?,
     };
     let start = Instant::now();
-    eprintln!("soak: seed {seed}, model {MODEL_VERSION}, {} commands a long run", wish.commands);
-    let numbers = wish.only.map_or(0..wish.configurations, |number| number..number + 1);
-    let deadline = wish.limit.map(Deadline::after);
-    let mut summary = Summary { seed, ..Summary::default() };
+    eprintln!("soak: seed {seed}, model {MODEL_VERSION}, {} commands a long run", options.commands);
+    let numbers = options.only.map_or(0..options.configurations, |number| number..number + 1);
+    let deadline = options.limit.map(Deadline::after);
+    let mut summary = SoakSummary { seed, ..SoakSummary::default() };
     plant_canaries(&mut summary)?;
-    let series = Series { seed, commands: wish.commands, deadline };
+    let series = Series { seed, commands: options.commands, deadline };
     series.run(numbers, &mut summary)?;
     summary.seconds = start.elapsed().as_secs_f64();
     summary.commands_per_second = summary.tally.commands as f64 / summary.seconds;
-    if wish.json {
+    if options.json {
         println!("{}", serde_json::to_string(&summary).context("write the summary")?);
     } else {
         summary.print();
@@ -145,8 +145,9 @@ pub fn smoke(repository: &Repository) -> Result<bool> {
     let mut good = true;
     for seed in [Some("1"), None] {
         let (configurations, commands) = (8, 300_000);
-        let wish = Wish { seed, configurations, commands, limit: None, only: None, json: false };
-        good &= run(repository, &wish)?;
+        let options =
+            SoakOptions { seed, configurations, commands, limit: None, only: None, json: false };
+        good &= run(repository, &options)?;
     }
     Ok(good)
 }
@@ -171,7 +172,7 @@ fn commit_seed(commit: &str) -> Result<u64> {
 }
 
 /// Plants each fault and looks whether it is found.
-fn plant_canaries(summary: &mut Summary) -> Result<()> {
+fn plant_canaries(summary: &mut SoakSummary) -> Result<()> {
     for canary in Canary::ALL {
         for place in CANARY_COMMANDS.into_iter().filter(|(size, _)| canary.shows_on(*size)) {
             summary.canaries += 1;
@@ -203,7 +204,7 @@ struct Series {
 impl Series {
     /// Runs the configurations on all processors, and reports them in their order. After a
     /// violation no other is begun.
-    fn run(&self, numbers: Range<u64>, summary: &mut Summary) -> Result<()> {
+    fn run(&self, numbers: Range<u64>, summary: &mut SoakSummary) -> Result<()> {
         let (next, stop) = (AtomicU64::new(numbers.start), AtomicBool::new(false));
         let work = |sender: Sender<_>| {
             let over = || self.deadline.is_some_and(|until| until.remaining().is_zero());
@@ -246,7 +247,7 @@ impl Series {
         &self,
         number: u64,
         came: Result<Done, Broken>,
-        summary: &mut Summary,
+        summary: &mut SoakSummary,
         hash: &mut TraceHash,
     ) -> Result<()> {
         match came {

@@ -11,7 +11,7 @@ use crate::Need;
 
 /// Something that the project says of itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Claim {
+pub struct ClaimRow {
     /// Key and number: `foundation.1`.
     pub id: &'static str,
     /// What is claimed.
@@ -55,7 +55,7 @@ pub enum Form {
     Full,
 }
 
-impl Claim {
+impl ClaimRow {
     /// Measures it. A panic, as of a helper to which the machine refuses something, is an error.
     pub fn measured(&self, context: &Context<'_>) -> Result<()> {
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.measure)(context)));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Claim, Key, Tier, device, files, foundation, house, report, safe, ssd, trace};
+use super::{ClaimRow, Key, Tier, device, files, foundation, house, report, safe, ssd, trace};
 use crate::Need::{self, Filesystem, Loop, Program, Root, Tracing};
 use crate::campaign::{inputs, killed, mutants, watched};
 
@@ -67,8 +67,8 @@ pub const KEYS: [Key; 8] = [
     },
 ];
 
-const FOUNDATION: &[Claim] = &[
-    Claim {
+const FOUNDATION: &[ClaimRow] = &[
+    ClaimRow {
         id: "foundation.1",
         title: "A clean clone builds and runs at once",
         bar: "the first release build within 180 s on 2 cores, the first run within 20 s; 3D \
@@ -79,7 +79,7 @@ const FOUNDATION: &[Claim] = &[
         measure: foundation::clean_clone::measure,
         read: foundation::clean_clone::read,
     },
-    Claim {
+    ClaimRow {
         id: "foundation.2",
         title: "The same seed gives the same bytes, whatever happens in between",
         bar: "no byte of run.json differs between two runs of one seed, nor after SIGINT or \
@@ -90,7 +90,7 @@ const FOUNDATION: &[Claim] = &[
         measure: foundation::determinism::measure,
         read: foundation::determinism::read,
     },
-    Claim {
+    ClaimRow {
         id: "foundation.3",
         title: "A real directory is measured and left as it was",
         bar: "exit code 0, every deletion's discards seen within its window, a stutter with \
@@ -102,7 +102,7 @@ const FOUNDATION: &[Claim] = &[
         measure: foundation::directory::measure,
         read: foundation::directory::read,
     },
-    Claim {
+    ClaimRow {
         id: "foundation.4",
         title: "Known stalls are measured as they are",
         bar: "a stop of 2 s: stutter, equivalent stop, overdue time and read gap 2 s and a delay \
@@ -114,7 +114,7 @@ const FOUNDATION: &[Claim] = &[
         measure: foundation::arithmetic::measure,
         read: foundation::arithmetic::read,
     },
-    Claim {
+    ClaimRow {
         id: "foundation.5",
         title: "Without a deletion there is no stutter, and with one all discards are waited for",
         bar: "the interval of at least 18 of 20 placebo-only runs on the real disk covers 0 \
@@ -126,7 +126,7 @@ const FOUNDATION: &[Claim] = &[
         measure: foundation::noise::measure,
         read: foundation::noise::read,
     },
-    Claim {
+    ClaimRow {
         id: "foundation.6",
         title: "The emulated SSD is fast enough for whole drives",
         bar: "4 KiB random writes in steady state on 256 GiB, through the contract with a \
@@ -139,7 +139,7 @@ const FOUNDATION: &[Claim] = &[
         measure: foundation::speed::measure,
         read: foundation::speed::read,
     },
-    Claim {
+    ClaimRow {
         id: "foundation.7",
         title: "The tests are green in a clean clone and turn red on a wrong line",
         bar: "`cargo xtask test`: none fails, none skips that may not, at least 150 pass, within \
@@ -153,8 +153,8 @@ const FOUNDATION: &[Claim] = &[
     },
 ];
 
-const DEVICE: &[Claim] = &[
-    Claim {
+const DEVICE: &[ClaimRow] = &[
+    ClaimRow {
         id: "device.1",
         title: "One command runs six methods on four drives, and TRIM makes a fragmented drive new",
         bar: "under 60 s; sequential writes after TRIM at least 0.98 of fresh, fragmented at most \
@@ -166,7 +166,7 @@ const DEVICE: &[Claim] = &[
         measure: device::drives::measure,
         read: device::drives::read,
     },
-    Claim {
+    ClaimRow {
         id: "device.2",
         title: "Every method completes on a loop device, and its discards free the image",
         bar: "exit code 0 for each of six methods; the image is full after the passes of \
@@ -178,7 +178,7 @@ const DEVICE: &[Claim] = &[
         measure: device::arrival::measure,
         read: device::arrival::read,
     },
-    Claim {
+    ClaimRow {
         id: "device.3",
         title: "The block target measures as fio does, at no more cost",
         bar: "4 KiB random writes on one loop device, queue depths 1 and 32, in turns with fio: \
@@ -190,7 +190,7 @@ const DEVICE: &[Claim] = &[
         measure: device::peer::measure,
         read: device::peer::read,
     },
-    Claim {
+    ClaimRow {
         id: "device.4",
         title: "What was not named is refused, and not one byte of it changes",
         bar: "at least 15 attempts by the command line end with exit code 3 and leave every \
@@ -202,7 +202,7 @@ const DEVICE: &[Claim] = &[
         measure: device::refusals::measure,
         read: device::refusals::read,
     },
-    Claim {
+    ClaimRow {
         id: "device.5",
         title: "Each discard of the sweep is one discard at the device; integrity is judged \
                 rightly",
@@ -216,7 +216,7 @@ const DEVICE: &[Claim] = &[
         measure: device::discards::measure,
         read: device::discards::read,
     },
-    Claim {
+    ClaimRow {
         id: "device.6",
         title: "The steady state is what its definition says, and trimmed space is worth what it \
                 must",
@@ -230,7 +230,7 @@ const DEVICE: &[Claim] = &[
         measure: device::steady::measure,
         read: device::steady::read,
     },
-    Claim {
+    ClaimRow {
         id: "device.7",
         title: "However a run ends, its record can be read, and it goes on or says why it cannot",
         bar: "each of six methods, each ending: the right exit code and reason, a record that \
@@ -246,8 +246,8 @@ const DEVICE: &[Claim] = &[
     },
 ];
 
-const SSD: &[Claim] = &[
-    Claim {
+const SSD: &[ClaimRow] = &[
+    ClaimRow {
         id: "ssd.1",
         title: "Write amplification is that of the closed forms",
         bar: "uniform random 4 KiB writes under FIFO, greedy and d-choices, 80/20 and 90/10 under \
@@ -260,7 +260,7 @@ const SSD: &[Claim] = &[
         measure: ssd::uniform::measure,
         read: ssd::uniform::read,
     },
-    Claim {
+    ClaimRow {
         id: "ssd.2",
         title: "Trimmed space is over-provisioning, and a sequential pass heals a drive",
         bar: "random deallocation at rates of 0.1, 0.2 and 0.3 and 10, 13 and 25 % trimmed for \
@@ -274,7 +274,7 @@ const SSD: &[Claim] = &[
         measure: ssd::trimmed::measure,
         read: ssd::trimmed::read,
     },
-    Claim {
+    ClaimRow {
         id: "ssd.3",
         title: "Queues in the drive are those of queueing theory and of an exact simulation",
         bar: "mean wait of one die within 2 % of M/D/1 at loads 0.3, 0.6 and 0.9; ceilings of \
@@ -288,7 +288,7 @@ const SSD: &[Claim] = &[
         measure: ssd::queueing::measure,
         read: ssd::queueing::read,
     },
-    Claim {
+    ClaimRow {
         id: "ssd.4",
         title: "Each TRIM mode has its picture and its arithmetic",
         bar: "a blocking TRIM of 1, 16 and 256 ranges adds its cost, to the nanosecond, to \
@@ -303,7 +303,7 @@ const SSD: &[Claim] = &[
         measure: ssd::trim_modes::measure,
         read: ssd::trim_modes::read,
     },
-    Claim {
+    ClaimRow {
         id: "ssd.5",
         title: "A drive of 256 GiB is emulated nearly as fast as memory allows",
         bar: "4 KiB random writes in steady state on 256 GiB, over the bare C model in the same \
@@ -317,7 +317,7 @@ const SSD: &[Claim] = &[
         measure: ssd::speed::measure,
         read: ssd::speed::read,
     },
-    Claim {
+    ClaimRow {
         id: "ssd.6",
         title: "`recovery` on a drive of 256 GB: a bench test of hours in a minute",
         bar: "preset `published` (20 minutes of random writes, twice) in at most 120 s of wall \
@@ -331,7 +331,7 @@ const SSD: &[Claim] = &[
         measure: ssd::recovery::measure,
         read: ssd::recovery::read,
     },
-    Claim {
+    ClaimRow {
         id: "ssd.7",
         title: "No invariant is violated in a long soak, and planted faults are found",
         bar: "10^9 commands over at least 200 random configurations (short form: 2 x 10^7 over \
@@ -347,8 +347,8 @@ const SSD: &[Claim] = &[
     },
 ];
 
-const FILES: &[Claim] = &[
-    Claim {
+const FILES: &[ClaimRow] = &[
+    ClaimRow {
         id: "files.1",
         title: "PostMark to the letter: its operations, and no slower",
         bar: "both golden vectors and a third set are exact; counts and bytes of five further \
@@ -360,7 +360,7 @@ const FILES: &[Claim] = &[
         measure: files::postmark::measure,
         read: files::postmark::read,
     },
-    Claim {
+    ClaimRow {
         id: "files.2",
         title: "Old terse lines are printed, and read with the true deletion rate",
         bar: "`report --compat 1.51` prints the line of Debian's postmark, field by field, where \
@@ -372,7 +372,7 @@ const FILES: &[Claim] = &[
         measure: files::lines::measure,
         read: files::lines::read,
     },
-    Claim {
+    ClaimRow {
         id: "files.3",
         title: "The published tables of six drives from 18 fitted values, on the modelled \
                 filesystem",
@@ -386,7 +386,7 @@ const FILES: &[Claim] = &[
         measure: files::table::measure,
         read: files::table::read,
     },
-    Claim {
+    ClaimRow {
         id: "files.4",
         title: "The modelled ext4 sends a device what the kernel's ext4 sends",
         bar: "six logs of operations (short form: two) on the model and on ext4 on a loop device, \
@@ -399,7 +399,7 @@ const FILES: &[Claim] = &[
         measure: files::kernel::measure,
         read: files::kernel::read,
     },
-    Claim {
+    ClaimRow {
         id: "files.5",
         title: "How long a deletion is noticed, on drives and on filesystems made for it",
         bar: "like-optane-900p 0.000 s/GB and like-rc100 0.25 s/GB, as [S1] has them (the second \
@@ -416,7 +416,7 @@ const FILES: &[Claim] = &[
         measure: files::deletions::measure,
         read: files::deletions::read,
     },
-    Claim {
+    ClaimRow {
         id: "files.6",
         title: "`settle` finds the surface: settling time by range and by bytes written between \
                 TRIMs",
@@ -431,7 +431,7 @@ const FILES: &[Claim] = &[
         measure: files::settle::measure,
         read: files::settle::read,
     },
-    Claim {
+    ClaimRow {
         id: "files.7",
         title: "The layer in which a stall lies is found; `delete-storm` as [S3]'s, one in 32",
         bar: "planted on ext4 with `discard` over a loop device: a device that freezes for 2 s, a \
@@ -449,7 +449,7 @@ const FILES: &[Claim] = &[
         measure: files::stalls::measure,
         read: files::stalls::read,
     },
-    Claim {
+    ClaimRow {
         id: "files.8",
         title: "`policy` charges eight trim policies for both sides, on three drives",
         bar: "on each drive: eight policies with every figure; bytes freed = trimmed + not \
@@ -464,8 +464,8 @@ const FILES: &[Claim] = &[
     },
 ];
 
-const TRACE: &[Claim] = &[
-    Claim {
+const TRACE: &[ClaimRow] = &[
+    ClaimRow {
         id: "trace.1",
         title: "`replay` of 800 GB of writes, four times, on a drive of 256 GB",
         bar: "a generated trace of the master trace's size at queue depth 1 and 32, with and \
@@ -479,7 +479,7 @@ const TRACE: &[Claim] = &[
         measure: trace::master::measure,
         read: trace::master::read,
     },
-    Claim {
+    ClaimRow {
         id: "trace.2",
         title: "The drives of [S4]: alike on average, and not at any time",
         bar: "like-ssd340 and like-m500, a generated trace at queue depth 32: averages with TRIM \
@@ -492,7 +492,7 @@ const TRACE: &[Claim] = &[
         measure: trace::drives::measure,
         read: trace::drives::read,
     },
-    Claim {
+    ClaimRow {
         id: "trace.3",
         title: "Without its TRIMs a trace keeps its schedule, and with them, too",
         bar: "a trace at its own times on emulated vendor2, which stops for 80 ms a TRIM: no \
@@ -505,7 +505,7 @@ const TRACE: &[Claim] = &[
         measure: trace::fairness::measure,
         read: trace::fairness::read,
     },
-    Claim {
+    ClaimRow {
         id: "trace.4",
         title: "Traces are read as they are, and written so that they come back as they were",
         bar: "one blktrace recorded here: commands and bytes of each kind are blkparse's; two \
@@ -518,7 +518,7 @@ const TRACE: &[Claim] = &[
         measure: trace::counts::measure,
         read: trace::counts::read,
     },
-    Claim {
+    ClaimRow {
         id: "trace.5",
         title: "Traces are read faster than others read them, in constant memory",
         bar: "medians of runs in turns: blktrace's binary to blkparse's text at least 5 times as \
@@ -531,7 +531,7 @@ const TRACE: &[Claim] = &[
         measure: trace::speed::measure,
         read: trace::speed::read,
     },
-    Claim {
+    ClaimRow {
         id: "trace.6",
         title: "PostMark on a real ext4 with `-o discard` is recorded, and replayed",
         bar: "the recorded writes and TRIMs are to the byte what the kernel's own counters of the \
@@ -546,8 +546,8 @@ const TRACE: &[Claim] = &[
     },
 ];
 
-const REPORT: &[Claim] = &[
-    Claim {
+const REPORT: &[ClaimRow] = &[
+    ClaimRow {
         id: "report.1",
         title: "Every chart is drawn with its data and answers; the page is quiet, fits and is \
                 accessible",
@@ -561,7 +561,7 @@ const REPORT: &[Claim] = &[
         measure: report::checks::measure,
         read: report::checks::read,
     },
-    Claim {
+    ClaimRow {
         id: "report.2",
         title: "A report of much is small and quick, and no extreme is lost in it",
         bar: "twelve drives with every method: file under 6 MB, drawn within 2 s; 10^7 samples: \
@@ -574,7 +574,7 @@ const REPORT: &[Claim] = &[
         measure: report::size::measure,
         read: report::size::read,
     },
-    Claim {
+    ClaimRow {
         id: "report.3",
         title: "There is a picture of every section of the page, in light and dark",
         bar: "in `docs/images/report` (of the short form: with the raw output), made anew by this \
@@ -586,7 +586,7 @@ const REPORT: &[Claim] = &[
         measure: report::pictures::measure,
         read: report::pictures::read,
     },
-    Claim {
+    ClaimRow {
         id: "report.4",
         title: "One report takes records of two hosts and three versions of the schema",
         bar: "a record of schema 1 as it was written, one of today's of another host, one of a \
@@ -599,7 +599,7 @@ const REPORT: &[Claim] = &[
         measure: report::schemas::measure,
         read: report::schemas::read,
     },
-    Claim {
+    ClaimRow {
         id: "report.5",
         title: "Records that are broken, empty, partial or of the future are named, the rest is \
                 shown",
@@ -615,8 +615,8 @@ const REPORT: &[Claim] = &[
     },
 ];
 
-const SAFE: &[Claim] = &[
-    Claim {
+const SAFE: &[ClaimRow] = &[
+    ClaimRow {
         id: "safe.1",
         title: "What a hostile tester destroyed, lost or got misstated is safe now",
         bar: "at least 60 rows; each loses something with the program of the commit before the \
@@ -627,7 +627,7 @@ const SAFE: &[Claim] = &[
         measure: safe::attacks::measure,
         read: safe::attacks::read,
     },
-    Claim {
+    ClaimRow {
         id: "safe.2",
         title: "The kernel sees no run change what was not named, whatever is exchanged or killed",
         bar: "5,000 runs watched, none of them outside of what was named and its output and \
@@ -639,7 +639,7 @@ const SAFE: &[Claim] = &[
         measure: |context| safe::campaign::measure(context, &watched::CAMPAIGN, 40),
         read: |raw| safe::campaign::read(raw, &watched::CAMPAIGN),
     },
-    Claim {
+    ClaimRow {
         id: "safe.3",
         title: "A mutant of the safety code is killed by a test",
         bar: "at least 98 % of the mutants of claim, guard, mkfs and the writing module; the \
@@ -652,7 +652,7 @@ const SAFE: &[Claim] = &[
         measure: |context| safe::campaign::measure(context, &mutants::CAMPAIGN, 0),
         read: |raw| safe::campaign::read(raw, &mutants::CAMPAIGN),
     },
-    Claim {
+    ClaimRow {
         id: "safe.4",
         title: "After kill -9 and power cuts records are whole, readable and resumable",
         bar: "500 kills and 200 power cuts of ext4, XFS and btrfs: the record is the newest that \
@@ -664,7 +664,7 @@ const SAFE: &[Claim] = &[
         measure: |context| safe::campaign::measure(context, &killed::CAMPAIGN, 7),
         read: |raw| safe::campaign::read(raw, &killed::CAMPAIGN),
     },
-    Claim {
+    ClaimRow {
         id: "safe.5",
         title: "Damaged inputs and garbage into every reader break nothing",
         bar: "10^7 inputs, no panic, no hang, at most 256 MiB; the campaign is of these sources, \
@@ -677,7 +677,7 @@ const SAFE: &[Claim] = &[
     },
 ];
 
-const HOUSE: &[Claim] = &[Claim {
+const HOUSE: &[ClaimRow] = &[ClaimRow {
     id: "house.1",
     title: "Every record is that of the program before the redesign, less its commit and what \
                 was reviewed",

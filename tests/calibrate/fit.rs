@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use trimbench_core::Nanos;
 use trimbench_ssd::{Profile, SsdConfig};
 
-use super::published::{Column, Durations, durations};
+use super::published::{Durations, PublishedColumn, durations};
 use super::run::repeat;
 use crate::Repository;
 
@@ -28,7 +28,7 @@ struct Value {
     table: &'static str,
     key: &'static str,
     /// The column whose figure it is fitted to.
-    column: Column,
+    column: PublishedColumn,
     /// That figure's name, and the figure of durations.
     name: &'static str,
     figure: fn(&Durations) -> f64,
@@ -36,8 +36,8 @@ struct Value {
     of: fn(&mut SsdConfig) -> &mut Nanos,
 }
 
-const BUFFERED: Column = Column { buffered: true, discard: false };
-const WITH_DISCARD: Column = Column { buffered: true, discard: true };
+const BUFFERED: PublishedColumn = PublishedColumn { buffered: true, discard: false };
+const WITH_DISCARD: PublishedColumn = PublishedColumn { buffered: true, discard: true };
 
 /// In the order in which they are fitted: each depends little on those after it.
 const VALUES: [Value; 3] = [

@@ -15,14 +15,14 @@ pub const VENDORS: [&str; 6] = ["vendor1", "vendor2", "vendor3", "vendor4", "ven
 
 /// One column of a drive's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Column {
+pub struct PublishedColumn {
     /// Whether files are written through the C library's buffers.
     pub buffered: bool,
     /// Whether the filesystem is mounted with `discard`.
     pub discard: bool,
 }
 
-impl Column {
+impl PublishedColumn {
     /// The four columns, in the order of the tables.
     pub const ALL: [Self; 4] = [
         Self { buffered: true, discard: false },
@@ -87,7 +87,7 @@ impl Durations {
 
 /// The durations of a column. That of deletion is what the other two leave of the total: the
 /// printed `Deletion_alone/s` was divided by the duration of creation.
-pub fn durations(vendor: &str, column: Column) -> Result<Durations> {
+pub fn durations(vendor: &str, column: PublishedColumn) -> Result<Durations> {
     let total = value(vendor, column, "Total_duration")?;
     let transactions = value(vendor, column, "Duration_of_transactions")?;
     let creation = FILES / value(vendor, column, "Creation_alone/s")?;
@@ -95,7 +95,7 @@ pub fn durations(vendor: &str, column: Column) -> Result<Durations> {
 }
 
 /// A published value.
-pub(super) fn value(vendor: &str, column: Column, metric: &str) -> Result<f64> {
+pub(super) fn value(vendor: &str, column: PublishedColumn, metric: &str) -> Result<f64> {
     let buffering = column.buffered.to_string();
     let rows = PUBLISHED.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let mut rows = rows.filter(|row| row[..3] == [vendor, &buffering, metric]);

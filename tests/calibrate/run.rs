@@ -13,13 +13,13 @@ use trimbench_core::{Bytes, Interrupt, Opened, Virtual};
 use trimbench_fs::{DiscardPath, FileSystem, FsConfig};
 use trimbench_methods::options::Parameters as _;
 use trimbench_methods::postmark::{Postmark, metrics};
-use trimbench_methods::{Context, Preset};
 use trimbench_methods::{KeepFailed, Monitor, Slots, Stage};
+use trimbench_methods::{Preset, SessionContext};
 use trimbench_results::Step;
-use trimbench_ssd::{Change, SsdConfig};
+use trimbench_ssd::{PreconditionStep, SsdConfig};
 use trimbench_trace::NoTraces;
 
-use super::published::{Column, Durations};
+use super::published::{Durations, PublishedColumn};
 
 /// PostMark's seed in the first repetition: its own. Each further one has the next number.
 const FIRST_SEED: u32 = 42;
@@ -34,11 +34,11 @@ const THREADS: usize = 2;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct CalibrationRun {
     /// The drive.
     pub vendor: String,
     /// The column of its table.
-    pub column: Column,
+    pub column: PublishedColumn,
     /// Which repetition, from 0 on.
     pub repetition: u32,
     /// How long the phases took.
@@ -56,13 +56,13 @@ pub struct Run {
 /// Runs one repetition of a column on a drive.
 pub(super) fn repeat(
     (vendor, config): (&str, &SsdConfig),
-    column: Column,
+    column: PublishedColumn,
     repetition: u32,
-) -> Result<Run> {
+) -> Result<CalibrationRun> {
     let mut drive = config.clone().build().context("build the drive")?;
     let units = narrow(WRITTEN_BEFORE.0 / UNIT * u64::from(repetition));
-    drive.precondition_with((0..units).map(Change::Write));
-    drive.precondition_with((0..units).map(Change::Discard));
+    drive.precondition_with((0..units).map(PreconditionStep::Write));
+    drive.precondition_with((0..units).map(PreconditionStep::Discard));
     let machine = FsConfig::s0();
     let discard = if column.discard { machine.discard } else { DiscardPath::None };
     let filesystem = FileSystem::make(FsConfig { discard, ..machine }, drive)?;
@@ -75,7 +75,7 @@ pub(super) fn repeat(
     let method = Postmark::resolve(Preset::Published, &set)?;
     let mut target = Virtual::new(filesystem);
     let (interrupt, rng) = (Interrupt::default(), Rng::new(u64::from(repetition)));
-    let context = Context {
+    let context = SessionContext {
         rng: &rng,
         interrupt: &interrupt,
         monitor: &mut Silent,
@@ -94,7 +94,7 @@ pub(super) fn repeat(
         transactions: metric("transactions_s")?,
         deletion: metric("deletion_s")?,
     };
-    Ok(Run {
+    Ok(CalibrationRun {
         vendor: vendor.to_owned(),
         column,
         repetition,
@@ -108,10 +108,13 @@ pub(super) fn repeat(
 
 /// Runs the columns of drives, each `repetitions` times; in the order of drives, columns and
 /// repetitions.
-pub(super) fn table(drives: &[(String, SsdConfig)], repetitions: u32) -> Result<Vec<Run>> {
+pub(super) fn table(
+    drives: &[(String, SsdConfig)],
+    repetitions: u32,
+) -> Result<Vec<CalibrationRun>> {
     let mut wanted = Vec::new();
     for (vendor, config) in drives {
-        for column in Column::ALL {
+        for column in PublishedColumn::ALL {
             let runs = (0..repetitions).map(|number| ((vendor.as_str(), config), column, number));
             wanted.extend(runs);
         }

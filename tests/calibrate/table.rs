@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use trimbench_methods::postmark::METRICS;
 
-use super::published::{Column, VENDORS, durations};
-use super::run::Run;
+use super::published::{PublishedColumn, VENDORS, durations};
+use super::run::CalibrationRun;
 use super::{Mean, means};
 
 /// Metrics that follow from the duration of the transactions alone, by their place.
@@ -15,7 +15,7 @@ const OF_TRANSACTIONS: [usize; 6] = [1, 2, 5, 6, 7, 10];
 const OF_CREATION: usize = 4;
 
 /// All tables, and what they are.
-pub fn tables(runs: &[Run]) -> Result<String> {
+pub fn tables(runs: &[CalibrationRun]) -> Result<String> {
     let repetitions = runs.iter().map(|run| run.repetition + 1).max().unwrap_or(0);
     let mut text = format!(
         "Means of {repetitions} repetitions, which differ in PostMark's seed (42 and on) and in \
@@ -34,7 +34,7 @@ pub fn tables(runs: &[Run]) -> Result<String> {
             let _ = write!(text, "{name:34}|");
             for (buffered, pair) in [(true, &means[..2]), (false, &means[2..])] {
                 let of = |mean: &Mean, discard| {
-                    let fitted = is_fitted(Column { buffered, discard }, place);
+                    let fitted = is_fitted(PublishedColumn { buffered, discard }, place);
                     format!("{:.2}{}", mean.metrics[place], if fitted { "*" } else { " " })
                 };
                 let (without, with) = (&pair[0], &pair[1]);
@@ -52,23 +52,23 @@ pub fn tables(runs: &[Run]) -> Result<String> {
 const ON: &str = "BUFFERING ENABLED";
 const OFF: &str = "BUFFERING DISABLED";
 
-fn is_fitted(column: Column, place: usize) -> bool {
+fn is_fitted(column: PublishedColumn, place: usize) -> bool {
     let transactions = OF_TRANSACTIONS.contains(&place);
     column.buffered && (transactions || (place == OF_CREATION && !column.discard))
 }
 
 /// How far the unbuffered durations are off: the model's, and those of the null model, for which
 /// they are the published buffered ones.
-fn null_model(runs: &[Run]) -> Result<String> {
+fn null_model(runs: &[CalibrationRun]) -> Result<String> {
     let mut text = String::from(
         "\nUnbuffered durations, off by (model | null model: what is published of the buffered \
          ones):\n",
     );
     for vendor in VENDORS {
         for (place, mean) in means(runs, vendor)?.iter().enumerate().skip(2) {
-            let column = Column::ALL[place];
+            let column = PublishedColumn::ALL[place];
             let published = durations(vendor, column)?;
-            let null = durations(vendor, Column { buffered: true, ..column })?;
+            let null = durations(vendor, PublishedColumn { buffered: true, ..column })?;
             let off = |value: f64, published: f64| 100.0 * (value / published - 1.0);
             let _ = write!(text, "{vendor} {:22}", column.name());
             for (name, of) in super::PHASES {

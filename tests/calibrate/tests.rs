@@ -4,7 +4,7 @@ use crate::calibrate::published::durations;
 #[test]
 fn the_published_durations_add_up_and_deletion_is_what_is_left() {
     let close = |value: f64, expected: f64| assert!((value - expected).abs() < 0.01, "{value}");
-    let column = Column { buffered: true, discard: true };
+    let column = PublishedColumn { buffered: true, discard: true };
     let vendor2 = durations("vendor2", column).unwrap();
     close(vendor2.transactions, 2479.90);
     close(vendor2.creation, 50.96);
@@ -15,7 +15,7 @@ fn the_published_durations_add_up_and_deletion_is_what_is_left() {
 
 #[test]
 fn means_are_taken_of_a_column_and_a_missing_one_is_an_error() {
-    let run = |column, repetition, creation: f64| Run {
+    let run = |column, repetition, creation: f64| CalibrationRun {
         vendor: "vendor1".to_owned(),
         column,
         repetition,
@@ -26,7 +26,7 @@ fn means_are_taken_of_a_column_and_a_missing_one_is_an_error() {
         after: 0.0,
     };
     let of = |column| [run(column, 0, 1.0), run(column, 1, 2.0)];
-    let mut runs: Vec<Run> = Column::ALL.into_iter().flat_map(of).collect();
+    let mut runs: Vec<CalibrationRun> = PublishedColumn::ALL.into_iter().flat_map(of).collect();
     let found = means(&runs, "vendor1").unwrap();
     assert_eq!(found.len(), 4);
     assert!(found.iter().all(|mean| mean.metrics == [1.5, 7.0]));

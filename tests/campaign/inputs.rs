@@ -15,7 +15,7 @@ use trimbench_core::units::index;
 
 use super::{Attempts, Campaign, Ledger, READERS};
 use crate::acceptance::{Bar, Finding};
-use crate::fuzz::{Subject, Summary};
+use crate::fuzz::{FuzzSubject, FuzzSummary};
 use crate::{Repository, process};
 
 /// The campaign.
@@ -36,8 +36,13 @@ const INPUTS: u64 = 10_000_000;
 const MEMORY_MAX_KIB: f64 = 262_144.0;
 
 /// What blocks are of, over and over: a trace is read in a fraction of the time of the others.
-const SUBJECTS: [Subject; 5] =
-    [Subject::Traces, Subject::Records, Subject::Profiles, Subject::Options, Subject::Traces];
+const SUBJECTS: [FuzzSubject; 5] = [
+    FuzzSubject::Traces,
+    FuzzSubject::Records,
+    FuzzSubject::Profiles,
+    FuzzSubject::Options,
+    FuzzSubject::Traces,
+];
 
 fn prepare(repository: &Repository, _: &Path) -> Result<Box<dyn Attempts>> {
     let arguments = ["build", "--quiet", "--profile", "test", "--package", "xtask"];
@@ -70,7 +75,7 @@ impl Attempts for Inputs {
 
 /// What a block came to.
 fn outcome(output: &Output) -> Map<String, Value> {
-    let summary = serde_json::from_slice::<Summary>(&output.stdout).ok();
+    let summary = serde_json::from_slice::<FuzzSummary>(&output.stdout).ok();
     let value = match summary {
         Some(sum) if output.status.success() => json!({
             "subject": sum.subject,

@@ -12,8 +12,8 @@ use crate::Repository;
 pub const SAFETY: &[&str] = &[
     "crates/trimbench-linux/src/claim.rs",
     "crates/trimbench-linux/src/claim/",
-    "crates/trimbench-linux/src/made.rs",
-    "crates/trimbench-linux/src/made/",
+    "crates/trimbench-linux/src/mkfs.rs",
+    "crates/trimbench-linux/src/mkfs/",
     "crates/trimbench-linux/src/opening.rs",
     "crates/trimbench-linux/src/ioctl/identity.rs",
     "crates/trimbench-linux/src/output.rs",

@@ -9,7 +9,7 @@ use trimbench_core::{Nanos, Ppm};
 use trimbench_methods::method::METHODS;
 use trimbench_methods::postmark::{self, Postmark};
 use trimbench_methods::{Parameters as _, Preset};
-use trimbench_report::{Context, Detail, Source, Style, csv, page, terminal};
+use trimbench_report::{Detail, PageContext, PageSource, Style, csv, page, terminal};
 use trimbench_results::compare::judge;
 use trimbench_results::limits::evaluate;
 use trimbench_results::{
@@ -65,7 +65,7 @@ impl Feed for Records {
         if rng.below(8) == 0 {
             mutate::damage(&mut json, &self.files, rng);
         }
-        let wish = Wish {
+        let options = FuzzOptions {
             other: mutate::pick(&self.whole, rng),
             limits: &self.limits,
             page: rng.chance(PAGES),
@@ -73,12 +73,12 @@ impl Feed for Records {
             view: rng.below(8),
             unicode: rng.below(2) == 0,
         };
-        guarded(|| read(&json, &wish), || json.escape_ascii().to_string())
+        guarded(|| read(&json, &options), || json.escape_ascii().to_string())
     }
 }
 
 /// What is done with a record.
-struct Wish<'a> {
+struct FuzzOptions<'a> {
     /// What it is compared with.
     other: &'a RunRecord,
     limits: &'a [Limit],
@@ -89,7 +89,7 @@ struct Wish<'a> {
     unicode: bool,
 }
 
-fn read(json: &[u8], wish: &Wish<'_>) -> Result<Done, String> {
+fn read(json: &[u8], options: &FuzzOptions<'_>) -> Result<Done, String> {
     let parsed = RunRecord::from_json(json);
     let salvaged = RunRecord::salvage(json);
     let (Salvaged { record, flaws }, end) = match (&parsed, salvaged) {
@@ -113,10 +113,10 @@ fn read(json: &[u8], wish: &Wish<'_>) -> Result<Done, String> {
         }
     };
     again(&record)?;
-    shown(&record, wish)?;
-    judged(&record, wish)?;
-    if wish.view == 0 || wish.page {
-        drawn(record, flaws, wish)?;
+    shown(&record, options)?;
+    judged(&record, options)?;
+    if options.view == 0 || options.page {
+        drawn(record, flaws, options)?;
     }
     Ok(end)
 }
@@ -138,14 +138,14 @@ fn again(record: &RunRecord) -> Result<(), String> {
 }
 
 /// Nothing of the record controls a terminal, and tables are rectangular.
-fn shown(record: &RunRecord, wish: &Wish<'_>) -> Result<(), String> {
-    let style = Style { width: 80, colour: false, unicode: wish.unicode };
-    let detail = if wish.view < 5 { Detail::Full } else { Detail::Summary };
+fn shown(record: &RunRecord, options: &FuzzOptions<'_>) -> Result<(), String> {
+    let style = Style { width: 80, colour: false, unicode: options.unicode };
+    let detail = if options.view < 5 { Detail::Full } else { Detail::Summary };
     let text = terminal(record, detail, style);
     if let Some(character) = text.chars().find(|c| c.is_control() && *c != '\n') {
         return Err(format!("{character:?} reaches the terminal"));
     }
-    let tables = if wish.view < 2 { csv(record) } else { Vec::new() };
+    let tables = if options.view < 2 { csv(record) } else { Vec::new() };
     for (name, text) in tables {
         let mut widths = widths(&text);
         let first = widths.next();
@@ -172,13 +172,13 @@ fn widths(text: &str) -> impl Iterator<Item = usize> {
 }
 
 /// Limits, comparisons, advice, histograms and the plan.
-fn judged(record: &RunRecord, wish: &Wish<'_>) -> Result<(), String> {
+fn judged(record: &RunRecord, options: &FuzzOptions<'_>) -> Result<(), String> {
     // Whether a limit can be judged depends on the record; that it is says nothing here.
-    let _ = evaluate(record, wish.limits, |_, _| true);
-    let (before, after) = match wish.view {
+    let _ = evaluate(record, options.limits, |_, _| true);
+    let (before, after) = match options.view {
         0..=2 => (record, record),
-        3 | 4 => (record, wish.other),
-        _ => (wish.other, record),
+        3 | 4 => (record, options.other),
+        _ => (options.other, record),
     };
     let comparison = compare(before, after);
     let limit = "10".parse().map_err(|error| format!("a limit: {error}"))?;
@@ -191,7 +191,7 @@ fn judged(record: &RunRecord, wish: &Wish<'_>) -> Result<(), String> {
     for step in record.sessions.iter().flat_map(|session| &session.steps) {
         step.histograms.values().try_for_each(|text| histogram(text))?;
     }
-    if wish.plan {
+    if options.plan {
         record.plan.iter().for_each(|session| {
             let Some(preset) = Preset::from_id(&session.preset) else { return };
             if let Some(info) = METHODS.iter().find(|info| info.id == session.method) {
@@ -230,17 +230,21 @@ fn histogram(text: &str) -> Result<(), String> {
 }
 
 /// The charts of it, and the page.
-fn drawn(record: RunRecord, messages: Vec<String>, wish: &Wish<'_>) -> Result<(), String> {
+fn drawn(
+    record: RunRecord,
+    messages: Vec<String>,
+    options: &FuzzOptions<'_>,
+) -> Result<(), String> {
     let of_session = |session: &Session| session.environment_before.clone();
     let host: BTreeMap<String, String> = record.sessions.iter().flat_map(of_session).collect();
     let sources = [
-        Source { name: "record".to_owned(), record: Some(record), host, messages },
-        Source::of("other", wish.other.clone()),
+        PageSource { name: "record".to_owned(), record: Some(record), host, messages },
+        PageSource::of("other", options.other.clone()),
     ];
-    let context = Context::of(&sources);
+    let context = PageContext::of(&sources);
     serde_json::from_str::<serde_json::Value>(&context.to_json())
         .map_err(|error| format!("the charts: {error}"))?;
-    if wish.page {
+    if options.page {
         let figures = vec![String::new(); context.charts.len()];
         page(&sources, &context, &figures);
     }

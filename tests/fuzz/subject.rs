@@ -13,7 +13,7 @@ use super::{options, profiles, records, traces};
 
 /// What is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Subject {
+pub enum FuzzSubject {
     /// Traces, of every format and packing.
     #[default]
     Traces,
@@ -25,7 +25,7 @@ pub enum Subject {
     Options,
 }
 
-impl Subject {
+impl FuzzSubject {
     /// Its name on the command line.
     pub fn id(self) -> &'static str {
         match self {

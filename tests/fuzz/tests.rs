@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-use super::{HANG, Subject, Watch, execute};
+use super::{FuzzSubject, HANG, Watch, execute};
 
 /// The same executions twice; the share that was understood, and the ends there were.
-fn twice(subject: Subject, executions: u64) -> (f64, Vec<String>) {
+fn twice(subject: FuzzSubject, executions: u64) -> (f64, Vec<String>) {
     let feed = subject.feed().unwrap();
     let all = || -> Vec<_> {
         let run = |number| execute(&*feed, 7, number).map_err(|what| format!("{number}: {what}"));
@@ -20,26 +20,26 @@ fn twice(subject: Subject, executions: u64) -> (f64, Vec<String>) {
 
 #[test]
 fn damaged_traces_hold_and_are_always_the_same() {
-    let (whole, ends) = twice(Subject::Traces, 2_000);
+    let (whole, ends) = twice(FuzzSubject::Traces, 2_000);
     assert!((0.1..0.9).contains(&whole), "{whole} {ends:?}");
 }
 
 #[test]
 fn damaged_records_hold_and_are_always_the_same() {
-    let (whole, ends) = twice(Subject::Records, 1_000);
+    let (whole, ends) = twice(FuzzSubject::Records, 1_000);
     // Nearly every record has parts that can be understood.
     assert!((0.8..0.99).contains(&whole), "{whole} {ends:?}");
 }
 
 #[test]
 fn damaged_profiles_hold_and_are_always_the_same() {
-    let (whole, ends) = twice(Subject::Profiles, 1_000);
+    let (whole, ends) = twice(FuzzSubject::Profiles, 1_000);
     assert!((0.1..0.9).contains(&whole), "{whole} {ends:?}");
 }
 
 #[test]
 fn damaged_options_hold_and_are_always_the_same() {
-    let (whole, ends) = twice(Subject::Options, 2_000);
+    let (whole, ends) = twice(FuzzSubject::Options, 2_000);
     assert!((0.1..0.9).contains(&whole), "{whole} {ends:?}");
 }
 

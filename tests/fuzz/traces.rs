@@ -5,8 +5,8 @@ use std::io::Cursor;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{BlockSize, Nanos, Ppm};
-use trimbench_trace::stat::Collector;
-use trimbench_trace::{Event, Format, Input, ReadOptions, Reader, Source, TraceError, Wait};
+use trimbench_trace::stat::StatisticsCollector;
+use trimbench_trace::{Event, Format, Input, ReadOptions, Reader, TraceError, TraceSource, Wait};
 
 use super::mutate;
 use super::subject::{Done, Feed, guarded};
@@ -61,7 +61,7 @@ fn read(files: &[Vec<u8>], options: &ReadOptions, statistics: bool) -> Result<Do
         Ok(reader) => reader,
         Err(error) => return judged(&error, 0),
     };
-    let mut collector = statistics.then(|| Collector::new(BlockSize::SECTOR));
+    let mut collector = statistics.then(|| StatisticsCollector::new(BlockSize::SECTOR));
     let (mut batch, mut last) = (Vec::new(), Nanos::ZERO);
     loop {
         match reader.read(&mut batch) {
@@ -89,7 +89,7 @@ fn read(files: &[Vec<u8>], options: &ReadOptions, statistics: bool) -> Result<Do
     if reader.tally().records != done.records {
         return Err(format!("{} records, {:?}", done.records, reader.tally()));
     }
-    drop(collector.map(Collector::finish));
+    drop(collector.map(StatisticsCollector::finish));
     Ok(done)
 }
 

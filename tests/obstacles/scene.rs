@@ -33,16 +33,16 @@ pub struct Scene {
     /// Bytes of every witness that the kernel itself may write: the pages of an active swap area.
     pub(super) kernel_writes: Range<usize>,
     /// What happens between looking and claiming.
-    pub meanwhile: Option<Step>,
+    pub meanwhile: Option<SceneStep>,
     /// Takes the obstacle away, and changes the arguments where that is what it takes. `None` where
     /// there is nothing that could be destroyed rightly.
-    pub lift: Option<Step>,
+    pub lift: Option<SceneStep>,
     folder: Option<TempDir>,
     cleanup: Vec<Box<dyn FnOnce()>>,
 }
 
 /// A change of a scene.
-pub type Step = Box<dyn FnOnce(&mut Scene)>;
+pub type SceneStep = Box<dyn FnOnce(&mut Scene)>;
 
 impl std::fmt::Debug for Scene {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

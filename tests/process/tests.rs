@@ -1,7 +1,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Signal, Stream, run, run_lines, run_signalled, run_weighed, run_well, show};
+use super::{OutputStream, Signal, run, run_lines, run_signalled, run_weighed, run_well, show};
 use crate::steps::Deadline;
 
 fn shell(script: &str) -> Command {
@@ -58,8 +58,12 @@ fn lines_of_both_streams_arrive() {
             seen.push((stream, text.to_owned()));
         });
     assert!(ended.unwrap().success());
-    seen.sort_by_key(|(stream, _)| *stream == Stream::Error);
-    let expected = [(Stream::Output, "out"), (Stream::Output, "last"), (Stream::Error, "err")];
+    seen.sort_by_key(|(stream, _)| *stream == OutputStream::Error);
+    let expected = [
+        (OutputStream::Output, "out"),
+        (OutputStream::Output, "last"),
+        (OutputStream::Error, "err"),
+    ];
     assert_eq!(seen, expected.map(|(stream, text)| (stream, text.to_owned())));
 }
 

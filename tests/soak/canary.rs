@@ -64,7 +64,7 @@ impl Canary {
     /// Whether the emptiest superblocks are victims, and often enough that some are equals: the
     /// drive is full with as little to spare as usual.
     fn collects_emptiest(it: &Scenario) -> bool {
-        it.drive.collector.policy == VictimPolicy::Greedy
+        it.drive.gc.policy == VictimPolicy::Greedy
             && it.searches_vectorised()
             && it.load.start == Start::Fragmented
             && (Ppm(70_000)..=Ppm(200_000)).contains(&it.drive.over_provisioning)

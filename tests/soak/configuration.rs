@@ -12,7 +12,7 @@ use super::canary::Canary;
 use super::oracle::{Exact, Nobody, Oracle, Versions};
 use super::scenario::{Scenario, Size};
 use super::session::{self, Law, Outcome, Plan, Progress, Stop};
-use super::tally::Tally;
+use super::tally::SoakTally;
 
 /// The names of runs.
 const TINY: &str = "tiny";
@@ -26,7 +26,7 @@ pub(super) const TINY_COMMANDS: u64 = 2_000;
 pub(super) struct Done {
     pub(super) summary: String,
     /// Of the first of each two runs, both sizes together.
-    pub(super) tally: Tally,
+    pub(super) tally: SoakTally,
     pub(super) hash: u64,
     /// Victims of the long run were searched for by many superblocks at once, of the second one
     /// plainly.

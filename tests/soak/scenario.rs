@@ -60,7 +60,7 @@ const DIMENSIONS: [Dimension; 26] = [
     Dimension { name: "host", draw: drive::host },
     Dimension { name: "write-buffer", draw: drive::write_buffer },
     Dimension { name: "power-loss-protection", draw: drive::power_loss_protection },
-    Dimension { name: "collector", draw: drive::collector },
+    Dimension { name: "collector", draw: drive::gc },
     Dimension { name: "slc-cache", draw: drive::slc_cache },
     Dimension { name: "compression", draw: drive::compression },
     Dimension { name: "victims", draw: drive::victims },
@@ -112,7 +112,7 @@ impl Scenario {
     /// Whether victims are searched for by many superblocks at once, unless a drive is told to
     /// search plainly.
     pub(super) fn searches_vectorised(&self) -> bool {
-        let policy = self.drive.collector.policy;
+        let policy = self.drive.gc.policy;
         self.drive.media == Media::Flash
             && self.drive.compression.is_none()
             && matches!(policy, VictimPolicy::Greedy | VictimPolicy::CostBenefit)
@@ -132,7 +132,7 @@ impl Scenario {
             (drive.media == Media::InPlace, ", in place"),
             (drive.compression.is_some(), ", compressing"),
             (drive.mapping_cache.is_some(), ", mapping cache"),
-            (drive.collector.separate_hot, ", hot data apart"),
+            (drive.gc.separate_hot, ", hot data apart"),
             (drive.nand.suspend.is_some(), ", suspending"),
             (drive.trim.background_bound.is_some(), ", bounded backlog"),
             (drive.power_loss_protection, ", protected"),

@@ -15,12 +15,12 @@ use trimbench_core::{
     BlockCommand, Blocks, Bytes, Completion, Content, Drive, Errno, Instant, Lba, LbaRange, Status,
     Tag, Target, Virtual,
 };
-use trimbench_ssd::{Counters, Ssd, VictimSearch};
+use trimbench_ssd::{DriveCounters, Ssd, VictimSearch};
 
 use super::canary::Canary;
 use super::oracle::{Found, Oracle};
 use super::scenario::{Scenario, Start, Step, Steps, UNIT, UNIT_BLOCKS};
-use super::tally::Tally;
+use super::tally::SoakTally;
 use crate::process;
 
 /// How a run goes.
@@ -52,7 +52,7 @@ impl Plan {
 /// What came of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
-    pub(super) tally: Tally,
+    pub(super) tally: SoakTally,
     /// Over every completion, the counters, erases by superblock, and what each unit holds at the
     /// end.
     pub(super) hash: u64,
@@ -130,9 +130,9 @@ struct Session<'a, O> {
     contents: Vec<Content>,
     /// What the drive must have counted, since it was last at rest for a power cut or a purge.
     counted: Counted,
-    tally: Tally,
+    tally: SoakTally,
     /// What purges have set back to nothing.
-    before_purge: Tally,
+    before_purge: SoakTally,
     hash: TraceHash,
 }
 
@@ -145,8 +145,8 @@ struct Counted {
 }
 
 impl Counted {
-    fn by(drive: &Counters) -> Self {
-        let Counters { host_written_units, host_read_units, discards, .. } = *drive;
+    fn by(drive: &DriveCounters) -> Self {
+        let DriveCounters { host_written_units, host_read_units, discards, .. } = *drive;
         Self { written: host_written_units, read: host_read_units, discards }
     }
 }
@@ -179,8 +179,8 @@ impl<'a, O: Oracle> Session<'a, O> {
             completions: Vec::new(),
             contents: Vec::new(),
             counted,
-            tally: Tally::default(),
-            before_purge: Tally::default(),
+            tally: SoakTally::default(),
+            before_purge: SoakTally::default(),
             hash: TraceHash::default(),
         }
     }
@@ -318,8 +318,8 @@ impl<'a, O: Oracle> Session<'a, O> {
     /// Host and collector and padding are all that is programmed.
     fn check_programs(&self) -> Result<(), Stop> {
         let counters = self.target.model().inner().counters();
-        let Counters { programmed_units, saved_units, .. } = counters;
-        let Counters { host_written_units, moved_units, folded_units, padding_units, .. } =
+        let DriveCounters { programmed_units, saved_units, .. } = counters;
+        let DriveCounters { host_written_units, moved_units, folded_units, padding_units, .. } =
             counters;
         let causes = host_written_units + moved_units + folded_units + padding_units;
         if programmed_units + saved_units == causes {
@@ -385,10 +385,10 @@ impl<'a, O: Oracle> Session<'a, O> {
     }
 
     /// The tally with what the drive has counted in all.
-    fn with_counters(&self) -> Tally {
+    fn with_counters(&self) -> SoakTally {
         let drive = self.target.model().inner().counters();
         let before = &self.before_purge;
-        Tally {
+        SoakTally {
             written_units: before.written_units + drive.host_written_units,
             freed_units: before.freed_units + drive.discarded_mapped_units,
             collected_units: before.collected_units + drive.moved_units,
@@ -409,7 +409,7 @@ impl<'a, O: Oracle> Session<'a, O> {
         let statistics = self.target.statistics();
         let completed = [statistics.write, statistics.read, statistics.discard, statistics.flush]
             .map(|class| class.completed);
-        let Tally { writes, reads, discards, flushes, .. } = self.tally;
+        let SoakTally { writes, reads, discards, flushes, .. } = self.tally;
         if completed != [writes, reads, discards, flushes] {
             return Err(Stop::because(Law::Conservation, format!("completed: {statistics:?}")));
         }

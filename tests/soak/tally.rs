@@ -7,11 +7,11 @@ macro_rules! tally {
     ($($(#[$text:meta])* $name:ident,)*) => {
         /// Counts of a run, or of many. Units have 4 KiB.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-        pub struct Tally {
+        pub struct SoakTally {
             $($(#[$text])* pub $name: u64,)*
         }
 
-        impl Tally {
+        impl SoakTally {
             /// Both together.
             #[must_use]
             pub fn plus(&self, other: &Self) -> Self {

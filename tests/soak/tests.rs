@@ -14,11 +14,12 @@ fn a_seed_is_an_integer_or_a_commit() {
 
 #[test]
 fn a_soak_is_good_only_with_configurations_without_violations_and_with_dead_canaries() {
-    let good = Summary { configurations: 1, canaries: 2, canaries_found: 2, ..Summary::default() };
+    let good =
+        SoakSummary { configurations: 1, canaries: 2, canaries_found: 2, ..SoakSummary::default() };
     assert!(good.is_good());
-    assert!(!Summary { configurations: 0, ..good.clone() }.is_good());
-    assert!(!Summary { violations: 1, ..good.clone() }.is_good());
-    assert!(!Summary { canaries_found: 1, ..good }.is_good());
+    assert!(!SoakSummary { configurations: 0, ..good.clone() }.is_good());
+    assert!(!SoakSummary { violations: 1, ..good.clone() }.is_good());
+    assert!(!SoakSummary { canaries_found: 1, ..good }.is_good());
 }
 
 /// With debug assertions, which the program is built without.
@@ -26,7 +27,7 @@ fn a_soak_is_good_only_with_configurations_without_violations_and_with_dead_cana
 fn a_short_soak_holds_and_is_the_same_again() {
     let soak = |numbers: Range<u64>| {
         let series = Series { seed: 1, commands: 20_000, deadline: None };
-        let mut summary = Summary::default();
+        let mut summary = SoakSummary::default();
         series.run(numbers, &mut summary).unwrap();
         assert_eq!(summary.violations, 0);
         summary
@@ -41,7 +42,7 @@ fn a_short_soak_holds_and_is_the_same_again() {
 
 #[test]
 fn every_canary_is_found_by_its_law() {
-    let mut summary = Summary { seed: 1, ..Summary::default() };
+    let mut summary = SoakSummary { seed: 1, ..SoakSummary::default() };
     plant_canaries(&mut summary).unwrap();
     assert_eq!(summary.canaries, 11);
     assert_eq!(summary.canaries_found, 11);

@@ -27,7 +27,7 @@ pub struct Bench {
     /// What it is compared with.
     pub peer: &'static str,
     /// Measures its cases.
-    pub run: fn(&Context<'_>) -> Result<Measured>,
+    pub run: fn(&BenchContext<'_>) -> Result<Measured>,
 }
 
 /// Every benchmark.
@@ -35,7 +35,7 @@ pub const BENCHES: [Bench; 2] = [ssd::BENCH, block::BENCH];
 
 /// What the user asks for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wish<'a> {
+pub struct BenchOptions<'a> {
     /// A benchmark; all without.
     pub name: Option<&'a str>,
     /// Parameters small enough for CI.
@@ -50,7 +50,7 @@ pub struct Wish<'a> {
 
 /// What a benchmark is given.
 #[derive(Clone, Copy, Debug)]
-pub struct Context<'a> {
+pub struct BenchContext<'a> {
     /// The checkout.
     pub repository: &'a Repository,
     /// Whether parameters must be small enough for CI: at most half a minute a benchmark.
@@ -156,8 +156,8 @@ struct Line<'a> {
 
 /// Runs one benchmark or all, prints what was measured, and appends it to `bench.ndjson` beside
 /// cargo's products. A benchmark that lacks its peer is skipped with a message: no failure.
-pub fn run(repository: &Repository, wish: &Wish<'_>) -> Result<bool> {
-    let Wish { name, small, case, json, .. } = *wish;
+pub fn run(repository: &Repository, options: &BenchOptions<'_>) -> Result<bool> {
+    let BenchOptions { name, small, case, json, .. } = *options;
     let chosen: Vec<&Bench> =
         BENCHES.iter().filter(|bench| name.is_none_or(|name| name == bench.name)).collect();
     if chosen.is_empty() {
@@ -166,8 +166,8 @@ pub fn run(repository: &Repository, wish: &Wish<'_>) -> Result<bool> {
     }
     let (repetitions, limit) =
         if small { (3, Duration::from_secs(60)) } else { (5, Duration::from_secs(600)) };
-    let repetitions = wish.repetitions.map_or(repetitions, NonZero::get);
-    let context = Context { repository, small, case, repetitions, limit };
+    let repetitions = options.repetitions.map_or(repetitions, NonZero::get);
+    let context = BenchContext { repository, small, case, repetitions, limit };
     let commit = repository.state()?.label();
     for bench in chosen {
         match timed(&format!("bench {}", bench.name), || (bench.run)(&context)).0? {

@@ -10,7 +10,7 @@ use anyhow::{Result, bail, ensure};
 
 use crate::process::{output, run_well};
 use crate::steps::{Deadline, seconds, timed};
-use crate::verify::{self, Summary};
+use crate::verify::{self, SkipSummary};
 use crate::{Repository, bench, process, tidy};
 
 /// After this long everything that still runs is ended, and the run has failed. Source: the house
@@ -31,14 +31,14 @@ pub fn run(repository: &Repository) -> Result<bool> {
     })?;
     all.step("rustdoc", || rustdoc(repository, deadline))?;
     all.step("tidy", || good(tidy::run(repository)?))?;
-    let mut summary = Summary { failed: 1, ..Summary::default() };
+    let mut summary = SkipSummary { failed: 1, ..SkipSummary::default() };
     all.step("test", || {
         summary = verify::run(repository, Some(deadline))?;
         good(summary.is_good())
     })?;
     all.step("soak", || good(soak::smoke(repository)?))?;
     all.step("fuzz", || good(fuzz::smoke()?))?;
-    let small = bench::Wish { small: true, ..bench::Wish::default() };
+    let small = bench::BenchOptions { small: true, ..bench::BenchOptions::default() };
     all.step("bench", || good(bench::run(repository, &small)?))?;
     let all_good = all.report();
     summary.print();

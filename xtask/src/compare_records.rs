@@ -40,7 +40,7 @@ const SHOWN: usize = 12;
 
 /// What to compare.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish<'a> {
+pub struct CompareRecordsOptions<'a> {
     /// The earlier commit, as git takes it.
     pub base: &'a str,
     /// Only the cases whose name holds this.
@@ -63,21 +63,21 @@ struct Side {
 }
 
 /// Compares; whether nothing differs but what is meant to.
-pub fn run(repository: &Repository, wish: &Wish<'_>) -> Result<bool> {
-    let base = format!("{}^{{commit}}", wish.base);
+pub fn run(repository: &Repository, options: &CompareRecordsOptions<'_>) -> Result<bool> {
+    let base = format!("{}^{{commit}}", options.base);
     let arguments = ["rev-parse", "--short=12", "--verify", "--quiet", &base];
     let commit = process::output(&mut repository.command("git", &arguments));
-    let commit = commit.with_context(|| format!("`{}` is no commit", wish.base))?;
+    let commit = commit.with_context(|| format!("`{}` is no commit", options.base))?;
     let commit = commit.trim();
     let folder = repository.target().join("compare");
     let before = Side {
         program: earlier::build(repository, commit, None)?,
         folder: folder.join(commit),
-        kept: !wish.fresh,
+        kept: !options.fresh,
     };
     let now = folder.join("now");
     fs::create_dir_all(&now).with_context(|| format!("make {}", now.display()))?;
-    let program = match wish.program {
+    let program = match options.program {
         Some(program) => program.canonicalize().context("find the program")?,
         None => campaign::program(repository, &now)?,
     };
@@ -86,13 +86,13 @@ pub fn run(repository: &Repository, wish: &Wish<'_>) -> Result<bool> {
     fs::create_dir_all(&inputs).with_context(|| format!("make {}", inputs.display()))?;
     traces::write(&inputs)?;
     let comparison = Comparison { before, now, inputs, reviewed: Reviewed::table()? };
-    let chosen = |case: &&Case| wish.case.is_none_or(|text| case.name.contains(text));
+    let chosen = |case: &&Case| options.case.is_none_or(|text| case.name.contains(text));
     let cases: Vec<&Case> = CASES.iter().filter(chosen).collect();
-    let compared = comparison.all(&cases, wish)?;
+    let compared = comparison.all(&cases, options)?;
     let difference = folder.join("outputs.diff");
     let lines = outputs::compare(&comparison, &cases, &difference)?;
     eprintln!("{lines} lines that people read are different: {}", repository.relative(&difference));
-    let is_whole = wish.case.is_none() && commit.starts_with(&comparison.reviewed.base);
+    let is_whole = options.case.is_none() && commit.starts_with(&comparison.reviewed.base);
     Ok(conclude(&comparison.reviewed, &compared, is_whole))
 }
 
@@ -126,12 +126,12 @@ struct Comparison {
 
 impl Comparison {
     /// Runs and compares everything, as many runs at a time as there are processors.
-    fn all(&self, cases: &[&Case], wish: &Wish<'_>) -> Result<Vec<Compared>> {
+    fn all(&self, cases: &[&Case], options: &CompareRecordsOptions<'_>) -> Result<Vec<Compared>> {
         let runs: Vec<(&Case, u64)> =
             SEEDS.iter().flat_map(|seed| cases.iter().map(move |case| (*case, *seed))).collect();
         let compared = Mutex::new(Vec::new());
         let add = |one: Compared| {
-            show(&one, wish.json)?;
+            show(&one, options.json)?;
             compared.lock().unwrap_or_else(PoisonError::into_inner).push(one);
             Ok(())
         };
@@ -139,7 +139,7 @@ impl Comparison {
         let resumed: Vec<&Case> = cases.iter().copied().filter(|case| case.is_resumed()).collect();
         in_parallel(&resumed, |case| resumed::compare(self, case)?.into_iter().try_for_each(add))?;
         // On the machine's own devices, and by its clock: alone.
-        if wish.case.is_none_or(|text| "real".contains(text)) {
+        if options.case.is_none_or(|text| "real".contains(text)) {
             real::compare(self)?.into_iter().try_for_each(add)?;
         }
         Ok(compared.into_inner().unwrap_or_else(PoisonError::into_inner))

@@ -15,7 +15,7 @@ mod store;
 use std::fs;
 use std::time::Duration;
 
-use ::tests::acceptance::{Claim, Context, Finding, KEYS, Key};
+use ::tests::acceptance::{ClaimRow, Context, Finding, KEYS, Key};
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ const FULL: Duration = Duration::from_secs(45 * 60);
 
 /// What the user asks for.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish<'a> {
+pub struct EvidenceOptions<'a> {
     /// A key, an item, or everything.
     pub id: Option<&'a str>,
     /// The short form is enough.
@@ -44,7 +44,7 @@ pub struct Wish<'a> {
 /// What came of one claim.
 #[derive(Debug)]
 struct Outcome {
-    claim: &'static Claim,
+    claim: &'static ClaimRow,
     result: Result<(Kept, Vec<Finding>)>,
 }
 
@@ -75,20 +75,20 @@ struct Line<'a> {
 }
 
 /// Measures what is asked for; whether every figure holds.
-pub fn run(repository: &Repository, wish: &Wish<'_>) -> Result<bool> {
+pub fn run(repository: &Repository, options: &EvidenceOptions<'_>) -> Result<bool> {
     let mut good = true;
-    for (key, claims) in select(&KEYS, wish.id)? {
+    for (key, claims) in select(&KEYS, options.id)? {
         let state = repository.state()?;
         let store = Store::new(&repository.target().join("evidence"));
-        let register = Register { repository, state, store, short: wish.short };
-        let deadline = Deadline::after(if wish.short { SHORT } else { FULL });
+        let register = Register { repository, state, store, short: options.short };
+        let deadline = Deadline::after(if options.short { SHORT } else { FULL });
         // What a claim leaves of its time is for those after it.
         let mut spare = Duration::ZERO;
         let mut outcomes = Vec::new();
         for claim in &claims {
-            let budget = if wish.short { claim.short } else { claim.full };
+            let budget = if options.short { claim.short } else { claim.full };
             let until = deadline.min(Deadline::after(budget + spare));
-            let outcome = register.outcome(claim, wish.fresh, until);
+            let outcome = register.outcome(claim, options.fresh, until);
             spare = until.remaining();
             print!("{}", register.lines(&outcome)?);
             good &= outcome.holds();
@@ -103,11 +103,11 @@ pub fn run(repository: &Repository, wish: &Wish<'_>) -> Result<bool> {
 }
 
 /// The claims that `id` names, by key.
-fn select<'a>(keys: &'a [Key], id: Option<&str>) -> Result<Vec<(&'a Key, Vec<&'static Claim>)>> {
+fn select<'a>(keys: &'a [Key], id: Option<&str>) -> Result<Vec<(&'a Key, Vec<&'static ClaimRow>)>> {
     let mut selected = Vec::new();
     for key in keys {
-        let is_named = |claim: &&Claim| id.is_none_or(|id| id == key.name || id == claim.id);
-        let claims: Vec<&'static Claim> = key.claims.iter().filter(is_named).collect();
+        let is_named = |claim: &&ClaimRow| id.is_none_or(|id| id == key.name || id == claim.id);
+        let claims: Vec<&'static ClaimRow> = key.claims.iter().filter(is_named).collect();
         if !claims.is_empty() {
             selected.push((key, claims));
         }
@@ -131,7 +131,7 @@ struct Register<'a> {
 
 impl Register<'_> {
     /// What a claim's raw output says; measured first unless it is there.
-    fn outcome(&self, claim: &'static Claim, fresh: bool, deadline: Deadline) -> Outcome {
+    fn outcome(&self, claim: &'static ClaimRow, fresh: bool, deadline: Deadline) -> Outcome {
         let present = if fresh { None } else { self.store.find(claim.id, &self.state, self.short) };
         let kept = match present {
             Some(kept) => {
@@ -155,7 +155,7 @@ impl Register<'_> {
         Outcome { claim, result }
     }
 
-    fn measure(&self, claim: &'static Claim, deadline: Deadline) -> Result<Kept> {
+    fn measure(&self, claim: &'static ClaimRow, deadline: Deadline) -> Result<Kept> {
         eprintln!("{}: {} (at most {})", claim.id, claim.title, seconds(deadline.remaining()));
         let folder = self.store.begin(claim.id, &self.state, self.short)?;
         let place = (folder.as_path(), store::form(self.short));
@@ -199,7 +199,7 @@ impl Register<'_> {
         Ok(text)
     }
 
-    fn line<'a>(&self, claim: &'a Claim, kept: &'a Kept, finding: &'a Finding) -> Line<'a> {
+    fn line<'a>(&self, claim: &'a ClaimRow, kept: &'a Kept, finding: &'a Finding) -> Line<'a> {
         Line {
             id: claim.id,
             what: &finding.what,

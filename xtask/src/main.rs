@@ -103,7 +103,7 @@ enum Step {
         seed: u64,
         /// What is read
         #[arg(long, value_enum, default_value_t)]
-        subject: fuzz::Subject,
+        subject: fuzz::FuzzSubject,
         /// The number of the first input
         #[arg(long, value_name = "NUMBER", default_value_t = 0)]
         first: u64,
@@ -224,35 +224,36 @@ fn run(step: Step) -> Result<bool> {
         Step::Docs { check } => docs::run(&repository, check),
         Step::Vendor { check } => vendor::run(&repository, check),
         Step::Calibrate { tables, repetitions } => {
-            let wish = calibrate::Wish { tables, repetitions };
-            calibrate::run(&repository, &wish).map(|()| true)
+            let options = calibrate::CalibrateOptions { tables, repetitions };
+            calibrate::run(&repository, &options).map(|()| true)
         }
         Step::Bench { name, small, case, repetitions, json } => {
             let (name, case) = (name.as_deref(), case.as_deref());
-            let wish = bench::Wish { name, small, case, repetitions, json };
-            bench::run(&repository, &wish)
+            let options = bench::BenchOptions { name, small, case, repetitions, json };
+            bench::run(&repository, &options)
         }
         Step::Soak { seed, configurations, commands, minutes, configuration, json } => {
             let limit = minutes.map(|minutes| Duration::from_secs(60 * minutes));
             let (seed, only) = (seed.as_deref(), configuration);
-            let wish = soak::Wish { seed, configurations, commands, limit, only, json };
-            soak::run(&repository, &wish)
+            let options = soak::SoakOptions { seed, configurations, commands, limit, only, json };
+            soak::run(&repository, &options)
         }
         Step::Fuzz { seed, subject, first, executions, execution, json } => {
-            fuzz::run(fuzz::Wish { subject, seed, first, executions, only: execution, json })
+            fuzz::run(fuzz::FuzzOptions { subject, seed, first, executions, only: execution, json })
         }
         Step::CompareRecords { base, case, fresh, program, json } => {
             let (base, case, program) = (base.as_str(), case.as_deref(), program.as_deref());
-            let wish = compare_records::Wish { base, case, fresh, program, json };
-            compare_records::run(&repository, &wish)
+            let options =
+                compare_records::CompareRecordsOptions { base, case, fresh, program, json };
+            compare_records::run(&repository, &options)
         }
         Step::Campaign { id, seed, minutes } => {
             let limit = minutes.map(|minutes| Duration::from_secs(60 * minutes));
-            campaign::run(&repository, &campaign::Wish { id: &id, seed, limit })
+            campaign::run(&repository, &campaign::CampaignOptions { id: &id, seed, limit })
         }
         Step::Evidence { id, short, fresh } => {
-            let wish = evidence::Wish { id: id.as_deref(), short, fresh };
-            evidence::run(&repository, &wish)
+            let options = evidence::EvidenceOptions { id: id.as_deref(), short, fresh };
+            evidence::run(&repository, &options)
         }
     }
 }

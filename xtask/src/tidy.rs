@@ -1,7 +1,7 @@
 //! Step `tidy`: the rules of the repository that no compiler checks.
 //!
-//! A check is a function from the [`Tree`] of files to what it found. Its test plants the fault
-//! that it looks for: a check that cannot fire is none.
+//! A check is a function from the [`SourceTree`] of files to what it found. Its test plants the
+//! fault that it looks for: a check that cannot fire is none.
 
 mod coverage;
 mod crates;
@@ -46,12 +46,12 @@ impl File {
 
 /// The files of the repository.
 #[derive(Clone, Debug, Default)]
-pub struct Tree {
+pub struct SourceTree {
     /// In the order of their paths.
     pub files: Vec<File>,
 }
 
-impl Tree {
+impl SourceTree {
     /// Reads a checkout: tracked files, and new ones that are not ignored.
     pub fn read(repository: &Repository) -> Result<Self> {
         let mut files = Vec::new();
@@ -83,7 +83,7 @@ impl Tree {
 
 /// Something that a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct Fault {
     /// The file.
     pub path: String,
     /// The line, from 1, where there is one.
@@ -94,7 +94,7 @@ pub struct Finding {
     pub fails: bool,
 }
 
-impl Finding {
+impl Fault {
     /// A fault in a file.
     pub fn of(file: &str, message: impl Into<String>) -> Self {
         Self { path: file.to_owned(), line: None, message: message.into(), fails: true }
@@ -112,7 +112,7 @@ impl Finding {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
         let kind = if self.fails { "error" } else { "advice" };
@@ -126,7 +126,7 @@ pub struct Check {
     /// Its name.
     pub name: &'static str,
     /// What it finds.
-    pub find: fn(&Tree) -> Vec<Finding>,
+    pub find: fn(&SourceTree) -> Vec<Fault>,
 }
 
 /// Every rule.
@@ -151,14 +151,14 @@ pub const CHECKS: [Check; 16] = [
 
 /// Prints how many lines of Rust there are.
 pub fn count_lines(repository: &Repository) -> Result<()> {
-    print!("{}", lines::table(&Tree::read(repository)?));
+    print!("{}", lines::table(&SourceTree::read(repository)?));
     Ok(())
 }
 
 /// Runs every check; whether none found a fault.
 pub fn run(repository: &Repository) -> Result<bool> {
-    let tree = Tree::read(repository)?;
-    let findings: Vec<Finding> = CHECKS.iter().flat_map(|check| (check.find)(&tree)).collect();
+    let tree = SourceTree::read(repository)?;
+    let findings: Vec<Fault> = CHECKS.iter().flat_map(|check| (check.find)(&tree)).collect();
     for finding in &findings {
         println!("{finding}");
     }

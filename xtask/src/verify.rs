@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::process::{self, Stream};
+use crate::process::{self, OutputStream};
 use crate::steps::{Deadline, seconds, timed};
 use crate::{Repository, setup};
 
-pub use count::Counter;
+pub use count::TestCounter;
 
 /// Reviewed names of tests that may skip: `name  # why`, one a line.
 const ALLOWED: &str = "tests/allowed-skips.txt";
@@ -34,7 +34,7 @@ pub struct Skip {
 
 /// What all tests together came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct SkipSummary {
     /// Tests that ran and passed.
     pub passed: u64,
     /// Tests that failed, and test programs that ended without a result.
@@ -47,7 +47,7 @@ pub struct Summary {
     pub complete: bool,
 }
 
-impl Summary {
+impl SkipSummary {
     /// Whether everything that ran passed, and only what may skip skipped.
     pub fn is_good(&self) -> bool {
         self.complete && self.failed == 0 && self.refused.is_empty()
@@ -65,7 +65,7 @@ impl Summary {
 }
 
 /// Sets up and runs every test. Everything but the line of counts is printed.
-pub fn run(repository: &Repository, deadline: Option<Deadline>) -> Result<Summary> {
+pub fn run(repository: &Repository, deadline: Option<Deadline>) -> Result<SkipSummary> {
     timed("setup", || setup::run(repository, None)).0?;
     let (summary, span) = timed("cargo test", || test(repository, deadline));
     let summary = summary?;
@@ -73,16 +73,16 @@ pub fn run(repository: &Repository, deadline: Option<Deadline>) -> Result<Summar
     Ok(summary)
 }
 
-fn test(repository: &Repository, deadline: Option<Deadline>) -> Result<Summary> {
+fn test(repository: &Repository, deadline: Option<Deadline>) -> Result<SkipSummary> {
     let arguments = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
-    let mut counter = Counter::default();
+    let mut counter = TestCounter::default();
     let ended = process::run_lines(
         &mut repository.command("cargo", &arguments),
         deadline,
         |stream, line| match stream {
-            Stream::Output if counter.output(line) => println!("{line}"),
-            Stream::Output => {}
-            Stream::Error => {
+            OutputStream::Output if counter.output(line) => println!("{line}"),
+            OutputStream::Output => {}
+            OutputStream::Error => {
                 counter.error(line);
                 eprintln!("{line}");
             }
@@ -96,7 +96,7 @@ fn test(repository: &Repository, deadline: Option<Deadline>) -> Result<Summary> 
     Ok(summary)
 }
 
-fn report(summary: &Summary, span: Duration) {
+fn report(summary: &SkipSummary, span: Duration) {
     for Skip { name, reason } in &summary.skips {
         println!("skipped: {name}: {reason}");
     }

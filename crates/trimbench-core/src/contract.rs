@@ -46,7 +46,7 @@ pub trait Model {
     fn advance(&mut self, now: Instant, out: &mut Vec<Completion>);
 
     /// Counters, as the kernel's diskstats.
-    fn statistics(&self) -> Statistics;
+    fn statistics(&self) -> DeviceStatistics;
 
     /// What it can do.
     fn capabilities(&self) -> &Capabilities;
@@ -95,7 +95,7 @@ pub trait Target {
     fn reap(&mut self, deadline: Instant, out: &mut Vec<Completion>);
 
     /// Counters as the kernel's diskstats; only differences mean something.
-    fn statistics(&self) -> Statistics;
+    fn statistics(&self) -> DeviceStatistics;
 
     /// Gives the bytes that [`crate::Payload::Source`] stands for from now on: as many as the
     /// largest operation writes. Models keep no contents and need none.
@@ -202,7 +202,7 @@ pub struct ClassStatistics {
 
 /// Counters of a target, in the spirit of `/proc/diskstats`. Monotonic, except the last two fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
+pub struct DeviceStatistics {
     /// Reads.
     pub read: ClassStatistics,
     /// Writes.
@@ -217,7 +217,7 @@ pub struct Statistics {
     pub discard_pending: Option<Bytes>,
 }
 
-impl Statistics {
+impl DeviceStatistics {
     /// The counters of `kind`; `None` for kinds that devices do not know.
     pub fn class_mut(&mut self, kind: OperationKind) -> Option<&mut ClassStatistics> {
         match kind {

@@ -1,7 +1,7 @@
 //! Planted faults: a layer over any model whose effect is known exactly, to test what measures it.
 
 use crate::command::{Completion, Content, Operation, OperationKind, Rejected, Status, Tag};
-use crate::contract::{Capabilities, Model, Statistics};
+use crate::contract::{Capabilities, DeviceStatistics, Model};
 use crate::drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
 use crate::errno::Errno;
 use crate::units::{Bytes, Instant, LbaRange, Nanos};
@@ -188,7 +188,7 @@ where
         }
     }
 
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> DeviceStatistics {
         self.model.statistics()
     }
 

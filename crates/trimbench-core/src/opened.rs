@@ -2,7 +2,7 @@
 
 use crate::contract::Capabilities;
 use crate::drive::{Device, Drives};
-use crate::provision::{Files, FilesystemWish, ProvisionError, Provisioner};
+use crate::provision::{Files, FilesystemSpec, ProvisionError, Provisioner};
 
 /// An open target.
 #[expect(missing_debug_implementations, reason = "targets behind trait objects have none")]
@@ -53,7 +53,7 @@ impl Opened<'_> {
         match self {
             Self::Directory(files) => run(files),
             Self::Filesystems(provisioner) => {
-                provisioner.make(&FilesystemWish::default())?;
+                provisioner.make(&FilesystemSpec::default())?;
                 let files = provisioner.files();
                 fits(files.capabilities())?;
                 run(files)?;

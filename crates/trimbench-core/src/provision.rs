@@ -23,7 +23,7 @@ pub enum DiscardMode {
 /// How a filesystem is to be made and mounted. Lazy initialisation is always off: what it writes
 /// later would be measured as the method's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FilesystemWish {
+pub struct FilesystemSpec {
     /// When it discards.
     pub discard: DiscardMode,
     /// Whether mkfs first discards the whole device.
@@ -35,7 +35,7 @@ pub struct FilesystemWish {
     pub start_state: Option<u32>,
 }
 
-impl Default for FilesystemWish {
+impl Default for FilesystemSpec {
     /// As mkfs and `mount -o discard` do it.
     fn default() -> Self {
         Self {
@@ -63,15 +63,15 @@ pub struct Account {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PolicyAccount {
     /// Extents freed.
-    pub freed: PolicyTally,
+    pub freed: PolicyCounts,
     /// Discards issued.
-    pub issued: PolicyTally,
+    pub issued: PolicyCounts,
     /// Of these, the ones that did not go at the instant of their freeing.
-    pub deferred: PolicyTally,
+    pub deferred: PolicyCounts,
     /// Given up without a discard.
-    pub skipped: PolicyTally,
+    pub skipped: PolicyCounts,
     /// Written again before their discard.
-    pub invalidated: PolicyTally,
+    pub invalidated: PolicyCounts,
     /// Freed, and waiting for a discard.
     pub waiting: Bytes,
     /// The most that waited, since the account before.
@@ -84,7 +84,7 @@ pub struct PolicyAccount {
 
 /// A number of extents or discards, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PolicyTally {
+pub struct PolicyCounts {
     /// How many.
     pub count: u64,
     /// Their bytes.
@@ -101,10 +101,10 @@ pub trait Provisioner {
 
     /// Whether such a filesystem can be made, as far as that is known without making it: a method
     /// that makes several asks before the first.
-    fn check(&self, wish: &FilesystemWish) -> Result<(), ProvisionError>;
+    fn check(&self, wish: &FilesystemSpec) -> Result<(), ProvisionError>;
 
     /// Makes a filesystem and mounts it. One that is still mounted is unmounted first.
-    fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError>;
+    fn make(&mut self, wish: &FilesystemSpec) -> Result<(), ProvisionError>;
 
     /// The mounted filesystem.
     ///

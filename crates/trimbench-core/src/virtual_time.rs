@@ -1,7 +1,7 @@
 //! Virtual time: a target made of any model.
 
 use crate::command::{Completion, Content, FileId, Rejected, Tag};
-use crate::contract::{Capabilities, Model, Statistics, Target};
+use crate::contract::{Capabilities, DeviceStatistics, Model, Target};
 use crate::drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
 use crate::layers::BlockRequest;
 use crate::units::{Bytes, Instant, LbaRange, Nanos};
@@ -80,7 +80,7 @@ impl<M: Model> Target for Virtual<M> {
         }
     }
 
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> DeviceStatistics {
         self.model.statistics()
     }
 

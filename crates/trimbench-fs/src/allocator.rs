@@ -48,7 +48,7 @@ const LONGEST_REST: u32 = 9;
 
 /// What a file wants blocks for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct AllocationRequest {
     pub(crate) inode: u64,
     /// The blocks of the file that have no place.
     pub(crate) hole: Extent,
@@ -158,8 +158,8 @@ impl Allocator {
     }
 
     /// The first blocks of a hole of a file. `None` if nothing is free.
-    pub(crate) fn take(&mut self, wish: &Wish) -> Option<Extent> {
-        let taken = self.take_for(wish)?;
+    pub(crate) fn take(&mut self, request: &AllocationRequest) -> Option<Extent> {
+        let taken = self.take_for(request)?;
         self.use_up(taken);
         Some(taken)
     }
@@ -260,34 +260,34 @@ impl Allocator {
     }
 
     /// The same, not noted.
-    fn take_for(&mut self, wish: &Wish) -> Option<Extent> {
-        let hole = wish.hole;
-        if let Some(extent) = self.take_kept(wish) {
+    fn take_for(&mut self, request: &AllocationRequest) -> Option<Extent> {
+        let hole = request.hole;
+        if let Some(extent) = self.take_kept(request) {
             return Some(extent);
         }
-        let end = hole.end().max(wish.size);
-        let goal = wish.before.map_or(wish.home, |(_, address)| address);
-        if end <= SMALL_FILE && (wish.open || self.packs_closed) {
+        let end = hole.end().max(request.size);
+        let goal = request.before.map_or(request.home, |(_, address)| address);
+        if end <= SMALL_FILE && (request.open || self.packs_closed) {
             return self.take_from_chunk(hole.length, goal);
         }
-        if hole.end() == wish.size && !wish.open {
+        if hole.end() == request.size && !request.open {
             let length = narrow(hole.length.min(self.group_fs_blocks));
             return self.search(length, length, goal);
         }
-        self.take_more(wish)
+        self.take_more(request)
     }
 
     /// What was kept for the hole.
-    fn take_kept(&mut self, wish: &Wish) -> Option<Extent> {
-        let hole = wish.hole;
-        let kept = self.kept.get(&wish.inode)?;
+    fn take_kept(&mut self, request: &AllocationRequest) -> Option<Extent> {
+        let hole = request.hole;
+        let kept = self.kept.get(&request.inode)?;
         if kept.logical != hole.start {
             return None;
         }
         let taken = Extent::new(kept.extent.start, kept.extent.length.min(hole.length));
         let rest = Extent::between(taken.end(), kept.extent.end());
         self.reserved -= taken.length;
-        self.keep(wish.inode, Kept { logical: hole.start + taken.length, extent: rest });
+        self.keep(request.inode, Kept { logical: hole.start + taken.length, extent: rest });
         Some(taken)
     }
 
@@ -338,12 +338,12 @@ impl Allocator {
     }
 
     /// Blocks for a file that is open, more than it needs.
-    fn take_more(&mut self, wish: &Wish) -> Option<Extent> {
-        let hole = wish.hole;
-        let range = self.rounded(wish);
+    fn take_more(&mut self, request: &AllocationRequest) -> Option<Extent> {
+        let hole = request.hole;
+        let range = self.rounded(request);
         let sought = narrow(range.length);
-        let behind = wish.before.filter(|(logical, _)| *logical == range.start);
-        let before = wish.after.filter(|(logical, _)| *logical == range.end());
+        let behind = request.before.filter(|(logical, _)| *logical == range.start);
+        let before = request.after.filter(|(logical, _)| *logical == range.end());
         let goal = behind
             .map(|(_, address)| address)
             .or_else(|| before.and_then(|(_, address)| address.checked_sub(range.length)));
@@ -353,7 +353,7 @@ impl Allocator {
             self.withhold(taken);
             (taken, range.start)
         } else {
-            let stream = index(wish.inode % self.streams.len() as u64);
+            let stream = index(request.inode % self.streams.len() as u64);
             let needed = narrow(hole.length.min(range.end() - hole.start));
             let group = self.streams[stream];
             let taken = self.take_request(Request { needed, sought, group, data: true })?;
@@ -367,18 +367,18 @@ impl Allocator {
         if skipped > 0 {
             self.give_unused(Extent::new(taken.start, skipped));
         }
-        self.release(wish.inode);
+        self.release(request.inode);
         let rest = Extent::between(used.end(), taken.end());
         self.reserved += rest.length;
-        self.keep(wish.inode, Kept { logical: hole.start + wanted, extent: rest });
+        self.keep(request.inode, Kept { logical: hole.start + wanted, extent: rest });
         Some(used)
     }
 
     /// The blocks of the file that are sought together: a power of two, or an aligned piece, less
     /// what has its place (`ext4_mb_normalize_request`).
-    fn rounded(&self, wish: &Wish) -> Extent {
-        let hole = wish.hole;
-        let size = hole.end().max(wish.size);
+    fn rounded(&self, request: &AllocationRequest) -> Extent {
+        let hole = request.hole;
+        let size = hole.end().max(request.size);
         let piece = match size {
             ..=256 => None,
             257..=1_024 => Some(512),
@@ -394,10 +394,10 @@ impl Allocator {
                 Extent::between(start.max(least), start + piece)
             }
         };
-        if let Some((logical, _)) = wish.before.filter(|(logical, _)| *logical > range.start) {
+        if let Some((logical, _)) = request.before.filter(|(logical, _)| *logical > range.start) {
             range = Extent::between(logical, range.end());
         }
-        if let Some((logical, _)) = wish.after.filter(|(logical, _)| *logical < range.end()) {
+        if let Some((logical, _)) = request.after.filter(|(logical, _)| *logical < range.end()) {
             range = Extent::between(range.start, logical);
         }
         Extent::new(range.start, range.length.min(self.group_fs_blocks))

@@ -106,7 +106,7 @@ pub struct FsConfig {
 /// A filesystem that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConfigError {
+pub enum FsConfigError {
     /// A value is outside its range.
     #[error("`{key}` is {value}, but must be {range}")]
     OutOfRange {
@@ -197,7 +197,7 @@ impl FsConfig {
     ///
     /// # Errors
     /// The first that is not.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    pub fn check(&self) -> Result<(), FsConfigError> {
         let rows = [
             (
                 "group_fs_blocks",
@@ -257,7 +257,7 @@ impl FsConfig {
             ),
         ];
         match rows.into_iter().find(|row| !row.3) {
-            Some((key, value, range, _)) => Err(ConfigError::OutOfRange { key, value, range }),
+            Some((key, value, range, _)) => Err(FsConfigError::OutOfRange { key, value, range }),
             None => Ok(()),
         }
     }

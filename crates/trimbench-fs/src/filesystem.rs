@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use trimbench_core::units::index;
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Clock, Completion, DirectoryId, DrainRule, Errno,
-    FileCommand, FileId, ForceDiscards, Instant, LbaRange, Medium, Model, Nanos, Rejected,
-    Statistics, Status, Support, Tag,
+    BlockCommand, Bytes, Capabilities, Clock, Completion, DeviceStatistics, DirectoryId, DrainRule,
+    Errno, FileCommand, FileId, ForceDiscards, Instant, LbaRange, Medium, Model, Nanos, Rejected,
+    Status, Support, Tag,
 };
 
 use crate::allocator::Allocator;
@@ -22,7 +22,7 @@ use crate::cache::PageCache;
 use crate::commands::{
     Commands, Progress, Slot, Stage, Stop, Task, check_transfer, require, status_after,
 };
-use crate::config::{ConfigError, DiscardPath, FS_BLOCK, FsConfig};
+use crate::config::{DiscardPath, FS_BLOCK, FsConfig, FsConfigError};
 use crate::discards::{DiscardCounters, Discards, bytes};
 use crate::extent::Extent;
 use crate::files::Files;
@@ -129,15 +129,15 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     ///
     /// # Errors
     /// A value out of its range; a device that is too small, or none.
-    pub fn make(mut config: FsConfig, device: M) -> Result<Self, ConfigError> {
+    pub fn make(mut config: FsConfig, device: M) -> Result<Self, FsConfigError> {
         config.check()?;
         let lower = Lower::new(device, &config)?;
         let Medium::Device { capacity, .. } = lower.capabilities().medium else {
-            return Err(ConfigError::NotABlockDevice);
+            return Err(FsConfigError::NotABlockDevice);
         };
         let layout = Layout::new(&config, capacity)?;
         let too_small =
-            || ConfigError::DeviceTooSmall { capacity, group: bytes(layout.group_fs_blocks()) };
+            || FsConfigError::DeviceTooSmall { capacity, group: bytes(layout.group_fs_blocks()) };
         let mut allocator =
             Allocator::new(config.allocation, layout.groups(), layout.group_fs_blocks());
         layout.metadata().for_each(|extent| allocator.withhold(extent));
@@ -530,10 +530,10 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
         out.append(&mut self.completions);
     }
 
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> DeviceStatistics {
         let none = self.config.discard == DiscardPath::None && self.policy.is_none();
         let pending = (!none).then(|| self.discards_pending());
-        Statistics {
+        DeviceStatistics {
             outstanding: self.commands.outstanding(),
             discard_pending: pending,
             ..self.lower.device().statistics()

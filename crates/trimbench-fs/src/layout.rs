@@ -15,7 +15,7 @@
 use trimbench_core::Bytes;
 use trimbench_core::units::index;
 
-use crate::config::{ConfigError, FS_BLOCK, FsConfig};
+use crate::config::{FS_BLOCK, FsConfig, FsConfigError};
 use crate::extent::Extent;
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// For a device of this capacity.
-    pub(crate) fn new(config: &FsConfig, capacity: Bytes) -> Result<Self, ConfigError> {
+    pub(crate) fn new(config: &FsConfig, capacity: Bytes) -> Result<Self, FsConfigError> {
         let group_fs_blocks = u64::from(config.group_fs_blocks);
         let layout = Self {
             groups: capacity.0 / FS_BLOCK.0 / group_fs_blocks,
@@ -68,7 +68,7 @@ impl Layout {
             && layout.metadata().all(|extent| extent.end() <= layout.groups * group_fs_blocks)
             && layout.fixed() <= u64::from(MetadataId::MAX / 2);
         let group = Bytes(group_fs_blocks * FS_BLOCK.0);
-        fits.then_some(layout).ok_or(ConfigError::DeviceTooSmall { capacity, group })
+        fits.then_some(layout).ok_or(FsConfigError::DeviceTooSmall { capacity, group })
     }
 
     pub(crate) fn groups(&self) -> u64 {

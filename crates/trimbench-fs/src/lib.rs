@@ -26,7 +26,7 @@ mod layout;
 mod lower;
 mod slab;
 
-pub use config::{Allocation, ConfigError, CpuCosts, DiscardPath, FS_BLOCK, FsConfig, Scheduler};
+pub use config::{Allocation, CpuCosts, DiscardPath, FS_BLOCK, FsConfig, FsConfigError, Scheduler};
 pub use cow::{ClassLimits, Pool, PoolConfig, PoolCosts, PoolCounters, QueueLimits, TrimManner};
 pub use discards::DiscardCounters;
 pub use filesystem::{FileSystem, FsCounters, policy};

@@ -12,7 +12,7 @@ use trimbench_core::{
 };
 
 use crate::commands::Slot;
-use crate::config::{ConfigError, FS_BLOCK, FsConfig, Scheduler};
+use crate::config::{FS_BLOCK, FsConfig, FsConfigError, Scheduler};
 use crate::extent::Extent;
 use crate::slab::Slab;
 
@@ -21,12 +21,12 @@ use crate::slab::Slab;
 const SLICE: Nanos = Nanos::from_millis(100);
 
 /// The logical block of a device that a filesystem can lie on.
-pub(crate) fn logical_block(device: &Capabilities) -> Result<BlockSize, ConfigError> {
+pub(crate) fn logical_block(device: &Capabilities) -> Result<BlockSize, FsConfigError> {
     match device.medium {
         Medium::Device { logical_block, .. } if logical_block.bytes() <= FS_BLOCK => {
             Ok(logical_block)
         }
-        _ => Err(ConfigError::NotABlockDevice),
+        _ => Err(FsConfigError::NotABlockDevice),
     }
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct Lower<M> {
 }
 
 impl<M: Model<Command = BlockCommand>> Lower<M> {
-    pub(crate) fn new(device: M, config: &FsConfig) -> Result<Self, ConfigError> {
+    pub(crate) fn new(device: M, config: &FsConfig) -> Result<Self, FsConfigError> {
         let capabilities = device.capabilities();
         Ok(Self {
             logical_per_fs_block: FS_BLOCK.0 / logical_block(capabilities)?.bytes().0,

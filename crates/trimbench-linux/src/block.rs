@@ -27,8 +27,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Caveat, Completion, Errno, Instant, Lba, LbaRange, Nanos,
-    Rejected, Statistics, Status, Support, Tag, Target,
+    BlockCommand, Bytes, Capabilities, Caveat, Completion, DeviceStatistics, Errno, Instant, Lba,
+    LbaRange, Nanos, Rejected, Status, Support, Tag, Target,
 };
 
 use crate::clock::{MonotonicClock, exact_timers, pause};
@@ -115,7 +115,7 @@ enum Counters {
     /// The kernel's, of a device.
     Kernel(StatisticsSource),
     /// Our own, of an image.
-    Own(Statistics),
+    Own(DeviceStatistics),
 }
 
 /// Whether something may be destroyed.
@@ -169,7 +169,7 @@ impl BlockTarget {
         let discards = discards(&medium, &mut ring, clock, options.discard_on_threads)
             .map_err(kernel("find out how to discard"))?;
         let counters = match medium.device() {
-            None => Counters::Own(Statistics::default()),
+            None => Counters::Own(DeviceStatistics::default()),
             Some(device) => {
                 let source = StatisticsSource::of_device(device);
                 Counters::Kernel(source.ok_or(BlockError::NoDiscardCounters)?)
@@ -472,12 +472,12 @@ impl Target for BlockTarget {
         }
     }
 
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> DeviceStatistics {
         let counted = match &self.counters {
             Counters::Kernel(source) => source.read(),
             Counters::Own(own) => *own,
         };
-        Statistics { outstanding: self.outstanding, ..counted }
+        DeviceStatistics { outstanding: self.outstanding, ..counted }
     }
 }
 

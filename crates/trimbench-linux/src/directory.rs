@@ -32,8 +32,8 @@ use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{AtFlags, Mode, OFlags, StatVfsMountFlags};
 use trimbench_core::{
-    BlockRequest, Bytes, Capabilities, Caveat, Clock, Completion, Errno, FileCommand, FileId,
-    Instant, Medium, Nanos, Rejected, Statistics, Status, Tag, Target,
+    BlockRequest, Bytes, Capabilities, Caveat, Clock, Completion, DeviceStatistics, Errno,
+    FileCommand, FileId, Instant, Medium, Nanos, Rejected, Status, Tag, Target,
 };
 
 use crate::clock::{MonotonicClock, exact_timers};
@@ -49,7 +49,7 @@ use crate::workers::Workers;
 
 use buffers::{Direction, Pool};
 use data::{Access, DataPath, Ended, Request};
-pub use discard_path::{DiscardObstacle, DiscardPath};
+pub use discard_path::{DirectoryDiscardPath, DiscardObstacle};
 pub use error::DirectoryError;
 use files::{Files, Place};
 use metadata::{Finished, Job, Workplace};
@@ -100,7 +100,7 @@ pub struct DirectoryTarget {
     promised: Bytes,
     clock: MonotonicClock,
     capabilities: Capabilities,
-    discard_path: DiscardPath,
+    discard_path: DirectoryDiscardPath,
     caveats: Vec<Caveat>,
     cleaned: Vec<PathBuf>,
     statistics: StatisticsSource,
@@ -168,7 +168,7 @@ impl DirectoryTarget {
         let workers = metadata::start(Arc::clone(&workplace), ring.event(), clock)
             .map_err(kernel("start threads"))?;
         let pool = Pool::new(options.buffer_limit, options.seed, stamp);
-        let discard_path = DiscardPath::of(&mount);
+        let discard_path = DirectoryDiscardPath::of(&mount);
         Ok(Self {
             data: DataPath::new(ring, pool, access),
             workers,
@@ -217,7 +217,7 @@ impl DirectoryTarget {
     }
 
     /// The way that discards of deleted files take, and what is in it.
-    pub fn discard_path(&self) -> DiscardPath {
+    pub fn discard_path(&self) -> DirectoryDiscardPath {
         self.discard_path
     }
 
@@ -384,8 +384,8 @@ impl Target for DirectoryTarget {
         }
     }
 
-    fn statistics(&self) -> Statistics {
-        Statistics { outstanding: self.outstanding, ..self.statistics.read() }
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics { outstanding: self.outstanding, ..self.statistics.read() }
     }
 
     fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {
@@ -531,7 +531,7 @@ fn io_block(workspace: &Workspace) -> Result<Bytes, DirectoryError> {
     Ok(u64::try_from(status.st_blksize).map_or(Bytes(4_096), Bytes))
 }
 
-fn capabilities(mount: &Mount, medium: Medium, discard_path: DiscardPath) -> Capabilities {
+fn capabilities(mount: &Mount, medium: Medium, discard_path: DirectoryDiscardPath) -> Capabilities {
     let devices = devices_of(mount);
     let depth = |device: &BlockDevice| {
         device.number("device/queue_depth").or_else(|| device.number("queue/nr_requests"))

@@ -21,8 +21,8 @@ mod drain;
 mod errno;
 mod inspect;
 mod ioctl;
-mod made;
 mod memory;
+mod mkfs;
 mod mounts;
 mod opening;
 mod output;
@@ -43,16 +43,16 @@ pub use claim::{
 };
 pub use clock::wall_time_unix;
 pub use directory::{
-    DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle, DiscardPath,
+    DirectoryDiscardPath, DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle,
 };
 pub use drain::{MountDiscard, drain_rule};
 pub use inspect::environment;
 pub use ioctl::ignore_file_size_signal;
-pub use made::{CacheControl, FilesystemKind, MadeFilesystems, MakeError, MakeOptions};
 pub use memory::available_memory;
+pub use mkfs::{CacheControl, FilesystemKind, MakeError, MakeOptions, MkfsProvisioner};
 pub use mounts::{Mount, MountError, mount_of};
 pub use output::{
-    Begun, Draft, Durability, GrowingFile, Inode, OutputDirectory, OutputError, OutputFile, Place,
-    Replaces,
+    Begun, Draft, Durability, GrowingFile, Inode, OutputDirectory, OutputError, OutputFile,
+    OutputPlace, Replaces,
 };
 pub use tracepoints::{RecordedCommand, RecordedEvent, Recorder, TracingError};

@@ -4,8 +4,8 @@
 //! receiving the files; what is put in its place does not. A file begins as a [`Draft`]: made with
 //! `O_EXCL` and `O_NOFOLLOW` under a random name in that directory, and renamed once it is whole.
 //! So a name leads to its old or its new content, never to half of it, and nothing is written
-//! through a symbolic or hard link that somebody left there. [`Place`] says what a path that the
-//! user named leads to.
+//! through a symbolic or hard link that somebody left there. [`OutputPlace`] says what a path that
+//! the user named leads to.
 //!
 //! Files are made with mode 0644 and directories with 0755, less what the umask takes away: as any
 //! program's results.
@@ -30,7 +30,7 @@ mod place;
 
 pub use draft::{Begun, Draft, Durability, Replaces};
 pub use growing::GrowingFile;
-pub use place::{OutputFile, Place};
+pub use place::{OutputFile, OutputPlace};
 
 use draft::is_draft_of;
 

@@ -1,8 +1,8 @@
 //! Drives spoken to directly: `NVMe` and ATA commands through the kernel's ioctls.
 //!
-//! [`Drive::open`] takes a device that someone else opened (and confirmed: see the rules of safety
-//! for devices), says who the drive is, what it promises of TRIM and what it counted, sends
-//! deallocations of many ranges in one command, and purges it.
+//! [`PassthroughDrive::open`] takes a device that someone else opened (and confirmed: see the rules
+//! of safety for devices), says who the drive is, what it promises of TRIM and what it counted,
+//! sends deallocations of many ranges in one command, and purges it.
 //!
 //! Everything but the ioctl itself is a pure function of bytes: commands are built by
 //! `nvme::command` and `ata::command`, answers decoded beside them, and procedures (sanitize,
@@ -37,20 +37,22 @@ use detect::Route;
 use nvme::NvmeDrive;
 use transport::Kernel;
 
-pub use counters::{Counter, DriveCounters};
+pub use counters::{HealthCounter, HealthCounters};
 pub use error::{DeallocateError, NoPassthrough, PassthroughError, PurgeError, PurgeObstacle};
-pub use identity::{DriveIdentity, DriveProtocol, LbaFormat, TrimPromise, TrimmedReads};
+pub use identity::{
+    DriveIdentity, DriveProtocol, LbaFormat, ReportedTrimPromise, ReportedTrimmedReads,
+};
 pub use nvme::NvmeStatus;
-pub use purge::{PurgeMeans, PurgeOption};
+pub use purge::{PurgeOption, ReportedPurge};
 pub use purger::{DrivePurger, NoPurge, PurgeChoice, UnknownPurge};
 pub use scsi::Sense;
 pub(crate) use transport::{NvmeCommand, NvmeQueue};
 
 /// A drive that takes commands, behind a device that is open.
 #[derive(Debug)]
-pub struct Drive<'fd>(Box<dyn Protocol + 'fd>);
+pub struct PassthroughDrive<'fd>(Box<dyn Protocol + 'fd>);
 
-impl<'fd> Drive<'fd> {
+impl<'fd> PassthroughDrive<'fd> {
     /// The drive behind an open device, identified.
     ///
     /// The device is a whole block device, or the character device of an `NVMe` namespace
@@ -82,12 +84,12 @@ impl<'fd> Drive<'fd> {
     }
 
     /// What it promises of TRIM.
-    pub fn trim_promise(&self) -> &TrimPromise {
+    pub fn trim_promise(&self) -> &ReportedTrimPromise {
         self.0.promise()
     }
 
     /// What it counted so far.
-    pub fn drive_counters(&mut self) -> Result<DriveCounters, PassthroughError> {
+    pub fn drive_counters(&mut self) -> Result<HealthCounters, PassthroughError> {
         self.0.counters()
     }
 
@@ -106,7 +108,7 @@ impl<'fd> Drive<'fd> {
     /// to overwrite; a sanitize operation cannot be called off and goes on if this program ends.
     pub fn purge(
         &mut self,
-        means: PurgeMeans,
+        means: ReportedPurge,
         progress: &mut dyn FnMut(Ppm),
     ) -> Result<(), PurgeError> {
         self.0.purge(means, progress)
@@ -122,8 +124,8 @@ impl<'fd> Drive<'fd> {
     /// Deallocates (trims) these ranges in exactly one command.
     ///
     /// Ranges that are longer than the drive takes are cut; what one command cannot carry is
-    /// refused before anything is sent: [`TrimPromise::split`] makes commands of any list. The
-    /// kernel's caches know nothing of it: what they hold of these blocks is stale afterwards.
+    /// refused before anything is sent: [`ReportedTrimPromise::split`] makes commands of any list.
+    /// The kernel's caches know nothing of it: what they hold of these blocks is stale afterwards.
     pub fn deallocate(&mut self, ranges: &[LbaRange]) -> Result<(), DeallocateError> {
         self.0.deallocate(ranges)
     }
@@ -133,9 +135,9 @@ impl<'fd> Drive<'fd> {
 trait Protocol: std::fmt::Debug {
     fn identity(&self) -> &DriveIdentity;
 
-    fn promise(&self) -> &TrimPromise;
+    fn promise(&self) -> &ReportedTrimPromise;
 
-    fn counters(&mut self) -> Result<DriveCounters, PassthroughError>;
+    fn counters(&mut self) -> Result<HealthCounters, PassthroughError>;
 
     /// Looks at the drive once more, and who it is by now.
     fn identify_again(&mut self) -> Result<DriveIdentity, PassthroughError>;
@@ -145,7 +147,7 @@ trait Protocol: std::fmt::Debug {
     /// Erases the drive by a means that it has, and that nothing stands against.
     fn erase(
         &mut self,
-        means: PurgeMeans,
+        means: ReportedPurge,
         estimate: Option<Nanos>,
         progress: &mut dyn FnMut(Ppm),
     ) -> Result<(), PurgeError>;
@@ -174,7 +176,7 @@ trait Protocol: std::fmt::Debug {
 
     fn purge(
         &mut self,
-        means: PurgeMeans,
+        means: ReportedPurge,
         progress: &mut dyn FnMut(Ppm),
     ) -> Result<(), PurgeError> {
         self.check_same_drive()?;
@@ -193,7 +195,7 @@ trait Protocol: std::fmt::Debug {
 /// The ranges as the drive takes them, if one command can carry them.
 fn check_ranges(
     ranges: &[LbaRange],
-    promise: &TrimPromise,
+    promise: &ReportedTrimPromise,
     capacity: Blocks,
 ) -> Result<Vec<LbaRange>, DeallocateError> {
     if !promise.supported {

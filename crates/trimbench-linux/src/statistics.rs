@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
 use trimbench_core::contract::ClassStatistics;
-use trimbench_core::{Bytes, Nanos, Statistics};
+use trimbench_core::{Bytes, DeviceStatistics, Nanos};
 
 use crate::mounts::Mount;
 use crate::sysfs::{BlockDevice, attribute, btrfs_folder, devices_of};
@@ -56,8 +56,8 @@ impl StatisticsSource {
 
     /// The sums over the devices now; `outstanding` is left 0, for the kernel's number counts
     /// everybody's requests.
-    pub(crate) fn read(&self) -> Statistics {
-        let mut sum = Statistics::default();
+    pub(crate) fn read(&self) -> DeviceStatistics {
+        let mut sum = DeviceStatistics::default();
         for device in self.files.iter().filter_map(read) {
             add(&mut sum.read, device.read);
             add(&mut sum.write, device.write);
@@ -78,7 +78,7 @@ fn add(sum: &mut ClassStatistics, more: ClassStatistics) {
     sum.time += more.time;
 }
 
-fn read(file: &File) -> Option<Statistics> {
+fn read(file: &File) -> Option<DeviceStatistics> {
     // 17 numbers of at most 20 digits.
     let mut text = [0_u8; 512];
     let length = file.read_at(&mut text, 0).ok()?;
@@ -86,7 +86,7 @@ fn read(file: &File) -> Option<Statistics> {
 }
 
 /// One line of counters; `None` if it is not of numbers or has no discard fields.
-fn parse(line: &str) -> Option<Statistics> {
+fn parse(line: &str) -> Option<DeviceStatistics> {
     let fields: Vec<u64> =
         line.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
     let class = |first: usize| {
@@ -104,5 +104,5 @@ fn parse(line: &str) -> Option<Statistics> {
         }
         _ => ClassStatistics::default(),
     };
-    Some(Statistics { read, write, discard, flush, ..Statistics::default() })
+    Some(DeviceStatistics { read, write, discard, flush, ..DeviceStatistics::default() })
 }

@@ -16,8 +16,8 @@ mod window;
 
 pub use analysis::{analyse, announced_figures};
 pub use options::{DeleteStall, Mode};
-pub use session::{Plan, Trial, run};
-pub use subject::{DeviceSubject, DirectorySubject, Groups, Subject};
+pub use session::{DeleteStallPlan, Trial, run};
+pub use subject::{DeviceSubject, DirectorySubject, Groups, StallSubject};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
@@ -28,7 +28,7 @@ use crate::method::{
     ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, check_fit, resolve,
 };
 use crate::options::Parameters;
-use crate::session::Session;
+use crate::session::MethodSession;
 
 /// Stable id.
 pub const ID: &str = "delete-stall";
@@ -103,7 +103,7 @@ impl Method for DeleteStall {
         Ok(())
     }
 
-    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         if matches!(on.capabilities().medium, Medium::Directory { .. }) {
             return on.in_directory(
                 |found| check_fit(self, found),

@@ -15,7 +15,7 @@ mod tests;
 
 pub use analysis::{analyse, announced_figures};
 pub use options::DeleteStorm;
-pub use scene::Phase;
+pub use scene::StormPhase;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
@@ -27,7 +27,7 @@ use crate::method::{
     resolve,
 };
 use crate::options::Parameters;
-use crate::session::Session;
+use crate::session::MethodSession;
 
 /// Stable id.
 pub const ID: &str = "delete-storm";
@@ -63,7 +63,7 @@ impl Method for DeleteStorm {
 
     fn demand(&self, _: Bytes) -> Demand {
         let round = self.space().0 as f64;
-        let phases = Phase::all(self.rewrite);
+        let phases = StormPhase::all(self.rewrite);
         let (mut written, mut moved) = (0, 0.0);
         for phase in phases {
             let (reads, writes) = phase.moves();
@@ -87,7 +87,7 @@ impl Method for DeleteStorm {
         Ok(())
     }
 
-    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         on.in_directory(|found| check_fit(self, found), |files| session::run(self, files, session))
     }
 

@@ -1,7 +1,7 @@
 //! Making a filesystem send its discards, and watching them until they are over.
 
 use trimbench_core::{
-    Bytes, FileCommand, FileId, ForceDiscards, Instant, Nanos, Operation, Statistics, Target,
+    Bytes, DeviceStatistics, FileCommand, FileId, ForceDiscards, Instant, Nanos, Operation, Target,
 };
 
 use crate::runner::{RunError, Runner};
@@ -50,12 +50,12 @@ pub(crate) struct Discards {
 impl Discards {
     /// Of a target as it is now.
     pub(crate) fn of<T: Target + ?Sized>(target: &T) -> Self {
-        let Statistics { discard, discard_pending: pending, .. } = target.statistics();
+        let DeviceStatistics { discard, discard_pending: pending, .. } = target.statistics();
         Self { bytes: discard.bytes, pending, last_change: target.now() }
     }
 
     /// Takes in what the counters show.
-    pub(crate) fn note(&mut self, statistics: Statistics, now: Instant) {
+    pub(crate) fn note(&mut self, statistics: DeviceStatistics, now: Instant) {
         let falls = statistics.discard_pending < self.pending;
         if falls || statistics.discard.bytes != self.bytes {
             self.bytes = statistics.discard.bytes;

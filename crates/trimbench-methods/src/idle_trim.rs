@@ -12,17 +12,17 @@ mod tests;
 
 pub use analysis::{analyse, announced_figures};
 pub use options::IdleTrim;
-pub use session::{Plan, Round, Way};
+pub use session::{IdleTrimPlan, Round, Way};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::Step;
 
+use crate::device_runner::Shape;
 use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
 use crate::options::Parameters;
-use crate::rig::Shape;
-use crate::session::Session;
+use crate::session::MethodSession;
 
 /// Stable id.
 pub const ID: &str = "idle-trim";
@@ -79,7 +79,7 @@ impl Method for IdleTrim {
         Ok(())
     }
 
-    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         on.on_device(|device| session::run(self, device, session))
     }
 

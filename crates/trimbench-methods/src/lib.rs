@@ -6,12 +6,11 @@
 //! same figures from the same record.
 
 pub mod area;
-mod curve;
 pub mod delete_stall;
 pub mod delete_storm;
+mod device_runner;
 mod drain;
 pub mod idle_trim;
-pub mod locate;
 pub mod method;
 pub mod options;
 mod other_load;
@@ -20,13 +19,14 @@ pub mod policy;
 pub mod postmark;
 pub mod recovery;
 pub mod replay;
-mod rig;
 mod rounds;
 pub mod runner;
+mod series;
 pub mod session;
 pub mod settings;
 pub mod settle;
 mod slots;
+pub mod stall_attribution;
 pub mod steady;
 pub mod steady_state;
 #[cfg(test)]
@@ -36,10 +36,10 @@ pub mod trim_sweep;
 pub mod workload;
 
 pub use area::{Area, DeviceArea, FileArea};
-pub use locate::{Located, Place, Slice, locate};
-pub use method::{Demand, Findings, Found, Method, MethodError, MethodInfo, Preset, run};
+pub use device_runner::Shape;
+pub use method::{Demand, Findings, Method, MethodError, MethodInfo, MethodResult, Preset, run};
 pub use options::Parameters;
-pub use rig::Shape;
 pub use runner::{Observer, RunError, Runner, Sample};
-pub use session::{Context, KeepFailed, Monitor, Session, Stage};
+pub use session::{KeepFailed, MethodSession, Monitor, SessionContext, Stage};
 pub use slots::{Permit, Slots};
+pub use stall_attribution::{Slice, StallAttribution, StallLayer, attribute_stalls};

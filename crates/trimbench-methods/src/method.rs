@@ -14,7 +14,7 @@ use trimbench_trace::{TraceError, Traces};
 
 use crate::options::Parameters;
 use crate::runner::RunError;
-use crate::session::{Context, KeepFailed, Session};
+use crate::session::{KeepFailed, MethodSession, SessionContext};
 
 #[cfg(test)]
 mod tests;
@@ -167,7 +167,7 @@ pub trait Method: fmt::Debug + Send + Sync {
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String>;
 
     /// Measures what of its plan is not done, on a target that fits.
-    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError>;
+    fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError>;
 
     /// From recorded steps to figures: a pure function of the record. It may add metrics to steps.
     fn analyse(&self, steps: &mut Vec<Step>, rng: &Rng) -> Findings;
@@ -194,10 +194,10 @@ pub(crate) fn check_fit(
 pub fn run(
     method: &dyn Method,
     on: Opened<'_>,
-    context: Context<'_>,
-) -> Result<Found, MethodError> {
+    context: SessionContext<'_>,
+) -> Result<MethodResult, MethodError> {
     check_fit(method, on.capabilities())?;
-    let mut session = Session::new(context);
+    let mut session = MethodSession::new(context);
     method.run(on, &mut session)?;
     Ok(session.found(method))
 }
@@ -224,7 +224,7 @@ pub struct Demand {
 
 /// What a method found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct MethodResult {
     /// All steps, those kept before a resume included, in plan order, with what the analysis added.
     pub steps: Vec<Step>,
     /// The figures.

@@ -5,7 +5,7 @@
 //! own; in a directory more than a half, for a filesystem writes its journal and metadata beside
 //! what it is asked for. An emulated target has no others.
 
-use trimbench_core::{Bytes, Caveat, Clock, Medium, Statistics, Target};
+use trimbench_core::{Bytes, Caveat, Clock, DeviceStatistics, Medium, Target};
 
 #[cfg(test)]
 mod tests;
@@ -24,13 +24,18 @@ pub(crate) struct OtherLoad {
 
 impl OtherLoad {
     /// Looks now.
-    pub(crate) fn before(statistics: Statistics) -> Self {
+    pub(crate) fn before(statistics: DeviceStatistics) -> Self {
         Self { moved: moved(statistics) }
     }
 
     /// The caveat, if others moved too much beside the `ours` that the method has read and written
     /// between the two looks.
-    pub(crate) fn caveat<T>(self, target: &T, after: Statistics, ours: Bytes) -> Option<Caveat>
+    pub(crate) fn caveat<T>(
+        self,
+        target: &T,
+        after: DeviceStatistics,
+        ours: Bytes,
+    ) -> Option<Caveat>
     where
         T: Target + ?Sized,
     {
@@ -46,6 +51,6 @@ impl OtherLoad {
 }
 
 /// Bytes that the device has read and written.
-fn moved(statistics: Statistics) -> Bytes {
+fn moved(statistics: DeviceStatistics) -> Bytes {
     statistics.read.bytes + statistics.write.bytes
 }

@@ -13,11 +13,11 @@ use trimbench_core::{
 use trimbench_results::{LatencyHistogram, Step};
 
 use crate::area::{Area, DeviceArea};
+use crate::device_runner::{DeviceRunner, cut_at_units, unobserved};
 use crate::method::{ASSUMED_RATE, MethodError};
 use crate::other_load::OtherLoad;
-use crate::rig::{Rig, cut_at_units, unobserved};
 use crate::runner::{Observer, Sample, Single, Streams};
-use crate::session::{Session, Stage};
+use crate::session::{MethodSession, Stage};
 use crate::workload::{InOrder, SequentialWrite};
 
 #[cfg(test)]
@@ -38,9 +38,9 @@ pub(crate) struct Planned {
 }
 
 /// A device under a sequence of phases.
-pub(crate) struct Bench<'a, 's> {
-    pub(crate) rig: Rig<'a>,
-    pub(crate) session: &'a mut Session<'s>,
+pub(crate) struct PhaseRunner<'a, 's> {
+    pub(crate) runner: DeviceRunner<'a>,
+    pub(crate) session: &'a mut MethodSession<'s>,
     progress: Progress,
 }
 
@@ -166,11 +166,15 @@ impl<O> Meter<'_, O> {
     }
 }
 
-impl<'a, 's> Bench<'a, 's> {
-    pub(crate) fn new(rig: Rig<'a>, session: &'a mut Session<'s>, planned: Planned) -> Self {
-        let begun = rig.now();
+impl<'a, 's> PhaseRunner<'a, 's> {
+    pub(crate) fn new(
+        runner: DeviceRunner<'a>,
+        session: &'a mut MethodSession<'s>,
+        planned: Planned,
+    ) -> Self {
+        let begun = runner.now();
         let progress = Progress { planned, begun, accessed: 0, shown: begun };
-        Self { rig, session, progress }
+        Self { runner, session, progress }
     }
 
     /// A generator for the component `label`.
@@ -192,21 +196,21 @@ impl<'a, 's> Bench<'a, 's> {
 
     /// The id of the step that says how the drive was purged.
     pub(crate) fn purge_id(&self, id: &str) -> String {
-        format!("{id}-by-{}", self.rig.device.purge_means().id())
+        format!("{id}-by-{}", self.runner.device.purge_means().id())
     }
 
     /// Purges the drive; the step's id says by what means.
     pub(crate) fn purge(&mut self, id: &str) -> Result<(), MethodError> {
-        self.progress.show(id, self.session, (self.rig.now(), 0));
+        self.progress.show(id, self.session, (self.runner.now(), 0));
         let step = Step::new(self.purge_id(id), "purge");
-        self.rig.device.purge()?;
+        self.runner.device.purge()?;
         self.keep(step)
     }
 
     /// Whether the drive has a purge: its own, or TRIM.
     pub(crate) fn can_purge(&self) -> bool {
-        let discard = self.rig.device.capabilities().discard;
-        self.rig.device.purge_means() != PurgeMeans::Trim || discard != Support::None
+        let discard = self.runner.device.capabilities().discard;
+        self.runner.device.purge_means() != PurgeMeans::Trim || discard != Support::None
     }
 
     /// Writes the area once, in order.
@@ -239,7 +243,7 @@ impl<'a, 's> Bench<'a, 's> {
         id: &str,
         (start, end): (Bytes, Bytes),
     ) -> Result<Phase, MethodError> {
-        let shape = self.rig.shape;
+        let shape = self.runner.shape;
         let unit = shape.granularity.0;
         let most = (shape.discard_max.min(TRIM_PIECE_MAX).0 / unit * unit).max(unit);
         let pieces = cut_at_units((start.0, end.0), most, (shape.origin.0, unit));
@@ -262,29 +266,29 @@ impl<'a, 's> Bench<'a, 's> {
         S: Streams<Command = BlockCommand>,
         O: Observer<BlockCommand>,
     {
-        let Self { rig, progress, session } = self;
-        let (wear, before) = (rig.device.wear(), OtherLoad::before(rig.device.statistics()));
-        let begun = rig.now();
-        let logical_block = rig.shape.logical_block;
+        let Self { runner, progress, session } = self;
+        let (wear, before) = (runner.device.wear(), OtherLoad::before(runner.device.statistics()));
+        let begun = runner.now();
+        let logical_block = runner.shape.logical_block;
         let mut meter = Meter { inner: observer, logical_block, phase: Phase::beginning(begun) };
-        rig.run_watched(id, streams, &mut meter, |_, meter, now| {
+        runner.run_watched(id, streams, &mut meter, |_, meter, now| {
             if now == begun || now.since(progress.shown) >= SHOW_EVERY {
                 progress.show(id, session, (now, meter.phase.accessed().0));
             }
         })?;
         let mut phase = meter.phase;
-        phase.wear = wear.zip(rig.device.wear());
+        phase.wear = wear.zip(runner.device.wear());
         let ours = phase.accessed().0;
         progress.accessed += ours;
-        let after = rig.device.statistics();
-        phase.other_load = before.caveat(rig.device, after, Bytes(ours));
+        let after = runner.device.statistics();
+        phase.other_load = before.caveat(runner.device, after, Bytes(ours));
         Ok(phase)
     }
 }
 
 impl Progress {
     /// Shows the steps that are kept, and that so many bytes of the phase are accessed.
-    fn show(&mut self, text: &str, session: &mut Session<'_>, (now, here): (Instant, u64)) {
+    fn show(&mut self, text: &str, session: &mut MethodSession<'_>, (now, here): (Instant, u64)) {
         self.shown = now;
         let done = session.steps().len();
         let seconds = now.since(self.begun).seconds();

@@ -22,7 +22,7 @@ use trimbench_results::Step;
 
 use crate::method::{Demand, Findings, Method, MethodError, MethodInfo, resolve};
 use crate::options::Parameters;
-use crate::session::Session;
+use crate::session::MethodSession;
 
 /// Stable id.
 pub const ID: &str = "policy";
@@ -91,7 +91,7 @@ impl Method for PolicyLab {
         Ok(())
     }
 
-    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         let Opened::Filesystems(provisioner) = on else {
             unreachable!("it fits modelled filesystems only");
         };

@@ -6,7 +6,6 @@
 //! `docs/methods/postmark.md`. Sources: \[S0\], \[PM97\].
 
 mod analysis;
-mod arms;
 mod formulas;
 mod generator;
 mod mersenne;
@@ -14,12 +13,13 @@ mod options;
 mod session;
 #[cfg(test)]
 mod tests;
+mod variants;
 
 pub use analysis::{analyse, announced_figures};
-pub use arms::Arm;
 pub use formulas::{DELETION_ALONE, ImportError, Imported, METRICS, Times, metrics, terse_1_51};
-pub use generator::{Counts, Forecast, Generator, Operation, Phase, Settings};
+pub use generator::{Counts, Forecast, Generator, PostmarkOperation, PostmarkPhase, Settings};
 pub use options::Postmark;
+pub use variants::Variant;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
@@ -32,7 +32,7 @@ use crate::method::{
     resolve,
 };
 use crate::options::Parameters;
-use crate::session::Session;
+use crate::session::MethodSession;
 
 /// Stable id.
 pub const ID: &str = "postmark";
@@ -95,9 +95,9 @@ impl Method for Postmark {
         Ok(())
     }
 
-    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         match on {
-            Opened::Filesystems(provisioner) => arms::run(self, provisioner, session),
+            Opened::Filesystems(provisioner) => variants::run(self, provisioner, session),
             on => on.in_directory(
                 |found| check_fit(self, found),
                 |files| session::run(self, files, session),
@@ -111,8 +111,8 @@ impl Method for Postmark {
 
     fn demand_on_filesystems(&self, capacity: Bytes) -> Demand {
         let Demand { written, time } = self.demand(capacity);
-        let arms = self.arms.len() as u64;
-        Demand { written: Bytes(written.0.saturating_mul(arms)), time: time.times(arms) }
+        let variants = self.variants.len() as u64;
+        Demand { written: Bytes(written.0.saturating_mul(variants)), time: time.times(variants) }
     }
 }
 
@@ -126,7 +126,7 @@ impl Postmark {
             transactions: span(session::TRANSACTIONS)?,
             deletion: span(session::DELETION)?,
         };
-        let varied = match step.parameters.get(arms::SEED) {
+        let varied = match step.parameters.get(variants::SEED) {
             // A record that was changed may say any number.
             Some(seed) => Some(self.with_seed(u32::try_from(rounded(*seed)).ok()?)),
             None => None,

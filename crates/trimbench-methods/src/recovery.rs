@@ -20,7 +20,7 @@ use trimbench_results::Step;
 
 use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
 use crate::options::Parameters;
-use crate::session::Session;
+use crate::session::MethodSession;
 use crate::settings;
 
 /// Stable id.
@@ -77,7 +77,7 @@ impl Method for Recovery {
         Ok(())
     }
 
-    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         on.on_device(|device| session::run(self, device, session))
     }
 

@@ -18,7 +18,7 @@ mod synthesis;
 mod tests;
 
 pub use analysis::{analyse, announced_figures};
-pub use options::{Pace, Replay, Scaling, Trims};
+pub use options::{Pace, Replay, ReplayedTrims, Scaling};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
@@ -29,7 +29,7 @@ use trimbench_trace::generate::{Master, SPACE_MIN};
 
 use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
 use crate::options::Parameters;
-use crate::session::Session;
+use crate::session::MethodSession;
 use crate::settings;
 use survey::Survey;
 
@@ -92,7 +92,7 @@ impl Method for Replay {
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
         settings::fits(capabilities, SPACE_MIN, &[])?;
-        let trims = self.trims.iter().any(|trims| *trims != Trims::Stripped);
+        let trims = self.trims.iter().any(|trims| *trims != ReplayedTrims::Stripped);
         if trims && capabilities.discard == Support::None {
             let reason = "the device takes no TRIM; replay without with `--set passes=stripped`";
             return Err(reason.to_owned());
@@ -100,7 +100,7 @@ impl Method for Replay {
         Ok(())
     }
 
-    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         match on {
             Opened::Drives(drives) => session::on_drives(self, drives, session),
             on => on.on_device(|device| session::on_device(self, device, session)),

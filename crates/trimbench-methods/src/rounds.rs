@@ -7,10 +7,10 @@
 use trimbench_core::{Bytes, Data, Nanos, Ppm};
 use trimbench_results::Step;
 
-use crate::curve::RateCurve;
 use crate::method::MethodError;
-use crate::phase::{Bench, Phase};
+use crate::phase::{Phase, PhaseRunner};
 use crate::runner::Single;
+use crate::series::RateCurve;
 use crate::steady::Criterion;
 use crate::workload::{ClosedLoop, RandomAccess};
 
@@ -49,14 +49,14 @@ impl Load {
     /// One load without rounds: until so many bytes were accessed and so much time has passed.
     pub(crate) fn once(
         &self,
-        bench: &mut Bench<'_, '_>,
+        bench: &mut PhaseRunner<'_, '_>,
         id: &str,
         (bytes, time): (Bytes, Nanos),
         curve: &mut RateCurve,
     ) -> Result<Phase, MethodError> {
-        let area = bench.rig.shape.first(self.span, self.data);
+        let area = bench.runner.shape.first(self.span, self.data);
         let access = RandomAccess::new(area, self.access, self.read_share, bench.rng(id));
-        let limits = (bytes.pieces(self.access), bench.rig.now() + time);
+        let limits = (bytes.pieces(self.access), bench.runner.now() + time);
         let mut load = Single(ClosedLoop::lasting(access, self.queue_depth, limits));
         bench.run(id, &mut load, curve)
     }
@@ -72,7 +72,7 @@ impl Rounds {
     /// that it took.
     pub(crate) fn until_steady(
         &mut self,
-        bench: &mut Bench<'_, '_>,
+        bench: &mut PhaseRunner<'_, '_>,
         (prefix, kind): (&str, &str),
         (load, length): (&Load, RoundLength),
         mark: impl Fn(&mut Step),
@@ -101,12 +101,12 @@ impl Rounds {
     /// Runs one round and notes it; its IOPS.
     pub(crate) fn round(
         &mut self,
-        bench: &mut Bench<'_, '_>,
+        bench: &mut PhaseRunner<'_, '_>,
         step: &mut Step,
         load: &Load,
         length: RoundLength,
     ) -> Result<Option<f64>, MethodError> {
-        let begun = bench.rig.now();
+        let begun = bench.runner.now();
         let mut curve = RateCurve::new(length.bytes.pieces(load.access), begun);
         let phase = load.once(bench, &step.id, (length.bytes, length.time), &mut curve)?;
         phase.store(step);

@@ -9,12 +9,12 @@ use trimbench_core::{Caveat, Instant, Interrupt, Nanos};
 use trimbench_results::Step;
 use trimbench_trace::Traces;
 
-use crate::method::{Findings, Found, Method, MethodError};
+use crate::method::{Findings, Method, MethodError, MethodResult};
 use crate::slots::Slots;
 
 /// What a running method is given beside its target.
 #[expect(missing_debug_implementations, reason = "a monitor is the caller's, and has none")]
-pub struct Context<'a> {
+pub struct SessionContext<'a> {
     /// Everything random comes from here.
     pub rng: &'a Rng,
     /// The user's wish to stop.
@@ -61,7 +61,7 @@ pub struct KeepFailed(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
 /// A running session of a method.
 #[expect(missing_debug_implementations, reason = "a monitor is the caller's, and has none")]
-pub struct Session<'a> {
+pub struct MethodSession<'a> {
     /// Everything random comes from here.
     pub rng: &'a Rng,
     /// The user's wish to stop.
@@ -83,9 +83,9 @@ pub struct Session<'a> {
     trace_hash: u64,
 }
 
-impl<'a> Session<'a> {
-    pub(crate) fn new(context: Context<'a>) -> Self {
-        let Context { rng, interrupt, monitor, traces, slots, done } = context;
+impl<'a> MethodSession<'a> {
+    pub(crate) fn new(context: SessionContext<'a>) -> Self {
+        let SessionContext { rng, interrupt, monitor, traces, slots, done } = context;
         Self {
             rng,
             interrupt,
@@ -168,11 +168,11 @@ impl<'a> Session<'a> {
     }
 
     /// What the session came to: its steps in the order of the plan, and what they say.
-    pub(crate) fn found(self, method: &dyn Method) -> Found {
+    pub(crate) fn found(self, method: &dyn Method) -> MethodResult {
         let Self { rng, mut steps, plan, trace_hash, .. } = self;
         steps.sort_by_key(|step| plan.iter().position(|id| *id == step.id).unwrap_or(plan.len()));
         let Findings { figures, mut caveats } = method.analyse(&mut steps, rng);
         caveats.extend(self.caveats);
-        Found { steps, figures, caveats, trace_hash }
+        MethodResult { steps, figures, caveats, trace_hash }
     }
 }

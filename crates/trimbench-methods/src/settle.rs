@@ -14,17 +14,17 @@ mod tests;
 
 pub use analysis::{analyse, announced_figures};
 pub use options::{Reference, Settle};
-pub use session::{Plan, Point};
+pub use session::{Point, SettlePlan};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::Step;
 
+use crate::device_runner::Shape;
 use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
 use crate::options::Parameters;
-use crate::rig::Shape;
-use crate::session::Session;
+use crate::session::MethodSession;
 use crate::settings;
 
 /// Stable id.
@@ -80,7 +80,7 @@ impl Method for Settle {
         settings::fits(capabilities, SPACE, &[self.access])
     }
 
-    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         on.on_device(|device| session::run(self, device, session))
     }
 

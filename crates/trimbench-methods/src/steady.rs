@@ -27,7 +27,7 @@ pub struct Criterion {
 
 /// What a window of rounds came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Verdict {
+pub struct SteadyVerdict {
     /// Mean of y.
     pub mean: f64,
     /// `max(y) - min(y)` over the mean.
@@ -44,7 +44,7 @@ impl Criterion {
 
     /// Judges one window. `None` unless it has as many rounds as the criterion asks for, all of
     /// them finite, and a mean above 0.
-    pub fn judge(&self, window: &[f64]) -> Option<Verdict> {
+    pub fn judge(&self, window: &[f64]) -> Option<SteadyVerdict> {
         if window.len() != self.window {
             return None;
         }
@@ -57,11 +57,11 @@ impl Criterion {
             .fold((f64::INFINITY, f64::NEG_INFINITY), |ends, y| (ends.0.min(*y), ends.1.max(*y)));
         let (excursion, rise) = (high - low, slope.abs() * (window.len() - 1) as f64);
         let steady = excursion <= self.excursion_max * mean && rise <= self.rise_max * mean;
-        Some(Verdict { mean, excursion: excursion / mean, rise: rise / mean, steady })
+        Some(SteadyVerdict { mean, excursion: excursion / mean, rise: rise / mean, steady })
     }
 
     /// Judges the window that ends with the last of the rounds; `None` before there is one.
-    pub fn judge_last(&self, rounds: &[f64]) -> Option<Verdict> {
+    pub fn judge_last(&self, rounds: &[f64]) -> Option<SteadyVerdict> {
         self.judge(&rounds[rounds.len().checked_sub(self.window)?..])
     }
 

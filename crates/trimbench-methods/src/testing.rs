@@ -15,8 +15,8 @@ use trimbench_results::{Figure, Step};
 use trimbench_target::{ModelledFilesystems, TargetSpec};
 use trimbench_trace::NoTraces;
 
-use crate::method::{self, Found, Method, MethodError, NEEDS_A_DEVICE};
-use crate::session::{Context, KeepFailed, Monitor, Stage};
+use crate::method::{self, Method, MethodError, MethodResult, NEEDS_A_DEVICE};
+use crate::session::{KeepFailed, Monitor, SessionContext, Stage};
 use crate::slots::Slots;
 
 pub(crate) use drives::{Emulated, Lying, drive, emulated, faulty, profile, small_tlc};
@@ -25,14 +25,14 @@ pub(crate) use toy::Toy;
 
 /// Keeps what a session showed and measured; asks for the end after some steps.
 #[derive(Default)]
-pub(crate) struct Keeper {
+pub(crate) struct KeptSteps {
     pub(crate) steps: Vec<Step>,
     pub(crate) stages: Vec<(String, usize, usize, Nanos)>,
     stop_after: Option<usize>,
     pub(crate) interrupt: Interrupt,
 }
 
-impl Keeper {
+impl KeptSteps {
     /// Asks for the end after so many steps.
     pub(crate) fn stopping_after(count: usize) -> Self {
         Self { stop_after: Some(count), ..Self::default() }
@@ -44,7 +44,7 @@ impl Keeper {
     }
 }
 
-impl Monitor for Keeper {
+impl Monitor for KeptSteps {
     fn stage(&mut self, stage: &Stage<'_>) {
         self.stages.push((stage.text.to_owned(), stage.done, stage.total, stage.left));
     }
@@ -62,42 +62,42 @@ impl Monitor for Keeper {
 pub(crate) fn run(
     method: &dyn Method,
     device: &mut dyn Device,
-    keeper: &mut Keeper,
-) -> Result<Found, MethodError> {
-    resume(method, device, keeper, Vec::new())
+    kept: &mut KeptSteps,
+) -> Result<MethodResult, MethodError> {
+    resume(method, device, kept, Vec::new())
 }
 
 /// The same after steps that are done.
 pub(crate) fn resume(
     method: &dyn Method,
     device: &mut dyn Device,
-    keeper: &mut Keeper,
+    kept: &mut KeptSteps,
     done: Vec<Step>,
-) -> Result<Found, MethodError> {
-    run_on(method, Opened::Device(device), keeper, done)
+) -> Result<MethodResult, MethodError> {
+    run_on(method, Opened::Device(device), kept, done)
 }
 
 /// Runs a method on whatever it is, after steps that are done.
 pub(crate) fn run_on(
     method: &dyn Method,
     on: Opened<'_>,
-    keeper: &mut Keeper,
+    kept: &mut KeptSteps,
     done: Vec<Step>,
-) -> Result<Found, MethodError> {
-    in_context(keeper, done, |context| method::run(method, on, context))
+) -> Result<MethodResult, MethodError> {
+    in_context(kept, done, |context| method::run(method, on, context))
 }
 
 /// Runs what takes a context, after steps that are done.
 pub(crate) fn in_context<R>(
-    keeper: &mut Keeper,
+    kept: &mut KeptSteps,
     done: Vec<Step>,
-    run: impl FnOnce(Context<'_>) -> R,
+    run: impl FnOnce(SessionContext<'_>) -> R,
 ) -> R {
-    let interrupt = keeper.interrupt.clone();
-    run(Context {
+    let interrupt = kept.interrupt.clone();
+    run(SessionContext {
         rng: &Rng::new(7),
         interrupt: &interrupt,
-        monitor: keeper,
+        monitor: kept,
         traces: &NoTraces,
         slots: &Slots::new(1, Bytes(0)),
         done,
@@ -108,10 +108,10 @@ pub(crate) fn in_context<R>(
 pub(crate) fn run_on_files(
     method: &dyn Method,
     directory: &mut Virtual<Files>,
-    keeper: &mut Keeper,
+    kept: &mut KeptSteps,
     done: Vec<Step>,
-) -> Result<Found, MethodError> {
-    run_on(method, Opened::Directory(directory), keeper, done)
+) -> Result<MethodResult, MethodError> {
+    run_on(method, Opened::Directory(directory), kept, done)
 }
 
 /// The modelled filesystem of this target text.

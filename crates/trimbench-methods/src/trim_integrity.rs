@@ -25,7 +25,7 @@ use trimbench_results::Step;
 
 use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
 use crate::options::Parameters;
-use crate::session::Session;
+use crate::session::MethodSession;
 
 /// Stable id.
 pub const ID: &str = "trim-integrity";
@@ -91,7 +91,7 @@ impl Method for TrimIntegrity {
         layout::Layout::new(self, capabilities, Bytes(0)).map(drop)
     }
 
-    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         on.on_device(|device| session::run(self, device, session))
     }
 

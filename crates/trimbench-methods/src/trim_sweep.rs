@@ -15,17 +15,17 @@ mod tests;
 
 pub use analysis::{analyse, announced_figures};
 pub use options::TrimSweep;
-pub use plan::{Kind, Plan, Row};
+pub use plan::{Row, SweepKind, TrimSweepPlan};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::Step;
 
+use crate::device_runner::Shape;
 use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
 use crate::options::Parameters;
-use crate::rig::Shape;
-use crate::session::Session;
+use crate::session::MethodSession;
 
 /// Stable id.
 pub const ID: &str = "trim-sweep";
@@ -76,7 +76,7 @@ impl Method for TrimSweep {
         if capacity < self.needed() {
             return Demand { written: Bytes(0), time: Nanos::ZERO };
         }
-        let plan = Plan::new(self, shape, true, &trimbench_core::rng::Rng::new(0));
+        let plan = TrimSweepPlan::new(self, shape, true, &trimbench_core::rng::Rng::new(0));
         let writing = plan.written(self).0 as f64 / ASSUMED_RATE as f64;
         let rows = plan.rows.iter().map(|row| {
             let trims = ASSUMED_TRIM.times(row.count).min(self.row_time_max);
@@ -99,7 +99,7 @@ impl Method for TrimSweep {
         Ok(())
     }
 
-    fn run(&self, on: Opened<'_>, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         on.on_device(|device| session::run(self, device, session))
     }
 

@@ -32,5 +32,5 @@ mod trimmer;
 
 pub use catalogue::{Choice, POLICIES, PolicyError, PolicyInfo};
 pub use policy::{Backlog, Foreground, Standing, TrimPolicy};
-pub use queue::{Counters, FreedQueue, Tally};
-pub use trimmer::{Extents, Options, Step, Trimmer};
+pub use queue::{ExtentCounts, FreedQueue, QueueCounters};
+pub use trimmer::{Extents, Options, Trimmer, TrimmerStep};

@@ -34,29 +34,29 @@ pub struct FreedQueue {
     /// What is withheld of what waited. Few extents: those that a filesystem reserves.
     aside: BTreeMap<Lba, Extent>,
     set_aside: Blocks,
-    counters: Counters,
+    counters: QueueCounters,
 }
 
 /// What became of all that was freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct QueueCounters {
     /// Extents freed, as they were told.
-    pub freed: Tally,
+    pub freed: ExtentCounts,
     /// Discards issued.
-    pub issued: Tally,
+    pub issued: ExtentCounts,
     /// Of these, the ones that did not go at the instant of their freeing.
-    pub deferred: Tally,
+    pub deferred: ExtentCounts,
     /// Given up without a discard.
-    pub skipped: Tally,
+    pub skipped: ExtentCounts,
     /// Of these, the ones that found the queue full.
-    pub skipped_full: Tally,
+    pub skipped_full: ExtentCounts,
     /// Written again before their discard.
-    pub invalidated: Tally,
+    pub invalidated: ExtentCounts,
 }
 
 /// A number of extents or discards, and their blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct ExtentCounts {
     /// How many.
     pub count: u64,
     /// Their blocks.
@@ -77,7 +77,7 @@ impl FreedQueue {
             waiting: Blocks(0),
             aside: BTreeMap::new(),
             set_aside: Blocks(0),
-            counters: Counters::default(),
+            counters: QueueCounters::default(),
         }
     }
 
@@ -180,7 +180,7 @@ impl FreedQueue {
     }
 
     /// What became of all that was freed.
-    pub fn counters(&self) -> &Counters {
+    pub fn counters(&self) -> &QueueCounters {
         &self.counters
     }
 
@@ -252,7 +252,7 @@ impl FreedQueue {
     }
 
     fn check(&self) {
-        let Counters { freed, issued, skipped, invalidated, .. } = &self.counters;
+        let QueueCounters { freed, issued, skipped, invalidated, .. } = &self.counters;
         let told = issued.blocks + skipped.blocks + invalidated.blocks;
         let told = told + self.waiting + self.set_aside;
         debug_assert_eq!(freed.blocks, told, "every freed block is accounted for");
@@ -261,7 +261,7 @@ impl FreedQueue {
     }
 }
 
-impl Tally {
+impl ExtentCounts {
     /// The bytes of these blocks.
     pub fn bytes(self, block_size: BlockSize) -> Bytes {
         self.blocks.bytes(block_size)

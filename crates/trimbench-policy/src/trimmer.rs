@@ -3,7 +3,7 @@
 use trimbench_core::{Blocks, Grant, Instant, LbaRange};
 
 use crate::policy::{Backlog, Foreground, Standing, TrimPolicy};
-use crate::queue::{Counters, FreedQueue};
+use crate::queue::{FreedQueue, QueueCounters};
 
 #[cfg(test)]
 mod tests;
@@ -40,7 +40,7 @@ pub enum Extents {
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum TrimmerStep {
     /// Discard this, and ask again.
     Discard(LbaRange),
     /// Nothing before this instant, unless something happens before.
@@ -82,26 +82,26 @@ impl Trimmer {
     }
 
     /// What to do at `now`. A discard counts as issued.
-    pub fn next(&mut self, now: Instant) -> Step {
+    pub fn next(&mut self, now: Instant) -> TrimmerStep {
         if self.policy.sheds(now) {
             self.queue.skip_all();
         }
         let backlog = self.backlog();
         if backlog.blocks == Blocks(0) {
-            return Step::Idle;
+            return TrimmerStep::Idle;
         }
         match self.policy.grant(now, &backlog) {
             Grant::Blocks(granted) => {
                 let range = self.queue.take(now, self.limit(granted)).expect("something waits");
                 self.in_flight += 1;
                 self.policy.issued(now, range.length());
-                Step::Discard(range)
+                TrimmerStep::Discard(range)
             }
             Grant::Until(at) => {
                 debug_assert!(at > now, "a policy that waits, waits for something to come");
-                Step::Until(at)
+                TrimmerStep::Until(at)
             }
-            Grant::Idle => Step::Idle,
+            Grant::Idle => TrimmerStep::Idle,
         }
     }
 
@@ -141,7 +141,7 @@ impl Trimmer {
     }
 
     /// What became of all that was freed.
-    pub fn counters(&self) -> &Counters {
+    pub fn counters(&self) -> &QueueCounters {
         self.queue.counters()
     }
 

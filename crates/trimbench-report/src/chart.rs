@@ -26,13 +26,13 @@ pub struct Chart {
     pub x: Axis,
     /// What the values are.
     pub y: Axis,
-    /// What the colours of [`Kind::Cells`] stand for.
+    /// What the colours of [`ChartKind::Cells`] stand for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub z: Option<Axis>,
     /// Bars lie: for long names.
     pub horizontal: bool,
     /// What is drawn, the first curve undermost.
-    pub series: Vec<Curve>,
+    pub series: Vec<ChartSeries>,
     /// Lines and stretches that are named.
     pub marks: Vec<Mark>,
     /// Where the numbers are from and what limits them, a sentence each.
@@ -75,7 +75,7 @@ pub enum Scale {
 /// How a curve is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum ChartKind {
     /// Points joined in order; with `low` and `high` a band around them.
     #[default]
     Line,
@@ -91,11 +91,11 @@ pub enum Kind {
 
 /// Values that belong together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Curve {
+pub struct ChartSeries {
     /// Its name in the legend.
     pub name: String,
     /// How it is drawn.
-    pub kind: Kind,
+    pub kind: ChartKind,
     /// Places, ascending where they are joined.
     pub x: Vec<f64>,
     /// Values; `None` where nothing was measured.
@@ -106,7 +106,7 @@ pub struct Curve {
     /// Upper ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<Vec<Option<f64>>>,
-    /// The values of [`Kind::Cells`].
+    /// The values of [`ChartKind::Cells`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub z: Option<Vec<Option<f64>>>,
     /// A text at each bar.
@@ -156,7 +156,7 @@ impl Chart {
     }
 
     /// Adds a curve, thinned to what a screen can show.
-    pub fn curve(&mut self, curve: Curve) {
+    pub fn curve(&mut self, curve: ChartSeries) {
         self.series.push(thin(curve, POINTS_MAX));
     }
 
@@ -197,12 +197,12 @@ impl Axis {
     }
 }
 
-impl Curve {
+impl ChartSeries {
     /// A curve of these points.
     ///
     /// # Panics
     /// If there are not as many `y` as `x`.
-    pub fn new(name: impl Into<String>, kind: Kind, x: Vec<f64>, y: Vec<Option<f64>>) -> Self {
+    pub fn new(name: impl Into<String>, kind: ChartKind, x: Vec<f64>, y: Vec<Option<f64>>) -> Self {
         assert_eq!(x.len(), y.len(), "a curve has as many y as x");
         Self { name: name.into(), kind, x, y, ..Self::default() }
     }
@@ -210,6 +210,6 @@ impl Curve {
     /// A bar for each value, at the places 0, 1, ...
     pub fn bars(name: impl Into<String>, y: Vec<Option<f64>>) -> Self {
         let x = (0..y.len()).map(|place| place as f64).collect();
-        Self::new(name, Kind::Bars, x, y)
+        Self::new(name, ChartKind::Bars, x, y)
     }
 }

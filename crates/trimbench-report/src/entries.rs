@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trimbench_results::Session;
 
-use crate::page::Source;
+use crate::page::PageSource;
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ pub(crate) struct Entry<'a> {
 
 /// Every session that was run, in the order of records and plans, with labels that are unique among
 /// the sessions of one method.
-pub(crate) fn entries(sources: &[Source]) -> Vec<Entry<'_>> {
+pub(crate) fn entries(sources: &[PageSource]) -> Vec<Entry<'_>> {
     let mut entries: Vec<Entry<'_>> = Vec::new();
     for (source, from) in sources.iter().enumerate() {
         let sessions = from.record.iter().flat_map(|record| &record.sessions).enumerate();
@@ -73,17 +73,17 @@ fn counts(entries: &[Entry<'_>]) -> BTreeMap<(String, String), usize> {
 }
 
 /// The filesystem that was made on the drive.
-fn filesystem(entry: &Entry<'_>, _: &[Source]) -> Option<String> {
+fn filesystem(entry: &Entry<'_>, _: &[PageSource]) -> Option<String> {
     entry.session.target.identity.get("filesystem").map(|name| format!("with {name}"))
 }
 
 /// The record that it is of.
-fn from(entry: &Entry<'_>, sources: &[Source]) -> Option<String> {
+fn from(entry: &Entry<'_>, sources: &[PageSource]) -> Option<String> {
     (sources.len() > 1).then(|| sources[entry.source].name.clone())
 }
 
 /// The target as the user named it, and how thoroughly it was measured.
-fn named(entry: &Entry<'_>, _: &[Source]) -> Option<String> {
+fn named(entry: &Entry<'_>, _: &[PageSource]) -> Option<String> {
     let plan = &entry.session.plan;
     (!plan.target.is_empty()).then(|| format!("{} ({})", plan.target, plan.preset))
 }

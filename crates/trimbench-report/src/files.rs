@@ -1,6 +1,6 @@
 //! What the report's files are called, and how they are known again: by what they begin with.
 
-use crate::page::Context;
+use crate::page::PageContext;
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,7 @@ const NAME_MAX: usize = 100;
 ///
 /// # Panics
 /// If a figure is no SVG.
-pub fn figure_files(context: &Context, figures: &[String]) -> Vec<(String, String)> {
+pub fn figure_files(context: &PageContext, figures: &[String]) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = Vec::new();
     for (chart, figure) in context.charts.iter().zip(figures) {
         let drawing = figure.strip_prefix("<svg").expect("a figure is an SVG");

@@ -14,7 +14,7 @@ const TEXT_MIN: usize = 12;
 
 /// One column.
 #[derive(Clone, Debug)]
-pub struct Column {
+pub struct GridColumn {
     title: String,
     /// Whether it stands to the right.
     right: bool,
@@ -27,7 +27,7 @@ pub struct Column {
 /// A table in the making.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    columns: Vec<Column>,
+    columns: Vec<GridColumn>,
     rows: Vec<Row>,
 }
 
@@ -39,7 +39,7 @@ enum Row {
     Span(usize, String),
 }
 
-impl Column {
+impl GridColumn {
     /// Text, to the left.
     pub fn text(title: &str) -> Self {
         Self { title: title.to_owned(), right: false, whole: false, gap: GAP }
@@ -63,7 +63,7 @@ impl Column {
 
 impl Grid {
     /// A table without rows.
-    pub fn new(columns: Vec<Column>) -> Self {
+    pub fn new(columns: Vec<GridColumn>) -> Self {
         Self { columns, rows: Vec::new() }
     }
 
@@ -100,7 +100,7 @@ impl Grid {
 
     fn natural_widths(&self) -> Vec<usize> {
         let length = |text: &String| visible(text).chars().count();
-        let widest = |(index, column): (usize, &Column)| {
+        let widest = |(index, column): (usize, &GridColumn)| {
             let cells = self.rows.iter().filter_map(|row| match row {
                 Row::Cells(cells) => cells.get(index),
                 Row::Span(..) => None,

@@ -23,12 +23,12 @@ mod terminal;
 mod testing;
 mod words;
 
-pub use chart::{Axis, Chart, Curve, Kind, Mark, Scale};
+pub use chart::{Axis, Chart, ChartKind, ChartSeries, Mark, Scale};
 pub use csv::csv;
 pub use files::{CONTEXT_MARK, FIGURE_MARK, PAGE_MARK, figure_files, header_line};
-pub use grid::{Column, Grid};
+pub use grid::{Grid, GridColumn};
 pub use number::{quantity, significant};
-pub use page::{Context, Source, Verdict, page};
+pub use page::{PageContext, PageSource, VerdictSection, page};
 pub use style::Style;
 pub use svg::DrawError;
 pub use terminal::{Detail, sparkline, terminal};

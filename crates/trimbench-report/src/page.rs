@@ -3,7 +3,7 @@
 //! From the general to the particular: what to do with each target; every headline; each method
 //! with its pictures and figures; targets, caveats and the methods' own pages. Tables and verdicts
 //! are HTML and readable without JavaScript, where each chart is an SVG; with it, charts are drawn
-//! from the [`Context`] that the file holds, and tables sort and filter.
+//! from the [`PageContext`] that the file holds, and tables sort and filter.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -29,7 +29,7 @@ mod methods;
 mod sources;
 mod verdict;
 
-pub use verdict::Verdict;
+pub use verdict::VerdictSection;
 
 #[cfg(test)]
 mod tests;
@@ -51,7 +51,7 @@ const DATA_POINTS_MAX: usize = 20_000;
 
 /// One record, or what could be understood of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Source {
+pub struct PageSource {
     /// How the report calls it: the directory of the run.
     pub name: String,
     /// The record; `None` if nothing of it can be read.
@@ -62,7 +62,7 @@ pub struct Source {
     pub messages: Vec<String>,
 }
 
-impl Source {
+impl PageSource {
     /// A record that is sound.
     pub fn of(name: impl Into<String>, record: RunRecord) -> Self {
         let (host, messages) = (BTreeMap::new(), Vec::new());
@@ -72,16 +72,16 @@ impl Source {
 
 /// What the page says first, and all that its charts are drawn from, in the order of the page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Context {
+pub struct PageContext {
     /// What to do with each target.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<VerdictSection>,
     /// The charts of every method.
     pub charts: Vec<Chart>,
 }
 
-impl Context {
+impl PageContext {
     /// The charts of these records.
-    pub fn of(sources: &[Source]) -> Self {
+    pub fn of(sources: &[PageSource]) -> Self {
         let entries = entries(sources);
         let each = |(method, sessions): (&str, Vec<&Entry<'_>>)| pictures(method, &sessions);
         Self {
@@ -96,7 +96,7 @@ impl Context {
         struct Marked<'a> {
             generator: &'static str,
             #[serde(flatten)]
-            context: &'a Context,
+            context: &'a PageContext,
         }
         let marked = Marked { generator: "trimbench", context: self };
         serde_json::to_string(&marked).expect("finite numbers and texts have a JSON form")
@@ -123,12 +123,12 @@ impl Context {
     }
 }
 
-/// The page of these records with their [`Context`] and its [figures](Context::figures); the same
-/// records give the same bytes. It begins with the [`PAGE_MARK`](crate::PAGE_MARK).
+/// The page of these records with their [`PageContext`] and its [figures](PageContext::figures);
+/// the same records give the same bytes. It begins with the [`PAGE_MARK`](crate::PAGE_MARK).
 ///
 /// # Panics
 /// If there are not as many figures as charts.
-pub fn page(sources: &[Source], context: &Context, figures: &[String]) -> String {
+pub fn page(sources: &[PageSource], context: &PageContext, figures: &[String]) -> String {
     assert_eq!(context.charts.len(), figures.len(), "there is a figure of each chart");
     let entries = entries(sources);
     let drawn = context.charts.iter().zip(figures);

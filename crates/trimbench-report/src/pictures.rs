@@ -6,7 +6,7 @@
 use trimbench_core::Caveat;
 use trimbench_results::{Figure, Interval, Series, Session, Step};
 
-use crate::chart::{Axis, Chart, Curve, Kind};
+use crate::chart::{Axis, Chart, ChartKind, ChartSeries};
 use crate::entries::Entry;
 
 mod delete_stall;
@@ -69,8 +69,8 @@ fn others(method: &str, sessions: Sessions<'_, '_>) -> Vec<Chart> {
 }
 
 /// The curve of a series, joined.
-fn line(name: impl Into<String>, series: &Series) -> Curve {
-    Curve::new(name, Kind::Line, series.x.clone(), series.y.clone())
+fn line(name: impl Into<String>, series: &Series) -> ChartSeries {
+    ChartSeries::new(name, ChartKind::Line, series.x.clone(), series.y.clone())
 }
 
 /// The steps of a kind, in order.
@@ -84,8 +84,9 @@ fn value(session: &Session, id: &str) -> Option<f64> {
 }
 
 /// Bars of these figures, hollow where the record calls them noise.
-fn bars(name: &str, figures: &[Option<&Figure>]) -> Curve {
-    let mut curve = Curve::bars(name, figures.iter().map(|one| one.map(|one| one.value)).collect());
+fn bars(name: &str, figures: &[Option<&Figure>]) -> ChartSeries {
+    let mut curve =
+        ChartSeries::bars(name, figures.iter().map(|one| one.map(|one| one.value)).collect());
     let ends = |of: fn(&Interval) -> f64| {
         figures.iter().map(|one| one.and_then(|one| one.interval.as_ref().map(of))).collect()
     };

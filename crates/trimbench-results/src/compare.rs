@@ -46,12 +46,12 @@ pub struct Pair {
     /// What else is not the same, and may be the cause of a change.
     pub differences: Vec<String>,
     /// The figures of both, headlines first, then in the order of the session before.
-    pub changes: Vec<Change>,
+    pub changes: Vec<MetricChange>,
 }
 
 /// One figure before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Change {
+pub struct MetricChange {
     /// The figure's id.
     pub id: String,
     /// Its title.
@@ -109,11 +109,11 @@ pub enum Effect {
 impl Comparison {
     /// All changes with their pairs, the worst first: what is worse by its share, then what cannot
     /// be judged, then what is the same or better. Those of pairs with obstacles are left out.
-    pub fn worst_first(&self) -> Vec<(&Pair, &Change)> {
+    pub fn worst_first(&self) -> Vec<(&Pair, &MetricChange)> {
         let pairs = self.pairs.iter().filter(|pair| pair.obstacles.is_empty());
-        let mut changes: Vec<(&Pair, &Change)> =
+        let mut changes: Vec<(&Pair, &MetricChange)> =
             pairs.flat_map(|pair| pair.changes.iter().map(move |change| (pair, change))).collect();
-        let share = |change: &Change| change.worse_percent.unwrap_or(f64::INFINITY);
+        let share = |change: &MetricChange| change.worse_percent.unwrap_or(f64::INFINITY);
         changes.sort_by(|(_, a), (_, b)| {
             a.effect.cmp(&b.effect).then_with(|| share(b).total_cmp(&share(a)))
         });
@@ -159,7 +159,7 @@ fn pair(before: &RunRecord, a: usize, after: &RunRecord, b: usize) -> Pair {
     let (one, other) = (&before.sessions[a], &after.sessions[b]);
     let virtual_clock = |session: &Session| session.target.clock == "virtual";
     let exact = virtual_clock(one) && virtual_clock(other) && before.seed == after.seed;
-    let mut changes: Vec<Change> = one
+    let mut changes: Vec<MetricChange> = one
         .figures
         .iter()
         .map(|figure| change(Some((one, figure)), side(other, &figure.id), exact))
@@ -260,12 +260,12 @@ fn change(
     before: Option<(&Session, &Figure)>,
     after: Option<(&Session, &Figure)>,
     exact: bool,
-) -> Change {
+) -> MetricChange {
     let of = |side: Option<(&Session, &Figure)>| {
         side.map(|(_, figure)| Value { value: figure.value, interval: figure.interval })
     };
     let (_, figure) = after.or(before).expect("a change has a side");
-    let mut change = Change {
+    let mut change = MetricChange {
         id: figure.id.clone(),
         title: figure.title.clone(),
         unit: figure.unit.clone(),

@@ -19,7 +19,7 @@ pub mod statistics;
 mod testing;
 
 pub use advice::{Action, Advice, Reason, advise};
-pub use compare::{Change, ChangeLimit, Comparison, Effect, Pair, compare};
+pub use compare::{ChangeLimit, Comparison, Effect, MetricChange, Pair, compare};
 pub use direction::Direction;
 pub use histogram::{HistogramError, LatencyHistogram, Quantile};
 pub use limits::{Limit, LimitError, LimitOutcome};

@@ -13,15 +13,15 @@ use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise, settings};
 use crate::ssd::Ssd;
 
 mod cache;
-mod collector;
 mod compression;
+mod gc;
 mod mapping_cache;
 mod streams;
 
 pub use cache::{SlcCacheConfig, SlcMode, WhenFull};
-pub use collector::{CollectorConfig, VictimPolicy};
 pub use compression::CompressionConfig;
 pub(crate) use compression::WHOLE;
+pub use gc::{GcConfig, VictimPolicy};
 pub use mapping_cache::MappingCacheConfig;
 pub use streams::WriteStreamsConfig;
 
@@ -263,7 +263,7 @@ settings! {
         /// TRIM.
         pub trim: TrimConfig;
         /// Which superblocks are collected, and when beside what must be.
-        pub collector: CollectorConfig;
+        pub gc: GcConfig;
         /// Reads after TRIM.
         pub contents: ContentsConfig;
         /// The SLC cache, if there is one.
@@ -280,7 +280,7 @@ settings! {
 /// A drive that cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConfigError {
+pub enum DriveConfigError {
     /// The capacity is zero, not a multiple of 4 KiB, or too small for the geometry.
     #[error("capacity {capacity} is too small or not a multiple of 4KiB; give at least {minimum}")]
     CapacityTooSmall {
@@ -312,14 +312,14 @@ fn require(
     field: &'static str,
     value: impl std::fmt::Display,
     requirement: &'static str,
-) -> Result<(), ConfigError> {
-    let error = || ConfigError::Value { field, value: format!("{value}"), requirement };
+) -> Result<(), DriveConfigError> {
+    let error = || DriveConfigError::Value { field, value: format!("{value}"), requirement };
     if holds { Ok(()) } else { Err(error()) }
 }
 
 impl SsdConfig {
     /// Checks all values and makes a fresh drive.
-    pub fn build(self) -> Result<Ssd, ConfigError> {
+    pub fn build(self) -> Result<Ssd, DriveConfigError> {
         self.check()?;
         Ok(Ssd::new(self))
     }
@@ -335,8 +335,7 @@ impl SsdConfig {
     pub fn superblocks(&self) -> u64 {
         let exported = self.exported_units();
         let physical = exported + self.over_provisioning.of(exported);
-        let second =
-            u64::from(self.slc_cache.is_some()) + 2 * u64::from(self.collector.separate_hot);
+        let second = u64::from(self.slc_cache.is_some()) + 2 * u64::from(self.gc.separate_hot);
         physical.div_ceil(self.superblock_units()) + RESERVE_SUPERBLOCKS + second
     }
 
@@ -379,10 +378,10 @@ impl SsdConfig {
     }
 
     /// Checks all values.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    pub fn check(&self) -> Result<(), DriveConfigError> {
         self.check_geometry()?;
         self.check_timing()?;
-        self.collector.check(self)?;
+        self.gc.check(self)?;
         if let Some(cache) = &self.slc_cache {
             cache.check(self)?;
         }
@@ -398,15 +397,15 @@ impl SsdConfig {
         let minimum = Bytes(self.geometry.superblock.0 * 8);
         let fits = self.capacity >= minimum && self.capacity.0.is_multiple_of(UNIT_BYTES);
         if !fits {
-            return Err(ConfigError::CapacityTooSmall { capacity: self.capacity, minimum });
+            return Err(DriveConfigError::CapacityTooSmall { capacity: self.capacity, minimum });
         }
         if self.capacity.0 / UNIT_BYTES > MAX_UNITS || self.slots() > MAX_UNITS {
-            return Err(ConfigError::CapacityTooLarge { capacity: self.capacity });
+            return Err(DriveConfigError::CapacityTooLarge { capacity: self.capacity });
         }
         Ok(())
     }
 
-    fn check_geometry(&self) -> Result<(), ConfigError> {
+    fn check_geometry(&self) -> Result<(), DriveConfigError> {
         let Geometry { channels, dies, program_bytes, superblock, programs_per_erase } =
             self.geometry;
         require(channels > 0, "geometry.channels", channels, "at least 1")?;
@@ -444,7 +443,7 @@ impl SsdConfig {
         )
     }
 
-    fn check_timing(&self) -> Result<(), ConfigError> {
+    fn check_timing(&self) -> Result<(), DriveConfigError> {
         let buffer = self.write_buffer;
         require(
             buffer >= self.geometry.program_bytes && buffer <= Bytes::gib(16),
@@ -517,7 +516,7 @@ impl SsdConfig {
         )
     }
 
-    fn check_steps(&self) -> Result<(), ConfigError> {
+    fn check_steps(&self) -> Result<(), DriveConfigError> {
         let (nand, host, trim) = (&self.nand, &self.host, &self.trim);
         let suspend = nand.suspend.as_ref();
         for (field, span) in [
@@ -533,7 +532,7 @@ impl SsdConfig {
             ("trim.background_slice", trim.background_slice),
             ("trim.background_bound", trim.background_bound.unwrap_or(Nanos::ZERO)),
             ("drive.purge", self.purge),
-            ("collector.idle_after", self.collector.idle_after),
+            ("collector.idle_after", self.gc.idle_after),
             ("suspend.program", suspend.map_or(Nanos::ZERO, |suspend| suspend.program)),
             ("suspend.erase", suspend.map_or(Nanos::ZERO, |suspend| suspend.erase)),
             ("suspend.resume", suspend.map_or(Nanos::ZERO, |suspend| suspend.resume)),

@@ -4,7 +4,7 @@ use trimbench_core::Nanos;
 
 /// Counters since the drive was made or purged. Units are mapping units of 4 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct DriveCounters {
     /// Units that the host wrote.
     pub host_written_units: u64,
     /// Units that the host read.
@@ -42,7 +42,7 @@ pub struct Counters {
     pub trim_work_pending: Nanos,
 }
 
-impl Counters {
+impl DriveCounters {
     /// NAND units programmed over host units written, padding included, the map's own pages not;
     /// `None` before any write.
     pub fn waf(&self) -> Option<f64> {

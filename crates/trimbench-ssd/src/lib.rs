@@ -8,12 +8,12 @@
 //!
 //! What is modelled, what is not and how far to trust it stands in `docs/model/`.
 
-mod collector;
 mod config;
 mod contents;
 mod counters;
 mod events;
-mod flash;
+mod ftl;
+mod gc;
 mod mapping;
 mod mapping_cache;
 mod memory;
@@ -26,15 +26,17 @@ mod trim;
 mod write_buffer;
 
 pub use config::{
-    CollectorConfig, CompressionConfig, ConfigError, ContentsConfig, Geometry, HostInterface,
+    CompressionConfig, ContentsConfig, DriveConfigError, GcConfig, Geometry, HostInterface,
     LinkDuplex, MappingCacheConfig, Media, NandTiming, SlcCacheConfig, SlcMode, SsdConfig,
     SuspendConfig, TrimConfig, TrimMode, TrimmedReads, VictimPolicy, WhenFull, WriteStreamsConfig,
 };
-pub use counters::Counters;
+pub use counters::DriveCounters;
 #[doc(hidden)]
 pub use mapping::VictimSearch;
-pub use profile::{BUILT_IN, Origin, Profile, ProfileError, ProfileText, ProfileValue, Provenance};
-pub use ssd::{Change, Overreach, Ssd, TableFault};
+pub use profile::{
+    BUILT_IN, Origin, OriginCounts, Profile, ProfileError, ProfileText, ProfileValue,
+};
+pub use ssd::{Overreach, PreconditionStep, Ssd, TableFault};
 
 /// Raised whenever the simulated numbers change on purpose; part of every record.
 pub const MODEL_VERSION: u32 = 3;

@@ -5,7 +5,7 @@
 //! was updated is programmed as it goes. A page that no unit ever needed, or that was trimmed as a
 //! whole, is nowhere: the directory of pages, which the drive always holds, says so.
 //!
-//! What a page costs is the business of others: `ssd/path/translation` and `collector/map`. Memory:
+//! What a page costs is the business of others: `ssd/path/translation` and `gc/map`. Memory:
 //! 12 bytes for each translation page of the drive, 16 for each that is cached.
 //!
 //! Invariants (checked by [`MappingCache::check`]):
@@ -35,7 +35,7 @@ enum Place {
     /// On the flash alone.
     Flash,
     /// On its way into the cache; who fetches it, and whether it was updated meanwhile.
-    Coming { first: Slot, updated: bool },
+    Loading { first: Slot, updated: bool },
     /// In this frame.
     Cached(u32),
 }
@@ -46,7 +46,7 @@ pub(crate) enum Found {
     /// It is cached.
     Cached,
     /// The command in this slot fetches it.
-    Coming(Slot),
+    Loading(Slot),
     /// It must be read.
     OnFlash,
     /// There is none.
@@ -126,7 +126,7 @@ impl MappingCache {
         match self.places[page as usize] {
             Place::Nowhere => Found::Nowhere,
             Place::Flash => Found::OnFlash,
-            Place::Coming { first, .. } => Found::Coming(first),
+            Place::Loading { first, .. } => Found::Loading(first),
             Place::Cached(frame) => {
                 self.unlink(frame);
                 self.link(frame);
@@ -138,7 +138,7 @@ impl MappingCache {
 
     /// From now on the page is on its way, fetched by the command in this slot.
     pub(crate) fn expect(&mut self, page: u32, first: Slot) {
-        self.places[page as usize] = Place::Coming { first, updated: false };
+        self.places[page as usize] = Place::Loading { first, updated: false };
     }
 
     /// When a page that comes at `now` finds its place: it waits while the one that must go cannot
@@ -154,7 +154,7 @@ impl MappingCache {
 
     /// A page that was expected is cached; the page that must be programmed because it goes.
     pub(crate) fn arrive(&mut self, page: u32) -> Option<u32> {
-        let updated = matches!(self.places[page as usize], Place::Coming { updated: true, .. });
+        let updated = matches!(self.places[page as usize], Place::Loading { updated: true, .. });
         self.insert(page, updated)
     }
 
@@ -178,8 +178,8 @@ impl MappingCache {
                 Trimmed { loads: true, writes_back: None }
             }
             (Place::Flash, false) => Trimmed { loads: true, writes_back: self.insert(page, true) },
-            (Place::Coming { first, .. }, _) => {
-                self.places[page as usize] = Place::Coming { first, updated: true };
+            (Place::Loading { first, .. }, _) => {
+                self.places[page as usize] = Place::Loading { first, updated: true };
                 Trimmed::default()
             }
             (Place::Cached(frame), true) => {
@@ -209,7 +209,7 @@ impl MappingCache {
         }
         match &mut self.places[page as usize] {
             Place::Flash => return Some(page),
-            Place::Coming { updated, .. } => *updated = true,
+            Place::Loading { updated, .. } => *updated = true,
             Place::Cached(frame) => self.frames[*frame as usize].updated = true,
             // The update of a write that has not reached the map comes with it.
             Place::Nowhere => {}
@@ -240,7 +240,7 @@ impl MappingCache {
         {
             let in_use = entries.iter().any(|&ppn| ppn != UNMAPPED);
             assert!(*place != Place::Nowhere || !in_use, "translation page {page} is somewhere");
-            assert!(!matches!(place, Place::Coming { .. }), "nobody waits for page {page}");
+            assert!(!matches!(place, Place::Loading { .. }), "nobody waits for page {page}");
             if let Place::Cached(frame) = place {
                 assert_eq!(
                     self.frames[*frame as usize].page as usize, page,

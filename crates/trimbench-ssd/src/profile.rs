@@ -18,7 +18,7 @@ mod provenance;
 #[cfg(test)]
 mod tests;
 
-pub use provenance::{Origin, ProfileValue, Provenance};
+pub use provenance::{Origin, OriginCounts, ProfileValue};
 
 /// A profile that comes with the program.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ pub struct Profile {
     /// The numbers, with the capacity of the profile.
     pub config: SsdConfig,
     /// Where the numbers come from.
-    pub provenance: Provenance,
+    pub provenance: OriginCounts,
     /// Every value, sorted by key.
     pub values: Vec<ProfileValue>,
 }
@@ -102,7 +102,7 @@ impl Profile {
         reader.found.sort_by(|a, b| a.value.key.cmp(&b.value.key));
         let config = reader.config()?;
         let values: Vec<_> = reader.found.into_iter().map(|found| found.value).collect();
-        Ok(Self { name, summary, config, provenance: Provenance::of(&values), values })
+        Ok(Self { name, summary, config, provenance: OriginCounts::of(&values), values })
     }
 
     /// The built-in profile of this name.
@@ -136,7 +136,7 @@ impl Profile {
             }
         }
         self.config = SsdConfig::read(&settings(of, &SsdConfig::rows(), &self.values)?)?;
-        self.provenance = Provenance::of(&self.values);
+        self.provenance = OriginCounts::of(&self.values);
         Ok(self)
     }
 }

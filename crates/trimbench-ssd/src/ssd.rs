@@ -13,15 +13,15 @@ use std::ops::Range;
 use trimbench_core::units::narrow;
 use trimbench_core::{
     BlockCommand, BlockSize, Bytes, Capabilities, Clock, Completion, DISCARD_RANGES_MAX, Data,
-    DrainRule, Instant, LbaRange, Medium, Model, Operation, Rejected, Statistics, Status, Support,
-    Tag,
+    DeviceStatistics, DrainRule, Instant, LbaRange, Medium, Model, Operation, Rejected, Status,
+    Support, Tag,
 };
 
 use crate::config::{LinkDuplex, Media, SsdConfig, UNIT_BYTES, WHOLE};
 use crate::contents::{Contents, UNIT_BLOCKS};
-use crate::counters::Counters;
+use crate::counters::DriveCounters;
 use crate::events::{Action, Events};
-use crate::flash::Flash;
+use crate::ftl::Ftl;
 use crate::nand::{Nand, Rate, Resource};
 use crate::slots::{InFlight, Slot, Slots};
 use crate::streams::WriteStreams;
@@ -35,7 +35,7 @@ mod planted;
 mod precondition;
 
 pub use planted::{Overreach, TableFault};
-pub use precondition::Change;
+pub use precondition::PreconditionStep;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -50,7 +50,7 @@ pub struct Ssd {
     config: SsdConfig,
     capabilities: Capabilities,
     /// `None` on a medium that is overwritten in place.
-    flash: Option<Flash>,
+    flash: Option<Ftl>,
     nand: Nand,
     controller: Resource,
     /// Towards the drive, and towards the host; the same one where the link is half duplex.
@@ -73,8 +73,8 @@ pub struct Ssd {
     last_activity: Instant,
     /// The latest instant that the drive was told.
     now: Instant,
-    counters: Counters,
-    statistics: Statistics,
+    counters: DriveCounters,
+    statistics: DeviceStatistics,
     /// `None` before the first stamped write.
     contents: Option<Box<Contents>>,
     overreach: Overreach,
@@ -141,7 +141,7 @@ impl Ssd {
     /// A fresh drive of checked numbers.
     pub(crate) fn new(config: SsdConfig) -> Self {
         Self {
-            flash: (config.media == Media::Flash).then(|| Flash::new(&config)),
+            flash: (config.media == Media::Flash).then(|| Ftl::new(&config)),
             nand: Nand::new(&config),
             controller: Resource::default(),
             link_in: Resource::default(),
@@ -158,8 +158,8 @@ impl Ssd {
             lists: BTreeMap::new(),
             alone: false,
             last_activity: Instant::START,
-            counters: Counters::default(),
-            statistics: Statistics::default(),
+            counters: DriveCounters::default(),
+            statistics: DeviceStatistics::default(),
             contents: None,
             overreach: Overreach::default(),
             streams: config.write_streams.map(WriteStreams::new),
@@ -174,8 +174,8 @@ impl Ssd {
     }
 
     /// What the drive has counted.
-    pub fn counters(&self) -> Counters {
-        let counters = Counters { trim_work_pending: self.backlog.pending(), ..self.counters };
+    pub fn counters(&self) -> DriveCounters {
+        let counters = DriveCounters { trim_work_pending: self.backlog.pending(), ..self.counters };
         let packing = self.flash.as_ref().and_then(|flash| flash.mapping.packing());
         packing.map_or(counters, |packing| packing.account(counters))
     }
@@ -202,7 +202,7 @@ impl Ssd {
         assert!(self.is_idle(), "a purge needs an idle drive");
         // The old tables go first: both at once may be more than the machine has.
         if self.flash.take().is_some() {
-            self.flash = Some(Flash::new(&self.config));
+            self.flash = Some(Ftl::new(&self.config));
         }
         self.nand = Nand::new(&self.config);
         self.backlog.clear();
@@ -210,7 +210,7 @@ impl Ssd {
         self.streams = self.config.write_streams.map(WriteStreams::new);
         self.events.clear();
         self.path = Path::default();
-        self.counters = Counters::default();
+        self.counters = DriveCounters::default();
         self.plan();
     }
 
@@ -437,9 +437,9 @@ impl Model for Ssd {
         self.now = now;
     }
 
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> DeviceStatistics {
         let outstanding = u64::from(self.slots.taken()) + self.waiting.len() as u64;
-        Statistics { outstanding, ..self.statistics }
+        DeviceStatistics { outstanding, ..self.statistics }
     }
 
     fn capabilities(&self) -> &Capabilities {

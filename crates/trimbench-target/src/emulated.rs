@@ -15,7 +15,7 @@ use trimbench_core::{
     Bytes, Capabilities, Caveat, Device, Drives, Instant, Nanos, TrimPromise, Virtual, settings,
 };
 use trimbench_ssd::{
-    BUILT_IN, ConfigError, ContentsConfig, MODEL_VERSION, Origin, Overreach, Profile, Ssd,
+    BUILT_IN, ContentsConfig, DriveConfigError, MODEL_VERSION, Origin, Overreach, Profile, Ssd,
     SsdConfig, TrimmedReads,
 };
 
@@ -26,7 +26,7 @@ use crate::{Description, Provisioned};
 mod tests;
 
 /// An emulated drive behind its virtual clock, with a layer for planted faults where there are any.
-pub type Drive = Virtual<Faulty<Ssd>>;
+pub type EmulatedDrive = Virtual<Faulty<Ssd>>;
 
 /// What errors call it.
 const EMULATED_DRIVE: &str = "an emulated drive";
@@ -218,7 +218,7 @@ impl EmulatedSpec {
     }
 
     /// Makes the drive and fills it: every unit written once, in order, then at rest.
-    pub fn provision(&self, needed: Bytes) -> Result<Provisioned<Drive>, TargetError> {
+    pub fn provision(&self, needed: Bytes) -> Result<Provisioned<EmulatedDrive>, TargetError> {
         let Provisioned { target: drives, description } = self.drives(needed)?;
         Ok(Provisioned { target: drives.drive(), description })
     }
@@ -286,7 +286,7 @@ impl Drives for EmulatedDrives {
 
 impl EmulatedDrives {
     /// Another one; see [`Drives::make`].
-    fn drive(&self) -> Drive {
+    fn drive(&self) -> EmulatedDrive {
         let mut drive =
             open_drive(self.config.clone(), self.faults).expect("the numbers were checked");
         drive.model_mut().inner_mut().plant_overreach(self.overreach);
@@ -315,7 +315,7 @@ impl fmt::Display for EmulatedSpec {
 ///
 /// # Errors
 /// A number out of its range.
-pub fn open_drive(config: SsdConfig, faults: FaultPlan) -> Result<Drive, ConfigError> {
+pub fn open_drive(config: SsdConfig, faults: FaultPlan) -> Result<EmulatedDrive, DriveConfigError> {
     let capacity = config.capacity;
     let mut ssd = config.build()?;
     ssd.precondition_sequential(Bytes(0), capacity);

@@ -13,7 +13,7 @@ mod real;
 mod spec;
 
 pub use device::{DeviceOutlook, holds_file, inspect_device};
-pub use emulated::{Drive, EmulatedDrives, EmulatedSpec, find_profile, open_drive};
+pub use emulated::{EmulatedDrive, EmulatedDrives, EmulatedSpec, find_profile, open_drive};
 pub use modelled::pool::{ModelledPools, PoolSpec};
 pub use modelled::{ModelledFilesystems, ModelledSpec};
 pub use opened::{OpenTarget, Opening, Provisioned, Watch};
@@ -25,7 +25,7 @@ pub use trimbench_linux::passthrough::PurgeChoice;
 use std::collections::BTreeMap;
 
 use trimbench_core::Caveat;
-use trimbench_ssd::Provenance;
+use trimbench_ssd::OriginCounts;
 
 /// What a target is, for the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Description {
     /// The condition that it was put into, or found in, and how.
     pub state: String,
     /// Where an emulated drive's values come from.
-    pub provenance: Option<Provenance>,
+    pub provenance: Option<OriginCounts>,
     /// Caveats on everything measured on it.
     pub caveats: Vec<Caveat>,
 }

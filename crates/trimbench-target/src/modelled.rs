@@ -14,13 +14,13 @@ use trimbench_core::settings::{
 };
 use trimbench_core::{
     Account, BlockCommand, Bytes, Capabilities, Completion, DiscardMode, Drive as _, DriveError,
-    Errno, Files, FilesystemWish, Instant, LbaRange, Medium, Model, Nanos, ProvisionError,
+    Errno, Files, FilesystemSpec, Instant, LbaRange, Medium, Model, Nanos, ProvisionError,
     Provisioner, Status, Support, Tag, Target, Virtual, settings,
 };
 use trimbench_fs::{Allocation, DiscardPath, FS_BLOCK, FileSystem, FsConfig, Scheduler};
 use trimbench_ssd::Ssd;
 
-use crate::emulated::{Drive, EmulatedSpec};
+use crate::emulated::{EmulatedDrive, EmulatedSpec};
 use crate::spec::{self, EMULATED, TargetError};
 use crate::{Description, Provisioned};
 
@@ -235,7 +235,7 @@ pub struct ModelledFilesystems {
     /// Of start states.
     rng: Rng,
     /// While no filesystem is on it; else it is below that one.
-    drive: Option<Drive>,
+    drive: Option<EmulatedDrive>,
     mounted: Option<Virtual<FileSystem<Faulty<Ssd>>>>,
 }
 
@@ -245,7 +245,7 @@ impl ModelledFilesystems {
     }
 
     /// The drive by itself, after the filesystem was unmounted.
-    fn take_drive(&mut self) -> Result<Drive, ProvisionError> {
+    fn take_drive(&mut self) -> Result<EmulatedDrive, ProvisionError> {
         if self.mounted.is_some() {
             self.unmount()?;
         }
@@ -259,14 +259,14 @@ impl Provisioner for ModelledFilesystems {
         &self.capabilities
     }
 
-    fn check(&self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
+    fn check(&self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
         if let DiscardMode::Policy(text) = &wish.discard {
             trimbench_fs::policy(text).map_err(not_made)?;
         }
         Ok(())
     }
 
-    fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
+    fn make(&mut self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
         let (discard, policy) = match &wish.discard {
             DiscardMode::Off => (DiscardPath::None, None),
             DiscardMode::Online => (self.config.discard, None),
@@ -321,7 +321,11 @@ impl Provisioner for ModelledFilesystems {
 }
 
 /// Brings a drive into the state that mkfs and the mount are to find.
-fn prepare(drive: &mut Drive, wish: &FilesystemWish, rng: &Rng) -> Result<(), ProvisionError> {
+fn prepare(
+    drive: &mut EmulatedDrive,
+    wish: &FilesystemSpec,
+    rng: &Rng,
+) -> Result<(), ProvisionError> {
     if let Some(start_state) = wish.start_state {
         put_into(drive, start_state, rng).map_err(not_made)?;
     }
@@ -334,14 +338,14 @@ fn prepare(drive: &mut Drive, wish: &FilesystemWish, rng: &Rng) -> Result<(), Pr
 }
 
 /// Lets time pass; nothing is outstanding.
-fn rest(drive: &mut Drive, until: Instant) {
+fn rest(drive: &mut EmulatedDrive, until: Instant) {
     while drive.now() < until {
         drive.reap(until, &mut Vec::new());
     }
 }
 
 /// Purges the drive, fills it in order, and overwrites a part of it at random.
-fn put_into(drive: &mut Drive, start_state: u32, rng: &Rng) -> Result<(), DriveError> {
+fn put_into(drive: &mut EmulatedDrive, start_state: u32, rng: &Rng) -> Result<(), DriveError> {
     let Medium::Device { capacity, .. } = drive.capabilities().medium else {
         unreachable!("it is a drive");
     };
@@ -355,7 +359,7 @@ fn put_into(drive: &mut Drive, start_state: u32, rng: &Rng) -> Result<(), DriveE
 }
 
 /// The whole drive is discarded, as mkfs does it: one piece after the other.
-fn discard_all(drive: &mut Drive) -> Result<(), ProvisionError> {
+fn discard_all(drive: &mut EmulatedDrive) -> Result<(), ProvisionError> {
     let Capabilities { medium, discard, discard_max, discard_granularity, .. } =
         *drive.capabilities();
     let Medium::Device { capacity, logical_block } = medium else {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use trimbench_core::{
     Bytes, Capabilities, Drives as _, Interrupt, Opened, Provisioner as _, Target as _,
 };
-use trimbench_linux::{BlockTarget, Consent, DirectoryTarget, Guard, MadeFilesystems};
+use trimbench_linux::{BlockTarget, Consent, DirectoryTarget, Guard, MkfsProvisioner};
 
 use crate::emulated::{EmulatedDrives, EmulatedSpec};
 use crate::modelled::ModelledFilesystems;
@@ -48,7 +48,7 @@ pub(crate) enum Kind {
     /// Modelled pools on several emulated drives.
     Pool(ModelledPools),
     /// Real filesystems that are made on a block device or an image file.
-    Real(MadeFilesystems),
+    Real(MkfsProvisioner),
     /// A directory of our own on a mounted filesystem.
     Directory(DirectoryTarget),
     /// A block device or an image file.

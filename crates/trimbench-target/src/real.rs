@@ -9,7 +9,7 @@ use trimbench_core::settings::{
 use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Caveat, settings};
 use trimbench_linux::{
-    CacheControl, FilesystemKind, Inspection, MadeFilesystems, MakeError, MakeOptions,
+    CacheControl, FilesystemKind, Inspection, MakeError, MakeOptions, MkfsProvisioner,
 };
 
 use crate::Description;
@@ -99,7 +99,7 @@ impl RealSpec {
             seed: opening.seed,
             interrupt: opening.interrupt.clone(),
         };
-        let claimed = MadeFilesystems::claim(&inspection, opening.consent, options);
+        let claimed = MkfsProvisioner::claim(&inspection, opening.consent, options);
         let target = claimed.map_err(|error| match error {
             MakeError::Claim(error) => TargetError::Claim(error),
             MakeError::Provision(error) => TargetError::Provision(error),

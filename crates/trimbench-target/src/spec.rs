@@ -17,7 +17,7 @@ use trimbench_core::settings::{Setting, SettingError, Values};
 use trimbench_core::text::{from_text, to_text};
 use trimbench_core::{Bytes, ProvisionError, reason};
 use trimbench_linux::FilesystemKind;
-use trimbench_ssd::{BUILT_IN, ConfigError, ProfileError};
+use trimbench_ssd::{BUILT_IN, DriveConfigError, ProfileError};
 
 use crate::emulated::EmulatedSpec;
 use crate::modelled::pool::{self, PoolSpec};
@@ -96,7 +96,7 @@ pub enum TargetError {
     Provision(#[from] ProvisionError),
     /// The modelled filesystem cannot be had.
     #[error(transparent)]
-    Model(#[from] trimbench_fs::ConfigError),
+    Model(#[from] trimbench_fs::FsConfigError),
     /// A setting behind a name cannot be used.
     #[error(transparent)]
     Setting(#[from] SettingError),
@@ -122,7 +122,7 @@ pub enum TargetError {
         /// Which.
         name: String,
         /// What is wrong.
-        error: ConfigError,
+        error: DriveConfigError,
     },
     /// The drive's tables would not fit into memory.
     #[error("an emulated drive of {capacity} needs {needed} of memory, and {available} are there")]
@@ -232,11 +232,11 @@ impl TargetError {
                  `ext4,discard-path=in-commit:sim:vendor2`"
             }
             Self::Memory { .. }
-            | Self::Config { error: ConfigError::CapacityTooLarge { .. }, .. } => {
+            | Self::Config { error: DriveConfigError::CapacityTooLarge { .. }, .. } => {
                 "give a smaller `--capacity`"
             }
-            Self::Model(trimbench_fs::ConfigError::DeviceTooSmall { .. })
-            | Self::Config { error: ConfigError::CapacityTooSmall { .. }, .. } => {
+            Self::Model(trimbench_fs::FsConfigError::DeviceTooSmall { .. })
+            | Self::Config { error: DriveConfigError::CapacityTooSmall { .. }, .. } => {
                 "give a larger `--capacity`"
             }
             Self::Claim(error) => return Some(error.hint()),

@@ -1,8 +1,8 @@
 //! Block traces: what a trace is, the formats that it is read from and written to, its statistics,
 //! and the generator of traces nobody may redistribute.
 //!
-//! A trace is a [`Source`] of [`Record`]s, handed out in batches, so that no trace has to fit into
-//! memory. A file is opened by the caller: this crate reads what is passed in.
+//! A trace is a [`TraceSource`] of [`Record`]s, handed out in batches, so that no trace has to fit
+//! into memory. A file is opened by the caller: this crate reads what is passed in.
 
 pub mod format;
 pub mod generate;
@@ -22,9 +22,9 @@ pub use format::Format;
 pub use input::Input;
 pub use own::is_guarded;
 pub use read::{Event, ReadOptions, Reader, Wait};
-pub use record::{Kind, Record};
+pub use record::{Record, RecordKind};
 pub use sink::Sink;
-pub use source::{Place, Source, TraceError};
-pub use tally::{Flaw, Ignored, Tally};
+pub use source::{TraceError, TracePosition, TraceSource};
+pub use tally::{Flaw, Ignored, ReadCounts};
 pub use traces::{NoTraces, Traces};
 pub use write::{WriteError, Writer, Written};

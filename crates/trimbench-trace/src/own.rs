@@ -39,7 +39,7 @@ use trimbench_core::units::index;
 use trimbench_core::{Bytes, Nanos};
 
 use crate::input::ReadSeek;
-use crate::record::{Kind, Record};
+use crate::record::{Record, RecordKind};
 use crate::source::TraceError;
 
 mod frame;
@@ -382,17 +382,17 @@ fn rows<T: DataType>(
     Ok(values)
 }
 
-fn kind_of(number: i32) -> Result<Kind, ParquetError> {
-    let kind = usize::try_from(number).ok().and_then(|number| Kind::ALL.get(number).copied());
+fn kind_of(number: i32) -> Result<RecordKind, ParquetError> {
+    let kind = usize::try_from(number).ok().and_then(|number| RecordKind::ALL.get(number).copied());
     kind.ok_or_else(|| ParquetError::General(format!("{number} is no kind of command")))
 }
 
-fn number_of(kind: Kind) -> i32 {
+fn number_of(kind: RecordKind) -> i32 {
     match kind {
-        Kind::Read => 0,
-        Kind::Write => 1,
-        Kind::Discard => 2,
-        Kind::Flush => 3,
+        RecordKind::Read => 0,
+        RecordKind::Write => 1,
+        RecordKind::Discard => 2,
+        RecordKind::Flush => 3,
     }
 }
 

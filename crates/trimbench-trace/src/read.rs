@@ -19,8 +19,8 @@ use crate::format::{Format, Undetected};
 use crate::input::{Content, Input};
 use crate::own::OwnReader;
 use crate::record::Record;
-use crate::source::{Source, TraceError};
-use crate::tally::Tally;
+use crate::source::{TraceError, TraceSource};
+use crate::tally::ReadCounts;
 use crate::unpack::unpack;
 
 use buffer::Buffer;
@@ -167,12 +167,12 @@ impl Reader {
     }
 
     /// What was read, and what was left out so far.
-    pub fn tally(&self) -> &Tally {
+    pub fn tally(&self) -> &ReadCounts {
         &self.shared.tally
     }
 }
 
-impl Source for Reader {
+impl TraceSource for Reader {
     fn is_timed(&self) -> bool {
         self.timed
     }

@@ -4,7 +4,7 @@ use trimbench_core::{Bytes, Nanos};
 
 /// What a command of a trace does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum RecordKind {
     /// Reads the range.
     Read,
     /// Writes the range.
@@ -15,7 +15,7 @@ pub enum Kind {
     Flush,
 }
 
-impl Kind {
+impl RecordKind {
     /// Every kind, in the order of tables.
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Discard, Self::Flush];
 }
@@ -24,10 +24,10 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// When it was issued, since the beginning of the trace; 0 in a trace without stamps
-    /// ([`crate::Source::is_timed`]).
+    /// ([`crate::TraceSource::is_timed`]).
     pub time: Nanos,
     /// What it does.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// Where it begins on the device, in bytes; 0 for a flush.
     pub offset: Bytes,
     /// How many bytes it covers; 0 for a flush.

@@ -8,7 +8,7 @@ use trimbench_core::reason;
 use crate::record::Record;
 
 /// Records of one trace, in their order.
-pub trait Source {
+pub trait TraceSource {
     /// Whether the records carry stamps; else they have an order only.
     fn is_timed(&self) -> bool;
 
@@ -19,14 +19,14 @@ pub trait Source {
 
 /// Where in a file something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum TracePosition {
     /// A line of a text, from 1.
     Line(u64),
     /// A byte of a binary file, from 0, after decompression.
     Byte(u64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TracePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
@@ -53,7 +53,7 @@ pub enum TraceError {
         /// The file.
         name: String,
         /// Where.
-        place: Place,
+        place: TracePosition,
         /// What stands there.
         found: String,
         /// What should.

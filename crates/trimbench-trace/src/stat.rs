@@ -14,7 +14,8 @@
 //! In one pass. Memory: live units take a bit each in chunks that are touched, at most
 //! [`CHUNKS_MAX`] of 32 KiB, and none where all or nothing of a chunk is live; trimmed extents
 //! about 64 bytes each, at most [`EXTENTS_MAX`]: 1.3 GiB in all. What is beyond is counted
-//! ([`Trims::unfollowed_bytes`], [`Live::unfollowed_bytes`]) and in no other figure of the two.
+//! ([`TrimStatistics::unfollowed_bytes`], [`Live::unfollowed_bytes`]) and in no
+//! other figure of the two.
 
 mod live;
 mod table;
@@ -22,7 +23,7 @@ mod trimmed;
 
 use trimbench_core::{BlockSize, Bytes, Nanos};
 
-use crate::record::{Kind, Record};
+use crate::record::{Record, RecordKind};
 
 use live::LiveMap;
 use trimmed::TrimmedMap;
@@ -36,11 +37,11 @@ pub const POINTS_MAX: usize = 256;
 
 /// What a trace does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statistics {
+pub struct TraceStatistics {
     /// The unit of what is live and trimmed.
     pub unit: BlockSize,
-    /// Of each kind, in the order of [`Kind::ALL`].
-    pub kinds: [OfKind; Kind::ALL.len()],
+    /// Of each kind, in the order of [`RecordKind::ALL`].
+    pub kinds: [OfKind; RecordKind::ALL.len()],
     /// From the first stamp to the last.
     pub duration: Nanos,
     /// Nanoseconds between one command and the next.
@@ -52,7 +53,7 @@ pub struct Statistics {
     /// What is live.
     pub live: Live,
     /// What TRIMs do.
-    pub trims: Trims,
+    pub trims: TrimStatistics,
 }
 
 /// The commands of one kind.
@@ -99,7 +100,7 @@ pub struct LivePoint {
 
 /// What TRIMs do. Bytes are those of whole units, if nothing else is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trims {
+pub struct TrimStatistics {
     /// Bytes that were live before their TRIM.
     pub freed_bytes: u128,
     /// Bytes that were trimmed before their TRIM.
@@ -126,8 +127,8 @@ pub struct Trims {
 
 /// Takes a trace and works out its statistics.
 #[derive(Debug)]
-pub struct Collector {
-    statistics: Statistics,
+pub struct StatisticsCollector {
+    statistics: TraceStatistics,
     live: LiveMap,
     trimmed: TrimmedMap,
     commands: u64,
@@ -145,10 +146,10 @@ struct Position {
     written: u64,
 }
 
-impl Collector {
+impl StatisticsCollector {
     /// With nothing seen, for units of this size.
     pub fn new(unit: BlockSize) -> Self {
-        let statistics = Statistics {
+        let statistics = TraceStatistics {
             unit,
             kinds: Default::default(),
             duration: Nanos::ZERO,
@@ -156,7 +157,7 @@ impl Collector {
             lowest: None,
             span: Bytes(0),
             live: Live::default(),
-            trims: Trims::default(),
+            trims: TrimStatistics::default(),
         };
         Self {
             statistics,
@@ -178,7 +179,7 @@ impl Collector {
     }
 
     /// The statistics of all that was taken.
-    pub fn finish(mut self) -> Statistics {
+    pub fn finish(mut self) -> TraceStatistics {
         if self.statistics.live.series.last().is_none_or(|it| it.commands < self.commands) {
             self.point();
         }
@@ -204,9 +205,9 @@ impl Collector {
             self.statistics.span = self.statistics.span.max(record.end());
         }
         match kind {
-            Kind::Write => self.write(record),
-            Kind::Discard => self.discard(record),
-            Kind::Read | Kind::Flush => {}
+            RecordKind::Write => self.write(record),
+            RecordKind::Discard => self.discard(record),
+            RecordKind::Read | RecordKind::Flush => {}
         }
         self.commands += 1;
         if self.commands.is_multiple_of(self.step) {

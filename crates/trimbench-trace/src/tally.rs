@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What a reader did beside handing out records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct ReadCounts {
     /// Records that were handed out.
     pub records: u64,
     flaws: [u64; FLAWS.len()],
@@ -112,7 +112,7 @@ impl Ignored {
     }
 }
 
-impl Tally {
+impl ReadCounts {
     /// How often something was wrong and got past, by what it was; without what never was.
     pub fn flaws(&self) -> impl Iterator<Item = (Flaw, u64)> + '_ {
         let counts = FLAWS.iter().map(|(flaw, _)| (*flaw, self.flaws[*flaw as usize]));

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 use crate::format::Format;
 use crate::own::OwnWriter;
-use crate::record::{Kind, Record};
+use crate::record::{Record, RecordKind};
 use crate::sink::{Sink, Whole};
 
 use digits::{decimal, padded};
@@ -81,8 +81,8 @@ enum Dialect {
 }
 
 impl Writer {
-    /// Begins a trace. `timed` is [`crate::Source::is_timed`] of what will be written; a `lenient`
-    /// writer leaves out what the format cannot hold, and counts it.
+    /// Begins a trace. `timed` is [`crate::TraceSource::is_timed`] of what will be written; a
+    /// `lenient` writer leaves out what the format cannot hold, and counts it.
     pub fn new(
         format: Format,
         out: Box<dyn Write + Send>,
@@ -229,10 +229,10 @@ fn iolog_line(text: &mut Vec<u8>, record: &Record, dialect: Dialect) {
         text.push(b' ');
     }
     let action: &[u8] = match record.kind {
-        Kind::Read => b"trace read ",
-        Kind::Write => b"trace write ",
-        Kind::Discard => b"trace trim ",
-        Kind::Flush => b"trace sync ",
+        RecordKind::Read => b"trace read ",
+        RecordKind::Write => b"trace write ",
+        RecordKind::Discard => b"trace trim ",
+        RecordKind::Flush => b"trace sync ",
     };
     text.extend_from_slice(action);
     decimal(text, record.offset.0);
@@ -250,13 +250,13 @@ fn blkparse_line(text: &mut Vec<u8>, record: &Record, sequence: u64) {
     text.push(b'.');
     padded(text, record.time.0 % 1_000_000_000, 9, b'0');
     let operation: &[u8] = match record.kind {
-        Kind::Read => b"     0  Q   R ",
-        Kind::Write => b"     0  Q   W ",
-        Kind::Discard => b"     0  Q   D ",
-        Kind::Flush => b"     0  Q  FN [trimbench]\n",
+        RecordKind::Read => b"     0  Q   R ",
+        RecordKind::Write => b"     0  Q   W ",
+        RecordKind::Discard => b"     0  Q   D ",
+        RecordKind::Flush => b"     0  Q  FN [trimbench]\n",
     };
     text.extend_from_slice(operation);
-    if record.kind == Kind::Flush {
+    if record.kind == RecordKind::Flush {
         return;
     }
     decimal(text, record.offset.0 / SECTOR);

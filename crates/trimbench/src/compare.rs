@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::json;
 use trimbench_core::exit;
-use trimbench_report::{Column, Grid, Style, effect_words, quantity, significant};
+use trimbench_report::{Grid, GridColumn, Style, effect_words, quantity, significant};
 use trimbench_results::compare::{ChangeOutcome, Value, judge};
-use trimbench_results::{Change, ChangeLimit, Comparison, Effect, Pair, RunRecord, compare};
+use trimbench_results::{ChangeLimit, Comparison, Effect, MetricChange, Pair, RunRecord, compare};
 
 use crate::args::OutputFormat;
 use crate::failure::Failure;
@@ -91,11 +91,11 @@ fn lines(comparison: &Comparison, outcomes: &[ChangeOutcome]) -> String {
 /// What became worse, then the headlines, then what cannot be compared.
 fn table(before: &RunRecord, after: &RunRecord, comparison: &Comparison, style: Style) -> String {
     let mut grid = Grid::new(vec![
-        Column::text("figure"),
-        Column::number("before"),
-        Column::number("after"),
-        Column::number("change"),
-        Column::text(""),
+        GridColumn::text("figure"),
+        GridColumn::number("before"),
+        GridColumn::number("after"),
+        GridColumn::number("change"),
+        GridColumn::text(""),
     ]);
     let changes = comparison.worst_first();
     let (worse, others): (Vec<_>, Vec<_>) =
@@ -127,7 +127,7 @@ fn table(before: &RunRecord, after: &RunRecord, comparison: &Comparison, style: 
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-fn row(pair: &Pair, change: &Change) -> Vec<String> {
+fn row(pair: &Pair, change: &MetricChange) -> Vec<String> {
     let value = |side: Option<Value>| {
         side.map_or_else(|| "none".to_owned(), |side| quantity(side.value, &change.unit))
     };

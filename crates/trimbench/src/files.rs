@@ -9,7 +9,7 @@ use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use trimbench_linux::{Durability, Inode, OutputDirectory, OutputError, OutputFile, Place};
+use trimbench_linux::{Durability, Inode, OutputDirectory, OutputError, OutputFile, OutputPlace};
 use trimbench_results::RunRecord;
 
 use crate::failure::Failure;
@@ -33,13 +33,13 @@ pub(crate) struct Rules<'a> {
 #[derive(Debug)]
 pub(crate) struct Destination {
     path: PathBuf,
-    place: Place,
+    place: OutputPlace,
 }
 
 impl Destination {
     /// The place at `path`.
     pub(crate) fn of(path: &Path, rules: Rules<'_>) -> Result<Self, Failure> {
-        let place = Place::of(path).map_err(|error| unwritable(path, error))?;
+        let place = OutputPlace::of(path).map_err(|error| unwritable(path, error))?;
         Self { path: path.to_owned(), place }.checked(rules)
     }
 
@@ -50,14 +50,14 @@ impl Destination {
         rules: Rules<'_>,
     ) -> Result<Self, Failure> {
         let path = directory.path().join(name);
-        let place =
-            Place::within(directory, name.as_os_str()).map_err(|error| unwritable(&path, error))?;
+        let place = OutputPlace::within(directory, name.as_os_str())
+            .map_err(|error| unwritable(&path, error))?;
         Self { path, place }.checked(rules)
     }
 
     /// Whether what is written here goes to our own stdout.
     pub(crate) fn is_stdout(&self) -> bool {
-        let Place::Stream(file) = &self.place else { return false };
+        let OutputPlace::Stream(file) = &self.place else { return false };
         let (file, stdout) = (Inode::of(file), Inode::of(std::io::stdout()));
         file.is_ok_and(|file| stdout.is_ok_and(|stdout| file == stdout))
     }
@@ -81,7 +81,7 @@ impl Destination {
         let refused = |text: &str, hint: &str| {
             Err(Failure::usage(anyhow!("`{path}` {text}")).with_hint(hint.to_owned()))
         };
-        let Place::File { inode, content, .. } = &mut self.place else { return Ok(self) };
+        let OutputPlace::File { inode, content, .. } = &mut self.place else { return Ok(self) };
         if rules.inputs.contains(inode) {
             return refused("is the trace itself", "name another file for the copy");
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use trimbench_core::exit;
 use trimbench_methods::postmark::{DELETION_ALONE, Imported, METRICS};
-use trimbench_report::{Column, Grid};
+use trimbench_report::{Grid, GridColumn};
 
 use crate::args::OutputFormat;
 use crate::failure::Failure;
@@ -65,7 +65,11 @@ fn read(file: &Path) -> std::io::Result<String> {
 /// The metrics as printed, and as they are.
 fn table(line: usize, imported: &Imported) -> String {
     let title = format!("line {line}");
-    let columns = vec![Column::name(&title), Column::number("as printed"), Column::number("true")];
+    let columns = vec![
+        GridColumn::name(&title),
+        GridColumn::number("as printed"),
+        GridColumn::number("true"),
+    ];
     let mut grid = Grid::new(columns);
     for ((metric, _), printed) in METRICS.iter().zip(imported.printed) {
         let truth = match (*metric, imported.deletion_alone) {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use trimbench_core::exit;
 use trimbench_methods::method::METHODS;
-use trimbench_report::{Column, Grid};
-use trimbench_ssd::{BUILT_IN, Profile, Provenance};
+use trimbench_report::{Grid, GridColumn};
+use trimbench_ssd::{BUILT_IN, OriginCounts, Profile};
 use trimbench_target::find_profile;
 
 use crate::args::{Listing, OutputFormat};
@@ -72,7 +72,8 @@ impl List {
 }
 
 fn methods() -> List {
-    let mut table = Grid::new(vec![Column::name("method"), Column::text("what it measures")]);
+    let mut table =
+        Grid::new(vec![GridColumn::name("method"), GridColumn::text("what it measures")]);
     for method in METHODS {
         table.row([method.id, method.summary].map(str::to_owned));
     }
@@ -85,7 +86,7 @@ fn method(id: &str) -> Result<List, Failure> {
     let method = METHODS.iter().find(|method| method.id == id);
     let method = method.ok_or_else(|| unknown("method", id, &ids))?;
     let titles = ["option", "quick", "standard", "published"];
-    let mut table = Grid::new(titles.map(Column::name).to_vec());
+    let mut table = Grid::new(titles.map(GridColumn::name).to_vec());
     let mut items = Vec::new();
     for option in (method.options)() {
         let [quick, standard, published] = option.presets();
@@ -106,14 +107,14 @@ fn method(id: &str) -> Result<List, Failure> {
 
 fn profiles() -> List {
     let mut table = Grid::new(vec![
-        Column::name("profile"),
-        Column::number("assumed"),
-        Column::text("what it stands for"),
+        GridColumn::name("profile"),
+        GridColumn::number("assumed"),
+        GridColumn::text("what it stands for"),
     ]);
     let mut items = Vec::new();
     for built_in in BUILT_IN {
         let profile = Profile::built_in(built_in.name).expect("it was just named");
-        let Provenance { assumed, .. } = profile.provenance;
+        let OriginCounts { assumed, .. } = profile.provenance;
         let count = format!("{assumed} of {}", profile.provenance.total());
         items.push(described(&profile));
         table.row([profile.name, count, profile.summary]);
@@ -124,7 +125,7 @@ fn profiles() -> List {
 fn profile(name: &str) -> Result<List, Failure> {
     let profile = find_profile(name)?;
     let titles = ["value", "is", "how it is known"];
-    let mut table = Grid::new(titles.map(Column::name).to_vec());
+    let mut table = Grid::new(titles.map(GridColumn::name).to_vec());
     let mut items = Vec::new();
     for value in &profile.values {
         let origin = value.origin.id();
@@ -147,7 +148,7 @@ fn profile(name: &str) -> Result<List, Failure> {
 
 /// What every list says of a profile.
 fn described(profile: &Profile) -> Value {
-    let Provenance { sourced, fitted, assumed, .. } = profile.provenance;
+    let OriginCounts { sourced, fitted, assumed, .. } = profile.provenance;
     json!({
         "name": profile.name,
         "summary": profile.summary,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use trimbench_core::exit;
 use trimbench_core::text::{to_text, visible};
 use trimbench_linux::OutputDirectory;
-use trimbench_report::{CONTEXT_MARK, Context, Detail, FIGURE_MARK, PAGE_MARK, Source};
+use trimbench_report::{CONTEXT_MARK, Detail, FIGURE_MARK, PAGE_MARK, PageContext, PageSource};
 use trimbench_report::{figure_files, header_line};
 use trimbench_results::RunRecord;
 
@@ -35,7 +35,8 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
     if !stdout {
         print(&sources, args.output_format);
     }
-    let invalid = |source: &Source| source.record.as_ref().is_some_and(|record| !record.is_valid());
+    let invalid =
+        |source: &PageSource| source.record.as_ref().is_some_and(|record| !record.is_valid());
     Ok(match (unread, sources.iter().any(invalid)) {
         (true, _) => exit::USAGE,
         (false, true) => exit::INVALID,
@@ -69,7 +70,7 @@ impl ReportFile {
 }
 
 /// Every file that is asked for. Charts are made once for all of them.
-fn files(args: &ReportArgs, sources: &[Source]) -> Result<Vec<ReportFile>, Failure> {
+fn files(args: &ReportArgs, sources: &[PageSource]) -> Result<Vec<ReportFile>, Failure> {
     let mut files = Vec::new();
     if let Some(path) = &args.csv {
         for (source, folder) in sources.iter().zip(folders(path, sources.len())) {
@@ -84,7 +85,7 @@ fn files(args: &ReportArgs, sources: &[Source]) -> Result<Vec<ReportFile>, Failu
     if args.html.is_none() && args.figures.is_none() && args.context.is_none() {
         return Ok(files);
     }
-    let context = Context::of(sources);
+    let context = PageContext::of(sources);
     if let Some(path) = &args.context {
         files.push(ReportFile::new((None, path), context.to_json(), CONTEXT_MARK));
     }
@@ -107,8 +108,9 @@ fn files(args: &ReportArgs, sources: &[Source]) -> Result<Vec<ReportFile>, Failu
 
 /// Writes the page of a run into its directory.
 pub(crate) fn beside(store: &Store, record: &RunRecord) -> Result<(), Failure> {
-    let sources = [Source { host: store.host(), ..Source::of(name(store.path()), record.clone()) }];
-    let context = Context::of(&sources);
+    let sources =
+        [PageSource { host: store.host(), ..PageSource::of(name(store.path()), record.clone()) }];
+    let context = PageContext::of(&sources);
     let figures = context.figures().map_err(Failure::usage)?;
     let page = trimbench_report::page(&sources, &context, &figures);
     store.save_page(&page)?;
@@ -118,7 +120,7 @@ pub(crate) fn beside(store: &Store, record: &RunRecord) -> Result<(), Failure> {
 
 /// What there is in each of the directories, and whether something of it could not be read. One
 /// record alone of which nothing can be read is an error.
-fn sources(runs: &[PathBuf]) -> Result<(Vec<Source>, bool), Failure> {
+fn sources(runs: &[PathBuf]) -> Result<(Vec<PageSource>, bool), Failure> {
     let mut sources = Vec::new();
     let mut unread = false;
     for run in runs {
@@ -135,14 +137,14 @@ fn sources(runs: &[PathBuf]) -> Result<(Vec<Source>, bool), Failure> {
                 }
                 let (record, host, messages) =
                     (Some(salvaged.record), store.host(), salvaged.flaws);
-                Source { name, record, host, messages }
+                PageSource { name, record, host, messages }
             }
             Err(failure) if runs.len() == 1 => return Err(failure),
             Err(failure) => {
                 failure.print();
                 unread = true;
                 let (host, messages) = (BTreeMap::new(), vec![failure.message()]);
-                Source { name, record: None, host, messages }
+                PageSource { name, record: None, host, messages }
             }
         };
         sources.push(source);
@@ -157,7 +159,7 @@ fn name(run: &Path) -> String {
     directory.file_name().map_or_else(|| to_text(directory), to_text)
 }
 
-fn print(sources: &[Source], format: OutputFormat) {
+fn print(sources: &[PageSource], format: OutputFormat) {
     let records = sources.iter().filter_map(|source| Some((source, source.record.as_ref()?)));
     for (source, record) in records {
         match format {

@@ -9,7 +9,7 @@ mod record;
 mod stat;
 
 use trimbench_core::{Interrupt, exit};
-use trimbench_trace::{Reader, Source, TraceError};
+use trimbench_trace::{Reader, TraceError, TraceSource};
 
 use crate::failure::Failure;
 use crate::output::error_line;
@@ -28,7 +28,7 @@ pub(crate) fn run(command: &TraceCommand) -> Result<u8, Failure> {
 }
 
 /// Goes through a trace, batch by batch, until its end or Ctrl-C.
-fn each_batch<S: Source + ?Sized>(
+fn each_batch<S: TraceSource + ?Sized>(
     source: &mut S,
     interrupt: &Interrupt,
     mut take: impl FnMut(&[trimbench_trace::Record]) -> Result<(), Failure>,

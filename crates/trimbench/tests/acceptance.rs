@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{PoisonError, RwLock};
 
-use tests::acceptance::{Claim, KEYS, Tier, check};
+use tests::acceptance::{ClaimRow, KEYS, Tier, check};
 use tests::requires;
 
 /// Real devices are the machine's: a claim on them is measured alone.
@@ -50,7 +50,7 @@ claims! {
     report_5
 }
 
-fn all() -> impl Iterator<Item = &'static Claim> {
+fn all() -> impl Iterator<Item = &'static ClaimRow> {
     KEYS.iter().flat_map(|key| key.claims)
 }
 

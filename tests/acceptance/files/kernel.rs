@@ -12,7 +12,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::{Value, json};
 
 use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
-use crate::operations::{self, Tally};
+use crate::operations::{self, OperationCounts};
 
 /// The first of the logs: the others are for the full form.
 const LOGS_SHORT: usize = 2;
@@ -36,7 +36,7 @@ const OVER_TRIM: &str = "alternating";
 /// # Panics
 /// If the machine has no loop devices or no ext4.
 fn tallies(logs: usize, folder: &Path) -> Value {
-    let tally = |tally: Tally| {
+    let tally = |tally: OperationCounts| {
         json!({
             "discards": tally.discards,
             "discarded_bytes": tally.discarded.0,

@@ -3,7 +3,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
-use trimbench_methods::postmark::{Forecast, Generator, Operation, Settings};
+use trimbench_methods::postmark::{Forecast, Generator, PostmarkOperation, Settings};
 use trimbench_results::{Session, Step};
 
 use super::{Set, numbers, terse_line};
@@ -127,7 +127,7 @@ fn forecast(settings: &Settings) -> Value {
     });
     let mut generator = Generator::new(settings);
     for index in 1..=5 {
-        if let Some((_, Operation::Create { size, .. })) = generator.next_operation() {
+        if let Some((_, PostmarkOperation::Create { size, .. })) = generator.next_operation() {
             value[format!("size_{index}")] = size.into();
         }
     }

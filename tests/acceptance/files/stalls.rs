@@ -7,7 +7,7 @@ mod storm;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use trimbench_core::{BlockRequest, CallerWait, Instant, Nanos, OperationKind};
-use trimbench_methods::{Located, Place, locate};
+use trimbench_methods::{StallAttribution, StallLayer, attribute_stalls};
 
 use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::planted::{Planted, Seen};
@@ -66,14 +66,15 @@ fn read_planted(raw: &Raw) -> Result<Vec<Finding>> {
 }
 
 fn judge(planted: Planted, seen: &Seen, capture: &Capture) -> Result<Vec<Finding>> {
-    let located = locate(&seen.waits, &seen.requests, planted.threshold());
-    let (places, least): (&[Place], f64) = match planted {
-        Planted::FrozenDevice => (&[Place::Device], 1.9),
-        Planted::FrozenFilesystem => (&[Place::Above], 1.9),
-        Planted::ExhaustedTags => (&[Place::Device, Place::Tags], 4.0),
+    let located = attribute_stalls(&seen.waits, &seen.requests, planted.threshold());
+    let (places, least): (&[StallLayer], f64) = match planted {
+        Planted::FrozenDevice => (&[StallLayer::Device], 1.9),
+        Planted::FrozenFilesystem => (&[StallLayer::Above], 1.9),
+        Planted::ExhaustedTags => (&[StallLayer::Device, StallLayer::Tags], 4.0),
     };
-    let share =
-        |places: &[Place]| -> f64 { places.iter().filter_map(|place| located.share(*place)).sum() };
+    let share = |places: &[StallLayer]| -> f64 {
+        places.iter().filter_map(|place| located.share(*place)).sum()
+    };
     let names: Vec<&str> = places.iter().map(|place| place.id()).collect();
     let id = planted.id();
     let mut findings = vec![
@@ -101,9 +102,9 @@ fn judge(planted: Planted, seen: &Seen, capture: &Capture) -> Result<Vec<Finding
         // Writers always have some write in the device. The reader is who waits for a tag.
         let mut waits = seen.waits.clone();
         waits.retain(|wait| wait.kind == OperationKind::Read);
-        let of_reader = locate(&waits, &seen.requests, planted.threshold());
-        let tags = of_reader.share(Place::Tags).context("the reader was never stalled")?;
-        let device = of_reader.share(Place::Device).unwrap_or(0.0);
+        let of_reader = attribute_stalls(&waits, &seen.requests, planted.threshold());
+        let tags = of_reader.share(StallLayer::Tags).context("the reader was never stalled")?;
+        let device = of_reader.share(StallLayer::Device).unwrap_or(0.0);
         let what = format!("{id}: the reader's stalled time found in device or tags");
         let note = shares(&of_reader);
         let bar = Bar::AtLeast(SHARE);
@@ -113,10 +114,12 @@ fn judge(planted: Planted, seen: &Seen, capture: &Capture) -> Result<Vec<Finding
 }
 
 /// The share of each layer, for a note.
-fn shares(located: &Located) -> String {
-    let share = |place: Place| located.share(place).unwrap_or(0.0) * 100.0;
-    let shares: Vec<String> =
-        Place::ALL.iter().map(|place| format!("{} {:.1} %", place.id(), share(*place))).collect();
+fn shares(located: &StallAttribution) -> String {
+    let share = |place: StallLayer| located.share(place).unwrap_or(0.0) * 100.0;
+    let shares: Vec<String> = StallLayer::ALL
+        .iter()
+        .map(|place| format!("{} {:.1} %", place.id(), share(*place)))
+        .collect();
     shares.join(", ")
 }
 

@@ -5,8 +5,8 @@ use anyhow::{Result, ensure};
 use trimbench_methods::postmark::METRICS;
 
 use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
-use crate::calibrate::published::{Column, Durations, VENDORS, durations};
-use crate::calibrate::{self, Mean, PHASES, Run, means, tables};
+use crate::calibrate::published::{Durations, PublishedColumn, VENDORS, durations};
+use crate::calibrate::{self, CalibrationRun, Mean, PHASES, means, tables};
 
 /// The runs, a line of JSON for each.
 const RUNS: &str = "runs";
@@ -40,7 +40,7 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
 }
 
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
-    let (capture, runs): (_, Vec<Run>) = raw.lines(RUNS)?;
+    let (capture, runs): (_, Vec<CalibrationRun>) = raw.lines(RUNS)?;
     let mut findings = vec![tabled(&runs, &capture)?];
     for (vendor, points) in POINTS {
         findings.extend(Drive::read(&runs, (vendor, points), &capture)?.findings()?);
@@ -56,7 +56,7 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
 }
 
 /// The tables of the runs, as `cargo xtask calibrate --tables` prints them.
-fn tabled(runs: &[Run], capture: &Capture) -> Result<Finding> {
+fn tabled(runs: &[CalibrationRun], capture: &Capture) -> Result<Finding> {
     let printed = tables(runs)?;
     let rows = METRICS.map(|(name, _)| format!("{name:34}|"));
     let is_row = |line: &&str| rows.iter().any(|row| line.starts_with(row));
@@ -69,7 +69,7 @@ fn tabled(runs: &[Run], capture: &Capture) -> Result<Finding> {
     ))
 }
 
-/// A drive's columns, in the order of [`Column::ALL`].
+/// A drive's columns, in the order of [`PublishedColumn::ALL`].
 struct Drive<'a> {
     name: &'a str,
     points: Option<f64>,
@@ -81,23 +81,32 @@ struct Drive<'a> {
 
 impl<'a> Drive<'a> {
     fn read(
-        runs: &[Run],
+        runs: &[CalibrationRun],
         (name, points): (&'a str, Option<f64>),
         capture: &'a Capture,
     ) -> Result<Self> {
         let model = means(runs, name)?;
-        let published =
-            Column::ALL.iter().map(|column| durations(name, *column)).collect::<Result<_>>()?;
+        let published = PublishedColumn::ALL
+            .iter()
+            .map(|column| durations(name, *column))
+            .collect::<Result<_>>()?;
         let its = runs.iter().filter(|run| run.vendor == name).count();
-        ensure!(its % Column::ALL.len() == 0, "{name}: {its} runs of four columns");
-        Ok(Self { name, points, model, published, repetitions: its / Column::ALL.len(), capture })
+        ensure!(its % PublishedColumn::ALL.len() == 0, "{name}: {its} runs of four columns");
+        Ok(Self {
+            name,
+            points,
+            model,
+            published,
+            repetitions: its / PublishedColumn::ALL.len(),
+            capture,
+        })
     }
 
     fn findings(&self) -> Result<Vec<Finding>> {
         let mut findings = vec![self.unbuffered(), self.creation()];
         findings.extend([0, 2].map(|first| self.diff(first)));
         if self.points.is_some() {
-            findings.extend((0..Column::ALL.len()).map(|place| self.deletion(place)));
+            findings.extend((0..PublishedColumn::ALL.len()).map(|place| self.deletion(place)));
         }
         ensure!(VENDORS.contains(&self.name), "{} is no drive of the table", self.name);
         Ok(findings)
@@ -117,7 +126,7 @@ impl<'a> Drive<'a> {
                 let null = percent(of(&self.published[place - 2]), published);
                 furthest = furthest.max(off.abs());
                 furthest_null = furthest_null.max(null.abs());
-                let column = Column::ALL[place].name();
+                let column = PublishedColumn::ALL[place].name();
                 notes.push(format!("{phase}, {column} {off:+.1} ({null:+.1})"));
             }
         }
@@ -147,7 +156,8 @@ impl<'a> Drive<'a> {
 
     /// What `discard` adds to the total, of the column at this place and the next.
     fn diff(&self, first: usize) -> Finding {
-        let buffering = if Column::ALL[first].buffered { "buffered" } else { "unbuffered" };
+        let buffering =
+            if PublishedColumn::ALL[first].buffered { "buffered" } else { "unbuffered" };
         let model = self.model[first + 1].durations.total() / self.model[first].durations.total();
         let published = self.published[first + 1].total() / self.published[first].total();
         let Some(points) = self.points else {
@@ -175,7 +185,7 @@ impl<'a> Drive<'a> {
         let published = self.published[place].deletion;
         let off = DELETION_SECONDS.max(DELETION_SHARE * published);
         let bar = Bar::Within(rounded(published - off), rounded(published + off));
-        let what = format!("deletion, {}", Column::ALL[place].name());
+        let what = format!("deletion, {}", PublishedColumn::ALL[place].name());
         self.finding(&what, (self.model[place].durations.deletion, "s"), bar)
     }
 }

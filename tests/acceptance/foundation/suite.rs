@@ -21,7 +21,7 @@ const BUGS: [Bug; 2] = [
     Bug {
         name: "collector",
         package: "trimbench-ssd",
-        file: "crates/trimbench-ssd/src/collector.rs",
+        file: "crates/trimbench-ssd/src/gc.rs",
         right: "moved += bits.count_ones();",
         wrong: "moved += bits.count_ones() - 1;",
     },

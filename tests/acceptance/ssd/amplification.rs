@@ -10,7 +10,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::units::{index, narrow};
 use trimbench_core::{Bytes, Ppm};
 use trimbench_ssd::{
-    Change, CollectorConfig, Counters, Geometry, Profile, Ssd, SsdConfig, VictimPolicy,
+    DriveCounters, GcConfig, Geometry, PreconditionStep, Profile, Ssd, SsdConfig, VictimPolicy,
 };
 
 /// Bytes of a mapping unit.
@@ -118,7 +118,7 @@ fn config(cell: Cell) -> Result<SsdConfig> {
         capacity: Bytes::gib(cell.capacity_gib),
         over_provisioning: Ppm(cell.over_provisioning * 1_000),
         geometry: Geometry { superblock: Bytes(u64::from(cell.units) * UNIT), ..base.geometry },
-        collector: CollectorConfig { policy, separate_hot: false, ..base.collector },
+        gc: GcConfig { policy, separate_hot: false, ..base.gc },
         ..base
     })
 }
@@ -134,7 +134,7 @@ impl Drive {
     /// Write amplification of each part of a run in steady state.
     fn settle(&mut self, traffic: Traffic, capacity_gib: u64) -> Vec<f64> {
         let mut steps = Steps::new(traffic, self.exported);
-        self.ssd.precondition_with((0..steps.trimmed()).map(Change::Discard));
+        self.ssd.precondition_with((0..steps.trimmed()).map(PreconditionStep::Discard));
         // As many units are counted on a small drive as on half of a large one.
         let fills = if capacity_gib < 16 { 6 } else { 3 };
         self.apply(&mut steps, WARM_UP * self.exported);
@@ -154,14 +154,14 @@ impl Drive {
         let tenths: Vec<_> = (0..20).map(|part| tenth(part % 10)..tenth(part % 10 + 1)).collect();
         let pass = |units: std::ops::Range<u32>| {
             let before = self.ssd.counters();
-            self.ssd.precondition_with(units.map(Change::Write));
+            self.ssd.precondition_with(units.map(PreconditionStep::Write));
             amplification(&self.ssd, &before)
         };
         tenths.into_iter().map(pass).collect()
     }
 }
 
-fn amplification(ssd: &Ssd, before: &Counters) -> f64 {
+fn amplification(ssd: &Ssd, before: &DriveCounters) -> f64 {
     ssd.counters().since(before).waf().unwrap_or(f64::NAN)
 }
 
@@ -195,21 +195,21 @@ impl Steps {
         }
     }
 
-    fn next(&mut self, rng: &mut Rng) -> Change {
+    fn next(&mut self, rng: &mut Rng) -> PreconditionStep {
         let all = self.exported;
         match self.traffic {
             Traffic::Uniform | Traffic::Sequential | Traffic::Healing => {
-                Change::Write(narrow(rng.below(all)))
+                PreconditionStep::Write(narrow(rng.below(all)))
             }
             Traffic::HotCold(percent) => {
                 let hot = self.share(100 - percent);
                 let in_hot = rng.below(100) < u64::from(percent);
                 let unit = if in_hot { rng.below(hot) } else { hot + rng.below(all - hot) };
-                Change::Write(narrow(unit))
+                PreconditionStep::Write(narrow(unit))
             }
             Traffic::Trimmed(percent) => {
                 let first = self.share(percent);
-                Change::Write(narrow(first + rng.below(all - first)))
+                PreconditionStep::Write(narrow(first + rng.below(all - first)))
             }
             Traffic::Deallocating(percent) => {
                 let trims = rng.below(100) < u64::from(percent) && !self.in_use.is_empty();
@@ -218,23 +218,23 @@ impl Steps {
         }
     }
 
-    fn trim(&mut self, rng: &mut Rng) -> Change {
+    fn trim(&mut self, rng: &mut Rng) -> PreconditionStep {
         let place = rng.below(self.in_use.len() as u64);
         let unit = self.in_use.swap_remove(index(place));
         if let Some(&moved) = self.in_use.get(index(place)) {
             self.places[moved as usize] = narrow(place);
         }
         self.places[unit as usize] = u32::MAX;
-        Change::Discard(unit)
+        PreconditionStep::Discard(unit)
     }
 
-    fn write(&mut self, rng: &mut Rng) -> Change {
+    fn write(&mut self, rng: &mut Rng) -> PreconditionStep {
         let unit = narrow(rng.below(self.exported));
         if self.places[unit as usize] == u32::MAX {
             self.places[unit as usize] = narrow(self.in_use.len() as u64);
             self.in_use.push(unit);
         }
-        Change::Write(unit)
+        PreconditionStep::Write(unit)
     }
 }
 

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 
 use crate::acceptance::{Bar, Context, Finding, Raw};
-use crate::soak::Summary;
+use crate::soak::SoakSummary;
 
 /// What a form of the claim runs: configurations, and commands of each one's long run.
 struct Form {
@@ -51,11 +51,11 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let form = [FULL, SHORT].into_iter().find(ran);
     let form = form.with_context(|| format!("`{}` is no form of the claim", capture.command))?;
     let text = raw.text(&capture.output)?;
-    let summary: Summary = serde_json::from_str(&text).context("read the soak's summary")?;
+    let summary: SoakSummary = serde_json::from_str(&text).context("read the soak's summary")?;
     ensure!(summary.canaries > 0, "no canary was planted");
     let finding =
         |what: &str, figure: u64, bar| Finding::new(what, (figure as f64, ""), bar, &capture);
-    let Summary { tally, hash, searched_both_ways: both_ways, .. } = &summary;
+    let SoakSummary { tally, hash, searched_both_ways: both_ways, .. } = &summary;
     let speed = summary.commands_per_second / 1e6;
     let looks = format!("everything was checked {} times; hash {hash}", tally.walks);
     let pace = format!("{:.0} s, {speed:.2} million/s; every run made twice", summary.seconds);

@@ -312,7 +312,7 @@ impl Furnished {
             _ => {}
         }
         self.permit_file(&out)?;
-        let (wish, source): (&[&str], _) = match draw.kind {
+        let (options, source): (&[&str], _) = match draw.kind {
             Kind::Convert => (&["convert"], Some(input)),
             Kind::Generate => (&["generate"], None),
             _ => {
@@ -323,7 +323,7 @@ impl Furnished {
         };
         self.written = Self::write(draw.form, &out, scene)?;
         self.permit_file(&self.written.clone())?;
-        self.command.arg("trace").args(wish).args(source).arg("--").arg(&self.written);
+        self.command.arg("trace").args(options).args(source).arg("--").arg(&self.written);
         if self.command.get_args().nth(1) == Some(OsStr::new("generate")) {
             self.command = command_with(&self.command, &["--commands", "2000"]);
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
 use trimbench_core::{Bytes, Nanos};
-use trimbench_trace::{Format, Kind, Record, Writer};
+use trimbench_trace::{Format, Record, RecordKind, Writer};
 
 /// Texts of the formats that are only read, and of what their readers pass.
 const TEXTS: [&str; 9] = [
@@ -76,8 +76,8 @@ fn bytes(hexadecimal: &str) -> Result<Vec<u8>> {
 /// Some records of every kind.
 fn records(count: u64) -> Vec<Record> {
     let record = |n: u64| {
-        let kind = Kind::ALL[usize::try_from(n % 4).expect("below 4")];
-        let is_flush = kind == Kind::Flush;
+        let kind = RecordKind::ALL[usize::try_from(n % 4).expect("below 4")];
+        let is_flush = kind == RecordKind::Flush;
         let length = if n == 2 { (4 << 30) + 4096 } else { (1 + n % 7) * 4096 };
         Record {
             time: Nanos(n * n * 1_000),

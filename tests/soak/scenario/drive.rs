@@ -69,11 +69,11 @@ pub(super) fn power_loss_protection(rng: &mut Rng, it: &mut Scenario) {
     it.drive.power_loss_protection = rng.chance(QUARTER);
 }
 
-pub(super) fn collector(rng: &mut Rng, it: &mut Scenario) {
-    let collector = &mut it.drive.collector;
-    collector.idle_after = micros(rng, 0, 100_000);
-    collector.idle_free_target = Ppm(narrow(between(rng, 0, 300_000)));
-    collector.idle_valid_max = Ppm(narrow(between(rng, 0, 1_000_000)));
+pub(super) fn gc(rng: &mut Rng, it: &mut Scenario) {
+    let gc = &mut it.drive.gc;
+    gc.idle_after = micros(rng, 0, 100_000);
+    gc.idle_free_target = Ppm(narrow(between(rng, 0, 300_000)));
+    gc.idle_valid_max = Ppm(narrow(between(rng, 0, 1_000_000)));
 }
 
 /// None, or either kind with either way of being full.
@@ -119,7 +119,7 @@ pub(super) fn compression(rng: &mut Rng, it: &mut Scenario) {
 pub(super) fn victims(rng: &mut Rng, it: &mut Scenario) {
     use VictimPolicy::{CostBenefit, DChoices, Fifo, Greedy};
     let choices = DChoices(narrow(scaled(rng, 1, 1_024)));
-    it.drive.collector.policy = pick(rng, &[Greedy, Fifo, CostBenefit, choices]);
+    it.drive.gc.policy = pick(rng, &[Greedy, Fifo, CostBenefit, choices]);
 }
 
 /// In half of the drives that can have it.
@@ -127,7 +127,7 @@ pub(super) fn separation(rng: &mut Rng, it: &mut Scenario) {
     let drive = &mut it.drive;
     let alone = drive.slc_cache.is_none() && drive.compression.is_none();
     let has_room = drive.write_buffer.0 >= 2 * drive.geometry.program_bytes.0;
-    drive.collector.separate_hot = alone && has_room && rng.chance(HALF);
+    drive.gc.separate_hot = alone && has_room && rng.chance(HALF);
 }
 
 pub(super) fn suspension(rng: &mut Rng, it: &mut Scenario) {

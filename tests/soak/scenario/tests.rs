@@ -28,7 +28,7 @@ fn every_feature_is_drawn_alone_and_not_at_all() {
         seen.insert(format!("cache {cache:?}"));
         seen.insert(format!("compression {}", drive.compression.is_some()));
         seen.insert(format!("mapping cache {}", drive.mapping_cache.is_some()));
-        seen.insert(format!("apart {}", drive.collector.separate_hot));
+        seen.insert(format!("apart {}", drive.gc.separate_hot));
         seen.insert(format!("suspends {}", drive.nand.suspend.is_some()));
         seen.insert(format!("bounded {}", drive.trim.background_bound.is_some()));
         seen.insert(format!("protection {}", drive.power_loss_protection));

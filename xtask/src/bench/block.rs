@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 
-use super::{Bench, Context, Measured};
+use super::{Bench, BenchContext, Measured};
 use crate::setup;
 
 pub use ours::work;
@@ -57,7 +57,7 @@ const LENGTH_SMALL: Duration = Duration::from_secs(1);
 
 /// What one run of one side said.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct BlockRun {
     /// Commands completed a second.
     pub iops: f64,
     /// From before the submission to the completion, in ns.
@@ -98,11 +98,11 @@ struct Load {
 /// All runs of one queue depth, by side.
 #[derive(Clone, Debug, Default)]
 struct Runs {
-    runs: [Vec<Run>; 4],
+    runs: [Vec<BlockRun>; 4],
     commands: [String; 4],
 }
 
-fn run(context: &Context<'_>) -> Result<Measured> {
+fn run(context: &BenchContext<'_>) -> Result<Measured> {
     for (wanted, is_there) in [
         ("fio; `cargo xtask setup --for bench` installs it", setup::is_there("fio")),
         ("losetup", setup::is_there("losetup")),
@@ -167,8 +167,8 @@ fn measure(
     who: Who,
     device: &device::LoopDevice,
     load: Load,
-    context: &Context<'_>,
-) -> Result<(Run, String)> {
+    context: &BenchContext<'_>,
+) -> Result<(BlockRun, String)> {
     match who {
         Who::Ours => ours::measure(device.node(), load, context.limit),
         Who::Fio | Who::Control => fio::measure(device.node(), load, true, context.limit),

@@ -15,7 +15,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Bench, Case, Context, Measured, Side};
+use super::{Bench, BenchContext, Case, Measured, Side};
 use crate::process;
 use crate::setup;
 use crate::steps::Deadline;
@@ -94,7 +94,7 @@ fn parameters(small: bool) -> [Parameters; 2] {
     })
 }
 
-fn run(context: &Context<'_>) -> Result<Measured> {
+fn run(context: &BenchContext<'_>) -> Result<Measured> {
     let source = source(context);
     if !source.exists() {
         let path = "../shared/bench/ftl_limit.c";
@@ -114,7 +114,7 @@ fn run(context: &Context<'_>) -> Result<Measured> {
 
 /// Measures what is wanted of one drive; ours and the peer's in turns.
 fn measure_drive(
-    context: &Context<'_>,
+    context: &BenchContext<'_>,
     program: &Path,
     parameters: Parameters,
 ) -> Result<Vec<Case>> {
@@ -122,7 +122,7 @@ fn measure_drive(
     if !Part::ALL.into_iter().any(wanted) {
         return Ok(Vec::new());
     }
-    let mut drive = contract::Drive::warm(parameters)?;
+    let mut drive = contract::WarmDrive::warm(parameters)?;
     let memory = drive.memory();
     let (mut ours, mut alone, mut peer) = (Side::default(), Side::default(), Side::default());
     for _ in 0..context.repetitions {
@@ -151,11 +151,11 @@ fn measure_drive(
     Ok(cases.into_iter().flatten().collect())
 }
 
-fn source(context: &Context<'_>) -> PathBuf {
+fn source(context: &BenchContext<'_>) -> PathBuf {
     context.repository.root().join("../shared/bench/ftl_limit.c")
 }
 
-fn build(context: &Context<'_>, source: &Path) -> Result<PathBuf> {
+fn build(context: &BenchContext<'_>, source: &Path) -> Result<PathBuf> {
     let folder = context.repository.target().join("bench");
     std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
     let program = folder.join("ftl_limit");
@@ -166,7 +166,7 @@ fn build(context: &Context<'_>, source: &Path) -> Result<PathBuf> {
 }
 
 fn measure(
-    context: &Context<'_>,
+    context: &BenchContext<'_>,
     program: &Path,
     parameters: Parameters,
     side: &mut Side,

@@ -1,4 +1,4 @@
-use super::{BENCHES, Bar, Case, Side, Wish, append, lines, run, table};
+use super::{BENCHES, Bar, BenchOptions, Case, Side, append, lines, run, table};
 use crate::Repository;
 
 fn side(values: &[f64]) -> Side {
@@ -67,16 +67,21 @@ fn the_history_grows() {
 
 #[test]
 fn an_unknown_benchmark_is_named_with_those_there_are() {
-    let wish = Wish { name: Some("sdd"), ..Wish::default() };
-    let error = run(&Repository::here().unwrap(), &wish).unwrap_err().to_string();
+    let options = BenchOptions { name: Some("sdd"), ..BenchOptions::default() };
+    let error = run(&Repository::here().unwrap(), &options).unwrap_err().to_string();
     assert!(error.contains("`sdd`") && error.contains("ssd"), "{error}");
 }
 
 #[test]
 fn an_unknown_case_is_an_error_and_measures_nothing() {
     let repository = Repository::here().unwrap();
-    let wish = Wish { name: Some("ssd"), small: true, case: Some("OP 9 %"), ..Wish::default() };
-    match run(&repository, &wish) {
+    let options = BenchOptions {
+        name: Some("ssd"),
+        small: true,
+        case: Some("OP 9 %"),
+        ..BenchOptions::default()
+    };
+    match run(&repository, &options) {
         Err(error) => assert!(error.to_string().contains("no case `OP 9 %`"), "{error}"),
         // Without the yardstick or a compiler no case is looked at.
         Ok(good) => assert!(good),

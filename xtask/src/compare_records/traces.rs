@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, Nanos};
-use trimbench_trace::{Format, Kind, Record, Writer};
+use trimbench_trace::{Format, Record, RecordKind, Writer};
 
 /// Commands of the trace.
 const COMMANDS: u64 = 20_000;
@@ -36,14 +36,14 @@ fn records() -> Vec<Record> {
     let mut rng = Rng::new(1);
     let record = |number: u64| {
         let (kind, units) = match rng.below(20) {
-            0..=12 => (Kind::Write, 1 + rng.below(32)),
-            13..=15 => (Kind::Read, 1 + rng.below(8)),
-            16..=18 => (Kind::Discard, 256),
-            _ => (Kind::Flush, 0),
+            0..=12 => (RecordKind::Write, 1 + rng.below(32)),
+            13..=15 => (RecordKind::Read, 1 + rng.below(8)),
+            16..=18 => (RecordKind::Discard, 256),
+            _ => (RecordKind::Flush, 0),
         };
         let length = Bytes(units * UNIT);
         let places = (SPAN.0 - length.0) / UNIT;
-        let offset = if kind == Kind::Flush { 0 } else { rng.below(places) * UNIT };
+        let offset = if kind == RecordKind::Flush { 0 } else { rng.below(places) * UNIT };
         Record { time: Nanos::from_micros(100 * number), kind, offset: Bytes(offset), length }
     };
     (0..COMMANDS).map(record).collect()
@@ -65,15 +65,15 @@ fn text(format: Format, records: &[Record]) -> String {
         let (offset, length) = (record.offset.0, record.length.0);
         let (sector, sectors) = (offset / SECTOR, length / SECTOR);
         let known = match (format, record.kind) {
-            (Format::Jedec, Kind::Flush) => writeln!(text, "Flush"),
-            (Format::Jedec, Kind::Discard) => writeln!(text, "Trims {sector} {sectors}"),
+            (Format::Jedec, RecordKind::Flush) => writeln!(text, "Flush"),
+            (Format::Jedec, RecordKind::Discard) => writeln!(text, "Trims {sector} {sectors}"),
             (Format::Jedec, kind) => writeln!(text, "{} {sector} {sectors}", word(kind)),
-            (Format::Midas, Kind::Discard) => {
+            (Format::Midas, RecordKind::Discard) => {
                 writeln!(text, "{seconds:.6} 3 {} {length}", offset / UNIT)
             }
-            (_, Kind::Discard | Kind::Flush) => Ok(()),
+            (_, RecordKind::Discard | RecordKind::Flush) => Ok(()),
             (Format::Midas, kind) => {
-                let number = u8::from(kind == Kind::Write);
+                let number = u8::from(kind == RecordKind::Write);
                 writeln!(text, "{seconds:.6} {number} {} {length}", offset / UNIT)
             }
             (Format::Msr, kind) => {
@@ -85,7 +85,8 @@ fn text(format: Format, records: &[Record]) -> String {
                 writeln!(text, "419,{},{offset},{length},{stamp}", &word(kind)[..1])
             }
             (Format::Tencent, kind) => {
-                let (stamp, number) = (1_538_323_200 + micros / 1_000_000, kind == Kind::Write);
+                let (stamp, number) =
+                    (1_538_323_200 + micros / 1_000_000, kind == RecordKind::Write);
                 writeln!(text, "{stamp},{sector},{sectors},{},1063", u8::from(number))
             }
             (_, kind) => {
@@ -97,8 +98,8 @@ fn text(format: Format, records: &[Record]) -> String {
     text
 }
 
-fn word(kind: Kind) -> &'static str {
-    if kind == Kind::Read { "Read" } else { "Write" }
+fn word(kind: RecordKind) -> &'static str {
+    if kind == RecordKind::Read { "Read" } else { "Write" }
 }
 
 /// blktrace's events of what is queued, as a little-endian processor writes them.
@@ -109,10 +110,10 @@ fn events(records: &[Record]) -> Vec<u8> {
     let mut file = Vec::new();
     for (number, record) in (0_u32..).zip(records) {
         let kind = match record.kind {
-            Kind::Read => 1 << 16,
-            Kind::Write => 2 << 16,
-            Kind::Flush => 4 << 16,
-            Kind::Discard => 1 << 29 | 2 << 16,
+            RecordKind::Read => 1 << 16,
+            RecordKind::Write => 2 << 16,
+            RecordKind::Flush => 4 << 16,
+            RecordKind::Discard => 1 << 29 | 2 << 16,
         };
         let length = u32::try_from(record.length.0).expect("commands are short");
         file.extend([MAGIC, number].map(u32::to_le_bytes).concat());

@@ -7,13 +7,13 @@ use anyhow::{Result, ensure};
 use serde_json::Value;
 
 use super::{
-    Claim, Context, FULL, Finding, KEYS, Key, Outcome, Register, SHORT, Store, page, select,
+    ClaimRow, Context, FULL, Finding, KEYS, Key, Outcome, Register, SHORT, Store, page, select,
 };
 use crate::Repository;
 use crate::repository::State;
 use crate::steps::Deadline;
 
-const PLANTED: Claim = Claim {
+const PLANTED: ClaimRow = ClaimRow {
     id: "planted.1",
     title: "A planted claim",
     tier: Tier::Evidence,
@@ -23,7 +23,7 @@ const PLANTED: Claim = Claim {
     measure,
     read,
 };
-const FAILING: Claim = Claim { id: "planted.2", measure: fail, ..PLANTED };
+const FAILING: ClaimRow = ClaimRow { id: "planted.2", measure: fail, ..PLANTED };
 const PLANTED_KEY: Key = Key { name: "planted", title: "Planted.", claims: &[PLANTED, FAILING] };
 
 fn measure(context: &Context<'_>) -> Result<()> {
@@ -50,7 +50,7 @@ fn with_register(test: impl FnOnce(&Register<'_>)) {
     test(&Register { repository: &repository, state, store, short: false });
 }
 
-fn outcome(register: &Register<'_>, claim: &'static Claim, fresh: bool) -> Outcome {
+fn outcome(register: &Register<'_>, claim: &'static ClaimRow, fresh: bool) -> Outcome {
     register.outcome(claim, fresh, Deadline::after(Duration::from_secs(10)))
 }
 
@@ -166,7 +166,7 @@ fn every_claim_belongs_to_its_key_and_fits_into_the_time_of_a_key() {
             number.and_then(|number| number.parse::<u32>().ok()).expect(claim.id)
         });
         assert!(numbers.is_sorted_by(|a, b| a < b), "{}: ascending, each once", key.name);
-        let total = |of: fn(&Claim) -> Duration| key.claims.iter().map(of).sum::<Duration>();
+        let total = |of: fn(&ClaimRow) -> Duration| key.claims.iter().map(of).sum::<Duration>();
         assert!(total(|claim| claim.short) <= SHORT, "{}", key.name);
         assert!(total(|claim| claim.full) <= FULL, "{}", key.name);
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use ::tests::acceptance::KEYS;
 
 use super::text::prose;
-use super::{File, Finding, Tree};
+use super::{Fault, File, SourceTree};
 use crate::docs;
 use crate::evidence::page;
 
@@ -19,20 +19,20 @@ const README: &str = "README.md";
 const ALLOWED_SKIPS: &str = "tests/allowed-skips.txt";
 
 /// Each method has a page, each page a method, each method's folder an id.
-pub(super) fn method_pages(tree: &Tree) -> Vec<Finding> {
+pub(super) fn method_pages(tree: &SourceTree) -> Vec<Fault> {
     let mut findings = Vec::new();
     let ids = method_ids(tree);
     for (file, id) in &ids {
         let page = format!("{METHOD_PAGES}{id}.md");
         if tree.file(&page).is_none() {
-            findings.push(Finding::of(&file.path, format!("method `{id}` has no page {page}")));
+            findings.push(Fault::of(&file.path, format!("method `{id}` has no page {page}")));
         }
     }
     for file in tree.with_extension("md") {
         let Some(name) = file.path.strip_prefix(METHOD_PAGES) else { continue };
         let id = name.trim_end_matches(".md");
         if id != "README" && !ids.iter().any(|(_, known)| *known == id) {
-            findings.push(Finding::of(&file.path, format!("no method is called `{id}`")));
+            findings.push(Fault::of(&file.path, format!("no method is called `{id}`")));
         }
     }
     let folder = |path: &str| {
@@ -44,13 +44,13 @@ pub(super) fn method_pages(tree: &Tree) -> Vec<Finding> {
     let all: BTreeSet<_> = tree.files.iter().filter_map(|file| folder(&file.path)).collect();
     for name in all.difference(&with_id) {
         let path = format!("{METHODS}methods/{name}");
-        findings.push(Finding::of(&path, "no `pub const ID: &str` says which method this is"));
+        findings.push(Fault::of(&path, "no `pub const ID: &str` says which method this is"));
     }
     findings
 }
 
 /// `pub const ID: &str = "delete-stall";` anywhere in the methods' crate.
-fn method_ids(tree: &Tree) -> Vec<(&File, &str)> {
+fn method_ids(tree: &SourceTree) -> Vec<(&File, &str)> {
     let code = tree.with_extension("rs").filter(|file| file.path.starts_with(METHODS));
     let mut ids = Vec::new();
     for file in code {
@@ -63,7 +63,7 @@ fn method_ids(tree: &Tree) -> Vec<(&File, &str)> {
 }
 
 /// Each exit code is in the table of the documents.
-pub(super) fn exit_codes(tree: &Tree) -> Vec<Finding> {
+pub(super) fn exit_codes(tree: &SourceTree) -> Vec<Fault> {
     let Some(file) = tree.file(EXIT_CODES) else { return Vec::new() };
     let page = tree.file(EXIT_PAGE).and_then(|page| page.text.as_deref()).unwrap_or_default();
     let mut findings = Vec::new();
@@ -71,7 +71,7 @@ pub(super) fn exit_codes(tree: &Tree) -> Vec<Finding> {
         let Some((name, code)) = parse_constant(line) else { continue };
         if !page.contains(&format!("| `{code}` |")) {
             let message = format!("{name} ({code}) is not in {EXIT_PAGE}");
-            findings.push(Finding::at(file, number, message));
+            findings.push(Fault::at(file, number, message));
         }
     }
     findings
@@ -84,14 +84,14 @@ fn parse_constant(line: &str) -> Option<(&str, u8)> {
 }
 
 /// Each source cited by its key is in the list of references.
-pub(super) fn references(tree: &Tree) -> Vec<Finding> {
+pub(super) fn references(tree: &SourceTree) -> Vec<Fault> {
     let known = tree.file(REFERENCES).map(known_keys).unwrap_or_default();
     let mut findings = Vec::new();
     let mut look = |file: &File, number: usize, text: &str| {
         for key in cited_keys(&without_code(text)) {
             if !known.contains(key) {
                 let message = format!("[{key}] is not in {REFERENCES}");
-                findings.push(Finding::at(file, number, message));
+                findings.push(Fault::at(file, number, message));
             }
         }
     };
@@ -152,17 +152,17 @@ fn cited_keys(text: &str) -> Vec<&str> {
 }
 
 /// Generated documents are what their generator writes.
-pub(super) fn generated(tree: &Tree) -> Vec<Finding> {
+pub(super) fn generated(tree: &SourceTree) -> Vec<Fault> {
     let stale = docs::GENERATED.iter().filter(|document| {
         let present = tree.file(document.path).and_then(|file| file.text.as_deref());
         present != Some((document.text)().as_str())
     });
     let message = "not what `cargo xtask docs` writes: run it";
-    stale.map(|document| Finding::of(document.path, message)).collect()
+    stale.map(|document| Fault::of(document.path, message)).collect()
 }
 
 /// Each page of evidence says so if it is older than the model, and the README quotes none that is.
-pub(super) fn old_evidence(tree: &Tree) -> Vec<Finding> {
+pub(super) fn old_evidence(tree: &SourceTree) -> Vec<Fault> {
     let mut findings = Vec::new();
     for key in &KEYS {
         let path = page::path(key);
@@ -170,7 +170,7 @@ pub(super) fn old_evidence(tree: &Tree) -> Vec<Finding> {
         let Some(text) = text else { continue };
         if page::with_age(text).ok().as_deref() != Some(text) {
             let message = "does not say whether it is older than the model: `cargo xtask docs`";
-            findings.push(Finding::of(&path, message));
+            findings.push(Fault::of(&path, message));
         }
         let is_quoted = |line: &str| {
             line.split_once("evidence: ").is_some_and(|(_, rest)| {
@@ -181,7 +181,7 @@ pub(super) fn old_evidence(tree: &Tree) -> Vec<Finding> {
         for (number, line) in readme.into_iter().flat_map(File::lines) {
             if is_quoted(line) {
                 let message = format!("quotes {path}, which is older than the model");
-                findings.extend(readme.map(|file| Finding::at(file, number, message)));
+                findings.extend(readme.map(|file| Fault::at(file, number, message)));
             }
         }
     }
@@ -189,21 +189,21 @@ pub(super) fn old_evidence(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Each test that may skip is a test that exists.
-pub(super) fn allowed_skips(tree: &Tree) -> Vec<Finding> {
+pub(super) fn allowed_skips(tree: &SourceTree) -> Vec<Fault> {
     let Some(file) = tree.file(ALLOWED_SKIPS) else { return Vec::new() };
     let mut findings = Vec::new();
     for (number, line) in file.lines() {
         let name = line.split('#').next().expect("splitting gives at least one part").trim();
         let function = name.rsplit("::").next().expect("splitting gives at least one part");
         if !function.is_empty() && !is_defined(tree, function) {
-            findings.push(Finding::at(file, number, format!("no test is called `{name}`")));
+            findings.push(Fault::at(file, number, format!("no test is called `{name}`")));
         }
     }
     findings
 }
 
 /// Whether there is a function of this name, or a row of a table.
-fn is_defined(tree: &Tree, name: &str) -> bool {
+fn is_defined(tree: &SourceTree, name: &str) -> bool {
     let definitions = [format!("fn {name}("), format!("\"{name}\",")];
     let mut code = tree.with_extension("rs").filter_map(|file| file.text.as_deref());
     code.any(|text| definitions.iter().any(|definition| text.contains(definition)))

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::{File, Finding, Tree};
+use super::{Fault, File, SourceTree};
 
 /// Which of our crates a crate may use. Source: ARCHITECTURE.md; a new arrow is a design change.
 /// Arrows of tests (`dev-dependencies`) are free: a test may look sideways.
@@ -48,7 +48,7 @@ const LIBRARIES: &[&str] = &[
 ];
 
 /// Each crate uses only those of ours that the design lets it use.
-pub(super) fn arrows(tree: &Tree) -> Vec<Finding> {
+pub(super) fn arrows(tree: &SourceTree) -> Vec<Fault> {
     let mut findings = Vec::new();
     for file in manifests(tree).filter(|file| file.path.starts_with("crates/")) {
         let manifest = match parse(file) {
@@ -61,13 +61,13 @@ pub(super) fn arrows(tree: &Tree) -> Vec<Finding> {
         let name = package(&manifest, "name").unwrap_or_default();
         let Some(allowed) = allowed(name) else {
             let message = format!("no arrows are known for `{name}`: design them, then list them");
-            findings.push(Finding::of(&file.path, message));
+            findings.push(Fault::of(&file.path, message));
             continue;
         };
         for used in dependencies(&manifest).filter(|used| is_ours(used)) {
             if !allowed.contains(&used) {
                 let message = format!("`{name}` may not use `{used}` (the arrows of the design)");
-                findings.push(Finding::of(&file.path, message));
+                findings.push(Fault::of(&file.path, message));
             }
         }
     }
@@ -75,13 +75,13 @@ pub(super) fn arrows(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Each crate says what it is.
-pub(super) fn descriptions(tree: &Tree) -> Vec<Finding> {
+pub(super) fn descriptions(tree: &SourceTree) -> Vec<Fault> {
     let mut findings = Vec::new();
     for file in manifests(tree) {
         match parse(file) {
             Ok(manifest) if manifest.contains_key("package") => {
                 if package(&manifest, "description").is_none_or(|text| text.trim().is_empty()) {
-                    findings.push(Finding::of(&file.path, "the package has no description"));
+                    findings.push(Fault::of(&file.path, "the package has no description"));
                 }
             }
             Ok(_) => {}
@@ -91,13 +91,13 @@ pub(super) fn descriptions(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn manifests(tree: &Tree) -> impl Iterator<Item = &File> {
+fn manifests(tree: &SourceTree) -> impl Iterator<Item = &File> {
     tree.files.iter().filter(|file| file.path.ends_with("/Cargo.toml"))
 }
 
-fn parse(file: &File) -> Result<Table, Finding> {
+fn parse(file: &File) -> Result<Table, Fault> {
     let text = file.text.as_deref().unwrap_or_default();
-    text.parse().map_err(|error| Finding::of(&file.path, format!("not TOML: {error}")))
+    text.parse().map_err(|error| Fault::of(&file.path, format!("not TOML: {error}")))
 }
 
 fn package<'a>(manifest: &'a Table, key: &str) -> Option<&'a str> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::Tree;
+use super::SourceTree;
 
 /// Lines outside of test files, and in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ struct Lines {
 
 /// A line for each crate and one for all. Test files are `tests.rs` and `testing.rs`, folders
 /// `tests` and `benches`, and the whole package `tests`.
-pub(super) fn table(tree: &Tree) -> String {
+pub(super) fn table(tree: &SourceTree) -> String {
     let mut crates: BTreeMap<&str, Lines> = BTreeMap::new();
     for file in tree.with_extension("rs") {
         let mut folders = file.path.split('/');

@@ -1,20 +1,20 @@
-use super::{CHECKS, File, Finding, Tree};
+use super::{CHECKS, Fault, File, SourceTree};
 use crate::Repository;
 use crate::docs;
 
 /// A tree of text files that nobody may execute.
-pub(super) fn tree(files: &[(&str, &str)]) -> Tree {
+pub(super) fn tree(files: &[(&str, &str)]) -> SourceTree {
     let file = |(path, text): &(&str, &str)| File {
         path: (*path).to_owned(),
         executable: false,
         size: text.len() as u64,
         text: Some((*text).to_owned()),
     };
-    Tree { files: files.iter().map(file).collect() }
+    SourceTree { files: files.iter().map(file).collect() }
 }
 
 /// A repository in which nothing is wrong.
-fn clean() -> Tree {
+fn clean() -> SourceTree {
     let pages = docs::GENERATED.map(|document| (document.path, (document.text)()));
     let mut files: Vec<(&str, &str)> =
         pages.iter().map(|(path, text)| (*path, text.as_str())).collect();
@@ -58,7 +58,7 @@ fn plant(check: &str) -> File {
     }
 }
 
-fn find(name: &str, tree: &Tree) -> Vec<Finding> {
+fn find(name: &str, tree: &SourceTree) -> Vec<Fault> {
     let check = CHECKS.iter().find(|check| check.name == name).unwrap();
     (check.find)(tree)
 }
@@ -101,13 +101,13 @@ fn the_lock_file_and_vendored_assets_may_be_large() {
 #[test]
 fn a_finding_says_where_it_is() {
     let file = &tree(&[("a/b.rs", "")]).files[0];
-    assert_eq!(Finding::at(file, 7, "wide").to_string(), "a/b.rs:7: error: wide");
-    assert_eq!(Finding::of("a", "long").as_advice().to_string(), "a: advice: long");
+    assert_eq!(Fault::at(file, 7, "wide").to_string(), "a/b.rs:7: error: wide");
+    assert_eq!(Fault::of("a", "long").as_advice().to_string(), "a: advice: long");
 }
 
 #[test]
 fn the_tree_of_this_checkout_holds_this_file() {
-    let tree = Tree::read(&Repository::here().unwrap()).unwrap();
+    let tree = SourceTree::read(&Repository::here().unwrap()).unwrap();
     let this = tree.file("xtask/src/tidy/tests.rs").unwrap();
     assert!(this.text.as_deref().unwrap().contains("holds_this_file"));
     assert!(!this.executable);

@@ -1,6 +1,6 @@
 //! What lines may hold: width, length, markers of unfinished work, headings, private paths, hosts.
 
-use super::{File, Finding, Tree};
+use super::{Fault, File, SourceTree};
 
 /// Columns of a source line, in characters.
 const COLUMNS: usize = 100;
@@ -32,14 +32,14 @@ const HOSTS: [&str; 9] = [
 const LOCK_SOURCE: &str = concat!("registry+https://github.com/rust-lang/crates", ".io-index");
 
 /// Source lines fit the column limit (rustfmt leaves comments and strings alone).
-pub(super) fn columns(tree: &Tree) -> Vec<Finding> {
+pub(super) fn columns(tree: &SourceTree) -> Vec<Fault> {
     let mut findings = Vec::new();
     for file in tree.with_extension("rs") {
         for (number, line) in file.lines() {
             let columns = line.chars().count();
             if columns > COLUMNS {
                 let message = format!("{columns} columns; at most {COLUMNS}");
-                findings.push(Finding::at(file, number, message));
+                findings.push(Fault::at(file, number, message));
             }
         }
     }
@@ -47,23 +47,23 @@ pub(super) fn columns(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Source files have at most 1,000 lines; above 500 it is time to look for a seam.
-pub(super) fn file_length(tree: &Tree) -> Vec<Finding> {
+pub(super) fn file_length(tree: &SourceTree) -> Vec<Fault> {
     let mut findings = Vec::new();
     for file in tree.with_extension("rs") {
         let lines = file.lines().count();
         if lines > LINES_LIMIT {
             let message = format!("{lines} lines; at most {LINES_LIMIT}");
-            findings.push(Finding::of(&file.path, message));
+            findings.push(Fault::of(&file.path, message));
         } else if lines > LINES_AIM {
             let message = format!("{lines} lines; the aim is {LINES_AIM}");
-            findings.push(Finding::of(&file.path, message).as_advice());
+            findings.push(Fault::of(&file.path, message).as_advice());
         }
     }
     findings
 }
 
 /// Nothing is left for later, and no test is switched off.
-pub(super) fn markers(tree: &Tree) -> Vec<Finding> {
+pub(super) fn markers(tree: &SourceTree) -> Vec<Fault> {
     let mut findings = Vec::new();
     for file in &tree.files {
         for (number, line) in file.lines() {
@@ -71,7 +71,7 @@ pub(super) fn markers(tree: &Tree) -> Vec<Finding> {
             let in_code = || MACROS.iter().find(|word| line.contains(**word));
             let found = found.or_else(|| in_code().filter(|_| file.extension() == "rs"));
             if let Some(found) = found {
-                findings.push(Finding::at(file, number, format!("leftover `{found}`")));
+                findings.push(Fault::at(file, number, format!("leftover `{found}`")));
             }
         }
     }
@@ -97,13 +97,13 @@ fn words<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
 }
 
 /// A Markdown file has one title.
-pub(super) fn headings(tree: &Tree) -> Vec<Finding> {
+pub(super) fn headings(tree: &SourceTree) -> Vec<Fault> {
     let mut findings = Vec::new();
     for file in tree.with_extension("md") {
         let titles = prose(file).filter(|(_, line)| line.starts_with("# ")).count();
         if titles != 1 {
             let message = format!("{titles} headings of the first level; exactly one is a title");
-            findings.push(Finding::of(&file.path, message));
+            findings.push(Fault::of(&file.path, message));
         }
     }
     findings
@@ -120,13 +120,13 @@ pub(super) fn prose(file: &File) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// No file names a place that exists on one machine only.
-pub(super) fn machine_paths(tree: &Tree) -> Vec<Finding> {
+pub(super) fn machine_paths(tree: &SourceTree) -> Vec<Fault> {
     let mut findings = Vec::new();
     for file in &tree.files {
         for (number, line) in file.lines() {
             if let Some(path) = MACHINE_PATHS.iter().find(|path| holds_path(line, path)) {
                 let message = format!("`{path}` is a path of one machine");
-                findings.push(Finding::at(file, number, message));
+                findings.push(Fault::at(file, number, message));
             }
         }
     }
@@ -140,13 +140,13 @@ fn holds_path(line: &str, path: &str) -> bool {
 }
 
 /// No file names the host of a package registry: where packages come from is the machine's affair.
-pub(super) fn registry_hosts(tree: &Tree) -> Vec<Finding> {
+pub(super) fn registry_hosts(tree: &SourceTree) -> Vec<Fault> {
     let mut findings = Vec::new();
     for file in &tree.files {
         for (number, line) in file.lines() {
             let line = line.replace(LOCK_SOURCE, "");
             if let Some(host) = HOSTS.iter().find(|host| line.contains(**host)) {
-                findings.push(Finding::at(file, number, format!("names the registry `{host}`")));
+                findings.push(Fault::at(file, number, format!("names the registry `{host}`")));
             }
         }
     }

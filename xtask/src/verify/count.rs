@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Skip, Summary};
+use super::{Skip, SkipSummary};
 
 /// Reads the lines as they come.
 #[derive(Debug, Default)]
-pub struct Counter {
+pub struct TestCounter {
     passed: u64,
     failed: u64,
     /// Test programs that began, and that ended with a result.
@@ -27,7 +27,7 @@ pub struct Counter {
     ignored: BTreeSet<(u64, String)>,
 }
 
-impl Counter {
+impl TestCounter {
     /// Takes a line of standard output; whether it is worth showing.
     pub fn output(&mut self, line: &str) -> bool {
         if let Some(skip) = parse_skip(line) {
@@ -76,7 +76,7 @@ impl Counter {
 
     /// The counts. `success` is cargo's own verdict: when it is not content although no test
     /// failed, a build broke or a test program crashed, and that counts as a failure.
-    pub fn finish(self, success: bool) -> Summary {
+    pub fn finish(self, success: bool) -> SkipSummary {
         let crashed = self.begun.saturating_sub(self.ended);
         // The harness counts a skipped test as passed, unless its program crashed before counting.
         let is_counted = |name: &str| {
@@ -97,7 +97,7 @@ impl Counter {
             name,
             reason: "marked as ignored, which this repository does not do".to_owned(),
         });
-        Summary {
+        SkipSummary {
             passed,
             failed,
             skips: skips.chain(ignored).collect(),

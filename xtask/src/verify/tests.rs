@@ -1,4 +1,4 @@
-use super::{Counter, Skip, Summary, parse_allowed, refused};
+use super::{Skip, SkipSummary, TestCounter, parse_allowed, refused};
 
 /// What two test programs print: 3 of 4 pass, one of the passed skips with two reasons.
 const PRINTED: &str = "\
@@ -33,8 +33,8 @@ test lines ... ok
 test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
 ";
 
-fn count(printed: &str, success: bool) -> Summary {
-    let mut counter = Counter::default();
+fn count(printed: &str, success: bool) -> SkipSummary {
+    let mut counter = TestCounter::default();
     for line in printed.lines() {
         counter.output(line);
     }
@@ -55,7 +55,7 @@ fn results_are_summed_and_a_skip_is_not_a_pass() {
 
 #[test]
 fn failures_are_shown_and_the_output_of_passed_tests_is_not() {
-    let mut counter = Counter::default();
+    let mut counter = TestCounter::default();
     let shown: Vec<&str> = PRINTED.lines().filter(|line| counter.output(line)).collect();
     assert!(shown.contains(&"assertion failed"), "{shown:?}");
     assert!(shown.contains(&"test units::a_wrong_size_is_refused ... FAILED"), "{shown:?}");
@@ -65,7 +65,7 @@ fn failures_are_shown_and_the_output_of_passed_tests_is_not() {
 
 #[test]
 fn a_skip_seen_on_both_streams_is_one_skip() {
-    let mut counter = Counter::default();
+    let mut counter = TestCounter::default();
     counter.error("SKIP printed_around_the_capture: needs root");
     for line in PRINTED.lines() {
         counter.output(line);
@@ -84,7 +84,7 @@ fn a_broken_build_and_a_crashed_test_program_are_failures() {
 
 #[test]
 fn a_skip_in_a_program_that_crashed_takes_nothing_from_the_others() {
-    let mut counter = Counter::default();
+    let mut counter = TestCounter::default();
     for line in format!("{PRINTED}running 2 tests\n").lines() {
         counter.output(line);
     }

@@ -45,8 +45,8 @@ impl Model for Constant {
         out.extend(due.iter().map(|&(at, tag)| Completion { tag, at, status: Status::Done }));
     }
 
-    fn statistics(&self) -> Statistics {
-        Statistics::default()
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics::default()
     }
 
     fn capabilities(&self) -> &Capabilities {

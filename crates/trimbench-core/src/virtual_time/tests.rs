@@ -30,8 +30,8 @@ impl Model for Echo {
         }
     }
 
-    fn statistics(&self) -> Statistics {
-        Statistics::default()
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics::default()
     }
 
     fn capabilities(&self) -> &Capabilities {

@@ -11,13 +11,13 @@ fn allocator() -> Allocator {
 }
 
 /// A new file of this length that nobody has open, whose home is at the start.
-fn closed(length: u64) -> Wish {
+fn closed(length: u64) -> AllocationRequest {
     let (hole, size) = (Extent::new(0, length), length);
-    Wish { inode: 1, hole, size, open: false, before: None, after: None, home: 0 }
+    AllocationRequest { inode: 1, hole, size, open: false, before: None, after: None, home: 0 }
 }
 
-fn open(inode: u64, length: u64) -> Wish {
-    Wish { inode, open: true, ..closed(length) }
+fn open(inode: u64, length: u64) -> AllocationRequest {
+    AllocationRequest { inode, open: true, ..closed(length) }
 }
 
 /// Takes everything, but for these extents.
@@ -42,7 +42,7 @@ fn closed_files_take_what_they_need_one_behind_the_other() {
     for at in 0..5 {
         assert_eq!(allocator.take(&closed(100)), Some(Extent::new(at * 100, 100)));
     }
-    let elsewhere = Wish { home: 2_048, ..closed(100) };
+    let elsewhere = AllocationRequest { home: 2_048, ..closed(100) };
     assert_eq!(allocator.take(&elsewhere), Some(Extent::new(2_048, 100)));
 }
 
@@ -86,7 +86,7 @@ fn a_power_of_two_gets_a_buddy_of_the_smallest_order_that_does() {
 #[test]
 fn small_files_share_the_nearest_chunk() {
     let mut allocator = Allocator::new(ByIndex { processors: 1 }, 4, 1_024);
-    let far = |length| Wish { home: 3_072, ..closed(length) };
+    let far = |length| AllocationRequest { home: 3_072, ..closed(length) };
     // The first group has metadata.
     assert_eq!(allocator.take(&closed(4)), Some(Extent::new(1_024, 4)));
     assert_eq!(allocator.take(&far(2)), Some(Extent::new(1_028, 2)), "whatever their home");
@@ -125,7 +125,12 @@ fn an_open_file_keeps_the_rest_of_a_power_of_two() {
     let mut allocator = Allocator::new(Linear, 2, 4_096);
     assert_eq!(allocator.take(&open(1, 25)), Some(Extent::new(4_096, 25)));
     assert_eq!(allocator.take(&open(2, 20)), Some(Extent::new(4_128, 20)), "7 blocks are kept");
-    let more = |hole, before| Wish { hole, size: hole.end(), before: Some(before), ..open(1, 0) };
+    let more = |hole, before| AllocationRequest {
+        hole,
+        size: hole.end(),
+        before: Some(before),
+        ..open(1, 0)
+    };
     assert_eq!(
         allocator.take(&more(Extent::new(25, 10), (25, 4_121))),
         Some(Extent::new(4_121, 7))
@@ -145,7 +150,7 @@ fn large_files_take_aligned_pieces() {
     let allocator = Allocator::new(Linear, 2, 32_768);
     let sought = |start, length, size| {
         let hole = Extent::new(start, length);
-        allocator.rounded(&Wish { hole, size, ..open(1, 0) })
+        allocator.rounded(&AllocationRequest { hole, size, ..open(1, 0) })
     };
     assert_eq!(sought(0, 256, 256), Extent::new(0, 256));
     assert_eq!(sought(0, 300, 300), Extent::new(0, 512));
@@ -223,13 +228,14 @@ proptest! {
         let mut held: Vec<Extent> = Vec::new();
         for (kind, length, at) in steps {
             let hole = Extent::new(at % 600, length);
-            let wish = Wish { inode: at % 5, hole, size: hole.end(), home: at, ..closed(length) };
+            let (inode, size) = (at % 5, hole.end());
+            let request = AllocationRequest { inode, hole, size, home: at, ..closed(length) };
             let got = match kind {
-                0 => allocator.take(&wish),
-                1 => allocator.take(&Wish { open: true, ..wish }),
+                0 => allocator.take(&request),
+                1 => allocator.take(&AllocationRequest { open: true, ..request }),
                 2 => {
                     let hole = Extent::new(0, length % 16 + 1);
-                    allocator.take(&Wish { hole, size: hole.end(), ..wish })
+                    allocator.take(&AllocationRequest { hole, size: hole.end(), ..request })
                 }
                 3 => {
                     allocator.release(at % 5);

@@ -3,7 +3,7 @@
 use trimbench_core::{Bytes, Nanos};
 use trimbench_policy::{Choice, PolicyError};
 
-use crate::config::ConfigError;
+use crate::config::FsConfigError;
 
 /// How a pool hands its discards to the drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl PoolConfig {
     }
 
     /// Whether every value is in its range, for so many drives.
-    pub(crate) fn check(&self, drives: usize) -> Result<(), ConfigError> {
+    pub(crate) fn check(&self, drives: usize) -> Result<(), FsConfigError> {
         let rows = [
             ("parity", u64::from(self.parity), "0 to 3, and fewer than drives", {
                 self.parity <= 3 && (self.parity as usize) < drives
@@ -176,13 +176,13 @@ impl PoolConfig {
             }),
         ];
         match rows.into_iter().find(|row| !row.3) {
-            Some((key, value, range, _)) => Err(ConfigError::OutOfRange { key, value, range }),
+            Some((key, value, range, _)) => Err(FsConfigError::OutOfRange { key, value, range }),
             None => Ok(()),
         }
     }
 }
 
-impl From<PolicyError> for ConfigError {
+impl From<PolicyError> for FsConfigError {
     fn from(error: PolicyError) -> Self {
         Self::Policy(error)
     }

@@ -11,12 +11,12 @@ use trimbench_core::{
     BlockCommand, BlockRequest, Blocks, Bytes, Completion, Errno, Instant, LbaRange, Medium, Model,
     Operation, Support, Tag,
 };
-use trimbench_policy::{Extents, Foreground, Options, Step, Trimmer};
+use trimbench_policy::{Extents, Foreground, Options, Trimmer, TrimmerStep};
 
 use super::config::{PoolConfig, TrimManner};
 use super::queue::{Class, ClassQueue};
 use crate::commands::Slot;
-use crate::config::{ConfigError, FS_BLOCK};
+use crate::config::{FS_BLOCK, FsConfigError};
 use crate::extent::Extent;
 use crate::lower::logical_block;
 use crate::slab::Slab;
@@ -92,7 +92,7 @@ pub(crate) struct Drive<M> {
 }
 
 impl<M: Model<Command = BlockCommand>> Drive<M> {
-    pub(crate) fn new(number: u16, device: M, config: &PoolConfig) -> Result<Self, ConfigError> {
+    pub(crate) fn new(number: u16, device: M, config: &PoolConfig) -> Result<Self, FsConfigError> {
         let capabilities = device.capabilities();
         let logical_block = logical_block(capabilities)?;
         let policy = match capabilities.discard {
@@ -307,14 +307,14 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
     /// What the policy discards now.
     fn take_discard(&mut self, now: Instant) -> Option<LbaRange> {
         match self.trimmer.next(now) {
-            Step::Discard(range) => Some(range),
-            Step::Until(at) => {
+            TrimmerStep::Discard(range) => Some(range),
+            TrimmerStep::Until(at) => {
                 if self.manner == TrimManner::OpenZfs {
                     self.ask_at = at;
                 }
                 None
             }
-            Step::Idle => None,
+            TrimmerStep::Idle => None,
         }
     }
 

@@ -16,18 +16,18 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::units::narrow;
 use trimbench_core::{
-    BlockCommand, BlockRequest, Bytes, Capabilities, Clock, Completion, DirectoryId, DrainRule,
-    FileCommand, FileId, ForceDiscards, Instant, Medium, Model, Nanos, Rejected, Statistics,
-    Support, Tag,
+    BlockCommand, BlockRequest, Bytes, Capabilities, Clock, Completion, DeviceStatistics,
+    DirectoryId, DrainRule, FileCommand, FileId, ForceDiscards, Instant, Medium, Model, Nanos,
+    Rejected, Support, Tag,
 };
-use trimbench_policy::Counters;
+use trimbench_policy::QueueCounters;
 
 use super::config::{PoolConfig, TrimManner};
 use super::drive::{Drive, Ended, Owner};
 use super::space::Space;
 use super::stripe::{Piece, Stripe};
 use crate::commands::{Commands, Slot, Task};
-use crate::config::{ConfigError, FS_BLOCK};
+use crate::config::{FS_BLOCK, FsConfigError};
 use files::File;
 use group::Groups;
 
@@ -100,7 +100,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
     ///
     /// # Errors
     /// A value out of its range; drives that are too small, or none.
-    pub fn make(config: PoolConfig, devices: Vec<M>) -> Result<Self, ConfigError> {
+    pub fn make(config: PoolConfig, devices: Vec<M>) -> Result<Self, FsConfigError> {
         config.check(devices.len())?;
         let drives = devices
             .into_iter()
@@ -117,7 +117,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         let (first, end) = (metadata_sectors * stripe.drives, sectors * stripe.drives);
         let metaslabs = u64::from(config.metaslabs);
         if end < first + metaslabs * record {
-            return Err(ConfigError::DeviceTooSmall {
+            return Err(FsConfigError::DeviceTooSmall {
                 capacity: Bytes(sectors * FS_BLOCK.0),
                 group: Bytes(metaslabs * record * FS_BLOCK.0 / stripe.drives),
             });
@@ -198,7 +198,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
     }
 
     /// What became of the space that was freed on one drive, in its logical blocks.
-    pub fn trim_counters(&self, drive: usize) -> &Counters {
+    pub fn trim_counters(&self, drive: usize) -> &QueueCounters {
         self.drives[drive].trimmer().counters()
     }
 
@@ -315,9 +315,11 @@ impl<M: Model<Command = BlockCommand>> Model for Pool<M> {
         out.append(&mut self.completions);
     }
 
-    fn statistics(&self) -> Statistics {
-        let mut sum =
-            Statistics { outstanding: self.commands.outstanding(), ..Statistics::default() };
+    fn statistics(&self) -> DeviceStatistics {
+        let mut sum = DeviceStatistics {
+            outstanding: self.commands.outstanding(),
+            ..DeviceStatistics::default()
+        };
         for drive in &self.drives {
             let one = drive.device().statistics();
             add(&mut sum.read, one.read);

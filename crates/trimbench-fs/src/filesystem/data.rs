@@ -9,7 +9,7 @@
 
 use trimbench_core::{BlockCommand, Errno, FileId, Instant, Model};
 
-use crate::allocator::Wish;
+use crate::allocator::AllocationRequest;
 use crate::commands::{Progress, Slot, Stage, Stop, ended};
 use crate::config::FS_BLOCK;
 use crate::extent::Extent;
@@ -144,7 +144,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             let file = &self.files[id];
             let inode = file.inode.expect("a file with data has an inode");
             let (before, after) = file.map.around(hole.start);
-            let wish = Wish {
+            let request = AllocationRequest {
                 inode: inode.number,
                 hole,
                 size: file.size.div_ceil(FS_BLOCK.0),
@@ -153,7 +153,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
                 after: after.map(|mapped| (mapped.logical, mapped.extent.start)),
                 home: self.layout.goal(inode.number),
             };
-            let taken = self.allocator.take(&wish).expect("the space was found to be there");
+            let taken = self.allocator.take(&request).expect("the space was found to be there");
             self.map(id, hole, taken, now);
             hole = Extent::between(hole.start + taken.length, hole.end());
         }

@@ -15,11 +15,12 @@
 //! counts as waiting. Of what is issued, what is left alone for want of space counts as dropped.
 
 use trimbench_core::{
-    BlockCommand, BlockSize, Blocks, Instant, LbaRange, Model, Nanos, PolicyAccount, PolicyTally,
+    BlockCommand, BlockSize, Blocks, Instant, LbaRange, Model, Nanos, PolicyAccount, PolicyCounts,
     Support,
 };
 use trimbench_policy::{
-    Choice, Counters, Extents, Foreground, Options, PolicyError, Step, Tally, TrimPolicy, Trimmer,
+    Choice, ExtentCounts, Extents, Foreground, Options, PolicyError, QueueCounters, TrimPolicy,
+    Trimmer, TrimmerStep,
 };
 
 use crate::allocator::Change;
@@ -52,7 +53,7 @@ pub(super) struct Policy {
     /// The longest that a discard took.
     longest: Nanos,
     /// Granted discards that were not sent for want of space, their blocks, and the discards sent.
-    left_alone: Tally,
+    left_alone: ExtentCounts,
     sent: u64,
 }
 
@@ -115,7 +116,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             withheld_max: 0,
             waiting_max: 0,
             longest: Nanos::ZERO,
-            left_alone: Tally::default(),
+            left_alone: ExtentCounts::default(),
             sent: 0,
         });
         self.config.discard = DiscardPath::None;
@@ -128,11 +129,11 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// counts as skipped.
     pub fn policy_account(&self) -> Option<PolicyAccount> {
         let policy = self.policy.as_ref()?;
-        let Counters { freed, issued, deferred, skipped, invalidated, .. } =
+        let QueueCounters { freed, issued, deferred, skipped, invalidated, .. } =
             *policy.trimmer.counters();
         let left_alone = policy.left_alone;
-        let of = |count: u64, blocks: Blocks| PolicyTally { count, bytes: bytes(blocks.0) };
-        let tally = |tally: Tally| of(tally.count, tally.blocks);
+        let of = |count: u64, blocks: Blocks| PolicyCounts { count, bytes: bytes(blocks.0) };
+        let tally = |tally: ExtentCounts| of(tally.count, tally.blocks);
         Some(PolicyAccount {
             freed: tally(freed),
             issued: of(issued.count - left_alone.count, issued.blocks - left_alone.blocks),
@@ -227,9 +228,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
         policy.wakes_at = loop {
             match policy.trimmer.next(now) {
-                Step::Discard(range) => self.send_granted(&mut policy, range, now),
-                Step::Until(at) => break at,
-                Step::Idle => break Instant::NEVER,
+                TrimmerStep::Discard(range) => self.send_granted(&mut policy, range, now),
+                TrimmerStep::Until(at) => break at,
+                TrimmerStep::Idle => break Instant::NEVER,
             }
         };
         // What it withholds itself no longer waits.

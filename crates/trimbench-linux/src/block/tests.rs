@@ -252,7 +252,7 @@ fn what_does_not_fit_is_rejected_and_starts_nothing() {
     let (length, maximum) = (Bytes(12_288), Bytes(8192));
     let rejected = Err(Rejected::DiscardTooLarge { length, maximum });
     assert_eq!(image.target.submit(Tag(1), image.discard(0, 12_288)), rejected);
-    assert_eq!(image.target.statistics(), Statistics::default());
+    assert_eq!(image.target.statistics(), DeviceStatistics::default());
     assert_eq!(image.content(), vec![0; SIZE.try_into().unwrap()]);
 }
 

@@ -8,7 +8,7 @@ use crate::sysfs::{BlockDevice, devices_of};
 
 /// The way that a discard takes, from the mount to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DiscardPath {
+pub struct DirectoryDiscardPath {
     /// What the filesystem is mounted to do.
     pub mount: MountDiscard,
     /// The largest single discard (`discard_max_bytes`); 0 if a device takes none. The smallest of
@@ -36,7 +36,7 @@ pub enum DiscardObstacle {
     NotMountedWithDiscard,
 }
 
-impl DiscardPath {
+impl DirectoryDiscardPath {
     /// The path below this mount.
     pub(super) fn of(mount: &Mount) -> Self {
         let devices = devices_of(mount);

@@ -20,13 +20,13 @@ mod tests;
 
 /// A place for one file.
 #[derive(Debug)]
-pub enum Place {
+pub enum OutputPlace {
     /// Nothing is there.
-    New(Slot),
+    New(OutputSlot),
     /// A regular file: it is for the caller to say whether it may be replaced.
     File {
         /// Where.
-        slot: Slot,
+        slot: OutputSlot,
         /// Which.
         inode: Inode,
         /// The file, to be read; `None` if that is not allowed.
@@ -39,12 +39,12 @@ pub enum Place {
 
 /// A name in a directory.
 #[derive(Debug)]
-pub struct Slot {
+pub struct OutputSlot {
     directory: OutputDirectory,
     name: OsString,
 }
 
-/// What is written to a [`Place`].
+/// What is written to a [`OutputPlace`].
 #[derive(Debug)]
 pub enum OutputFile {
     /// A file that gets its name when it is whole.
@@ -53,7 +53,7 @@ pub enum OutputFile {
     Stream(File),
 }
 
-impl Place {
+impl OutputPlace {
     /// What `path` leads to. Symbolic links are followed to streams alone (`/dev/stdout`,
     /// `/dev/fd/63`): a file is named by its own name.
     pub fn of(path: &Path) -> Result<Self, OutputError> {
@@ -63,7 +63,7 @@ impl Place {
 
     /// The same for a name in a directory.
     pub fn within(directory: &OutputDirectory, name: &OsStr) -> Result<Self, OutputError> {
-        let slot = Slot { directory: directory.clone(), name: name.to_owned() };
+        let slot = OutputSlot { directory: directory.clone(), name: name.to_owned() };
         let status = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(rustix::io::Errno::NOENT) => return Ok(Self::New(slot)),
             status => status.map_err(step("examine", &slot.path()))?,
@@ -131,7 +131,7 @@ impl OutputFile {
     }
 }
 
-impl Slot {
+impl OutputSlot {
     fn path(&self) -> PathBuf {
         self.directory.path.join(&self.name)
     }

@@ -307,7 +307,7 @@ fn only_abandoned_drafts_of_our_names_are_swept() {
 #[test]
 fn a_place_is_swept_before_it_is_written_but_for_recordings() {
     let (folder, directory) = folder();
-    let begin = || match Place::within(&directory, name("out")).unwrap().begin().unwrap() {
+    let begin = || match OutputPlace::within(&directory, name("out")).unwrap().begin().unwrap() {
         OutputFile::Draft(draft) => draft,
         OutputFile::Stream(_) => panic!("nothing is there"),
     };
@@ -345,14 +345,14 @@ fn a_place_is_new_a_file_or_refused() {
     let (folder, directory) = folder();
     let at = |name: &str| folder.path().join(name);
     let write = |path: &Path| {
-        let file = Place::of(path)?.begin()?;
+        let file = OutputPlace::of(path)?.begin()?;
         file.file().write_all(b"ours").unwrap();
         file.commit(Durability::Later)
     };
     write(&at("new")).unwrap();
     assert_eq!(directory.read(name("new")).unwrap(), b"ours");
     fs::write(at("file"), "theirs").unwrap();
-    let Place::File { inode, mut content, .. } = Place::of(&at("file")).unwrap() else {
+    let OutputPlace::File { inode, mut content, .. } = OutputPlace::of(&at("file")).unwrap() else {
         panic!("a file is there");
     };
     let metadata = fs::metadata(at("file")).unwrap();
@@ -400,18 +400,18 @@ fn pipes_and_devices_that_take_everything_are_written_to() {
             let itself = itself.clone();
             move || fs::read_to_string(itself).unwrap()
         });
-        let file = Place::of(path).unwrap().begin().unwrap();
+        let file = OutputPlace::of(path).unwrap().begin().unwrap();
         assert!(file.begun().is_none());
         file.file().write_all(b"streamed").unwrap();
         file.commit(Durability::Later).unwrap();
         assert_eq!(reader.join().unwrap(), "streamed");
         assert!(fs::symlink_metadata(&itself).unwrap().file_type().is_fifo());
     }
-    let null = Place::of(Path::new("/dev/null")).unwrap().begin().unwrap();
+    let null = OutputPlace::of(Path::new("/dev/null")).unwrap().begin().unwrap();
     null.file().write_all(b"x").unwrap();
-    let full = Place::of(Path::new("/dev/full")).unwrap().begin().unwrap();
+    let full = OutputPlace::of(Path::new("/dev/full")).unwrap().begin().unwrap();
     assert_eq!(full.file().write_all(b"x").unwrap_err().raw_os_error(), Some(libc::ENOSPC));
-    let new = Place::of(&folder.path().join("new")).unwrap().begin().unwrap();
+    let new = OutputPlace::of(&folder.path().join("new")).unwrap().begin().unwrap();
     new.begun().unwrap().remove().unwrap();
     assert_eq!(names(folder.path()), ["link", "pipe"]);
 }

@@ -4,7 +4,7 @@ use trimbench_core::{Bytes, Nanos};
 
 /// A figure of a drive, with where it is from, or why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counter<T> {
+pub enum HealthCounter<T> {
     /// The drive says so.
     Known {
         /// The figure.
@@ -27,37 +27,37 @@ pub enum Counter<T> {
 
 /// What a drive counts over its life, by its own words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DriveCounters {
+pub struct HealthCounters {
     /// Written by the host. `NVMe` counts in units of 512,000 bytes, rounded up: differences
     /// below some hundred megabytes say little.
-    pub host_written: Counter<Bytes>,
+    pub host_written: HealthCounter<Bytes>,
     /// Read by the host, as above.
-    pub host_read: Counter<Bytes>,
+    pub host_read: HealthCounter<Bytes>,
     /// Written to the media: divided by `host_written`, the drive's own write amplification.
-    pub media_written: Counter<Bytes>,
+    pub media_written: HealthCounter<Bytes>,
     /// Estimate of the life used up, in percent; may exceed 100. 255 means 255 or more.
-    pub percentage_used: Counter<u8>,
+    pub percentage_used: HealthCounter<u8>,
     /// Spare capacity left, in percent.
-    pub available_spare: Counter<u8>,
+    pub available_spare: HealthCounter<u8>,
     /// Temperature in degrees Celsius.
-    pub temperature_celsius: Counter<i16>,
+    pub temperature_celsius: HealthCounter<i16>,
     /// Time with lighter throttling for heat (minor impact on performance).
-    pub throttled_light: Counter<Nanos>,
+    pub throttled_light: HealthCounter<Nanos>,
     /// Time with heavier throttling for heat.
-    pub throttled_heavy: Counter<Nanos>,
+    pub throttled_heavy: HealthCounter<Nanos>,
     /// Time above the temperature that the drive warns of; whole minutes.
-    pub overheated: Counter<Nanos>,
+    pub overheated: HealthCounter<Nanos>,
     /// Times that throttling for heat began (OCP only; 255 means 255 or more).
-    pub throttle_events: Counter<u8>,
+    pub throttle_events: HealthCounter<u8>,
     /// Time under power; whole hours. May leave out low-power states.
-    pub power_on: Counter<Nanos>,
+    pub power_on: HealthCounter<Nanos>,
     /// Losses of power without notice.
-    pub unsafe_shutdowns: Counter<u64>,
+    pub unsafe_shutdowns: HealthCounter<u64>,
     /// Errors of the media that correction did not repair.
-    pub media_errors: Counter<u64>,
+    pub media_errors: HealthCounter<u64>,
 }
 
-impl<T: Copy> Counter<T> {
+impl<T: Copy> HealthCounter<T> {
     /// The figure, if there is one.
     pub fn known(self) -> Option<T> {
         match self {
@@ -75,16 +75,16 @@ impl<T: Copy> Counter<T> {
     }
 
     /// The same figure in another unit.
-    pub(super) fn map<U>(self, convert: impl FnOnce(T) -> U) -> Counter<U> {
+    pub(super) fn map<U>(self, convert: impl FnOnce(T) -> U) -> HealthCounter<U> {
         match self {
-            Self::Known { value, source } => Counter::Known { value: convert(value), source },
-            Self::TooLarge { source } => Counter::TooLarge { source },
-            Self::NotAvailable { why } => Counter::NotAvailable { why },
+            Self::Known { value, source } => HealthCounter::Known { value: convert(value), source },
+            Self::TooLarge { source } => HealthCounter::TooLarge { source },
+            Self::NotAvailable { why } => HealthCounter::NotAvailable { why },
         }
     }
 }
 
-impl Counter<u64> {
+impl HealthCounter<u64> {
     /// `count` units of `unit`, which may exceed 64 bits.
     pub(super) fn scaled(count: u128, unit: u64, source: &'static str) -> Self {
         let value = count.checked_mul(u128::from(unit)).and_then(|value| u64::try_from(value).ok());
@@ -92,23 +92,23 @@ impl Counter<u64> {
     }
 }
 
-impl DriveCounters {
+impl HealthCounters {
     /// No figure at all, for one reason.
     pub(super) fn none(why: &'static str) -> Self {
         Self {
-            host_written: Counter::NotAvailable { why },
-            host_read: Counter::NotAvailable { why },
-            media_written: Counter::NotAvailable { why },
-            percentage_used: Counter::NotAvailable { why },
-            available_spare: Counter::NotAvailable { why },
-            temperature_celsius: Counter::NotAvailable { why },
-            throttled_light: Counter::NotAvailable { why },
-            throttled_heavy: Counter::NotAvailable { why },
-            overheated: Counter::NotAvailable { why },
-            throttle_events: Counter::NotAvailable { why },
-            power_on: Counter::NotAvailable { why },
-            unsafe_shutdowns: Counter::NotAvailable { why },
-            media_errors: Counter::NotAvailable { why },
+            host_written: HealthCounter::NotAvailable { why },
+            host_read: HealthCounter::NotAvailable { why },
+            media_written: HealthCounter::NotAvailable { why },
+            percentage_used: HealthCounter::NotAvailable { why },
+            available_spare: HealthCounter::NotAvailable { why },
+            temperature_celsius: HealthCounter::NotAvailable { why },
+            throttled_light: HealthCounter::NotAvailable { why },
+            throttled_heavy: HealthCounter::NotAvailable { why },
+            overheated: HealthCounter::NotAvailable { why },
+            throttle_events: HealthCounter::NotAvailable { why },
+            power_on: HealthCounter::NotAvailable { why },
+            unsafe_shutdowns: HealthCounter::NotAvailable { why },
+            media_errors: HealthCounter::NotAvailable { why },
         }
     }
 }

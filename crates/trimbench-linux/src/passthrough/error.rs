@@ -3,7 +3,7 @@
 use trimbench_core::{Errno, Nanos};
 
 use super::nvme::NvmeStatus;
-use super::purge::PurgeMeans;
+use super::purge::ReportedPurge;
 use super::scsi::Sense;
 
 /// Why a device cannot be spoken to directly.
@@ -181,7 +181,7 @@ pub enum DeallocateError {
     /// Nothing to do: a command carries at least one range.
     #[error("no range was given")]
     Empty,
-    /// More ranges than one command may carry: see [`super::TrimPromise::split`].
+    /// More ranges than one command may carry: see [`super::ReportedTrimPromise::split`].
     #[error("{given} ranges are more than the {limit} that a command of this drive carries")]
     TooManyRanges {
         /// After cutting those that are too long.
@@ -190,7 +190,7 @@ pub enum DeallocateError {
         limit: u32,
     },
     /// The ranges of one command span more than the drive allows: see
-    /// [`super::TrimPromise::split`].
+    /// [`super::ReportedTrimPromise::split`].
     #[error("{given} blocks are more than the {limit} that a command of this drive may span")]
     TooManyBlocks {
         /// Of all ranges.
@@ -219,7 +219,7 @@ pub enum PurgeError {
     #[error("the drive has no {}", means.id())]
     NotOffered {
         /// What was asked for.
-        means: PurgeMeans,
+        means: ReportedPurge,
     },
     /// It has, but must not be purged so. Nothing was changed.
     #[error(transparent)]

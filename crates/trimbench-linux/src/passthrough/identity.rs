@@ -57,7 +57,7 @@ pub struct LbaFormat {
 /// What reading a trimmed block gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum TrimmedReads {
+pub enum ReportedTrimmedReads {
     /// All bits 0.
     Zeroes,
     /// All bits 1.
@@ -68,7 +68,7 @@ pub enum TrimmedReads {
 
 /// What a drive says of TRIM. A promise, not a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TrimPromise {
+pub struct ReportedTrimPromise {
     /// Whether it has the command at all.
     pub supported: bool,
     /// Whether all reads of a trimmed block give the same until it is written again; `None` where
@@ -76,7 +76,7 @@ pub struct TrimPromise {
     /// Command Set, *Deallocated or Unwritten Logical Blocks*), so always known with support.
     pub deterministic: Option<bool>,
     /// What those reads give.
-    pub reads: TrimmedReads,
+    pub reads: ReportedTrimmedReads,
     /// Ranges that one command may carry, at least 1 if supported. ATA: 64 for each block of
     /// payload.
     pub ranges_max: u32,
@@ -120,12 +120,12 @@ impl DriveIdentity {
     }
 }
 
-impl TrimPromise {
+impl ReportedTrimPromise {
     /// A drive without TRIM.
     pub(crate) const NONE: Self = Self {
         supported: false,
         deterministic: None,
-        reads: TrimmedReads::Unspecified,
+        reads: ReportedTrimmedReads::Unspecified,
         ranges_max: 0,
         range_blocks_max: 0,
         command_blocks_max: None,

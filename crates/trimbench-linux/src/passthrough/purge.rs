@@ -7,7 +7,7 @@ use super::error::PurgeObstacle;
 /// A way to erase a drive as a whole. All are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum PurgeMeans {
+pub enum ReportedPurge {
     /// `NVMe` Sanitize: erases the media.
     NvmeSanitizeBlockErase,
     /// `NVMe` Sanitize: changes the media's encryption key.
@@ -35,7 +35,7 @@ pub enum PurgeMeans {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PurgeOption {
     /// Which.
-    pub means: PurgeMeans,
+    pub means: ReportedPurge,
     /// How long the drive thinks that it takes.
     pub estimate: Option<Nanos>,
     /// Why it must not be used at present; `None` if it may.
@@ -43,8 +43,8 @@ pub struct PurgeOption {
 }
 
 /// Every means, with what it is to a method and its stable name in records.
-const MEANS: [(PurgeMeans, trimbench_core::PurgeMeans, &str); 10] = {
-    use PurgeMeans as Own;
+const MEANS: [(ReportedPurge, trimbench_core::PurgeMeans, &str); 10] = {
+    use ReportedPurge as Own;
     use trimbench_core::PurgeMeans::{Format, Sanitize, SecureErase};
     [
         (Own::NvmeSanitizeBlockErase, Sanitize, "nvme-sanitize-block-erase"),
@@ -60,7 +60,7 @@ const MEANS: [(PurgeMeans, trimbench_core::PurgeMeans, &str); 10] = {
     ]
 };
 
-impl PurgeMeans {
+impl ReportedPurge {
     /// Every means.
     pub fn all() -> impl Iterator<Item = Self> {
         MEANS.into_iter().map(|(means, ..)| means)
@@ -81,7 +81,7 @@ impl PurgeOption {
     /// A means with what stands against it; `None` if the drive does not have it.
     pub(super) fn of(
         has: bool,
-        means: PurgeMeans,
+        means: ReportedPurge,
         estimate: Option<Nanos>,
         obstacle: Option<&PurgeObstacle>,
     ) -> Option<Self> {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use trimbench_core::{DriveError, Wear};
 
-use super::{Drive, NoPassthrough, PurgeMeans, PurgeOption, TrimmedReads};
+use super::{NoPassthrough, PassthroughDrive, PurgeOption, ReportedPurge, ReportedTrimmedReads};
 use crate::block::Purger;
 use crate::errno::errno_of;
 
@@ -16,15 +16,15 @@ mod tests;
 /// The means that are chosen by themselves, the first that the drive has and lets us use. What
 /// takes seconds to minutes comes before what may take hours; overwriting is never chosen: it
 /// leaves a drive full, not fresh.
-const PREFERRED: [PurgeMeans; 8] = [
-    PurgeMeans::NvmeFormatUserDataErase,
-    PurgeMeans::AtaSecurityErase,
-    PurgeMeans::AtaSecurityEraseEnhanced,
-    PurgeMeans::NvmeSanitizeBlockErase,
-    PurgeMeans::AtaSanitizeBlockErase,
-    PurgeMeans::NvmeFormatCryptoErase,
-    PurgeMeans::NvmeSanitizeCryptoErase,
-    PurgeMeans::AtaSanitizeCryptoScramble,
+const PREFERRED: [ReportedPurge; 8] = [
+    ReportedPurge::NvmeFormatUserDataErase,
+    ReportedPurge::AtaSecurityErase,
+    ReportedPurge::AtaSecurityEraseEnhanced,
+    ReportedPurge::NvmeSanitizeBlockErase,
+    ReportedPurge::AtaSanitizeBlockErase,
+    ReportedPurge::NvmeFormatCryptoErase,
+    ReportedPurge::NvmeSanitizeCryptoErase,
+    ReportedPurge::AtaSanitizeCryptoScramble,
 ];
 
 /// By what means a drive is to be purged.
@@ -36,7 +36,7 @@ pub enum PurgeChoice {
     /// TRIM, whatever the drive has.
     Trim,
     /// This one and no other.
-    Means(PurgeMeans),
+    Means(ReportedPurge),
 }
 
 /// A name that is no [`PurgeChoice`].
@@ -48,7 +48,7 @@ pub struct UnknownPurge {
 
 /// The ids of all means.
 fn known() -> Vec<&'static str> {
-    PurgeMeans::all().map(PurgeMeans::id).collect()
+    ReportedPurge::all().map(ReportedPurge::id).collect()
 }
 
 impl FromStr for PurgeChoice {
@@ -59,7 +59,7 @@ impl FromStr for PurgeChoice {
             "auto" => Ok(Self::Auto),
             "trim" => Ok(Self::Trim),
             id => {
-                let means = PurgeMeans::all().find(|means| means.id() == id);
+                let means = ReportedPurge::all().find(|means| means.id() == id);
                 means.map(Self::Means).ok_or_else(|| UnknownPurge { given: id.to_owned() })
             }
         }
@@ -81,7 +81,7 @@ impl fmt::Display for PurgeChoice {
 pub struct DrivePurger {
     file: OwnedFd,
     /// `None`: TRIM.
-    means: Option<PurgeMeans>,
+    means: Option<ReportedPurge>,
     promise: trimbench_core::TrimPromise,
 }
 
@@ -91,7 +91,7 @@ impl DrivePurger {
     /// # Errors
     /// The drive cannot be spoken to, or the chosen means is missing or stood against.
     pub fn new(file: BorrowedFd<'_>, choice: PurgeChoice) -> Result<Self, NoPurge> {
-        let mut drive = Drive::open(file)?;
+        let mut drive = PassthroughDrive::open(file)?;
         let means = match choice {
             PurgeChoice::Trim => None,
             PurgeChoice::Auto => {
@@ -107,8 +107,8 @@ impl DrivePurger {
         };
         let promise = drive.trim_promise();
         let promise = match (promise.supported, promise.reads, promise.deterministic) {
-            (true, TrimmedReads::Zeroes, _) => trimbench_core::TrimPromise::Zeroes,
-            (true, TrimmedReads::Ones, _) => trimbench_core::TrimPromise::Ones,
+            (true, ReportedTrimmedReads::Zeroes, _) => trimbench_core::TrimPromise::Zeroes,
+            (true, ReportedTrimmedReads::Ones, _) => trimbench_core::TrimPromise::Ones,
             (true, _, Some(true)) => trimbench_core::TrimPromise::Deterministic,
             (true, _, Some(false)) => trimbench_core::TrimPromise::Nothing,
             (false, ..) | (true, _, None) => trimbench_core::TrimPromise::Unknown,
@@ -138,7 +138,7 @@ fn refused(reason: &dyn fmt::Display) -> NoPurge {
     NoPurge::Refused { reason: reason.to_string() }
 }
 
-fn usable(options: &[PurgeOption], means: PurgeMeans) -> Result<(), NoPurge> {
+fn usable(options: &[PurgeOption], means: ReportedPurge) -> Result<(), NoPurge> {
     let Some(option) = options.iter().find(|option| option.means == means) else {
         let has: Vec<&str> = options.iter().map(|option| option.means.id()).collect();
         let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
@@ -149,7 +149,7 @@ fn usable(options: &[PurgeOption], means: PurgeMeans) -> Result<(), NoPurge> {
 
 impl Purger for DrivePurger {
     fn means(&self) -> trimbench_core::PurgeMeans {
-        self.means.map_or(trimbench_core::PurgeMeans::Trim, PurgeMeans::class)
+        self.means.map_or(trimbench_core::PurgeMeans::Trim, ReportedPurge::class)
     }
 
     fn purge(&mut self) -> Result<(), DriveError> {
@@ -159,8 +159,8 @@ impl Purger for DrivePurger {
             return Err(DriveError::Refused { operation: OPERATION, reason });
         };
         let refused = |reason: String| DriveError::Refused { operation: OPERATION, reason };
-        let mut drive =
-            Drive::open(self.file.as_fd()).map_err(|error| refused(error.to_string()))?;
+        let mut drive = PassthroughDrive::open(self.file.as_fd())
+            .map_err(|error| refused(error.to_string()))?;
         drive.purge(means, &mut |_| {}).map_err(|error| refused(error.to_string()))?;
         // The kernel may still show what the drive held before.
         rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed)
@@ -168,7 +168,7 @@ impl Purger for DrivePurger {
     }
 
     fn wear(&mut self) -> Option<Wear> {
-        let counters = Drive::open(self.file.as_fd()).ok()?.drive_counters().ok()?;
+        let counters = PassthroughDrive::open(self.file.as_fd()).ok()?.drive_counters().ok()?;
         Some(Wear {
             host_written: counters.host_written.known()?,
             media_written: counters.media_written.known()?,

@@ -2,18 +2,18 @@
 //! and wait until its discards are over.
 
 use trimbench_core::rng::Rng;
-use trimbench_core::{Bytes, Caveat, Instant, Nanos, Ppm, Statistics, Target};
+use trimbench_core::{Bytes, Caveat, DeviceStatistics, Instant, Nanos, Ppm, Target};
 use trimbench_results::Step;
 
 use super::options::{DeleteStall, Mode};
-use super::subject::{Groups, Subject};
+use super::subject::{Groups, StallSubject};
 use super::window::Window;
 use crate::area::Area;
 use crate::drain::Discards;
 use crate::method::{ASSUMED_RATE, MethodError, is_virtual};
 use crate::other_load::{NOTICED, OtherLoad};
 use crate::runner::{HUNG_AFTER, Observer, RunError, Runner, Several, Single};
-use crate::session::Session;
+use crate::session::MethodSession;
 use crate::workload::{
     FILL_DEPTH, FILL_PIECE, OpenLoop, RandomAccess, Script, SequentialWrite, SerialProbe,
 };
@@ -42,12 +42,12 @@ pub struct Trial {
 
 /// All trials of a session, in their random order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct DeleteStallPlan {
     /// The trials.
     pub trials: Vec<Trial>,
 }
 
-impl Plan {
+impl DeleteStallPlan {
     /// The trials of `method`, put into random order.
     pub fn new(method: &DeleteStall, rng: &Rng) -> Self {
         let mut trials = Vec::new();
@@ -70,7 +70,7 @@ impl Plan {
 }
 
 /// A target under the method.
-struct Deletions<'a, S: Subject> {
+struct Deletions<'a, S: StallSubject> {
     method: &'a DeleteStall,
     subject: S,
     target: &'a mut (dyn Target<Command = S::Command> + 'a),
@@ -81,12 +81,12 @@ struct Deletions<'a, S: Subject> {
 }
 
 /// Runs the method on a target and what it deletes there.
-pub fn run<S: Subject>(
+pub fn run<S: StallSubject>(
     method: &DeleteStall,
     (target, subject): (&mut dyn Target<Command = S::Command>, S),
-    session: &mut Session<'_>,
+    session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
-    let plan = Plan::new(method, session.rng);
+    let plan = DeleteStallPlan::new(method, session.rng);
     session.plan(plan.trials.iter().map(|trial| trial.id.clone()), method.estimate(ASSUMED_RATE));
     let drain = target.capabilities().drain;
     let mut deletions = Deletions {
@@ -113,7 +113,7 @@ pub fn run<S: Subject>(
     Ok(())
 }
 
-impl<S: Subject> Deletions<'_, S> {
+impl<S: StallSubject> Deletions<'_, S> {
     fn set_up(&mut self) -> Result<(), MethodError> {
         self.script(self.subject.set_up())?;
         let area = self.subject.load_area();
@@ -169,8 +169,8 @@ impl<S: Subject> Deletions<'_, S> {
         &mut self,
         trial: &Trial,
         ordinal: u32,
-        before: Statistics,
-    ) -> Result<(Window, Statistics), MethodError> {
+        before: DeviceStatistics,
+    ) -> Result<(Window, DeviceStatistics), MethodError> {
         let method = self.method;
         let begin = self.target.now();
         let deleted_at = begin + method.lead;
@@ -229,7 +229,7 @@ impl<S: Subject> Deletions<'_, S> {
     fn judge(
         &self,
         window: &Window,
-        (before, closed): (Statistics, Statistics),
+        (before, closed): (DeviceStatistics, DeviceStatistics),
         trial: &Trial,
         step: &mut Step,
     ) {
@@ -262,7 +262,11 @@ impl<S: Subject> Deletions<'_, S> {
     }
 
     /// Waits until the discards of the deletion are over, or the drain rule gives up.
-    fn wait_for_discards(&mut self, before: Statistics, freed: Bytes) -> Result<(), MethodError> {
+    fn wait_for_discards(
+        &mut self,
+        before: DeviceStatistics,
+        freed: Bytes,
+    ) -> Result<(), MethodError> {
         let give_up = self.target.now() + self.target.capabilities().drain.timeout;
         while discarded(before, self.target.statistics()) < freed && self.target.now() < give_up {
             self.idle(SAMPLE_EVERY)?;
@@ -293,6 +297,6 @@ impl<S: Subject> Deletions<'_, S> {
 }
 
 /// Bytes discarded between two readings.
-fn discarded(before: Statistics, after: Statistics) -> Bytes {
+fn discarded(before: DeviceStatistics, after: DeviceStatistics) -> Bytes {
     after.discard.bytes.saturating_sub(before.discard.bytes)
 }

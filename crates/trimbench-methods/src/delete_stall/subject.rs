@@ -12,7 +12,7 @@ use crate::drain::{SCRATCH_LENGTH, Scratch, force};
 pub type Groups<C> = Vec<Vec<C>>;
 
 /// What the method needs to know of a kind of target. A size of zero is a placebo: an empty file.
-pub trait Subject {
+pub trait StallSubject {
     /// The target's commands.
     type Command: Operation;
     /// Its areas.
@@ -88,7 +88,7 @@ fn offsets(size: Bytes, piece: Bytes) -> impl Iterator<Item = (Bytes, Bytes)> {
     })
 }
 
-impl Subject for DeviceSubject {
+impl StallSubject for DeviceSubject {
     type Command = BlockCommand;
     type Area = DeviceArea;
 
@@ -195,7 +195,7 @@ impl DirectorySubject {
     }
 }
 
-impl Subject for DirectorySubject {
+impl StallSubject for DirectorySubject {
     type Command = FileCommand;
     type Area = FileArea;
 

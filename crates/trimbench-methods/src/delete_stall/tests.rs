@@ -222,17 +222,17 @@ fn every_figure_found_is_among_the_announced_ids() {
 #[test]
 fn the_plan_interleaves_all_trials_in_an_order_of_the_seed() {
     let method = method(&[("sizes", "1GB,1MiB,1GB"), ("repetitions", "2"), ("placebos", "3")]);
-    let plan = Plan::new(&method, &Rng::new(1));
+    let plan = DeleteStallPlan::new(&method, &Rng::new(1));
     assert_eq!(plan.trials.len(), 2 * 2 + 3);
-    assert_eq!(plan, Plan::new(&method, &Rng::new(1)));
-    assert_ne!(plan, Plan::new(&method, &Rng::new(2)));
+    assert_eq!(plan, DeleteStallPlan::new(&method, &Rng::new(1)));
+    assert_ne!(plan, DeleteStallPlan::new(&method, &Rng::new(2)));
     let sizes: u64 = plan.trials.iter().map(|trial| trial.size.0).sum();
     assert_eq!(sizes, 2 * (1_048_576 + 1_000_000_000 / 4_096 * 4_096));
 }
 
 #[test]
 fn a_placebo_only_plan_deletes_nothing() {
-    let plan = Plan::new(&method(&[("placebo-only", "yes")]), &Rng::new(1));
+    let plan = DeleteStallPlan::new(&method(&[("placebo-only", "yes")]), &Rng::new(1));
     assert!(plan.trials.iter().all(|trial| trial.size == Bytes(0)));
     assert_eq!(plan.trials.iter().filter(|trial| trial.kind == "mock").count(), 15);
 }

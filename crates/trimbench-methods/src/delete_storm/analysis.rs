@@ -3,7 +3,7 @@
 use trimbench_core::Caveat;
 use trimbench_results::{Figure, Step};
 
-use super::scene::Phase;
+use super::scene::StormPhase;
 use crate::method::Findings;
 
 /// Metrics of a step: how long it took; in the second round, how long the writers stalled in all,
@@ -13,65 +13,71 @@ pub(super) const STALL: &str = "stall_s";
 pub(super) const STALL_LONGEST: &str = "stall_s_longest";
 
 /// Figures that are one metric of one step: id, title, step, metric, unit.
-const SINGLE: [(&str, &str, Phase, &str, &str); 11] = [
-    ("second-stall", "second round's writers stalled", Phase::SecondWrite, STALL, "s"),
-    ("second-stall-longest", "the longest of it", Phase::SecondWrite, STALL_LONGEST, "s"),
-    ("write-time", "writing alone", Phase::Write, DURATION, "s"),
-    ("rewrite-time", "reading and writing again", Phase::Rewrite, DURATION, "s"),
-    ("read-time", "reading back", Phase::Read, DURATION, "s"),
-    ("delete-time", "deleting", Phase::Delete, DURATION, "s"),
-    ("trim-time", "from the deletion to the last discard", Phase::Trim, DURATION, "s"),
-    ("second-write-time", "writing beside the discards", Phase::SecondWrite, DURATION, "s"),
-    ("probe-alone", "slowest probe, writing alone", Phase::Write, "probe_latency_s_max", "s"),
-    ("probe-trim", "slowest probe, discards alone", Phase::Trim, "probe_latency_s_max", "s"),
-    ("probe-second", "slowest probe, second round", Phase::SecondWrite, "probe_latency_s_max", "s"),
+const SINGLE: [(&str, &str, StormPhase, &str, &str); 11] = [
+    ("second-stall", "second round's writers stalled", StormPhase::SecondWrite, STALL, "s"),
+    ("second-stall-longest", "the longest of it", StormPhase::SecondWrite, STALL_LONGEST, "s"),
+    ("write-time", "writing alone", StormPhase::Write, DURATION, "s"),
+    ("rewrite-time", "reading and writing again", StormPhase::Rewrite, DURATION, "s"),
+    ("read-time", "reading back", StormPhase::Read, DURATION, "s"),
+    ("delete-time", "deleting", StormPhase::Delete, DURATION, "s"),
+    ("trim-time", "from the deletion to the last discard", StormPhase::Trim, DURATION, "s"),
+    ("second-write-time", "writing beside the discards", StormPhase::SecondWrite, DURATION, "s"),
+    ("probe-alone", "slowest probe, writing alone", StormPhase::Write, "probe_latency_s_max", "s"),
+    ("probe-trim", "slowest probe, discards alone", StormPhase::Trim, "probe_latency_s_max", "s"),
+    (
+        "probe-second",
+        "slowest probe, second round",
+        StormPhase::SecondWrite,
+        "probe_latency_s_max",
+        "s",
+    ),
 ];
 /// A metric of a step.
-type Metric = (Phase, &'static str);
+type Metric = (StormPhase, &'static str);
 
 /// Figures that are a ratio of two metrics: id, title, and both.
 const RATIOS: [(&str, &str, Metric, Metric); 7] = [
     (
         "trim-over-write",
         "discards, over writing alone",
-        (Phase::Trim, DURATION),
-        (Phase::Write, DURATION),
+        (StormPhase::Trim, DURATION),
+        (StormPhase::Write, DURATION),
     ),
     (
         "stall-over-trim",
         "second round's stall, over the discards alone",
-        (Phase::SecondWrite, STALL),
-        (Phase::Trim, DURATION),
+        (StormPhase::SecondWrite, STALL),
+        (StormPhase::Trim, DURATION),
     ),
     (
         "stalled-without-write",
         "of the stall, while no drive completed a write",
-        (Phase::SecondWrite, "stalled_without_write_s"),
-        (Phase::SecondWrite, STALL),
+        (StormPhase::SecondWrite, "stalled_without_write_s"),
+        (StormPhase::SecondWrite, STALL),
     ),
     (
         "located-device",
         "of the stall, in the device",
-        (Phase::SecondWrite, "located_device_s"),
-        (Phase::SecondWrite, "located_s"),
+        (StormPhase::SecondWrite, "located_device_s"),
+        (StormPhase::SecondWrite, "located_s"),
     ),
     (
         "located-tags",
         "of the stall, in the device, seen from above: no free tags",
-        (Phase::SecondWrite, "located_tags_s"),
-        (Phase::SecondWrite, "located_s"),
+        (StormPhase::SecondWrite, "located_tags_s"),
+        (StormPhase::SecondWrite, "located_s"),
     ),
     (
         "located-block-layer",
         "of the stall, in the block layer",
-        (Phase::SecondWrite, "located_block_layer_s"),
-        (Phase::SecondWrite, "located_s"),
+        (StormPhase::SecondWrite, "located_block_layer_s"),
+        (StormPhase::SecondWrite, "located_s"),
     ),
     (
         "located-above",
         "of the stall, above: nothing of it was sent",
-        (Phase::SecondWrite, "located_above_s"),
-        (Phase::SecondWrite, "located_s"),
+        (StormPhase::SecondWrite, "located_above_s"),
+        (StormPhase::SecondWrite, "located_s"),
     ),
 ];
 /// The stall, and the verdict on it where requests are not seen.
@@ -80,7 +86,7 @@ const NOT_LOCATED: &str = "not located: the requests of its devices could not be
 
 /// Computes all figures.
 pub fn analyse(steps: &[Step]) -> Findings {
-    let step = |phase: Phase| steps.iter().find(|step| step.id == phase.id());
+    let step = |phase: StormPhase| steps.iter().find(|step| step.id == phase.id());
     let metric = |phase, key: &str| step(phase)?.metrics.get(key).copied();
     let mut figures = Vec::new();
     for (id, title, phase, key, unit) in SINGLE {
@@ -113,8 +119,8 @@ pub fn announced_figures() -> Vec<(String, &'static str)> {
 }
 
 /// Where the stall lies, in a word.
-fn verdict(metric: &impl Fn(Phase, &str) -> Option<f64>) -> String {
-    let of = |key: &str| metric(Phase::SecondWrite, key);
+fn verdict(metric: &impl Fn(StormPhase, &str) -> Option<f64>) -> String {
+    let of = |key: &str| metric(StormPhase::SecondWrite, key);
     let Some(located) = of("located_s") else { return NOT_LOCATED.to_owned() };
     if located <= 0.0 {
         return "no write took longer than the threshold".to_owned();

@@ -1,7 +1,7 @@
 //! What is seen of a run, interval by interval: the callers, the devices' counters, the probe.
 
 use trimbench_core::contract::ClassStatistics;
-use trimbench_core::{Bytes, Instant, Nanos, Statistics};
+use trimbench_core::{Bytes, DeviceStatistics, Instant, Nanos};
 use trimbench_results::{Series, Step};
 
 /// A curve has at most so many points; neighbouring intervals are then taken together.
@@ -30,7 +30,7 @@ pub(super) struct Tick {
 /// Fills the intervals.
 #[derive(Debug)]
 pub(super) struct Meter {
-    before: Statistics,
+    before: DeviceStatistics,
     from: Instant,
     callers_read: Bytes,
     callers_wrote: Bytes,
@@ -39,7 +39,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn new(statistics: Statistics, now: Instant) -> Self {
+    pub(super) fn new(statistics: DeviceStatistics, now: Instant) -> Self {
         Self {
             before: statistics,
             from: now,
@@ -63,7 +63,7 @@ impl Meter {
     }
 
     /// The interval ends.
-    pub(super) fn tick(&mut self, statistics: Statistics, now: Instant) {
+    pub(super) fn tick(&mut self, statistics: DeviceStatistics, now: Instant) {
         let before = std::mem::replace(&mut self.before, statistics);
         self.ticks.push(Tick {
             from: std::mem::replace(&mut self.from, now),

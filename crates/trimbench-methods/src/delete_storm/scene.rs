@@ -18,7 +18,7 @@ const SCRATCH: FileId = FileId(u32::MAX);
 
 /// What the writers do together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
+pub enum StormPhase {
     /// Files are written.
     Write,
     /// Each piece is read and written again.
@@ -41,7 +41,7 @@ pub enum Phase {
     CleanUp,
 }
 
-impl Phase {
+impl StormPhase {
     /// Those of a run, in order.
     pub(super) fn all(rewrite: bool) -> Vec<Self> {
         let mut all = vec![Self::Write];
@@ -99,7 +99,7 @@ pub(super) struct Scene<'a> {
     method: &'a DeleteStorm,
     /// What makes the filesystem send its discards.
     force: ForceDiscards,
-    phases: Vec<Phase>,
+    phases: Vec<StormPhase>,
     /// When each phase began, as far as they have.
     begun: Vec<Instant>,
     writers: Vec<Writer>,
@@ -115,7 +115,7 @@ impl<'a> Scene<'a> {
         Self {
             method,
             force,
-            phases: Phase::all(method.rewrite),
+            phases: StormPhase::all(method.rewrite),
             begun: vec![now],
             writers: vec![Writer::default(); method.writers as usize],
             forced: None,
@@ -126,12 +126,12 @@ impl<'a> Scene<'a> {
     }
 
     /// The phase under way; `None` after the last.
-    pub(super) fn phase(&self) -> Option<Phase> {
+    pub(super) fn phase(&self) -> Option<StormPhase> {
         self.phases.get(self.begun.len() - 1).copied()
     }
 
     /// All phases, and when each began and ended, as far as they have.
-    pub(super) fn ended(&self) -> impl Iterator<Item = (Phase, Instant, Instant)> {
+    pub(super) fn ended(&self) -> impl Iterator<Item = (StormPhase, Instant, Instant)> {
         let spans = self.begun.windows(2).map(|span| (span[0], span[1]));
         self.phases.iter().zip(spans).map(|(&phase, (from, to))| (phase, from, to))
     }
@@ -158,10 +158,10 @@ impl<'a> Scene<'a> {
     }
 
     /// What a writer does as its `number`-th command of a phase; `None` when it is done.
-    fn command(&self, writer: usize, phase: Phase, number: u64) -> Option<FileCommand> {
+    fn command(&self, writer: usize, phase: StormPhase, number: u64) -> Option<FileCommand> {
         let DeleteStorm { file_size, piece, writers, .. } = *self.method;
         let writer = u32::try_from(writer).expect("there are few writers");
-        let round = u32::from(matches!(phase, Phase::SecondWrite | Phase::CleanUp));
+        let round = u32::from(matches!(phase, StormPhase::SecondWrite | StormPhase::CleanUp));
         let file = FileId(1 + round * writers + writer);
         let pieces = file_size.pieces(piece);
         let span = |index: u64| {
@@ -177,20 +177,20 @@ impl<'a> Scene<'a> {
             FileCommand::Write { file, offset, length }
         };
         match (phase, number) {
-            (Phase::Write | Phase::WriteAgain | Phase::SecondWrite, 0) => {
+            (StormPhase::Write | StormPhase::WriteAgain | StormPhase::SecondWrite, 0) => {
                 Some(FileCommand::Create { file })
             }
-            (Phase::Write | Phase::WriteAgain | Phase::SecondWrite, _) => {
+            (StormPhase::Write | StormPhase::WriteAgain | StormPhase::SecondWrite, _) => {
                 (number <= pieces).then(|| write(number - 1))
             }
-            (Phase::Rewrite, _) if number >= 2 * pieces => None,
-            (Phase::Rewrite, _) if number.is_multiple_of(2) => Some(read(number / 2)),
-            (Phase::Rewrite, _) => Some(write(number / 2)),
-            (Phase::Read, _) => (number < pieces).then(|| read(number)),
-            (Phase::Delete | Phase::DeleteAgain | Phase::CleanUp, _) => {
+            (StormPhase::Rewrite, _) if number >= 2 * pieces => None,
+            (StormPhase::Rewrite, _) if number.is_multiple_of(2) => Some(read(number / 2)),
+            (StormPhase::Rewrite, _) => Some(write(number / 2)),
+            (StormPhase::Read, _) => (number < pieces).then(|| read(number)),
+            (StormPhase::Delete | StormPhase::DeleteAgain | StormPhase::CleanUp, _) => {
                 (number == 0).then_some(FileCommand::Unlink { file })
             }
-            (Phase::Trim | Phase::SecondTrim, _) => {
+            (StormPhase::Trim | StormPhase::SecondTrim, _) => {
                 let forcing = force(self.force, Scratch::Made(SCRATCH));
                 forcing.get(index(number)).copied().filter(|_| writer == 0)
             }

@@ -9,12 +9,12 @@ use trimbench_results::Step;
 use super::analysis::{DURATION, STALL, STALL_LONGEST};
 use super::meter::{Meter, Tick, note};
 use super::options::DeleteStorm;
-use super::scene::{Phase, Scene};
+use super::scene::{Scene, StormPhase};
 use crate::drain::Discards;
-use crate::locate::{Place, locate};
 use crate::method::MethodError;
 use crate::runner::{HUNG_AFTER, RunError, Runner, Sample};
-use crate::session::{Session, Stage};
+use crate::session::{MethodSession, Stage};
+use crate::stall_attribution::{StallLayer, attribute_stalls};
 
 /// An interval in which the writers get less than this share of what they got alone is stalled.
 const STALLED_BELOW: f64 = 0.05;
@@ -34,7 +34,7 @@ struct Watch {
 pub(super) fn run(
     method: &DeleteStorm,
     target: &mut Files<'_>,
-    session: &mut Session<'_>,
+    session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
     let mut runner = Runner::new(session.interrupt.clone());
     let drain = target.capabilities().drain;
@@ -44,7 +44,7 @@ pub(super) fn run(
     let mut trim = Trim::default();
     let total = scene.phases();
     while session.steps().len() < total {
-        let text = scene.phase().unwrap_or(Phase::CleanUp).id();
+        let text = scene.phase().unwrap_or(StormPhase::CleanUp).id();
         let (done, now) = (session.steps().len(), target.now());
         session.show(&Stage { done, total, text, now, left: Nanos::ZERO });
         play(method, (target, &mut runner), &mut scene, (&mut meter, &mut watch))?;
@@ -55,8 +55,9 @@ pub(super) fn run(
             let mut step = Step::new(phase.id(), "phase");
             note(&mut step, meter.within(from, to), from);
             step.measure(DURATION, (trim.end_of(phase, to) - from).seconds());
-            if phase == Phase::SecondWrite {
-                let alone = session.step(Phase::WriteAgain.id()).expect("it was written before");
+            if phase == StormPhase::SecondWrite {
+                let alone =
+                    session.step(StormPhase::WriteAgain.id()).expect("it was written before");
                 note_stall(&mut step, meter.within(from, to), rate(alone));
                 note_places(&mut step, &watch, method.threshold);
                 watch = Watch::default();
@@ -82,7 +83,7 @@ fn play(
     (meter, watch): (&mut Meter, &mut Watch),
 ) -> Result<(), MethodError> {
     let until = target.now() + method.interval;
-    let (probe, step) = (scene.probe_stream(), scene.phase().unwrap_or(Phase::CleanUp).id());
+    let (probe, step) = (scene.probe_stream(), scene.phase().unwrap_or(StormPhase::CleanUp).id());
     let mut failure = None;
     let mut observer = |sample: &Sample<FileCommand>| {
         if let Status::Failed(errno) = sample.status {
@@ -126,8 +127,10 @@ fn is_idle(tick: &Tick) -> bool {
 
 /// Notes requests from the deletion before the second round to its end.
 fn look(target: &mut Files<'_>, scene: &Scene<'_>, watch: &mut Watch) {
-    let wanted =
-        matches!(scene.phase(), Some(Phase::WriteAgain | Phase::DeleteAgain | Phase::SecondWrite));
+    let wanted = matches!(
+        scene.phase(),
+        Some(StormPhase::WriteAgain | StormPhase::DeleteAgain | StormPhase::SecondWrite)
+    );
     if wanted && watch.sees.is_none() {
         watch.sees = Some(target.watch_requests(true).is_ok());
     }
@@ -138,7 +141,7 @@ fn look(target: &mut Files<'_>, scene: &Scene<'_>, watch: &mut Watch) {
     watch.requests.retain(|request| request.completed != Instant::NEVER);
     target.take_requests(&mut watch.requests);
     watch.lost = target.requests_lost();
-    if scene.phase() == Some(Phase::WriteAgain) {
+    if scene.phase() == Some(StormPhase::WriteAgain) {
         watch.requests.clear();
         watch.waits.clear();
     } else if !wanted {
@@ -171,16 +174,16 @@ impl Trim {
         self.gave_up = now.since(forced) >= drain.timeout;
         let over = now >= quiet_since && now.since(quiet_since) >= drain.quiet.max(interval);
         if over || self.gave_up {
-            self.ends[usize::from(phase == Phase::SecondTrim)] = Some(discards.last_change());
+            self.ends[usize::from(phase == StormPhase::SecondTrim)] = Some(discards.last_change());
             scene.next_phase(now);
         }
     }
 
     /// When a phase ended: one that waits for discards, with the last of them.
-    fn end_of(&self, phase: Phase, to: Instant) -> Instant {
+    fn end_of(&self, phase: StormPhase, to: Instant) -> Instant {
         let seen = match phase {
-            Phase::Trim => self.ends[0],
-            Phase::SecondTrim => self.ends[1],
+            StormPhase::Trim => self.ends[0],
+            StormPhase::SecondTrim => self.ends[1],
             _ => None,
         };
         seen.unwrap_or(to)
@@ -224,10 +227,10 @@ fn note_places(step: &mut Step, watch: &Watch, threshold: Nanos) {
     if watch.lost > 0 {
         step.caveat(Caveat::RequestsLost);
     }
-    let located = locate(&watch.waits, &watch.requests, threshold);
+    let located = attribute_stalls(&watch.waits, &watch.requests, threshold);
     step.measure("located_s", located.stalled().seconds());
     step.measure("located_above_discarding_s", located.above_while_discarding().seconds());
-    for place in Place::ALL {
+    for place in StallLayer::ALL {
         let key = format!("located_{}_s", place.id().replace('-', "_"));
         step.measure(&key, located.time(place).seconds());
     }

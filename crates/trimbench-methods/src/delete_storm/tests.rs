@@ -1,19 +1,19 @@
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockRequest, Capabilities, Clock, Completion, DrainRule, Errno, FileCommand, FileId,
-    ForceDiscards, Instant, Interrupt, Model, Nanos, OperationKind, Rejected, Statistics, Status,
+    BlockRequest, Capabilities, Clock, Completion, DeviceStatistics, DrainRule, Errno, FileCommand,
+    FileId, ForceDiscards, Instant, Interrupt, Model, Nanos, OperationKind, Rejected, Status,
     Support, Tag, Virtual,
 };
 
 use super::*;
-use crate::method::Found;
-use crate::session::Context;
+use crate::method::MethodResult;
+use crate::session::SessionContext;
 use crate::slots::Slots;
 use trimbench_core::Target;
 use trimbench_trace::NoTraces;
 
 use crate::method::Preset;
-use crate::testing::{Keeper, close, figure, settings};
+use crate::testing::{KeptSteps, close, figure, settings};
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
@@ -29,7 +29,7 @@ struct Toy {
     holds_in_device: bool,
     deleted: bool,
     discards: Option<(Instant, Instant)>,
-    statistics: Statistics,
+    statistics: DeviceStatistics,
     fail: Option<usize>,
 }
 
@@ -59,7 +59,7 @@ impl Toy {
             holds_in_device: false,
             deleted: false,
             discards: None,
-            statistics: Statistics::default(),
+            statistics: DeviceStatistics::default(),
             fail: None,
         }
     }
@@ -123,7 +123,7 @@ impl Model for Toy {
         self.statistics.write.completed = done as u64;
     }
 
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> DeviceStatistics {
         self.statistics
     }
 
@@ -153,17 +153,23 @@ fn method(set: &[(&str, &str)]) -> DeleteStorm {
     DeleteStorm::resolve(Preset::Quick, &settings(&all)).unwrap()
 }
 
-fn run(method: &DeleteStorm, toy: Toy) -> (Result<Found, MethodError>, Virtual<Toy>, Keeper) {
+fn run(
+    method: &DeleteStorm,
+    toy: Toy,
+) -> (Result<MethodResult, MethodError>, Virtual<Toy>, KeptSteps) {
     run_on(method, Virtual::new(toy))
 }
 
-fn run_on<T>(method: &DeleteStorm, mut target: T) -> (Result<Found, MethodError>, T, Keeper)
+fn run_on<T>(
+    method: &DeleteStorm,
+    mut target: T,
+) -> (Result<MethodResult, MethodError>, T, KeptSteps)
 where
     T: Target<Command = FileCommand>,
 {
-    let mut keeper = Keeper::default();
+    let mut keeper = KeptSteps::default();
     let interrupt = Interrupt::default();
-    let context = Context {
+    let context = SessionContext {
         rng: &Rng::new(7),
         interrupt: &interrupt,
         monitor: &mut keeper,
@@ -178,7 +184,7 @@ where
 #[test]
 fn every_file_is_written_rewritten_read_and_deleted_to_its_last_byte() {
     let (found, target, keeper) = run(&method(&[]), Toy::new());
-    let phases: Vec<&str> = Phase::all(true).iter().map(|phase| phase.id()).collect();
+    let phases: Vec<&str> = StormPhase::all(true).iter().map(|phase| phase.id()).collect();
     assert_eq!(keeper.kept(), phases);
     let (mut wrote, mut read) = ([0; 5], [0; 5]);
     for command in &target.model().log {
@@ -252,7 +258,7 @@ impl Target for Lossy {
         self.0.reap(deadline, out);
     }
 
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> DeviceStatistics {
         self.0.statistics()
     }
 

@@ -2,15 +2,17 @@
 
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::rng::Rng;
-use trimbench_core::{BlockCommand, Bytes, Caveat, Device, Instant, Nanos, PurgeMeans, Statistics};
+use trimbench_core::{
+    BlockCommand, Bytes, Caveat, Device, DeviceStatistics, Instant, Nanos, PurgeMeans,
+};
 use trimbench_results::{Series, Step};
 
 use super::options::IdleTrim;
+use crate::device_runner::{DeviceRunner, Shape};
 use crate::method::{Method as _, MethodError};
 use crate::other_load::OtherLoad;
-use crate::rig::{Rig, Shape};
 use crate::runner::{Sample, Single};
-use crate::session::Session;
+use crate::session::MethodSession;
 use crate::workload::InOrder;
 
 /// Points of a curve, at most.
@@ -50,14 +52,14 @@ pub struct Round {
 
 /// All rounds of a session, in their random order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct IdleTrimPlan {
     /// The rounds.
     pub rounds: Vec<Round>,
     /// What is filled and discarded, from the start of the device.
     pub span: Bytes,
 }
 
-impl Plan {
+impl IdleTrimPlan {
     /// The rounds of `method` on a device of this shape.
     pub fn new(method: &IdleTrim, shape: Shape, rng: &Rng) -> Self {
         let whole = |bytes: Bytes| Bytes(bytes.0 / shape.granularity.0 * shape.granularity.0);
@@ -93,53 +95,53 @@ struct Timed {
 /// A device under the method.
 struct Trimmed<'a> {
     method: &'a IdleTrim,
-    plan: Plan,
-    rig: Rig<'a>,
+    plan: IdleTrimPlan,
+    runner: DeviceRunner<'a>,
 }
 
 /// Runs the method.
 pub(super) fn run(
     method: &IdleTrim,
     device: &mut dyn Device,
-    session: &mut Session<'_>,
+    session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
-    let rig = Rig::new(device, session.interrupt);
-    let plan = Plan::new(method, rig.shape, session.rng);
+    let runner = DeviceRunner::new(device, session.interrupt);
+    let plan = IdleTrimPlan::new(method, runner.shape, session.rng);
     let ids = plan.rounds.iter().map(|round| round.id.clone());
     let ids = std::iter::once(PURGE.to_owned()).chain(ids);
     session.plan(ids, method.demand(plan.span).time);
-    let mut trimmed = Trimmed { method, plan, rig };
+    let mut trimmed = Trimmed { method, plan, runner };
     trimmed.establish(session)?;
     for round in trimmed.plan.rounds.clone() {
         if !session.is_done(&round.id) {
-            session.announce(&round.id, trimmed.rig.now());
+            session.announce(&round.id, trimmed.runner.now());
             session.keep(trimmed.round(&round)?)?;
         }
     }
-    if trimmed.plan.span < trimmed.rig.shape.capacity {
+    if trimmed.plan.span < trimmed.runner.shape.capacity {
         session.caveat(Caveat::PartOfDrive);
     }
-    session.hash(trimmed.rig.trace_hash());
+    session.hash(trimmed.runner.trace_hash());
     Ok(())
 }
 
 impl Trimmed<'_> {
     /// Purges the drive, says how, and times the TRIM of what was never written.
-    fn establish(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn establish(&mut self, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         if session.is_done(PURGE) {
             return Ok(());
         }
-        session.announce("purging", self.rig.now());
-        let means = self.rig.device.purge_means();
-        self.rig.device.purge()?;
+        session.announce("purging", self.runner.now());
+        let means = self.runner.device.purge_means();
+        self.runner.device.purge()?;
         let mut step = Step::new(PURGE, format!("purge-by-{}", means.id()));
         step.set("span_bytes", self.plan.span.0 as f64);
         if means == PurgeMeans::Trim {
             // What was never written cannot be told from what was trimmed.
             step.caveat(Caveat::PurgedByTrim);
         } else {
-            self.rig.rest(self.method.rest)?;
-            self.timed(self.rig.shape.discard_max, "never_written", &mut step)?;
+            self.runner.rest(self.method.rest)?;
+            self.timed(self.runner.shape.discard_max, "never_written", &mut step)?;
         }
         session.keep(step)
     }
@@ -147,28 +149,28 @@ impl Trimmed<'_> {
     /// One repetition. It begins with a TRIM that is not timed, so that it does not matter what
     /// was before it.
     fn round(&mut self, round: &Round) -> Result<Step, MethodError> {
-        let (shape, span) = (self.rig.shape, self.plan.span);
+        let (shape, span) = (self.runner.shape, self.plan.span);
         let mut step = Step::new(round.id.clone(), round.way.id());
         step.set("span_bytes", span.0 as f64);
         step.set("piece_bytes", round.piece.0 as f64);
         step.set("queue_depth", f64::from(self.method.queue_depth));
-        self.rig.all(&round.id, shape.discards(Bytes(0), span, shape.discard_max), 1)?;
-        self.rig.rest(self.method.rest)?;
+        self.runner.all(&round.id, shape.discards(Bytes(0), span, shape.discard_max), 1)?;
+        self.runner.rest(self.method.rest)?;
         self.timed(round.piece, "empty", &mut step)?;
-        let from = self.rig.now();
-        self.rig.fill(&round.id, shape.area(Bytes(0), span))?;
-        step.measure("fill_s", self.rig.now().since(from).seconds());
-        self.rig.rest(self.method.rest)?;
+        let from = self.runner.now();
+        self.runner.fill(&round.id, shape.area(Bytes(0), span))?;
+        step.measure("fill_s", self.runner.now().since(from).seconds());
+        self.runner.rest(self.method.rest)?;
         self.timed(round.piece, "full", &mut step)?;
         Ok(step)
     }
 
     /// Discards the span in pieces, and notes what it took under `name`.
     fn timed(&mut self, piece: Bytes, name: &str, step: &mut Step) -> Result<(), MethodError> {
-        let (shape, span) = (self.rig.shape, self.plan.span);
+        let (shape, span) = (self.runner.shape, self.plan.span);
         let pieces = shape.discards(Bytes(0), span, piece);
-        let before = self.rig.device.statistics();
-        let mut timed = Timed { began: self.rig.now(), ..Timed::default() };
+        let before = self.runner.device.statistics();
+        let mut timed = Timed { began: self.runner.now(), ..Timed::default() };
         let mut observer = |sample: &Sample<BlockCommand>| {
             if let BlockCommand::Discard(range) = sample.command {
                 timed.issued.completed += 1;
@@ -179,7 +181,7 @@ impl Trimmed<'_> {
             }
         };
         let mut discards = Single(InOrder::new(pieces, self.method.queue_depth));
-        self.rig.run(&step.id, &mut discards, &mut observer)?;
+        self.runner.run(&step.id, &mut discards, &mut observer)?;
         timed.store(name, step);
         self.judge(&timed, before, name, step)
     }
@@ -188,11 +190,11 @@ impl Trimmed<'_> {
     fn judge(
         &mut self,
         timed: &Timed,
-        before: Statistics,
+        before: DeviceStatistics,
         name: &str,
         step: &mut Step,
     ) -> Result<(), MethodError> {
-        let counted = self.rig.discards_since(before, timed.issued)?;
+        let counted = self.runner.discards_since(before, timed.issued)?;
         let issued = timed.issued;
         step.measure(&format!("{name}_commands_issued"), issued.completed as f64);
         step.measure(&format!("{name}_commands_completed"), counted.completed as f64);
@@ -200,8 +202,8 @@ impl Trimmed<'_> {
         if (counted.completed, counted.bytes) != (issued.completed, issued.bytes) {
             step.caveat(Caveat::CommandsMerged);
         }
-        let after = self.rig.device.statistics();
-        let others = OtherLoad::before(before).caveat(self.rig.device, after, Bytes(0));
+        let after = self.runner.device.statistics();
+        let others = OtherLoad::before(before).caveat(self.runner.device, after, Bytes(0));
         if let Some(caveat) = others {
             step.caveat(caveat);
         }

@@ -7,12 +7,12 @@ use trimbench_results::Step;
 use trimbench_ssd::TrimMode;
 
 use super::*;
-use crate::method::Found;
+use crate::method::MethodResult;
 use crate::method::Preset;
 use crate::runner::RunError;
 use crate::settings::Span;
 use crate::testing::{
-    Keeper, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
+    KeptSteps, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
     settings,
 };
 
@@ -20,9 +20,9 @@ fn method(set: &[(&str, &str)]) -> IdleTrim {
     IdleTrim::resolve(Preset::Quick, &settings(set)).unwrap()
 }
 
-fn of(mode: TrimMode, set: &[(&str, &str)]) -> Found {
+fn of(mode: TrimMode, set: &[(&str, &str)]) -> MethodResult {
     let mut device = Virtual::new(Lying::new(drive(mode)));
-    run(&method(set), &mut device, &mut Keeper::default()).unwrap()
+    run(&method(set), &mut device, &mut KeptSteps::default()).unwrap()
 }
 
 /// A GiB in GB.
@@ -99,7 +99,7 @@ fn repetitions_that_differ_have_a_spread_and_an_interval() {
 fn each_round_begins_with_a_trim_and_the_drive_rests_before_each_timed_one() {
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
     let method = method(&[("rest", "100s"), ("repetitions", "2"), ("chunk", "none")]);
-    run(&method, &mut device, &mut Keeper::default()).unwrap();
+    run(&method, &mut device, &mut KeptSteps::default()).unwrap();
     // One after the purge; in each round one that is not timed and two that are, of 32 pieces.
     assert_eq!(device.model().discards.len(), 32 * (1 + 2 * 3));
     let rests = trimbench_core::Target::now(&device).since(Instant::START).seconds() / 100.0;
@@ -110,7 +110,7 @@ fn each_round_begins_with_a_trim_and_the_drive_rests_before_each_timed_one() {
 fn a_part_of_the_drive_says_so_and_touches_nothing_else() {
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
     let method = method(&[("span", "100MiB")]);
-    let found = run(&method, &mut device, &mut Keeper::default()).unwrap();
+    let found = run(&method, &mut device, &mut KeptSteps::default()).unwrap();
     assert_eq!(found.caveats, [Caveat::PartOfDrive]);
     close(figure(&found.figures, "idle-trim").value, (0.262_144 - 0.026_214_4) / GIB);
     let end = device.model().discards.iter().map(|range| range.end().0 * 512).max();
@@ -137,7 +137,7 @@ fn a_drive_purged_by_trim_has_no_first_time() {
     let mut lying = Lying::new(drive(TrimMode::Queued));
     lying.means = PurgeMeans::Trim;
     let mut device = Virtual::new(lying);
-    let found = run(&method(&[]), &mut device, &mut Keeper::default()).unwrap();
+    let found = run(&method(&[]), &mut device, &mut KeptSteps::default()).unwrap();
     assert!(!found.figures.iter().any(|figure| figure.id == "never-written"));
     assert_eq!(found.steps[0].kind, "purge-by-trim");
     assert_eq!(found.steps[0].caveats, [Caveat::PurgedByTrim.id()]);
@@ -149,7 +149,7 @@ fn merged_commands_invalidate_the_round() {
     let mut lying = Lying::new(drive(TrimMode::Queued));
     lying.merged = 2;
     let mut device = Virtual::new(lying);
-    let found = run(&method(&[]), &mut device, &mut Keeper::default()).unwrap();
+    let found = run(&method(&[]), &mut device, &mut KeptSteps::default()).unwrap();
     assert!(
         figure(&found.figures, "idle-trim")
             .caveats
@@ -163,7 +163,7 @@ fn other_load_on_a_real_device_is_noticed() {
         let mut lying = Lying::real(drive(TrimMode::Queued));
         lying.foreign = Bytes(foreign);
         let mut device = Virtual::new(lying);
-        let found = run(&method(&[]), &mut device, &mut Keeper::default()).unwrap();
+        let found = run(&method(&[]), &mut device, &mut KeptSteps::default()).unwrap();
         let id = Caveat::OtherLoad.id().to_owned();
         let headline = figure(&found.figures, "idle-trim");
         assert_eq!(headline.caveats.contains(&id), expected);
@@ -187,12 +187,12 @@ fn the_page_has_every_option_as_it_is() {
 fn a_resumed_run_equals_one_without_a_break() {
     let method = method(&[]);
     let new = || Virtual::new(Lying::new(drive(TrimMode::Queued)));
-    let whole = run(&method, &mut new(), &mut Keeper::default()).unwrap();
+    let whole = run(&method, &mut new(), &mut KeptSteps::default()).unwrap();
     assert_eq!(whole.steps.len(), 4, "the purge and three rounds");
-    let mut keeper = Keeper::stopping_after(2);
+    let mut keeper = KeptSteps::stopping_after(2);
     let error = run(&method, &mut new(), &mut keeper).unwrap_err();
     assert!(matches!(error, MethodError::Run(RunError::Interrupted)), "{error}");
-    let mut rest = Keeper::default();
+    let mut rest = KeptSteps::default();
     let resumed = resume(&method, &mut new(), &mut rest, keeper.steps).unwrap();
     assert_eq!(rest.steps.len(), 2, "nothing is measured twice");
     assert_eq!(resumed.figures, whole.figures);
@@ -211,7 +211,7 @@ fn a_drive_that_fails_ends_the_run_and_what_was_measured_stays() {
     let at = Instant::from_start(Nanos::from_secs(6));
     let plan = FaultPlan { fail_from: Some(at), ..FaultPlan::default() };
     let mut device = Virtual::new(Lying::broken(drive(TrimMode::Queued), plan));
-    let mut keeper = Keeper::default();
+    let mut keeper = KeptSteps::default();
     let error = run(&method(&[]), &mut device, &mut keeper).unwrap_err();
     let MethodError::Broken { step, errno, .. } = error else { panic!("{error}") };
     assert_eq!(errno, Errno::EIO);

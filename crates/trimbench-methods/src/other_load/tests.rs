@@ -3,8 +3,8 @@ use trimbench_core::Virtual;
 use super::*;
 use crate::testing::{Files, Toy};
 
-fn statistics(read: u64, written: u64) -> Statistics {
-    let mut statistics = Statistics::default();
+fn statistics(read: u64, written: u64) -> DeviceStatistics {
+    let mut statistics = DeviceStatistics::default();
     (statistics.read.bytes, statistics.write.bytes) = (Bytes(read), Bytes(written));
     statistics
 }

@@ -2,24 +2,28 @@ use trimbench_core::{Clock, Data, Errno, Interrupt, Target as _, Virtual};
 
 use super::*;
 use crate::runner::RunError;
-use crate::session::Context;
+use crate::session::SessionContext;
 use crate::slots::Slots;
-use crate::testing::{Keeper, Toy};
+use crate::testing::{KeptSteps, Toy};
 use trimbench_trace::NoTraces;
 
 /// What `use_bench` does on a bench over the toy.
 fn bench<R>(
     toy: &mut Virtual<Toy>,
-    keeper: &mut Keeper,
-    use_bench: impl FnOnce(&mut Bench<'_, '_>) -> R,
+    keeper: &mut KeptSteps,
+    use_bench: impl FnOnce(&mut PhaseRunner<'_, '_>) -> R,
 ) -> R {
     let (rng, interrupt) = (&Rng::new(1), &Interrupt::default());
     let slots = &Slots::new(1, Bytes(0));
     let traces = &NoTraces;
-    let context = Context { rng, interrupt, monitor: keeper, traces, slots, done: Vec::new() };
-    let mut session = Session::new(context);
-    let mut bench =
-        Bench::new(Rig::new(toy, interrupt), &mut session, Planned { steps: 4, bytes: 64 << 20 });
+    let context =
+        SessionContext { rng, interrupt, monitor: keeper, traces, slots, done: Vec::new() };
+    let mut session = MethodSession::new(context);
+    let mut bench = PhaseRunner::new(
+        DeviceRunner::new(toy, interrupt),
+        &mut session,
+        Planned { steps: 4, bytes: 64 << 20 },
+    );
     use_bench(&mut bench)
 }
 
@@ -27,13 +31,13 @@ const MIB: (Bytes, u32) = (Bytes::mib(1), 2);
 
 #[test]
 fn a_phase_lasts_from_its_first_command_to_the_end_of_its_last() {
-    let (mut toy, mut keeper) = (Virtual::new(Toy::new()), Keeper::default());
+    let (mut toy, mut keeper) = (Virtual::new(Toy::new()), KeptSteps::default());
     let phase = bench(&mut toy, &mut keeper, |bench| {
-        bench.rig.rest(Nanos::from_millis(7)).unwrap();
+        bench.runner.rest(Nanos::from_millis(7)).unwrap();
         bench
             .write(
                 "fill",
-                bench.rig.shape.first(Bytes::mib(16), Data::Random),
+                bench.runner.shape.first(Bytes::mib(16), Data::Random),
                 MIB,
                 &mut unobserved,
             )
@@ -52,7 +56,7 @@ fn a_phase_lasts_from_its_first_command_to_the_end_of_its_last() {
 
 #[test]
 fn a_trim_names_everything_once_in_pieces_that_the_device_takes() {
-    let (mut toy, mut keeper) = (Virtual::new(Toy::new()), Keeper::default());
+    let (mut toy, mut keeper) = (Virtual::new(Toy::new()), KeptSteps::default());
     bench(&mut toy, &mut keeper, |bench| {
         bench.trim("trim", (Bytes::mib(2), Bytes::mib(10))).unwrap();
     });
@@ -70,7 +74,7 @@ fn a_trim_names_everything_once_in_pieces_that_the_device_takes() {
 fn the_pieces_of_a_trim_end_where_the_units_of_the_granularity_do() {
     let mut toy = Toy { alignment: Bytes(512 << 10), ..Toy::new() };
     toy.capabilities.discard_granularity = Bytes::mib(1);
-    let (mut toy, mut keeper) = (Virtual::new(toy), Keeper::default());
+    let (mut toy, mut keeper) = (Virtual::new(toy), KeptSteps::default());
     bench(&mut toy, &mut keeper, |bench| {
         bench.trim("trim", (Bytes(0), Bytes::mib(8))).unwrap();
     });
@@ -86,8 +90,8 @@ fn the_pieces_of_a_trim_end_where_the_units_of_the_granularity_do() {
 fn a_device_that_is_gone_breaks_the_step_that_it_was_in() {
     let gone_from = Instant::from_start(Nanos::from_micros(350));
     let mut toy = Virtual::new(Toy { gone_from, ..Toy::new() });
-    let error = bench(&mut toy, &mut Keeper::default(), |bench| {
-        let area = bench.rig.shape.first(Bytes::mib(16), Data::Random);
+    let error = bench(&mut toy, &mut KeptSteps::default(), |bench| {
+        let area = bench.runner.shape.first(Bytes::mib(16), Data::Random);
         bench.write("fill", area, MIB, &mut unobserved).map(|phase| phase.commands)
     });
     let Err(MethodError::Broken { step, errno, .. }) = error else { panic!("{error:?}") };
@@ -98,8 +102,8 @@ fn a_device_that_is_gone_breaks_the_step_that_it_was_in() {
 fn a_device_that_hangs_is_given_up() {
     let hangs_from = Instant::from_start(Nanos::from_micros(350));
     let mut toy = Virtual::new(Toy { hangs_from, ..Toy::new() });
-    let error = bench(&mut toy, &mut Keeper::default(), |bench| {
-        let area = bench.rig.shape.first(Bytes::mib(16), Data::Random);
+    let error = bench(&mut toy, &mut KeptSteps::default(), |bench| {
+        let area = bench.runner.shape.first(Bytes::mib(16), Data::Random);
         bench.write("fill", area, MIB, &mut unobserved).map(|phase| phase.commands)
     });
     let hung = matches!(error, Err(MethodError::Run(RunError::Hung { outstanding: 2, .. })));
@@ -110,7 +114,7 @@ fn a_device_that_hangs_is_given_up() {
 #[test]
 fn a_device_that_knows_no_flush_is_durable_without() {
     let mut toy = Virtual::new(Toy::new());
-    bench(&mut toy, &mut Keeper::default(), |bench| bench.rig.flush("fill")).unwrap();
+    bench(&mut toy, &mut KeptSteps::default(), |bench| bench.runner.flush("fill")).unwrap();
 }
 
 #[test]
@@ -118,8 +122,8 @@ fn others_on_a_real_device_are_noticed() {
     let foreign = |foreign, clock| {
         let mut toy = Toy { foreign, ..Toy::new() };
         toy.capabilities.clock = clock;
-        bench(&mut Virtual::new(toy), &mut Keeper::default(), |bench| {
-            let area = bench.rig.shape.first(Bytes::mib(16), Data::Random);
+        bench(&mut Virtual::new(toy), &mut KeptSteps::default(), |bench| {
+            let area = bench.runner.shape.first(Bytes::mib(16), Data::Random);
             let mut step = Step::new("fill", "fill");
             bench.write("fill", area, MIB, &mut unobserved).unwrap().store(&mut step);
             step.caveats == [Caveat::OtherLoad.id()]
@@ -132,14 +136,14 @@ fn others_on_a_real_device_are_noticed() {
 
 #[test]
 fn progress_is_shown_with_what_is_left_at_the_measured_rate() {
-    let (mut toy, mut keeper) = (Virtual::new(Toy::new()), Keeper::default());
+    let (mut toy, mut keeper) = (Virtual::new(Toy::new()), KeptSteps::default());
     bench(&mut toy, &mut keeper, |bench| {
-        bench.rig.rest(Nanos::from_secs(2)).unwrap();
+        bench.runner.rest(Nanos::from_secs(2)).unwrap();
         for id in ["fill-1", "fill-2"] {
             bench
                 .write(
                     id,
-                    bench.rig.shape.first(Bytes::mib(16), Data::Random),
+                    bench.runner.shape.first(Bytes::mib(16), Data::Random),
                     MIB,
                     &mut unobserved,
                 )

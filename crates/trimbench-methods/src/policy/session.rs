@@ -5,8 +5,8 @@ use std::cell::Cell;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    Account, Bytes, DiscardMode, FileCommand, FileId, Files, FilesystemWish, Instant, Medium,
-    Nanos, Next, PolicyTally, Provisioner, Status, Workload as _,
+    Account, Bytes, DiscardMode, FileCommand, FileId, Files, FilesystemSpec, Instant, Medium,
+    Nanos, Next, PolicyCounts, Provisioner, Status, Workload as _,
 };
 use trimbench_results::{LatencyHistogram, Step};
 
@@ -17,7 +17,7 @@ use crate::area::FileArea;
 use crate::method::MethodError;
 use crate::options::Parameters as _;
 use crate::runner::{Runner, Sample, Single, Streams, UntilFailure};
-use crate::session::{Session, Stage};
+use crate::session::{MethodSession, Stage};
 use crate::steady::Criterion;
 use crate::workload::{FILL_DEPTH, FILL_PIECE, InOrder, OpenLoop, RandomAccess, SequentialWrite};
 
@@ -46,7 +46,7 @@ const START_STATE: u32 = 1;
 pub(super) fn run(
     method: &PolicyLab,
     provisioner: &mut dyn Provisioner,
-    session: &mut Session<'_>,
+    session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
     let rng = session.rng;
     for (policy, text) in &method.policies {
@@ -85,8 +85,8 @@ pub(super) fn run(
 }
 
 /// A filesystem under this policy.
-fn wish(method: &PolicyLab, policy: &str) -> FilesystemWish {
-    FilesystemWish {
+fn wish(method: &PolicyLab, policy: &str) -> FilesystemSpec {
+    FilesystemSpec {
         discard: DiscardMode::Policy(policy.to_owned()),
         mkfs_discard: method.mkfs_discard,
         settle: Nanos::ZERO,
@@ -125,7 +125,7 @@ impl Life<'_> {
         &mut self,
         provisioner: &mut dyn Provisioner,
         at: usize,
-        session: &mut Session<'_>,
+        session: &mut MethodSession<'_>,
     ) -> Result<(), MethodError> {
         let method = self.method;
         let criterion = criterion(method);
@@ -220,7 +220,7 @@ fn note(step: &mut Step, before: &Account, after: &Account) {
     let policy = after.policy.unwrap_or_default();
     let tallies =
         [policy.freed, policy.issued, policy.deferred, policy.skipped, policy.invalidated];
-    for (key, PolicyTally { count, bytes }) in COUNTED.iter().zip(tallies) {
+    for (key, PolicyCounts { count, bytes }) in COUNTED.iter().zip(tallies) {
         step.measure(&format!("{key}_count"), count as f64);
         step.measure(&format!("{key}_bytes"), bytes.0 as f64);
     }

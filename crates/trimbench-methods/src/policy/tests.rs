@@ -1,6 +1,6 @@
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    Bytes, Capabilities, Caveat, Clock, FileCommand, FileId, FilesystemWish, Instant, Medium,
+    Bytes, Capabilities, Caveat, Clock, FileCommand, FileId, FilesystemSpec, Instant, Medium,
     Nanos, Next, Opened, Provisioner as _, Support, Workload as _,
 };
 use trimbench_results::{LatencyHistogram, Step};
@@ -11,10 +11,10 @@ use super::churn::Churn;
 use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN};
 use super::*;
 use crate::Preset;
-use crate::method::Found;
 use crate::method::MethodError;
+use crate::method::MethodResult;
 use crate::testing::run_on;
-use crate::testing::{Keeper, assert_announced, close, figure, says, settings};
+use crate::testing::{KeptSteps, assert_announced, close, figure, says, settings};
 
 /// Small files on a small drive, which serves the writes of the load.
 const SMALL: [(&str, &str); 8] = [
@@ -42,8 +42,8 @@ fn modelled(drive: &str) -> ModelledFilesystems {
     crate::testing::modelled(&format!("ext4,journal=8MiB:sim:{drive},capacity=512MiB"))
 }
 
-fn run(method: &PolicyLab, drive: &str) -> Result<(Found, Keeper), MethodError> {
-    let mut keeper = Keeper::default();
+fn run(method: &PolicyLab, drive: &str) -> Result<(MethodResult, KeptSteps), MethodError> {
+    let mut keeper = KeptSteps::default();
     let mut filesystems = modelled(drive);
     let found = run_on(method, Opened::Filesystems(&mut filesystems), &mut keeper, Vec::new())?;
     Ok((found, keeper))
@@ -56,9 +56,9 @@ fn metric(step: &Step, key: &str) -> f64 {
 #[test]
 fn the_policies_are_those_of_the_modelled_filesystem() {
     let filesystems = modelled("vendor6");
-    let wish = |text: &str| FilesystemWish {
+    let wish = |text: &str| FilesystemSpec {
         discard: trimbench_core::DiscardMode::Policy(text.to_owned()),
-        ..FilesystemWish::default()
+        ..FilesystemSpec::default()
     };
     for preset in Preset::ALL {
         let lab = PolicyLab::resolve(preset, &settings(&[])).unwrap();

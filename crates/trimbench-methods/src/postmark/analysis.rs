@@ -5,9 +5,9 @@ use trimbench_core::rng::Rng;
 use trimbench_results::statistics::{Bootstrap, bootstrap_mean, mean, paired_ratio};
 use trimbench_results::{Figure, Interval, Step};
 
-use super::arms::{Arm, UNMOUNT, buffering};
 use super::formulas::METRICS;
 use super::session::REPETITION;
+use super::variants::{UNMOUNT, Variant, buffering};
 use crate::method::Findings;
 
 /// Repetitions that make an interval.
@@ -55,19 +55,22 @@ const BESIDE: [(&str, &str, &str, &str); 4] = [
 
 /// Computes all figures: of one filesystem as it is, or of each arm and what `discard` changes.
 pub fn analyse(steps: &[Step], rng: &mut Rng) -> Findings {
-    let of_arm =
-        |arm: &Arm| -> Vec<&Step> { steps.iter().filter(|step| step.kind == arm.id()).collect() };
-    let arms: Vec<(Arm, Vec<&Step>)> = Arm::ALL.map(|arm| (arm, of_arm(&arm))).into();
+    let of_variant = |variant: &Variant| -> Vec<&Step> {
+        steps.iter().filter(|step| step.kind == variant.id()).collect()
+    };
+    let variants: Vec<(Variant, Vec<&Step>)> =
+        Variant::ALL.map(|variant| (variant, of_variant(&variant))).into();
     let mut figures = Vec::new();
     for buffered in [true, false] {
         let steps = |discard| {
-            let found = arms.iter().find(|(arm, _)| *arm == Arm { discard, buffered });
+            let found =
+                variants.iter().find(|(variant, _)| *variant == Variant { discard, buffered });
             found.map_or(&[][..], |(_, steps)| &steps[..])
         };
         figures.extend(differences(steps(false), steps(true), buffered));
     }
-    for (arm, steps) in &arms {
-        figures.extend(means(steps, Some(*arm), rng));
+    for (variant, steps) in &variants {
+        figures.extend(means(steps, Some(*variant), rng));
     }
     let plain: Vec<&Step> = steps.iter().filter(|step| step.kind == REPETITION).collect();
     figures.extend(means(&plain, None, rng));
@@ -84,9 +87,10 @@ fn rows() -> impl Iterator<Item = (&'static str, &'static str, &'static str, &'s
 }
 
 /// The means over repetitions of one arm; of a directory without.
-fn means(steps: &[&Step], arm: Option<Arm>, rng: &mut Rng) -> Vec<Figure> {
-    let suffix = arm.map_or_else(String::new, |arm| format!("-{}", arm.id()));
-    let of = arm.map_or_else(String::new, |arm| format!(", {}", arm.id().replace('-', " ")));
+fn means(steps: &[&Step], variant: Option<Variant>, rng: &mut Rng) -> Vec<Figure> {
+    let suffix = variant.map_or_else(String::new, |variant| format!("-{}", variant.id()));
+    let of =
+        variant.map_or_else(String::new, |variant| format!(", {}", variant.id().replace('-', " ")));
     let mut figures = Vec::new();
     for (id, title, key, unit) in rows() {
         let values: Vec<f64> =
@@ -166,7 +170,7 @@ pub fn announced_figures() -> Vec<(String, &'static str)> {
     let mut announced: Vec<(String, &'static str)> = Vec::new();
     for (id, _, _, unit) in rows() {
         announced.push((id.to_owned(), unit));
-        announced.extend(Arm::ALL.map(|arm| (format!("{id}-{}", arm.id()), unit)));
+        announced.extend(Variant::ALL.map(|variant| (format!("{id}-{}", variant.id()), unit)));
         announced.extend([true, false].map(|it| (format!("{id}-diff-{}", buffering(it)), "%")));
     }
     announced

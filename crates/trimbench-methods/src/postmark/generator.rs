@@ -62,7 +62,7 @@ fn bias() -> ValueKind<Option<u32>> {
 
 /// The three parts of a run, timed apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum PostmarkPhase {
     /// The files are made.
     Creation,
     /// Transactions.
@@ -74,7 +74,7 @@ pub enum Phase {
 /// One operation on one file. A file is named by its number, counted from 1 in the order of
 /// creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum PostmarkOperation {
     /// A new file is written.
     Create {
         /// Its name.
@@ -209,23 +209,23 @@ impl Generator {
     }
 
     /// The next operation and the phase that it belongs to; `None` at the end.
-    pub fn next_operation(&mut self) -> Option<(Phase, Operation)> {
+    pub fn next_operation(&mut self) -> Option<(PostmarkPhase, PostmarkOperation)> {
         loop {
             match self.state {
                 State::Creating if self.counts.created < self.settings.number => {
                     let created = self.create().expect("the table has room for twice as many");
-                    return Some((Phase::Creation, created));
+                    return Some((PostmarkPhase::Creation, created));
                 }
                 State::Creating => self.state = State::Transaction,
                 State::Transaction => {
                     if let Some(operation) = self.begin_transaction() {
-                        return Some((Phase::Transactions, operation));
+                        return Some((PostmarkPhase::Transactions, operation));
                     }
                 }
                 State::SecondHalf => {
                     self.state = State::Transaction;
                     if let Some(operation) = self.second_half() {
-                        return Some((Phase::Transactions, operation));
+                        return Some((PostmarkPhase::Transactions, operation));
                     }
                 }
                 State::Deleting(slot) => {
@@ -235,7 +235,7 @@ impl Generator {
                     self.state = State::Deleting(slot + 1);
                     if self.table[slot].file > 0 {
                         self.counts.deleted_alone += 1;
-                        return Some((Phase::Deletion, self.delete(slot)));
+                        return Some((PostmarkPhase::Deletion, self.delete(slot)));
                     }
                 }
             }
@@ -243,7 +243,7 @@ impl Generator {
     }
 
     /// The first half of a transaction, or the end of them all.
-    fn begin_transaction(&mut self) -> Option<Operation> {
+    fn begin_transaction(&mut self) -> Option<PostmarkOperation> {
         let deleted = self.counts.deleted_in_transactions;
         if self.counts.transactions == self.settings.transactions || self.counts.created == deleted
         {
@@ -260,7 +260,7 @@ impl Generator {
         if reads { Some(self.read(slot)) } else { self.append(slot) }
     }
 
-    fn second_half(&mut self) -> Option<Operation> {
+    fn second_half(&mut self) -> Option<PostmarkOperation> {
         let bias = self.settings.create_bias?;
         if self.random.below(10) < bias {
             let operation = self.create()?;
@@ -273,7 +273,7 @@ impl Generator {
     }
 
     /// `None` if the table is full.
-    fn create(&mut self) -> Option<Operation> {
+    fn create(&mut self) -> Option<PostmarkOperation> {
         let is_empty = |slot: &Slot| slot.file == 0;
         let follows = self.table.get(self.next_slot).is_some_and(is_empty);
         let slot = if follows { self.next_slot } else { self.table.iter().position(is_empty)? };
@@ -285,19 +285,19 @@ impl Generator {
         let file = self.counts.created;
         self.table[slot] = Slot { file, size };
         self.wrote(size);
-        Some(Operation::Create { file, subdirectory, size })
+        Some(PostmarkOperation::Create { file, subdirectory, size })
     }
 
-    fn read(&mut self, slot: usize) -> Operation {
+    fn read(&mut self, slot: usize) -> PostmarkOperation {
         let Slot { file, size } = self.table[slot];
         self.counts.read += 1;
         self.counts.bytes_read += u64::from(size);
         self.counts.single_read += size as f32;
-        Operation::Read { file, size }
+        PostmarkOperation::Read { file, size }
     }
 
     /// `None` if the file has its largest size.
-    fn append(&mut self, slot: usize) -> Option<Operation> {
+    fn append(&mut self, slot: usize) -> Option<PostmarkOperation> {
         let Slot { file, size } = self.table[slot];
         if size >= self.settings.size_high {
             self.counts.append_skipped += 1;
@@ -307,13 +307,13 @@ impl Generator {
         self.table[slot].size += length;
         self.counts.appended += 1;
         self.wrote(length);
-        Some(Operation::Append { file, length })
+        Some(PostmarkOperation::Append { file, length })
     }
 
-    fn delete(&mut self, slot: usize) -> Operation {
+    fn delete(&mut self, slot: usize) -> PostmarkOperation {
         let Slot { file, size } = std::mem::take(&mut self.table[slot]);
         self.counts.live_bytes -= u64::from(size);
-        Operation::Delete { file, size }
+        PostmarkOperation::Delete { file, size }
     }
 
     fn wrote(&mut self, length: u32) {
@@ -354,9 +354,9 @@ impl Forecast {
         let (mut room, mut files) = (0, 0_u64);
         while let Some((_, operation)) = generator.next_operation() {
             match operation {
-                Operation::Create { .. } => files += 1,
-                Operation::Delete { .. } => files -= 1,
-                Operation::Read { .. } | Operation::Append { .. } => {}
+                PostmarkOperation::Create { .. } => files += 1,
+                PostmarkOperation::Delete { .. } => files -= 1,
+                PostmarkOperation::Read { .. } | PostmarkOperation::Append { .. } => {}
             }
             room = room.max(generator.counts.live_bytes + files * BLOCK);
         }

@@ -4,8 +4,8 @@ use trimbench_core::settings::{Values, default_to, one_of, presets, true_false, 
 use trimbench_core::{Bytes, Nanos, Payload, Stream, settings};
 
 use super::ID;
-use super::arms::Arm;
 use super::generator::{Forecast, Settings, size_from};
+use super::variants::Variant;
 use crate::options::Parameters;
 
 /// Whether it is mounted with `discard`, a run each.
@@ -47,7 +47,7 @@ settings! {
             one_of(&[("auto", None), ("yes", Some(true)), ("no", Some(false))]);
     } with {
         /// On filesystems made anew: which mount options and bufferings, in the order of \[S0\].
-        pub arms: Vec<Arm> = arms(mounts, both_bufferings, buffered);
+        pub variants: Vec<Variant> = variants(mounts, both_bufferings, buffered);
         /// What a repetition will do.
         pub forecast: Forecast = Forecast::new(&settings);
         values: Values = values.clone();
@@ -75,8 +75,8 @@ impl Postmark {
     }
 }
 
-fn arms(mounts: &[bool], both: bool, buffered: bool) -> Vec<Arm> {
+fn variants(mounts: &[bool], both: bool, buffered: bool) -> Vec<Variant> {
     let bufferings = if both { vec![true, false] } else { vec![buffered] };
-    let arm = |buffered| mounts.iter().map(move |&discard| Arm { discard, buffered });
-    bufferings.into_iter().flat_map(arm).collect()
+    let variant = |buffered| mounts.iter().map(move |&discard| Variant { discard, buffered });
+    bufferings.into_iter().flat_map(variant).collect()
 }

@@ -9,12 +9,12 @@ use trimbench_results::Step;
 
 use super::analysis::KEYS;
 use super::formulas::{Times, metrics};
-use super::generator::{Generator, Operation, Phase};
+use super::generator::{Generator, PostmarkOperation, PostmarkPhase};
 use super::options::Postmark;
 use crate::drain::{Discards, Scratch, force};
 use crate::method::{Method as _, MethodError};
 use crate::runner::{Runner, Sample, Single, UntilFailure};
-use crate::session::Session;
+use crate::session::MethodSession;
 use crate::workload::InOrder;
 
 #[cfg(test)]
@@ -37,7 +37,7 @@ const SCRATCH: FileId = FileId(0);
 pub(super) fn run(
     method: &Postmark,
     files: &mut Files<'_>,
-    session: &mut Session<'_>,
+    session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
     let mut runner = Runner::new(session.interrupt.clone());
     let ids: Vec<String> =
@@ -175,7 +175,7 @@ struct Play<'a> {
     generator: Generator,
     method: &'a Postmark,
     /// The phase of the operation under way.
-    phase: Phase,
+    phase: PostmarkPhase,
     under_way: bool,
     /// When the phases ended so far.
     ends: [Instant; 3],
@@ -183,27 +183,33 @@ struct Play<'a> {
 
 impl<'a> Play<'a> {
     fn new(generator: Generator, method: &'a Postmark, begin: Instant) -> Self {
-        Self { generator, method, phase: Phase::Creation, under_way: false, ends: [begin; 3] }
+        Self {
+            generator,
+            method,
+            phase: PostmarkPhase::Creation,
+            under_way: false,
+            ends: [begin; 3],
+        }
     }
 
-    fn command(&self, operation: Operation) -> FileCommand {
+    fn command(&self, operation: PostmarkOperation) -> FileCommand {
         let (reading, writing) = (self.method.reading(), self.method.writing());
         let bytes = |count: u32| Bytes(count.into());
         match operation {
-            Operation::Create { file, subdirectory, size } => FileCommand::Store {
+            PostmarkOperation::Create { file, subdirectory, size } => FileCommand::Store {
                 file: FileId(file),
                 directory: subdirectory.map_or(DirectoryId::OWN, |index| DirectoryId(index + 1)),
                 length: bytes(size),
                 stream: writing,
             },
-            Operation::Read { file, size } => {
+            PostmarkOperation::Read { file, size } => {
                 FileCommand::Load { file: FileId(file), length: bytes(size), stream: reading }
             }
-            Operation::Append { file, length } => {
+            PostmarkOperation::Append { file, length } => {
                 let stream: Stream = writing;
                 FileCommand::Append { file: FileId(file), length: bytes(length), stream }
             }
-            Operation::Delete { file, .. } => FileCommand::Unlink { file: FileId(file) },
+            PostmarkOperation::Delete { file, .. } => FileCommand::Unlink { file: FileId(file) },
         }
     }
 }

@@ -26,7 +26,7 @@ const S0: Settings = Settings {
 fn first_sizes(settings: &Settings) -> Vec<u32> {
     let mut generator = Generator::new(settings);
     let mut sizes = Vec::new();
-    while let Some((_, Operation::Create { size, .. })) = generator.next_operation()
+    while let Some((_, PostmarkOperation::Create { size, .. })) = generator.next_operation()
         && sizes.len() < 5
     {
         sizes.push(size);
@@ -79,7 +79,9 @@ fn more_transactions_than_files_and_switched_off_halves() {
 fn sizes_at_first(settings: &Settings) -> Vec<u32> {
     let mut generator = Generator::new(settings);
     let mut sizes = Vec::new();
-    while let Some((Phase::Creation, Operation::Create { size, .. })) = generator.next_operation() {
+    while let Some((PostmarkPhase::Creation, PostmarkOperation::Create { size, .. })) =
+        generator.next_operation()
+    {
         sizes.push(size);
     }
     sizes
@@ -108,7 +110,10 @@ fn a_least_size_of_0_makes_empty_files_and_one_size_draws_nothing() {
     let mut generator = Generator::new(&one);
     let first = (0..=500).filter_map(|_| generator.next_operation()).last().unwrap();
     let reads = after_source().below(10) < 5;
-    assert_eq!(matches!(first, (Phase::Transactions, Operation::Read { .. })), reads);
+    assert_eq!(
+        matches!(first, (PostmarkPhase::Transactions, PostmarkOperation::Read { .. })),
+        reads
+    );
     assert_eq!(Forecast::new(&one).counts.appended, 0, "every file has its largest size");
 }
 

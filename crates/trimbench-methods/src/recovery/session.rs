@@ -4,12 +4,12 @@ use trimbench_core::{Bytes, Caveat, Data, Device, Nanos, PurgeMeans};
 use trimbench_results::Step;
 
 use super::options::{Recovery, Torture};
-use crate::curve::{PassCurve, RateCurve};
+use crate::device_runner::{DeviceRunner, unobserved};
 use crate::method::MethodError;
-use crate::phase::{Bench, Planned};
-use crate::rig::{Rig, unobserved};
+use crate::phase::{PhaseRunner, Planned};
 use crate::rounds::Rounds;
-use crate::session::Session;
+use crate::series::{PassSeries, RateCurve};
+use crate::session::MethodSession;
 
 /// Steps of the plan without rounds: 2 purges, 2 fills, 2 tortures, a TRIM and 4 passes.
 const STEPS: usize = 11;
@@ -17,7 +17,7 @@ const STEPS: usize = 11;
 /// A drive that is fragmented again and again.
 struct Passes<'a, 's> {
     method: &'a Recovery,
-    bench: Bench<'a, 's>,
+    bench: PhaseRunner<'a, 's>,
     span: Bytes,
     /// Bytes that the first torture wrote, which the later ones repeat.
     tortured: Option<Bytes>,
@@ -27,22 +27,22 @@ struct Passes<'a, 's> {
 pub(super) fn run(
     method: &Recovery,
     device: &mut dyn Device,
-    session: &mut Session<'_>,
+    session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
-    let rig = Rig::new(device, session.interrupt);
-    let size = rig.shape.size;
-    let span = method.span.on(size, rig.shape.logical_block);
-    let means = rig.device.purge_means();
+    let runner = DeviceRunner::new(device, session.interrupt);
+    let size = runner.shape.size;
+    let span = method.span.on(size, runner.shape.logical_block);
+    let means = runner.device.purge_means();
     let steps = STEPS + if method.compare_data.is_some() { 5 } else { 0 };
     let planned = Planned { steps, bytes: method.written(span) };
-    let bench = Bench::new(rig, session, planned);
+    let bench = PhaseRunner::new(runner, session, planned);
     let mut passes = Passes { method, bench, span, tortured: None };
     passes.fragment_and_heal()?;
     passes.fragment_and_trim()?;
     if let Some(data) = method.compare_data {
         passes.compare(data)?;
     }
-    let trace_hash = passes.bench.rig.trace_hash();
+    let trace_hash = passes.bench.runner.trace_hash();
     session.hash(trace_hash);
     if means == PurgeMeans::Trim {
         session.caveat(Caveat::PurgedByTrim);
@@ -67,7 +67,7 @@ impl Passes<'_, '_> {
         self.purge(2)?;
         self.torture(2)?;
         self.bench.trim("trim", (Bytes(0), self.span))?;
-        self.bench.rig.rest(self.method.rest)?;
+        self.bench.runner.rest(self.method.rest)?;
         self.pass("trimmed", self.method.data)
     }
 
@@ -81,16 +81,16 @@ impl Passes<'_, '_> {
 
     fn purge(&mut self, number: u32) -> Result<(), MethodError> {
         self.bench.purge(&format!("purge-{number}"))?;
-        self.bench.rig.rest(self.method.rest)
+        self.bench.runner.rest(self.method.rest)
     }
 
     /// Writes the span in order and notes the curve; then the drive rests.
     fn pass(&mut self, id: &str, data: Data) -> Result<(), MethodError> {
-        let shape = self.bench.rig.shape;
+        let shape = self.bench.runner.shape;
         let (size, depth) = (self.method.pass_size, self.method.pass_depth);
         let area = shape.first(self.span, data);
-        let begun = self.bench.rig.now();
-        let mut curve = PassCurve::new(self.span, size, shape.logical_block, begun);
+        let begun = self.bench.runner.now();
+        let mut curve = PassSeries::new(self.span, size, shape.logical_block, begun);
         let phase = self.bench.write(id, area, (size, depth), &mut curve)?;
         let mut step = Step::new(id, "pass");
         phase.store(&mut step);
@@ -103,7 +103,7 @@ impl Passes<'_, '_> {
     fn torture(&mut self, number: u32) -> Result<(), MethodError> {
         let fill = format!("fill-{number}");
         let (size, depth) = (self.method.pass_size, self.method.pass_depth);
-        let area = self.bench.rig.shape.first(self.span, self.method.data);
+        let area = self.bench.runner.shape.first(self.span, self.method.data);
         let phase = self.bench.write(&fill, area, (size, depth), &mut unobserved)?;
         let mut step = Step::new(fill, "fill");
         phase.store(&mut step);
@@ -123,7 +123,7 @@ impl Passes<'_, '_> {
 
     fn random_writes(&mut self, id: &str, limits: (Bytes, Nanos)) -> Result<(), MethodError> {
         let load = self.method.load(self.span);
-        let begun = self.bench.rig.now();
+        let begun = self.bench.runner.now();
         let mut curve = RateCurve::new(limits.0.pieces(load.access), begun);
         let phase = load.once(&mut self.bench, id, limits, &mut curve)?;
         let mut step = Step::new(id, "torture");
@@ -157,7 +157,7 @@ impl Passes<'_, '_> {
 
     /// What was written is on the medium, and the drive rests.
     fn settle(&mut self, id: &str) -> Result<(), MethodError> {
-        self.bench.rig.flush(id)?;
-        self.bench.rig.rest(self.method.rest)
+        self.bench.runner.flush(id)?;
+        self.bench.runner.rest(self.method.rest)
     }
 }

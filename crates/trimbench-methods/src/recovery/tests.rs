@@ -6,7 +6,7 @@ use super::*;
 use crate::method::{Method, Preset};
 use crate::runner::RunError;
 use crate::testing::{
-    Keeper, Toy, assert_announced, emulated, faulty, figure, profile, run, settings, small_tlc,
+    KeptSteps, Toy, assert_announced, emulated, faulty, figure, profile, run, settings, small_tlc,
 };
 use trimbench_core::BlockCommand;
 
@@ -21,7 +21,7 @@ fn verdict<'a>(figures: &'a [Figure], id: &str) -> &'a str {
 #[test]
 fn a_tlc_drive_is_fragmented_by_random_writes_and_back_to_new_after_trim() {
     let mut drive = emulated(profile("generic-nvme-tlc", Bytes::gib(1)));
-    let found = run(&method(&[]), &mut drive, &mut Keeper::default()).unwrap();
+    let found = run(&method(&[]), &mut drive, &mut KeptSteps::default()).unwrap();
     let value = |id| figure(&found.figures, id).value;
     assert!(value("trimmed-of-fresh") >= 0.98, "{}", value("trimmed-of-fresh"));
     assert!(value("fragmented-of-fresh") < 0.5, "{}", value("fragmented-of-fresh"));
@@ -46,7 +46,7 @@ fn a_tlc_drive_is_fragmented_by_random_writes_and_back_to_new_after_trim() {
 #[test]
 fn a_drive_that_overwrites_in_place_has_nothing_to_recover_from() {
     let mut drive = emulated(profile("like-optane-900p", Bytes::mib(256)));
-    let found = run(&method(&[]), &mut drive, &mut Keeper::default()).unwrap();
+    let found = run(&method(&[]), &mut drive, &mut KeptSteps::default()).unwrap();
     assert_eq!(verdict(&found.figures, "trimmed-of-fresh"), "nothing to recover from");
     assert_eq!(verdict(&found.figures, "fragmented-of-fresh"), "random writes leave no trace");
     assert_eq!(verdict(&found.figures, "self-healed-of-fresh"), "nothing to heal");
@@ -54,7 +54,8 @@ fn a_drive_that_overwrites_in_place_has_nothing_to_recover_from() {
 
 #[test]
 fn with_trim_as_the_only_purge_the_ratio_is_not_measurable() {
-    let found = run(&method(&[]), &mut Virtual::new(Toy::new()), &mut Keeper::default()).unwrap();
+    let found =
+        run(&method(&[]), &mut Virtual::new(Toy::new()), &mut KeptSteps::default()).unwrap();
     assert_eq!(found.caveats, [Caveat::PurgedByTrim]);
     assert!(found.figures.iter().all(|figure| figure.id != "trimmed-of-fresh"));
     let trimmed = figure(&found.figures, "trimmed");
@@ -95,7 +96,7 @@ const WHOLE: u64 = 16 << 20;
 #[test]
 fn the_drive_is_tortured_again_after_a_second_purge_and_trimmed_whole() {
     let mut toy = Virtual::new(Toy::new());
-    let mut keeper = Keeper::default();
+    let mut keeper = KeptSteps::default();
     run(&method(&[("torture", "50%")]), &mut toy, &mut keeper).unwrap();
     assert_eq!(toy.model().purges, 2);
     let (sequential, random) = (('s', WHOLE), ('r', WHOLE / 2));
@@ -125,7 +126,7 @@ fn a_torture_by_time_is_repeated_by_bytes() {
     // 200 us a command after the first purge, 300 us after the second.
     let slower_by_purge = Nanos::from_micros(100);
     let mut toy = Virtual::new(Toy { slower_by_purge, ..Toy::new() });
-    let found = run(&method(&[("torture", "20ms")]), &mut toy, &mut Keeper::default()).unwrap();
+    let found = run(&method(&[("torture", "20ms")]), &mut toy, &mut KeptSteps::default()).unwrap();
     let metric =
         |id: &str, key: &str| found.steps.iter().find(|step| step.id == id).unwrap().metrics[key];
     let written = 32.0 * 100.0 * 4_096.0;
@@ -139,7 +140,7 @@ fn a_torture_by_time_is_repeated_by_bytes() {
 fn a_torture_until_steady_keeps_its_rounds_and_says_when_it_was_not() {
     let mut drive = emulated(small_tlc(Bytes::mib(16), Ppm(125_000)));
     let set = method(&[("torture", "steady")]);
-    let found = run(&set, &mut drive, &mut Keeper::default()).unwrap();
+    let found = run(&set, &mut drive, &mut KeptSteps::default()).unwrap();
     let rounds: Vec<&Step> =
         found.steps.iter().filter(|step| step.id.starts_with("torture-1-")).collect();
     assert!((5..=25).contains(&rounds.len()));
@@ -157,7 +158,7 @@ fn a_torture_until_steady_keeps_its_rounds_and_says_when_it_was_not() {
 fn other_data_are_compared_on_the_same_torture() {
     let mut toy = Virtual::new(Toy::new());
     let set = method(&[("compare-data", "compressible-10%"), ("torture", "50%")]);
-    let mut keeper = Keeper::default();
+    let mut keeper = KeptSteps::default();
     let found = run(&set, &mut toy, &mut keeper).unwrap();
     assert_eq!(toy.model().purges, 3);
     let compressible = |command: &BlockCommand| {
@@ -229,7 +230,7 @@ fn data_that_flatter_are_said_to() {
 fn every_figure_found_is_among_the_announced_ids() {
     let set = method(&[("compare-data", "compressible-10%")]);
     let mut drive = emulated(small_tlc(Bytes::mib(16), Ppm(125_000)));
-    let found = run(&set, &mut drive, &mut Keeper::default()).unwrap();
+    let found = run(&set, &mut drive, &mut KeptSteps::default()).unwrap();
     let announced = announced_figures(&set);
     assert_eq!(found.figures.len(), announced.len());
     assert_announced(&announced, &found.figures);
@@ -263,7 +264,7 @@ fn what_is_demanded_is_what_is_written() {
     for set in [vec![], vec![("compare-data", "compressible-10%")]] {
         let method = method(&set);
         let mut toy = Virtual::new(Toy::new());
-        run(&method, &mut toy, &mut Keeper::default()).unwrap();
+        run(&method, &mut toy, &mut KeptSteps::default()).unwrap();
         let writes = phases(toy.model()).into_iter().filter(|phase| phase.0 != 'd');
         let written: u64 = writes.map(|phase| phase.1).sum();
         assert_eq!(method.demand(Bytes(WHOLE)).written, Bytes(written));
@@ -275,7 +276,7 @@ fn a_part_of_the_drive_and_data_that_compress_are_caveats() {
     let set = [("span", "8MiB"), ("data", "compressible-50%")];
     let mut toy = Toy::new();
     toy.means = PurgeMeans::Format;
-    let found = run(&method(&set), &mut Virtual::new(toy), &mut Keeper::default()).unwrap();
+    let found = run(&method(&set), &mut Virtual::new(toy), &mut KeptSteps::default()).unwrap();
     assert_eq!(found.caveats, [Caveat::PartOfDrive, Caveat::CompressibleData]);
     assert_eq!(found.steps[0].id, "purge-1-by-format");
 }
@@ -283,7 +284,7 @@ fn a_part_of_the_drive_and_data_that_compress_are_caveats() {
 #[test]
 fn a_wish_to_stop_is_heard_and_what_was_kept_stays() {
     let mut drive = emulated(small_tlc(Bytes::mib(32), Ppm(125_000)));
-    let mut keeper = Keeper::stopping_after(4);
+    let mut keeper = KeptSteps::stopping_after(4);
     let error = run(&method(&[]), &mut drive, &mut keeper).unwrap_err();
     assert!(matches!(error, MethodError::Run(RunError::Interrupted)), "{error}");
     assert_eq!(keeper.kept(), ["purge-1-by-model", "fresh", "fill-1", "torture-1"]);
@@ -293,14 +294,14 @@ fn a_wish_to_stop_is_heard_and_what_was_kept_stays() {
 fn a_drive_that_fails_breaks_the_pass_that_it_was_in() {
     let config = small_tlc(Bytes::mib(32), Ppm(125_000));
     let mut drive = emulated(config.clone());
-    let found = run(&method(&[]), &mut drive, &mut Keeper::default()).unwrap();
+    let found = run(&method(&[]), &mut drive, &mut KeptSteps::default()).unwrap();
     let taken = |step: &Step| step.metrics.get("elapsed_s").copied().unwrap_or(0.0);
     let before: f64 = found.steps.iter().take(4).map(taken).sum();
     // Purge, fresh pass and torture are each followed by a second of rest.
     let at = before + 3.0 + 0.5 * taken(&found.steps[4]);
     let fail_from = Some(Instant::from_start(Nanos::from_seconds(at)));
     let mut drive = faulty(config, FaultPlan { fail_from, ..FaultPlan::default() });
-    let mut keeper = Keeper::default();
+    let mut keeper = KeptSteps::default();
     let error = run(&method(&[]), &mut drive, &mut keeper).unwrap_err();
     let MethodError::Broken { step, errno, .. } = error else { panic!("{error}") };
     assert_eq!((step.as_str(), errno), ("fragmented", Errno::EIO));

@@ -8,7 +8,7 @@ use trimbench_core::Caveat;
 use trimbench_core::settings::Named as _;
 use trimbench_results::{Figure, Step};
 
-use super::options::{Replay, Trims};
+use super::options::{Replay, ReplayedTrims};
 use crate::method::Findings;
 
 /// A gain or loss of this much counts as one.
@@ -53,7 +53,7 @@ pub fn announced_figures(method: &Replay) -> Vec<(String, &'static str)> {
         ] {
             figures.push((format!("{key}-{id}"), unit));
         }
-        if pass.trims != Trims::Stripped {
+        if pass.trims != ReplayedTrims::Stripped {
             for key in ["gain", "gain-min", "gain-max"] {
                 figures.push((format!("{key}-{id}"), ""));
             }
@@ -65,7 +65,7 @@ pub fn announced_figures(method: &Replay) -> Vec<(String, &'static str)> {
 /// A pass over the one without TRIMs at the same pace.
 fn gains(pass: &Step, passes: &[&Step]) -> Vec<Figure> {
     let Some((pace, trims)) = pass.id.rsplit_once('-') else { return Vec::new() };
-    let stripped = format!("{pace}-{}", Trims::Stripped.id());
+    let stripped = format!("{pace}-{}", ReplayedTrims::Stripped.id());
     let without = passes.iter().find(|other| other.id == stripped && other.id != pass.id);
     let Some(without) = without else { return Vec::new() };
     let rate = |step: &Step| step.metrics.get("write_iops").copied().filter(|rate| *rate > 0.0);

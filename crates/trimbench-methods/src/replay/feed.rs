@@ -10,12 +10,12 @@ use std::collections::VecDeque;
 
 use trimbench_core::{BlockCommand, Data, Nanos};
 use trimbench_results::Step;
-use trimbench_trace::{Kind, Record, Source, TraceError};
+use trimbench_trace::{Record, RecordKind, TraceError, TraceSource};
 
 use super::fit::Fit;
-use super::options::{Replay, Trims};
+use super::options::{Replay, ReplayedTrims};
 use super::synthesis::Synthesis;
-use crate::rig::{Shape, cut_at_units};
+use crate::device_runner::{Shape, cut_at_units};
 
 /// A command for the device. Its parts, for one that is passed on whole through memory costs more
 /// than it takes to make.
@@ -23,7 +23,7 @@ use crate::rig::{Shape, cut_at_units};
 pub(super) struct Planned {
     /// When it was issued in the trace.
     pub(super) time: Nanos,
-    pub(super) kind: Kind,
+    pub(super) kind: RecordKind,
     /// Start and end in bytes; without meaning for a flush.
     range: (u64, u64),
 }
@@ -80,13 +80,13 @@ struct Counts {
 
 /// The commands of a pass.
 pub(super) struct Feed<'a> {
-    source: Box<dyn Source + 'a>,
+    source: Box<dyn TraceSource + 'a>,
     batch: Vec<Record>,
     next: usize,
     /// The source failed: nothing comes any more.
     error: Option<TraceError>,
     fit: Fit,
-    trims: Trims,
+    trims: ReplayedTrims,
     keep_reads: bool,
     data: Data,
     synthesis: Option<Synthesis>,
@@ -108,14 +108,14 @@ pub(super) struct Feed<'a> {
 impl<'a> Feed<'a> {
     /// The commands of a pass on a device.
     pub(super) fn new(
-        (method, trims): (&Replay, Trims),
-        source: Box<dyn Source + 'a>,
+        (method, trims): (&Replay, ReplayedTrims),
+        source: Box<dyn TraceSource + 'a>,
         (fit, shape): (Fit, &Shape),
         boundaries: &'a Boundaries,
     ) -> Self {
         let room = method.span.on(shape.size, shape.logical_block);
         let synthesis =
-            (trims == Trims::Synthesised).then(|| Synthesis::new(room, method.trim_after));
+            (trims == ReplayedTrims::Synthesised).then(|| Synthesis::new(room, method.trim_after));
         Self {
             source,
             batch: Vec::new(),
@@ -143,10 +143,10 @@ impl<'a> Feed<'a> {
     pub(super) fn command(&self, planned: &Planned) -> BlockCommand {
         let range = || self.fit.blocks(planned.range);
         match planned.kind {
-            Kind::Read => BlockCommand::Read(range()),
-            Kind::Write => BlockCommand::Write { range: range(), data: self.data },
-            Kind::Discard => BlockCommand::Discard(range()),
-            Kind::Flush => BlockCommand::Flush,
+            RecordKind::Read => BlockCommand::Read(range()),
+            RecordKind::Write => BlockCommand::Write { range: range(), data: self.data },
+            RecordKind::Discard => BlockCommand::Discard(range()),
+            RecordKind::Flush => BlockCommand::Flush,
         }
     }
 
@@ -189,14 +189,14 @@ impl<'a> Feed<'a> {
 
     /// Counts a record of the trace in its window.
     #[inline]
-    fn count(&mut self, kind: Kind, issued: bool) {
-        if kind != Kind::Discard && issued {
+    fn count(&mut self, kind: RecordKind, issued: bool) {
+        if kind != RecordKind::Discard && issued {
             self.others += 1;
         }
         let counts = match kind {
-            Kind::Write => true,
-            Kind::Flush | Kind::Discard => !self.window_of_writes,
-            Kind::Read => !self.window_of_writes && self.keep_reads,
+            RecordKind::Write => true,
+            RecordKind::Flush | RecordKind::Discard => !self.window_of_writes,
+            RecordKind::Read => !self.window_of_writes && self.keep_reads,
         };
         if counts {
             self.until_boundary -= 1;
@@ -212,16 +212,16 @@ impl<'a> Feed<'a> {
     fn plan(&mut self, record: &Record) -> Option<Planned> {
         let (time, kind) = (record.time, record.kind);
         match kind {
-            Kind::Flush => return Some(Planned { time, kind, range: (0, 0) }),
-            Kind::Read if !self.keep_reads => {
+            RecordKind::Flush => return Some(Planned { time, kind, range: (0, 0) }),
+            RecordKind::Read if !self.keep_reads => {
                 self.counts.stripped_reads += 1;
                 return None;
             }
-            Kind::Discard if self.trims != Trims::Kept => {
+            RecordKind::Discard if self.trims != ReplayedTrims::Kept => {
                 self.counts.stripped_trims += 1;
                 return None;
             }
-            Kind::Read | Kind::Write | Kind::Discard => {}
+            RecordKind::Read | RecordKind::Write | RecordKind::Discard => {}
         }
         let fitted = self.fit.fit(record);
         self.counts.altered += u64::from(fitted.altered);
@@ -229,12 +229,12 @@ impl<'a> Feed<'a> {
             self.counts.dropped += 1;
             return None;
         };
-        if kind == Kind::Discard {
+        if kind == RecordKind::Discard {
             self.discard(time, range);
             return self.pieces.pop_front();
         }
         if self.synthesis.is_some() {
-            self.synthesise(time, range, kind == Kind::Write);
+            self.synthesise(time, range, kind == RecordKind::Write);
         }
         Some(Planned { time, kind, range })
     }
@@ -243,7 +243,7 @@ impl<'a> Feed<'a> {
     fn discard(&mut self, time: Nanos, range: (u64, u64)) {
         let before = self.pieces.len();
         let pieces = cut_at_units(range, self.discard_max, self.units);
-        let kind = Kind::Discard;
+        let kind = RecordKind::Discard;
         self.pieces.extend(pieces.map(|range| Planned { time, kind, range }));
         self.counts.split += u64::from(self.pieces.len() > before + 1);
     }

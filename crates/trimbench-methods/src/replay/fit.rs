@@ -2,10 +2,10 @@
 //! are larger than the device takes.
 
 use trimbench_core::{BlockSize, Bytes, LbaRange};
-use trimbench_trace::{Kind, Record};
+use trimbench_trace::{Record, RecordKind};
 
 use super::options::Scaling;
-use crate::rig::Shape;
+use crate::device_runner::Shape;
 
 /// Addresses that were scaled are multiples of this where they were before.
 const ALIGNMENT: u64 = 4_096;
@@ -54,7 +54,7 @@ impl Fit {
     fn alter(&self, record: &Record) -> Fitted {
         let (start, length) = self.scale(record.offset.0, record.length.0);
         // A write of part of a block is one of all of it; a TRIM of part of a block is none.
-        let (start, end) = if record.kind == Kind::Discard {
+        let (start, end) = if record.kind == RecordKind::Discard {
             let end = (start + length) / self.block * self.block;
             (start.next_multiple_of(self.block), end)
         } else {

@@ -16,7 +16,7 @@ pub(super) const GENERATED: &str = "generated";
 
 /// What becomes of the trace's TRIMs in a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trims {
+pub enum ReplayedTrims {
     /// They are issued.
     Kept,
     /// They are left out.
@@ -25,7 +25,7 @@ pub enum Trims {
     Synthesised,
 }
 
-impl Named for Trims {
+impl Named for ReplayedTrims {
     const NAMES: &'static [(&'static str, Self)] =
         &[("kept", Self::Kept), ("stripped", Self::Stripped), ("synthesised", Self::Synthesised)];
 }
@@ -75,7 +75,7 @@ impl Named for Scaling {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pass {
     pub(super) pace: Pace,
-    pub(super) trims: Trims,
+    pub(super) trims: ReplayedTrims,
 }
 
 impl Pass {
@@ -98,7 +98,7 @@ settings! {
         /// the first bytes of the device, or `all`
         pub span: Span = "span", presets("2GiB", "all", "all"), span_or_all();
         /// what becomes of TRIMs, a pass each: {}
-        pub trims: Vec<Trims> = "passes", default_to("kept,stripped"),
+        pub trims: Vec<ReplayedTrims> = "passes", default_to("kept,stripped"),
             parsed("`kept`, `stripped`, `synthesised`", read_trims);
         /// commands outstanding, TRIMs not counted, {}; a pass each
         pub queue_depths: Vec<u32> = "queue-depths", default_to("1,32"),
@@ -166,10 +166,10 @@ fn trace_file(text: &str) -> Option<String> {
 }
 
 /// Reads the list of what becomes of TRIMs.
-fn read_trims(text: &str) -> Result<Vec<Trims>, String> {
+fn read_trims(text: &str) -> Result<Vec<ReplayedTrims>, String> {
     let mut read = Vec::new();
     for text in text.split(',').map(str::trim) {
-        let found = Trims::NAMES.iter().find(|(name, _)| *name == text);
+        let found = ReplayedTrims::NAMES.iter().find(|(name, _)| *name == text);
         let Some((_, trims)) = found.filter(|(_, trims)| !read.contains(trims)) else {
             return Err(format!(
                 "`{text}` is not one of kept, stripped, synthesised, each at most once"

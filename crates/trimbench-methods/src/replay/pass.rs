@@ -13,15 +13,15 @@ use trimbench_core::{
     BlockCommand, Bytes, Caveat, Device, Instant, Interrupt, Nanos, Next, Workload,
 };
 use trimbench_results::Step;
-use trimbench_trace::{Kind, Source};
+use trimbench_trace::{RecordKind, TraceSource};
 
 use super::feed::{Boundaries, Feed, Planned};
 use super::fit::Fit;
 use super::meter::Meter;
-use super::options::{Pace, Pass, Replay, Trims};
+use super::options::{Pace, Pass, Replay, ReplayedTrims};
 use super::session::Progress;
+use crate::device_runner::{DeviceRunner, unobserved};
 use crate::method::{MethodError, is_virtual};
-use crate::rig::{Rig, unobserved};
 use crate::runner::Single;
 use crate::workload::{FILL_DEPTH, FILL_PIECE, SequentialWrite};
 
@@ -44,7 +44,7 @@ pub(super) struct Passed {
 pub(super) struct Task<'a> {
     pub(super) method: &'a Replay,
     pub(super) pass: Pass,
-    pub(super) source: Box<dyn Source + 'a>,
+    pub(super) source: Box<dyn TraceSource + 'a>,
     /// Bytes that the trace spans.
     pub(super) span: Bytes,
     /// Whether the device must be purged and filled, or is handed out as that.
@@ -61,30 +61,30 @@ impl Task<'_> {
     ) -> Result<Passed, MethodError> {
         let Self { method, pass, source, span, prepare } = self;
         let id = pass.id();
-        let mut rig = Rig::new(device, interrupt);
-        let room = method.span.on(rig.shape.size, rig.shape.logical_block);
+        let mut runner = DeviceRunner::new(device, interrupt);
+        let room = method.span.on(runner.shape.size, runner.shape.logical_block);
         if prepare {
-            fill(&mut rig, method, &id, progress)?;
+            fill(&mut runner, method, &id, progress)?;
         }
-        rig.rest(method.rest)?;
+        runner.rest(method.rest)?;
         let boundaries = Boundaries::new();
-        let fit = Fit::new(method.scaling, (room, span), &rig.shape);
-        let feed = Feed::new((method, pass.trims), source, (fit, &rig.shape), &boundaries);
-        let begun = rig.now();
+        let fit = Fit::new(method.scaling, (room, span), &runner.shape);
+        let feed = Feed::new((method, pass.trims), source, (fit, &runner.shape), &boundaries);
+        let begun = runner.now();
         let mut commands = Single(Commands::new(feed, pass.pace, begun));
-        let in_virtual_time = is_virtual(rig.device);
+        let in_virtual_time = is_virtual(runner.device);
         // Reading a real drive's counters takes a command of its own: at the ends only.
-        let wear = rig.device.wear();
+        let wear = runner.device.wear();
         let paced = matches!(pass.pace, Pace::Stamps(_));
-        let mut meter = Meter::new(&boundaries, (begun, wear), rig.shape.logical_block, paced);
-        rig.run_watched(&id, &mut commands, &mut meter, |device, meter, now| {
+        let mut meter = Meter::new(&boundaries, (begun, wear), runner.shape.logical_block, paced);
+        runner.run_watched(&id, &mut commands, &mut meter, |device, meter, now| {
             meter.read_wear(|| if in_virtual_time { device.wear() } else { None });
             progress.show(now.since(begun), meter.written());
             if progress.ends() {
                 interrupt.request();
             }
         })?;
-        let wear = rig.device.wear();
+        let wear = runner.device.wear();
         meter.read_wear(|| if in_virtual_time { wear } else { None });
         let Commands { mut feed, held, .. } = commands.0;
         if let Some(error) = feed.take_error() {
@@ -100,7 +100,7 @@ impl Task<'_> {
                 step.caveat(Caveat::LateSchedule);
             }
         }
-        Ok(Passed { step, trace_hash: rig.trace_hash() })
+        Ok(Passed { step, trace_hash: runner.trace_hash() })
     }
 }
 
@@ -111,32 +111,32 @@ fn describe(step: &mut Step, pass: Pass) {
         Pace::Stamps(scale) => step.set("time_scale", scale.fraction()),
     }
     let trims = match pass.trims {
-        Trims::Stripped => 0.0,
-        Trims::Kept => 1.0,
-        Trims::Synthesised => 2.0,
+        ReplayedTrims::Stripped => 0.0,
+        ReplayedTrims::Kept => 1.0,
+        ReplayedTrims::Synthesised => 2.0,
     };
     step.set("trims", trims);
-    if pass.trims == Trims::Synthesised {
+    if pass.trims == ReplayedTrims::Synthesised {
         step.caveat(Caveat::SynthesisedTrims);
     }
 }
 
 /// Purges the drive and writes what is used of it once, in order.
 fn fill(
-    rig: &mut Rig<'_>,
+    runner: &mut DeviceRunner<'_>,
     method: &Replay,
     id: &str,
     progress: &mut Progress<'_>,
 ) -> Result<(), MethodError> {
-    rig.device.purge()?;
-    let room = method.span.on(rig.shape.size, rig.shape.logical_block);
-    let area = rig.shape.first(room, method.data);
+    runner.device.purge()?;
+    let room = method.span.on(runner.shape.size, runner.shape.logical_block);
+    let area = runner.shape.first(room, method.data);
     let mut write = Single(SequentialWrite::new(area, FILL_PIECE, FILL_DEPTH));
-    let begun = rig.now();
-    rig.run_watched(id, &mut write, &mut unobserved, |_, _, now| {
+    let begun = runner.now();
+    runner.run_watched(id, &mut write, &mut unobserved, |_, _, now| {
         progress.show(now.since(begun), Bytes(0));
     })?;
-    rig.flush(id)
+    runner.flush(id)
 }
 
 /// The commands of a pass as a workload.
@@ -199,7 +199,7 @@ impl Workload for Commands<'_> {
             Pace::Stamps(_) if self.due > now => return Next::NotBefore(self.due),
             Pace::Stamps(_) => self.due,
         };
-        if head.kind == Kind::Discard {
+        if head.kind == RecordKind::Discard {
             if self.discards == DISCARDS_MAX {
                 return self.hold();
             }

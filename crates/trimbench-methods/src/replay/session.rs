@@ -15,14 +15,14 @@ use trimbench_core::{
 };
 use trimbench_results::Step;
 use trimbench_trace::generate::Master;
-use trimbench_trace::{Source, TraceError, Traces};
+use trimbench_trace::{TraceError, TraceSource, Traces};
 
-use super::options::{Pass, Replay, Trims};
+use super::options::{Pass, Replay, ReplayedTrims};
 use super::pass::{Passed, Task};
 use super::survey::Survey;
 use crate::method::{ASSUMED_RATE, MethodError};
 use crate::runner::RunError;
-use crate::session::{Session, Stage};
+use crate::session::{MethodSession, Stage};
 use crate::slots::Permit;
 
 /// How often progress is shown, on the target's clock.
@@ -30,7 +30,7 @@ const SHOW_EVERY: Nanos = Nanos::from_secs(1);
 
 /// How far a pass is.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct StallLayer {
     /// Since it began, on its target's clock.
     time: Nanos,
     written: Bytes,
@@ -38,13 +38,13 @@ struct Place {
 
 /// Tells others how far a pass is, and the pass whether it must end.
 pub(super) struct Progress<'a> {
-    tell: &'a mut dyn FnMut(Place),
+    tell: &'a mut dyn FnMut(StallLayer),
     told: Option<Nanos>,
     ends: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Progress<'a> {
-    fn new(tell: &'a mut dyn FnMut(Place), ends: &'a dyn Fn() -> bool) -> Self {
+    fn new(tell: &'a mut dyn FnMut(StallLayer), ends: &'a dyn Fn() -> bool) -> Self {
         Self { tell, told: None, ends }
     }
 
@@ -52,7 +52,7 @@ impl<'a> Progress<'a> {
     pub(super) fn show(&mut self, time: Nanos, written: Bytes) {
         if self.told.is_none_or(|told| time < told || time >= told + SHOW_EVERY) {
             self.told = Some(time);
-            (self.tell)(Place { time, written });
+            (self.tell)(StallLayer { time, written });
         }
     }
 
@@ -82,7 +82,7 @@ impl<'a> Replayed<'a> {
     fn begin<'s: 'a>(
         method: &'a Replay,
         capabilities: &Capabilities,
-        session: &Session<'s>,
+        session: &MethodSession<'s>,
     ) -> Result<(Self, Step), MethodError> {
         let Medium::Device { capacity, logical_block } = capabilities.medium else {
             unreachable!("it fits devices only")
@@ -103,7 +103,7 @@ impl<'a> Replayed<'a> {
     }
 
     /// The trace, from its beginning.
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self) -> Result<Box<dyn TraceSource>, TraceError> {
         if let Some(name) = &self.method.trace {
             return self.traces.open(name);
         }
@@ -137,17 +137,17 @@ impl<'a> Replayed<'a> {
 
 /// Steps that were kept, and how far the passes are.
 struct Kept<'a, 's> {
-    session: &'a mut Session<'s>,
+    session: &'a mut MethodSession<'s>,
     hash: TraceHash,
     /// By pass.
-    places: Vec<Place>,
+    places: Vec<StallLayer>,
     /// Bytes that a pass writes, about.
     written: Bytes,
 }
 
 impl<'a, 's> Kept<'a, 's> {
-    fn new(replayed: &Replayed<'_>, session: &'a mut Session<'s>) -> Self {
-        let places = vec![Place::default(); replayed.passes.len()];
+    fn new(replayed: &Replayed<'_>, session: &'a mut MethodSession<'s>) -> Self {
+        let places = vec![StallLayer::default(); replayed.passes.len()];
         Self { session, hash: TraceHash::default(), places, written: replayed.written }
     }
 
@@ -157,7 +157,7 @@ impl<'a, 's> Kept<'a, 's> {
     }
 
     /// Shows that a pass is so far.
-    fn show(&mut self, index: usize, name: &str, place: Place) {
+    fn show(&mut self, index: usize, name: &str, place: StallLayer) {
         self.places[index] = place;
         let written: u64 = self.places.iter().map(|place| place.written.0).sum();
         let time: f64 = self.places.iter().map(|place| place.time.seconds()).sum();
@@ -174,7 +174,7 @@ impl<'a, 's> Kept<'a, 's> {
 pub(super) fn on_device(
     method: &Replay,
     device: &mut dyn Device,
-    session: &mut Session<'_>,
+    session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
     let (replayed, survey) = Replayed::begin(method, device.capabilities(), session)?;
     match session.step(&survey.id) {
@@ -203,7 +203,7 @@ pub(super) fn on_device(
 
 /// What a thread says of a pass.
 enum Message {
-    Shown(usize, Place),
+    Shown(usize, StallLayer),
     Ended(usize, Result<Passed, MethodError>),
 }
 
@@ -211,7 +211,7 @@ enum Message {
 pub(super) fn on_drives(
     method: &Replay,
     drives: &dyn Drives,
-    session: &mut Session<'_>,
+    session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
     let (replayed, survey) = Replayed::begin(method, drives.capabilities(), session)?;
     session.keep(survey)?;
@@ -252,7 +252,7 @@ struct Queue<'a> {
 impl<'a> Queue<'a> {
     fn new(passes: &[Pass], interrupt: &'a Interrupt) -> Self {
         let mut order: Vec<usize> = (0..passes.len()).collect();
-        order.sort_by_key(|&index| passes[index].trims != Trims::Stripped);
+        order.sort_by_key(|&index| passes[index].trims != ReplayedTrims::Stripped);
         let end = AtomicUsize::new(passes.len());
         Self { order, next: AtomicUsize::new(0), end, interrupt }
     }

@@ -4,7 +4,7 @@
 use trimbench_core::units::index;
 use trimbench_core::{Bytes, Nanos};
 use trimbench_results::Step;
-use trimbench_trace::{Kind, Record, Source, TraceError};
+use trimbench_trace::{Record, RecordKind, TraceError, TraceSource};
 
 use super::options::{Pace, Replay, Scaling};
 use crate::method::MethodError;
@@ -31,9 +31,9 @@ impl Trimmed {
     fn note(&mut self, record: &Record) {
         let (start, end) = (record.offset.0, record.end().0);
         match record.kind {
-            Kind::Write => self.set((start / UNIT, end.div_ceil(UNIT)), false),
-            Kind::Discard => self.set((start.div_ceil(UNIT), end / UNIT), true),
-            Kind::Read | Kind::Flush => {}
+            RecordKind::Write => self.set((start / UNIT, end.div_ceil(UNIT)), false),
+            RecordKind::Discard => self.set((start.div_ceil(UNIT), end / UNIT), true),
+            RecordKind::Read | RecordKind::Flush => {}
         }
     }
 
@@ -60,7 +60,7 @@ impl Trimmed {
 /// What a trace holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Survey {
-    /// Commands and bytes by kind, in the order of [`Kind::ALL`].
+    /// Commands and bytes by kind, in the order of [`RecordKind::ALL`].
     count: [u64; 4],
     bytes: [u64; 4],
     /// Bytes written within the device.
@@ -82,7 +82,7 @@ pub(super) struct Survey {
 
 impl Survey {
     /// Reads the trace to its end; `room` is what there is of the device.
-    pub(super) fn of(source: &mut dyn Source, room: Bytes) -> Result<Self, TraceError> {
+    pub(super) fn of(source: &mut dyn TraceSource, room: Bytes) -> Result<Self, TraceError> {
         let mut survey = Self { timed: source.is_timed(), ..Self::default() };
         let (mut batch, mut number, mut end) = (Vec::new(), 0, None);
         let mut trimmed = Trimmed::none_of(room);
@@ -96,7 +96,7 @@ impl Survey {
                 number += 1;
                 survey.add(number, record, room);
                 trimmed.note(record);
-                if record.kind == Kind::Write {
+                if record.kind == RecordKind::Write {
                     survey.sequential += u64::from(end == Some(record.offset));
                     end = Some(record.end());
                 }
@@ -108,7 +108,7 @@ impl Survey {
         let kind = record.kind as usize;
         self.count[kind] += 1;
         self.bytes[kind] += record.length.0;
-        if record.kind == Kind::Write {
+        if record.kind == RecordKind::Write {
             self.inside += record.length.0.min(room.0.saturating_sub(record.offset.0));
         }
         self.span = self.span.max(record.end().0);
@@ -124,13 +124,15 @@ impl Survey {
     pub(super) fn written(&self, scaling: Scaling) -> Bytes {
         Bytes(match scaling {
             Scaling::Truncate => self.inside,
-            Scaling::Refuse | Scaling::Modulo | Scaling::Linear => self.bytes[Kind::Write as usize],
+            Scaling::Refuse | Scaling::Modulo | Scaling::Linear => {
+                self.bytes[RecordKind::Write as usize]
+            }
         })
     }
 
     /// Why such a trace cannot be replayed in so much room, if it cannot.
     pub(super) fn check(&self, method: &Replay, room: Bytes) -> Result<(), MethodError> {
-        let reason = if self.count[Kind::Write as usize] == 0 {
+        let reason = if self.count[RecordKind::Write as usize] == 0 {
             "it has no writes, and their rate is what is measured".to_owned()
         } else if let (Some((number, record)), Scaling::Refuse) =
             (self.first_beyond, method.scaling)
@@ -157,14 +159,14 @@ impl Survey {
     /// As a step.
     pub(super) fn step(&self) -> Step {
         let mut step = Step::new("trace", "survey");
-        for (kind, name) in Kind::ALL.into_iter().zip(["read", "write", "trim", "flush"]) {
+        for (kind, name) in RecordKind::ALL.into_iter().zip(["read", "write", "trim", "flush"]) {
             let kind = kind as usize;
             step.measure(&format!("{name}_count"), self.count[kind] as f64);
             step.measure(&format!("{name}_bytes"), self.bytes[kind] as f64);
         }
         step.measure(
             "sequential_share",
-            self.sequential as f64 / self.count[Kind::Write as usize] as f64,
+            self.sequential as f64 / self.count[RecordKind::Write as usize] as f64,
         );
         step.measure("trimmed_share", self.trimmed);
         step.measure("span_bytes", self.span as f64);

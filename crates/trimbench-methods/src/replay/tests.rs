@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use trimbench_core::rng::Rng;
 use trimbench_core::{BlockCommand, BlockSize, Bytes, Instant, Nanos, Virtual};
 use trimbench_results::Step;
-use trimbench_trace::{Kind, Record, Source, TraceError, Traces};
+use trimbench_trace::{Record, RecordKind, TraceError, TraceSource, Traces};
 
 use super::*;
-use crate::method::Found;
+use crate::method::MethodResult;
 use crate::method::Preset;
-use crate::session::Context;
+use crate::session::SessionContext;
 use crate::slots::Slots;
-use crate::testing::{Keeper, Toy, settings};
+use crate::testing::{KeptSteps, Toy, settings};
 use trimbench_core::Device;
 
 /// A trace in memory.
@@ -28,7 +28,7 @@ struct Listed {
     broken: bool,
 }
 
-impl Source for Listed {
+impl TraceSource for Listed {
     fn is_timed(&self) -> bool {
         self.timed
     }
@@ -61,7 +61,7 @@ impl Shelf {
 }
 
 impl Traces for Shelf {
-    fn open(&self, _: &str) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self, _: &str) -> Result<Box<dyn TraceSource>, TraceError> {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
         let broken = self.broken.contains(&number);
         let (records, timed) = (self.records.clone(), self.timed);
@@ -81,19 +81,19 @@ fn run(
     device: &mut dyn Device,
     shelf: &Shelf,
     done: Vec<Step>,
-) -> (Result<Found, MethodError>, Keeper) {
-    let mut keeper = Keeper::default();
+) -> (Result<MethodResult, MethodError>, KeptSteps) {
+    let mut keeper = KeptSteps::default();
     let interrupt = keeper.interrupt.clone();
     let rng = Rng::new(7);
     let (monitor, traces) = (&mut keeper, shelf);
     let slots = &Slots::new(1, Bytes(0));
-    let context = Context { rng: &rng, interrupt: &interrupt, monitor, traces, slots, done };
+    let context = SessionContext { rng: &rng, interrupt: &interrupt, monitor, traces, slots, done };
     let found = crate::method::run(method, Opened::Device(device), context);
     (found, keeper)
 }
 
 /// A command of 4 KiB units at a time in microseconds.
-fn record(micros: u64, kind: Kind, first: u64, units: u64) -> Record {
+fn record(micros: u64, kind: RecordKind, first: u64, units: u64) -> Record {
     let (offset, length) = (Bytes(first * 4_096), Bytes(units * 4_096));
     Record { time: Nanos::from_micros(micros), kind, offset, length }
 }
@@ -105,7 +105,7 @@ fn mixed() -> Vec<Record> {
     let commands = (0..2_000).map(|number| {
         micros += if number % 50 == 0 { 30_000 } else { rng.below(40) };
         let first = rng.below(4_000);
-        let kind = if number % 10 == 9 { Kind::Discard } else { Kind::Write };
+        let kind = if number % 10 == 9 { RecordKind::Discard } else { RecordKind::Write };
         record(micros, kind, first, 1 + rng.below(8))
     });
     commands.collect()

@@ -1,7 +1,7 @@
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockCommand, BlockSize, Blocks, Bytes, Capabilities, Clock, Data, DrainRule, Lba, LbaRange,
-    Medium, Model, Ppm, Statistics, Support, Virtual,
+    BlockCommand, BlockSize, Blocks, Bytes, Capabilities, Clock, Data, DeviceStatistics, DrainRule,
+    Lba, LbaRange, Medium, Model, Ppm, Support, Virtual,
 };
 
 use super::*;
@@ -63,8 +63,8 @@ impl Model for Toy {
         });
     }
 
-    fn statistics(&self) -> Statistics {
-        Statistics::default()
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics::default()
     }
 
     fn capabilities(&self) -> &Capabilities {

@@ -5,12 +5,12 @@ use trimbench_core::{Bytes, Caveat, Data, Device, Ppm};
 use trimbench_results::Step;
 
 use super::options::{Reference, Settle};
-use crate::curve::SliceCurve;
+use crate::device_runner::{DeviceRunner, Shape, unobserved};
 use crate::method::{Demand, Method as _, MethodError};
-use crate::phase::{Bench, Phase, Planned};
-use crate::rig::{Rig, Shape, unobserved};
+use crate::phase::{Phase, PhaseRunner, Planned};
 use crate::runner::Single;
-use crate::session::Session;
+use crate::series::SliceCurve;
+use crate::session::MethodSession;
 use crate::settings::{UNIT, whole, whole_percent};
 use crate::workload::{FILL_DEPTH, FILL_PIECE, SequentialWrite};
 
@@ -37,14 +37,14 @@ pub struct Point {
 
 /// All points of a session, in their random order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct SettlePlan {
     /// The points.
     pub points: Vec<Point>,
     /// What is used of the device.
     pub span: Bytes,
 }
 
-impl Plan {
+impl SettlePlan {
     /// The points of `method` on a device of this shape.
     pub fn new(method: &Settle, shape: Shape, rng: &Rng) -> Self {
         let span = method.span.on(shape.size, shape.logical_block);
@@ -70,14 +70,14 @@ impl Plan {
 pub(super) fn run(
     method: &Settle,
     device: &mut dyn Device,
-    session: &mut Session<'_>,
+    session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
-    let rig = Rig::new(device, session.interrupt);
-    let plan = Plan::new(method, rig.shape, session.rng);
-    let size = rig.shape.size;
+    let runner = DeviceRunner::new(device, session.interrupt);
+    let plan = SettlePlan::new(method, runner.shape, session.rng);
+    let size = runner.shape.size;
     let Demand { written, time } = method.demand(size);
     let planned = Planned { steps: plan.points.len() + 1, bytes: written.0 };
-    let mut bench = Bench::new(rig, session, planned);
+    let mut bench = PhaseRunner::new(runner, session, planned);
     let purge = bench.purge_id(PURGE);
     let ids = plan.points.iter().map(|point| point.id.clone());
     bench.session.plan(std::iter::once(purge.clone()).chain(ids), time);
@@ -90,7 +90,7 @@ pub(super) fn run(
             bench.keep(step)?;
         }
     }
-    let trace_hash = bench.rig.trace_hash();
+    let trace_hash = bench.runner.trace_hash();
     session.hash(trace_hash);
     method.span.caveat(size).into_iter().for_each(|caveat| session.caveat(caveat));
     Ok(())
@@ -99,7 +99,7 @@ pub(super) fn run(
 /// One point, with its twin if there is one.
 fn measure(
     method: &Settle,
-    bench: &mut Bench<'_, '_>,
+    bench: &mut PhaseRunner<'_, '_>,
     point: &Point,
     span: Bytes,
 ) -> Result<Step, MethodError> {
@@ -109,7 +109,7 @@ fn measure(
     step.set("range_bytes", point.range.0 as f64);
     step.set("written_bytes", point.written.0 as f64);
     step.set("slice_s", method.slice.seconds());
-    let before = bench.rig.device.statistics();
+    let before = bench.runner.device.statistics();
     let emptied = empty_and_write(method, bench, point, span)?;
     let trimmed = bench.discard(&point.id, (Bytes(0), point.range))?;
     step.measure("trim_s", trimmed.ended.since(trimmed.begun).seconds());
@@ -120,14 +120,14 @@ fn measure(
         issued.bytes += phase.discarded;
     }
     // Only now: the counters may lag, and the load must follow the TRIM at once.
-    let counted = bench.rig.discards_since(before, issued)?;
+    let counted = bench.runner.discards_since(before, issued)?;
     if (counted.completed, counted.bytes) != (issued.completed, issued.bytes) {
         step.caveat(Caveat::CommandsMerged);
     }
     if method.reference == Reference::Twin {
         empty_and_write(method, bench, point, span)?;
         bench.discard(&point.id, (Bytes(0), point.range))?;
-        bench.rig.rest(method.rest)?;
+        bench.runner.rest(method.rest)?;
         load(method, bench, point, (TWIN, &mut step))?;
     }
     Ok(step)
@@ -136,17 +136,17 @@ fn measure(
 /// Trims the span, rests, writes what the point says, and rests again; the TRIM.
 fn empty_and_write(
     method: &Settle,
-    bench: &mut Bench<'_, '_>,
+    bench: &mut PhaseRunner<'_, '_>,
     point: &Point,
     span: Bytes,
 ) -> Result<Phase, MethodError> {
     let emptied = bench.discard(&point.id, (Bytes(0), span))?;
-    bench.rig.rest(method.rest)?;
+    bench.runner.rest(method.rest)?;
     if point.written.0 > 0 {
-        let area = bench.rig.shape.first(point.written, Data::Random);
+        let area = bench.runner.shape.first(point.written, Data::Random);
         bench.write(&point.id, area, (FILL_PIECE, FILL_DEPTH), &mut unobserved)?;
-        bench.rig.flush(&point.id)?;
-        bench.rig.rest(method.rest)?;
+        bench.runner.flush(&point.id)?;
+        bench.runner.rest(method.rest)?;
     }
     Ok(emptied)
 }
@@ -154,13 +154,13 @@ fn empty_and_write(
 /// Writes the range that was trimmed, in order and again and again, for the window.
 fn load(
     method: &Settle,
-    bench: &mut Bench<'_, '_>,
+    bench: &mut PhaseRunner<'_, '_>,
     point: &Point,
     (curve, step): (&str, &mut Step),
 ) -> Result<(), MethodError> {
-    let shape = bench.rig.shape;
+    let shape = bench.runner.shape;
     let area = shape.first(point.range, Data::Random);
-    let begun = bench.rig.now();
+    let begun = bench.runner.now();
     let writes = SequentialWrite::new(area, method.access, method.queue_depth);
     let mut writes = Single(writes.circling(begun + method.window));
     let mut slices = SliceCurve::new(begun, (method.slice, method.slices()), shape.logical_block);

@@ -7,11 +7,11 @@ use trimbench_ssd::TrimMode;
 
 use super::session::{CURVE, POINT, TWIN};
 use super::*;
-use crate::method::Found;
+use crate::method::MethodResult;
 use crate::method::Preset;
 use crate::runner::RunError;
 use crate::testing::{
-    Keeper, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
+    KeptSteps, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
     settings,
 };
 
@@ -24,9 +24,9 @@ fn method(set: &[(&str, &str)]) -> Settle {
     Settle::resolve(Preset::Quick, &settings(&[&own[..], set].concat())).unwrap()
 }
 
-fn of(mode: TrimMode, set: &[(&str, &str)]) -> Found {
+fn of(mode: TrimMode, set: &[(&str, &str)]) -> MethodResult {
     let mut device = Virtual::new(Lying::new(drive(mode)));
-    run(&method(set), &mut device, &mut Keeper::default()).unwrap()
+    run(&method(set), &mut device, &mut KeptSteps::default()).unwrap()
 }
 
 /// What the analysis finds in one point with these curves.
@@ -179,7 +179,7 @@ fn each_point_begins_empty_and_trims_its_range() {
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
     let method =
         method(&[("ranges", "50%"), ("written", "100%"), ("window", "100ms"), ("slice", "5ms")]);
-    run(&method, &mut device, &mut Keeper::default()).unwrap();
+    run(&method, &mut device, &mut KeptSteps::default()).unwrap();
     // 32 pieces empty the drive and 16 are the TRIM; once more for the twin.
     let discards = &device.model().discards;
     assert_eq!(discards.len(), 2 * (32 + 16));
@@ -194,7 +194,7 @@ fn each_point_begins_empty_and_trims_its_range() {
 fn merged_commands_and_another_load_are_noticed() {
     let mut lying = Lying::new(drive(TrimMode::Queued));
     lying.merged = 2;
-    let found = run(&method(&[]), &mut Virtual::new(lying), &mut Keeper::default()).unwrap();
+    let found = run(&method(&[]), &mut Virtual::new(lying), &mut KeptSteps::default()).unwrap();
     let caveats = &figure(&found.figures, "settling-trimmed-50-written-0").caveats;
     assert!(caveats.contains(&Caveat::CommandsMerged.id().to_owned()), "{caveats:?}");
 }
@@ -217,15 +217,15 @@ fn the_page_has_every_option_as_it_is() {
 fn a_resumed_run_equals_one_without_a_break() {
     let method = method(&[("window", "200ms"), ("slice", "2ms")]);
     let new = || Virtual::new(Lying::new(drive(TrimMode::Background)));
-    let whole = run(&method, &mut new(), &mut Keeper::default()).unwrap();
+    let whole = run(&method, &mut new(), &mut KeptSteps::default()).unwrap();
     assert_eq!(whole.steps.len(), 5, "the purge and four points");
-    let mut keeper = Keeper::stopping_after(3);
+    let mut keeper = KeptSteps::stopping_after(3);
     let error = run(&method, &mut new(), &mut keeper).unwrap_err();
     assert!(matches!(error, MethodError::Run(RunError::Interrupted)), "{error}");
-    let mut rest = Keeper::default();
+    let mut rest = KeptSteps::default();
     let resumed = resume(&method, &mut new(), &mut rest, keeper.steps).unwrap();
     assert_eq!(rest.steps.len(), 2, "nothing is measured twice");
-    let ids = |found: &Found| found.steps.iter().map(|it| it.id.clone()).collect::<Vec<_>>();
+    let ids = |found: &MethodResult| found.steps.iter().map(|it| it.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&resumed), ids(&whole));
     assert_eq!(resumed.figures, whole.figures);
 }
@@ -245,7 +245,7 @@ fn a_part_of_the_drive_and_options_out_of_range_are_said() {
     let mut lying = Lying::new(drive(TrimMode::Queued));
     lying.means = PurgeMeans::Trim;
     let set = [("span", "100MiB"), ("window", "20ms"), ("slice", "1ms")];
-    let found = run(&method(&set), &mut Virtual::new(lying), &mut Keeper::default()).unwrap();
+    let found = run(&method(&set), &mut Virtual::new(lying), &mut KeptSteps::default()).unwrap();
     assert_eq!(found.caveats, [Caveat::PartOfDrive]);
     for (key, value) in [("smoothing", "4"), ("slice", "1s"), ("ranges", "0"), ("written", "101%")]
     {

@@ -4,33 +4,33 @@ use trimbench_core::{Bytes, Caveat, Data, Device, Ppm};
 use trimbench_results::Step;
 
 use super::options::{SEQUENTIAL, SteadyState};
+use crate::device_runner::{DeviceRunner, Shape, unobserved};
 use crate::method::MethodError;
-use crate::phase::{Bench, Planned};
-use crate::rig::{Rig, Shape, unobserved};
+use crate::phase::{PhaseRunner, Planned};
 use crate::rounds::Rounds;
-use crate::session::Session;
+use crate::session::MethodSession;
 use crate::settings::{UNIT, whole, whole_percent};
 
 /// Runs the method on a device.
 pub(super) fn run(
     method: &SteadyState,
     device: &mut dyn Device,
-    session: &mut Session<'_>,
+    session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
-    let rig = Rig::new(device, session.interrupt);
-    let shape = rig.shape;
+    let runner = DeviceRunner::new(device, session.interrupt);
+    let shape = runner.shape;
     let span = method.span.on(shape.size, shape.logical_block);
     let rounds = method.rounds_total();
     let rounded = method.round_assumed(span).saturating_mul(rounds);
     let bytes = method.precondition.of(span.0).saturating_add(rounded);
     let steps = trimbench_core::units::index(rounds) + method.trimmed_shares.len() + 1;
-    let mut bench = Bench::new(rig, session, Planned { steps, bytes });
+    let mut bench = PhaseRunner::new(runner, session, Planned { steps, bytes });
     // Without discards there may be no purge; preconditioning alone then makes the state.
     if bench.can_purge() {
         bench.purge("purge")?;
     }
     precondition(method, &mut bench, span)?;
-    bench.rig.rest(method.rest)?;
+    bench.runner.rest(method.rest)?;
     let mut rounds = Rounds::new();
     // What is left alone grows from the end of the span.
     let mut used = span;
@@ -39,7 +39,7 @@ pub(super) fn run(
         let rest = kept_of(span, *share, &shape).min(used);
         if rest < used {
             bench.trim(&format!("trim-{percent}"), (rest, used))?;
-            bench.rig.rest(method.rest)?;
+            bench.runner.rest(method.rest)?;
         }
         used = rest;
         let (load, length) = (method.load(used), method.round(used));
@@ -59,7 +59,7 @@ pub(super) fn run(
             bench.keep(step)?;
         }
     }
-    let trace_hash = bench.rig.trace_hash();
+    let trace_hash = bench.runner.trace_hash();
     session.hash(trace_hash);
     method.span.caveat(shape.size).into_iter().for_each(|caveat| session.caveat(caveat));
     if method.data != Data::Random {
@@ -82,10 +82,10 @@ pub(super) fn kept_of(span: Bytes, share: Ppm, shape: &Shape) -> Bytes {
 /// Workload-independent preconditioning: the span in order, as often as asked for.
 fn precondition(
     method: &SteadyState,
-    bench: &mut Bench<'_, '_>,
+    bench: &mut PhaseRunner<'_, '_>,
     span: Bytes,
 ) -> Result<(), MethodError> {
-    let shape = bench.rig.shape;
+    let shape = bench.runner.shape;
     let mut left = whole(Bytes(method.precondition.of(span.0)), shape.logical_block);
     let mut number = 0;
     while left.0 > 0 {
@@ -98,5 +98,5 @@ fn precondition(
         phase.store(&mut step);
         bench.keep(step)?;
     }
-    bench.rig.flush("flush")
+    bench.runner.flush("flush")
 }

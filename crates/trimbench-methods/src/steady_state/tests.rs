@@ -3,12 +3,12 @@ use trimbench_core::{Caveat, Errno, Instant, Nanos, Ppm, Virtual};
 use trimbench_results::{LatencyHistogram, Step};
 
 use super::*;
+use crate::device_runner::Shape;
 use crate::method::{Method, Preset};
-use crate::rig::Shape;
 use crate::runner::RunError;
 use crate::steady::Criterion;
 use crate::testing::{
-    Keeper, Toy, assert_announced, emulated, faulty, figure, profile, run, says, settings,
+    KeptSteps, Toy, assert_announced, emulated, faulty, figure, profile, run, says, settings,
     small_tlc,
 };
 use trimbench_core::BlockCommand;
@@ -42,7 +42,7 @@ fn trimmed_shares_amplify_as_the_formulas_say() {
         assert!((greedy_waf(alpha) - published).abs() < 0.002);
         let method = method(&[("round-share", "200%"), ("trimmed-shares", "0,10%,25%,50%")]);
         let mut drive = emulated(small_tlc(Bytes::mib(128), over_provisioning));
-        let found = run(&method, &mut drive, &mut Keeper::default()).unwrap();
+        let found = run(&method, &mut drive, &mut KeptSteps::default()).unwrap();
         for (share, suffix) in
             [(0.0, ""), (0.1, "-trimmed-10"), (0.25, "-trimmed-25"), (0.5, "-trimmed-50")]
         {
@@ -59,7 +59,7 @@ fn trimmed_shares_amplify_as_the_formulas_say() {
 fn trimmed_space_makes_a_flash_drive_faster_and_3d_xpoint_not() {
     let gain = |name| {
         let mut drive = emulated(profile(name, Bytes::gib(1)));
-        let found = run(&method(&[]), &mut drive, &mut Keeper::default()).unwrap();
+        let found = run(&method(&[]), &mut drive, &mut KeptSteps::default()).unwrap();
         let gain = figure(&found.figures, "gain-trimmed-25").clone();
         let steady = figure(&found.figures, "steady-iops").clone();
         assert!(steady.headline && steady.verdict.unwrap().starts_with("steady at round "));
@@ -78,7 +78,7 @@ fn trimmed_space_makes_a_flash_drive_faster_and_3d_xpoint_not() {
 fn the_load_leaves_what_was_trimmed_alone() {
     let mut toy = Virtual::new(Toy::new());
     let method = method(&[("trimmed-shares", "50%"), ("rest", "3s"), ("queue-depth", "4")]);
-    run(&method, &mut toy, &mut Keeper::default()).unwrap();
+    run(&method, &mut toy, &mut KeptSteps::default()).unwrap();
     let log = &toy.model().log;
     assert_eq!(toy.model().purges, 1);
     let end = |index: usize| match log[index].1 {
@@ -101,7 +101,7 @@ fn the_load_leaves_what_was_trimmed_alone() {
 fn no_space_is_trimmed_twice() {
     let mut toy = Virtual::new(Toy::new());
     let set = method(&[("trimmed-shares", "0,25%,50%")]);
-    let found = run(&set, &mut toy, &mut Keeper::default()).unwrap();
+    let found = run(&set, &mut toy, &mut KeptSteps::default()).unwrap();
     for id in ["trim-25", "trim-50"] {
         let step = found.steps.iter().find(|step| step.id == id).unwrap();
         assert!((step.metrics["discarded_bytes"] - f64::from(4 << 20)).abs() < 0.5, "{id}");
@@ -113,7 +113,7 @@ fn a_trim_begins_with_a_whole_unit_of_the_device() {
     let mut toy = Toy::new();
     toy.capabilities.discard_granularity = Bytes::mib(1);
     let mut toy = Virtual::new(toy);
-    run(&method(&[("trimmed-shares", "30%")]), &mut toy, &mut Keeper::default()).unwrap();
+    run(&method(&[("trimmed-shares", "30%")]), &mut toy, &mut KeptSteps::default()).unwrap();
     // 30 % of 16 MiB would begin at 11.2 MiB.
     let first = toy.model().log.iter().find_map(|(_, command)| match command {
         BlockCommand::Discard(range) => Some(range.start().0 / 2_048),
@@ -128,7 +128,7 @@ fn a_round_lasts_until_both_its_time_and_its_bytes_are_over() {
     let round = |time, share| {
         let set = [("round-time", time), ("round-share", share), ("queue-depth", "4")];
         let found =
-            run(&method(&set), &mut Virtual::new(Toy::new()), &mut Keeper::default()).unwrap();
+            run(&method(&set), &mut Virtual::new(Toy::new()), &mut KeptSteps::default()).unwrap();
         let step = found.steps.iter().find(|step| step.id == "trimmed-0-round-1").unwrap();
         (step.metrics["command_count"], step.metrics["elapsed_s"])
     };
@@ -199,7 +199,7 @@ fn the_rounds_end_at_the_first_steady_window_or_at_the_last_round() {
     for (rounds_max, capacity) in [("25", 64), ("5", 64)] {
         let mut drive = emulated(small_tlc(Bytes::mib(capacity), Ppm(125_000)));
         let method = method(&[("rounds-max", rounds_max), ("trimmed-shares", "0")]);
-        let found = run(&method, &mut drive, &mut Keeper::default()).unwrap();
+        let found = run(&method, &mut drive, &mut KeptSteps::default()).unwrap();
         let rounds: Vec<&Step> = found.steps.iter().filter(|step| step.kind == "round").collect();
         let iops: Vec<f64> = rounds.iter().map(|step| step.metrics["iops"]).collect();
         let at = Criterion::PTS.steady_at(&iops);
@@ -231,7 +231,7 @@ fn ageing_is_the_drift_after_the_steady_state() {
 fn ageing_goes_on_after_the_steady_state_without_any_trim() {
     let set = [("ageing-rounds", "7"), ("trimmed-shares", "0")];
     let mut drive = emulated(small_tlc(Bytes::mib(32), Ppm(125_000)));
-    let found = run(&method(&set), &mut drive, &mut Keeper::default()).unwrap();
+    let found = run(&method(&set), &mut drive, &mut KeptSteps::default()).unwrap();
     assert_eq!(found.steps.iter().filter(|step| step.kind == "ageing").count(), 7);
     assert!(found.steps.iter().all(|step| step.kind != "trim"));
     assert!(figure(&found.figures, "ageing-drift").value.abs() < 10.0);
@@ -259,7 +259,7 @@ fn a_gain_is_that_over_the_untrimmed_drive() {
 #[test]
 fn a_drive_that_keeps_no_counters_has_no_amplification() {
     let set = method(&[("trimmed-shares", "0")]);
-    let found = run(&set, &mut Virtual::new(Toy::new()), &mut Keeper::default()).unwrap();
+    let found = run(&set, &mut Virtual::new(Toy::new()), &mut KeptSteps::default()).unwrap();
     assert!(found.figures.iter().all(|figure| !figure.id.contains("amplification")));
     assert!(found.steps.iter().all(|step| !step.series.contains_key("write-amplification-time")));
 }
@@ -268,7 +268,7 @@ fn a_drive_that_keeps_no_counters_has_no_amplification() {
 fn every_figure_found_is_among_the_announced_ids() {
     let set = [("ageing-rounds", "2"), ("trimmed-shares", "0,10%,25%")];
     let mut drive = emulated(small_tlc(Bytes::mib(32), Ppm(125_000)));
-    let found = run(&method(&set), &mut drive, &mut Keeper::default()).unwrap();
+    let found = run(&method(&set), &mut drive, &mut KeptSteps::default()).unwrap();
     assert_announced(&announced_figures(&method(&set)), &found.figures);
 }
 
@@ -301,7 +301,7 @@ fn a_device_without_trim_fits_without_trimmed_shares_only() {
 fn a_part_of_the_drive_and_data_that_compress_are_caveats() {
     let set = [("span", "8MiB"), ("data", "compressible-50%"), ("trimmed-shares", "0")];
     let mut toy = Virtual::new(Toy::new());
-    let found = run(&method(&set), &mut toy, &mut Keeper::default()).unwrap();
+    let found = run(&method(&set), &mut toy, &mut KeptSteps::default()).unwrap();
     assert_eq!(found.caveats, [Caveat::PartOfDrive, Caveat::CompressibleData]);
     let half = Bytes::mib(8).0 / 512;
     for (_, command) in &toy.model().log {
@@ -314,7 +314,7 @@ fn a_part_of_the_drive_and_data_that_compress_are_caveats() {
 fn what_is_demanded_covers_what_is_written() {
     let set = method(&[("precondition", "150%")]);
     let mut drive = emulated(small_tlc(Bytes::mib(32), Ppm(125_000)));
-    let found = run(&set, &mut drive, &mut Keeper::default()).unwrap();
+    let found = run(&set, &mut drive, &mut KeptSteps::default()).unwrap();
     let written: f64 =
         found.steps.iter().filter_map(|step| step.metrics.get("written_bytes")).sum();
     let first: f64 = found
@@ -331,7 +331,7 @@ fn what_is_demanded_covers_what_is_written() {
 #[test]
 fn a_wish_to_stop_is_heard_and_what_was_kept_stays() {
     let mut drive = emulated(small_tlc(Bytes::mib(32), Ppm(125_000)));
-    let mut keeper = Keeper::stopping_after(5);
+    let mut keeper = KeptSteps::stopping_after(5);
     let error = run(&method(&[]), &mut drive, &mut keeper).unwrap_err();
     assert!(matches!(error, MethodError::Run(RunError::Interrupted)), "{error}");
     assert_eq!(keeper.kept().last().unwrap(), &"trimmed-0-round-2");
@@ -340,7 +340,7 @@ fn a_wish_to_stop_is_heard_and_what_was_kept_stays() {
 #[test]
 fn a_drive_that_fails_breaks_the_round_that_it_was_in() {
     let config = small_tlc(Bytes::mib(32), Ppm(125_000));
-    let mut whole = Keeper::default();
+    let mut whole = KeptSteps::default();
     let mut drive = emulated(config.clone());
     let found = run(&method(&[]), &mut drive, &mut whole).unwrap();
     let seconds = |kind: &str| -> f64 {
@@ -353,7 +353,7 @@ fn a_drive_that_fails_breaks_the_round_that_it_was_in() {
         fail_from: Some(Instant::from_start(Nanos::from_seconds(at))),
         ..FaultPlan::default()
     };
-    let mut keeper = Keeper::default();
+    let mut keeper = KeptSteps::default();
     let error = run(&method(&[]), &mut faulty(config, plan), &mut keeper).unwrap_err();
     let MethodError::Broken { step, errno, .. } = error else { panic!("{error}") };
     assert_eq!((step.as_str(), errno), ("trimmed-0-round-2", Errno::EIO));
@@ -364,7 +364,7 @@ fn a_drive_that_fails_breaks_the_round_that_it_was_in() {
 fn one_seed_gives_one_run() {
     let run_once = || {
         let mut drive = emulated(small_tlc(Bytes::mib(32), Ppm(125_000)));
-        run(&method(&[]), &mut drive, &mut Keeper::default()).unwrap()
+        run(&method(&[]), &mut drive, &mut KeptSteps::default()).unwrap()
     };
     assert_eq!(run_once(), run_once());
 }

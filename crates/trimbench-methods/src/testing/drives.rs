@@ -3,12 +3,13 @@
 
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Clock, Completion, Content, Drive, DriveError, Instant,
-    LbaRange, Model, Nanos, Ppm, PurgeMeans, Rejected, Statistics, Tag, TrimPromise, Virtual, Wear,
+    BlockCommand, Bytes, Capabilities, Clock, Completion, Content, DeviceStatistics, Drive,
+    DriveError, Instant, LbaRange, Model, Nanos, Ppm, PurgeMeans, Rejected, Tag, TrimPromise,
+    Virtual, Wear,
 };
 use trimbench_ssd::{
-    BUILT_IN, CollectorConfig, ContentsConfig, Geometry, HostInterface, LinkDuplex, Media,
-    NandTiming, Profile, Ssd, SsdConfig, TrimConfig, TrimMode, TrimmedReads, VictimPolicy,
+    BUILT_IN, ContentsConfig, GcConfig, Geometry, HostInterface, LinkDuplex, Media, NandTiming,
+    Profile, Ssd, SsdConfig, TrimConfig, TrimMode, TrimmedReads, VictimPolicy,
 };
 
 /// An emulated drive as the methods get it.
@@ -91,7 +92,7 @@ pub(crate) fn drive(mode: TrimMode) -> SsdConfig {
         compression: None,
         mapping_cache: None,
         write_streams: None,
-        collector: CollectorConfig {
+        gc: GcConfig {
             policy: VictimPolicy::Greedy,
             separate_hot: false,
             idle_after: Nanos::from_millis(100),
@@ -172,7 +173,7 @@ impl Model for Lying {
         self.model.advance(now, out);
     }
 
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> DeviceStatistics {
         let mut statistics = self.model.statistics();
         statistics.read.bytes += Bytes(self.foreign.0 * statistics.discard.completed);
         let short = Bytes(self.short.0 * statistics.discard.completed);

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use trimbench_core::{
-    Bytes, Capabilities, Clock, Completion, DirectoryId, DrainRule, Errno, FileCommand, FileId,
-    ForceDiscards, Instant, Interrupt, Medium, Model, Nanos, Rejected, Statistics, Status, Support,
-    Tag,
+    Bytes, Capabilities, Clock, Completion, DeviceStatistics, DirectoryId, DrainRule, Errno,
+    FileCommand, FileId, ForceDiscards, Instant, Interrupt, Medium, Model, Nanos, Rejected, Status,
+    Support, Tag,
 };
 
 /// What commands take: making a file 4 ms, extending one 3 ms, reading one 2 ms, removing one 1 ms,
@@ -39,7 +39,7 @@ pub(crate) struct Files {
     /// Those that there are, with where they are and how large.
     pub(crate) present: BTreeMap<FileId, (DirectoryId, Bytes)>,
     pub(crate) directories: BTreeSet<DirectoryId>,
-    statistics: Statistics,
+    statistics: DeviceStatistics,
     freed: Bytes,
     discards_at: Instant,
     under_way: Option<(Instant, Tag, Status)>,
@@ -70,7 +70,7 @@ impl Files {
             log: Vec::new(),
             present: BTreeMap::new(),
             directories: BTreeSet::from([DirectoryId::OWN]),
-            statistics: Statistics::default(),
+            statistics: DeviceStatistics::default(),
             freed: Bytes(0),
             discards_at: Instant::NEVER,
             under_way: None,
@@ -172,7 +172,7 @@ impl Model for Files {
         }
     }
 
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> DeviceStatistics {
         self.statistics
     }
 

@@ -1,9 +1,9 @@
 //! A device of which every number is known.
 
 use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Completion, Content, DrainRule, Drive,
-    DriveError, Errno, Instant, LbaRange, Medium, Model, Nanos, PurgeMeans, Rejected, Statistics,
-    Status, Support, Tag, TrimPromise, Wear,
+    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Completion, Content, DeviceStatistics,
+    DrainRule, Drive, DriveError, Errno, Instant, LbaRange, Medium, Model, Nanos, PurgeMeans,
+    Rejected, Status, Support, Tag, TrimPromise, Wear,
 };
 
 /// Each command takes 100 us, a TRIM longer on request.
@@ -24,7 +24,7 @@ pub(crate) struct Toy {
     /// Each TRIM takes so much longer.
     pub(crate) slower_by_trim: Nanos,
     pub(crate) queue: Vec<(Instant, Tag)>,
-    pub(crate) statistics: Statistics,
+    pub(crate) statistics: DeviceStatistics,
     pub(crate) log: Vec<(Instant, BlockCommand)>,
 }
 
@@ -50,7 +50,7 @@ impl Toy {
             slower_by_purge: Nanos::ZERO,
             slower_by_trim: Nanos::ZERO,
             queue: Vec::new(),
-            statistics: Statistics::default(),
+            statistics: DeviceStatistics::default(),
             log: Vec::new(),
         }
     }
@@ -89,7 +89,7 @@ impl Model for Toy {
         out.extend(due.map(|(at, tag)| Completion { tag, at, status: Status::Done }));
     }
 
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> DeviceStatistics {
         self.statistics
     }
 

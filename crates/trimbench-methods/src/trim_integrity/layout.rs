@@ -3,7 +3,7 @@
 use trimbench_core::{BlockSize, Blocks, Bytes, Capabilities, Lba, LbaRange, Medium, Support};
 
 use super::options::TrimIntegrity;
-use crate::rig::cut_at_units;
+use crate::device_runner::cut_at_units;
 
 /// The region is a whole number of so many granules: shapes are cut from it evenly.
 pub(super) const GRANULES_MIN: u64 = 64;

@@ -9,10 +9,10 @@ use super::cases::{Case, Cut, plan};
 use super::layout::{Layout, range};
 use super::options::TrimIntegrity;
 use super::survey::{Counts, FirstRead, Generations, Survey};
+use crate::device_runner::DeviceRunner;
 use crate::method::MethodError;
-use crate::rig::Rig;
 use crate::runner::RunError;
-use crate::session::Session;
+use crate::session::MethodSession;
 
 /// Bytes of one write, and of one piece of reading.
 const PIECE: Bytes = Bytes::mib(1);
@@ -21,7 +21,7 @@ const PIECE: Bytes = Bytes::mib(1);
 struct Surveyed<'a> {
     method: &'a TrimIntegrity,
     layout: Layout,
-    rig: Rig<'a>,
+    runner: DeviceRunner<'a>,
     interrupt: &'a Interrupt,
     contents: Vec<Content>,
 }
@@ -30,7 +30,7 @@ struct Surveyed<'a> {
 pub(super) fn run(
     method: &TrimIntegrity,
     device: &mut dyn Device,
-    session: &mut Session<'_>,
+    session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
     let layout = Layout::new(method, device.capabilities(), device.discard_alignment())
         .map_err(|reason| MethodError::Unfit { reason })?;
@@ -43,20 +43,20 @@ pub(super) fn run(
     }
     session.plan(cases.iter().map(|case| case.id.clone()), method.estimate(cases.len() as u64));
     let (rng, interrupt) = (session.rng, session.interrupt);
-    let rig = Rig::new(device, interrupt);
-    let mut surveyed = Surveyed { method, layout, rig, interrupt, contents: Vec::new() };
+    let runner = DeviceRunner::new(device, interrupt);
+    let mut surveyed = Surveyed { method, layout, runner, interrupt, contents: Vec::new() };
     for (place, case) in cases.iter().enumerate() {
         if session.is_done(&case.id) {
             continue;
         }
-        session.announce(&case.id, surveyed.rig.now());
+        session.announce(&case.id, surveyed.runner.now());
         let first = 3 * narrow(place as u64) + 1;
         let generations = Generations { old: first, neighbour: first + 1, new: first + 2 };
         let rng = rng.split(&case.id);
         let step = surveyed.case(case, generations, rng);
         session.keep(step.map_err(|error| broken(error, &case.id))?)?;
     }
-    session.hash(surveyed.rig.trace_hash());
+    session.hash(surveyed.runner.trace_hash());
     Ok(())
 }
 
@@ -79,7 +79,7 @@ impl Surveyed<'_> {
     ) -> Result<Step, MethodError> {
         let layout = self.layout;
         let discards = case.discards(&layout, &mut rng);
-        let promise = self.rig.device.trim_promise();
+        let promise = self.runner.device.trim_promise();
         let held = case.cut != Some(Cut::BeforeFlush);
         let mut survey = Survey::new(&layout, (&discards, held), promise, generations);
         let mut step = Step::new(case.id.clone(), "trim");
@@ -91,16 +91,16 @@ impl Surveyed<'_> {
 
         self.write(&case.id, &[(0, layout.span)], generations.old)?;
         self.read(|block, content| survey.before(block, content))?;
-        let before = self.rig.device.statistics().discard.bytes;
+        let before = self.runner.device.statistics().discard.bytes;
         let discards = discards.into_iter().map(BlockCommand::Discard).collect();
-        self.rig.all(&case.id, discards, self.method.queue_depth)?;
+        self.runner.all(&case.id, discards, self.method.queue_depth)?;
         if held {
-            self.rig.flush(&case.id)?;
+            self.runner.flush(&case.id)?;
         }
         if case.cut.is_some() {
-            self.rig.device.power_cut()?;
+            self.runner.device.power_cut()?;
         }
-        let after = self.rig.device.statistics().discard.bytes;
+        let after = self.runner.device.statistics().discard.bytes;
         step.measure("discarded_bytes_device", after.saturating_sub(before).0 as f64);
         for pass in 0..self.method.reads {
             self.read(|block, content| survey.after(block, content, pass == 0))?;
@@ -123,8 +123,8 @@ impl Surveyed<'_> {
         });
         let data = Data::Stamped(generation);
         let writes = pieces.map(|range| BlockCommand::Write { range, data }).collect();
-        self.rig.all(id, writes, self.method.queue_depth)?;
-        self.rig.flush(id)
+        self.runner.all(id, writes, self.method.queue_depth)?;
+        self.runner.flush(id)
     }
 
     /// Reads the whole span once.
@@ -136,7 +136,7 @@ impl Surveyed<'_> {
                 return Err(RunError::Interrupted.into());
             }
             self.contents.clear();
-            self.rig.device.examine(range, &mut self.contents)?;
+            self.runner.device.examine(range, &mut self.contents)?;
             assert_eq!(self.contents.len() as u64, range.length().0, "one content for each block");
             for (block, &content) in (next..).zip(&self.contents) {
                 observe(block, content);

@@ -8,21 +8,21 @@ use trimbench_ssd::{ContentsConfig, Overreach, SsdConfig, TrimMode, TrimmedReads
 
 use self::drive::{Spoilt, config, device, faulty, method, run, run_with};
 use super::*;
-use crate::method::Found;
-use crate::testing::{self, Keeper};
+use crate::method::MethodResult;
+use crate::testing::{self, KeptSteps};
 
-fn value(found: &Found, id: &str) -> f64 {
+fn value(found: &MethodResult, id: &str) -> f64 {
     let figure = found.figures.iter().find(|figure| figure.id == id);
     figure.unwrap_or_else(|| panic!("{id} is found")).value
 }
 
-fn verdict(found: &Found, id: &str) -> String {
+fn verdict(found: &MethodResult, id: &str) -> String {
     let figure = found.figures.iter().find(|figure| figure.id == id);
     figure.and_then(|figure| figure.verdict.clone()).unwrap_or_else(|| panic!("{id} is judged"))
 }
 
 /// A metric of one step as a count.
-fn metric(found: &Found, step: &str, key: &str) -> u64 {
+fn metric(found: &MethodResult, step: &str, key: &str) -> u64 {
     let step = found.steps.iter().find(|found| found.id == step);
     trimbench_core::units::rounded(step.unwrap_or_else(|| panic!("a step is missing")).metrics[key])
 }
@@ -32,7 +32,7 @@ fn with(reads: TrimmedReads, promise: TrimPromise) -> SsdConfig {
 }
 
 /// None of what must not be: what an honest drive gives, but for the promise.
-fn assert_unharmed(found: &Found) {
+fn assert_unharmed(found: &MethodResult) {
     for id in ["neighbour-blocks-lost", "rewritten-blocks-lost", "unwritten-blocks"] {
         assert!(value(found, id).abs() < 0.5, "{id}");
     }
@@ -46,7 +46,7 @@ fn assert_unharmed(found: &Found) {
 }
 
 /// Whether everything that was trimmed whole read as it did before.
-fn old_data_only(found: &Found) -> bool {
+fn old_data_only(found: &MethodResult) -> bool {
     let sum =
         |key: &str| -> f64 { found.steps.iter().filter_map(|step| step.metrics.get(key)).sum() };
     sum("whole_blocks") > 0.5 && (sum("whole_blocks") - sum("whole_blocks_old_data")).abs() < 0.5
@@ -322,7 +322,7 @@ fn discards_are_cut_to_what_the_device_takes() {
 
 #[test]
 fn a_request_to_stop_is_heard() {
-    let mut keeper = Keeper::stopping_after(3);
+    let mut keeper = KeptSteps::stopping_after(3);
     let ended = testing::run(&method(&[]), &mut device(config()), &mut keeper);
     assert!(matches!(ended, Err(MethodError::Run(crate::runner::RunError::Interrupted))));
     assert_eq!(keeper.steps.len(), 3);

@@ -8,7 +8,7 @@ use trimbench_results::statistics::{sen_interval, theil_sen};
 use trimbench_results::{Figure, Interval, Quantile, Step};
 
 use super::options::TrimSweep;
-use super::plan::Kind;
+use super::plan::SweepKind;
 use super::row::{key, median_level};
 use crate::method::Findings;
 
@@ -66,7 +66,7 @@ fn label(step: &Step) -> Bytes {
 }
 
 /// The rows of a kind at queue depth 1, by size.
-fn singles(steps: &[Step], kind: Kind) -> Vec<&Step> {
+fn singles(steps: &[Step], kind: SweepKind) -> Vec<&Step> {
     let one = |step: &&Step| parameter(step, "queue_depth") < 1.5;
     let mut rows: Vec<&Step> =
         steps.iter().filter(|step| step.kind == kind.id()).filter(one).collect();
@@ -88,7 +88,7 @@ fn figure(id: &str, title: &str, value: f64, unit: &str, rows: &[&Step]) -> Opti
 /// The headline: the median of one TRIM of the reference size, or of the largest below it that has
 /// a median; and the other percentiles of that row.
 fn reference(method: &TrimSweep, steps: &[Step]) -> Vec<Figure> {
-    let rows = singles(steps, Kind::Mapped);
+    let rows = singles(steps, SweepKind::Mapped);
     let fitting = |row: &&&Step| {
         size(row) <= method.reference.0 as f64 && metric(row, "latency_s_p50").is_some()
     };
@@ -120,7 +120,7 @@ fn commands(row: &Step) -> u64 {
 /// What a GB costs, by content, and what a command of no size would.
 fn lines(steps: &[Step]) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for kind in [Kind::Mapped, Kind::Trimmed, Kind::NeverWritten] {
+    for kind in [SweepKind::Mapped, SweepKind::Trimmed, SweepKind::NeverWritten] {
         let mut rows = singles(steps, kind);
         rows.retain(|row| metric(row, "latency_s_p50").is_some());
         let points: Vec<(f64, f64)> = rows
@@ -134,7 +134,7 @@ fn lines(steps: &[Step]) -> Vec<Figure> {
         let n = points.len() as u64;
         let found = figure(&id, &title, line.slope, "s/GB", &rows);
         figures.extend(found.map(|found| Figure { interval: slope, n, ..found }));
-        if kind == Kind::Mapped {
+        if kind == SweepKind::Mapped {
             let found = figure(
                 "command-cost",
                 "cost of a TRIM of no size",
@@ -170,7 +170,7 @@ fn rates(steps: &[Step]) -> Vec<Figure> {
         ),
         ("command-rate", "most discards a second, mapped", "commands_per_s", 1.0, "commands/s"),
     ];
-    let rows = || steps.iter().filter(|step| step.kind == Kind::Mapped.id());
+    let rows = || steps.iter().filter(|step| step.kind == SweepKind::Mapped.id());
     let mut figures = Vec::new();
     for (id, title, key, scale, unit) in table {
         let best = rows()
@@ -194,7 +194,7 @@ fn kept(row: &Step) -> Option<(f64, &'static str)> {
 
 /// The largest size such that it and all smaller ones keep the stated latency.
 fn chunk(method: &TrimSweep, steps: &[Step]) -> Option<Figure> {
-    let rows = singles(steps, Kind::Mapped);
+    let rows = singles(steps, SweepKind::Mapped);
     let keep = method.keep;
     let keeps = |row: &&&Step| kept(row).is_some_and(|(latency, _)| latency <= keep.seconds());
     let good = rows.iter().take_while(keeps).count();
@@ -247,7 +247,7 @@ fn limits(steps: &[Step]) -> Vec<Figure> {
     let rows: Vec<&Step> = steps.iter().filter(|step| step.id != "purge").collect();
     let single: Vec<&Step> = rows.iter().copied().filter(alone).collect();
     let loaded: Vec<&Step> =
-        rows.iter().copied().filter(|step| step.kind == Kind::MappedLoaded.id()).collect();
+        rows.iter().copied().filter(|step| step.kind == SweepKind::MappedLoaded.id()).collect();
     let worst = |id: &str, title: &str, rows: &[&Step], key: &str, count: &str| {
         let values: Option<Vec<f64>> = rows.iter().map(|row| metric(row, key)).collect();
         let values = values?;

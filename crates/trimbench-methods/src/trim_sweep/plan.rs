@@ -4,7 +4,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, LbaRange};
 
 use super::options::TrimSweep;
-use crate::rig::Shape;
+use crate::device_runner::Shape;
 
 /// Fewer discards are no row.
 const COMMANDS_MIN: u64 = 3;
@@ -16,7 +16,7 @@ const SIZE_FACTOR: u64 = 4;
 
 /// What a row discards, and beside what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum SweepKind {
     /// Nothing was written there since the purge.
     NeverWritten,
     /// Written just before.
@@ -36,7 +36,7 @@ pub enum Kind {
     TrimmedWhole,
 }
 
-impl Kind {
+impl SweepKind {
     /// Every kind; those of one class of content stand together, in the order of a run.
     pub const ALL: [Self; 8] = [
         Self::NeverWritten,
@@ -105,7 +105,7 @@ pub struct Row {
     /// Unique in the session.
     pub id: String,
     /// What it discards.
-    pub kind: Kind,
+    pub kind: SweepKind,
     /// Bytes of each discard before unaligned ones are cut; of the whole device, of each piece.
     pub size: Bytes,
     /// Discards outstanding.
@@ -116,24 +116,24 @@ pub struct Row {
 
 /// All rows of a session, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct TrimSweepPlan {
     /// The rows.
     pub rows: Vec<Row>,
     shape: Shape,
 }
 
-impl Plan {
+impl TrimSweepPlan {
     /// The rows of `method` on a device of this shape: by class, in random order within a class.
     /// `never`: the device can be purged by other means than TRIM.
     pub fn new(method: &TrimSweep, shape: Shape, never: bool, rng: &Rng) -> Self {
         let mut rows = Vec::new();
-        for kind in Kind::ALL {
+        for kind in SweepKind::ALL {
             let wanted = match kind {
-                Kind::NeverWritten => never,
-                Kind::Mapped | Kind::Trimmed => true,
-                Kind::MappedUnaligned | Kind::TrimmedUnaligned => method.unaligned,
-                Kind::MappedLoaded => method.load_gap.is_some(),
-                Kind::MappedWhole | Kind::TrimmedWhole => method.whole,
+                SweepKind::NeverWritten => never,
+                SweepKind::Mapped | SweepKind::Trimmed => true,
+                SweepKind::MappedUnaligned | SweepKind::TrimmedUnaligned => method.unaligned,
+                SweepKind::MappedLoaded => method.load_gap.is_some(),
+                SweepKind::MappedWhole | SweepKind::TrimmedWhole => method.whole,
             };
             if wanted {
                 rows.extend(rows_of(kind, method, shape));
@@ -147,13 +147,13 @@ impl Plan {
     /// Where a row discards: slots of equal distance, never adjacent, so that the kernel finds no
     /// neighbours to merge. What was never written is used up from `cursor` on; everything else
     /// lies behind the load's area. `None` if there is no room left behind the cursor.
-    pub fn slots(&self, method: &TrimSweep, row: &Row, cursor: Bytes) -> Option<Vec<Slot>> {
+    pub fn slots(&self, method: &TrimSweep, row: &Row, cursor: Bytes) -> Option<Vec<SweepSlot>> {
         let shape = &self.shape;
         if row.kind.is_whole() {
-            return Some(vec![Slot { start: Bytes(0), length: shape.capacity }]);
+            return Some(vec![SweepSlot { start: Bytes(0), length: shape.capacity }]);
         }
         let least = stride(row.size, shape);
-        let (start, stride) = if row.kind == Kind::NeverWritten {
+        let (start, stride) = if row.kind == SweepKind::NeverWritten {
             let end = cursor.0 + row.count * least.0;
             if end > shape.capacity.0 {
                 return None;
@@ -165,12 +165,12 @@ impl Plan {
             (start, Bytes(share / shape.granularity.0 * shape.granularity.0))
         };
         debug_assert!(stride >= least, "rows have no more discards than there are slots");
-        let slot = |index| Slot { start: Bytes(start.0 + index * stride.0), length: row.size };
+        let slot = |index| SweepSlot { start: Bytes(start.0 + index * stride.0), length: row.size };
         Some((0..row.count).map(slot).collect())
     }
 
     /// What is discarded of a slot.
-    pub fn discards(&self, row: &Row, slots: &[Slot]) -> Vec<LbaRange> {
+    pub fn discards(&self, row: &Row, slots: &[SweepSlot]) -> Vec<LbaRange> {
         let shape = &self.shape;
         if row.kind.is_whole() {
             let pieces = shape.capacity.pieces(row.size);
@@ -181,7 +181,7 @@ impl Plan {
             return (0..pieces).map(piece).collect();
         }
         let cut = if row.kind.is_unaligned() { shape.logical_block.bytes() } else { Bytes(0) };
-        let range = |slot: &Slot| shape.range(slot.start, slot.length - cut);
+        let range = |slot: &SweepSlot| shape.range(slot.start, slot.length - cut);
         slots.iter().map(range).collect()
     }
 
@@ -208,7 +208,7 @@ impl Plan {
 
 /// What is written before a row, and where it discards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub struct SweepSlot {
     /// First byte, a multiple of the granularity.
     pub start: Bytes,
     /// Bytes.
@@ -241,7 +241,7 @@ fn sizes(method: &TrimSweep, shape: &Shape) -> Vec<Bytes> {
     sizes
 }
 
-fn rows_of(kind: Kind, method: &TrimSweep, shape: Shape) -> Vec<Row> {
+fn rows_of(kind: SweepKind, method: &TrimSweep, shape: Shape) -> Vec<Row> {
     let row = |size: Bytes, queue_depth: u32, count: u64| {
         let id = format!("{}-{size}-qd{queue_depth}", kind.id());
         Row { id, kind, size, queue_depth, count }
@@ -249,7 +249,7 @@ fn rows_of(kind: Kind, method: &TrimSweep, shape: Shape) -> Vec<Row> {
     if kind.is_whole() {
         return vec![row(shape.discard_max, 1, shape.capacity.pieces(shape.discard_max))];
     }
-    let deep = matches!(kind, Kind::NeverWritten | Kind::Mapped | Kind::Trimmed);
+    let deep = matches!(kind, SweepKind::NeverWritten | SweepKind::Mapped | SweepKind::Trimmed);
     let depths = if deep { &method.queue_depths[..] } else { &[1] };
     let block = shape.logical_block.bytes().0;
     let mut rows = Vec::new();
@@ -259,7 +259,7 @@ fn rows_of(kind: Kind, method: &TrimSweep, shape: Shape) -> Vec<Row> {
             continue;
         }
         let area = match kind {
-            Kind::NeverWritten => shape.capacity,
+            SweepKind::NeverWritten => shape.capacity,
             _ => shape.capacity - first_slot(method, &shape),
         };
         let slots = area.0 / stride(size, &shape).0;

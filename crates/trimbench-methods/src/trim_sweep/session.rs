@@ -2,16 +2,16 @@
 
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::rng::Rng;
-use trimbench_core::{Bytes, Caveat, Device, LbaRange, PurgeMeans, Statistics};
+use trimbench_core::{Bytes, Caveat, Device, DeviceStatistics, LbaRange, PurgeMeans};
 use trimbench_results::Step;
 
 use super::options::TrimSweep;
-use super::plan::{Kind, Plan, Row, Slot, filled};
+use super::plan::{Row, SweepKind, SweepSlot, TrimSweepPlan, filled};
 use super::row::{Seen, Side};
+use crate::device_runner::DeviceRunner;
 use crate::method::{Method as _, MethodError};
 use crate::other_load::OtherLoad;
-use crate::rig::Rig;
-use crate::session::Session;
+use crate::session::MethodSession;
 
 /// The step that says how the drive was purged.
 const PURGE: &str = "purge";
@@ -23,8 +23,8 @@ const QUEUE_FULL: f64 = 0.8;
 /// A device under the method.
 struct Sweep<'a> {
     method: &'a TrimSweep,
-    plan: Plan,
-    rig: Rig<'a>,
+    plan: TrimSweepPlan,
+    runner: DeviceRunner<'a>,
     rng: &'a Rng,
     /// What lies before was discarded since the purge.
     cursor: Bytes,
@@ -34,16 +34,16 @@ struct Sweep<'a> {
 pub(super) fn run(
     method: &TrimSweep,
     device: &mut dyn Device,
-    session: &mut Session<'_>,
+    session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
-    let rig = Rig::new(device, session.interrupt);
-    let means = rig.device.purge_means();
+    let runner = DeviceRunner::new(device, session.interrupt);
+    let means = runner.device.purge_means();
     let rng = session.rng;
-    let plan = Plan::new(method, rig.shape, means != PurgeMeans::Trim, rng);
+    let plan = TrimSweepPlan::new(method, runner.shape, means != PurgeMeans::Trim, rng);
     let ids = plan.rows.iter().map(|row| row.id.clone());
     let ids = std::iter::once(PURGE.to_owned()).chain(ids);
-    session.plan(ids, method.demand(rig.shape.capacity).time);
-    let mut sweep = Sweep { method, plan, rig, rng, cursor: Bytes(0) };
+    session.plan(ids, method.demand(runner.shape.capacity).time);
+    let mut sweep = Sweep { method, plan, runner, rng, cursor: Bytes(0) };
     let rows = sweep.plan.rows.clone();
     let open: Vec<_> = rows.iter().filter(|row| !session.is_done(&row.id)).collect();
     if !open.is_empty() {
@@ -51,14 +51,14 @@ pub(super) fn run(
     }
     let mut is_filled = false;
     for row in open {
-        session.announce(&row.id, sweep.rig.now());
-        if row.kind != Kind::NeverWritten && !is_filled {
+        session.announce(&row.id, sweep.runner.now());
+        if row.kind != SweepKind::NeverWritten && !is_filled {
             sweep.fill()?;
             is_filled = true;
         }
         session.keep(sweep.row(row)?)?;
     }
-    session.hash(sweep.rig.trace_hash());
+    session.hash(sweep.runner.trace_hash());
     Ok(())
 }
 
@@ -67,10 +67,10 @@ impl Sweep<'_> {
     fn establish(
         &mut self,
         means: PurgeMeans,
-        session: &mut Session<'_>,
+        session: &mut MethodSession<'_>,
     ) -> Result<(), MethodError> {
-        session.announce("purging", self.rig.now());
-        self.rig.device.purge()?;
+        session.announce("purging", self.runner.now());
+        self.runner.device.purge()?;
         if session.is_done(PURGE) {
             return Ok(());
         }
@@ -86,77 +86,77 @@ impl Sweep<'_> {
 
     /// Writes what the load accesses, and what else is to be full.
     fn fill(&mut self) -> Result<(), MethodError> {
-        let length = filled(self.method, &self.rig.shape);
+        let length = filled(self.method, &self.runner.shape);
         if length.0 == 0 {
             return Ok(());
         }
-        let area = self.rig.shape.area(Bytes(0), length);
-        self.rig.fill("fill", area)
+        let area = self.runner.shape.area(Bytes(0), length);
+        self.runner.fill("fill", area)
     }
 
     /// One row: prepares, rests, measures.
     fn row(&mut self, row: &Row) -> Result<Step, MethodError> {
         let slots = self.slots(row)?;
         self.prepare(row, &slots)?;
-        self.rig.rest(self.method.rest)?;
+        self.runner.rest(self.method.rest)?;
         let ranges = self.plan.discards(row, &slots);
         let mut step = Step::new(row.id.clone(), row.kind.id());
         step.set("size_bytes", row.size.0 as f64);
         step.set("queue_depth", f64::from(row.queue_depth));
         step.set("commands_planned", ranges.len() as f64);
         step.set("alignment_bytes", self.alignment(row).0 as f64);
-        let before = self.rig.device.statistics();
+        let before = self.runner.device.statistics();
         let seen = self.measure(row, ranges)?;
         self.judge(row, &seen, before, &mut step)?;
-        let bytes = Bytes(seen.blocks() * self.rig.shape.logical_block.bytes().0);
+        let bytes = Bytes(seen.blocks() * self.runner.shape.logical_block.bytes().0);
         seen.store(&mut step, bytes);
         Ok(step)
     }
 
     /// Where the row discards; purges again when all of the device has been used up.
-    fn slots(&mut self, row: &Row) -> Result<Vec<Slot>, MethodError> {
+    fn slots(&mut self, row: &Row) -> Result<Vec<SweepSlot>, MethodError> {
         let slots = if let Some(slots) = self.plan.slots(self.method, row, self.cursor) {
             slots
         } else {
-            self.rig.device.purge()?;
+            self.runner.device.purge()?;
             self.plan
                 .slots(self.method, row, Bytes(0))
                 .expect("each row by itself fits the device: the plan counts its slots")
         };
-        if let (Kind::NeverWritten, Some(last)) = (row.kind, slots.last()) {
-            self.cursor = last.start + last.length + self.rig.shape.granularity;
+        if let (SweepKind::NeverWritten, Some(last)) = (row.kind, slots.last()) {
+            self.cursor = last.start + last.length + self.runner.shape.granularity;
         }
         Ok(slots)
     }
 
-    fn prepare(&mut self, row: &Row, slots: &[Slot]) -> Result<(), MethodError> {
-        let shape = self.rig.shape;
-        if row.kind == Kind::NeverWritten {
+    fn prepare(&mut self, row: &Row, slots: &[SweepSlot]) -> Result<(), MethodError> {
+        let shape = self.runner.shape;
+        if row.kind == SweepKind::NeverWritten {
             return Ok(());
         }
         if row.kind.is_mapped() {
             let areas = slots.iter().map(|slot| shape.area(slot.start, slot.length));
-            return self.rig.fill_all(&row.id, areas);
+            return self.runner.fill_all(&row.id, areas);
         }
         let depth = if row.kind.is_whole() { 1 } else { PREPARE_DEPTH };
         let discards = slots.iter();
         let discards =
             discards.flat_map(|slot| shape.discards(slot.start, slot.length, shape.discard_max));
-        self.rig.all(&row.id, discards.collect(), depth)?;
-        self.rig.flush(&row.id)
+        self.runner.all(&row.id, discards.collect(), depth)?;
+        self.runner.flush(&row.id)
     }
 
     fn measure(&mut self, row: &Row, ranges: Vec<LbaRange>) -> Result<Seen, MethodError> {
-        let shape = self.rig.shape;
+        let shape = self.runner.shape;
         let gap = self.method.load_gap.filter(|_| row.kind.is_loaded());
         let load = gap.map(|gap| {
             let area = shape.area(Bytes(0), self.method.load_span);
             (area, gap, self.rng.split(&row.id))
         });
-        let now = self.rig.now();
+        let now = self.runner.now();
         let mut side = Side::new(self.method, (ranges, row.queue_depth), load, now);
         let mut seen = Seen::default();
-        self.rig.run(&row.id, &mut side, &mut seen)?;
+        self.runner.run(&row.id, &mut side, &mut seen)?;
         Ok(seen)
     }
 
@@ -165,13 +165,13 @@ impl Sweep<'_> {
         &mut self,
         row: &Row,
         seen: &Seen,
-        before: Statistics,
+        before: DeviceStatistics,
         step: &mut Step,
     ) -> Result<(), MethodError> {
-        let bytes = Bytes(seen.blocks() * self.rig.shape.logical_block.bytes().0);
+        let bytes = Bytes(seen.blocks() * self.runner.shape.logical_block.bytes().0);
         let issued =
             ClassStatistics { completed: seen.commands(), bytes, ..ClassStatistics::default() };
-        let counted = self.rig.discards_since(before, issued)?;
+        let counted = self.runner.discards_since(before, issued)?;
         step.measure("commands_issued", issued.completed as f64);
         step.measure("commands_completed", counted.completed as f64);
         step.measure("discarded_bytes_issued", issued.bytes.0 as f64);
@@ -182,8 +182,8 @@ impl Sweep<'_> {
         if !row.kind.is_loaded() && seen.outstanding() < QUEUE_FULL * f64::from(row.queue_depth) {
             step.caveat(Caveat::QueueNotFull);
         }
-        let after = self.rig.device.statistics();
-        let others = OtherLoad::before(before).caveat(self.rig.device, after, seen.accessed());
+        let after = self.runner.device.statistics();
+        let others = OtherLoad::before(before).caveat(self.runner.device, after, seen.accessed());
         if let Some(caveat) = others {
             step.caveat(caveat);
         }
@@ -192,7 +192,7 @@ impl Sweep<'_> {
 
     /// The largest power of two that all discards of the row begin and end at.
     fn alignment(&self, row: &Row) -> Bytes {
-        let shape = &self.rig.shape;
+        let shape = &self.runner.shape;
         if row.kind.is_unaligned() { shape.logical_block.bytes() } else { shape.granularity }
     }
 }

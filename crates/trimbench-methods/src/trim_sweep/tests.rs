@@ -9,11 +9,11 @@ use trimbench_ssd::TrimMode;
 
 use super::row::median_interval;
 use super::*;
-use crate::method::Found;
+use crate::method::MethodResult;
 use crate::method::Preset;
 use crate::runner::RunError;
 use crate::testing::{
-    Keeper, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
+    KeptSteps, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
     says, settings,
 };
 
@@ -31,16 +31,16 @@ fn method(set: &[(&str, &str)]) -> TrimSweep {
     TrimSweep::resolve(Preset::Quick, &settings(&[&SMALL, set].concat())).unwrap()
 }
 
-fn sweep(mode: TrimMode, set: &[(&str, &str)]) -> Found {
+fn sweep(mode: TrimMode, set: &[(&str, &str)]) -> MethodResult {
     let mut device = Virtual::new(Lying::new(drive(mode)));
-    run(&method(set), &mut device, &mut Keeper::default()).unwrap()
+    run(&method(set), &mut device, &mut KeptSteps::default()).unwrap()
 }
 
 fn step<'a>(steps: &'a [Step], id: &str) -> &'a Step {
     steps.iter().find(|step| step.id == id).unwrap_or_else(|| panic!("{id} was measured"))
 }
 
-fn median(found: &Found, id: &str) -> f64 {
+fn median(found: &MethodResult, id: &str) -> f64 {
     step(&found.steps, id).metrics["latency_s_p50"]
 }
 
@@ -140,7 +140,7 @@ fn merged_commands_invalidate_their_rows_and_all_that_rests_on_them() {
     lying.merged = 2;
     let mut device = Virtual::new(lying);
     let method = method(&[("load-rate", "0")]);
-    let found = run(&method, &mut device, &mut Keeper::default()).unwrap();
+    let found = run(&method, &mut device, &mut KeptSteps::default()).unwrap();
     let row = step(&found.steps, "mapped-4MiB-qd1");
     assert_eq!(row.caveats, [Caveat::CommandsMerged.id()]);
     close(row.metrics["commands_issued"], 20.0);
@@ -154,7 +154,7 @@ fn discards_that_arrive_shorter_invalidate_their_rows() {
     lying.short = Bytes(512);
     let mut device = Virtual::new(lying);
     let method = method(&[("load-rate", "0")]);
-    let found = run(&method, &mut device, &mut Keeper::default()).unwrap();
+    let found = run(&method, &mut device, &mut KeptSteps::default()).unwrap();
     let invalid = Caveat::CommandsMerged.id();
     assert!(figure(&found.figures, "trim-p50").caveats.iter().any(|id| id == invalid));
 }
@@ -212,7 +212,7 @@ fn units_that_begin_elsewhere_are_met_there() {
     lying.alignment = Bytes(1_536);
     let mut device = Virtual::new(lying);
     let method = method(&[("load-rate", "0"), ("unaligned", "no"), ("sizes", "4KiB,1MiB")]);
-    run(&method, &mut device, &mut Keeper::default()).unwrap();
+    run(&method, &mut device, &mut KeptSteps::default()).unwrap();
     let discards = &device.model().discards;
     assert!(!discards.is_empty() && discards.iter().all(|range| range.start().0 % 8 == 3));
 }
@@ -223,7 +223,7 @@ fn a_drive_purged_by_trim_has_no_never_written_rows() {
     lying.means = PurgeMeans::Trim;
     let mut device = Virtual::new(lying);
     let method = method(&[("load-rate", "0")]);
-    let found = run(&method, &mut device, &mut Keeper::default()).unwrap();
+    let found = run(&method, &mut device, &mut KeptSteps::default()).unwrap();
     assert!(found.steps.iter().all(|step| step.kind != "never-written"));
     let purge = step(&found.steps, "purge");
     assert_eq!(purge.kind, "purge-by-trim");
@@ -237,7 +237,7 @@ fn what_was_never_written_is_used_up_and_then_purged_again() {
     // 40 x 16 MiB + 40 x 4 MiB are more than the drive holds.
     let set = [("load-rate", "0"), ("row-bytes-max", "640MiB"), ("sizes", "4MiB,16MiB,12MiB")];
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
-    let found = run(&method(&set), &mut device, &mut Keeper::default()).unwrap();
+    let found = run(&method(&set), &mut device, &mut KeptSteps::default()).unwrap();
     assert_eq!(device.model().purges, 4, "5 rows of 160, 480 and 640 MiB, at depth 1 and 8");
     for size in ["4MiB", "12MiB", "16MiB"] {
         let id = format!("never-written-{size}-qd1");
@@ -252,7 +252,7 @@ fn the_load_meets_the_trims_and_its_worst_is_found() {
     config.trim.command = Nanos::from_millis(200);
     let mut device = Virtual::new(Lying::new(config));
     let set = [("sizes", "4MiB"), ("queue-depths", "1"), ("unaligned", "no")];
-    let found = run(&method(&set), &mut device, &mut Keeper::default()).unwrap();
+    let found = run(&method(&set), &mut device, &mut KeptSteps::default()).unwrap();
     let row = step(&found.steps, "mapped-loaded-4MiB-qd1");
     // 20 TRIMs of 201 ms one after the other, 1000 accesses a second meanwhile.
     close(row.metrics["commands_issued"], 20.0);
@@ -288,7 +288,7 @@ fn a_row_stops_when_its_time_is_up() {
     config.trim.command = Nanos::from_millis(100);
     let mut device = Virtual::new(Lying::new(config));
     let set = [("row-time-max", "1s"), ("load-rate", "0"), ("sizes", "4KiB")];
-    let found = run(&method(&set), &mut device, &mut Keeper::default()).unwrap();
+    let found = run(&method(&set), &mut device, &mut KeptSteps::default()).unwrap();
     let row = step(&found.steps, "mapped-4KiB-qd1");
     close(row.metrics["commands_issued"], 10.0);
     close(row.parameters["commands_planned"], 40.0);
@@ -302,7 +302,7 @@ fn a_queue_that_was_never_full_says_so() {
     let mut device = Virtual::new(Lying::new(config));
     // Eight begin at once; when the first ends, the time is up.
     let set = [("row-time-max", "100ms"), ("load-rate", "0"), ("sizes", "4KiB")];
-    let found = run(&method(&set), &mut device, &mut Keeper::default()).unwrap();
+    let found = run(&method(&set), &mut device, &mut KeptSteps::default()).unwrap();
     let row = step(&found.steps, "mapped-4KiB-qd8");
     close(row.metrics["commands_issued"], 8.0);
     assert!((row.metrics["outstanding_mean"] - 4.5).abs() < 0.01);
@@ -316,7 +316,7 @@ fn other_load_on_a_real_device_is_noticed_and_our_own_is_not() {
         let mut lying = Lying::real(drive(TrimMode::Queued));
         lying.foreign = Bytes(foreign);
         let mut device = Virtual::new(lying);
-        let found = run(&method, &mut device, &mut Keeper::default()).unwrap();
+        let found = run(&method, &mut device, &mut KeptSteps::default()).unwrap();
         let id = Caveat::OtherLoad.id().to_owned();
         let quiet = found.steps.iter().filter(|step| !step.kind.ends_with("loaded"));
         let noticed = quiet.filter(|step| step.caveats.contains(&id)).count();
@@ -345,7 +345,7 @@ fn the_page_has_every_option_as_it_is() {
 fn the_whole_device_is_discarded_in_the_largest_pieces() {
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
     let set = [("whole", "yes"), ("load-rate", "0"), ("sizes", "4KiB")];
-    let found = run(&method(&set), &mut device, &mut Keeper::default()).unwrap();
+    let found = run(&method(&set), &mut device, &mut KeptSteps::default()).unwrap();
     let mapped = step(&found.steps, "mapped-whole-32MiB-qd1");
     close(mapped.metrics["commands_issued"], 32.0);
     // Of each: 130 us and 8192 units.
@@ -359,12 +359,12 @@ fn the_whole_device_is_discarded_in_the_largest_pieces() {
 fn a_resumed_run_equals_one_without_a_break() {
     let method = method(&[("load-rate", "0"), ("sizes", "4KiB,256KiB,4MiB")]);
     let new = || Virtual::new(Lying::new(drive(TrimMode::Blocking)));
-    let whole = run(&method, &mut new(), &mut Keeper::default()).unwrap();
-    let mut keeper = Keeper::stopping_after(7);
+    let whole = run(&method, &mut new(), &mut KeptSteps::default()).unwrap();
+    let mut keeper = KeptSteps::stopping_after(7);
     let error = run(&method, &mut new(), &mut keeper).unwrap_err();
     assert!(matches!(error, MethodError::Run(RunError::Interrupted)), "{error}");
     assert_eq!(keeper.steps.len(), 7);
-    let mut rest = Keeper::default();
+    let mut rest = KeptSteps::default();
     let mut after = new();
     let resumed = resume(&method, &mut after, &mut rest, keeper.steps).unwrap();
     assert_eq!(after.model().purges, 1, "nobody knows what was on the drive meanwhile");
@@ -372,7 +372,7 @@ fn a_resumed_run_equals_one_without_a_break() {
     assert_eq!(resumed.steps, whole.steps);
     assert_eq!(resumed.figures, whole.figures);
     let mut again = new();
-    resume(&method, &mut again, &mut Keeper::default(), resumed.steps).unwrap();
+    resume(&method, &mut again, &mut KeptSteps::default(), resumed.steps).unwrap();
     assert_eq!(again.model().purges, 0, "a run that is done leaves the drive alone");
 }
 
@@ -387,7 +387,7 @@ fn a_drive_that_fails_ends_the_run_and_what_was_measured_stays() {
     let at = Instant::from_start(Nanos::from_secs(8));
     let plan = FaultPlan { fail_from: Some(at), ..FaultPlan::default() };
     let mut device = Virtual::new(Lying::broken(drive(TrimMode::Queued), plan));
-    let mut keeper = Keeper::default();
+    let mut keeper = KeptSteps::default();
     let error = run(&method(&[]), &mut device, &mut keeper).unwrap_err();
     let MethodError::Broken { step, errno, .. } = error else { panic!("{error}") };
     assert_eq!(errno, Errno::EIO);
@@ -397,7 +397,7 @@ fn a_drive_that_fails_ends_the_run_and_what_was_measured_stays() {
 #[test]
 fn progress_counts_all_rows_and_what_is_left_falls() {
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
-    let mut keeper = Keeper::default();
+    let mut keeper = KeptSteps::default();
     let found = run(&method(&[]), &mut device, &mut keeper).unwrap();
     // The purge is one of them.
     let steps = found.steps.len();
@@ -437,7 +437,7 @@ fn every_figure_found_is_among_the_announced_ids() {
 fn figures_are_a_function_of_the_record() {
     let method = method(&[]);
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
-    let found = run(&method, &mut device, &mut Keeper::default()).unwrap();
+    let found = run(&method, &mut device, &mut KeptSteps::default()).unwrap();
     let mut shuffled = found.steps.clone();
     shuffled.reverse();
     assert_eq!(analyse(&method, &found.steps).figures, found.figures);
@@ -448,10 +448,10 @@ fn figures_are_a_function_of_the_record() {
 fn what_the_plan_writes_is_what_the_device_is_written() {
     let method = method(&[("load-rate", "0"), ("fill", "50%")]);
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
-    run(&method, &mut device, &mut Keeper::default()).unwrap();
+    run(&method, &mut device, &mut KeptSteps::default()).unwrap();
     let written = trimbench_core::Target::statistics(&device).write.bytes;
     let shape = Shape::of(trimbench_core::Target::capabilities(&device), Bytes(0)).unwrap();
-    let plan = Plan::new(&method, shape, true, &Rng::new(7));
+    let plan = TrimSweepPlan::new(&method, shape, true, &Rng::new(7));
     assert_eq!(plan.written(&method), written);
     assert!(method.demand(Bytes::gib(1)).written >= written, "an estimate from above");
 }
@@ -489,14 +489,14 @@ proptest! {
         prop_assert!(origin < unit.0 && (origin == alignment * 512 || unit.0 <= alignment * 512));
         let commands = commands.to_string();
         let method = method(&[("commands", commands.as_str())]);
-        let plan = Plan::new(&method, shape, true, &Rng::new(seed));
+        let plan = TrimSweepPlan::new(&method, shape, true, &Rng::new(seed));
         for row in &plan.rows {
             let slots = plan.slots(&method, row, Bytes(0)).unwrap();
             let ranges = plan.discards(row, &slots);
             let (first, last) = (ranges[0], ranges[ranges.len() - 1]);
             prop_assert!(last.end().0 * 512 <= capacity.0);
             prop_assert_eq!(ranges.len() as u64, row.count);
-            let behind = row.kind == Kind::NeverWritten || row.kind.is_whole();
+            let behind = row.kind == SweepKind::NeverWritten || row.kind.is_whole();
             prop_assert!(behind || first.start().0 * 512 >= method.load_span.0);
             for pair in ranges.windows(2) {
                 let gap = (pair[1].start().0 - pair[0].end().0) * 512;

@@ -16,8 +16,8 @@ fn free(queue: &mut FreedQueue, seconds: u64, start: u64, length: u64) {
     queue.freed(at(seconds), range(start, length), Blocks(length));
 }
 
-fn tally(count: u64, blocks: u64) -> Tally {
-    Tally { count, blocks: Blocks(blocks) }
+fn tally(count: u64, blocks: u64) -> ExtentCounts {
+    ExtentCounts { count, blocks: Blocks(blocks) }
 }
 
 const ALL: Blocks = Blocks(u64::MAX);
@@ -76,7 +76,7 @@ fn what_is_withheld_and_returns_waits_as_before() {
     queue.returned(range(80, 40));
     assert_eq!(queue.oldest(), at(1));
     assert_eq!(queue.take(at(9), ALL), Some(range(80, 20)));
-    let Counters { freed, issued, skipped, invalidated, .. } = queue.counters();
+    let QueueCounters { freed, issued, skipped, invalidated, .. } = queue.counters();
     assert_eq!(freed, &tally(1, 100));
     assert_eq!((issued, invalidated), (&tally(1, 20), &tally(1, 10)));
     assert_eq!(skipped.blocks, Blocks(70));
@@ -219,7 +219,7 @@ proptest! {
             prop_assert_eq!(queue.extents(), extents.len() as u64);
             let oldest = extents.iter().map(|extent| at(extent.0)).min();
             prop_assert_eq!(queue.oldest(), oldest.unwrap_or(Instant::NEVER));
-            let Counters { freed, issued, skipped, invalidated, .. } = queue.counters();
+            let QueueCounters { freed, issued, skipped, invalidated, .. } = queue.counters();
             let told = [freed, issued, skipped, invalidated].map(|tally| tally.blocks.0);
             prop_assert_eq!(told, naive.gone);
             prop_assert_eq!(told[0], told[1] + told[2] + told[3] + waiting);

@@ -18,13 +18,13 @@ fn range(start: u64, length: u64) -> LbaRange {
 fn no_discard_is_longer_than_the_drive_takes_or_the_grant_says() {
     let mut it = trimmer("online", OPTIONS);
     it.freed(Instant::START, range(0, 12));
-    assert_eq!(it.next(Instant::START), Step::Discard(range(0, 8)));
-    assert_eq!(it.next(Instant::START), Step::Discard(range(8, 4)));
-    assert_eq!(it.next(Instant::START), Step::Idle);
+    assert_eq!(it.next(Instant::START), TrimmerStep::Discard(range(0, 8)));
+    assert_eq!(it.next(Instant::START), TrimmerStep::Discard(range(8, 4)));
+    assert_eq!(it.next(Instant::START), TrimmerStep::Idle);
     assert_eq!(it.backlog().in_flight, 2);
     let mut it = trimmer("rate-limited,discard-max=2KiB", OPTIONS);
     it.freed(Instant::START, range(0, 12));
-    assert_eq!(it.next(Instant::START), Step::Discard(range(0, 4)));
+    assert_eq!(it.next(Instant::START), TrimmerStep::Discard(range(0, 4)));
 }
 
 #[test]
@@ -33,10 +33,10 @@ fn an_atomic_extent_goes_at_once_but_for_the_longest_discard() {
     let mut it = trimmer("rate-limited,discard-max=512B", options);
     it.freed(Instant::START, range(0, 6));
     it.freed(Instant::START, range(10, 12));
-    assert_eq!(it.next(Instant::START), Step::Discard(range(0, 6)));
+    assert_eq!(it.next(Instant::START), TrimmerStep::Discard(range(0, 6)));
     it.completed(Instant::START);
     let later = Instant::START + Nanos::from_secs(1);
-    assert_eq!(it.next(later), Step::Discard(range(10, 8)));
+    assert_eq!(it.next(later), TrimmerStep::Discard(range(10, 8)));
 }
 
 #[test]
@@ -46,8 +46,8 @@ fn what_is_rewritten_or_given_up_is_not_discarded() {
     it.freed(Instant::START, range(10, 4));
     assert_eq!(it.rewritten(range(2, 100)), Blocks(6));
     let later = Instant::START + Nanos::from_secs(1);
-    assert_eq!(it.next(Instant::START), Step::Until(later));
-    assert_eq!(it.next(later), Step::Discard(range(0, 2)));
+    assert_eq!(it.next(Instant::START), TrimmerStep::Until(later));
+    assert_eq!(it.next(later), TrimmerStep::Discard(range(0, 2)));
     it.freed(later, range(20, 4));
     it.give_up();
     assert_eq!((it.counters().skipped.blocks, it.backlog().blocks), (Blocks(4), Blocks(0)));

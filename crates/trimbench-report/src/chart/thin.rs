@@ -6,7 +6,7 @@
 
 use trimbench_results::Series;
 
-use super::Curve;
+use super::ChartSeries;
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ const PER_COLUMN: usize = 4;
 /// The curve with at most `most` points (at least 8), of which each column keeps the first, the
 /// lowest, the highest and the last; a column without any value keeps one place, so that a gap
 /// stays a gap. What has no more points than that is left alone.
-pub(crate) fn thin(curve: Curve, most: usize) -> Curve {
+pub(crate) fn thin(curve: ChartSeries, most: usize) -> ChartSeries {
     let count = curve.x.len();
     if count <= most {
         return curve;
@@ -26,7 +26,7 @@ pub(crate) fn thin(curve: Curve, most: usize) -> Curve {
     let high = curve.high.as_ref().unwrap_or(&curve.y);
     let kept = kept(low, high, (most / PER_COLUMN).max(2));
     let pick = |values: Vec<Option<f64>>| kept.iter().map(|&place| values[place]).collect();
-    Curve {
+    ChartSeries {
         x: kept.iter().map(|&place| curve.x[place]).collect(),
         y: pick(curve.y),
         low: curve.low.map(pick),

@@ -3,11 +3,11 @@ use trimbench_results::Outcome;
 use super::*;
 use crate::testing::{record, session};
 
-fn source(name: &str, sessions: Vec<Session>) -> Source {
-    Source::of(name, record(sessions, Outcome::Complete))
+fn source(name: &str, sessions: Vec<Session>) -> PageSource {
+    PageSource::of(name, record(sessions, Outcome::Complete))
 }
 
-fn labels(sources: &[Source]) -> Vec<String> {
+fn labels(sources: &[PageSource]) -> Vec<String> {
     entries(sources).into_iter().map(|entry| entry.label).collect()
 }
 

@@ -6,10 +6,10 @@ fn style(width: usize) -> Style {
 
 fn grid() -> Grid {
     let columns = vec![
-        Column::text("what"),
-        Column::number("how much"),
-        Column::close(""),
-        Column::number("n"),
+        GridColumn::text("what"),
+        GridColumn::number("how much"),
+        GridColumn::close(""),
+        GridColumn::number("n"),
     ];
     let mut grid = Grid::new(columns);
     let cells = |cells: [&str; 4]| cells.map(str::to_owned);
@@ -47,7 +47,8 @@ fn text_gives_way_before_numbers() {
 
 #[test]
 fn numbers_are_broken_only_where_nothing_else_is_left() {
-    let mut grid = Grid::new(vec![Column::text("a"), Column::number("b"), Column::text("c")]);
+    let mut grid =
+        Grid::new(vec![GridColumn::text("a"), GridColumn::number("b"), GridColumn::text("c")]);
     grid.row(["t".repeat(50), "9".repeat(30), "u".repeat(50)]);
     let lines = grid.render(style(40));
     assert!(lines.iter().all(|line| line.chars().count() <= 40), "{lines:#?}");

@@ -1,18 +1,18 @@
 //! What changed between the first record and each other one.
 
 use maud::{Markup, html};
-use trimbench_results::compare::{Change, Comparison, Effect, Pair, Value, compare};
+use trimbench_results::compare::{Comparison, Effect, MetricChange, Pair, Value, compare};
 
-use super::Source;
+use super::PageSource;
 use super::figures::{filter, heads, method_link, number, scroll};
 use crate::number::significant;
 use crate::words::effect_words;
 
 /// A table for each record after the first; none where there is nothing to compare.
-pub(super) fn section(sources: &[Source]) -> Option<Markup> {
+pub(super) fn section(sources: &[PageSource]) -> Option<Markup> {
     let mut readable = sources.iter().filter_map(|source| Some((source, source.record.as_ref()?)));
     let (baseline, before) = readable.next()?;
-    let others: Vec<(&Source, Comparison)> =
+    let others: Vec<(&PageSource, Comparison)> =
         readable.map(|(source, after)| (source, compare(before, after))).collect();
     if others.iter().all(|(_, comparison)| comparison.pairs.is_empty()) {
         return None;
@@ -27,7 +27,7 @@ pub(super) fn section(sources: &[Source]) -> Option<Markup> {
     })
 }
 
-fn table(index: usize, source: &Source, comparison: &Comparison) -> Markup {
+fn table(index: usize, source: &PageSource, comparison: &Comparison) -> Markup {
     let id = format!("table-baseline-{index}");
     let changes = comparison.worst_first();
     let worse = changes.iter().filter(|(_, change)| change.effect == Effect::Worse).count();
@@ -54,7 +54,7 @@ fn table(index: usize, source: &Source, comparison: &Comparison) -> Markup {
     }
 }
 
-fn row(pair: &Pair, change: &Change) -> Markup {
+fn row(pair: &Pair, change: &MetricChange) -> Markup {
     html! {
         tr {
             td { (method_link(&pair.method)) }

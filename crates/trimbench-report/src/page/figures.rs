@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use trimbench_core::Caveat;
 use trimbench_results::{Figure, Interval};
 
-use super::{Source, code};
+use super::{PageSource, code};
 use crate::csv::caveat_ids;
 use crate::entries::Entry;
 use crate::number::{Scale, significant};
@@ -53,7 +53,7 @@ fn table(
 }
 
 /// Every headline.
-pub(super) fn headlines(entries: &[Entry<'_>], sources: &[Source]) -> Markup {
+pub(super) fn headlines(entries: &[Entry<'_>], sources: &[PageSource]) -> Markup {
     let method: TableColumn<'_> =
         ("method", &|entry, _| html! { td { (method_link(&entry.session.plan.method)) } });
     let time: TableColumn<'_> = ("time", &|entry, _| html! { td { (entry.session.target.clock) } });

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, PreEscaped, html};
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::{Context, figures};
+use super::{PageContext, figures};
 use crate::entries::Entry;
 
 /// The page of each method.
@@ -27,7 +27,7 @@ const PAGES: [(&str, &str); 11] = [
 pub(super) fn section(
     method: &str,
     sessions: &[&Entry<'_>],
-    context: &Context,
+    context: &PageContext,
     drawn: &BTreeMap<&str, Markup>,
 ) -> Markup {
     // The charts of a method begin with its name, and so may those of another: the id goes on with

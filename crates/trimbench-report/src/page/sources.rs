@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use trimbench_results::{Outcome, Session};
 
-use super::{DATA_POINTS_MAX, Source, figures};
+use super::{DATA_POINTS_MAX, PageSource, figures};
 use crate::entries::Entry;
 use crate::words::outcome_words;
 
@@ -14,7 +14,7 @@ const DOWNLOADS: [(&str, &str); 3] =
     [("json", "JSON"), ("csv", "CSV of all figures"), ("series", "CSV of all series")];
 
 /// How many records, and what they are of, in a line each.
-pub(super) fn summary(sources: &[Source]) -> Markup {
+pub(super) fn summary(sources: &[PageSource]) -> Markup {
     html! {
         @for (index, source) in sources.iter().enumerate() {
             @if index > 0 { br; }
@@ -34,17 +34,17 @@ pub(super) fn summary(sources: &[Source]) -> Markup {
 }
 
 /// Processor and kernel, where known.
-fn host(source: &Source) -> Option<String> {
+fn host(source: &PageSource) -> Option<String> {
     let part = |key: &str| source.host.get(key).cloned();
     let parts: Vec<String> = [part("kernel"), part("cpu-model")].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// What is wrong with the records, and what was left out of them, before anything else.
-pub(super) fn messages(sources: &[Source]) -> Markup {
+pub(super) fn messages(sources: &[PageSource]) -> Markup {
     let invalid =
-        |source: &&Source| source.record.as_ref().is_some_and(|record| !record.is_valid());
-    let ended = |source: &&Source| {
+        |source: &&PageSource| source.record.as_ref().is_some_and(|record| !record.is_valid());
+    let ended = |source: &&PageSource| {
         source.record.as_ref().is_some_and(|record| record.outcome != Outcome::Complete)
     };
     let any = sources
@@ -77,7 +77,7 @@ pub(super) fn messages(sources: &[Source]) -> Markup {
 
 /// Every target with its identity and capabilities, every method with its options and the states it
 /// found, every record with its host; and what was left out. What is alike is said once.
-pub(super) fn targets(entries: &[Entry<'_>], sources: &[Source]) -> Markup {
+pub(super) fn targets(entries: &[Entry<'_>], sources: &[PageSource]) -> Markup {
     let alike = |entry: &Entry<'_>| {
         let target = &entry.session.target;
         (target.name.clone(), target.identity.clone(), target.capabilities.clone())
@@ -183,7 +183,7 @@ fn method(entries: &[&Entry<'_>], id: &str) -> Markup {
 }
 
 /// Sessions that were planned and not run, with the reasons.
-fn left_out(sources: &[Source]) -> Markup {
+fn left_out(sources: &[PageSource]) -> Markup {
     let left_out: Vec<(&str, &Session, &str)> = sources
         .iter()
         .flat_map(|source| {
@@ -229,7 +229,7 @@ fn pairs(title: &str, pairs: &BTreeMap<String, String>) -> Markup {
 }
 
 /// The records as files.
-pub(super) fn downloads(sources: &[Source]) -> Markup {
+pub(super) fn downloads(sources: &[PageSource]) -> Markup {
     html! {
         section id="data" {
             h2 { "Data" }

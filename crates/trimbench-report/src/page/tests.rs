@@ -7,13 +7,13 @@ use super::*;
 use crate::testing::{detail, record, session, three_drives};
 
 /// The page of these sources.
-fn made(sources: &[Source]) -> String {
-    let context = Context::of(sources);
+fn made(sources: &[PageSource]) -> String {
+    let context = PageContext::of(sources);
     page(sources, &context, &context.figures().unwrap())
 }
 
-fn one(record: RunRecord) -> Vec<Source> {
-    vec![Source::of("run", record)]
+fn one(record: RunRecord) -> Vec<PageSource> {
+    vec![PageSource::of("run", record)]
 }
 
 /// What a script element of the page holds.
@@ -79,20 +79,23 @@ fn text_of_a_record_stays_text() {
     session.caveats.push(attack.to_owned());
     session.target.identity.insert(attack.to_owned(), attack.to_owned());
     hostile.outcome = Outcome::Failed { message: attack.to_owned() };
-    let page = made(&[Source { messages: vec![attack.to_owned()], ..Source::of(attack, hostile) }]);
+    let page = made(&[PageSource {
+        messages: vec![attack.to_owned()],
+        ..PageSource::of(attack, hostile)
+    }]);
     assert!(!page.contains("<img src=x"), "the attack is in the page");
     assert!(page.contains("&lt;/script&gt;&lt;img src=x"));
 }
 
 #[test]
 fn a_record_that_cannot_be_read_is_named_and_the_rest_is_shown() {
-    let broken = Source {
+    let broken = PageSource {
         name: "broken-run".to_owned(),
         record: None,
         host: BTreeMap::new(),
         messages: vec!["the record is cut off after 17 bytes".to_owned()],
     };
-    let sound = Source::of("sound-run", three_drives());
+    let sound = PageSource::of("sound-run", three_drives());
     let page = made(&[broken, sound]);
     let (before, _) = page.split_once("id=\"verdict\"").unwrap();
     assert!(before.contains("broken-run") && before.contains("cut off after 17 bytes"));
@@ -116,7 +119,7 @@ fn a_baseline_is_compared_where_there_are_two_records() {
     after.sessions[0].figures.iter_mut().filter(|one| one.id == "stutter").for_each(slower);
     let alone = made(&one(before.clone()));
     assert!(!alone.contains("id=\"baseline\""));
-    let page = made(&[Source::of("before", before), Source::of("after", after)]);
+    let page = made(&[PageSource::of("before", before), PageSource::of("after", after)]);
     let (_, section) = page.split_once("<section id=\"baseline\"").unwrap();
     let (section, _) = section.split_once("</section>").unwrap();
     assert!(section.contains("worse"), "{section}");
@@ -125,7 +128,9 @@ fn a_baseline_is_compared_where_there_are_two_records() {
 
 #[test]
 fn every_link_within_the_page_leads_somewhere() {
-    let two = |other: RunRecord| vec![Source::of("one", three_drives()), Source::of("two", other)];
+    let two = |other: RunRecord| {
+        vec![PageSource::of("one", three_drives()), PageSource::of("two", other)]
+    };
     let elsewhere = record(vec![session("another", 0.1, [0.0, 0.2])], Outcome::Complete);
     let nothing = record(Vec::new(), Outcome::Complete);
     for sources in [one(three_drives()), two(three_drives()), two(elsewhere), one(nothing)] {

@@ -4,12 +4,12 @@ use maud::{Markup, html};
 use serde::Serialize;
 use trimbench_results::{Action, Advice, Reason, Session, advise};
 
-use super::{Source, code};
+use super::{PageSource, code};
 use crate::entries::Entry;
 
 /// The answer for one target of one record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verdict {
+pub struct VerdictSection {
     /// The target's name; where several records have one of this name, with the record's.
     pub target: String,
     /// Index of the record.
@@ -21,7 +21,7 @@ pub struct Verdict {
 }
 
 /// An answer for each target of each record, in the order in which they come first.
-pub(super) fn verdicts(entries: &[Entry<'_>], sources: &[Source]) -> Vec<Verdict> {
+pub(super) fn verdicts(entries: &[Entry<'_>], sources: &[PageSource]) -> Vec<VerdictSection> {
     let mut targets: Vec<(usize, &str, Vec<&Session>)> = Vec::new();
     for entry in entries {
         let name = entry.session.target.name.as_str();
@@ -42,7 +42,7 @@ pub(super) fn verdicts(entries: &[Entry<'_>], sources: &[Source]) -> Vec<Verdict
         };
         let behind =
             advice.because.iter().map(|reason| reason.figures.iter().filter_map(title).collect());
-        Verdict {
+        VerdictSection {
             target: if shared(name) {
                 format!("{name}, {}", sources[*record].name)
             } else {
@@ -69,7 +69,7 @@ fn tone(action: &Action) -> &'static str {
 }
 
 /// A card for each target.
-pub(super) fn section(verdicts: &[Verdict]) -> Markup {
+pub(super) fn section(verdicts: &[VerdictSection]) -> Markup {
     html! {
         section id="verdict" {
             h2 { "Verdict" }
@@ -84,7 +84,7 @@ pub(super) fn section(verdicts: &[Verdict]) -> Markup {
 /// Reasons that are seen at once; the rest is a click away.
 const REASONS_SHOWN: usize = 3;
 
-fn card(verdict: &Verdict) -> Markup {
+fn card(verdict: &VerdictSection) -> Markup {
     let advice = &verdict.advice;
     let reasons: Vec<_> = advice.because.iter().zip(&verdict.sources).collect();
     let (first, more) = reasons.split_at(reasons.len().min(REASONS_SHOWN));

@@ -3,7 +3,7 @@
 use trimbench_results::{Session, Step};
 
 use super::{Sessions, line, of_kind, value};
-use crate::chart::{Axis, Chart, Curve, Kind};
+use crate::chart::{Axis, Chart, ChartKind, ChartSeries};
 use crate::number::quantity;
 
 const GIGABYTE: f64 = 1e9;
@@ -94,13 +94,13 @@ fn regression(sessions: Sessions<'_, '_>) -> Chart {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let Some((largest, _)) = points.last().copied() else { continue };
         let (x, y) = points.into_iter().map(|(x, y)| (x, Some(y))).unzip();
-        chart.curve(Curve::new(&entry.label, Kind::Points, x, y));
+        chart.curve(ChartSeries::new(&entry.label, ChartKind::Points, x, y));
         let slope = value(entry.session, "stutter");
         let intercept = value(entry.session, "stutter-intercept");
         if let (Some(slope), Some(intercept)) = (slope, intercept) {
             let ends = vec![Some(intercept), Some(intercept + slope * largest)];
             let name = format!("{}: line", entry.label);
-            let mut fit = Curve::new(name, Kind::Line, vec![0.0, largest], ends);
+            let mut fit = ChartSeries::new(name, ChartKind::Line, vec![0.0, largest], ends);
             fit.dash = 1;
             fit.like = Some(entry.label.clone());
             chart.curve(fit);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use trimbench_results::{Series, Session};
 
 use super::{Sessions, bars_of_targets, id, targets};
-use crate::chart::{Axis, Chart, Curve, Kind, Mark};
+use crate::chart::{Axis, Chart, ChartKind, ChartSeries, Mark};
 
 /// A chart of one run.
 struct Shown {
@@ -89,7 +89,7 @@ pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
             for (series, name) in shown {
                 let Some((x, y)) = curves.get(*series) else { continue };
                 let y = if many_orders { positive(y) } else { y.clone() };
-                chart.curve(Curve::new(*name, Kind::Line, x.clone(), y));
+                chart.curve(ChartSeries::new(*name, ChartKind::Line, x.clone(), y));
             }
             chart.marks.clone_from(&phases);
             charts.push(chart);

@@ -1,7 +1,7 @@
 //! The headline of a method, a bar for each target, the best first where best has a meaning.
 
 use super::{Sessions, bars};
-use crate::chart::{Axis, Chart, Kind};
+use crate::chart::{Axis, Chart, ChartKind};
 
 /// The bars; `None` without any headline. Targets whose figures are of other units than the first's
 /// are left out and named.
@@ -33,6 +33,6 @@ pub(super) fn bars_chart(method: &str, sessions: Sessions<'_, '_>) -> Option<Cha
     let figures: Vec<_> = found.iter().map(|(_, figure)| Some(*figure)).collect();
     chart.curve(bars(&first.title, &figures));
     chart.notes = others;
-    debug_assert!(chart.series.iter().all(|curve| curve.kind == Kind::Bars));
+    debug_assert!(chart.series.iter().all(|curve| curve.kind == ChartKind::Bars));
     Some(chart)
 }

@@ -3,7 +3,7 @@
 use trimbench_results::Session;
 
 use super::{Sessions, id, value};
-use crate::chart::{Axis, Chart, Curve, Kind};
+use crate::chart::{Axis, Chart, ChartKind, ChartSeries};
 use crate::entries::Entry;
 
 const LATENCY: &str = "p99.9-under-";
@@ -50,13 +50,13 @@ fn pareto(entry: &Entry<'_>) -> Chart {
     };
     let front = points.iter().filter(|(.., front)| *front);
     let (x, y) = front.map(|(x, y, ..)| (*x, Some(*y))).unzip();
-    let mut line = Curve::new("not beaten", Kind::Steps, x, y);
+    let mut line = ChartSeries::new("not beaten", ChartKind::Steps, x, y);
     line.dash = 1;
     chart.curve(line);
     // Policies often lie close together: each has a name in the legend, where none hides another.
     for (x, y, policy, _) in points {
         let name = if chosen(policy) { format!("{policy} (to choose)") } else { policy.to_owned() };
-        chart.curve(Curve::new(name, Kind::Points, vec![x], vec![Some(y)]));
+        chart.curve(ChartSeries::new(name, ChartKind::Points, vec![x], vec![Some(y)]));
     }
     chart
 }
@@ -81,7 +81,7 @@ fn latencies(entry: &Entry<'_>) -> Chart {
             .iter()
             .map(|policy| value(session, &format!("{prefix}{policy}")).filter(|one| *one > 0.0))
             .collect();
-        chart.curve(Curve { kind: Kind::Points, ..Curve::bars(name, values) });
+        chart.curve(ChartSeries { kind: ChartKind::Points, ..ChartSeries::bars(name, values) });
     }
     chart
 }

@@ -1,7 +1,7 @@
 //! \[S4\]'s picture: writes a second of every window, with TRIM and without, drives overlaid.
 
 use super::{Sessions, id, line, of_kind};
-use crate::chart::{Axis, Chart, Curve, Kind};
+use crate::chart::{Axis, Chart, ChartKind, ChartSeries};
 
 /// Series, and the title, axis and unit of each.
 const WINDOWS: [[&str; 4]; 4] = [
@@ -41,7 +41,7 @@ pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
             };
             let y: Vec<Option<f64>> = a.y.iter().zip(&b.y).map(ratio).collect();
             let x = a.x.iter().take(y.len()).copied().collect();
-            chart.curve(Curve::new(depth, Kind::Line, x, y));
+            chart.curve(ChartSeries::new(depth, ChartKind::Line, x, y));
         }
         chart
     }));

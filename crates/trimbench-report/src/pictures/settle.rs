@@ -4,7 +4,7 @@
 use trimbench_results::{Session, Step};
 
 use super::{Sessions, id, line, of_kind, value};
-use crate::chart::{Axis, Chart, Curve, Kind};
+use crate::chart::{Axis, Chart, ChartKind, ChartSeries};
 use crate::entries::Entry;
 
 pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
@@ -57,7 +57,7 @@ fn surface(entry: &Entry<'_>) -> Chart {
     // Where nothing settles, everything has the colour of nothing.
     colours.max = Some(if largest > 0.0 { largest } else { 1.0 });
     chart.z = Some(colours);
-    let mut curve = Curve::new("settling time", Kind::Cells, x, y);
+    let mut curve = ChartSeries::new("settling time", ChartKind::Cells, x, y);
     curve.z = Some(z);
     chart.curve(curve);
     chart

@@ -3,7 +3,7 @@
 use trimbench_results::{Session, Step};
 
 use super::{Sessions, id, of_kind};
-use crate::chart::{Axis, Chart, Curve, Kind, Mark};
+use crate::chart::{Axis, Chart, ChartKind, ChartSeries, Mark};
 use crate::entries::Entry;
 
 /// Rounds of a window \[PTS\].
@@ -53,7 +53,7 @@ fn rounds(entry: &Entry<'_>) -> Chart {
             share.rounds.iter().map(|step| step.metrics.get("iops").copied()).collect();
         let x = (0..iops.len()).map(place).collect();
         let name = format!("{} % trimmed", share.percent);
-        let mut curve = Curve::new(&name, Kind::Line, x, iops.clone());
+        let mut curve = ChartSeries::new(&name, ChartKind::Line, x, iops.clone());
         let window = iops.len().saturating_sub(WINDOW)..iops.len();
         let values: Vec<f64> = iops[window.clone()].iter().flatten().copied().collect();
         if values.len() == WINDOW {
@@ -68,7 +68,7 @@ fn rounds(entry: &Entry<'_>) -> Chart {
             let ends = vec![place(window.start), place(window.end - 1)];
             let fit = vec![Some(mean - half), Some(mean + half)];
             chart.curve(curve);
-            let mut line = Curve::new(format!("{name}: slope"), Kind::Line, ends, fit);
+            let mut line = ChartSeries::new(format!("{name}: slope"), ChartKind::Line, ends, fit);
             line.dash = 1;
             line.like = Some(name.clone());
             chart.curve(line);
@@ -103,7 +103,12 @@ fn amplification(entry: &Entry<'_>) -> Chart {
         let metric = |step: &&Step| step.metrics.get("write_amplification_ratio").copied();
         let y: Vec<Option<f64>> = share.rounds.iter().map(metric).collect();
         let x = (0..y.len()).map(|round| (before + round + 1) as f64).collect();
-        chart.curve(Curve::new(format!("{} % trimmed", share.percent), Kind::Line, x, y));
+        chart.curve(ChartSeries::new(
+            format!("{} % trimmed", share.percent),
+            ChartKind::Line,
+            x,
+            y,
+        ));
         before += share.rounds.len();
     }
     chart

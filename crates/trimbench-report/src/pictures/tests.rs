@@ -1,7 +1,7 @@
 use trimbench_results::Outcome;
 
 use super::*;
-use crate::page::Source;
+use crate::page::PageSource;
 use crate::testing::{record, session};
 
 /// The charts of one session of `method` with these steps and figures.
@@ -17,7 +17,7 @@ fn charts(method: &str, steps: Vec<Step>, figures: &[(&str, f64, Option<&str>)])
             figure
         })
         .collect();
-    let sources = [Source::of("run", record(vec![one], Outcome::Complete))];
+    let sources = [PageSource::of("run", record(vec![one], Outcome::Complete))];
     let entries = crate::entries::entries(&sources);
     let sessions: Vec<&Entry<'_>> = entries.iter().collect();
     pictures(method, &sessions)
@@ -47,7 +47,7 @@ fn find<'a>(charts: &'a [Chart], end: &str) -> &'a Chart {
     })
 }
 
-fn curve<'a>(chart: &'a Chart, name: &str) -> &'a Curve {
+fn curve<'a>(chart: &'a Chart, name: &str) -> &'a ChartSeries {
     chart.series.iter().find(|curve| curve.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 

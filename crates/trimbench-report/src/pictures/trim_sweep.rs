@@ -3,7 +3,7 @@
 use trimbench_results::{LatencyHistogram, Quantile, Session, Step};
 
 use super::{Sessions, id, of_kind};
-use crate::chart::{Axis, Chart, Curve, Kind};
+use crate::chart::{Axis, Chart, ChartKind, ChartSeries};
 use crate::entries::Entry;
 
 /// Contents of the trimmed range, as kinds of steps, with their names.
@@ -57,7 +57,7 @@ fn rows<'a>(session: &'a Session, kind: &str) -> Vec<(f64, &'a Step)> {
     rows
 }
 
-fn latency(name: &str, session: &Session, kind: &str) -> Curve {
+fn latency(name: &str, session: &Session, kind: &str) -> ChartSeries {
     let rows = rows(session, kind);
     let milliseconds = |step: &Step, key: &str| {
         let value = step.metrics.get(key).map(|seconds| seconds * 1e3);
@@ -69,7 +69,7 @@ fn latency(name: &str, session: &Session, kind: &str) -> Curve {
     };
     let x = rows.iter().map(|(size, _)| *size).collect();
     let y = rows.iter().map(|(_, step)| median(step)).collect();
-    let mut curve = Curve::new(name, Kind::Line, x, y);
+    let mut curve = ChartSeries::new(name, ChartKind::Line, x, y);
     curve.low = Some(rows.iter().map(|(_, step)| milliseconds(step, "latency_s_min")).collect());
     curve.high = Some(rows.iter().map(|(_, step)| milliseconds(step, "latency_s_max")).collect());
     curve
@@ -105,7 +105,7 @@ fn beside(entry: &Entry<'_>) -> Chart {
         let value = |step: &Step| step.metrics.get(key).map(|seconds| seconds * 1e3);
         let x = rows.iter().map(|(size, _)| *size).collect();
         let y = rows.iter().map(|(_, step)| value(step).filter(|value| *value > 0.0)).collect();
-        chart.curve(Curve::new(name, Kind::Line, x, y));
+        chart.curve(ChartSeries::new(name, ChartKind::Line, x, y));
     }
     chart
 }

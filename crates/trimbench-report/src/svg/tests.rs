@@ -1,18 +1,18 @@
 use super::*;
-use crate::chart::{Axis, Curve, Kind};
+use crate::chart::{Axis, ChartKind, ChartSeries};
 
 fn line() -> Chart {
     let mut chart =
         Chart::new("line", "A line", Axis::linear("time", "s"), Axis::from_zero("rate", "MB/s"));
-    chart.curve(Curve::new(
+    chart.curve(ChartSeries::new(
         "vendor2",
-        Kind::Line,
+        ChartKind::Line,
         vec![0.0, 1.0, 2.0],
         vec![Some(1.0), None, Some(3.0)],
     ));
-    chart.curve(Curve::new(
+    chart.curve(ChartSeries::new(
         "other <&> drive",
-        Kind::Line,
+        ChartKind::Line,
         vec![0.0, 1.0],
         vec![Some(2.0), Some(2.0)],
     ));
@@ -28,7 +28,7 @@ fn each_kind_of_chart_becomes_an_svg() {
     let mut bars =
         Chart::new("bars", "Bars", Axis::of("drive", names()), Axis::from_zero("stutter", "s/GB"));
     bars.horizontal = true;
-    let mut curve = Curve::bars("stutter", vec![Some(0.5), Some(0.1)]);
+    let mut curve = ChartSeries::bars("stutter", vec![Some(0.5), Some(0.1)]);
     curve.low = Some(vec![Some(0.4), Some(0.05)]);
     curve.high = Some(vec![Some(0.6), Some(0.15)]);
     curve.labels = Some(vec!["noted".to_owned(), String::new()]);
@@ -36,7 +36,8 @@ fn each_kind_of_chart_becomes_an_svg() {
     let mut cells =
         Chart::new("cells", "Cells", Axis::of("trimmed", names()), Axis::of("written", names()));
     cells.z = Some(Axis::from_zero("settling time", "s"));
-    let mut curve = Curve::new("settling", Kind::Cells, vec![0.0, 1.0], vec![Some(0.0), Some(1.0)]);
+    let mut curve =
+        ChartSeries::new("settling", ChartKind::Cells, vec![0.0, 1.0], vec![Some(0.0), Some(1.0)]);
     curve.z = Some(vec![Some(0.123), None]);
     cells.curve(curve);
     let mut points = Chart::new(
@@ -46,7 +47,7 @@ fn each_kind_of_chart_becomes_an_svg() {
         Axis::linear("amplification", ""),
     );
     for (name, x) in [("paced", 0.1), ("online", 10.0)] {
-        points.curve(Curve::new(name, Kind::Points, vec![x], vec![Some(1.0)]));
+        points.curve(ChartSeries::new(name, ChartKind::Points, vec![x], vec![Some(1.0)]));
     }
     for (chart, texts) in [
         (line(), vec!["vendor2", "other &lt;&amp;&gt; drive", "1GiB deleted", "MB/s"]),
@@ -89,11 +90,12 @@ fn a_still_legend_has_every_name_that_is_drawn() {
     assert!(few.contains("viewBox=\"0 0 960 360\""), "{}", &few[..200]);
     let names: Vec<String> = (0..30).map(|index| format!("a drive with number {index}")).collect();
     for name in &names {
-        let curve = Curve::new(name.clone(), Kind::Line, vec![0.0, 1.0], vec![Some(1.0); 2]);
+        let curve =
+            ChartSeries::new(name.clone(), ChartKind::Line, vec![0.0, 1.0], vec![Some(1.0); 2]);
         chart.curve(curve);
     }
-    let hidden = Curve::new("not drawn", Kind::Line, vec![0.0, 1.0], vec![Some(9.0); 2]);
-    chart.curve(Curve { hidden: true, ..hidden });
+    let hidden = ChartSeries::new("not drawn", ChartKind::Line, vec![0.0, 1.0], vec![Some(9.0); 2]);
+    chart.curve(ChartSeries { hidden: true, ..hidden });
     let svg = drawing.svg(&chart, 960, 360).unwrap();
     for name in &names {
         assert!(svg.contains(&format!(">{name}<")), "{name} is missing: {svg}");

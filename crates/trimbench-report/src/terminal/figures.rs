@@ -6,7 +6,7 @@ use super::headlines::{common_level, interval, interval_name, verdict};
 use super::notes::Notes;
 use super::pivot::Pivot;
 use super::{joined, sides, surface, under};
-use crate::grid::{Column, GAP, Grid};
+use crate::grid::{GAP, Grid, GridColumn};
 use crate::number::{Scale, quantity};
 use crate::style::Style;
 
@@ -112,10 +112,11 @@ fn fill(figures: &[&Figure], remarks: &[Option<(bool, String)>], level: Option<f
     grid
 }
 
-fn columns(level: Option<f64>, remarks: bool) -> Vec<Column> {
-    let mut columns = vec![Column::text("figure"), Column::number("value"), Column::close("")];
-    columns.extend([Column::number(&interval_name(level)), Column::number("n")]);
-    columns.extend(remarks.then(|| Column::text(REMARK)));
+fn columns(level: Option<f64>, remarks: bool) -> Vec<GridColumn> {
+    let mut columns =
+        vec![GridColumn::text("figure"), GridColumn::number("value"), GridColumn::close("")];
+    columns.extend([GridColumn::number(&interval_name(level)), GridColumn::number("n")]);
+    columns.extend(remarks.then(|| GridColumn::text(REMARK)));
     columns
 }
 
@@ -155,10 +156,10 @@ fn percentiles(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<String> 
         common => format!("{common} {}", style.ellipsis()),
     };
     let marked = figures.iter().any(|figure| !figure.caveats.is_empty());
-    let mut columns = vec![Column::text(&heading)];
-    columns.extend(matrix.columns.iter().map(|(name, _)| Column::number(name)));
-    columns.push(Column::number("n"));
-    columns.extend(marked.then(|| Column::text("note")));
+    let mut columns = vec![GridColumn::text(&heading)];
+    columns.extend(matrix.columns.iter().map(|(name, _)| GridColumn::number(name)));
+    columns.push(GridColumn::number("n"));
+    columns.extend(marked.then(|| GridColumn::text("note")));
     let mut grid = Grid::new(columns);
     for (row, title) in matrix.rows.iter().zip(&titles) {
         let mut cells = vec![title[common.len()..].to_owned()];

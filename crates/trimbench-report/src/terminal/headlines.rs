@@ -5,7 +5,7 @@ use trimbench_results::{Figure, RunRecord, Session};
 
 use super::names::label;
 use super::notes::Notes;
-use crate::grid::{Column, GAP, Grid};
+use crate::grid::{GAP, Grid, GridColumn};
 use crate::number::{Scale, significant};
 use crate::style::Style;
 
@@ -53,9 +53,9 @@ impl Group<'_> {
         let scale = Scale::for_headlines(&values, &figure.unit);
         let level = common_level(self.sessions.iter().map(|(_, figure)| *figure));
         let unit = if scale.unit.is_empty() { "value" } else { &scale.unit };
-        let mut columns = vec![Column::name("target"), Column::number(&style.clean(unit))];
-        columns.push(Column::number(&interval_name(level)));
-        columns.extend([Column::text("verdict"), Column::text("note")]);
+        let mut columns = vec![GridColumn::name("target"), GridColumn::number(&style.clean(unit))];
+        columns.push(GridColumn::number(&interval_name(level)));
+        columns.extend([GridColumn::text("verdict"), GridColumn::text("note")]);
         let mut rows: Vec<Vec<String>> = Vec::new();
         for (session, figure) in &self.sessions {
             let name = label(record, session);
@@ -151,12 +151,12 @@ fn word(verdict: &str) -> &str {
 
 /// The table; with a column of bars before the last if that leaves everything in one line.
 fn with_bars(
-    mut columns: Vec<Column>,
+    mut columns: Vec<GridColumn>,
     mut rows: Vec<Vec<String>>,
     values: &[f64],
     style: Style,
 ) -> Vec<String> {
-    let grid = |columns: &[Column], rows: &[Vec<String>]| {
+    let grid = |columns: &[GridColumn], rows: &[Vec<String>]| {
         let mut grid = Grid::new(columns.to_vec());
         for row in rows {
             grid.row(row.iter().cloned());
@@ -167,7 +167,7 @@ fn with_bars(
     let largest = values.iter().copied().fold(0.0, f64::max);
     if rows.len() > 1 && largest > 0.0 && room >= BAR_MIN {
         let before = columns.len() - 1;
-        columns.insert(before, Column::text(""));
+        columns.insert(before, GridColumn::text(""));
         for (row, value) in rows.iter_mut().zip(values) {
             // What is printed as zero has no bar.
             let zero = !row[1].contains(|c| ('1'..='9').contains(&c));

@@ -7,7 +7,7 @@ use super::headlines::{common_level, interval, interval_name, verdict};
 use super::joined;
 use super::notes::Notes;
 use super::pivot::Pivot;
-use crate::grid::{Column, Grid};
+use crate::grid::{Grid, GridColumn};
 use crate::number::significant;
 use crate::style::Style;
 
@@ -53,9 +53,9 @@ pub(super) fn tables(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<St
 fn table(title: &str, sides: &Pivot<&str, usize>, notes: &Notes, style: Style) -> Vec<String> {
     let difference = |row| sides.figure(row, DIFFERENCE);
     let level = common_level(sides.rows.iter().filter_map(|row| difference(row)));
-    let mut columns = vec![Column::text(title)];
-    columns.extend(SIDES.map(|(_, title)| Column::number(title)));
-    columns.extend([Column::number(&interval_name(level)), Column::text("note")]);
+    let mut columns = vec![GridColumn::text(title)];
+    columns.extend(SIDES.map(|(_, title)| GridColumn::number(title)));
+    columns.extend([GridColumn::number(&interval_name(level)), GridColumn::text("note")]);
     let mut grid = Grid::new(columns);
     for row in &sides.rows {
         let metric = sides.row(row).next().map_or("", |figure| &figure.title);

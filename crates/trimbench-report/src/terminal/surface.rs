@@ -6,7 +6,7 @@ use trimbench_results::Figure;
 
 use super::notes::Notes;
 use super::pivot::Pivot;
-use crate::grid::{Column, Grid};
+use crate::grid::{Grid, GridColumn};
 use crate::number::quantity;
 use crate::style::Style;
 
@@ -33,11 +33,11 @@ pub(super) fn table(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<Str
     plane.rows.sort_unstable();
     plane.columns.sort_unstable();
     let title = first.title.split(',').next().unwrap_or_default();
-    let mut head = vec![Column::text(title)];
+    let mut head = vec![GridColumn::text(title)];
     let trimmed = plane.columns.iter();
-    head.extend(trimmed.map(|trimmed| Column::number(&format!("{trimmed} % trimmed"))));
+    head.extend(trimmed.map(|trimmed| GridColumn::number(&format!("{trimmed} % trimmed"))));
     let marked = figures.iter().any(|figure| !figure.caveats.is_empty());
-    head.extend(marked.then(|| Column::text("note")));
+    head.extend(marked.then(|| GridColumn::text("note")));
     let mut grid = Grid::new(head);
     for written in &plane.rows {
         let mut cells = vec![format!("{written} % written before")];

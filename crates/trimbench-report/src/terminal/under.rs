@@ -8,7 +8,7 @@ use super::headlines::verdict;
 use super::joined;
 use super::notes::Notes;
 use super::pivot::Pivot;
-use crate::grid::{Column, Grid};
+use crate::grid::{Grid, GridColumn};
 use crate::number::quantity;
 use crate::style::Style;
 
@@ -38,9 +38,9 @@ pub(super) fn holds(figure: &Figure) -> bool {
 pub(super) fn tables(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<String> {
     let pivot = Pivot::of(figures, place);
     let grid = |columns: &[Key], remarks: bool| {
-        let mut head = vec![Column::text("under")];
-        head.extend(columns.iter().map(|(_, title)| Column::number(title)));
-        head.extend(remarks.then(|| Column::text("note")));
+        let mut head = vec![GridColumn::text("under")];
+        head.extend(columns.iter().map(|(_, title)| GridColumn::number(title)));
+        head.extend(remarks.then(|| GridColumn::text("note")));
         let mut grid = Grid::new(head);
         for row in &pivot.rows {
             let mut cells = vec![(*row).to_owned()];

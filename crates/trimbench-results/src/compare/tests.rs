@@ -9,7 +9,7 @@ fn two(before: Figure, after: Figure) -> (RunRecord, RunRecord) {
 }
 
 /// The change of one figure between real targets.
-fn change_of(before: Figure, after: Figure) -> Change {
+fn change_of(before: Figure, after: Figure) -> MetricChange {
     let (mut before, mut after) = two(before, after);
     for record in [&mut before, &mut after] {
         record.sessions[0].target.clock = "wall".to_owned();

@@ -4,7 +4,7 @@ use trimbench_core::settings::IfUnset::{Required, SameAs};
 use trimbench_core::settings::{Named, default_to, described, named};
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
-use super::{ConfigError, STEP_MAX, SsdConfig, require};
+use super::{DriveConfigError, STEP_MAX, SsdConfig, require};
 
 /// Where the cache has its flash from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ settings! {
 }
 
 impl SlcCacheConfig {
-    pub(super) fn check(&self, config: &SsdConfig) -> Result<(), ConfigError> {
+    pub(super) fn check(&self, config: &SsdConfig) -> Result<(), DriveConfigError> {
         require(
             (2..=5).contains(&self.bits_per_cell),
             "slc_cache.bits_per_cell",

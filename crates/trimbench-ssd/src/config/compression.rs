@@ -4,7 +4,7 @@ use trimbench_core::settings::IfUnset::Required;
 use trimbench_core::settings::described;
 use trimbench_core::{Data, Ppm, settings};
 
-use super::{ConfigError, SsdConfig, UNIT_BYTES, require};
+use super::{DriveConfigError, SsdConfig, UNIT_BYTES, require};
 
 /// A unit takes this much of the flash when nothing of it compresses: percent.
 pub(crate) const WHOLE: u32 = 100;
@@ -20,7 +20,7 @@ settings! {
 }
 
 impl CompressionConfig {
-    pub(super) fn check(self, config: &SsdConfig) -> Result<(), ConfigError> {
+    pub(super) fn check(self, config: &SsdConfig) -> Result<(), DriveConfigError> {
         require(
             self.floor.0.is_multiple_of(10_000) && (100_000..=1_000_000).contains(&self.floor.0),
             "compression.floor",

@@ -4,7 +4,7 @@ use trimbench_core::settings::IfUnset::{Required, SameAs};
 use trimbench_core::settings::described;
 use trimbench_core::{Bytes, Nanos, settings};
 
-use super::{ConfigError, STEP_MAX, SsdConfig, UNIT_BYTES, require};
+use super::{DriveConfigError, STEP_MAX, SsdConfig, UNIT_BYTES, require};
 
 /// Bytes of an entry of the map.
 const ENTRY_BYTES: u64 = 4;
@@ -29,7 +29,7 @@ settings! {
 }
 
 impl MappingCacheConfig {
-    pub(super) fn check(&self, config: &SsdConfig) -> Result<(), ConfigError> {
+    pub(super) fn check(&self, config: &SsdConfig) -> Result<(), DriveConfigError> {
         let (page, size) = (self.page, self.size);
         require(
             page.0 >= UNIT_BYTES

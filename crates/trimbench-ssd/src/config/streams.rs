@@ -4,7 +4,7 @@ use trimbench_core::settings::IfUnset::Required;
 use trimbench_core::settings::described;
 use trimbench_core::{Nanos, settings};
 
-use super::{ConfigError, STEP_MAX, require};
+use super::{DriveConfigError, STEP_MAX, require};
 
 /// The most streams that are kept apart.
 const STREAMS_MAX: u32 = 1_024;
@@ -24,7 +24,7 @@ settings! {
 }
 
 impl WriteStreamsConfig {
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    pub(super) fn check(&self) -> Result<(), DriveConfigError> {
         require(
             (1..=STREAMS_MAX).contains(&self.count),
             "write_streams.count",

@@ -3,8 +3,8 @@ use crate::ssd::tests::slc_cache::cache;
 use crate::ssd::tests::{plain, trim};
 
 fn collected(policy: VictimPolicy, separate_hot: bool) -> SsdConfig {
-    let collector = CollectorConfig { policy, separate_hot, ..plain().collector };
-    SsdConfig { collector, ..plain() }
+    let gc = GcConfig { policy, separate_hot, ..plain().gc };
+    SsdConfig { gc, ..plain() }
 }
 
 fn refused(config: &SsdConfig) -> String {

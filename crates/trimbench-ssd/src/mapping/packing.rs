@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::{Mapping, Stage};
 use crate::config::WHOLE;
-use crate::counters::Counters;
+use crate::counters::DriveCounters;
 
 /// What a superblock has taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,14 +85,14 @@ impl Packing {
     }
 
     /// The same counters with programs as compression made them.
-    pub(crate) fn account(&self, counters: Counters) -> Counters {
+    pub(crate) fn account(&self, counters: DriveCounters) -> DriveCounters {
         let whole = u64::from(WHOLE);
         let padding_units = self.padding.div_ceil(whole);
         let programmed_units = (self.data + self.padding) / whole;
         let taken = counters.host_written_units + counters.moved_units + padding_units;
         // Never negative: no unit takes more than its size, and padding is rounded up.
         let saved_units = taken - programmed_units;
-        Counters { padding_units, saved_units, programmed_units, ..counters }
+        DriveCounters { padding_units, saved_units, programmed_units, ..counters }
     }
 
     /// A superblock takes `units` with `points`; the program groups, numbered through the drive,

@@ -98,7 +98,7 @@ fn a_trim_reads_what_it_frees_and_keeps_what_it_frees_in_part() {
     cache.expect(5, Slot(7));
     assert_eq!(
         (cache.trim(5, &(0..UNITS)), cache.reach(5, false)),
-        (nothing, Found::Coming(Slot(7)))
+        (nothing, Found::Loading(Slot(7)))
     );
     assert_eq!((cache.arrive(5), fetch(&mut cache, 6)), (None, Some(5)));
 }

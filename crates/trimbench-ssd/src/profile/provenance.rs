@@ -30,7 +30,7 @@ pub struct ProfileValue {
 
 /// How many values of a profile are of which origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Provenance {
+pub struct OriginCounts {
     /// Values taken from a published source.
     pub sourced: u32,
     /// Values fitted so that the model reproduces a published figure.
@@ -69,7 +69,7 @@ impl ProfileValue {
     }
 }
 
-impl Provenance {
+impl OriginCounts {
     /// Counts.
     pub(super) fn of(values: &[ProfileValue]) -> Self {
         let mut counts = Self::default();
@@ -90,7 +90,7 @@ impl Provenance {
     }
 }
 
-impl fmt::Display for Provenance {
+impl fmt::Display for OriginCounts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { sourced, fitted, assumed, set } = self;
         let all = self.total();

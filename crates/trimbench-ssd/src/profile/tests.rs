@@ -86,10 +86,7 @@ fn tables_that_may_be_left_out_are_off_or_what_they_say() {
     assert_eq!((plain.slc_cache, plain.compression), (None, None));
     assert_eq!(plain.mapping_cache, None);
     assert_eq!((plain.trim.granularity, plain.trim.alignment), (Bytes(4_096), Bytes(0)));
-    assert_eq!(
-        (plain.collector.policy, plain.collector.separate_hot),
-        (VictimPolicy::Greedy, false)
-    );
+    assert_eq!((plain.gc.policy, plain.gc.separate_hot), (VictimPolicy::Greedy, false));
     for (name, policy) in [
         ("\"greedy\"", VictimPolicy::Greedy),
         ("\"fifo\"", VictimPolicy::Fifo),
@@ -102,8 +99,8 @@ fn tables_that_may_be_left_out_are_off_or_what_they_say() {
         );
         let profile =
             Profile::parse(&BUILT_IN[0].text.replacen("[collector]\n", &with, 1)).unwrap();
-        let collector = profile.config.collector;
-        assert_eq!((collector.policy, collector.separate_hot), (policy, true));
+        let gc = profile.config.gc;
+        assert_eq!((gc.policy, gc.separate_hot), (policy, true));
         let shown = name.trim_matches('"');
         let policy = profile.values.iter().find(|value| value.key == "collector.policy");
         assert_eq!(policy.unwrap().value, shown);
@@ -148,7 +145,7 @@ fn tables_that_may_be_left_out_are_off_or_what_they_say() {
 fn values_are_counted_and_kept_as_they_were_written() {
     let profile = Profile::built_in("like-rc100").unwrap();
     let count = |origin| profile.values.iter().filter(|value| value.origin == origin).count();
-    let Provenance { sourced, fitted, assumed, set: 0 } = profile.provenance else {
+    let OriginCounts { sourced, fitted, assumed, set: 0 } = profile.provenance else {
         panic!("nothing is set")
     };
     assert_eq!([sourced, fitted, assumed].map(|it| it as usize), Origin::FILED.map(count));

@@ -6,7 +6,7 @@ use trimbench_core::{
     Bytes, Content, Data, Drive, DriveError, LbaRange, Nanos, PurgeMeans, TrimPromise, Wear,
 };
 
-use super::{Change, LOGICAL_BLOCK, Ssd, UnitSpan};
+use super::{LOGICAL_BLOCK, PreconditionStep, Ssd, UnitSpan};
 use crate::config::UNIT_BYTES;
 use crate::contents::{self, Contents};
 
@@ -61,7 +61,7 @@ impl Ssd {
                 }
             }
         }
-        self.fill(undone.into_iter().map(Change::Write), Data::Random);
+        self.fill(undone.into_iter().map(PreconditionStep::Write), Data::Random);
         self.backlog.clear();
         self.plan();
     }

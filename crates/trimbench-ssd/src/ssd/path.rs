@@ -23,11 +23,11 @@ use trimbench_core::{Data, Instant, LbaRange, Nanos};
 use super::{Ssd, UnitSpan};
 use crate::config::LinkDuplex;
 use crate::events::Action;
-use crate::flash::Located;
+use crate::ftl::Located;
 use crate::nand::Cells;
 use crate::slots::{BySlot, Slot};
 use crate::write_buffer::Position;
-use translation::{Coming, PageReads, Then, Waiter};
+use translation::{PageReads, PendingPage, Then, Waiter};
 
 /// Commands on their way.
 #[derive(Debug, Default)]
@@ -37,9 +37,9 @@ pub(super) struct Path {
     /// What the command in each slot fetches, if anything.
     fetches: BySlot<Fetch>,
     /// Writes and flushes whose end depends on groups that have not left, in their order.
-    stuck: VecDeque<Stuck>,
+    stuck: VecDeque<BlockedWrite>,
     /// Flushes that wait for programs of groups that have not left.
-    flushing: VecDeque<Stuck>,
+    flushing: VecDeque<BlockedWrite>,
     /// What the command in each slot needs of the map, in a drive without DRAM.
     waiters: BySlot<Waiter>,
 }
@@ -80,14 +80,14 @@ enum Purpose {
     /// What a write needs before its data count as written.
     Incoming(Incoming),
     /// A translation page.
-    Page(Coming),
+    Page(PendingPage),
     /// The translation pages of a TRIM.
     Discard(PageReads),
 }
 
 /// A write or a flush.
 #[derive(Clone, Copy, Debug)]
-struct Stuck {
+struct BlockedWrite {
     slot: Slot,
     position: Position,
     /// When its data came over the link.
@@ -192,7 +192,7 @@ impl Ssd {
         let transfer = self.link_rate.span(self.slots.command(slot).bytes.0);
         let at = self.link_in.reserve(from, transfer);
         if let Incoming::Whole(position) = incoming {
-            self.settle(Stuck { slot, position, at, is_flush: false });
+            self.settle(BlockedWrite { slot, position, at, is_flush: false });
         } else {
             self.path.fetch(slot, Purpose::Incoming(incoming));
             self.events.add(at, Action::Fetched(slot));
@@ -206,7 +206,7 @@ impl Ssd {
             Some((at, Accepted::Read(slot, range))) => self.read(at, slot, range),
             Some((at, Accepted::Write(slot, incoming))) => self.send(at, slot, incoming),
             Some((at, Accepted::Flush(slot, position))) => {
-                self.settle(Stuck { slot, position, at, is_flush: true });
+                self.settle(BlockedWrite { slot, position, at, is_flush: true });
             }
             Some((at, Accepted::LookUp(slot))) => self.translate(at, slot),
         }
@@ -291,7 +291,7 @@ impl Ssd {
                 self.sense(slot, first.or(second).map(|group| (group, 1)), at);
             }
             Purpose::Incoming(Incoming::Partial(position, _) | Incoming::Whole(position)) => {
-                self.settle(Stuck { slot, position, at, is_flush: false });
+                self.settle(BlockedWrite { slot, position, at, is_flush: false });
             }
             Purpose::Incoming(Incoming::InPlace(span)) => {
                 let done = self.write_in_place(span, at);
@@ -311,15 +311,15 @@ impl Ssd {
     /// The data of a write have come, or a flush is accepted: it ends as soon as it can.
     #[expect(clippy::inline_always, reason = "a call costs more than what it does")]
     #[inline(always)]
-    fn settle(&mut self, stuck: Stuck) {
-        let Stuck { slot, position, at, is_flush } = stuck;
+    fn settle(&mut self, stuck: BlockedWrite) {
+        let BlockedWrite { slot, position, at, is_flush } = stuck;
         if !self.path.stuck.is_empty() || !self.try_settle(slot, position, at, is_flush) {
-            self.path.stuck.push_back(Stuck { slot, position, at, is_flush });
+            self.path.stuck.push_back(BlockedWrite { slot, position, at, is_flush });
         }
     }
 
     /// Whether it is known when the write ends, or when the flush has all data in the buffer. Told
-    /// the parts of a [`Stuck`], which stay in registers.
+    /// the parts of a [`BlockedWrite`], which stay in registers.
     #[inline]
     fn try_settle(&mut self, slot: Slot, position: Position, at: Instant, is_flush: bool) -> bool {
         let flash = self.flash.as_mut().expect("only flash has a buffer");
@@ -327,7 +327,7 @@ impl Ssd {
         self.begins_at = self.begins_at.min(flash.buffer.next_leaves_at());
         let Some(arrived) = arrived else { return false };
         if is_flush {
-            self.path.flushing.push_back(Stuck { slot, position, at: arrived, is_flush });
+            self.path.flushing.push_back(BlockedWrite { slot, position, at: arrived, is_flush });
             self.try_flush();
         } else {
             self.finish(arrived, slot);
@@ -338,7 +338,7 @@ impl Ssd {
     /// Ends the flushes all of whose data have left for the flash.
     fn try_flush(&mut self) {
         let Some(flash) = &self.flash else { return };
-        while let Some(&Stuck { slot, position, at, .. }) = self.path.flushing.front() {
+        while let Some(&BlockedWrite { slot, position, at, .. }) = self.path.flushing.front() {
             let Some(durable) = flash.buffer.durable_at(position) else { return };
             self.path.flushing.pop_front();
             self.events.add(at.max(durable) + self.config.host.latency, Action::Complete(slot));
@@ -355,7 +355,7 @@ impl Ssd {
         if let Some(flash) = &mut self.flash {
             flash.leave(&mut self.nand);
         }
-        while let Some(&Stuck { slot, position, at, is_flush }) = self.path.stuck.front()
+        while let Some(&BlockedWrite { slot, position, at, is_flush }) = self.path.stuck.front()
             && self.try_settle(slot, position, at, is_flush)
         {
             self.path.stuck.pop_front();

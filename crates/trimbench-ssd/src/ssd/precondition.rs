@@ -10,7 +10,7 @@ use crate::nand::Nand;
 
 /// A step of a preconditioning: what happens to one mapping unit of 4 KiB, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum PreconditionStep {
     /// It is written.
     Write(u32),
     /// It is discarded.
@@ -27,7 +27,7 @@ impl Ssd {
         assert!(start.0 + length.0 <= self.config.capacity.0, "preconditioning beyond the drive");
         let first = narrow(start.0 / UNIT_BYTES);
         let end = narrow((start.0 + length.0) / UNIT_BYTES);
-        self.precondition_with((first..end).map(Change::Write));
+        self.precondition_with((first..end).map(PreconditionStep::Write));
     }
 
     /// Preconditioning: writes and discards single units in this order, in no time. A discard frees
@@ -35,7 +35,7 @@ impl Ssd {
     ///
     /// # Panics
     /// If a unit lies beyond the drive.
-    pub fn precondition_with(&mut self, changes: impl Iterator<Item = Change>) {
+    pub fn precondition_with(&mut self, changes: impl Iterator<Item = PreconditionStep>) {
         self.contents = None;
         self.fill(changes, Data::Random);
     }
@@ -44,12 +44,14 @@ impl Ssd {
     /// must be idle; it is at rest afterwards.
     pub fn precondition_random(&mut self, count: u64, rng: &mut Rng) {
         let units = self.config.exported_units();
-        self.precondition_with((0..count).map(|_| Change::Write(narrow(rng.below(units)))));
+        self.precondition_with(
+            (0..count).map(|_| PreconditionStep::Write(narrow(rng.below(units)))),
+        );
     }
 
     /// Makes the changes in no time and without a trace in the contents; the drive is at rest
     /// afterwards.
-    pub(super) fn fill(&mut self, changes: impl Iterator<Item = Change>, data: Data) {
+    pub(super) fn fill(&mut self, changes: impl Iterator<Item = PreconditionStep>, data: Data) {
         let (acts, granules) = (self.acts_on_discards(), self.granules);
         let percent = self.stored_percent(data);
         let Some(flash) = &mut self.flash else { return };
@@ -58,8 +60,8 @@ impl Ssd {
         flash.begin_untimed();
         for change in changes {
             match change {
-                Change::Write(lpn) => flash.write(lpn, percent, &resting, counters),
-                Change::Discard(lpn) => {
+                PreconditionStep::Write(lpn) => flash.write(lpn, percent, &resting, counters),
+                PreconditionStep::Discard(lpn) => {
                     counters.discards += 1;
                     if acts {
                         flash.deallocate(&granules.within(lpn..lpn + 1), counters);

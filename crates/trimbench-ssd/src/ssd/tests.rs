@@ -3,12 +3,12 @@ use trimbench_core::{Blocks, Lba, Nanos, Ppm, Target, TrimPromise, Virtual};
 
 use super::*;
 use crate::config::{
-    CollectorConfig, ContentsConfig, Geometry, HostInterface, NandTiming, TrimConfig, TrimMode,
+    ContentsConfig, GcConfig, Geometry, HostInterface, NandTiming, TrimConfig, TrimMode,
     TrimmedReads, VictimPolicy,
 };
 
-mod collector;
 mod compression;
+mod gc;
 pub(crate) mod mapping_cache;
 mod physics;
 mod profiles;
@@ -47,7 +47,7 @@ pub(crate) fn plain() -> SsdConfig {
             latency: Nanos::from_micros(20),
         },
         trim: trim(TrimMode::Queued),
-        collector: CollectorConfig {
+        gc: GcConfig {
             policy: VictimPolicy::Greedy,
             separate_hot: false,
             idle_after: Nanos::from_millis(100),
@@ -325,7 +325,7 @@ fn a_purge_makes_the_drive_new() {
     target.model_mut().precondition_random(50_000, &mut Rng::new(1));
     target.model_mut().purge();
     assert_eq!(target.model_mut().mapped_units(), 0);
-    assert_eq!(target.model().counters(), Counters::default());
+    assert_eq!(target.model().counters(), DriveCounters::default());
     target.model_mut().check();
 }
 

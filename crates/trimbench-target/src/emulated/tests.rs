@@ -80,7 +80,7 @@ fn every_value_of_a_profile_can_be_set_and_reaches_the_drive() {
             // The kind that cannot be printed.
             None if key == "collector.policy" => {
                 let set = spec(",collector.policy=d-choices=10").unwrap();
-                assert_eq!(set.profile.config.collector.policy, VictimPolicy::DChoices(10));
+                assert_eq!(set.profile.config.gc.policy, VictimPolicy::DChoices(10));
                 ("d-choices=10".to_owned(), set)
             }
             None => panic!("no value of {key} is valid"),

@@ -12,7 +12,7 @@ use trimbench_core::settings::{
     FromSettings as _, IfUnset, Setting, Values, default_to, one_of, optional, parsed, within,
 };
 use trimbench_core::{
-    Bytes, Capabilities, DiscardMode, FileCommand, Files, FilesystemWish, Instant, Model as _,
+    Bytes, Capabilities, DiscardMode, FileCommand, Files, FilesystemSpec, Instant, Model as _,
     Nanos, ProvisionError, Provisioner, Target, Virtual, settings,
 };
 use trimbench_fs::{Pool, PoolConfig, TrimManner};
@@ -20,7 +20,7 @@ use trimbench_policy::{Choice, PolicyError};
 use trimbench_ssd::Ssd;
 
 use super::{TAG, await_one, failed, not_made, prepare, rest};
-use crate::emulated::{Drive, EmulatedSpec};
+use crate::emulated::{EmulatedDrive, EmulatedSpec};
 use crate::spec::{self, EMULATED, TargetError};
 use crate::{Description, Provisioned};
 
@@ -222,13 +222,13 @@ pub struct ModelledPools {
     /// Of start states.
     rng: Rng,
     /// While no pool is on them.
-    drives: Vec<Drive>,
+    drives: Vec<EmulatedDrive>,
     mounted: Option<Virtual<Pool<Faulty<Ssd>>>>,
 }
 
 impl ModelledPools {
     /// The policy that is wished for.
-    fn policy(&self, wish: &FilesystemWish) -> Result<Choice, ProvisionError> {
+    fn policy(&self, wish: &FilesystemSpec) -> Result<Choice, ProvisionError> {
         let text = match &wish.discard {
             DiscardMode::Off => "none",
             DiscardMode::Online => return Ok(self.config.policy.clone()),
@@ -243,11 +243,11 @@ impl Provisioner for ModelledPools {
         &self.capabilities
     }
 
-    fn check(&self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
+    fn check(&self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
         self.policy(wish).map(|_| ())
     }
 
-    fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
+    fn make(&mut self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
         let policy = self.policy(wish)?;
         if self.mounted.is_some() {
             self.unmount()?;

@@ -12,8 +12,8 @@ fn provisioned(settings: &str) -> ModelledFilesystems {
     spec.provision(Bytes(0), 1).expect("the drive is large enough").target
 }
 
-fn wish(discard: DiscardMode, mkfs_discard: bool) -> FilesystemWish {
-    FilesystemWish { discard, mkfs_discard, ..FilesystemWish::default() }
+fn spec(discard: DiscardMode, mkfs_discard: bool) -> FilesystemSpec {
+    FilesystemSpec { discard, mkfs_discard, ..FilesystemSpec::default() }
 }
 
 fn run(files: &mut Files<'_>, commands: &[FileCommand]) {
@@ -39,7 +39,7 @@ fn make_and_remove(files: &mut Files<'_>, length: Bytes) {
 fn mkfs_discards_the_whole_drive_if_that_is_wished() {
     for (mkfs_discard, discarded) in [(true, Bytes::mib(512)), (false, Bytes(0))] {
         let mut filesystems = provisioned("");
-        filesystems.make(&wish(DiscardMode::Off, mkfs_discard)).unwrap();
+        filesystems.make(&spec(DiscardMode::Off, mkfs_discard)).unwrap();
         assert_eq!(filesystems.files().statistics().discard.bytes, discarded);
     }
 }
@@ -48,7 +48,7 @@ fn mkfs_discards_the_whole_drive_if_that_is_wished() {
 fn what_a_deletion_frees_is_discarded_by_an_online_mount_alone() {
     let mut filesystems = provisioned(",discard-path=worker");
     for (mode, freed) in [(DiscardMode::Off, Bytes(0)), (DiscardMode::Online, Bytes::mib(4))] {
-        filesystems.make(&wish(mode, false)).unwrap();
+        filesystems.make(&spec(mode, false)).unwrap();
         let before = filesystems.files().statistics().discard.bytes;
         make_and_remove(filesystems.files(), Bytes::mib(4));
         assert_eq!(filesystems.files().statistics().discard.bytes - before, freed);
@@ -61,7 +61,7 @@ fn each_filesystem_is_new_and_the_clock_goes_on() {
     let file = FileId(7);
     let mut ended = Nanos::ZERO;
     for _ in 0..3 {
-        filesystems.make(&FilesystemWish::default()).unwrap();
+        filesystems.make(&FilesystemSpec::default()).unwrap();
         assert!(filesystems.files().now().since_start() > ended, "mkfs discards, in its time");
         run(filesystems.files(), &[FileCommand::Create { file }]);
         let before = filesystems.files().now().since_start();
@@ -76,7 +76,7 @@ fn a_settle_wait_comes_between_mkfs_and_mount() {
     let settle = Nanos::from_secs(10);
     let mounted = |settle| {
         let mut filesystems = provisioned("");
-        filesystems.make(&FilesystemWish { settle, ..FilesystemWish::default() }).unwrap();
+        filesystems.make(&FilesystemSpec { settle, ..FilesystemSpec::default() }).unwrap();
         filesystems.files().now()
     };
     assert_eq!(mounted(settle) - mounted(Nanos::ZERO), settle);
@@ -86,14 +86,14 @@ fn a_settle_wait_comes_between_mkfs_and_mount() {
 fn the_same_start_state_gives_the_same_times_and_another_one_others() {
     let took = |start_state| {
         let mut filesystems = provisioned("");
-        let wish =
-            FilesystemWish { start_state: Some(start_state), ..wish(DiscardMode::Off, false) };
+        let spec =
+            FilesystemSpec { start_state: Some(start_state), ..spec(DiscardMode::Off, false) };
         // Whatever was done before.
-        filesystems.make(&FilesystemWish::default()).unwrap();
+        filesystems.make(&FilesystemSpec::default()).unwrap();
         for _ in 0..start_state {
             make_and_remove(filesystems.files(), Bytes::mib(2));
         }
-        filesystems.make(&wish).unwrap();
+        filesystems.make(&spec).unwrap();
         let begin = filesystems.files().now();
         for _ in 0..20 {
             make_and_remove(filesystems.files(), Bytes::mib(16));
@@ -107,7 +107,7 @@ fn the_same_start_state_gives_the_same_times_and_another_one_others() {
 #[test]
 fn a_trim_policy_decides_what_is_discarded() {
     let mut filesystems = provisioned("");
-    let policy = |text: &str| wish(DiscardMode::Policy(text.to_owned()), false);
+    let policy = |text: &str| spec(DiscardMode::Policy(text.to_owned()), false);
     for (text, freed) in [("none", Bytes(0)), ("online", Bytes::mib(4)), ("deferred", Bytes(0))] {
         filesystems.make(&policy(text)).unwrap();
         let before = filesystems.files().statistics().discard.bytes;
@@ -127,7 +127,7 @@ fn an_account_tells_what_the_policy_did_and_what_the_drive_still_holds() {
     for (text, discards) in [("none", 0), ("online", 1), ("deferred,delay=1h", 0)] {
         let mut filesystems = provisioned("");
         let policy = DiscardMode::Policy(text.to_owned());
-        filesystems.make(&wish(policy, true)).unwrap();
+        filesystems.make(&spec(policy, true)).unwrap();
         let before = filesystems.account().unwrap();
         assert_eq!(before.untrimmed, Bytes(0), "mkfs has discarded all");
         make_and_remove(filesystems.files(), length);
@@ -154,7 +154,7 @@ fn an_account_tells_what_the_policy_did_and_what_the_drive_still_holds() {
 #[test]
 fn a_policy_that_cannot_be_is_known_before_anything_is_made() {
     let filesystems = provisioned("");
-    let policy = |text: &str| wish(DiscardMode::Policy(text.to_owned()), false);
+    let policy = |text: &str| spec(DiscardMode::Policy(text.to_owned()), false);
     assert_eq!(filesystems.check(&policy("paced,target=5ms")), Ok(()));
     for (text, said) in [("pased", "did you mean `paced`?"), ("paced,target=5h", "out of range")] {
         let error = filesystems.check(&policy(text)).unwrap_err().to_string();
@@ -165,11 +165,11 @@ fn a_policy_that_cannot_be_is_known_before_anything_is_made() {
 #[test]
 fn a_drive_that_fails_is_told_of() {
     let mut filesystems = provisioned("");
-    filesystems.make(&FilesystemWish::default()).unwrap();
+    filesystems.make(&FilesystemSpec::default()).unwrap();
     let text = "ext4:sim:vendor6,capacity=512MiB,eio-from=0s";
     let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(text, None) else { panic!("{text}") };
     let mut filesystems = spec.provision(Bytes(0), 1).unwrap().target;
-    let error = filesystems.make(&FilesystemWish::default()).unwrap_err();
+    let error = filesystems.make(&FilesystemSpec::default()).unwrap_err();
     assert_eq!(error.operation, "make");
     assert!(error.reason.contains("EIO"), "{error}");
 }

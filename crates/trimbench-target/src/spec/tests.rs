@@ -1,4 +1,4 @@
-use trimbench_core::{Caveat, Drive};
+use trimbench_core::{Caveat, Drive as _};
 
 use super::*;
 
@@ -98,7 +98,7 @@ fn paths_that_are_no_target_are_refused() {
     assert!(matches!(refused("sim:./nowhere.toml"), TargetError::Unreadable { .. }));
 }
 
-fn provisioned(text: &str) -> crate::Provisioned<crate::Drive> {
+fn provisioned(text: &str) -> crate::Provisioned<crate::EmulatedDrive> {
     let TargetSpec::Emulated(spec) = TargetSpec::parse(text, None).unwrap() else {
         panic!("{text} is an emulated drive")
     };

@@ -21,8 +21,8 @@ use trimbench_core::units::{index, narrow};
 use trimbench_core::{Bytes, Nanos, Ppm};
 
 use super::{BATCH, UNIT};
-use crate::record::{Kind, Record};
-use crate::source::{Source, TraceError};
+use crate::record::{Record, RecordKind};
+use crate::source::{TraceError, TraceSource};
 
 /// What is published of the master trace.
 #[derive(Clone, Copy, Debug)]
@@ -205,12 +205,12 @@ impl Master {
     /// The next write, and what comes with it.
     fn step(&mut self, batch: &mut Vec<Record>) {
         let (offset, length) = self.write();
-        self.put(batch, Kind::Write, offset, length);
+        self.put(batch, RecordKind::Write, offset, length);
         self.written += length;
         self.until_flush -= 1;
         if self.until_flush == 0 {
             self.until_flush = 1 + self.rng.below(2 * FLUSH_EVERY - 1);
-            self.put(batch, Kind::Flush, Bytes(0), Bytes(0));
+            self.put(batch, RecordKind::Flush, Bytes(0), Bytes(0));
         }
         if self.cleaning && self.written.0 >= self.next_deletion {
             self.next_deletion = self.written.0 + self.deletion_every;
@@ -218,7 +218,7 @@ impl Master {
         }
     }
 
-    fn put(&mut self, batch: &mut Vec<Record>, kind: Kind, offset: Bytes, length: Bytes) {
+    fn put(&mut self, batch: &mut Vec<Record>, kind: RecordKind, offset: Bytes, length: Bytes) {
         batch.push(Record { time: self.time, kind, offset, length });
         self.time += Nanos(self.rng.below(2 * GAP.0));
     }
@@ -313,7 +313,7 @@ impl Master {
         let mut done = Bytes(0);
         while done < self.slot {
             let length = piece.min(self.slot - done);
-            self.put(batch, Kind::Discard, self.start(slot) + done, length);
+            self.put(batch, RecordKind::Discard, self.start(slot) + done, length);
             done += length;
         }
     }
@@ -397,7 +397,7 @@ fn scaled(capacity: Bytes, published: Bytes) -> u64 {
     u64::try_from(wide).expect("a few times the capacity")
 }
 
-impl Source for Master {
+impl TraceSource for Master {
     fn is_timed(&self) -> bool {
         true
     }

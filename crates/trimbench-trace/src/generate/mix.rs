@@ -5,8 +5,8 @@ use trimbench_core::units::index;
 use trimbench_core::{Bytes, Nanos, Ppm};
 
 use super::{BATCH, UNIT};
-use crate::record::{Kind, Record};
-use crate::source::{Source, TraceError};
+use crate::record::{Record, RecordKind};
+use crate::source::{TraceError, TraceSource};
 
 /// Writes that are remembered, for TRIMs of what was written.
 const REMEMBERED: usize = 65_536;
@@ -83,19 +83,21 @@ impl Mix {
     }
 
     /// The kind of the next command. A TRIM needs something to trim, and is else a write.
-    fn kind(&mut self) -> Kind {
+    fn kind(&mut self) -> RecordKind {
         let mut drawn = self.rng.below(u64::from(Ppm::ONE.0));
         let MixConfig { reads, discards, flushes, .. } = self.config;
-        for (kind, share) in
-            [(Kind::Read, reads), (Kind::Discard, discards), (Kind::Flush, flushes)]
-        {
+        for (kind, share) in [
+            (RecordKind::Read, reads),
+            (RecordKind::Discard, discards),
+            (RecordKind::Flush, flushes),
+        ] {
             if drawn < u64::from(share.0) {
-                let nothing = kind == Kind::Discard && self.remembered.is_empty();
-                return if nothing { Kind::Write } else { kind };
+                let nothing = kind == RecordKind::Discard && self.remembered.is_empty();
+                return if nothing { RecordKind::Write } else { kind };
             }
             drawn -= u64::from(share.0);
         }
-        Kind::Write
+        RecordKind::Write
     }
 
     /// Where the next read or write goes.
@@ -123,13 +125,13 @@ impl Mix {
         let (kind, time, size) = (self.kind(), self.time, self.config.size);
         self.time += Nanos(self.rng.below(2 * self.config.gap.0 + 1));
         let offset = match kind {
-            Kind::Flush => return Record { time, kind, offset: Bytes(0), length: Bytes(0) },
-            Kind::Discard => {
+            RecordKind::Flush => return Record { time, kind, offset: Bytes(0), length: Bytes(0) },
+            RecordKind::Discard => {
                 let place = index(self.rng.below(self.remembered.len() as u64));
                 self.remembered.swap_remove(place)
             }
-            Kind::Read => self.place(),
-            Kind::Write => {
+            RecordKind::Read => self.place(),
+            RecordKind::Write => {
                 let offset = self.place();
                 self.remember(offset);
                 offset
@@ -139,7 +141,7 @@ impl Mix {
     }
 }
 
-impl Source for Mix {
+impl TraceSource for Mix {
     fn is_timed(&self) -> bool {
         true
     }

@@ -3,11 +3,11 @@ use trimbench_core::units::index;
 use trimbench_core::{Bytes, Nanos, Ppm};
 
 use super::*;
-use crate::record::{Kind, Record};
-use crate::source::Source;
+use crate::record::{Record, RecordKind};
+use crate::source::TraceSource;
 
 /// Everything that a source hands out.
-fn all(mut source: impl Source) -> Vec<Record> {
+fn all(mut source: impl TraceSource) -> Vec<Record> {
     let (mut records, mut batch) = (Vec::new(), Vec::new());
     loop {
         source.read(&mut batch).expect("generators do not fail");
@@ -32,7 +32,7 @@ enum Held {
 
 /// What a trace did, counted unit by unit.
 #[derive(Default)]
-struct Tally {
+struct ReadCounts {
     writes: u64,
     written: u64,
     sequential: u64,
@@ -44,7 +44,7 @@ struct Tally {
     most: u64,
 }
 
-impl Tally {
+impl ReadCounts {
     fn of(records: &[Record], capacity: Bytes) -> Self {
         let mut held = vec![Held::Filled; index(capacity.0 / UNIT.0)];
         let mut tally = Self::default();
@@ -56,7 +56,7 @@ impl Tally {
                 record.offset.0.is_multiple_of(UNIT.0) && record.length.0.is_multiple_of(UNIT.0)
             );
             match record.kind {
-                Kind::Write => {
+                RecordKind::Write => {
                     tally.writes += 1;
                     tally.written += record.length.0;
                     tally.sequential += u64::from(end == Some(record.offset));
@@ -68,7 +68,7 @@ impl Tally {
                         }
                     }
                 }
-                Kind::Discard => {
+                RecordKind::Discard => {
                     tally.discards += 1;
                     for unit in &mut held[units] {
                         assert!(*unit == Held::Written, "{record:?} trims what it did not write");
@@ -77,8 +77,8 @@ impl Tally {
                     }
                     tally.most = tally.most.max(tally.trimmed);
                 }
-                Kind::Flush => tally.flushes += 1,
-                Kind::Read => panic!("the master trace has no reads"),
+                RecordKind::Flush => tally.flushes += 1,
+                RecordKind::Read => panic!("the master trace has no reads"),
             }
         }
         tally
@@ -94,7 +94,7 @@ fn the_master_trace_has_the_published_statistics_at_any_capacity() {
     for capacity in [Bytes::gib(1), Bytes::gib(6) + Bytes(36 << 10)] {
         for seed in [1, 2] {
             let records = master(capacity, Ppm::ONE, seed);
-            let tally = Tally::of(&records, capacity);
+            let tally = ReadCounts::of(&records, capacity);
             let of = format!("{capacity}, seed {seed}");
             let near = |what: &str, found: f64, published: f64, tolerance: f64| {
                 let off = (found / published - 1.0).abs();
@@ -124,7 +124,7 @@ fn equal_seeds_give_equal_traces_and_other_seeds_others() {
 fn a_part_of_the_trace_is_its_share_and_the_least_space_is_enough() {
     let config = MasterConfig { capacity: SPACE_MIN, length: Ppm(500_000) };
     let records = all(Master::new(config, Rng::new(3)));
-    let tally = Tally::of(&records, SPACE_MIN);
+    let tally = ReadCounts::of(&records, SPACE_MIN);
     let expected = Master::written(config).0;
     assert!(tally.written >= expected && tally.written < expected + (128 << 10));
     assert_eq!(expected, SPACE_MIN.0 * 25 / 16, "half of 3.125 times the capacity");
@@ -156,14 +156,19 @@ fn a_mix_has_the_shares_that_were_asked_for() {
     let records = all(Mix::new(MIX, Rng::new(1)).unwrap());
     assert_eq!(records.len() as u64, MIX.commands);
     let count = |kind| records.iter().filter(|record| record.kind == kind).count() as f64;
-    for (kind, share) in
-        [(Kind::Read, 0.3), (Kind::Discard, 0.05), (Kind::Flush, 0.01), (Kind::Write, 0.64)]
-    {
+    for (kind, share) in [
+        (RecordKind::Read, 0.3),
+        (RecordKind::Discard, 0.05),
+        (RecordKind::Flush, 0.01),
+        (RecordKind::Write, 0.64),
+    ] {
         let found = count(kind) / 100_000.0;
         assert!((found / share - 1.0).abs() < 0.1, "{kind:?}: {found} and not {share}");
     }
-    let moves: Vec<&Record> =
-        records.iter().filter(|record| matches!(record.kind, Kind::Read | Kind::Write)).collect();
+    let moves: Vec<&Record> = records
+        .iter()
+        .filter(|record| matches!(record.kind, RecordKind::Read | RecordKind::Write))
+        .collect();
     let sequential = moves.windows(2).filter(|pair| pair[0].end() == pair[1].offset).count() as f64;
     let found = sequential / moves.len() as f64;
     assert!((0.39..0.41).contains(&found), "sequential: {found}");
@@ -174,9 +179,9 @@ fn a_mix_trims_only_what_it_wrote() {
     let mut written = std::collections::BTreeSet::new();
     for record in all(Mix::new(MixConfig { sequential: Ppm(0), ..MIX }, Rng::new(2)).unwrap()) {
         match record.kind {
-            Kind::Write => drop(written.insert(record.offset.0)),
-            Kind::Discard => assert!(written.contains(&record.offset.0), "{record:?}"),
-            Kind::Read | Kind::Flush => {}
+            RecordKind::Write => drop(written.insert(record.offset.0)),
+            RecordKind::Discard => assert!(written.contains(&record.offset.0), "{record:?}"),
+            RecordKind::Read | RecordKind::Flush => {}
         }
     }
 }

@@ -8,7 +8,7 @@
 //! An event of no bytes has no sector. What follows the sectors is not looked at, and neither is
 //! the summary at the end.
 
-use crate::record::{Kind, Record};
+use crate::record::{Record, RecordKind};
 use crate::tally::{Flaw, Ignored};
 
 use super::Event;
@@ -85,7 +85,7 @@ impl Parser for Blkparse {
             };
             devices.check(device)?;
             return if flushes {
-                command(Kind::Flush, stamp, 0, 0)
+                command(RecordKind::Flush, stamp, 0, 0)
             } else {
                 Err(Skip::Ignored(what))
             };
@@ -104,16 +104,16 @@ impl Parser for Blkparse {
 }
 
 /// What RWBS says is done.
-fn kind(operation: &[u8]) -> Result<Kind, Skip> {
+fn kind(operation: &[u8]) -> Result<RecordKind, Skip> {
     let has = |letter| operation.contains(&letter);
     if has(b'D') {
-        Ok(Kind::Discard)
+        Ok(RecordKind::Discard)
     } else if has(b'W') {
-        Ok(Kind::Write)
+        Ok(RecordKind::Write)
     } else if has(b'R') {
-        Ok(Kind::Read)
+        Ok(RecordKind::Read)
     } else if has(b'F') {
-        Ok(Kind::Flush)
+        Ok(RecordKind::Flush)
     } else if has(b'N') {
         Err(Skip::Ignored(Ignored::Passthrough))
     } else {

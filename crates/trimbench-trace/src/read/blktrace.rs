@@ -15,8 +15,8 @@
 use trimbench_core::Nanos;
 
 use crate::format::excerpt;
-use crate::record::{Kind, Record};
-use crate::source::{Place, TraceError};
+use crate::record::{Record, RecordKind};
+use crate::source::{TraceError, TracePosition};
 use crate::tally::{Flaw, Ignored};
 
 use super::buffer::Buffer;
@@ -169,10 +169,10 @@ impl Blktrace {
         }
         shared.devices.check(self.device.1.as_bytes())?;
         let kind = match action {
-            _ if action & DISCARD != 0 => Kind::Discard,
-            _ if action & FLUSH != 0 && fields.bytes == 0 => Kind::Flush,
-            _ if action & WRITE != 0 => Kind::Write,
-            _ if action & READ != 0 => Kind::Read,
+            _ if action & DISCARD != 0 => RecordKind::Discard,
+            _ if action & FLUSH != 0 && fields.bytes == 0 => RecordKind::Flush,
+            _ if action & WRITE != 0 => RecordKind::Write,
+            _ if action & READ != 0 => RecordKind::Read,
             // Neither the one nor the other and of no bytes: what the block layer tells itself.
             _ if fields.bytes == 0 => return Err(Skip::Ignored(Ignored::Empty)),
             _ => return Err(Skip::Flaw(Flaw::Operation)),
@@ -180,7 +180,7 @@ impl Blktrace {
         if time < self.last {
             return Err(Skip::Flaw(Flaw::Order));
         }
-        let offset = if kind == Kind::Flush { 0 } else { units(fields.sector, SECTOR)? };
+        let offset = if kind == RecordKind::Flush { 0 } else { units(fields.sector, SECTOR)? };
         let record = command(kind, time, offset, u64::from(fields.bytes))?;
         self.last = time;
         Ok(record)
@@ -210,7 +210,7 @@ impl Blktrace {
             ),
             _ => ("an operation that is none".to_owned(), "a read, write, discard or flush"),
         };
-        let (name, place) = (self.name().to_owned(), Place::Byte(self.buffer.position()));
+        let (name, place) = (self.name().to_owned(), TracePosition::Byte(self.buffer.position()));
         Err(TraceError::Broken { name, place, found, expected })
     }
 

@@ -1,6 +1,6 @@
 //! Traces of columns: MSR Cambridge, Alibaba, Tencent, SPC and `MiDAS`.
 
-use crate::record::{Kind, Record};
+use crate::record::{Record, RecordKind};
 use crate::tally::Flaw;
 
 use super::fields::{Fields, SHAPE};
@@ -53,9 +53,9 @@ impl Parser for Msr {
         fields.number()?;
         fields.end()?;
         let kind = if operation.eq_ignore_ascii_case(b"write") {
-            Kind::Write
+            RecordKind::Write
         } else if operation.eq_ignore_ascii_case(b"read") {
-            Kind::Read
+            RecordKind::Read
         } else {
             return Err(OPERATION);
         };
@@ -100,8 +100,8 @@ impl Parser for Tencent {
         let sector = fields.number_before(b',')?;
         let sectors = fields.number_before(b',')?;
         let kind = match fields.until(b',') {
-            b"0" => Kind::Read,
-            b"1" => Kind::Write,
+            b"0" => RecordKind::Read,
+            b"1" => RecordKind::Write,
             _ => return Err(OPERATION),
         };
         let device = fields.rest();
@@ -152,9 +152,9 @@ impl Parser for Midas {
         }
         fields.blanks();
         let kind = match fields.word() {
-            b"0" => Kind::Read,
-            b"1" => Kind::Write,
-            b"3" => Kind::Discard,
+            b"0" => RecordKind::Read,
+            b"1" => RecordKind::Write,
+            b"3" => RecordKind::Discard,
             _ => return Err(OPERATION),
         };
         let start = fields.number_word()?;
@@ -175,10 +175,10 @@ fn comma(fields: &mut Fields<'_>) -> Result<(), Skip> {
     Ok(())
 }
 
-fn letter(field: &[u8]) -> Result<Kind, Skip> {
+fn letter(field: &[u8]) -> Result<RecordKind, Skip> {
     match field {
-        b"R" | b"r" => Ok(Kind::Read),
-        b"W" | b"w" => Ok(Kind::Write),
+        b"R" | b"r" => Ok(RecordKind::Read),
+        b"W" | b"w" => Ok(RecordKind::Write),
         _ => Err(OPERATION),
     }
 }

@@ -9,7 +9,7 @@
 
 use trimbench_core::Nanos;
 
-use crate::record::{Kind, Record};
+use crate::record::{Record, RecordKind};
 use crate::tally::{Flaw, Ignored};
 
 use super::Wait;
@@ -51,10 +51,10 @@ impl Parser for Iolog {
         };
         let file = fields.word();
         let kind = match fields.word() {
-            b"read" => Kind::Read,
-            b"write" => Kind::Write,
-            b"trim" => Kind::Discard,
-            b"sync" | b"datasync" | b"sync_file_range" | b"syncfs" => Kind::Flush,
+            b"read" => RecordKind::Read,
+            b"write" => RecordKind::Write,
+            b"trim" => RecordKind::Discard,
+            b"sync" | b"datasync" | b"sync_file_range" | b"syncfs" => RecordKind::Flush,
             b"add" | b"open" | b"close" if fields.rest().is_empty() => {
                 return Err(Skip::Ignored(Ignored::FileAction));
             }

@@ -1,8 +1,8 @@
-//! The client master trace of JESD219A: `Write 8 16`, `Trims 8 16`, `Flush`, in logical blocks of
+//! The client master trace of JESD219A: `Write 8 16`, `Trim 8 16`, `Flush`, in logical blocks of
 //! 512 bytes, without stamps. Read liberally, because the standard's text cannot be checked freely:
 //! any case, blanks, tabs and commas between fields, a blank in front, CR at the end.
 
-use crate::record::{Kind, Record};
+use crate::record::{Record, RecordKind};
 use crate::tally::Flaw;
 
 use super::fields::{Fields, SHAPE};
@@ -30,7 +30,7 @@ impl Parser for Jedec {
         })?;
         let mut fields = Fields::new(rest);
         gap(&mut fields);
-        if kind == Kind::Flush && fields.rest().is_empty() {
+        if kind == RecordKind::Flush && fields.rest().is_empty() {
             return command(kind, 0, 0, 0);
         }
         let start = fields.number()?;
@@ -42,16 +42,16 @@ impl Parser for Jedec {
     }
 }
 
-fn operation(word: &[u8]) -> Option<Kind> {
+fn operation(word: &[u8]) -> Option<RecordKind> {
     let is = |names: &[&str]| names.iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()));
     if is(&["write", "w", "writes"]) {
-        Some(Kind::Write)
+        Some(RecordKind::Write)
     } else if is(&["trims", "trim", "t", "d", "discard"]) {
-        Some(Kind::Discard)
+        Some(RecordKind::Discard)
     } else if is(&["flush", "f"]) {
-        Some(Kind::Flush)
+        Some(RecordKind::Flush)
     } else if is(&["read", "r", "reads"]) {
-        Some(Kind::Read)
+        Some(RecordKind::Read)
     } else {
         None
     }

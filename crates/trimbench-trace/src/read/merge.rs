@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::record::Record;
-use crate::source::{Place, TraceError};
+use crate::source::{TraceError, TracePosition};
 use crate::tally::Flaw;
 
 use super::blktrace::{Blktrace, since};
@@ -49,7 +49,7 @@ impl Merge {
             if !shared.lenient {
                 return Err(TraceError::Broken {
                     name: file.reader.name().to_owned(),
-                    place: Place::Byte(0),
+                    place: TracePosition::Byte(0),
                     found: "events of the other byte order".to_owned(),
                     expected: "the byte order of the files before",
                 });

@@ -2,7 +2,7 @@
 
 use crate::own::{Damage, OwnReader};
 use crate::record::Record;
-use crate::source::{Place, TraceError};
+use crate::source::{TraceError, TracePosition};
 use crate::tally::Flaw;
 
 use super::strictness::Shared;
@@ -40,7 +40,7 @@ fn order(record: &mut Record, name: &str, shared: &mut Shared) -> Result<(), Tra
         if !shared.lenient {
             return Err(TraceError::Broken {
                 name: name.to_owned(),
-                place: Place::Byte(0),
+                place: TracePosition::Byte(0),
                 found: format!("a stamp of {} ns after one of {} ns", record.time.0, time.0),
                 expected: "stamps that do not go back",
             });
@@ -59,7 +59,7 @@ impl Damage {
         };
         TraceError::Broken {
             name: name.to_owned(),
-            place: Place::Byte(place),
+            place: TracePosition::Byte(place),
             found,
             expected: "a trace in our own format, as it was written",
         }

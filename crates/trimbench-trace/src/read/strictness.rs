@@ -3,8 +3,8 @@
 
 use trimbench_core::{Bytes, Nanos};
 
-use crate::record::{Kind, Record};
-use crate::tally::{Flaw, Ignored, Tally};
+use crate::record::{Record, RecordKind};
+use crate::tally::{Flaw, Ignored, ReadCounts};
 
 use super::ReadOptions;
 
@@ -20,7 +20,7 @@ pub(crate) enum Skip {
 /// What the readers of all files of a trace share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) tally: Tally,
+    pub(crate) tally: ReadCounts,
     pub(crate) lenient: bool,
     pub(super) devices: Devices,
     pub(super) clock: Clock,
@@ -45,7 +45,7 @@ impl Shared {
     pub(super) fn new(options: &ReadOptions) -> Self {
         let wanted = options.device.as_ref().map(|device| device.as_bytes().to_vec());
         Self {
-            tally: Tally::default(),
+            tally: ReadCounts::default(),
             lenient: options.lenient,
             devices: Devices { wanted, first: None },
             clock: Clock::default(),
@@ -91,12 +91,17 @@ impl Clock {
 
 /// A command of any kind, with its range checked. The time is still the file's.
 #[inline]
-pub(super) fn command(kind: Kind, time: u64, offset: u64, length: u64) -> Result<Record, Skip> {
-    let (offset, length) = if kind == Kind::Flush { (0, 0) } else { (offset, length) };
+pub(super) fn command(
+    kind: RecordKind,
+    time: u64,
+    offset: u64,
+    length: u64,
+) -> Result<Record, Skip> {
+    let (offset, length) = if kind == RecordKind::Flush { (0, 0) } else { (offset, length) };
     if offset.checked_add(length).is_none() {
         return Err(Skip::Flaw(Flaw::Beyond));
     }
-    if length == 0 && kind != Kind::Flush {
+    if length == 0 && kind != RecordKind::Flush {
         return Err(Skip::Ignored(Ignored::Empty));
     }
     Ok(Record { time: Nanos(time), kind, offset: Bytes(offset), length: Bytes(length) })

@@ -10,12 +10,12 @@ use trimbench_core::{Bytes, Nanos};
 
 use super::{ReadOptions, Reader};
 use crate::input::Input;
-use crate::record::{Kind, Record};
-use crate::source::{Source, TraceError};
+use crate::record::{Record, RecordKind};
+use crate::source::{TraceError, TraceSource};
 use crate::tally::{Flaw, Ignored};
 
 /// A record from its parts.
-pub(super) fn record(time: u64, kind: Kind, offset: u64, length: u64) -> Record {
+pub(super) fn record(time: u64, kind: RecordKind, offset: u64, length: u64) -> Record {
     Record { time: Nanos(time), kind, offset: Bytes(offset), length: Bytes(length) }
 }
 

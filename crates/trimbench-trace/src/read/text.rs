@@ -5,7 +5,7 @@ use trimbench_core::Nanos;
 
 use crate::format::{Format, excerpt};
 use crate::record::Record;
-use crate::source::{Place, TraceError};
+use crate::source::{TraceError, TracePosition};
 use crate::tally::{Flaw, Ignored};
 
 use super::blkparse::Blkparse;
@@ -237,7 +237,7 @@ fn wrong<P: Parser>(line: TextLine<'_>, flaw: Flaw) -> TraceError {
         _ => P::SHAPE,
     };
     let found = format!("`{}`", excerpt(line.text));
-    let (name, place) = (line.file.to_owned(), Place::Line(line.number));
+    let (name, place) = (line.file.to_owned(), TracePosition::Line(line.number));
     TraceError::Broken { name, place, found, expected }
 }
 
@@ -252,7 +252,7 @@ fn open_iolog(mut buffer: Buffer, wait: Wait) -> Result<(Box<dyn Inner>, bool), 
         other => {
             return Err(TraceError::Broken {
                 name: buffer.name().to_owned(),
-                place: Place::Line(1),
+                place: TracePosition::Line(1),
                 found: format!("`{}`", excerpt(other)),
                 expected: "`fio version 2 iolog` or `fio version 3 iolog`",
             });

@@ -9,7 +9,7 @@ use super::*;
 
 const UNIT: u64 = 4096;
 
-fn record(kind: Kind, offset: u64, length: u64) -> Record {
+fn record(kind: RecordKind, offset: u64, length: u64) -> Record {
     Record { time: Nanos::ZERO, kind, offset: Bytes(offset), length: Bytes(length) }
 }
 
@@ -17,8 +17,8 @@ fn unit() -> BlockSize {
     BlockSize::new(Bytes(UNIT)).unwrap()
 }
 
-fn statistics(records: &[Record]) -> Statistics {
-    let mut collector = Collector::new(unit());
+fn statistics(records: &[Record]) -> TraceStatistics {
+    let mut collector = StatisticsCollector::new(unit());
     for batch in records.chunks(7) {
         collector.add(batch);
     }
@@ -32,7 +32,7 @@ struct Oracle {
     units: BTreeMap<u64, Option<(u64, u64)>>,
     commands: u64,
     written: u64,
-    trims: Trims,
+    trims: TrimStatistics,
     most: u64,
 }
 
@@ -40,7 +40,7 @@ impl Oracle {
     fn take(&mut self, record: &Record) {
         let (start, end) = (record.offset.0, record.end().0);
         match record.kind {
-            Kind::Write => {
+            RecordKind::Write => {
                 for unit in start / UNIT..end.div_ceil(UNIT) {
                     if let Some(Some((commands, written))) = self.units.insert(unit, None) {
                         self.trims.rewritten_bytes += u128::from(UNIT);
@@ -50,7 +50,7 @@ impl Oracle {
                 }
                 self.written += record.length.0;
             }
-            Kind::Discard => {
+            RecordKind::Discard => {
                 let mut whole = 0;
                 let mut double = false;
                 for unit in start.div_ceil(UNIT)..end / UNIT {
@@ -70,7 +70,7 @@ impl Oracle {
                 self.trims.partial_bytes += u128::from(partial);
                 self.trims.partial_commands += u64::from(partial > 0);
             }
-            Kind::Read | Kind::Flush => {}
+            RecordKind::Read | RecordKind::Flush => {}
         }
         self.commands += 1;
         self.most = self.most.max(self.live());
@@ -88,7 +88,7 @@ fn commands() -> impl Strategy<Value = Vec<Record>> {
         (offset.clone().prop_map(|it| it / UNIT * UNIT), (1..16_u64).prop_map(|it| it * UNIT));
     let range = prop_oneof![whole, (offset, 1..9 * UNIT)];
     let one = (0..3_usize, range)
-        .prop_map(|(kind, (offset, length))| record(Kind::ALL[kind], offset, length));
+        .prop_map(|(kind, (offset, length))| record(RecordKind::ALL[kind], offset, length));
     prop::collection::vec(one, 1..200)
 }
 
@@ -112,16 +112,20 @@ proptest! {
 fn commands_bytes_span_and_gaps_are_counted() {
     let at = |time, record: Record| Record { time: Nanos(time), ..record };
     let found = statistics(&[
-        at(10, record(Kind::Write, 8192, 4096)),
-        at(11, record(Kind::Write, 12_288, 8192)),
-        at(11, record(Kind::Read, 20_480, 512)),
-        at(15, record(Kind::Write, 0, 4096)),
-        at(500, Record { length: Bytes(0), ..record(Kind::Flush, 0, 0) }),
+        at(10, record(RecordKind::Write, 8192, 4096)),
+        at(11, record(RecordKind::Write, 12_288, 8192)),
+        at(11, record(RecordKind::Read, 20_480, 512)),
+        at(15, record(RecordKind::Write, 0, 4096)),
+        at(500, Record { length: Bytes(0), ..record(RecordKind::Flush, 0, 0) }),
     ]);
-    let writes = &found.kinds[Kind::Write as usize];
+    let writes = &found.kinds[RecordKind::Write as usize];
     assert_eq!((writes.commands, writes.bytes), (3, 16_384));
     assert_eq!((writes.sequential_commands, writes.sequential_bytes), (1, 8192));
-    assert_eq!(found.kinds[Kind::Read as usize].sequential_commands, 0, "other kinds do not count");
+    assert_eq!(
+        found.kinds[RecordKind::Read as usize].sequential_commands,
+        0,
+        "other kinds do not count"
+    );
     assert_eq!(
         (found.lowest, found.span, found.duration),
         (Some(Bytes(0)), Bytes(20_992), Nanos(490))
@@ -135,7 +139,7 @@ fn commands_bytes_span_and_gaps_are_counted() {
 fn the_series_of_live_bytes_has_few_points_and_ends_at_the_end() {
     for count in [1, 255, 256, 1000, 5000] {
         let records: Vec<Record> =
-            (0..count).map(|n| record(Kind::Write, n * UNIT, UNIT)).collect();
+            (0..count).map(|n| record(RecordKind::Write, n * UNIT, UNIT)).collect();
         let found = statistics(&records);
         let series = &found.live.series;
         assert!(series.len() <= POINTS_MAX && series.len() as u64 >= count.min(100), "{count}");
@@ -149,10 +153,10 @@ fn the_series_of_live_bytes_has_few_points_and_ends_at_the_end() {
 fn what_is_beyond_the_maps_is_counted_and_takes_no_time() {
     let far = 1 << 60;
     let found = statistics(&[
-        record(Kind::Write, far, 1 << 62),
-        record(Kind::Discard, 0, u64::MAX),
-        record(Kind::Write, 0, u64::MAX),
-        record(Kind::Discard, 512, u64::MAX - 512),
+        record(RecordKind::Write, far, 1 << 62),
+        record(RecordKind::Discard, 0, u64::MAX),
+        record(RecordKind::Write, 0, u64::MAX),
+        record(RecordKind::Discard, 512, u64::MAX - 512),
     ]);
     assert_eq!(found.live.unfollowed_bytes, (1 << 62) + (u128::from(u64::MAX) + 1) - (1 << 48));
     assert_eq!(found.live.most_bytes, 1 << 48, "what is followed of a write of everything");

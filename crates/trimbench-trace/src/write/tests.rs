@@ -11,8 +11,8 @@ use crate::format::Format;
 use crate::input::Input;
 use crate::own::GROUP;
 use crate::read::{ReadOptions, Reader};
-use crate::record::{Kind, Record};
-use crate::source::Source;
+use crate::record::{Record, RecordKind};
+use crate::source::TraceSource;
 
 mod recording;
 
@@ -60,8 +60,8 @@ fn read(bytes: &[u8], format: Option<Format>) -> Result<(Vec<Record>, bool), Str
     }
 }
 
-fn record(time: u64, kind: Kind, offset: u64, length: u64) -> Record {
-    let (offset, length) = if kind == Kind::Flush { (0, 0) } else { (offset, length) };
+fn record(time: u64, kind: RecordKind, offset: u64, length: u64) -> Record {
+    let (offset, length) = if kind == RecordKind::Flush { (0, 0) } else { (offset, length) };
     Record { time: Nanos(time), kind, offset: Bytes(offset), length: Bytes(length) }
 }
 
@@ -79,7 +79,7 @@ fn records(time_unit: u64, unit: u64) -> impl Strategy<Value = Vec<Record>> {
             .map(|(gap, kind, offset, length)| {
                 time += whole(gap, time_unit);
                 let length = whole(length, unit).max(unit);
-                record(time, Kind::ALL[kind], whole(offset, unit), length)
+                record(time, RecordKind::ALL[kind], whole(offset, unit), length)
             })
             .collect()
     })
@@ -124,7 +124,7 @@ proptest! {
 #[test]
 fn a_range_that_ends_at_2_to_the_64_is_damage_in_our_own_format() {
     let read_back = |length: u64| {
-        let beyond = [record(0, Kind::Write, u64::MAX - 511, length)];
+        let beyond = [record(0, RecordKind::Write, u64::MAX - 511, length)];
         read(&written(Format::Trimbench, &beyond, (true, false)).unwrap().0, None)
     };
     assert_eq!(read_back(511).unwrap().0[0].end(), Bytes(u64::MAX));
@@ -137,7 +137,7 @@ fn a_range_that_ends_at_2_to_the_64_is_damage_in_our_own_format() {
 #[test]
 fn a_trace_of_several_groups_and_windows_is_whole() {
     let count = 2 * GROUP as u64 + 17;
-    let kind = |n: u64| Kind::ALL[usize::try_from(n % 4).unwrap()];
+    let kind = |n: u64| RecordKind::ALL[usize::try_from(n % 4).unwrap()];
     let records: Vec<Record> = (0..count)
         .map(|n| {
             record(n * 1_000, kind(n), n.wrapping_mul(0x9e37_79b9) % (1 << 40) / 512 * 512, 512)
@@ -150,13 +150,13 @@ fn a_trace_of_several_groups_and_windows_is_whole() {
 
 #[test]
 fn what_a_format_cannot_hold_is_told() {
-    let fine = [record(0, Kind::Write, 0, 512), record(1_001, Kind::Discard, 0, 512)];
+    let fine = [record(0, RecordKind::Write, 0, 512), record(1_001, RecordKind::Discard, 0, 512)];
     let (bytes, account) = written(Format::Iolog, &fine, (true, false)).unwrap();
     assert_eq!(account, Written { records: 2, rounded_stamps: 1, unaligned: 0 });
     let (read, _) = read(&bytes, None).unwrap();
-    assert_eq!(read, [fine[0], record(1_000, Kind::Discard, 0, 512)]);
+    assert_eq!(read, [fine[0], record(1_000, RecordKind::Discard, 0, 512)]);
 
-    let odd = [record(0, Kind::Write, 0, 512), record(0, Kind::Discard, 512, 100)];
+    let odd = [record(0, RecordKind::Write, 0, 512), record(0, RecordKind::Discard, 512, 100)];
     let error = written(Format::Blkparse, &odd, (true, false)).unwrap_err().to_string();
     assert!(error.starts_with("record 2 (100 B at byte 512) is not whole sectors"), "{error}");
     let (_, account) = written(Format::Blkparse, &odd, (true, true)).unwrap();
@@ -168,7 +168,7 @@ fn what_a_format_cannot_hold_is_told() {
 
 #[test]
 fn a_damaged_file_of_ours_is_an_error_and_never_another_trace() {
-    let kind = |n: u64| Kind::ALL[usize::try_from(n % 3).unwrap()];
+    let kind = |n: u64| RecordKind::ALL[usize::try_from(n % 3).unwrap()];
     let records: Vec<Record> =
         (0..40).map(|n| record(n * n, kind(n), n * 7919 * 512, 4096)).collect();
     let (bytes, _) = written(Format::Trimbench, &records, (true, false)).unwrap();
@@ -194,9 +194,9 @@ fn a_damaged_file_of_ours_is_an_error_and_never_another_trace() {
 #[test]
 fn an_iolog_is_what_fio_reads() {
     let records = [
-        record(0, Kind::Read, 0, 512),
-        record(7_000, Kind::Discard, 4096, (4 << 30) + 4096),
-        record(9_000, Kind::Flush, 0, 0),
+        record(0, RecordKind::Read, 0, 512),
+        record(7_000, RecordKind::Discard, 4096, (4 << 30) + 4096),
+        record(9_000, RecordKind::Flush, 0, 0),
     ];
     let (bytes, _) = written(Format::Iolog, &records, (true, false)).unwrap();
     let expected = "fio version 3 iolog\n0 trace add\n0 trace open\n0 trace read 0 512\n\

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use trimbench_core::{Caveat, Clock};
-use trimbench_methods::{Found, Stage};
+use trimbench_methods::{MethodResult, Stage};
 use trimbench_results::{RunRecord, Session as SessionRecord, Step};
 
 use super::identity::check_same;
@@ -106,7 +106,7 @@ impl<'a> Recorder<'a> {
         session.finished = true;
         match end {
             End::LeftOut(reason) => session.left_out = Some(reason),
-            End::Found(found) => put_found(session, found),
+            End::Done(found) => put_found(session, found),
         }
     }
 
@@ -138,7 +138,7 @@ impl<'a> Recorder<'a> {
 }
 
 /// Puts down what was found.
-fn put_found(session: &mut SessionRecord, found: Found) {
+fn put_found(session: &mut SessionRecord, found: MethodResult) {
     session.steps = found.steps;
     session.figures = found.figures;
     for caveat in found.caveats {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{Capabilities, Caveat, Clock, Interrupt, Medium};
-use trimbench_methods::{Context, Found, KeepFailed, MethodError, Monitor, Slots, Stage};
+use trimbench_methods::{
+    KeepFailed, MethodError, MethodResult, Monitor, SessionContext, Slots, Stage,
+};
 use trimbench_results::{Provenance, Session as SessionRecord, Step, TargetRecord};
 use trimbench_target::{OpenTarget, Opening, Watch};
 
@@ -30,7 +32,7 @@ pub(super) trait Listener {
 #[derive(Debug)]
 pub(super) enum End {
     /// With this.
-    Found(Found),
+    Done(MethodResult),
     /// The method does not fit the target: why, and what would.
     LeftOut(String),
 }
@@ -81,7 +83,7 @@ fn measure(
     let found = fits.map_err(|reason| MethodError::Unfit { reason }).and_then(|()| {
         let rng = &Rng::new(seed).split(method.info().id);
         let monitor = &mut Watched { listener, watch: target.watch() };
-        let context = Context { rng, interrupt, monitor, traces: &TraceFiles, slots, done };
+        let context = SessionContext { rng, interrupt, monitor, traces: &TraceFiles, slots, done };
         trimbench_methods::run(method, target.opened(), context)
     });
     let same = if found.is_ok() { target.still_same() } else { Ok(()) };
@@ -96,7 +98,7 @@ fn measure(
         (Err(MethodError::Unfit { reason }), _) if is_virtual && !plan.named => {
             Ok(End::LeftOut(reason))
         }
-        (Ok(found), Ok(())) => Ok(End::Found(found)),
+        (Ok(found), Ok(())) => Ok(End::Done(found)),
         (Ok(_), Err(error)) => Err(error.into()),
         (Err(error), closed) => {
             if let Err(failure) = closed {

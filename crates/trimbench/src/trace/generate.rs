@@ -3,7 +3,7 @@
 use trimbench_core::exit;
 use trimbench_core::rng::Rng;
 use trimbench_methods::replay;
-use trimbench_trace::Source;
+use trimbench_trace::TraceSource;
 use trimbench_trace::generate::{Master, MasterConfig, Mix, MixConfig, SPACE_MIN};
 
 use super::args::GenerateArgs;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 pub(super) fn generate(args: &GenerateArgs) -> Result<u8, Failure> {
     // As `replay` makes it with this seed.
     let rng = Rng::new(args.seed).split(replay::ID).split("trace");
-    let mut source: Box<dyn Source> = match args.commands {
+    let mut source: Box<dyn TraceSource> = match args.commands {
         None => master(args, rng)?,
         Some(commands) => Box::new(Mix::new(mix(args, commands), rng).map_err(Failure::usage)?),
     };
@@ -23,7 +23,7 @@ pub(super) fn generate(args: &GenerateArgs) -> Result<u8, Failure> {
     Ok(exit::DONE)
 }
 
-fn master(args: &GenerateArgs, rng: Rng) -> Result<Box<dyn Source>, Failure> {
+fn master(args: &GenerateArgs, rng: Rng) -> Result<Box<dyn TraceSource>, Failure> {
     let GenerateArgs { capacity, length, .. } = *args;
     let wrong = |text: String| Err(Failure::usage(anyhow::anyhow!(text)));
     if capacity < SPACE_MIN {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use trimbench_core::text::from_text;
 use trimbench_linux::Inode;
-use trimbench_trace::{Input, ReadOptions, Reader, Source, TraceError, Traces};
+use trimbench_trace::{Input, ReadOptions, Reader, TraceError, TraceSource, Traces};
 
 use super::args::ReadArgs;
 use super::unreadable;
@@ -59,7 +59,7 @@ impl TraceFiles {
 }
 
 impl Traces for TraceFiles {
-    fn open(&self, name: &str) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self, name: &str) -> Result<Box<dyn TraceSource>, TraceError> {
         let inputs: Result<Vec<Input>, TraceError> = Self::paths(name)
             .into_iter()
             .map(|file| {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::json;
 use trimbench_linux::{Begun, Durability, Inode, OutputFile};
-use trimbench_trace::{Source, WriteError, Writer, Written};
+use trimbench_trace::{TraceSource, WriteError, Writer, Written};
 
 use super::args::OutputArgs;
 use super::each_batch;
@@ -21,7 +21,7 @@ use crate::output::{data, error_line};
 /// Writes all of `source`, which `check` looks at in the end. It comes from `inputs`, which are not
 /// written over. The file gets its name when it is whole; what was begun is removed on any error,
 /// and after Ctrl-C.
-pub(super) fn write<S: Source + ?Sized>(
+pub(super) fn write<S: TraceSource + ?Sized>(
     source: &mut S,
     args: &OutputArgs,
     inputs: &[Inode],

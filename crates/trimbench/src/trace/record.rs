@@ -8,7 +8,7 @@ use trimbench_core::{Interrupt, Nanos, OperationKind, exit};
 use trimbench_linux::{
     Durability, GrowingFile, OutputFile, RecordedCommand, Recorder, TracingError,
 };
-use trimbench_trace::{Format, Kind, Record, Sink, WriteError, Writer, Written};
+use trimbench_trace::{Format, Record, RecordKind, Sink, WriteError, Writer, Written};
 
 use super::args::RecordArgs;
 use super::output::{account, create, unwritten};
@@ -196,10 +196,10 @@ fn pause(format: Format, length: Nanos) -> Nanos {
 fn as_record(command: RecordedCommand) -> Option<Record> {
     let RecordedCommand { at: time, kind, offset, length } = command;
     let kind = match kind {
-        OperationKind::Read => Kind::Read,
-        OperationKind::Write => Kind::Write,
-        OperationKind::Discard => Kind::Discard,
-        OperationKind::Flush => Kind::Flush,
+        OperationKind::Read => RecordKind::Read,
+        OperationKind::Write => RecordKind::Write,
+        OperationKind::Discard => RecordKind::Discard,
+        OperationKind::Flush => RecordKind::Flush,
         OperationKind::Metadata => return None,
     };
     Some(Record { time, kind, offset, length })

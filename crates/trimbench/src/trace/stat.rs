@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use trimbench_core::Bytes;
-use trimbench_report::{Column, Grid, Style, quantity, significant, sparkline};
-use trimbench_trace::stat::{Collector, OfKind, Statistics, Table};
-use trimbench_trace::{Kind, Reader, Source};
+use trimbench_report::{Grid, GridColumn, Style, quantity, significant, sparkline};
+use trimbench_trace::stat::{OfKind, StatisticsCollector, Table, TraceStatistics};
+use trimbench_trace::{Reader, RecordKind, TraceSource};
 
 use super::args::StatArgs;
 use super::{each_batch, open, refuse_empty, say_skipped};
@@ -17,7 +17,7 @@ use crate::output::{data, style};
 pub(super) fn stat(args: &StatArgs) -> Result<u8, Failure> {
     let interrupt = interrupt("ending; nothing is printed (once more to end at once)", || {})?;
     let (mut reader, _) = open::open(&args.files, &args.read)?;
-    let mut collector = Collector::new(args.unit);
+    let mut collector = StatisticsCollector::new(args.unit);
     each_batch(&mut reader, &interrupt, |batch| {
         collector.add(batch);
         Ok(())
@@ -34,12 +34,12 @@ pub(super) fn stat(args: &StatArgs) -> Result<u8, Failure> {
 }
 
 /// What a command is called.
-fn name(kind: Kind) -> &'static str {
+fn name(kind: RecordKind) -> &'static str {
     match kind {
-        Kind::Read => "read",
-        Kind::Write => "write",
-        Kind::Discard => "trim",
-        Kind::Flush => "flush",
+        RecordKind::Read => "read",
+        RecordKind::Write => "write",
+        RecordKind::Discard => "trim",
+        RecordKind::Flush => "flush",
     }
 }
 
@@ -52,8 +52,8 @@ fn ratio(part: u128, whole: u128) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-fn document(reader: &Reader, it: &Statistics) -> Value {
-    let kinds = Kind::ALL.map(|kind| {
+fn document(reader: &Reader, it: &TraceStatistics) -> Value {
+    let kinds = RecordKind::ALL.map(|kind| {
         let of = &it.kinds[kind as usize];
         json!({
             "kind": name(kind),
@@ -120,7 +120,7 @@ fn bins(table: &Table) -> Value {
     Value::Array(bins.collect())
 }
 
-fn human(reader: &Reader, it: &Statistics, style: Style) -> String {
+fn human(reader: &Reader, it: &TraceStatistics, style: Style) -> String {
     let mut lines = vec![heading(reader, it), String::new()];
     lines.extend(kinds(it).render(style));
     lines.push(String::new());
@@ -131,7 +131,7 @@ fn human(reader: &Reader, it: &Statistics, style: Style) -> String {
     }
     lines.push(String::new());
     lines.extend(live(it, style));
-    if it.kinds[Kind::Discard as usize].commands > 0 {
+    if it.kinds[RecordKind::Discard as usize].commands > 0 {
         lines.push(String::new());
         lines.extend(trims(it).render(style));
     }
@@ -147,7 +147,7 @@ fn human(reader: &Reader, it: &Statistics, style: Style) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-fn heading(reader: &Reader, it: &Statistics) -> String {
+fn heading(reader: &Reader, it: &TraceStatistics) -> String {
     let time = if reader.is_timed() {
         format!("over {}", quantity(it.duration.seconds(), "s"))
     } else {
@@ -162,16 +162,16 @@ fn heading(reader: &Reader, it: &Statistics) -> String {
     )
 }
 
-fn kinds(it: &Statistics) -> Grid {
+fn kinds(it: &TraceStatistics) -> Grid {
     let mut grid = Grid::new(vec![
-        Column::name("kind"),
-        Column::number("commands"),
-        Column::number("bytes"),
-        Column::number("mean size"),
-        Column::number("sequential commands"),
-        Column::number("sequential bytes"),
+        GridColumn::name("kind"),
+        GridColumn::number("commands"),
+        GridColumn::number("bytes"),
+        GridColumn::number("mean size"),
+        GridColumn::number("sequential commands"),
+        GridColumn::number("sequential bytes"),
     ]);
-    for kind in Kind::ALL {
+    for kind in RecordKind::ALL {
         let of: &OfKind = &it.kinds[kind as usize];
         if of.commands == 0 {
             continue;
@@ -190,13 +190,13 @@ fn kinds(it: &Statistics) -> Grid {
 }
 
 /// Sizes of reads, writes and TRIMs side by side, in shares of the commands of each kind.
-fn sizes(it: &Statistics) -> Grid {
-    let kinds = [Kind::Read, Kind::Write, Kind::Discard];
+fn sizes(it: &TraceStatistics) -> Grid {
+    let kinds = [RecordKind::Read, RecordKind::Write, RecordKind::Discard];
     let kinds = kinds.into_iter().filter(|kind| it.kinds[*kind as usize].commands > 0);
     let tables: Vec<(&str, &Table)> =
         kinds.map(|kind| (name(kind), &it.kinds[kind as usize].sizes)).collect();
-    let mut columns = vec![Column::number("size from")];
-    columns.extend(tables.iter().map(|(name, _)| Column::number(name)));
+    let mut columns = vec![GridColumn::number("size from")];
+    columns.extend(tables.iter().map(|(name, _)| GridColumn::number(name)));
     let mut grid = Grid::new(columns);
     let mut starts: Vec<u64> =
         tables.iter().flat_map(|(_, table)| table.bins().map(|bin| bin.from)).collect();
@@ -213,7 +213,7 @@ fn sizes(it: &Statistics) -> Grid {
 }
 
 fn distribution(title: &str, table: &Table, unit: &str) -> Grid {
-    let mut grid = Grid::new(vec![Column::number(title), Column::number("share")]);
+    let mut grid = Grid::new(vec![GridColumn::number(title), GridColumn::number("share")]);
     for bin in table.bins() {
         let from = match unit {
             "B" => Bytes(bin.from).to_string(),
@@ -224,7 +224,7 @@ fn distribution(title: &str, table: &Table, unit: &str) -> Grid {
     grid
 }
 
-fn live(it: &Statistics, style: Style) -> Vec<String> {
+fn live(it: &TraceStatistics, style: Style) -> Vec<String> {
     const LABEL: usize = 8;
     let span = u128::from(it.span.0);
     let share = |bytes: u64| percent(bytes.into(), span);
@@ -251,14 +251,14 @@ fn live(it: &Statistics, style: Style) -> Vec<String> {
     lines
 }
 
-fn trims(it: &Statistics) -> Grid {
+fn trims(it: &TraceStatistics) -> Grid {
     let trims = &it.trims;
-    let all = it.kinds[Kind::Discard as usize].bytes;
+    let all = it.kinds[RecordKind::Discard as usize].bytes;
     let mut grid = Grid::new(vec![
-        Column::name("of what was trimmed"),
-        Column::number("bytes"),
-        Column::number("share"),
-        Column::number("commands"),
+        GridColumn::name("of what was trimmed"),
+        GridColumn::number("bytes"),
+        GridColumn::number("share"),
+        GridColumn::number("commands"),
     ]);
     let mut row = |what: &str, bytes: u128, commands: Option<u64>| {
         let commands = commands.map_or_else(String::new, |count| count.to_string());

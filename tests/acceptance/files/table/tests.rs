@@ -3,17 +3,17 @@ use crate::acceptance::planted::{Planted, failing};
 
 /// What is printed when the model gives what is published, but for what `change` does to a column
 /// of a drive; `seconds` after the start.
-fn found(seconds: f64, change: impl Fn(&str, Column, &mut Durations)) -> Vec<Finding> {
+fn found(seconds: f64, change: impl Fn(&str, PublishedColumn, &mut Durations)) -> Vec<Finding> {
     read(&planted(seconds, change).raw()).unwrap()
 }
 
-fn planted(seconds: f64, change: impl Fn(&str, Column, &mut Durations)) -> Planted {
+fn planted(seconds: f64, change: impl Fn(&str, PublishedColumn, &mut Durations)) -> Planted {
     let mut runs = Vec::new();
     for vendor in VENDORS {
-        for column in Column::ALL {
+        for column in PublishedColumn::ALL {
             let mut durations = durations(vendor, column).unwrap();
             change(vendor, column, &mut durations);
-            runs.push(Run {
+            runs.push(CalibrationRun {
                 vendor: vendor.to_owned(),
                 column,
                 repetition: 0,
@@ -46,7 +46,7 @@ fn what_is_published_meets_every_gate() {
 fn each_gate_can_fail() {
     let one = |vendor: &'static str, place: usize, change: &dyn Fn(&mut Durations)| {
         let findings = found(1.0, |name, column, durations| {
-            if name == vendor && column == Column::ALL[place] {
+            if name == vendor && column == PublishedColumn::ALL[place] {
                 change(durations);
             }
         });

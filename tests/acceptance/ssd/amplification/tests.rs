@@ -28,11 +28,11 @@ fn deallocation_trims_only_what_is_in_use_and_keeps_its_share() {
     let (mut trims, mut sum) = (0_u32, 0);
     for step in 0..200_000 {
         match steps.next(&mut rng) {
-            Change::Discard(unit) => {
+            PreconditionStep::Discard(unit) => {
                 assert!(used.remove(&unit), "{unit} is in use");
                 trims += 1;
             }
-            Change::Write(unit) => {
+            PreconditionStep::Write(unit) => {
                 used.insert(unit);
             }
         }
@@ -51,8 +51,8 @@ fn skewed_and_trimmed_traffic_goes_where_it_should() {
     let mut written = |traffic| {
         let mut steps = Steps::new(traffic, 1_000);
         let units = (0..10_000).map(|_| match steps.next(&mut rng) {
-            Change::Write(unit) => unit,
-            Change::Discard(unit) => panic!("{unit} is trimmed"),
+            PreconditionStep::Write(unit) => unit,
+            PreconditionStep::Discard(unit) => panic!("{unit} is trimmed"),
         });
         (units.collect::<Vec<_>>(), steps.trimmed())
     };

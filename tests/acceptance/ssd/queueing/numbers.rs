@@ -118,10 +118,7 @@ impl Numbers {
                 command: Nanos(self.controller),
                 latency: Nanos(self.latency),
             },
-            collector: trimbench_ssd::CollectorConfig {
-                idle_after: Nanos::from_secs(3_600),
-                ..base.collector
-            },
+            gc: trimbench_ssd::GcConfig { idle_after: Nanos::from_secs(3_600), ..base.gc },
             ..base
         }
     }

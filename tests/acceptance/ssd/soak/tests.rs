@@ -1,21 +1,21 @@
 use super::*;
 use crate::acceptance::planted::{Planted, failing};
-use crate::soak::Tally;
+use crate::soak::SoakTally;
 
-fn good(form: &Form) -> Summary {
+fn good(form: &Form) -> SoakSummary {
     let commands = u64::from(form.configurations) * u64::from(form.commands);
-    Summary {
+    SoakSummary {
         configurations: form.configurations.into(),
-        tally: Tally { commands, ..Tally::of_each(7) },
+        tally: SoakTally { commands, ..SoakTally::of_each(7) },
         searched_both_ways: u64::from(form.configurations) / 10,
         canaries: 11,
         canaries_found: 11,
         seconds: 2.0,
-        ..Summary::default()
+        ..SoakSummary::default()
     }
 }
 
-fn found(form: &Form, change: impl Fn(&mut Summary)) -> Result<Vec<Finding>> {
+fn found(form: &Form, change: impl Fn(&mut SoakSummary)) -> Result<Vec<Finding>> {
     let mut summary = good(form);
     change(&mut summary);
     let planted = Planted::new();
@@ -37,7 +37,7 @@ fn a_soak_without_violations_holds_in_either_form() {
 
 #[test]
 fn each_figure_is_judged_by_itself() {
-    let failed = |change: fn(&mut Summary)| -> Vec<String> {
+    let failed = |change: fn(&mut SoakSummary)| -> Vec<String> {
         let findings = found(&FULL, change).unwrap();
         failing(&findings).into_iter().map(str::to_owned).collect()
     };

@@ -7,16 +7,16 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Completion, Content, Device, Drive, DriveError, Drives,
-    Instant, Interrupt, LbaRange, Model, Nanos, Opened, Ppm, PurgeMeans, Rejected, Statistics, Tag,
-    TrimPromise, Virtual, Wear,
+    BlockCommand, Bytes, Capabilities, Completion, Content, Device, DeviceStatistics, Drive,
+    DriveError, Drives, Instant, Interrupt, LbaRange, Model, Nanos, Opened, Ppm, PurgeMeans,
+    Rejected, Tag, TrimPromise, Virtual, Wear,
 };
 use trimbench_methods::replay::Replay;
-use trimbench_methods::{Context, KeepFailed, Monitor, Parameters, Preset, Slots, Stage};
+use trimbench_methods::{KeepFailed, Monitor, Parameters, Preset, SessionContext, Slots, Stage};
 use trimbench_results::Step;
 use trimbench_ssd::{Profile, Ssd, SsdConfig};
 use trimbench_trace::generate::{Mix, MixConfig};
-use trimbench_trace::{Kind, Record, Source, TraceError, Traces};
+use trimbench_trace::{Record, RecordKind, TraceError, TraceSource, Traces};
 
 /// A drive that stops for each TRIM, large enough for a huge one.
 const DRIVE: &str = "vendor2";
@@ -52,7 +52,7 @@ struct Trace {
     given: usize,
 }
 
-impl Source for Trace {
+impl TraceSource for Trace {
     fn is_timed(&self) -> bool {
         true
     }
@@ -64,7 +64,7 @@ impl Source for Trace {
         if let Some(place) = place {
             let (offset, length) = (Bytes(HUGE.0), Bytes(HUGE.1 - HUGE.0));
             let time = batch[place].time;
-            batch.insert(place, Record { time, kind: Kind::Discard, offset, length });
+            batch.insert(place, Record { time, kind: RecordKind::Discard, offset, length });
         }
         Ok(())
     }
@@ -74,7 +74,7 @@ impl Source for Trace {
 struct OneTrace;
 
 impl Traces for OneTrace {
-    fn open(&self, _: &str) -> Result<Box<dyn Source>, TraceError> {
+    fn open(&self, _: &str) -> Result<Box<dyn TraceSource>, TraceError> {
         let mix = Mix::new(MIX, Rng::new(1)).expect("a mix of checked numbers");
         Ok(Box::new(Trace { mix, given: 0 }))
     }
@@ -105,7 +105,7 @@ impl Model for Logged {
         self.ssd.advance(now, out);
     }
 
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> DeviceStatistics {
         self.ssd.statistics()
     }
 
@@ -183,7 +183,7 @@ pub(super) fn issues(pass: &str) -> Result<Vec<Issue>> {
     let (rng, interrupt) = (Rng::new(1), Interrupt::default());
     let (monitor, traces, done) = (&mut Silent, &OneTrace, Vec::new());
     let slots = &Slots::new(1, Bytes(0));
-    let context = Context { rng: &rng, interrupt: &interrupt, monitor, traces, slots, done };
+    let context = SessionContext { rng: &rng, interrupt: &interrupt, monitor, traces, slots, done };
     trimbench_methods::run(&method, Opened::Drives(&drive), context)?;
     let log = log.lock().unwrap_or_else(PoisonError::into_inner);
     let begun = log.first().context("nothing was issued")?.0;

@@ -3,7 +3,7 @@
 use trimbench_core::rng::Rng;
 use trimbench_results::statistics::{Bootstrap, bootstrap_ratio_of_medians};
 
-use super::{Run, Runs, Who};
+use super::{BlockRun, Runs, Who};
 use crate::bench::{Case, Side};
 use ::tests::acceptance::Bar;
 
@@ -11,7 +11,7 @@ use ::tests::acceptance::Bar;
 struct Figure {
     name: &'static str,
     unit: &'static str,
-    of: fn(&Run) -> f64,
+    of: fn(&BlockRun) -> f64,
     bar: Bar,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn cases(prefix: &str, runs: &Runs, rng: &mut Rng) -> Vec<Case> {
 
 fn side(runs: &Runs, who: Who, figure: &Figure) -> Side {
     let of_side = &runs.runs[who as usize];
-    let completion: fn(&Run) -> Option<f64> = match figure.name {
+    let completion: fn(&BlockRun) -> Option<f64> = match figure.name {
         "p50" => |run| run.completion_ns_p50,
         "p99" => |run| run.completion_ns_p99,
         _ => |_| None,

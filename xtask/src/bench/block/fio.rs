@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use super::{Load, Run};
+use super::{BlockRun, Load};
 use crate::process;
 
 /// Runs fio once, with registered memory and file or without.
@@ -15,7 +15,7 @@ pub(super) fn measure(
     load: Load,
     registered: bool,
     limit: Duration,
-) -> Result<(Run, String)> {
+) -> Result<(BlockRun, String)> {
     let mut command = Command::new("timeout");
     command.arg(limit.as_secs().to_string()).arg("fio").args(arguments(node, load, registered));
     let shown = format!("fio {}", arguments("LOOP", load, registered).join(" "));
@@ -54,7 +54,7 @@ fn arguments(node: &str, load: Load, registered: bool) -> Vec<String> {
 }
 
 /// The only job's figures.
-pub(super) fn parse(printed: &str) -> Result<Run> {
+pub(super) fn parse(printed: &str) -> Result<BlockRun> {
     // Warnings come before the object.
     let start = printed.find('{').context("no JSON")?;
     let document: Value = serde_json::from_str(&printed[start..]).context("not JSON")?;
@@ -72,7 +72,7 @@ pub(super) fn parse(printed: &str) -> Result<Run> {
     let cpu_percent = number("/usr_cpu")? + number("/sys_cpu")?;
     // What the percentages are of.
     let run_time_ms = number("/job_runtime")?;
-    Ok(Run {
+    Ok(BlockRun {
         iops: number("/write/iops")?,
         latency_ns_p50: number("/write/lat_ns/percentile/50.000000")?,
         latency_ns_p99: number("/write/lat_ns/percentile/99.000000")?,

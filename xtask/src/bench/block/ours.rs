@@ -19,14 +19,14 @@ use trimbench_methods::workload::{ClosedLoop, RandomAccess};
 use trimbench_methods::{DeviceArea, Runner, Sample};
 use trimbench_results::{LatencyHistogram, Quantile};
 
-use super::{Load, Run};
+use super::{BlockRun, Load};
 use crate::process;
 
 /// Bytes of a command.
 const SIZE: Bytes = Bytes(4_096);
 
 /// Runs a child that measures once.
-pub(super) fn measure(node: &str, load: Load, limit: Duration) -> Result<(Run, String)> {
+pub(super) fn measure(node: &str, load: Load, limit: Duration) -> Result<(BlockRun, String)> {
     let program = std::env::current_exe().context("find this program")?;
     let words = |node: &str| {
         let Load { queue_depth, length, seed } = load;
@@ -43,7 +43,7 @@ pub(super) fn measure(node: &str, load: Load, limit: Duration) -> Result<(Run, S
 }
 
 /// The child: measures `seconds` of writes on the device `node`, which it destroys, and prints the
-/// [`Run`].
+/// [`BlockRun`].
 pub fn work(node: &str, queue_depth: u32, seconds: u64, seed: u64) -> Result<()> {
     // As fio's jobs do: a session is what the kernel's autogroups share the processors among.
     rustix::process::setsid().context("begin a session")?;
@@ -86,7 +86,7 @@ pub fn work(node: &str, queue_depth: u32, seconds: u64, seed: u64) -> Result<()>
     }
     let count = latencies.count() as f64;
     let percentile = |quantile| latencies.percentile(quantile).map(|latency| latency.0 as f64);
-    let run = Run {
+    let run = BlockRun {
         iops: count / span.seconds(),
         latency_ns_p50: percentile(Quantile::P50).context("too few commands")?,
         latency_ns_p99: percentile(Quantile::P99).context("too few commands")?,

@@ -11,7 +11,7 @@ const PRINTED: &str = r#"fio: a warning
 #[test]
 fn what_fio_printed_is_read() {
     let run = fio::parse(PRINTED).unwrap();
-    let expected = Run {
+    let expected = BlockRun {
         iops: 50_000.5,
         latency_ns_p50: 13_000.0,
         latency_ns_p99: 90_000.0,
@@ -48,7 +48,7 @@ fn each_side_is_measured_once_a_repetition_and_in_changing_order() {
 
 #[test]
 fn ratios_are_of_medians_with_intervals_and_only_ours_against_fio_is_judged() {
-    let run = |iops: f64, cpu_ns: f64| Run {
+    let run = |iops: f64, cpu_ns: f64| BlockRun {
         iops,
         latency_ns_p50: 10.0,
         latency_ns_p99: 20.0,

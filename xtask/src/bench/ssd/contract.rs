@@ -26,15 +26,15 @@ const UNIT: u64 = 4_096;
 const WRITES: u64 = 20_000_000;
 
 /// A drive in steady state.
-pub(super) struct Drive {
-    target: trimbench_target::Drive,
+pub(super) struct WarmDrive {
+    target: trimbench_target::EmulatedDrive,
     parameters: Parameters,
     rng: Rng,
     /// What this process has grown by since before the drive was made.
     memory: Bytes,
 }
 
-impl Drive {
+impl WarmDrive {
     /// Fills the drive in order, then `fills` times at random.
     pub(super) fn warm(parameters: Parameters) -> Result<Self> {
         let config = config(parameters);

@@ -1,4 +1,4 @@
-use super::super::Finding;
+use super::super::Fault;
 use super::super::tests::tree;
 use super::{
     columns, file_length, headings, holds_marker, holds_path, machine_paths, markers,
@@ -16,7 +16,7 @@ fn a_line_may_have_a_hundred_characters_whatever_their_bytes() {
 fn a_file_is_advised_above_the_aim_and_refused_above_the_limit() {
     let fails = |lines: usize| {
         let found = file_length(&tree(&[("a.rs", &"x\n".repeat(lines))]));
-        found.first().map(|finding: &Finding| finding.fails)
+        found.first().map(|finding: &Fault| finding.fails)
     };
     assert_eq!([500, 501, 1_000, 1_001].map(fails), [None, Some(false), Some(false), Some(true)]);
 }

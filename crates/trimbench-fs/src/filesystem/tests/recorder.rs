@@ -100,8 +100,8 @@ impl Model for Recorder {
         }
     }
 
-    fn statistics(&self) -> Statistics {
-        Statistics::default()
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics::default()
     }
 
     fn capabilities(&self) -> &Capabilities {

@@ -168,10 +168,10 @@ fn subdirectories_come_and_go_when_they_are_empty() {
 fn a_device_that_is_too_small_or_a_value_out_of_range_is_refused() {
     let config = config(DiscardPath::None);
     let made = FileSystem::make(config, Recorder::new(Bytes::mib(16)));
-    assert!(matches!(made, Err(ConfigError::DeviceTooSmall { .. })));
+    assert!(matches!(made, Err(FsConfigError::DeviceTooSmall { .. })));
     let wrong = FsConfig { group_inodes: 17, ..config };
     let made = FileSystem::make(wrong, Recorder::new(Bytes::mib(128)));
-    assert!(matches!(made, Err(ConfigError::OutOfRange { key: "group_inodes", .. })));
+    assert!(matches!(made, Err(FsConfigError::OutOfRange { key: "group_inodes", .. })));
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn a_file_that_another_process_writes_has_a_user_and_one_that_is_read_has_none()
     let file = tempfile::NamedTempFile::new().unwrap();
     let open = || Stdio::from(file.reopen().unwrap());
     let read_only = || Stdio::from(File::open(file.path()).unwrap());
-    let user = || Place::of(file.path()).unwrap().user().unwrap();
+    let user = || OutputPlace::of(file.path()).unwrap().user().unwrap();
     assert_eq!(user(), None);
     for (output, expected) in [(read_only(), false), (open(), true)] {
         let holder = Holder::of(Stdio::null(), output);
@@ -30,6 +30,6 @@ fn a_file_that_another_process_writes_has_a_user_and_one_that_is_read_has_none()
         assert_eq!(found.as_ref().is_some_and(is_child), expected, "{found:?}");
         assert_eq!(found.is_some(), expected, "{found:?}");
     }
-    let place = Place::of(&file.path().with_extension("new")).unwrap();
+    let place = OutputPlace::of(&file.path().with_extension("new")).unwrap();
     assert_eq!(place.user().unwrap(), None);
 }

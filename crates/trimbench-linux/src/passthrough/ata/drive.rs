@@ -6,13 +6,13 @@ use trimbench_core::{LbaRange, Nanos, Ppm};
 
 use super::command::{self, BLOCK, Sanitize};
 use super::identify::AtaIdentity;
-use super::logs::{self, Statistics};
+use super::logs::{self, DeviceStatistics};
 use super::{STATUS_ERROR, STATUS_FAULT};
 use crate::ioctl::{Data, ScsiOutcome};
-use crate::passthrough::counters::DriveCounters;
+use crate::passthrough::counters::HealthCounters;
 use crate::passthrough::error::{PassthroughError, PurgeError};
-use crate::passthrough::identity::{DriveIdentity, TrimPromise};
-use crate::passthrough::purge::{PurgeMeans, PurgeOption};
+use crate::passthrough::identity::{DriveIdentity, ReportedTrimPromise};
+use crate::passthrough::purge::{PurgeOption, ReportedPurge};
 use crate::passthrough::scsi::{
     self, AtaCommand, AtaRegisters, CHECK_CONDITION, DRIVER_SENSE, Sense,
 };
@@ -57,17 +57,17 @@ impl<T: Transport + Debug> Protocol for AtaDrive<T> {
         &self.identity.identity
     }
 
-    fn promise(&self) -> &TrimPromise {
+    fn promise(&self) -> &ReportedTrimPromise {
         &self.identity.promise
     }
 
-    fn counters(&mut self) -> Result<DriveCounters, PassthroughError> {
+    fn counters(&mut self) -> Result<HealthCounters, PassthroughError> {
         if !self.identity.has_logs {
-            return Ok(DriveCounters::none("the drive has no general purpose logs"));
+            return Ok(HealthCounters::none("the drive has no general purpose logs"));
         }
         let directory = self.line.log("READ LOG EXT (directory)", logs::DIRECTORY, 0)?;
         if !logs::has_log(&directory, logs::STATISTICS) {
-            return Ok(DriveCounters::none("the drive has no device statistics (log 04h)"));
+            return Ok(HealthCounters::none("the drive has no device statistics (log 04h)"));
         }
         let name = "READ LOG EXT (device statistics)";
         let list = self.line.log(name, logs::STATISTICS, logs::PAGES)?;
@@ -75,7 +75,7 @@ impl<T: Transport + Debug> Protocol for AtaDrive<T> {
             let has = logs::pages(&list).contains(&number);
             has.then(|| self.line.log(name, logs::STATISTICS, number)).transpose()
         };
-        let statistics = Statistics {
+        let statistics = DeviceStatistics {
             general: page(logs::GENERAL)?,
             errors: page(logs::ERRORS)?,
             temperature: page(logs::TEMPERATURE)?,
@@ -94,16 +94,16 @@ impl<T: Transport + Debug> Protocol for AtaDrive<T> {
 
     fn erase(
         &mut self,
-        means: PurgeMeans,
+        means: ReportedPurge,
         estimate: Option<Nanos>,
         progress: &mut dyn FnMut(Ppm),
     ) -> Result<(), PurgeError> {
         let what = match means {
-            PurgeMeans::AtaSanitizeBlockErase => Sanitize::BlockErase,
-            PurgeMeans::AtaSanitizeCryptoScramble => Sanitize::CryptoScramble,
-            PurgeMeans::AtaSanitizeOverwrite => Sanitize::Overwrite,
-            PurgeMeans::AtaSecurityEraseEnhanced => return self.security_erase(true, estimate),
-            PurgeMeans::AtaSecurityErase => return self.security_erase(false, estimate),
+            ReportedPurge::AtaSanitizeBlockErase => Sanitize::BlockErase,
+            ReportedPurge::AtaSanitizeCryptoScramble => Sanitize::CryptoScramble,
+            ReportedPurge::AtaSanitizeOverwrite => Sanitize::Overwrite,
+            ReportedPurge::AtaSecurityEraseEnhanced => return self.security_erase(true, estimate),
+            ReportedPurge::AtaSecurityErase => return self.security_erase(false, estimate),
             _ => return Err(PurgeError::NotOffered { means }),
         };
         self.sanitize(what, estimate, progress)

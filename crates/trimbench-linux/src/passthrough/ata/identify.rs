@@ -5,7 +5,9 @@ use trimbench_core::{BlockSize, Blocks, Bytes, Nanos};
 use super::command::{BLOCK, RANGE_BLOCKS_MAX, RANGES_PER_BLOCK};
 use crate::passthrough::bytes::{le16, le64, text};
 use crate::passthrough::error::PassthroughError;
-use crate::passthrough::identity::{DriveIdentity, DriveProtocol, TrimPromise, TrimmedReads};
+use crate::passthrough::identity::{
+    DriveIdentity, DriveProtocol, ReportedTrimPromise, ReportedTrimmedReads,
+};
 
 const NAME: &str = "IDENTIFY DEVICE";
 
@@ -14,7 +16,7 @@ const NAME: &str = "IDENTIFY DEVICE";
 #[expect(clippy::struct_excessive_bools, reason = "bits of the drive, each on its own")]
 pub(super) struct AtaIdentity {
     pub(super) identity: DriveIdentity,
-    pub(super) promise: TrimPromise,
+    pub(super) promise: ReportedTrimPromise,
     pub(super) security: SecurityState,
     /// Sanitize: block erase, crypto scramble, overwrite (word 59).
     pub(super) sanitize_block: bool,
@@ -173,20 +175,24 @@ fn capacity(image: &[u8; BLOCK]) -> Blocks {
     })
 }
 
-fn promise(image: &[u8; BLOCK]) -> TrimPromise {
+fn promise(image: &[u8; BLOCK]) -> ReportedTrimPromise {
     let word = |index: usize| le16(image, index * 2);
     if word(169) & 1 == 0 {
-        return TrimPromise::NONE;
+        return ReportedTrimPromise::NONE;
     }
     let deterministic = word(69) & 1 << 14 != 0;
     // Zeroes are promised only together with determinism.
     let zeroes = deterministic && word(69) & 1 << 5 != 0;
     // 0 stands for not told; one block is what every drive takes.
     let payload_blocks = u32::from(word(105).max(1));
-    TrimPromise {
+    ReportedTrimPromise {
         supported: true,
         deterministic: Some(deterministic),
-        reads: if zeroes { TrimmedReads::Zeroes } else { TrimmedReads::Unspecified },
+        reads: if zeroes {
+            ReportedTrimmedReads::Zeroes
+        } else {
+            ReportedTrimmedReads::Unspecified
+        },
         ranges_max: payload_blocks * trimbench_core::units::narrow(RANGES_PER_BLOCK as u64),
         range_blocks_max: RANGE_BLOCKS_MAX,
         command_blocks_max: None,

@@ -5,7 +5,7 @@ use trimbench_core::{BlockSize, Blocks, Nanos};
 
 use super::command::BLOCK;
 use crate::passthrough::bytes::{le16, le32, le64};
-use crate::passthrough::counters::{Counter, DriveCounters};
+use crate::passthrough::counters::{HealthCounter, HealthCounters};
 
 /// Log addresses.
 pub(super) const DIRECTORY: u8 = 0x00;
@@ -21,7 +21,7 @@ pub(super) const SOLID_STATE: u8 = 0x07;
 
 /// Those of the pages that the drive has.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Statistics {
+pub(super) struct DeviceStatistics {
     pub(super) general: Option<[u8; BLOCK]>,
     pub(super) errors: Option<[u8; BLOCK]>,
     pub(super) temperature: Option<[u8; BLOCK]>,
@@ -44,13 +44,13 @@ pub(super) fn queues_trim(log: &[u8; BLOCK]) -> bool {
     le32(log, 0) & 1 != 0 && le32(log, 4) & 1 != 0
 }
 
-impl Statistics {
+impl DeviceStatistics {
     /// The common form of these figures; `block` is what a logical sector holds.
-    pub(super) fn counters(&self, block: BlockSize) -> DriveCounters {
+    pub(super) fn counters(&self, block: BlockSize) -> HealthCounters {
         let minutes = |count: u64| Nanos::from_secs(60).times(count);
         let hours = |count: u64| Nanos::from_secs(3_600).times(count);
         let general = self.general.as_ref();
-        DriveCounters {
+        HealthCounters {
             host_written: statistic(
                 general,
                 GENERAL,
@@ -106,7 +106,7 @@ impl Statistics {
                 "device statistics 07h/008h, percentage used endurance indicator",
             )
             .map(low_byte),
-            ..DriveCounters::none(
+            ..HealthCounters::none(
                 "ATA has no standard statistic for it; vendors' SMART attributes \
                 differ in meaning and unit and are not read",
             )
@@ -121,24 +121,28 @@ fn statistic(
     at: usize,
     bytes: u32,
     source: &'static str,
-) -> Counter<u64> {
+) -> HealthCounter<u64> {
     const SUPPORTED: u64 = 1 << 63;
     const VALID: u64 = 1 << 62;
     let Some(page) = page else {
-        return Counter::NotAvailable { why: "the drive has no such page of device statistics" };
+        return HealthCounter::NotAvailable {
+            why: "the drive has no such page of device statistics",
+        };
     };
     // The header: revision in bits 15:0, page number in 23:16.
     if le64(page, 0) >> 16 & 0xff != u64::from(number) {
-        return Counter::NotAvailable { why: "the page of device statistics bears another number" };
+        return HealthCounter::NotAvailable {
+            why: "the page of device statistics bears another number",
+        };
     }
     let entry = le64(page, at);
     if entry & SUPPORTED == 0 {
-        return Counter::NotAvailable { why: "the drive does not support this statistic" };
+        return HealthCounter::NotAvailable { why: "the drive does not support this statistic" };
     }
     if entry & VALID == 0 {
-        return Counter::NotAvailable { why: "the drive marks this statistic as not valid" };
+        return HealthCounter::NotAvailable { why: "the drive marks this statistic as not valid" };
     }
-    Counter::Known { value: entry & ((1 << (bytes * 8)) - 1), source }
+    HealthCounter::Known { value: entry & ((1 << (bytes * 8)) - 1), source }
 }
 
 fn low_byte(value: u64) -> u8 {

@@ -3,7 +3,7 @@
 use super::drive::AtaDrive;
 use super::security::PASSWORD;
 use crate::passthrough::error::{PassthroughError, PurgeObstacle};
-use crate::passthrough::purge::{PurgeMeans, PurgeOption};
+use crate::passthrough::purge::{PurgeOption, ReportedPurge};
 use crate::passthrough::transport::Transport;
 
 impl<T: Transport> AtaDrive<T> {
@@ -37,24 +37,29 @@ impl<T: Transport> AtaDrive<T> {
         let all = [
             PurgeOption::of(
                 drive.sanitize_block,
-                PurgeMeans::AtaSanitizeBlockErase,
+                ReportedPurge::AtaSanitizeBlockErase,
                 time,
                 sanitize,
             ),
             PurgeOption::of(
                 drive.sanitize_crypto,
-                PurgeMeans::AtaSanitizeCryptoScramble,
+                ReportedPurge::AtaSanitizeCryptoScramble,
                 None,
                 sanitize,
             ),
             PurgeOption::of(
                 drive.sanitize_overwrite,
-                PurgeMeans::AtaSanitizeOverwrite,
+                ReportedPurge::AtaSanitizeOverwrite,
                 None,
                 sanitize,
             ),
-            PurgeOption::of(enhanced, PurgeMeans::AtaSecurityEraseEnhanced, enhanced_time, erase),
-            PurgeOption::of(security.supported, PurgeMeans::AtaSecurityErase, time, erase),
+            PurgeOption::of(
+                enhanced,
+                ReportedPurge::AtaSecurityEraseEnhanced,
+                enhanced_time,
+                erase,
+            ),
+            PurgeOption::of(security.supported, ReportedPurge::AtaSecurityErase, time, erase),
         ];
         Ok(all.into_iter().flatten().collect())
     }

@@ -6,8 +6,8 @@ use super::drive::AtaDrive;
 use crate::ioctl::ScsiOutcome;
 use crate::passthrough::script::{Script, Step};
 use crate::passthrough::{
-    DeallocateError, PassthroughError, Protocol as _, PurgeError, PurgeMeans, PurgeObstacle,
-    TrimmedReads,
+    DeallocateError, PassthroughError, Protocol as _, PurgeError, PurgeObstacle, ReportedPurge,
+    ReportedTrimmedReads,
 };
 
 mod purge;
@@ -156,10 +156,10 @@ fn promise_follows_drat_and_rzat() {
     const DRAT: u16 = 1 << 14;
     const RZAT: u16 = 1 << 5;
     for (word, deterministic, reads) in [
-        (DRAT | RZAT, true, TrimmedReads::Zeroes),
-        (DRAT, true, TrimmedReads::Unspecified),
-        (RZAT, false, TrimmedReads::Unspecified),
-        (0, false, TrimmedReads::Unspecified),
+        (DRAT | RZAT, true, ReportedTrimmedReads::Zeroes),
+        (DRAT, true, ReportedTrimmedReads::Unspecified),
+        (RZAT, false, ReportedTrimmedReads::Unspecified),
+        (0, false, ReportedTrimmedReads::Unspecified),
     ] {
         let promise = *open_with(&[(69, word)]).promise();
         assert_eq!((promise.deterministic, promise.reads), (Some(deterministic), reads));

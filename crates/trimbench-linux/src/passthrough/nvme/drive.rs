@@ -10,10 +10,10 @@ use super::purge::{CRYPTO_ERASE, USER_DATA_ERASE};
 use super::status::NvmeStatus;
 use super::{dsm, logs};
 use crate::ioctl::Data;
-use crate::passthrough::counters::{Counter, DriveCounters};
+use crate::passthrough::counters::{HealthCounter, HealthCounters};
 use crate::passthrough::error::{PassthroughError, PurgeError};
-use crate::passthrough::identity::{DriveIdentity, DriveProtocol, TrimPromise};
-use crate::passthrough::purge::{PurgeMeans, PurgeOption};
+use crate::passthrough::identity::{DriveIdentity, DriveProtocol, ReportedTrimPromise};
+use crate::passthrough::purge::{PurgeOption, ReportedPurge};
 use crate::passthrough::transport::{NvmeCommand, Transport};
 use crate::passthrough::{Protocol, refused_by_kernel};
 
@@ -25,7 +25,7 @@ pub(in crate::passthrough) struct NvmeDrive<T> {
     pub(super) controller: Controller,
     pub(super) namespace: Namespace,
     identity: DriveIdentity,
-    promise: TrimPromise,
+    promise: ReportedTrimPromise,
 }
 
 /// What Identify says at one time.
@@ -78,11 +78,11 @@ impl<T: Transport + Debug> Protocol for NvmeDrive<T> {
         &self.identity
     }
 
-    fn promise(&self) -> &TrimPromise {
+    fn promise(&self) -> &ReportedTrimPromise {
         &self.promise
     }
 
-    fn counters(&mut self) -> Result<DriveCounters, PassthroughError> {
+    fn counters(&mut self) -> Result<HealthCounters, PassthroughError> {
         let log = self.log("Get Log Page (SMART)", logs::SMART, 0)?;
         let mut counters = logs::smart(&log, &self.controller);
         let uuid_index = self.ocp_uuid_index()?;
@@ -92,8 +92,8 @@ impl<T: Transport + Debug> Protocol for NvmeDrive<T> {
             Err(error) if error.is_refusal() => {}
             Err(PassthroughError::Nvme { .. }) => {
                 let why = "the drive has log C0h but failed to read it";
-                counters.media_written = Counter::NotAvailable { why };
-                counters.throttle_events = Counter::NotAvailable { why };
+                counters.media_written = HealthCounter::NotAvailable { why };
+                counters.throttle_events = HealthCounter::NotAvailable { why };
             }
             Err(error) => return Err(error),
         }
@@ -112,16 +112,18 @@ impl<T: Transport + Debug> Protocol for NvmeDrive<T> {
 
     fn erase(
         &mut self,
-        means: PurgeMeans,
+        means: ReportedPurge,
         estimate: Option<Nanos>,
         progress: &mut dyn FnMut(Ppm),
     ) -> Result<(), PurgeError> {
         let action = match means {
-            PurgeMeans::NvmeSanitizeBlockErase => SanitizeAction::BlockErase,
-            PurgeMeans::NvmeSanitizeCryptoErase => SanitizeAction::CryptoErase,
-            PurgeMeans::NvmeSanitizeOverwrite => SanitizeAction::Overwrite,
-            PurgeMeans::NvmeFormatUserDataErase => return self.format(USER_DATA_ERASE, estimate),
-            PurgeMeans::NvmeFormatCryptoErase => return self.format(CRYPTO_ERASE, estimate),
+            ReportedPurge::NvmeSanitizeBlockErase => SanitizeAction::BlockErase,
+            ReportedPurge::NvmeSanitizeCryptoErase => SanitizeAction::CryptoErase,
+            ReportedPurge::NvmeSanitizeOverwrite => SanitizeAction::Overwrite,
+            ReportedPurge::NvmeFormatUserDataErase => {
+                return self.format(USER_DATA_ERASE, estimate);
+            }
+            ReportedPurge::NvmeFormatCryptoErase => return self.format(CRYPTO_ERASE, estimate),
             _ => return Err(PurgeError::NotOffered { means }),
         };
         self.sanitize(action, estimate, progress)

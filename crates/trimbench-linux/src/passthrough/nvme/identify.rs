@@ -4,7 +4,7 @@
 use trimbench_core::{BlockSize, Blocks, Bytes};
 
 use crate::passthrough::bytes::{identifier, le16, le32, le64, text};
-use crate::passthrough::identity::{LbaFormat, TrimPromise, TrimmedReads};
+use crate::passthrough::identity::{LbaFormat, ReportedTrimPromise, ReportedTrimmedReads};
 
 /// Bytes of every identify data structure.
 pub(super) const BYTES: usize = 4096;
@@ -145,17 +145,21 @@ impl Namespace {
     }
 
     /// What controller and namespace together promise of TRIM.
-    pub(super) fn promise(&self, controller: &Controller, limits: DeallocateLimits) -> TrimPromise {
+    pub(super) fn promise(
+        &self,
+        controller: &Controller,
+        limits: DeallocateLimits,
+    ) -> ReportedTrimPromise {
         if !controller.has_deallocate {
-            return TrimPromise::NONE;
+            return ReportedTrimPromise::NONE;
         }
-        TrimPromise {
+        ReportedTrimPromise {
             supported: true,
             deterministic: Some(true),
             reads: match self.dlfeat & 0b111 {
-                0b001 => TrimmedReads::Zeroes,
-                0b010 => TrimmedReads::Ones,
-                _ => TrimmedReads::Unspecified,
+                0b001 => ReportedTrimmedReads::Zeroes,
+                0b010 => ReportedTrimmedReads::Ones,
+                _ => ReportedTrimmedReads::Unspecified,
             },
             ranges_max: limits.ranges.map_or(256, u32::from),
             range_blocks_max: u64::from(limits.range_blocks.unwrap_or(u32::MAX)),

@@ -5,7 +5,7 @@ use trimbench_core::{Bytes, Nanos, Ppm};
 
 use super::identify::Controller;
 use crate::passthrough::bytes::{le16, le32, le128};
-use crate::passthrough::counters::{Counter, DriveCounters};
+use crate::passthrough::counters::{HealthCounter, HealthCounters};
 use crate::passthrough::purge::progress;
 
 /// Log identifiers.
@@ -79,7 +79,7 @@ impl SanitizeStatus {
 }
 
 /// The counters of the SMART log.
-pub(super) fn smart(log: &[u8; BYTES], controller: &Controller) -> DriveCounters {
+pub(super) fn smart(log: &[u8; BYTES], controller: &Controller) -> HealthCounters {
     let throttled = |at, source| {
         known_if(
             controller.host_throttling,
@@ -89,12 +89,18 @@ pub(super) fn smart(log: &[u8; BYTES], controller: &Controller) -> DriveCounters
         )
         .map(|()| Nanos::from_secs(u64::from(le32(log, at))))
     };
-    DriveCounters {
+    HealthCounters {
         host_written: data_units(log, 48, "SMART log 02h, data units written, 512,000 B each"),
         host_read: data_units(log, 32, "SMART log 02h, data units read, 512,000 B each"),
-        media_written: Counter::NotAvailable { why: "the drive has no OCP log C0h" },
-        percentage_used: Counter::Known { value: log[5], source: "SMART log 02h, percentage used" },
-        available_spare: Counter::Known { value: log[3], source: "SMART log 02h, available spare" },
+        media_written: HealthCounter::NotAvailable { why: "the drive has no OCP log C0h" },
+        percentage_used: HealthCounter::Known {
+            value: log[5],
+            source: "SMART log 02h, percentage used",
+        },
+        available_spare: HealthCounter::Known {
+            value: log[3],
+            source: "SMART log 02h, available spare",
+        },
         temperature_celsius: temperature(le16(log, 1)),
         throttled_light: throttled(224, "SMART log 02h, total time for TMT1, s"),
         throttled_heavy: throttled(228, "SMART log 02h, total time for TMT2, s"),
@@ -104,11 +110,15 @@ pub(super) fn smart(log: &[u8; BYTES], controller: &Controller) -> DriveCounters
             "the controller has no warning temperature (WCTEMP)",
         )
         .map(|()| Nanos::from_secs(60 * u64::from(le32(log, 192)))),
-        throttle_events: Counter::NotAvailable { why: "the drive has no OCP log C0h" },
-        power_on: Counter::scaled(le128(log, 128), 1, "SMART log 02h, power on hours")
+        throttle_events: HealthCounter::NotAvailable { why: "the drive has no OCP log C0h" },
+        power_on: HealthCounter::scaled(le128(log, 128), 1, "SMART log 02h, power on hours")
             .map(|hours| Nanos::from_secs(3600).times(hours)),
-        unsafe_shutdowns: Counter::scaled(le128(log, 144), 1, "SMART log 02h, unsafe shutdowns"),
-        media_errors: Counter::scaled(
+        unsafe_shutdowns: HealthCounter::scaled(
+            le128(log, 144),
+            1,
+            "SMART log 02h, unsafe shutdowns",
+        ),
+        media_errors: HealthCounter::scaled(
             le128(log, 160),
             1,
             "SMART log 02h, media and data integrity errors",
@@ -117,41 +127,45 @@ pub(super) fn smart(log: &[u8; BYTES], controller: &Controller) -> DriveCounters
 }
 
 /// Adds what OCP's log knows beyond the SMART log.
-pub(super) fn add_ocp(log: &[u8; BYTES], counters: &mut DriveCounters) {
+pub(super) fn add_ocp(log: &[u8; BYTES], counters: &mut HealthCounters) {
     if log[496..] != OCP_GUID {
         let why = "log C0h is not OCP's: it has another GUID";
-        counters.media_written = Counter::NotAvailable { why };
-        counters.throttle_events = Counter::NotAvailable { why };
+        counters.media_written = HealthCounter::NotAvailable { why };
+        counters.throttle_events = HealthCounter::NotAvailable { why };
         return;
     }
     counters.media_written =
-        Counter::scaled(le128(log, 0), 1, "OCP log C0h, physical media units written, B")
+        HealthCounter::scaled(le128(log, 0), 1, "OCP log C0h, physical media units written, B")
             .map(Bytes);
     counters.throttle_events =
-        Counter::Known { value: log[96], source: "OCP log C0h, thermal throttling events" };
+        HealthCounter::Known { value: log[96], source: "OCP log C0h, thermal throttling events" };
 }
 
 /// Data units; 0 stands for "not reported".
-fn data_units(log: &[u8; BYTES], at: usize, source: &'static str) -> Counter<Bytes> {
+fn data_units(log: &[u8; BYTES], at: usize, source: &'static str) -> HealthCounter<Bytes> {
     match le128(log, at) {
-        0 => Counter::NotAvailable {
+        0 => HealthCounter::NotAvailable {
             why: "SMART log 02h has 0, which stands for not reported (or never used)",
         },
-        units => Counter::scaled(units, DATA_UNIT, source).map(Bytes),
+        units => HealthCounter::scaled(units, DATA_UNIT, source).map(Bytes),
     }
 }
 
 /// Composite temperature in kelvins; 0 on drives that have none.
-fn temperature(kelvins: u16) -> Counter<i16> {
+fn temperature(kelvins: u16) -> HealthCounter<i16> {
     match i16::try_from(kelvins) {
-        Ok(kelvins) if kelvins > 0 => Counter::Known {
+        Ok(kelvins) if kelvins > 0 => HealthCounter::Known {
             value: kelvins - 273,
             source: "SMART log 02h, composite temperature, K",
         },
-        _ => Counter::NotAvailable { why: "SMART log 02h has no plausible temperature" },
+        _ => HealthCounter::NotAvailable { why: "SMART log 02h has no plausible temperature" },
     }
 }
 
-fn known_if(condition: bool, source: &'static str, why: &'static str) -> Counter<()> {
-    if condition { Counter::Known { value: (), source } } else { Counter::NotAvailable { why } }
+fn known_if(condition: bool, source: &'static str, why: &'static str) -> HealthCounter<()> {
+    if condition {
+        HealthCounter::Known { value: (), source }
+    } else {
+        HealthCounter::NotAvailable { why }
+    }
 }

@@ -8,7 +8,7 @@ use super::identify::{Controller, namespaces};
 use super::logs::{self, SanitizeStatus};
 use crate::ioctl::Data;
 use crate::passthrough::error::{PassthroughError, PurgeError, PurgeObstacle};
-use crate::passthrough::purge::{PurgeMeans, PurgeOption, timeout_of};
+use crate::passthrough::purge::{PurgeOption, ReportedPurge, timeout_of};
 use crate::passthrough::transport::{NvmeCommand, Transport};
 
 /// Secure erase settings (SES) of Format NVM.
@@ -37,22 +37,27 @@ impl<T: Transport> NvmeDrive<T> {
         let overwrite = estimate(|status| status.overwrite);
         let Controller { sanitize_block, sanitize_crypto, sanitize_overwrite, .. } = controller;
         let all = [
-            PurgeOption::of(sanitize_block, PurgeMeans::NvmeSanitizeBlockErase, block, others),
-            PurgeOption::of(sanitize_crypto, PurgeMeans::NvmeSanitizeCryptoErase, crypto, others),
+            PurgeOption::of(sanitize_block, ReportedPurge::NvmeSanitizeBlockErase, block, others),
+            PurgeOption::of(
+                sanitize_crypto,
+                ReportedPurge::NvmeSanitizeCryptoErase,
+                crypto,
+                others,
+            ),
             PurgeOption::of(
                 sanitize_overwrite,
-                PurgeMeans::NvmeSanitizeOverwrite,
+                ReportedPurge::NvmeSanitizeOverwrite,
                 overwrite,
                 others,
             ),
             // Format has no estimate of its own; sanitizing does the same work.
             PurgeOption::of(
                 controller.has_format,
-                PurgeMeans::NvmeFormatUserDataErase,
+                ReportedPurge::NvmeFormatUserDataErase,
                 block,
                 no_format,
             ),
-            PurgeOption::of(format_crypto, PurgeMeans::NvmeFormatCryptoErase, crypto, no_format),
+            PurgeOption::of(format_crypto, ReportedPurge::NvmeFormatCryptoErase, crypto, no_format),
         ];
         Ok(all.into_iter().flatten().collect())
     }

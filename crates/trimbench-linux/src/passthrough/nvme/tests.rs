@@ -6,8 +6,8 @@ use trimbench_core::{BlockSize, Blocks, Bytes, Errno, Lba, LbaRange, Nanos, Ppm}
 use super::drive::NvmeDrive;
 use crate::passthrough::script::{Script, Step};
 use crate::passthrough::{
-    DeallocateError, PassthroughError, Protocol as _, PurgeError, PurgeMeans, PurgeObstacle,
-    TrimmedReads,
+    DeallocateError, PassthroughError, Protocol as _, PurgeError, PurgeObstacle, ReportedPurge,
+    ReportedTrimmedReads,
 };
 
 mod purge;
@@ -114,7 +114,7 @@ fn identity_is_read_from_its_offsets() {
 fn promise_is_dlfeat_and_the_limits() {
     let promise = *open_with(limits(16, 1 << 20, 1 << 22), OK).promise();
     assert!(promise.supported);
-    assert_eq!((promise.deterministic, promise.reads), (Some(true), TrimmedReads::Zeroes));
+    assert_eq!((promise.deterministic, promise.reads), (Some(true), ReportedTrimmedReads::Zeroes));
     assert_eq!((promise.ranges_max, promise.range_blocks_max), (16, 1 << 20));
     assert_eq!(promise.command_blocks_max, Some(1 << 22));
     assert_eq!(promise.granularity, Some(Blocks(32)));
@@ -274,6 +274,9 @@ fn zero_and_too_large_are_no_figures() {
         step(log(0xc0), Vec::new(), INVALID_LOG),
     ]);
     let counters = drive.counters().unwrap();
-    assert!(matches!(counters.host_written, crate::passthrough::Counter::NotAvailable { .. }));
-    assert!(matches!(counters.host_read, crate::passthrough::Counter::TooLarge { .. }));
+    assert!(matches!(
+        counters.host_written,
+        crate::passthrough::HealthCounter::NotAvailable { .. }
+    ));
+    assert!(matches!(counters.host_read, crate::passthrough::HealthCounter::TooLarge { .. }));
 }

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn every_choice_is_known_by_its_name() {
-    let means = PurgeMeans::all().map(PurgeChoice::Means);
+    let means = ReportedPurge::all().map(PurgeChoice::Means);
     for choice in [PurgeChoice::Auto, PurgeChoice::Trim].into_iter().chain(means) {
         assert_eq!(choice.to_string().parse(), Ok(choice));
     }
@@ -12,14 +12,14 @@ fn every_choice_is_known_by_its_name() {
 
 #[test]
 fn overwriting_is_never_chosen_by_itself() {
-    let overwrites = [PurgeMeans::NvmeSanitizeOverwrite, PurgeMeans::AtaSanitizeOverwrite];
+    let overwrites = [ReportedPurge::NvmeSanitizeOverwrite, ReportedPurge::AtaSanitizeOverwrite];
     assert!(overwrites.iter().all(|means| !PREFERRED.contains(means)));
-    assert_eq!(PREFERRED.len() + overwrites.len(), PurgeMeans::all().count());
+    assert_eq!(PREFERRED.len() + overwrites.len(), ReportedPurge::all().count());
 }
 
 #[test]
 fn a_means_that_is_missing_or_stood_against_is_not_used() {
-    let means = PurgeMeans::AtaSecurityErase;
+    let means = ReportedPurge::AtaSecurityErase;
     let free = PurgeOption { means, estimate: None, obstacle: None };
     let frozen = PurgeOption {
         obstacle: Some(crate::passthrough::PurgeObstacle::SecurityFrozen),

@@ -8,12 +8,12 @@ use trimbench_ssd::TrimMode;
 
 use super::*;
 use crate::delete_stall::DeleteStall;
-use crate::method::{Found, Method as _, Preset};
+use crate::method::{Method as _, MethodResult, Preset};
 use crate::options::Parameters;
 use crate::runner::RunError;
 use crate::testing::run_on;
 use crate::testing::{
-    Keeper, Lying, assert_announced, close, drive, figure, modelled, resume, run, settings,
+    KeptSteps, Lying, assert_announced, close, drive, figure, modelled, resume, run, settings,
 };
 use trimbench_core::Opened;
 
@@ -145,9 +145,9 @@ fn method(set: &[(&str, &str)]) -> DeleteStall {
     DeleteStall::resolve(Preset::Quick, &settings(&set)).unwrap()
 }
 
-fn found(set: &[(&str, &str)]) -> Found {
+fn found(set: &[(&str, &str)]) -> MethodResult {
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
-    run(&method(set), &mut device, &mut Keeper::default()).unwrap()
+    run(&method(set), &mut device, &mut KeptSteps::default()).unwrap()
 }
 
 fn value(figures: &[Figure], id: &str) -> f64 {
@@ -220,12 +220,12 @@ fn without_a_limit_there_is_no_search_and_announced_is_what_is_found() {
 fn a_resumed_search_takes_what_was_measured() {
     let method = method(&[("rate-chunks", "32MiB")]);
     let new = || Virtual::new(Lying::new(drive(TrimMode::Queued)));
-    let mut all = Keeper::default();
+    let mut all = KeptSteps::default();
     let whole = run(&method, &mut new(), &mut all).unwrap();
-    let mut keeper = Keeper::stopping_after(all.steps.len() - 3);
+    let mut keeper = KeptSteps::stopping_after(all.steps.len() - 3);
     let error = run(&method, &mut new(), &mut keeper).unwrap_err();
     assert!(matches!(error, crate::MethodError::Run(RunError::Interrupted)), "{error}");
-    let mut rest = Keeper::default();
+    let mut rest = KeptSteps::default();
     let resumed = resume(&method, &mut new(), &mut rest, keeper.steps).unwrap();
     assert!(rest.steps.len() <= 4, "{:?}", rest.kept());
     let id = "deletion-rate-in-chunks-of-32MiB";
@@ -275,7 +275,7 @@ fn on_a_filesystem_a_chunk_is_limited_by_the_discards_that_it_brings() {
         let set = [("p999-limit", "80ms"), ("rate-chunks", "32MiB"), ("mode", mode)];
         let method = method(&set);
         let on = Opened::Filesystems(&mut filesystems);
-        let found = run_on(&method, on, &mut Keeper::default(), Vec::new()).unwrap();
+        let found = run_on(&method, on, &mut KeptSteps::default(), Vec::new()).unwrap();
         let long = figure(&found.figures, "deletion-rate-in-chunks-of-32MiB");
         assert_eq!(long.verdict.as_deref(), Some("confirmed"), "{mode}");
         let chunks = long.value * 10.5 / 33.554_432;

@@ -1,16 +1,16 @@
 //! Runs the search for the highest rate of deletion: the load beside chunks at a pace.
 
-use trimbench_core::{Bytes, Instant, Nanos, Statistics, Status};
+use trimbench_core::{Bytes, DeviceStatistics, Instant, Nanos, Status};
 use trimbench_results::Step;
 
 use super::super::rate::{
     ALONE, CONFIRMATION, DISCARDED, ISSUED, LONGER, PACE, Pace, TRY, Tails, search, verdict,
 };
-use super::super::subject::Subject;
+use super::super::subject::StallSubject;
 use super::{Deletions, SAMPLE_EVERY, discarded};
 use crate::method::MethodError;
 use crate::runner::{Sample, Several};
-use crate::session::{Session, Stage};
+use crate::session::{MethodSession, Stage};
 use crate::workload::{OpenLoop, PacedScripts, RandomAccess};
 
 /// Of the streams of a part, chunks and load, the second.
@@ -74,18 +74,18 @@ impl Outcome {
 
 /// What the device's counters show of the discards of a part.
 struct Discarding {
-    before: Statistics,
+    before: DeviceStatistics,
     bytes: Bytes,
     first: Instant,
     last: Instant,
 }
 
 impl Discarding {
-    fn new(before: Statistics) -> Self {
+    fn new(before: DeviceStatistics) -> Self {
         Self { before, bytes: Bytes(0), first: Instant::START, last: Instant::START }
     }
 
-    fn note(&mut self, now: Instant, statistics: Statistics) {
+    fn note(&mut self, now: Instant, statistics: DeviceStatistics) {
         let bytes = discarded(self.before, statistics);
         if bytes != self.bytes {
             if self.bytes == Bytes(0) {
@@ -101,9 +101,9 @@ impl Discarding {
     }
 }
 
-impl<S: Subject> Deletions<'_, S> {
+impl<S: StallSubject> Deletions<'_, S> {
     /// Searches every chunk of the grid; what was tried before counts. Nothing without a limit.
-    pub(super) fn rates(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+    pub(super) fn rates(&mut self, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         let Some(limit) = self.method.p999_limit else { return Ok(()) };
         let mut measure = |deletions: &mut Self, what: Try| -> Result<bool, MethodError> {
             if !session.is_done(&what.id) {

@@ -8,17 +8,17 @@ use trimbench_trace::NoTraces;
 
 use super::*;
 use crate::delete_stall::DeviceSubject;
-use crate::method::{Found, Preset};
+use crate::method::{MethodResult, Preset};
 use crate::options::Parameters;
-use crate::session::Context;
+use crate::session::SessionContext;
 use crate::slots::Slots;
-use crate::testing::{Keeper, settings};
+use crate::testing::{KeptSteps, settings};
 
 /// Every command takes 100 us; accesses 10 ms, while a discard is being worked off in secret.
 struct Toy {
     capabilities: Capabilities,
     queue: Vec<(Instant, Tag)>,
-    statistics: Statistics,
+    statistics: DeviceStatistics,
     /// Discarded bytes that the counters show, and how long after the command.
     shown: Ppm,
     shown_after: Nanos,
@@ -46,7 +46,7 @@ impl Toy {
         Self {
             capabilities,
             queue: Vec::new(),
-            statistics: Statistics::default(),
+            statistics: DeviceStatistics::default(),
             shown: Ppm::ONE,
             shown_after: Nanos::ZERO,
             pending: Vec::new(),
@@ -91,7 +91,7 @@ impl Model for Toy {
         out.extend(due.map(|(at, tag)| Completion { tag, at, status: Status::Done }));
     }
 
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> DeviceStatistics {
         self.statistics
     }
 
@@ -118,7 +118,7 @@ fn method_with(more: &[(&str, &str)]) -> DeleteStall {
     DeleteStall::resolve(Preset::Quick, &settings(&set)).unwrap()
 }
 
-fn session(toy: Toy, done: Vec<Step>) -> (Result<Found, MethodError>, Virtual<Toy>) {
+fn session(toy: Toy, done: Vec<Step>) -> (Result<MethodResult, MethodError>, Virtual<Toy>) {
     session_of(&method(), toy, done)
 }
 
@@ -126,29 +126,29 @@ fn session_of(
     method: &DeleteStall,
     toy: Toy,
     done: Vec<Step>,
-) -> (Result<Found, MethodError>, Virtual<Toy>) {
+) -> (Result<MethodResult, MethodError>, Virtual<Toy>) {
     let subject = DeviceSubject::new(method, BlockSize::SECTOR, Bytes::mib(64));
     let mut target = Virtual::new(toy);
     let (rng, interrupt) = (&Rng::new(1), &Interrupt::default());
-    let context = Context {
+    let context = SessionContext {
         rng,
         interrupt,
-        monitor: &mut Keeper::default(),
+        monitor: &mut KeptSteps::default(),
         traces: &NoTraces,
         slots: &Slots::new(1, Bytes(0)),
         done,
     };
-    let mut session = Session::new(context);
+    let mut session = MethodSession::new(context);
     let ended = run(method, (&mut target, subject), &mut session);
     (ended.map(|()| session.found(method)), target)
 }
 
-fn found(toy: Toy) -> Found {
+fn found(toy: Toy) -> MethodResult {
     session(toy, Vec::new()).0.unwrap()
 }
 
 /// Ids of the steps with this caveat, sorted.
-fn with(found: &Found, caveat: Caveat) -> Vec<&str> {
+fn with(found: &MethodResult, caveat: Caveat) -> Vec<&str> {
     let has = |step: &&Step| step.caveats.iter().any(|id| id == caveat.id());
     let mut ids: Vec<&str> = found.steps.iter().filter(has).map(|step| step.id.as_str()).collect();
     ids.sort_unstable();
@@ -268,7 +268,8 @@ fn a_resumed_session_measures_the_rest_and_keeps_the_order_of_the_plan() {
         step.set("kept", 1.0);
     }
     let resumed = session(Toy::new(), done).0.unwrap();
-    let ids = |found: &Found| found.steps.iter().map(|step| step.id.clone()).collect::<Vec<_>>();
+    let ids =
+        |found: &MethodResult| found.steps.iter().map(|step| step.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&resumed), ids(&whole));
     let kept: Vec<bool> =
         resumed.steps.iter().map(|step| step.parameters.contains_key("kept")).collect();

@@ -6,11 +6,11 @@ use trimbench_results::Step;
 
 use super::*;
 use crate::Preset;
-use crate::method::Found;
+use crate::method::MethodResult;
 use crate::options::Parameters;
 use crate::runner::RunError;
 use crate::testing::{
-    DISCARDS_AFTER, Files, Keeper, close, figure, run_on_files, says, settings, taken,
+    DISCARDS_AFTER, Files, KeptSteps, close, figure, run_on_files, says, settings, taken,
 };
 use trimbench_core::Nanos;
 
@@ -21,9 +21,9 @@ fn method(set: &[(&str, &str)]) -> Postmark {
     Postmark::resolve(Preset::Quick, &all).unwrap()
 }
 
-fn session(method: &Postmark, files: Files) -> (Found, Virtual<Files>) {
+fn session(method: &Postmark, files: Files) -> (MethodResult, Virtual<Files>) {
     let mut target = Virtual::new(files);
-    let found = run_on_files(method, &mut target, &mut Keeper::default(), Vec::new()).unwrap();
+    let found = run_on_files(method, &mut target, &mut KeptSteps::default(), Vec::new()).unwrap();
     (found, target)
 }
 
@@ -136,7 +136,7 @@ fn a_filesystem_that_others_fill_ends_the_session_and_keeps_earlier_repetitions(
     for beyond in [1, 60] {
         let mut files = Files::new();
         files.full_from = once + beyond;
-        let (mut target, mut keeper) = (Virtual::new(files), Keeper::default());
+        let (mut target, mut keeper) = (Virtual::new(files), KeptSteps::default());
         let error = run_on_files(&method(&[]), &mut target, &mut keeper, Vec::new()).unwrap_err();
         let text = error.to_string();
         let MethodError::File { step, operation, errno, .. } = error else { panic!("{error:?}") };
@@ -156,7 +156,7 @@ fn a_filesystem_that_others_fill_ends_the_session_and_keeps_earlier_repetitions(
 #[test]
 fn ctrl_c_midway_ends_at_once_and_what_is_done_is_not_done_again() {
     let once = commands_of_one(&[]);
-    let (mut files, mut keeper) = (Files::new(), Keeper::default());
+    let (mut files, mut keeper) = (Files::new(), KeptSteps::default());
     files.interrupt_at = Some((once + 50, keeper.interrupt.clone()));
     let mut target = Virtual::new(files);
     let error = run_on_files(&method(&[]), &mut target, &mut keeper, Vec::new()).unwrap_err();
@@ -164,7 +164,7 @@ fn ctrl_c_midway_ends_at_once_and_what_is_done_is_not_done_again() {
     assert_eq!(target.model().log.len(), once + 51, "the operation under way is the last");
     assert_eq!(keeper.kept(), ["repetition-1"]);
 
-    let (mut target, mut later) = (Virtual::new(Files::new()), Keeper::default());
+    let (mut target, mut later) = (Virtual::new(Files::new()), KeptSteps::default());
     let found = run_on_files(&method(&[]), &mut target, &mut later, keeper.steps).unwrap();
     assert_eq!(later.kept(), ["repetition-2", "repetition-3"]);
     assert_eq!((found.steps.len(), target.model().log.len()), (3, 2 * once));
@@ -232,7 +232,8 @@ fn nothing_is_touched_where_the_files_do_not_fit() {
     let mut files = Files::new();
     files.capabilities = less;
     let mut target = Virtual::new(files);
-    let error = run_on_files(&once, &mut target, &mut Keeper::default(), Vec::new()).unwrap_err();
+    let error =
+        run_on_files(&once, &mut target, &mut KeptSteps::default(), Vec::new()).unwrap_err();
     assert!(matches!(error, MethodError::Unfit { .. }));
     assert_eq!(target.model().log, []);
 }

@@ -4,7 +4,7 @@ use super::super::feed::{Boundaries, Feed};
 use super::super::fit::Fit;
 use super::super::synthesis::Synthesis;
 use super::*;
-use crate::rig::Shape;
+use crate::device_runner::Shape;
 
 const MIB: u64 = 1 << 20;
 
@@ -24,7 +24,7 @@ fn shape(capacity: u64, block: u64, (discard_max, granularity): (u64, u64)) -> S
 /// Where a command of the trace goes, and whether it was altered.
 fn fitted(
     scaling: Scaling,
-    kind: Kind,
+    kind: RecordKind,
     (offset, length): (u64, u64),
 ) -> (Option<(u64, u64)>, bool) {
     let shape = shape(MIB, 512, (MIB, 512));
@@ -37,7 +37,7 @@ fn fitted(
 #[test]
 fn addresses_beyond_the_device_are_scaled_as_asked() {
     use Scaling::{Linear, Modulo, Refuse, Truncate};
-    let write = |scaling, place| fitted(scaling, Kind::Write, place);
+    let write = |scaling, place| fitted(scaling, RecordKind::Write, place);
     for scaling in [Refuse, Modulo, Truncate] {
         assert_eq!(write(scaling, (4_096, 8_192)), (Some((4_096, 12_288)), false), "{scaling:?}");
     }
@@ -60,20 +60,20 @@ fn addresses_beyond_the_device_are_scaled_as_asked() {
 fn parts_of_blocks_are_written_whole_and_not_trimmed() {
     let place = (1_000, 3_000);
     let whole = (Some((512, 4_096)), true);
-    assert_eq!(fitted(Scaling::Refuse, Kind::Write, place), whole);
-    assert_eq!(fitted(Scaling::Refuse, Kind::Read, place), whole);
-    assert_eq!(fitted(Scaling::Refuse, Kind::Discard, place), (Some((1_024, 3_584)), true));
-    assert_eq!(fitted(Scaling::Refuse, Kind::Discard, (100, 500)), (None, true));
-    assert_eq!(fitted(Scaling::Refuse, Kind::Write, (512, 0)), (None, true));
+    assert_eq!(fitted(Scaling::Refuse, RecordKind::Write, place), whole);
+    assert_eq!(fitted(Scaling::Refuse, RecordKind::Read, place), whole);
+    assert_eq!(fitted(Scaling::Refuse, RecordKind::Discard, place), (Some((1_024, 3_584)), true));
+    assert_eq!(fitted(Scaling::Refuse, RecordKind::Discard, (100, 500)), (None, true));
+    assert_eq!(fitted(Scaling::Refuse, RecordKind::Write, (512, 0)), (None, true));
 }
 
 #[test]
 fn the_end_of_all_addresses_overflows_nothing() {
     for scaling in [Scaling::Refuse, Scaling::Truncate] {
-        assert_eq!(fitted(scaling, Kind::Write, (u64::MAX - 4_096, 4_096)), (None, true));
+        assert_eq!(fitted(scaling, RecordKind::Write, (u64::MAX - 4_096, 4_096)), (None, true));
     }
     for scaling in [Scaling::Modulo, Scaling::Linear] {
-        let (range, altered) = fitted(scaling, Kind::Discard, (0, u64::MAX));
+        let (range, altered) = fitted(scaling, RecordKind::Discard, (0, u64::MAX));
         assert_eq!((range, altered), (Some((0, MIB)), true), "{scaling:?}");
     }
 }
@@ -81,7 +81,7 @@ fn the_end_of_all_addresses_overflows_nothing() {
 /// What of a trace of these commands is issued, on a device of 8 GiB.
 fn fed(
     set: &[(&str, &str)],
-    trims: Trims,
+    trims: ReplayedTrims,
     limits: (u64, u64),
     records: &[Record],
 ) -> Vec<(u64, u64)> {
@@ -105,12 +105,12 @@ fn a_trim_of_more_than_4_gib_arrives_whole() {
     const GIB: u64 = 1 << 30;
     let trim = Record {
         time: Nanos::ZERO,
-        kind: Kind::Discard,
+        kind: RecordKind::Discard,
         offset: Bytes(4_096),
         length: Bytes(4 * GIB + 4_096),
     };
     let end = 4 * GIB + 8_192;
-    let trims = |limits| fed(&[], Trims::Kept, limits, &[trim]);
+    let trims = |limits| fed(&[], ReplayedTrims::Kept, limits, &[trim]);
     assert_eq!(trims((8 * GIB, 4_096)), [(4_096, end)], "as one where the device takes it");
     // Cut where the device's units end.
     let unit = MIB;
@@ -147,14 +147,14 @@ fn what_was_not_accessed_for_long_is_trimmed_where_that_is_asked_for() {
 
 #[test]
 fn a_pass_with_synthesised_trims_has_none_of_the_traces_own() {
-    let writes = (0..40).map(|number| record(number, Kind::Write, number * 256, 256));
+    let writes = (0..40).map(|number| record(number, RecordKind::Write, number * 256, 256));
     let mut records: Vec<Record> = writes.collect();
-    records.insert(3, record(3, Kind::Discard, 0, 1));
+    records.insert(3, record(3, RecordKind::Discard, 0, 1));
     let set = [("trim-after", "32MiB")];
     let limits = (MIB / 2, 4_096);
     let half = MIB / 2;
     let halves: Vec<(u64, u64)> =
         (0..16).map(|number| (number * half, (number + 1) * half)).collect();
-    assert_eq!(fed(&set, Trims::Synthesised, limits, &records), halves);
-    assert_eq!(fed(&set, Trims::Stripped, limits, &records), []);
+    assert_eq!(fed(&set, ReplayedTrims::Synthesised, limits, &records), halves);
+    assert_eq!(fed(&set, ReplayedTrims::Stripped, limits, &records), []);
 }

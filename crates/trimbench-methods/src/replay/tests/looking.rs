@@ -13,13 +13,13 @@ fn look(records: Vec<Record>) -> Step {
 #[test]
 fn commands_bytes_and_sequential_writes_are_counted() {
     let step = look(vec![
-        record(5, Kind::Write, 0, 2),
-        record(4, Kind::Write, 2, 1),
-        record(6, Kind::Read, 9, 1),
-        record(7, Kind::Write, 3, 4),
-        record(9, Kind::Write, 100, 1),
-        record(9, Kind::Flush, 0, 0),
-        record(9, Kind::Discard, 2_047, 9),
+        record(5, RecordKind::Write, 0, 2),
+        record(4, RecordKind::Write, 2, 1),
+        record(6, RecordKind::Read, 9, 1),
+        record(7, RecordKind::Write, 3, 4),
+        record(9, RecordKind::Write, 100, 1),
+        record(9, RecordKind::Flush, 0, 0),
+        record(9, RecordKind::Discard, 2_047, 9),
     ]);
     let expected = [
         ("write_count", 4.0),
@@ -50,9 +50,9 @@ fn demand(shelf: &Shelf, set: &[(&str, &str)]) -> Demand {
 fn a_plan_takes_what_the_trace_writes_and_how_long_it_lasts() {
     // 4 MiB within 8 s, of which the last MiB lies half beyond the device; and what is not written.
     let shelf = Shelf::of(vec![
-        record(0, Kind::Write, 0, 768),
-        record(2_000_000, Kind::Discard, 0, 2_048),
-        record(8_000_000, Kind::Write, 4_096 - 128, 256),
+        record(0, RecordKind::Write, 0, 768),
+        record(2_000_000, RecordKind::Discard, 0, 2_048),
+        record(8_000_000, RecordKind::Write, 4_096 - 128, 256),
     ]);
     let (fill, written) = (Bytes::mib(16), Bytes::mib(4));
     let modulo = demand(&shelf, &[("scaling", "modulo")]);
@@ -74,14 +74,14 @@ fn space_counts_as_trimmed_until_it_is_written_again() {
     let mut records = Vec::new();
     for number in 0..3_000 {
         let (first, bytes) = (rng.below(2_000 * 8), 512 * (1 + rng.below(1_000)));
-        let kind = if rng.below(2) == 0 { Kind::Discard } else { Kind::Write };
+        let kind = if rng.below(2) == 0 { RecordKind::Discard } else { RecordKind::Write };
         let offset = Bytes(first * 512);
         let record = Record { time: Nanos(number), kind, offset, length: Bytes(bytes) };
         for (unit, held) in held.iter_mut().enumerate() {
             let (start, end) = (unit as u64 * 4_096, (unit as u64 + 1) * 4_096);
             let (from, to) = (record.offset.0, record.end().0);
             *held = match kind {
-                Kind::Discard => *held || (from <= start && end <= to),
+                RecordKind::Discard => *held || (from <= start && end <= to),
                 _ => *held && !(from < end && start < to),
             };
         }

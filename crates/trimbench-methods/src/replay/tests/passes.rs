@@ -31,7 +31,7 @@ fn stripping_trims_leaves_the_issue_of_all_other_commands_where_it_was() {
     let first = mixed()[0].time;
     let due: Vec<Nanos> = mixed()
         .iter()
-        .filter(|record| record.kind == Kind::Write)
+        .filter(|record| record.kind == RecordKind::Write)
         .map(|record| record.time - first)
         .collect();
     let issued: Vec<Nanos> = stripped.iter().map(|(at, _)| *at).collect();
@@ -66,8 +66,8 @@ fn commands_come_in_the_order_of_the_trace_and_trims_take_no_place_in_the_queue(
 #[test]
 fn too_many_trims_under_way_hold_the_next_one_and_what_follows() {
     let mut records: Vec<Record> =
-        (0..1_030).map(|number| record(0, Kind::Discard, number, 1)).collect();
-    records.push(record(0, Kind::Write, 0, 1));
+        (0..1_030).map(|number| record(0, RecordKind::Discard, number, 1)).collect();
+    records.push(record(0, RecordKind::Write, 0, 1));
     let set = [("passes", "kept"), ("queue-depths", "1")];
     let mut toy = Virtual::new(Toy::new());
     run(&replay(&set), &mut toy, &Shelf::of(records), Vec::new()).0.expect("it is replayed");
@@ -127,8 +127,8 @@ fn a_real_device_is_purged_and_filled_before_each_pass() {
 #[test]
 fn lateness_is_measured_when_more_is_due_than_may_be_under_way() {
     // A burst larger than what may be under way, and one command behind it.
-    let mut records = vec![record(0, Kind::Write, 0, 1); 65_600];
-    records.push(record(1_000, Kind::Write, 1, 1));
+    let mut records = vec![record(0, RecordKind::Write, 0, 1); 65_600];
+    records.push(record(1_000, RecordKind::Write, 1, 1));
     let set = [("pace", "100%"), ("passes", "kept")];
     let mut toy = Virtual::new(Toy::new());
     let (found, _) = run(&replay(&set), &mut toy, &Shelf::of(records), Vec::new());
@@ -143,8 +143,8 @@ fn lateness_is_measured_when_more_is_due_than_may_be_under_way() {
 #[test]
 fn a_pass_that_is_more_than_10_ms_late_says_so() {
     // One TRIM more than may be under way, and writes behind it: all wait for the first to end.
-    let mut records = vec![record(0, Kind::Discard, 0, 1); 1_025];
-    records.extend((0..100).map(|unit| record(0, Kind::Write, unit, 1)));
+    let mut records = vec![record(0, RecordKind::Discard, 0, 1); 1_025];
+    records.extend((0..100).map(|unit| record(0, RecordKind::Write, unit, 1)));
     let set = [("pace", "100%"), ("passes", "kept")];
     for (millis, late) in [(9, false), (11, true)] {
         let slower_by_trim = Nanos::from_millis(millis);
@@ -161,11 +161,11 @@ fn a_pass_that_is_more_than_10_ms_late_says_so() {
 fn what_cannot_be_replayed_is_refused_before_anything_is_written() {
     let beyond = || {
         let mut records = mixed();
-        records.insert(5, record(0, Kind::Write, 4_095, 2));
-        records.push(record(0, Kind::Discard, 9_000, 1));
+        records.insert(5, record(0, RecordKind::Write, 4_095, 2));
+        records.push(record(0, RecordKind::Discard, 9_000, 1));
         records
     };
-    let trims = vec![record(0, Kind::Discard, 0, 1), record(0, Kind::Flush, 0, 0)];
+    let trims = vec![record(0, RecordKind::Discard, 0, 1), record(0, RecordKind::Flush, 0, 0)];
     let untimed = Shelf { timed: false, ..Shelf::of(mixed()) };
     for (shelf, set, expected) in [
         (
@@ -218,7 +218,7 @@ fn a_resumed_session_goes_on_with_its_next_pass_of_the_same_trace() {
 #[test]
 fn reads_are_stripped_unless_they_are_kept() {
     let mut records = mixed();
-    records.iter_mut().step_by(3).for_each(|record| record.kind = Kind::Read);
+    records.iter_mut().step_by(3).for_each(|record| record.kind = RecordKind::Read);
     for (reads, issued, stripped) in [("stripped", 0.0, 667.0), ("kept", 667.0, 0.0)] {
         let set = [("reads", reads), ("passes", "kept"), ("queue-depths", "1")];
         let mut toy = Virtual::new(Toy::new());

@@ -6,9 +6,9 @@ use trimbench_ssd::SsdConfig;
 use trimbench_trace::NoTraces;
 
 use super::*;
-use crate::method::Found;
+use crate::method::MethodResult;
 use crate::runner::RunError;
-use crate::session::Context;
+use crate::session::SessionContext;
 use crate::slots::Slots;
 use crate::testing::{assert_announced, figure, small_tlc};
 use trimbench_core::Device;
@@ -48,15 +48,15 @@ impl Drives for Stable {
 fn on(
     method: &Replay,
     stable: &Stable,
-    keeper: &mut Keeper,
+    keeper: &mut KeptSteps,
     traces: &dyn Traces,
-) -> Result<Found, MethodError> {
+) -> Result<MethodResult, MethodError> {
     let (rng, interrupt) = (Rng::new(7), keeper.interrupt.clone());
     let done = Vec::new();
     let slots = Slots::new(stable.at_once, Bytes::gib(1));
     let _own = slots.take(Bytes(1));
     let (rng, interrupt, slots) = (&rng, &interrupt, &slots);
-    let context = Context { rng, interrupt, monitor: keeper, traces, slots, done };
+    let context = SessionContext { rng, interrupt, monitor: keeper, traces, slots, done };
     crate::method::run(method, Opened::Drives(stable), context)
 }
 
@@ -69,7 +69,7 @@ fn generated(set: &[(&str, &str)]) -> Replay {
 fn passes_side_by_side_find_what_they_find_one_after_the_other() {
     let method = generated(&[]);
     let runs = [1, 2, 4].map(|at_once| {
-        let mut keeper = Keeper::default();
+        let mut keeper = KeptSteps::default();
         let found = on(&method, &Stable::of(at_once), &mut keeper, &NoTraces).unwrap();
         assert_eq!(keeper.steps, found.steps, "all are kept, in the order of the plan");
         found
@@ -83,7 +83,7 @@ fn passes_side_by_side_find_what_they_find_one_after_the_other() {
 
 #[test]
 fn trims_of_the_generated_trace_lower_the_write_amplification() {
-    let mut keeper = Keeper::default();
+    let mut keeper = KeptSteps::default();
     let found = on(&generated(&[]), &Stable::of(2), &mut keeper, &NoTraces).unwrap();
     let value = |id: &str| figure(&found.figures, id).value;
     for depth in ["qd1", "qd32"] {
@@ -103,7 +103,7 @@ fn trims_of_the_generated_trace_lower_the_write_amplification() {
 fn only_passes_before_one_that_fails_are_kept_and_none_behind_it_is_begun() {
     // Opened for the look, then for the passes without TRIMs first: the first of these breaks off.
     let shelf = Shelf { broken: &[1], ..Shelf::of(mixed()) };
-    let mut keeper = Keeper::default();
+    let mut keeper = KeptSteps::default();
     let failed = on(&replay(&[]), &Stable::of(1), &mut keeper, &shelf).unwrap_err();
     assert!(matches!(failed, MethodError::Trace(_)), "{failed}");
     assert_eq!(keeper.kept(), ["trace", "qd1-kept"]);
@@ -115,7 +115,7 @@ fn a_drive_that_fails_ends_the_session_with_its_reason() {
     let from = Some(Instant::START + Nanos::from_millis(1_100));
     let faults = FaultPlan { fail_from: from, ..FaultPlan::default() };
     let stable = Stable { faults, ..Stable::of(2) };
-    let mut keeper = Keeper::default();
+    let mut keeper = KeptSteps::default();
     let failed = on(&generated(&[]), &stable, &mut keeper, &NoTraces).unwrap_err();
     assert!(
         matches!(failed, MethodError::Broken { ref step, .. } if step == "qd1-kept"),
@@ -127,7 +127,7 @@ fn a_drive_that_fails_ends_the_session_with_its_reason() {
 #[test]
 fn the_wish_to_stop_ends_all_passes() {
     for at_once in [1, 2] {
-        let mut keeper = Keeper::stopping_after(1);
+        let mut keeper = KeptSteps::stopping_after(1);
         let method = generated(&[]);
         let ended = on(&method, &Stable::of(at_once), &mut keeper, &NoTraces).unwrap_err();
         assert!(matches!(ended, MethodError::Run(RunError::Interrupted)), "{ended}");

@@ -3,15 +3,16 @@
 use trimbench_core::Device;
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::{
-    BlockCommand, Blocks, Bytes, Capabilities, Completion, Content, Drive, DriveError, Instant,
-    Lba, LbaRange, PurgeMeans, Rejected, Statistics, Tag, Target, TrimPromise, Virtual, Wear,
+    BlockCommand, Blocks, Bytes, Capabilities, Completion, Content, DeviceStatistics, Drive,
+    DriveError, Instant, Lba, LbaRange, PurgeMeans, Rejected, Tag, Target, TrimPromise, Virtual,
+    Wear,
 };
 use trimbench_results::Step;
 use trimbench_ssd::{Profile, SsdConfig};
 
-use crate::method::{Found, MethodError, Preset};
+use crate::method::{MethodError, MethodResult, Preset};
 use crate::options::Parameters;
-use crate::testing::{Emulated, Keeper, resume, settings};
+use crate::testing::{Emulated, KeptSteps, resume, settings};
 use crate::trim_integrity::TrimIntegrity;
 
 /// A small SATA drive that promises zeroes and reads them.
@@ -42,7 +43,7 @@ pub(super) fn method(set: &[(&str, &str)]) -> TrimIntegrity {
     TrimIntegrity::resolve(Preset::Quick, &all).unwrap()
 }
 
-pub(super) fn run(device: &mut dyn Device, method: &TrimIntegrity) -> Found {
+pub(super) fn run(device: &mut dyn Device, method: &TrimIntegrity) -> MethodResult {
     run_with(device, method, Vec::new()).0.unwrap()
 }
 
@@ -51,8 +52,8 @@ pub(super) fn run_with(
     device: &mut dyn Device,
     method: &TrimIntegrity,
     done: Vec<Step>,
-) -> (Result<Found, MethodError>, Vec<Step>) {
-    let mut keeper = Keeper::default();
+) -> (Result<MethodResult, MethodError>, Vec<Step>) {
+    let mut keeper = KeptSteps::default();
     let ended = resume(method, device, &mut keeper, done);
     assert!(keeper.stages.iter().all(|&(_, done, total, _)| done < total));
     (ended, keeper.steps)
@@ -102,7 +103,7 @@ impl<F> Target for Spoilt<F> {
         self.device.reap(deadline, out);
     }
 
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> DeviceStatistics {
         self.device.statistics()
     }
 }

@@ -5,9 +5,9 @@ use trimbench_core::{Bytes, Nanos, Ppm};
 
 use crate::trimmer::Extents;
 
-mod plant;
+mod drive_model;
 
-use plant::{Drive, Load, Mode, Plant, Run};
+use drive_model::{Drive, DriveModel, Load, Mode, Run};
 
 const TARGET: Nanos = Nanos::from_millis(10);
 const TOLERANCE: Ppm = Ppm(1_000);
@@ -25,8 +25,8 @@ fn settled(run: &Run, n: usize) -> impl Iterator<Item = Bytes> {
 #[test]
 fn the_length_settles_where_the_stall_is_permitted_and_the_target_is_kept() {
     for (noise, longest) in [(Ppm(0), 62), (Ppm(300_000), 80)] {
-        let it = Plant::default();
-        let run = Plant { drive: Drive { noise, ..it.drive }, ..it }.run();
+        let it = DriveModel::default();
+        let run = DriveModel { drive: Drive { noise, ..it.drive }, ..it }.run();
         assert_eq!(run.waiting, Bytes(0), "all is trimmed");
         assert_eq!(run.late(TARGET), Ppm(0));
         assert!(run.standing.within_reach);
@@ -44,7 +44,7 @@ fn the_length_settles_where_the_stall_is_permitted_and_the_target_is_kept() {
 
 #[test]
 fn growth_does_not_pass_what_is_permitted_on_the_way() {
-    let run = Plant::default().run();
+    let run = DriveModel::default().run();
     let first: Vec<u64> = run.discards[..8].iter().map(|discard| discard.bytes.0 >> 20).collect();
     assert_eq!(first, [1, 2, 4, 8, 16, 17, 18, 19]);
     assert!(run.longest() <= Nanos::from_micros(6_250 + 200), "{}", run.longest());
@@ -52,10 +52,10 @@ fn growth_does_not_pass_what_is_permitted_on_the_way() {
 
 #[test]
 fn a_command_beyond_the_target_is_said_and_made_rare_and_long() {
-    let it = Plant::default();
+    let it = DriveModel::default();
     let drive =
         Drive { command: Nanos::from_millis(92), per_gib: Nanos::from_millis(10), ..it.drive };
-    let run = Plant { drive, duration: Nanos::from_secs(2_000), ..it }.run();
+    let run = DriveModel { drive, duration: Nanos::from_secs(2_000), ..it }.run();
     assert!(!run.standing.within_reach);
     assert!(run.standing.least_stall > Nanos::from_millis(90), "{:?}", run.standing);
     assert!(run.late(TARGET) <= TOLERANCE, "{}", run.late(TARGET));
@@ -65,8 +65,8 @@ fn a_command_beyond_the_target_is_said_and_made_rare_and_long() {
 
 #[test]
 fn idle_time_is_used_without_a_pause_and_without_longer_stalls() {
-    let it = Plant::default();
-    let run = Plant { load: Load { on: Nanos::ZERO, ..it.load }, ..it }.run();
+    let it = DriveModel::default();
+    let run = DriveModel { load: Load { on: Nanos::ZERO, ..it.load }, ..it }.run();
     assert_eq!(run.waiting, Bytes(0));
     assert!(run.occupied() >= Ppm(940_000), "{}", run.occupied());
     let longest = run.discards.iter().map(|discard| discard.service).max();
@@ -75,10 +75,10 @@ fn idle_time_is_used_without_a_pause_and_without_longer_stalls() {
 
 #[test]
 fn bursts_are_spared_and_their_gaps_used() {
-    let it = Plant::default();
+    let it = DriveModel::default();
     let second = Nanos::from_secs(1).0;
     let load = Load { on: Nanos(2 * second), off: Nanos(2 * second), ..it.load };
-    let run = Plant { load, freed_per_second: Bytes::mib(512), ..it }.run();
+    let run = DriveModel { load, freed_per_second: Bytes::mib(512), ..it }.run();
     let in_gaps =
         run.discards.iter().filter(|it| it.at.since_start().0 % (4 * second) >= 2 * second);
     let in_gaps: u64 = in_gaps.map(|discard| discard.bytes.0).sum();
@@ -89,11 +89,11 @@ fn bursts_are_spared_and_their_gaps_used() {
 }
 
 /// Works a GiB off in a second, and serves slowly while half a second of work is left.
-fn background() -> Plant {
+fn background() -> DriveModel {
     let (share, slack) = (Ppm(100_000), Nanos::from_millis(500));
     let mode = Mode::Background { share, slack, slow: Nanos::from_millis(12) };
-    let it = Plant::default();
-    Plant { drive: Drive { mode, ..it.drive }, ..it }
+    let it = DriveModel::default();
+    DriveModel { drive: Drive { mode, ..it.drive }, ..it }
 }
 
 /// More than five times as many as it takes.
@@ -117,15 +117,15 @@ fn work_that_a_drive_puts_off_lowers_the_share_until_it_keeps_up() {
 
 #[test]
 fn a_drive_that_is_nearly_full_of_work_keeps_the_tolerance_in_the_long_run() {
-    let run = Plant { freed_per_second: Bytes::mib(900), ..background() }.run();
+    let run = DriveModel { freed_per_second: Bytes::mib(900), ..background() }.run();
     assert!(run.late(TARGET) <= TOLERANCE, "{}", run.late(TARGET));
     assert!(run.waiting_max <= Bytes::gib(64));
 }
 
 /// Requests take 11 ms each, discards or not.
-fn late_by_itself() -> Plant {
-    let it = Plant::default();
-    Plant {
+fn late_by_itself() -> DriveModel {
+    let it = DriveModel::default();
+    DriveModel {
         drive: Drive { request: Nanos::from_millis(11), ..it.drive },
         load: Load { interval: Nanos::from_millis(20), ..it.load },
         freed: Bytes::gib(1),
@@ -138,7 +138,7 @@ fn a_foreground_that_is_late_by_itself_is_spared_but_trims_do_not_starve() {
     let run = late_by_itself().run();
     assert_eq!(run.standing.share, SHARE_MIN);
     assert!((10..100).contains(&run.discards.len()), "{} discards", run.discards.len());
-    let bound = Plant { policy: "paced,wait-max=10s", ..late_by_itself() }.run();
+    let bound = DriveModel { policy: "paced,wait-max=10s", ..late_by_itself() }.run();
     assert_eq!(bound.waiting, Bytes(0));
     let seconds = bound.discards.last().unwrap().at.since_start().seconds();
     assert!((10.0..60.0).contains(&seconds), "the last discard at {seconds} s");
@@ -146,12 +146,12 @@ fn a_foreground_that_is_late_by_itself_is_spared_but_trims_do_not_starve() {
 
 #[test]
 fn extents_that_cannot_be_divided_are_paid_by_longer_pauses() {
-    let run = Plant {
+    let run = DriveModel {
         policy: "paced,backlog-max=1TiB",
         extents: Extents::Atomic,
         freed: Bytes(0),
         freed_per_second: Bytes::mib(256),
-        ..Plant::default()
+        ..DriveModel::default()
     }
     .run();
     assert!(run.discards.iter().all(|discard| discard.bytes == Bytes::mib(256)));
@@ -162,7 +162,7 @@ fn extents_that_cannot_be_divided_are_paid_by_longer_pauses() {
 
 #[test]
 fn no_more_waits_than_the_bound_and_urgency_uses_the_drive() {
-    let run = Plant { freed_per_second: Bytes::gib(16), ..Plant::default() }.run();
+    let run = DriveModel { freed_per_second: Bytes::gib(16), ..DriveModel::default() }.run();
     assert!(run.waiting_max <= Bytes::gib(64), "{}", run.waiting_max);
     assert!(run.occupied() >= Ppm(400_000), "{}", run.occupied());
     assert!(run.counters.skipped.blocks > run.counters.issued.blocks, "the drive cannot keep up");

@@ -1,11 +1,11 @@
 use proptest::prelude::*;
 
-use super::super::Kind;
+use super::super::ChartKind;
 use super::*;
 
-fn curve(y: Vec<Option<f64>>) -> Curve {
+fn curve(y: Vec<Option<f64>>) -> ChartSeries {
     let x = (0..y.len()).map(|place| place as f64 * 0.25).collect();
-    Curve::new("curve", Kind::Line, x, y)
+    ChartSeries::new("curve", ChartKind::Line, x, y)
 }
 
 /// The stall and its time survive ten million samples to one.

@@ -44,7 +44,7 @@ pub(super) enum Then {
 
 /// A translation page that is fetched by the first that needs it, and the last that waits for it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Coming {
+pub(super) struct PendingPage {
     page: u32,
     last: Slot,
 }
@@ -73,7 +73,7 @@ impl Ssd {
             let on_flash = match self.translation().reach(page, updates) {
                 Found::Cached => None,
                 Found::Nowhere if !updates => None,
-                Found::Coming(first) => {
+                Found::Loading(first) => {
                     self.path.waiter(slot).page = page;
                     self.path.join(first, slot);
                     return;
@@ -96,7 +96,7 @@ impl Ssd {
 
     /// The command is the first that needs the page.
     fn fetch_page(&mut self, slot: Slot, page: u32, on_flash: bool, at: Instant) {
-        self.path.fetch(slot, Purpose::Page(Coming { page, last: slot }));
+        self.path.fetch(slot, Purpose::Page(PendingPage { page, last: slot }));
         self.translation().expect(page, slot);
         if on_flash {
             self.counters.map_pages_read += 1;
@@ -107,7 +107,7 @@ impl Ssd {
     }
 
     /// A page is in the controller: it goes into the cache, and who waited for it goes on.
-    pub(super) fn page_arrived(&mut self, at: Instant, slot: Slot, coming: Coming) {
+    pub(super) fn page_arrived(&mut self, at: Instant, slot: Slot, coming: PendingPage) {
         let room_at = self.translation().room_at(at);
         if room_at > at {
             self.events.add(room_at, Action::Fetched(slot));

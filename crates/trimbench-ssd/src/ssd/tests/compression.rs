@@ -71,10 +71,10 @@ fn compressible_data_amplifies_as_at_the_larger_over_provisioning() {
         let mut rng = Rng::new(3);
         let data = Data::Compressible(percent);
         let units = u32::try_from(count).unwrap();
-        ssd.fill((0..units).map(Change::Write), data);
-        ssd.fill((0..count * 8).map(|_| Change::Write(narrow(rng.below(count)))), data);
+        ssd.fill((0..units).map(PreconditionStep::Write), data);
+        ssd.fill((0..count * 8).map(|_| PreconditionStep::Write(narrow(rng.below(count)))), data);
         let before = ssd.counters();
-        ssd.fill((0..count * 4).map(|_| Change::Write(narrow(rng.below(count)))), data);
+        ssd.fill((0..count * 4).map(|_| PreconditionStep::Write(narrow(rng.below(count)))), data);
         let waf = ssd.counters().since(&before).waf().unwrap();
         ssd.check();
         let expected = greedy_waf(alpha, held) * f64::from(percent) / 100.0;
@@ -83,7 +83,7 @@ fn compressible_data_amplifies_as_at_the_larger_over_provisioning() {
 }
 
 /// A hash over the completions of random writes, reads, discards and flushes.
-fn hash(config: SsdConfig, data: Data) -> (u64, Counters) {
+fn hash(config: SsdConfig, data: Data) -> (u64, DriveCounters) {
     let mut target = full(config);
     target.model_mut().precondition_random(20_000, &mut Rng::new(9));
     let (mut rng, mut hash) = (Rng::new(4), TraceHash::default());

@@ -58,7 +58,7 @@ fn trimmed_space_is_over_provisioning() {
         times(&mut target, &[BlockCommand::Discard(super::units(first, 8192))]);
     }
     let write = |ssd: &mut Ssd, count: u64, rng: &mut Rng| {
-        let unit = |_| Change::Write(narrow(quarter + rng.below(units - quarter)));
+        let unit = |_| PreconditionStep::Write(narrow(quarter + rng.below(units - quarter)));
         ssd.precondition_with((0..count).map(unit));
     };
     write(target.model_mut(), units * 8, &mut rng);

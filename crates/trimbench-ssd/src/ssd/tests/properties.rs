@@ -66,7 +66,7 @@ fn kind() -> impl Strategy<Value = SsdConfig> {
         1 => Just(plain()),
         3 => cached,
         1 => Just(super::compression::compressing()),
-        1 => Just(super::collector::separating()),
+        1 => Just(super::gc::separating()),
     ];
     let policies = prop_oneof![
         Just(VictimPolicy::Greedy),
@@ -75,8 +75,8 @@ fn kind() -> impl Strategy<Value = SsdConfig> {
         (1..4_u32).prop_map(VictimPolicy::DChoices),
     ];
     (kinds, policies).prop_map(|(config, policy)| {
-        let collector = crate::config::CollectorConfig { policy, ..config.collector };
-        SsdConfig { collector, ..config }
+        let gc = crate::config::GcConfig { policy, ..config.gc };
+        SsdConfig { gc, ..config }
     })
 }
 

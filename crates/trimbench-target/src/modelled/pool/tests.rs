@@ -60,7 +60,7 @@ fn pools_are_made_anew_on_the_same_drives_with_the_policy_wished_for() {
         (DiscardMode::Off, false),
         (DiscardMode::Policy("online".to_owned()), true),
     ] {
-        let wish = FilesystemWish { discard, ..FilesystemWish::default() };
+        let wish = FilesystemSpec { discard, ..FilesystemSpec::default() };
         pools.make(&wish).unwrap();
         let files = pools.files();
         assert!(files.now() > before, "the clock goes on");
@@ -86,6 +86,6 @@ fn pools_are_made_anew_on_the_same_drives_with_the_policy_wished_for() {
         pools.unmount().unwrap();
     }
     let wish =
-        FilesystemWish { discard: DiscardMode::Policy("soon".to_owned()), ..Default::default() };
+        FilesystemSpec { discard: DiscardMode::Policy("soon".to_owned()), ..Default::default() };
     assert!(pools.make(&wish).unwrap_err().reason.contains("soon"));
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use Ignored::{Empty, Notice, OtherEvent, Passthrough};
-use Kind::{Discard, Flush, Read, Write};
+use RecordKind::{Discard, Flush, Read, Write};
 
 const QUEUE: u32 = 1;
 const READ: u32 = 1 << 16;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::format::Format;
 use crate::read::{Event, Wait};
-use Kind::{Discard, Flush, Read, Write};
+use RecordKind::{Discard, Flush, Read, Write};
 
 /// Beyond 4 GiB: what 32 bits do not hold.
 const LONG: u64 = (4 << 30) + 4096;

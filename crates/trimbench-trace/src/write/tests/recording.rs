@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use crate::format::Format;
 use crate::input::Input;
 use crate::read::{ReadOptions, Reader};
-use crate::record::{Kind, Record};
+use crate::record::{Record, RecordKind};
 use crate::sink::Sink;
-use crate::source::Source;
+use crate::source::TraceSource;
 use crate::tally::Flaw;
 use crate::write::{Writer, Written};
 
@@ -62,7 +62,7 @@ impl Sink for Disk {
 
 /// Commands as every format holds them.
 fn commands(count: u64) -> Vec<Record> {
-    let kinds = Kind::ALL.into_iter().cycle();
+    let kinds = RecordKind::ALL.into_iter().cycle();
     (0..count)
         .zip(kinds)
         .map(|(at, kind)| record(at * 1_000, kind, at * 7_919 % 1_000 * 512, 512 * (1 + at % 9)))
@@ -166,7 +166,7 @@ fn half_a_line_is_not_read_as_a_shorter_command() {
     let strict = read(Format::Iolog, text.as_bytes(), false).unwrap_err();
     assert!(strict.contains("line 5") && strict.contains("cut off"), "{strict}");
     let (found, cut) = read(Format::Iolog, text.as_bytes(), true).unwrap();
-    assert_eq!((found, cut), (vec![record(5_000, Kind::Write, 4096, 4096)], true));
+    assert_eq!((found, cut), (vec![record(5_000, RecordKind::Write, 4096, 4096)], true));
 }
 
 #[test]

@@ -94,8 +94,8 @@ impl Model for Device {
         }
     }
 
-    fn statistics(&self) -> Statistics {
-        Statistics::default()
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics::default()
     }
 
     fn capabilities(&self) -> &Capabilities {

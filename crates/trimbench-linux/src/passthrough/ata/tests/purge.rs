@@ -54,7 +54,7 @@ fn prelude(state: u16, sanitize: u16) -> Vec<Step> {
 
 fn purge(
     drive: &mut AtaDrive<Script>,
-    means: PurgeMeans,
+    means: ReportedPurge,
     steps: Vec<Step>,
 ) -> (Result<(), PurgeError>, Vec<Ppm>) {
     drive.line.transport.extend(steps);
@@ -73,11 +73,11 @@ fn means_come_strongest_first_with_estimates() {
     assert_eq!(
         means,
         [
-            PurgeMeans::AtaSanitizeBlockErase,
-            PurgeMeans::AtaSanitizeCryptoScramble,
-            PurgeMeans::AtaSanitizeOverwrite,
-            PurgeMeans::AtaSecurityEraseEnhanced,
-            PurgeMeans::AtaSecurityErase,
+            ReportedPurge::AtaSanitizeBlockErase,
+            ReportedPurge::AtaSanitizeCryptoScramble,
+            ReportedPurge::AtaSanitizeOverwrite,
+            ReportedPurge::AtaSecurityEraseEnhanced,
+            ReportedPurge::AtaSecurityErase,
         ]
     );
     // Words 90 (400, 15 bits) and 89 (8 bits), in 2 minutes.
@@ -93,7 +93,7 @@ fn only_what_the_words_announce_is_offered() {
     drive.line.transport.extend([identify_step(&[(59, 0xe000), (128, 1)])]);
     let options = drive.purge_means().unwrap();
     assert_eq!(options.len(), 1);
-    assert_eq!(options[0].means, PurgeMeans::AtaSecurityErase);
+    assert_eq!(options[0].means, ReportedPurge::AtaSecurityErase);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn sanitize_is_polled_to_its_end() {
     // A hundredth of an hour is 36 s, looked at every 30.
     steps.extend([status(IN_PROGRESS, 0x4000), Step::Pause(SECOND.times(30))]);
     steps.push(status(COMPLETED, 0xffff));
-    let (result, seen) = purge(&mut drive, PurgeMeans::AtaSanitizeBlockErase, steps);
+    let (result, seen) = purge(&mut drive, ReportedPurge::AtaSanitizeBlockErase, steps);
     assert_eq!(result, Ok(()));
     assert_eq!(seen, [Ppm(0), Ppm(250_000), Ppm::ONE]);
 }
@@ -112,8 +112,8 @@ fn sanitize_is_polled_to_its_end() {
 #[test]
 fn crypto_and_overwrite_have_their_own_keys() {
     for (means, feature, count, lba) in [
-        (PurgeMeans::AtaSanitizeCryptoScramble, 0x11, 0x10, [0x43, 0x70, 0, 0x79, 0, 0x72]),
-        (PurgeMeans::AtaSanitizeOverwrite, 0x14, 0x11, [0, 0, 0x57, 0, 0x4f, 0]),
+        (ReportedPurge::AtaSanitizeCryptoScramble, 0x11, 0x10, [0x43, 0x70, 0, 0x79, 0, 0x72]),
+        (ReportedPurge::AtaSanitizeOverwrite, 0x14, 0x11, [0, 0, 0x57, 0, 0x4f, 0]),
     ] {
         let mut drive = open();
         let mut steps = prelude(NO_PASSWORD, IDLE);
@@ -130,7 +130,7 @@ fn an_unknown_operation_under_way_is_waited_for_before_the_wanted_one() {
     let mut steps = prelude(NO_PASSWORD, IN_PROGRESS);
     steps.extend([status(IN_PROGRESS, 1), status(COMPLETED, 0xffff), block_erase()]);
     steps.push(status(COMPLETED, 0xffff));
-    let (result, _) = purge(&mut drive, PurgeMeans::AtaSanitizeBlockErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::AtaSanitizeBlockErase, steps);
     assert_eq!(result, Ok(()));
 }
 
@@ -142,7 +142,7 @@ fn a_failed_sanitize_is_cleared_and_reported() {
         steps.extend([status(IDLE, 0xffff), block_erase()]);
         steps.push(sanitize(0, 0, [0; 6], registers(0x51, 0x04, 0, 1)));
         steps.push(sanitize(0, 1, [0; 6], answer));
-        let (result, _) = purge(&mut drive, PurgeMeans::AtaSanitizeBlockErase, steps);
+        let (result, _) = purge(&mut drive, ReportedPurge::AtaSanitizeBlockErase, steps);
         assert_eq!(result, Err(PurgeError::SanitizeFailed { usable }));
     }
 }
@@ -153,7 +153,7 @@ fn idle_without_completion_is_a_failure() {
     let mut steps = prelude(NO_PASSWORD, IDLE);
     steps.extend([status(IDLE, 0xffff), block_erase(), status(IDLE, 0xffff)]);
     steps.push(sanitize(0, 1, [0; 6], registers(0x50, 0, 0, 0)));
-    let (result, _) = purge(&mut drive, PurgeMeans::AtaSanitizeBlockErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::AtaSanitizeBlockErase, steps);
     assert_eq!(result, Err(PurgeError::SanitizeFailed { usable: true }));
 }
 
@@ -161,15 +161,15 @@ fn idle_without_completion_is_a_failure() {
 fn a_sanitize_status_without_registers_is_no_status() {
     let mut drive = open();
     let steps = vec![identify_step(&[]), identify_step(&[]), sanitize(0, 0, [0; 6], good())];
-    let (result, _) = purge(&mut drive, PurgeMeans::AtaSanitizeBlockErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::AtaSanitizeBlockErase, steps);
     let error = PassthroughError::NoRegisters { command: "SANITIZE STATUS EXT" };
     assert_eq!(result, Err(PurgeError::Command(error)));
 }
 
 #[test]
 fn frozen_and_locked_drives_are_refused_untouched() {
-    let erase = PurgeMeans::AtaSecurityErase;
-    let block = PurgeMeans::AtaSanitizeBlockErase;
+    let erase = ReportedPurge::AtaSecurityErase;
+    let block = ReportedPurge::AtaSanitizeBlockErase;
     let password = "trimbench";
     for (means, state, sanitize, obstacle) in [
         (erase, ALL_FROZEN, IDLE, PurgeObstacle::SecurityFrozen),
@@ -190,15 +190,15 @@ fn frozen_and_locked_drives_are_refused_untouched() {
 fn another_drive_behind_the_device_is_not_touched() {
     let mut drive = open();
     let steps = vec![identify_step(&[(10, 0x5858)])];
-    let (result, _) = purge(&mut drive, PurgeMeans::AtaSecurityErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::AtaSecurityErase, steps);
     assert!(matches!(result, Err(PurgeError::AnotherDrive { .. })), "{result:?}");
 }
 
 #[test]
 fn security_erase_sets_a_password_and_ends_without() {
     for (means, mode, limit) in [
-        (PurgeMeans::AtaSecurityErase, 0, 3 * 3_600 + 600),
-        (PurgeMeans::AtaSecurityEraseEnhanced, 0b10, 3 * 48_000 + 600),
+        (ReportedPurge::AtaSecurityErase, 0, 3 * 3_600 + 600),
+        (ReportedPurge::AtaSecurityEraseEnhanced, 0b10, 3 * 48_000 + 600),
     ] {
         let mut drive = open();
         let mut steps = prelude(NO_PASSWORD, IDLE);
@@ -222,7 +222,7 @@ fn a_refused_password_leaves_nothing_behind() {
     let mut drive = open();
     let mut steps = prelude(NO_PASSWORD, IDLE);
     steps.extend([security(0xf1, aborted()), security_is(NO_PASSWORD)]);
-    let (result, _) = purge(&mut drive, PurgeMeans::AtaSecurityErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::AtaSecurityErase, steps);
     assert!(matches!(result, Err(PurgeError::Command(_))), "{result:?}");
 }
 
@@ -234,7 +234,7 @@ fn a_failed_erase_takes_the_password_off_again() {
     // A reset has locked it.
     steps.extend([security_is(LOCKED), security_is(LOCKED), security(0xf2, good())]);
     steps.extend([security(0xf6, good()), security_is(NO_PASSWORD)]);
-    let (result, _) = purge(&mut drive, PurgeMeans::AtaSecurityErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::AtaSecurityErase, steps);
     assert!(matches!(result, Err(PurgeError::Command(_))), "{result:?}");
 }
 
@@ -244,7 +244,7 @@ fn a_password_that_cannot_be_taken_off_is_named() {
     let mut steps = prelude(NO_PASSWORD, IDLE);
     steps.extend([security(0xf1, good()), prepare(aborted()), security_is(ENABLED)]);
     steps.extend([security_is(ENABLED), security(0xf6, aborted())]);
-    let (result, _) = purge(&mut drive, PurgeMeans::AtaSecurityErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::AtaSecurityErase, steps);
     let error = result.unwrap_err();
     assert!(matches!(error, PurgeError::PasswordLeft { .. }), "{error}");
     assert!(error.to_string().contains("--security-disable trimbench"), "{error}");
@@ -257,7 +257,7 @@ fn an_erase_that_leaves_the_password_is_no_success() {
     steps.extend([security(0xf1, good()), prepare(good()), security(0xf4, good())]);
     steps.extend([security_is(ENABLED), security_is(ENABLED), security(0xf6, good())]);
     steps.push(security_is(NO_PASSWORD));
-    let (result, _) = purge(&mut drive, PurgeMeans::AtaSecurityErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::AtaSecurityErase, steps);
     let error = result.unwrap_err();
     assert!(matches!(error, PurgeError::Command(PassthroughError::Malformed { .. })), "{error}");
 }

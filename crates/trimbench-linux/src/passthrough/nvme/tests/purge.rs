@@ -45,7 +45,7 @@ const BLOCK: u32 = 0b1010;
 
 fn purge(
     drive: &mut NvmeDrive<Script>,
-    means: PurgeMeans,
+    means: ReportedPurge,
     steps: Vec<Step>,
 ) -> (Result<(), PurgeError>, Vec<Ppm>) {
     drive.transport.extend(steps);
@@ -64,11 +64,11 @@ fn means_come_strongest_first_with_estimates() {
     assert_eq!(
         means,
         [
-            PurgeMeans::NvmeSanitizeBlockErase,
-            PurgeMeans::NvmeSanitizeCryptoErase,
-            PurgeMeans::NvmeSanitizeOverwrite,
-            PurgeMeans::NvmeFormatUserDataErase,
-            PurgeMeans::NvmeFormatCryptoErase,
+            ReportedPurge::NvmeSanitizeBlockErase,
+            ReportedPurge::NvmeSanitizeCryptoErase,
+            ReportedPurge::NvmeSanitizeOverwrite,
+            ReportedPurge::NvmeFormatUserDataErase,
+            ReportedPurge::NvmeFormatCryptoErase,
         ]
     );
     assert_eq!(options[0].estimate, Some(Nanos::from_secs(100)));
@@ -86,7 +86,7 @@ fn sanitize_is_polled_to_its_end() {
     steps.extend([status_step(2, 0x4000, BLOCK), Step::Pause(SECOND)]);
     steps.extend([status_step(2, 0x8000, BLOCK), Step::Pause(SECOND)]);
     steps.extend([status_step(1, 0xffff, BLOCK)]);
-    let (result, seen) = purge(&mut drive, PurgeMeans::NvmeSanitizeBlockErase, steps);
+    let (result, seen) = purge(&mut drive, ReportedPurge::NvmeSanitizeBlockErase, steps);
     assert_eq!(result, Ok(()));
     assert_eq!(seen, [Ppm(0), Ppm(250_000), Ppm(500_000), Ppm::ONE]);
 }
@@ -101,7 +101,7 @@ fn the_end_of_an_earlier_operation_is_not_taken_for_this_ones() {
     // A command that is turned away because of the sanitizing is no failure.
     steps.extend([step(log(0x81), Vec::new(), Ok(0x1d)), Step::Pause(SECOND)]);
     steps.extend([status_step(4, 0xffff, BLOCK)]);
-    let (result, _) = purge(&mut drive, PurgeMeans::NvmeSanitizeBlockErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::NvmeSanitizeBlockErase, steps);
     assert_eq!(result, Ok(()));
 }
 
@@ -112,7 +112,7 @@ fn an_operation_under_way_is_waited_for_and_not_repeated() {
     steps.extend([status_step(2, 0x8000, BLOCK)]);
     steps.extend([status_step(2, 0xc000, BLOCK), Step::Pause(SECOND)]);
     steps.extend([status_step(1, 0xffff, BLOCK)]);
-    let (result, seen) = purge(&mut drive, PurgeMeans::NvmeSanitizeBlockErase, steps);
+    let (result, seen) = purge(&mut drive, ReportedPurge::NvmeSanitizeBlockErase, steps);
     assert_eq!(result, Ok(()));
     assert_eq!(seen, [Ppm(0), Ppm(750_000), Ppm::ONE]);
 }
@@ -124,7 +124,7 @@ fn after_another_operation_under_way_the_wanted_one_is_run() {
     let mut steps = prelude(2, crypto);
     steps.extend([status_step(2, 0, crypto), status_step(1, 0xffff, crypto), sanitize(BLOCK)]);
     steps.extend([status_step(1, 0xffff, BLOCK)]);
-    let (result, _) = purge(&mut drive, PurgeMeans::NvmeSanitizeBlockErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::NvmeSanitizeBlockErase, steps);
     assert_eq!(result, Ok(()));
 }
 
@@ -134,7 +134,7 @@ fn a_failed_operation_is_left_and_reported() {
     let mut steps = prelude(0, 0);
     steps.extend([status_step(0, 0xffff, 0), sanitize(BLOCK), status_step(3, 0xffff, BLOCK)]);
     steps.push(sanitize(0b0001));
-    let (result, seen) = purge(&mut drive, PurgeMeans::NvmeSanitizeBlockErase, steps);
+    let (result, seen) = purge(&mut drive, ReportedPurge::NvmeSanitizeBlockErase, steps);
     assert_eq!(result, Err(PurgeError::SanitizeFailed { usable: true }));
     assert_eq!(seen, [Ppm(0)]);
 }
@@ -147,7 +147,7 @@ fn a_restricted_failure_is_followed_by_a_restricted_operation() {
     steps.extend([status_step(3, 0xffff, restricted), sanitize(restricted)]);
     // It fails again, and there is no way out of the failure mode.
     steps.extend([status_step(3, 0xffff, restricted)]);
-    let (result, _) = purge(&mut drive, PurgeMeans::NvmeSanitizeBlockErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::NvmeSanitizeBlockErase, steps);
     assert_eq!(result, Err(PurgeError::SanitizeFailed { usable: false }));
 }
 
@@ -161,7 +161,7 @@ fn waiting_has_an_end() {
         steps.extend([status_step(2, 0x100, BLOCK), Step::Pause(SECOND)]);
     }
     steps.push(status_step(2, 0x100, BLOCK));
-    let (result, _) = purge(&mut drive, PurgeMeans::NvmeSanitizeBlockErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::NvmeSanitizeBlockErase, steps);
     let waited = Nanos::from_secs(900);
     assert_eq!(result, Err(PurgeError::SanitizeOverdue { waited }));
 }
@@ -173,7 +173,7 @@ fn overwriting_makes_one_pass() {
     let mut steps = prelude(0, 0);
     steps.extend([status_step(0, 0xffff, 0), sanitize(overwrite)]);
     steps.extend([status_step(1, 0xffff, overwrite)]);
-    let (result, _) = purge(&mut drive, PurgeMeans::NvmeSanitizeOverwrite, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::NvmeSanitizeOverwrite, steps);
     assert_eq!(result, Ok(()));
 }
 
@@ -182,7 +182,7 @@ fn nothing_is_sanitized_where_other_namespaces_live() {
     let mut drive = open();
     let mut steps = Vec::from(look());
     steps.extend([status_step(0, 0xffff, 0), namespaces(&[3, 7])]);
-    let (result, seen) = purge(&mut drive, PurgeMeans::NvmeSanitizeBlockErase, steps);
+    let (result, seen) = purge(&mut drive, ReportedPurge::NvmeSanitizeBlockErase, steps);
     let obstacle = PurgeObstacle::OtherNamespaces { count: 2 };
     assert_eq!(result, Err(PurgeError::Refused(obstacle)));
     assert!(seen.is_empty());
@@ -210,7 +210,7 @@ fn formats_are_refused_only_where_they_hit_all_namespaces() {
             steps.push(step((0x80, 7, 0x0351, 0), Vec::new(), OK));
             steps.extend(look());
         }
-        let (result, _) = purge(&mut drive, PurgeMeans::NvmeFormatUserDataErase, steps);
+        let (result, _) = purge(&mut drive, ReportedPurge::NvmeFormatUserDataErase, steps);
         assert_eq!(result.is_err(), refused, "FNA {fna:#b}: {result:?}");
     }
 }
@@ -220,7 +220,7 @@ fn a_shared_subsystem_may_hide_namespaces() {
     // CMIC bit 1, and room for 4 namespaces, without namespace management.
     let (mut drive, _) = changed(&[(76, 0b10), (516, 4)]);
     let steps = vec![status_step(0, 0xffff, 0), namespaces(&[7])];
-    let (result, _) = purge(&mut drive, PurgeMeans::NvmeSanitizeBlockErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::NvmeSanitizeBlockErase, steps);
     assert_eq!(result, Err(PurgeError::Refused(PurgeObstacle::UnseenNamespaces)));
 }
 
@@ -229,7 +229,7 @@ fn with_namespace_management_all_allocated_namespaces_count() {
     let (mut drive, _) = changed(&[(256, 0b1010)]);
     let list = image(4096, &[(0, &[7, 0, 0, 0, 9, 0, 0, 0])]);
     let steps = vec![status_step(0, 0xffff, 0), step((6, 0, 0x10, 0), list, OK)];
-    let (result, _) = purge(&mut drive, PurgeMeans::NvmeSanitizeBlockErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::NvmeSanitizeBlockErase, steps);
     let obstacle = PurgeObstacle::OtherNamespaces { count: 2 };
     assert_eq!(result, Err(PurgeError::Refused(obstacle)));
 }
@@ -241,14 +241,14 @@ fn with_namespace_management_nothing_is_hidden() {
     let list = image(4096, &[(0, &[7, 0, 0, 0])]);
     let mut steps = vec![status_step(0, 0xffff, 0), step((6, 0, 0x10, 0), list, OK)];
     steps.extend([status_step(0, 0xffff, 0), sanitize(BLOCK), status_step(1, 0xffff, BLOCK)]);
-    let (result, _) = purge(&mut drive, PurgeMeans::NvmeSanitizeBlockErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::NvmeSanitizeBlockErase, steps);
     assert_eq!(result, Ok(()));
 }
 
 #[test]
 fn another_drive_behind_the_device_is_not_touched() {
     let (mut drive, _) = changed(&[(4, b'X')]);
-    let (result, _) = purge(&mut drive, PurgeMeans::NvmeSanitizeBlockErase, Vec::new());
+    let (result, _) = purge(&mut drive, ReportedPurge::NvmeSanitizeBlockErase, Vec::new());
     let expected = PurgeError::AnotherDrive { opened: "S3RIAL".into(), now: "X3RIAL".into() };
     assert_eq!(result, Err(expected));
 }
@@ -260,7 +260,7 @@ fn a_format_keeps_the_format_and_has_time_for_it() {
     // Format 1, metadata extended, PI type 2 at the start, crypto erase.
     steps.push(step((0x80, 7, 1 | 1 << 4 | 2 << 5 | 1 << 8 | 2 << 9, 0), Vec::new(), OK));
     steps.extend(look());
-    let (result, seen) = purge(&mut drive, PurgeMeans::NvmeFormatCryptoErase, steps);
+    let (result, seen) = purge(&mut drive, ReportedPurge::NvmeFormatCryptoErase, steps);
     assert_eq!(result, Ok(()));
     assert_eq!(seen, [Ppm(0), Ppm::ONE]);
     assert_eq!(drive.transport.timeouts.iter().max(), Some(&Nanos::from_secs(86_400)));
@@ -274,6 +274,6 @@ fn a_format_that_changed_the_namespace_is_reported() {
     let mut other = namespace();
     other[26] = 0; // 512-byte blocks.
     steps.extend([step((6, 0, 1, 0), controller(), OK), step((6, 7, 0, 0), other, OK)]);
-    let (result, _) = purge(&mut drive, PurgeMeans::NvmeFormatUserDataErase, steps);
+    let (result, _) = purge(&mut drive, ReportedPurge::NvmeFormatUserDataErase, steps);
     assert_eq!(result, Err(PurgeError::FormatChanged));
 }

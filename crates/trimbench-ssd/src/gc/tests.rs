@@ -6,7 +6,7 @@ use crate::ssd::tests::plain;
 
 /// Two dies, nine superblocks of 64 units in groups of 16; seven are full. The first holds 4 valid
 /// units in three of its groups, the second 20 in its first two.
-fn nearly_full() -> (Collector, Mapping, Nand) {
+fn nearly_full() -> (GarbageCollector, Mapping, Nand) {
     let geometry = Geometry { dies: 2, ..plain().geometry };
     let config = SsdConfig { geometry, ..plain() };
     let mut mapping = Mapping::new(448, 9, 64, 16);
@@ -18,11 +18,11 @@ fn nearly_full() -> (Collector, Mapping, Nand) {
     for (first, end) in [(1, 16), (18, 48), (49, 64), (84, 128)] {
         mapping.deallocate(first, end);
     }
-    (Collector::new(&config), mapping, Nand::new(&config))
+    (GarbageCollector::new(&config), mapping, Nand::new(&config))
 }
 
 /// What is owed: `r`ead, `p`rogram or `e`rase, die, units.
-fn debt(collector: &Collector) -> Vec<(char, u32, u32)> {
+fn debt(gc: &GarbageCollector) -> Vec<(char, u32, u32)> {
     let text = |owed: &Owed| match *owed {
         Owed::Read { cells: Cells::Map, die, .. } => ('m', die, 0),
         Owed::Read { cells: Cells::Cache, die, units } => ('c', die, units),
@@ -31,57 +31,57 @@ fn debt(collector: &Collector) -> Vec<(char, u32, u32)> {
         Owed::Program { die, .. } => ('p', die, 0),
         Owed::Erase { die } => ('e', die, 0),
     };
-    collector.debt.iter().map(text).collect()
+    gc.debt.iter().map(text).collect()
 }
 
 #[test]
 fn a_collection_owes_its_reads_its_full_programs_and_an_erase_of_every_die() {
-    let (mut collector, mut mapping, nand) = nearly_full();
-    let mut counters = Counters::default();
-    collector.make_room(&mut mapping, &nand, &mut counters);
+    let (mut gc, mut mapping, nand) = nearly_full();
+    let mut counters = DriveCounters::default();
+    gc.make_room(&mut mapping, &nand, &mut counters);
     assert_eq!(mapping.free_superblocks(), 3, "the reserve is whole");
     let first = [('r', 0, 1), ('r', 1, 2), ('r', 1, 1), ('e', 0, 0), ('e', 1, 0)];
     // Four units were there; twelve more fill the group.
     let second = [('r', 0, 16), ('r', 1, 4), ('p', 0, 0), ('e', 0, 0), ('e', 1, 0)];
-    assert_eq!(debt(&collector), [first, second].concat());
+    assert_eq!(debt(&gc), [first, second].concat());
     assert_eq!((counters.moved_units, counters.erased_superblocks), (24, 2));
-    mapping.check(&collector.frontiers()[..1]);
+    mapping.check(&gc.frontiers()[..1]);
 }
 
 #[test]
 fn a_collection_owes_a_read_and_a_program_of_a_translation_page_that_is_not_cached() {
-    let (mut collector, mapping, nand) = nearly_full();
+    let (mut gc, mapping, nand) = nearly_full();
     let config = crate::ssd::tests::mapping_cache::dramless(1);
     let cache = crate::mapping_cache::MappingCache::new(&config.mapping_cache.unwrap(), &config);
     let mut mapping = mapping.with_translation(cache);
     mapping.rest_translation();
-    let mut counters = Counters::default();
-    collector.make_room(&mut mapping, &nand, &mut counters);
+    let mut counters = DriveCounters::default();
+    gc.make_room(&mut mapping, &nand, &mut counters);
     // All units are of page 0, on die 0: once for each of two victims.
     let map =
         |&(kind, die, _): &(char, u32, u32)| (kind == 'm' || kind == 'w').then_some((kind, die));
-    let owed: Vec<_> = debt(&collector).iter().filter_map(map).collect();
+    let owed: Vec<_> = debt(&gc).iter().filter_map(map).collect();
     assert_eq!(owed, [('m', 0), ('w', 0)].repeat(2));
     assert_eq!((counters.map_pages_read, counters.map_pages_programmed), (2, 2));
     // A preconditioning owes and counts none.
-    let (mut collector, mapping, nand) = nearly_full();
+    let (mut gc, mapping, nand) = nearly_full();
     let cache = crate::mapping_cache::MappingCache::new(&config.mapping_cache.unwrap(), &config);
-    let (mut mapping, mut counters) = (mapping.with_translation(cache), Counters::default());
+    let (mut mapping, mut counters) = (mapping.with_translation(cache), DriveCounters::default());
     mapping.rest_translation();
-    collector.begin_untimed();
-    collector.make_room(&mut mapping, &nand, &mut counters);
-    assert_eq!((collector.debt.len(), counters.map_pages_read), (0, 0));
+    gc.begin_untimed();
+    gc.make_room(&mut mapping, &nand, &mut counters);
+    assert_eq!((gc.debt.len(), counters.map_pages_read), (0, 0));
 }
 
 #[test]
 fn each_group_of_the_host_pays_its_share_and_the_last_one_the_rest() {
-    let (mut collector, mut mapping, mut nand) = nearly_full();
-    collector.make_room(&mut mapping, &nand, &mut Counters::default());
+    let (mut gc, mut mapping, mut nand) = nearly_full();
+    gc.make_room(&mut mapping, &nand, &mut DriveCounters::default());
     // Shares are assigned as groups fill, and paid as they leave.
-    let shares = [4, 3, 2, 1].map(|groups| collector.assign_share(groups));
+    let shares = [4, 3, 2, 1].map(|groups| gc.assign_share(groups));
     let left = shares.map(|share| {
-        collector.pay(share, Instant::START, &mut nand);
-        collector.debt.len()
+        gc.pay(share, Instant::START, &mut nand);
+        gc.debt.len()
     });
     assert_eq!(left, [7, 4, 2, 0]);
     // Die 0: two reads, a program behind its transfer, two erases of 2 ms (half a block a die).
@@ -90,18 +90,15 @@ fn each_group_of_the_host_pays_its_share_and_the_last_one_the_rest() {
 
 #[test]
 fn idle_time_leaves_full_victims_alone() {
-    let (collector, mut mapping, mut nand) = nearly_full();
-    let mut counters = Counters::default();
+    let (gc, mut mapping, mut nand) = nearly_full();
+    let mut counters = DriveCounters::default();
     let idle = Instant::START..Instant::from_start(Nanos::from_secs(1));
     let config = SsdConfig {
-        collector: crate::config::CollectorConfig {
-            idle_free_target: Ppm(900_000),
-            ..plain().collector
-        },
+        gc: crate::config::GcConfig { idle_free_target: Ppm(900_000), ..plain().gc },
         ..plain()
     };
-    let mut collector = Collector { high: Collector::new(&config).high, ..collector };
-    collector.use_idle_time(&idle, &mut mapping, &mut nand, &mut counters);
+    let mut gc = GarbageCollector { high: GarbageCollector::new(&config).high, ..gc };
+    gc.use_idle_time(&idle, &mut mapping, &mut nand, &mut counters);
     // Of the seven, two are at most half valid.
     assert_eq!(counters.erased_superblocks, 2);
 }

@@ -4,7 +4,7 @@ use trimbench_core::settings::IfUnset::Required;
 use trimbench_core::settings::{Scalar as _, default_to, described, parsed, true_false};
 use trimbench_core::{Nanos, Ppm, settings};
 
-use super::{ConfigError, SsdConfig, require};
+use super::{DriveConfigError, SsdConfig, require};
 
 /// More choices than any collector draws.
 const CHOICES_MAX: u32 = 1_024;
@@ -44,7 +44,7 @@ impl VictimPolicy {
 settings! {
     /// The collector.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct CollectorConfig(values) {
+    pub struct GcConfig(values) {
         /// which superblock is collected
         pub policy: VictimPolicy = "collector.policy", default_to("greedy"),
             parsed("`greedy`, `fifo`, `cost-benefit` or `d-choices=N`, N 1 to 1024",
@@ -62,9 +62,9 @@ settings! {
     }
 }
 
-impl CollectorConfig {
+impl GcConfig {
     /// Checks the values that do not concern time.
-    pub(super) fn check(&self, config: &SsdConfig) -> Result<(), ConfigError> {
+    pub(super) fn check(&self, config: &SsdConfig) -> Result<(), DriveConfigError> {
         if let VictimPolicy::DChoices(count) = self.policy {
             require(
                 (1..=CHOICES_MAX).contains(&count),

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use trimbench_core::reason;
 use trimbench_core::{
-    Bytes, Capabilities, Clock, DiscardMode, DrainRule, Errno, Files, FilesystemWish, Interrupt,
+    Bytes, Capabilities, Clock, DiscardMode, DrainRule, Errno, Files, FilesystemSpec, Interrupt,
     Medium, Nanos, ProvisionError, Provisioner, Support,
 };
 
@@ -94,7 +94,7 @@ pub enum MakeError {
 
 /// Makes real filesystems on one device or image file.
 #[derive(Debug)]
-pub struct MadeFilesystems {
+pub struct MkfsProvisioner {
     // The order is that of dropping: the filesystem, then what it stands on.
     mounted: Option<DirectoryTarget>,
     place: MountPoint,
@@ -125,7 +125,7 @@ impl FilesystemKind {
     }
 }
 
-impl MadeFilesystems {
+impl MkfsProvisioner {
     /// Claims what `path` leads to, so far as `consent` goes, and removes what killed runs have
     /// left mounted. Nothing is written yet.
     pub fn claim(
@@ -198,7 +198,7 @@ impl MadeFilesystems {
     /// Mounts what was made, the filesystem `uuid`.
     fn mount(
         &mut self,
-        wish: &FilesystemWish,
+        wish: &FilesystemSpec,
         uuid: Uuid,
     ) -> Result<DirectoryTarget, ProvisionError> {
         let node = self.device.node();
@@ -263,12 +263,12 @@ impl MadeFilesystems {
     }
 }
 
-impl Provisioner for MadeFilesystems {
+impl Provisioner for MkfsProvisioner {
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
 
-    fn check(&self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
+    fn check(&self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
         if let DiscardMode::Policy(policy) = &wish.discard {
             let reason = format!("a real one takes no trim policy, and was to take `{policy}`");
             return Err(failed("make", reason, None));
@@ -280,7 +280,7 @@ impl Provisioner for MadeFilesystems {
         Ok(())
     }
 
-    fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
+    fn make(&mut self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
         if self.mounted.is_some() {
             self.take_down()?;
         }
@@ -305,7 +305,7 @@ impl Provisioner for MadeFilesystems {
     }
 }
 
-impl Drop for MadeFilesystems {
+impl Drop for MkfsProvisioner {
     /// Unmounts what is mounted. A failure is silent here; the next start tries again.
     fn drop(&mut self) {
         if self.mounted.is_some() {

@@ -38,7 +38,7 @@ mod tests;
 
 /// The layer in which a stall lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum StallLayer {
     /// The device holds what the caller waits for.
     Device,
     /// What the caller waits for has no tag: the device holds its fill of other requests.
@@ -57,19 +57,19 @@ pub struct Slice {
     /// Its end.
     pub to: Instant,
     /// Where the stall lies.
-    pub place: Place,
+    pub place: StallLayer,
     /// Whether a device holds discards meanwhile.
     pub discarding: bool,
 }
 
 /// Where the stalled time lies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Located {
+pub struct StallAttribution {
     /// All of the stalled time, in its order; neighbours differ.
     pub slices: Vec<Slice>,
 }
 
-impl Place {
+impl StallLayer {
     /// Every layer, from below.
     pub const ALL: [Self; 4] = [Self::Device, Self::Tags, Self::BlockLayer, Self::Above];
 
@@ -84,26 +84,26 @@ impl Place {
     }
 }
 
-impl Located {
+impl StallAttribution {
     /// The time in which some caller was stalled.
     pub fn stalled(&self) -> Nanos {
         self.sum(|_| true)
     }
 
     /// How much of it lies there.
-    pub fn time(&self, place: Place) -> Nanos {
+    pub fn time(&self, place: StallLayer) -> Nanos {
         self.sum(|slice| slice.place == place)
     }
 
     /// How much of it lies above while a device discards: the filesystem may be waiting for its
     /// own discards.
     pub fn above_while_discarding(&self) -> Nanos {
-        self.sum(|slice| slice.place == Place::Above && slice.discarding)
+        self.sum(|slice| slice.place == StallLayer::Above && slice.discarding)
     }
 
     /// The share of `place` in the stalled time; `None` if nobody was stalled. Tags are a part of
     /// their own: whoever asks for the device alone adds them.
-    pub fn share(&self, place: Place) -> Option<f64> {
+    pub fn share(&self, place: StallLayer) -> Option<f64> {
         let stalled = self.stalled();
         (stalled > Nanos::ZERO).then(|| self.time(place).0 as f64 / stalled.0 as f64)
     }
@@ -131,7 +131,11 @@ impl Located {
 ///
 /// Each request is given once, as far as it came. Those of before and after the stalls do no harm
 /// and help to know how many the device can hold. Takes time as sorting does.
-pub fn locate(waits: &[CallerWait], requests: &[BlockRequest], threshold: Nanos) -> Located {
+pub fn attribute_stalls(
+    waits: &[CallerWait],
+    requests: &[BlockRequest],
+    threshold: Nanos,
+) -> StallAttribution {
     let mut changes = Vec::new();
     for (index, wait) in waits.iter().enumerate() {
         if wait.to.since(wait.from) > threshold {
@@ -153,7 +157,7 @@ pub fn locate(waits: &[CallerWait], requests: &[BlockRequest], threshold: Nanos)
     }
     // Now that it is known what each device can hold.
     let mut stalled: BTreeSet<(Instant, Reverse<usize>)> = BTreeSet::new();
-    let mut located = Located::default();
+    let mut located = StallAttribution::default();
     let mut since = Instant::START;
     for moment in changes.chunk_by(same_instant) {
         let at = moment[0].0;
@@ -267,7 +271,7 @@ fn add_request(request: &BlockRequest, threshold: Nanos, out: &mut Vec<(Instant,
     }
 }
 
-fn place_of(caller: OperationKind, devices: &[Device]) -> Place {
+fn place_of(caller: OperationKind, devices: &[Device]) -> StallLayer {
     let matters = |counts: &[Count; 5]| {
         OperationKind::ALL.iter().any(|kind| match concern(caller, *kind) {
             Concern::Own => counts[*kind as usize].any > 0,
@@ -276,13 +280,13 @@ fn place_of(caller: OperationKind, devices: &[Device]) -> Place {
         })
     };
     if devices.iter().any(|device| matters(&device.held)) {
-        Place::Device
+        StallLayer::Device
     } else if devices.iter().any(|device| matters(&device.waiting) && device.is_full()) {
-        Place::Tags
+        StallLayer::Tags
     } else if devices.iter().any(|device| matters(&device.waiting)) {
-        Place::BlockLayer
+        StallLayer::BlockLayer
     } else {
-        Place::Above
+        StallLayer::Above
     }
 }
 

@@ -6,12 +6,12 @@ use trimbench_trace::NoTraces;
 use super::*;
 use crate::Preset;
 use crate::method::Findings;
-use crate::method::Found;
+use crate::method::MethodResult;
 use crate::options::Parameters;
 use crate::postmark::analyse;
-use crate::session::Context;
+use crate::session::SessionContext;
 use crate::slots::Slots;
-use crate::testing::{Files, Keeper, close, figure, settings};
+use crate::testing::{Files, KeptSteps, close, figure, settings};
 use trimbench_core::Opened;
 
 /// What an unmount takes here.
@@ -20,7 +20,7 @@ const UNMOUNT_SPAN: Nanos = Nanos::from_millis(250);
 /// Filesystems in memory; keeps what was wished for.
 struct Shelf {
     capabilities: Capabilities,
-    wishes: Vec<FilesystemWish>,
+    wishes: Vec<FilesystemSpec>,
     mounted: Option<Virtual<Files>>,
 }
 
@@ -36,11 +36,11 @@ impl Provisioner for Shelf {
         &self.capabilities
     }
 
-    fn check(&self, _: &FilesystemWish) -> Result<(), ProvisionError> {
+    fn check(&self, _: &FilesystemSpec) -> Result<(), ProvisionError> {
         Ok(())
     }
 
-    fn make(&mut self, wish: &FilesystemWish) -> Result<(), ProvisionError> {
+    fn make(&mut self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
         assert!(self.mounted.is_none(), "the one before was unmounted");
         self.wishes.push(wish.clone());
         let mut files = Files::new();
@@ -68,11 +68,15 @@ fn method(set: &[(&str, &str)]) -> Postmark {
     Postmark::resolve(Preset::Quick, &all).unwrap()
 }
 
-fn session(method: &Postmark, shelf: &mut Shelf, done: Vec<Step>) -> Result<Found, MethodError> {
-    let mut keeper = Keeper::default();
+fn session(
+    method: &Postmark,
+    shelf: &mut Shelf,
+    done: Vec<Step>,
+) -> Result<MethodResult, MethodError> {
+    let mut keeper = KeptSteps::default();
     let interrupt = keeper.interrupt.clone();
     let rng = &Rng::new(7);
-    let context = Context {
+    let context = SessionContext {
         rng,
         interrupt: &interrupt,
         monitor: &mut keeper,
@@ -83,12 +87,12 @@ fn session(method: &Postmark, shelf: &mut Shelf, done: Vec<Step>) -> Result<Foun
     crate::method::run(method, Opened::Filesystems(shelf), context)
 }
 
-fn parameters(found: &Found, key: &str) -> Vec<Option<f64>> {
+fn parameters(found: &MethodResult, key: &str) -> Vec<Option<f64>> {
     found.steps.iter().map(|step| step.parameters.get(key).copied()).collect()
 }
 
 #[test]
-fn arms_are_interleaved_each_on_a_filesystem_of_its_own() {
+fn variants_are_interleaved_each_on_a_filesystem_of_its_own() {
     let mut shelf = Shelf::new(Clock::Wall);
     let set = [("repetitions", "2"), ("mkfs-discard", "no"), ("settle", "3s")];
     let found = session(&method(&set), &mut shelf, Vec::new()).unwrap();
@@ -109,7 +113,7 @@ fn arms_are_interleaved_each_on_a_filesystem_of_its_own() {
     for ((wish, step), online) in shelf.wishes.iter().zip(&found.steps).zip(online) {
         let discard = if online { DiscardMode::Online } else { DiscardMode::Off };
         let settle = Nanos::from_secs(3);
-        let expected = FilesystemWish { discard, mkfs_discard: false, settle, start_state: None };
+        let expected = FilesystemSpec { discard, mkfs_discard: false, settle, start_state: None };
         assert_eq!(*wish, expected);
         assert_eq!(step.kind, step.id[..step.id.len() - 2]);
         close(step.metrics[UNMOUNT], UNMOUNT_SPAN.seconds());
@@ -190,8 +194,8 @@ fn a_step_of_a_damaged_record_gives_a_terse_line_or_none() {
 }
 
 /// A step of this arm that took so long.
-fn took(arm: &str, repetition: u32, seconds: f64) -> Step {
-    let mut step = Step::new(format!("{arm}-{repetition}"), arm);
+fn took(variant: &str, repetition: u32, seconds: f64) -> Step {
+    let mut step = Step::new(format!("{variant}-{repetition}"), variant);
     step.set(REPETITION, f64::from(repetition));
     step.measure("total_s", seconds);
     step
@@ -199,8 +203,8 @@ fn took(arm: &str, repetition: u32, seconds: f64) -> Step {
 
 /// The difference that these totals make, without and with discard.
 fn difference(without: &[f64], with: &[f64]) -> Figure {
-    let of = |arm: &'static str, spans: &[f64]| -> Vec<Step> {
-        (1..).zip(spans).map(|(repetition, span)| took(arm, repetition, *span)).collect()
+    let of = |variant: &'static str, spans: &[f64]| -> Vec<Step> {
+        (1..).zip(spans).map(|(repetition, span)| took(variant, repetition, *span)).collect()
     };
     let mut steps = of("nodiscard-buffered", without);
     // In another order: pairs go by repetition.

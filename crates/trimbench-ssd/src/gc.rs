@@ -7,7 +7,7 @@
 //! a watermark, while the victims are worth it.
 //!
 //! Units: time in `Nanos`, space in mapping units. Source of the greedy bound: \[DESN12\]; the
-//! formulas that it is tested against are in `docs/model/collector.md`.
+//! formulas that it is tested against are in `docs/model/gc.md`.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use std::ops::Range;
 use trimbench_core::{Instant, Nanos};
 
 use crate::config::{RESERVE_SUPERBLOCKS, SsdConfig};
-use crate::counters::Counters;
+use crate::counters::DriveCounters;
 use crate::mapping::{Fill, Frontier, Mapping, Region};
 use crate::nand::{Cells, Nand};
 
@@ -69,7 +69,7 @@ impl Load {
 
 /// The collector.
 #[derive(Debug)]
-pub(crate) struct Collector {
+pub(crate) struct GarbageCollector {
     debt: VecDeque<Owed>,
     /// How much of the debt, from its front, groups of the host pay that have not left yet.
     assigned: usize,
@@ -94,11 +94,11 @@ pub(crate) struct Collector {
     bits_per_cell: u32,
 }
 
-impl Collector {
+impl GarbageCollector {
     pub(crate) fn new(config: &SsdConfig) -> Self {
         let low = RESERVE_SUPERBLOCKS - 1;
         let units = config.superblock_units();
-        let valid_max = config.collector.idle_valid_max.of(units).min(units - 1);
+        let valid_max = config.gc.idle_valid_max.of(units).min(units - 1);
         Self {
             debt: VecDeque::new(),
             assigned: 0,
@@ -106,12 +106,12 @@ impl Collector {
             frontier: Frontier::default(),
             region: Region::Cold,
             parked: Frontier::default(),
-            separates: config.collector.separate_hot,
+            separates: config.gc.separate_hot,
             program_units: u32::try_from(config.program_units()).expect("checked geometry"),
             low,
-            high: config.collector.idle_free_target.of(config.superblocks()).max(low + 1),
+            high: config.gc.idle_free_target.of(config.superblocks()).max(low + 1),
             idle_valid_max: u32::try_from(valid_max).expect("checked geometry"),
-            idle_after: config.collector.idle_after,
+            idle_after: config.gc.idle_after,
             bits_per_cell: config.slc_cache.as_ref().map_or(1, |cache| cache.bits_per_cell),
         }
     }
@@ -154,7 +154,7 @@ impl Collector {
         &mut self,
         mapping: &mut Mapping,
         nand: &Nand,
-        counters: &mut Counters,
+        counters: &mut DriveCounters,
     ) {
         while !self.has_room(mapping) {
             let (victim, valid) = victim(mapping).expect("a full drive has closed superblocks");
@@ -190,7 +190,7 @@ impl Collector {
         idle: &Range<Instant>,
         mapping: &mut Mapping,
         nand: &mut Nand,
-        counters: &mut Counters,
+        counters: &mut DriveCounters,
     ) {
         let worth = mapping.measured(self.idle_valid_max);
         while self.pay_within(idle, nand) {
@@ -225,7 +225,7 @@ impl Collector {
         victim: u32,
         mapping: &mut Mapping,
         nand: &Nand,
-        counters: &mut Counters,
+        counters: &mut DriveCounters,
     ) {
         self.owe_map_updates(victim, mapping, nand, counters);
         if self.separates {

@@ -5,8 +5,8 @@ use std::cell::Cell;
 
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Data, Device, Errno, Instant, Interrupt,
-    LbaRange, Medium, Nanos, Rejected, Statistics, Status, Support,
+    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Data, Device, DeviceStatistics, Errno,
+    Instant, Interrupt, LbaRange, Medium, Nanos, Rejected, Status, Support,
 };
 
 use crate::area::{Area, DeviceArea};
@@ -133,7 +133,7 @@ pub(crate) fn cut_at_units(
 }
 
 /// A device that commands are run on.
-pub(crate) struct Rig<'a> {
+pub(crate) struct DeviceRunner<'a> {
     pub(crate) device: &'a mut dyn Device,
     pub(crate) shape: Shape,
     runner: Runner<BlockCommand>,
@@ -147,7 +147,7 @@ struct Tally {
     failures: Option<(u64, Errno)>,
 }
 
-impl<'a> Rig<'a> {
+impl<'a> DeviceRunner<'a> {
     pub(crate) fn new(device: &'a mut dyn Device, interrupt: &Interrupt) -> Self {
         let shape = Shape::of(device.capabilities(), device.discard_alignment())
             .expect("what takes block commands is a device");
@@ -274,7 +274,7 @@ impl<'a> Rig<'a> {
     /// was issued, or have had their time: they may be read before the last completion is in them.
     pub(crate) fn discards_since(
         &mut self,
-        before: Statistics,
+        before: DeviceStatistics,
         issued: ClassStatistics,
     ) -> Result<ClassStatistics, MethodError> {
         let give_up = self.now() + COUNTERS_LAG;

@@ -44,18 +44,18 @@ fn counters_that_lag_are_waited_for_and_no_longer_than_stated() {
     let mut lying = Lying::new(drive(TrimMode::Queued));
     lying.merged = 2;
     let mut target = Virtual::new(lying);
-    let mut rig = Rig::new(&mut target, &interrupt);
-    let before = rig.device.statistics();
+    let mut runner = DeviceRunner::new(&mut target, &interrupt);
+    let before = runner.device.statistics();
     let range = LbaRange::new(Lba(0), Blocks(8)).unwrap();
     let discards = vec![BlockCommand::Discard(range); 4];
-    rig.all("test", discards, 1).unwrap();
+    runner.all("test", discards, 1).unwrap();
     let issued = ClassStatistics { completed: 2, bytes: Bytes(16_384), ..Default::default() };
-    let from = rig.now();
-    assert_eq!(rig.discards_since(before, issued).unwrap().completed, 2);
-    assert_eq!(rig.now(), from, "what is there needs no waiting");
+    let from = runner.now();
+    assert_eq!(runner.discards_since(before, issued).unwrap().completed, 2);
+    assert_eq!(runner.now(), from, "what is there needs no waiting");
     let issued = ClassStatistics { completed: 4, ..issued };
-    assert_eq!(rig.discards_since(before, issued).unwrap().completed, 2);
-    assert_eq!(rig.now() - from, COUNTERS_LAG);
+    assert_eq!(runner.discards_since(before, issued).unwrap().completed, 2);
+    assert_eq!(runner.now() - from, COUNTERS_LAG);
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn a_device_that_says_nothing_for_very_long_hangs() {
     let mut lying = Lying::new(drive(TrimMode::Queued));
     lying.hangs = true;
     let mut target = Virtual::new(lying);
-    let mut rig = Rig::new(&mut target, &interrupt);
+    let mut runner = DeviceRunner::new(&mut target, &interrupt);
     let range = LbaRange::new(Lba(0), Blocks(8)).unwrap();
-    let error = rig.all("test", vec![BlockCommand::Discard(range)], 1).unwrap_err();
+    let error = runner.all("test", vec![BlockCommand::Discard(range)], 1).unwrap_err();
     assert!(matches!(error, MethodError::Run(RunError::Hung { outstanding: 1, .. })), "{error}");
 }
 
@@ -75,9 +75,9 @@ fn the_first_failure_ends_a_preparation_and_names_the_step() {
     let interrupt = Interrupt::default();
     let plan = FaultPlan { fail_from: Some(Instant::START), ..FaultPlan::default() };
     let mut target = Virtual::new(Lying::broken(drive(TrimMode::Queued), plan));
-    let mut rig = Rig::new(&mut target, &interrupt);
-    let area = rig.shape.area(Bytes(0), Bytes::mib(8));
-    match rig.fill("step-7", area).unwrap_err() {
+    let mut runner = DeviceRunner::new(&mut target, &interrupt);
+    let area = runner.shape.area(Bytes(0), Bytes::mib(8));
+    match runner.fill("step-7", area).unwrap_err() {
         MethodError::Broken { step, errno, .. } => {
             assert_eq!((step.as_str(), errno), ("step-7", Errno::EIO));
         }
@@ -94,9 +94,9 @@ fn after_a_failure_nothing_is_issued_and_nothing_stays_outstanding() {
     slow.trim.per_gib_mapped = Nanos::from_secs(10);
     slow.trim.per_gib_unmapped = Nanos::from_secs(10);
     let mut target = Virtual::new(Lying::broken(slow, plan));
-    let mut rig = Rig::new(&mut target, &interrupt);
-    let discards = rig.shape.discards(Bytes(0), Bytes::mib(512), Bytes::mib(32));
-    let error = rig.all("step-7", discards, 8).unwrap_err();
+    let mut runner = DeviceRunner::new(&mut target, &interrupt);
+    let discards = runner.shape.discards(Bytes(0), Bytes::mib(512), Bytes::mib(32));
+    let error = runner.all("step-7", discards, 8).unwrap_err();
     assert!(matches!(error, MethodError::Broken { count: 8, .. }), "{error}");
-    assert_eq!(rig.runner.outstanding(), 0);
+    assert_eq!(runner.runner.outstanding(), 0);
 }

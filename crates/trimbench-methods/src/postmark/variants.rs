@@ -4,7 +4,7 @@
 //! repetition (A B B A), so that what drifts does not look like an effect. Source: \[S0\].
 
 use trimbench_core::{
-    Bytes, Clock, DiscardMode, FilesystemWish, Instant, Nanos, Provisioner, Support,
+    Bytes, Clock, DiscardMode, FilesystemSpec, Instant, Nanos, Provisioner, Support,
 };
 
 use super::generator::Forecast;
@@ -12,7 +12,7 @@ use super::options::Postmark;
 use super::session::REPETITION;
 use crate::method::{Method as _, MethodError, check_fit};
 use crate::runner::Runner;
-use crate::session::Session;
+use crate::session::MethodSession;
 
 #[cfg(test)]
 mod tests;
@@ -25,14 +25,14 @@ pub(super) const UNMOUNT: &str = "unmount_s";
 
 /// One column of \[S0\]'s tables, but for the differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arm {
+pub struct Variant {
     /// Mounted with `discard`, or with `nodiscard`.
     pub discard: bool,
     /// Files are moved by the C library (`fwrite`), or by system calls (`write`).
     pub buffered: bool,
 }
 
-impl Arm {
+impl Variant {
     /// Every one, in the order of \[S0\].
     pub(super) const ALL: [Self; 4] = [
         Self { discard: false, buffered: true },
@@ -69,13 +69,13 @@ impl Postmark {
     }
 
     /// All runs: repetition, counted from 1, and arm.
-    fn order(&self, repetitions: u32) -> impl Iterator<Item = (u32, Arm)> {
+    fn order(&self, repetitions: u32) -> impl Iterator<Item = (u32, Variant)> {
         (1..=repetitions).flat_map(|repetition| {
-            let mut arms = self.arms.clone();
+            let mut variants = self.variants.clone();
             if repetition % 2 == 0 {
-                arms.reverse();
+                variants.reverse();
             }
-            arms.into_iter().map(move |arm| (repetition, arm))
+            variants.into_iter().map(move |variant| (repetition, variant))
         })
     }
 }
@@ -84,10 +84,12 @@ impl Postmark {
 pub(super) fn run(
     method: &Postmark,
     provisioner: &mut dyn Provisioner,
-    session: &mut Session<'_>,
+    session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
     let capabilities = provisioner.capabilities();
-    if capabilities.discard == Support::None && method.arms.iter().any(|arm| arm.discard) {
+    if capabilities.discard == Support::None
+        && method.variants.iter().any(|variant| variant.discard)
+    {
         let reason = "the device takes no discards, so that both mount options would be the same; \
                       use `--set mounts=nodiscard`";
         return Err(MethodError::Unfit { reason: reason.to_owned() });
@@ -96,15 +98,17 @@ pub(super) fn run(
     let vary = method.vary.unwrap_or(is_virtual);
     // In virtual time equal repetitions are copies of each other.
     let repetitions = if is_virtual && !vary { 1 } else { method.repetitions };
-    let runs: Vec<(u32, Arm, String)> = method
+    let runs: Vec<(u32, Variant, String)> = method
         .order(repetitions)
-        .map(|(repetition, arm)| (repetition, arm, format!("{}-{repetition}", arm.id())))
+        .map(|(repetition, variant)| {
+            (repetition, variant, format!("{}-{repetition}", variant.id()))
+        })
         .collect();
     let once = Nanos(method.demand(Bytes(0)).time.0 / u64::from(method.repetitions));
     session.plan(runs.iter().map(|(.., id)| id.clone()), once.times(runs.len() as u64));
     let mut runner = Runner::new(session.interrupt.clone());
     let mut now = Instant::START;
-    for (repetition, arm, id) in runs {
+    for (repetition, variant, id) in runs {
         if session.is_done(&id) {
             continue;
         }
@@ -114,10 +118,10 @@ pub(super) fn run(
         } else {
             method.settings.seed
         };
-        let varied = method.with_seed(seed).with_buffering(arm.buffered);
+        let varied = method.with_seed(seed).with_buffering(variant.buffered);
         let start_state = (is_virtual && vary).then_some(repetition);
-        provisioner.make(&FilesystemWish {
-            discard: if arm.discard { DiscardMode::Online } else { DiscardMode::Off },
+        provisioner.make(&FilesystemSpec {
+            discard: if variant.discard { DiscardMode::Online } else { DiscardMode::Off },
             mkfs_discard: method.mkfs_discard,
             settle: method.settle,
             start_state,
@@ -125,7 +129,7 @@ pub(super) fn run(
         let files = provisioner.files();
         check_fit(&varied, files.capabilities())?;
         let mut step = super::session::repeat(&varied, (files, &mut runner), id)?;
-        step.kind = arm.id();
+        step.kind = variant.id();
         now = provisioner.files().now();
         step.measure(UNMOUNT, provisioner.unmount()?.seconds());
         step.set(REPETITION, f64::from(repetition));

@@ -7,18 +7,18 @@ use std::ops::Range;
 
 use trimbench_core::Instant;
 
-use super::Collector;
-use crate::counters::Counters;
+use super::GarbageCollector;
+use crate::counters::DriveCounters;
 use crate::mapping::Mapping;
 use crate::nand::Nand;
 
-impl Collector {
+impl GarbageCollector {
     /// Folds the oldest full superblock of the cache; whether there was one.
     pub(crate) fn fold_oldest(
         &mut self,
         mapping: &mut Mapping,
         nand: &Nand,
-        counters: &mut Counters,
+        counters: &mut DriveCounters,
     ) -> bool {
         if mapping.oldest_cached().is_none() {
             return false;
@@ -38,7 +38,7 @@ impl Collector {
         &mut self,
         mapping: &mut Mapping,
         nand: &Nand,
-        counters: &mut Counters,
+        counters: &mut DriveCounters,
     ) -> bool {
         while !self.has_room(mapping) {
             match super::emptiest(mapping) {
@@ -55,7 +55,7 @@ impl Collector {
         idle: &Range<Instant>,
         mapping: &mut Mapping,
         nand: &mut Nand,
-        counters: &mut Counters,
+        counters: &mut DriveCounters,
     ) {
         while self.pay_within(idle, nand) && self.fold_oldest(mapping, nand, counters) {}
     }

@@ -3,19 +3,19 @@
 //! The units of a victim are updated by translation page, together ("batch updates", \[GUPT09\]):
 //! a page in the mapping cache is updated there, any other is read and programmed, and not cached.
 
-use super::{Collector, Owed};
-use crate::counters::Counters;
+use super::{GarbageCollector, Owed};
+use crate::counters::DriveCounters;
 use crate::mapping::Mapping;
 use crate::nand::{Cells, Nand};
 
-impl Collector {
+impl GarbageCollector {
     /// Notes what moving the valid units of a victim owes for the map.
     pub(super) fn owe_map_updates(
         &mut self,
         victim: u32,
         mapping: &mut Mapping,
         nand: &Nand,
-        counters: &mut Counters,
+        counters: &mut DriveCounters,
     ) {
         if !self.timed {
             return;

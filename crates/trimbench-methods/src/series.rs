@@ -23,7 +23,7 @@ const SLICES: usize = 16;
 /// Sources show it as the rate at which each part of the span was written, so a part's time is that
 /// from the end of the part before to its own end, by the last completion of each.
 #[derive(Debug)]
-pub(crate) struct PassCurve {
+pub(crate) struct PassSeries {
     begun: Instant,
     logical_block: BlockSize,
     /// Bytes of a part; the last may be shorter.
@@ -32,7 +32,7 @@ pub(crate) struct PassCurve {
     parts: Vec<(u64, Instant)>,
 }
 
-impl PassCurve {
+impl PassSeries {
     /// A pass over `[0, span)` in pieces of `piece` bytes, from `begun` on.
     pub(crate) fn new(span: Bytes, piece: Bytes, logical_block: BlockSize, begun: Instant) -> Self {
         let pieces = span.pieces(piece);
@@ -87,7 +87,7 @@ impl PassCurve {
     }
 }
 
-impl Observer<BlockCommand> for PassCurve {
+impl Observer<BlockCommand> for PassSeries {
     #[inline]
     fn observe(&mut self, sample: &Sample<BlockCommand>) {
         if let BlockCommand::Write { range, .. } = sample.command {

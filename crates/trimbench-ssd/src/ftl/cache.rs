@@ -5,9 +5,9 @@
 
 use trimbench_core::{Instant, Nanos};
 
-use super::{Flash, Streams};
+use super::{Ftl, Streams};
 use crate::config::{SlcCacheConfig, SlcMode, SsdConfig, WhenFull};
-use crate::counters::Counters;
+use crate::counters::DriveCounters;
 use crate::nand::{Cells, Nand};
 
 /// The cache as the frontier sees it. Which superblocks are in it is known to the mapping.
@@ -45,7 +45,7 @@ impl Cache {
     }
 }
 
-impl Flash {
+impl Ftl {
     /// Lets host data go past the cache, or no longer.
     pub(crate) fn bypass_cache(&mut self, bypassed: bool) {
         if let Streams::Cache(cache) = &mut self.streams {
@@ -89,23 +89,23 @@ impl Flash {
         quiet: Instant,
         until: Instant,
         nand: &mut Nand,
-        counters: &mut Counters,
+        counters: &mut DriveCounters,
     ) {
         let Streams::Cache(cache) = &self.streams else { return };
         let from = quiet + cache.fold_idle_after();
         if from < until {
-            self.collector.fold_while_idle(&(from..until), &mut self.mapping, nand, counters);
+            self.gc.fold_while_idle(&(from..until), &mut self.mapping, nand, counters);
             self.reconsider = true;
         }
     }
 
     /// Folds all full superblocks of the cache.
-    pub(super) fn fold_all(&mut self, nand: &Nand, counters: &mut Counters) {
-        while self.collector.fold_oldest(&mut self.mapping, nand, counters) {}
+    pub(super) fn fold_all(&mut self, nand: &Nand, counters: &mut DriveCounters) {
+        while self.gc.fold_oldest(&mut self.mapping, nand, counters) {}
     }
 
     /// Whether the next program group goes into the cache; folds for it if the drive works so.
-    pub(super) fn chooses_cache(&mut self, nand: &Nand, counters: &mut Counters) -> bool {
+    pub(super) fn chooses_cache(&mut self, nand: &Nand, counters: &mut DriveCounters) -> bool {
         let Streams::Cache(cache) = &self.streams else { return false };
         if cache.bypassed {
             return false;
@@ -119,7 +119,7 @@ impl Flash {
             if self.cache_has_room(nand, counters) {
                 return true;
             }
-            if !folds || !self.collector.fold_oldest(&mut self.mapping, nand, counters) {
+            if !folds || !self.gc.fold_oldest(&mut self.mapping, nand, counters) {
                 return false;
             }
         }
@@ -127,14 +127,14 @@ impl Flash {
 
     /// Whether the cache may have another superblock: one of its own, or one without valid units
     /// that neither the collector needs nor the data on the drive.
-    fn cache_has_room(&mut self, nand: &Nand, counters: &mut Counters) -> bool {
+    fn cache_has_room(&mut self, nand: &Nand, counters: &mut DriveCounters) -> bool {
         let Streams::Cache(cache) = &self.streams else { return false };
         if cache.config.mode == SlcMode::Fixed {
             return self.mapping.cache_free() > 0;
         }
         let in_use = self.mapping.cache_in_use();
         if in_use >= cache.most
-            || !self.collector.has_room_without_moves(&mut self.mapping, nand, counters)
+            || !self.gc.has_room_without_moves(&mut self.mapping, nand, counters)
         {
             return false;
         }

@@ -13,14 +13,14 @@ use trimbench_core::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Pp
 
 use crate::catalogue::Choice;
 use crate::policy::{Foreground, Standing};
-use crate::queue::Counters;
-use crate::trimmer::{Extents, Options, Step, Trimmer};
+use crate::queue::QueueCounters;
+use crate::trimmer::{Extents, Options, Trimmer, TrimmerStep};
 
 const BLOCK_BYTES: u64 = 4_096;
 
 /// A plant.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plant {
+pub(super) struct DriveModel {
     pub(super) policy: &'static str,
     pub(super) extents: Extents,
     pub(super) drive: Drive,
@@ -70,7 +70,7 @@ pub(super) struct Run {
     pub(super) requests: Vec<Nanos>,
     pub(super) discards: Vec<Issue>,
     pub(super) standing: Standing,
-    pub(super) counters: Counters,
+    pub(super) counters: QueueCounters,
     /// The most that waited.
     pub(super) waiting_max: Bytes,
     /// What still waits.
@@ -95,7 +95,7 @@ enum Event {
     Free { bytes: Bytes },
 }
 
-impl Default for Plant {
+impl Default for DriveModel {
     /// A drive with a fair TRIM beside 1000 requests a second; 16 GiB are freed at the start.
     fn default() -> Self {
         let ever = Nanos::from_secs(1 << 30);
@@ -137,7 +137,7 @@ impl Run {
     }
 }
 
-impl Plant {
+impl DriveModel {
     pub(super) fn run(&self) -> Run {
         let mut world = World::new(self);
         while world.step() {}
@@ -146,7 +146,7 @@ impl Plant {
 }
 
 struct World<'a> {
-    plant: &'a Plant,
+    plant: &'a DriveModel,
     trimmer: Trimmer,
     rng: Rng,
     events: BTreeMap<(Instant, u64), Event>,
@@ -161,7 +161,7 @@ struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    fn new(plant: &'a Plant) -> Self {
+    fn new(plant: &'a DriveModel) -> Self {
         let block_size = BlockSize::new(Bytes(BLOCK_BYTES)).unwrap();
         let policy = plant.policy.parse::<Choice>().unwrap().build(block_size).unwrap();
         let discard_max = Bytes::gib(2).blocks_floor(block_size);
@@ -171,7 +171,7 @@ impl<'a> World<'a> {
             requests: Vec::new(),
             discards: Vec::new(),
             standing: trimmer.standing().unwrap(),
-            counters: Counters::default(),
+            counters: QueueCounters::default(),
             waiting_max: Bytes(0),
             waiting: Bytes(0),
         };
@@ -257,14 +257,14 @@ impl<'a> World<'a> {
         loop {
             let standing = self.trimmer.standing().unwrap();
             match self.trimmer.next(now) {
-                Step::Discard(range) => {
+                TrimmerStep::Discard(range) => {
                     let bytes = blocks_bytes(range.length());
                     let done = self.discard(now, bytes);
                     self.schedule(done, Event::DiscardDone);
                     self.run.discards.push(Issue { at: now, bytes, service: done - now, standing });
                 }
-                Step::Until(at) => return at,
-                Step::Idle => return Instant::NEVER,
+                TrimmerStep::Until(at) => return at,
+                TrimmerStep::Idle => return Instant::NEVER,
             }
         }
     }

@@ -6,21 +6,21 @@ use super::*;
 use crate::config::VictimPolicy;
 
 fn collected(policy: VictimPolicy) -> SsdConfig {
-    let collector = CollectorConfig { policy, ..plain().collector };
-    SsdConfig { collector, ..plain() }
+    let gc = GcConfig { policy, ..plain().gc };
+    SsdConfig { gc, ..plain() }
 }
 
 pub(super) fn separating() -> SsdConfig {
-    let collector = CollectorConfig { separate_hot: true, ..plain().collector };
-    SsdConfig { collector, ..plain() }
+    let gc = GcConfig { separate_hot: true, ..plain().gc };
+    SsdConfig { gc, ..plain() }
 }
 
 /// Write amplification in steady state, 90 percent of the writes to 10 percent of the space if
 /// `skewed`.
 fn amplification(policy: VictimPolicy, separate_hot: bool, skewed: bool) -> f64 {
-    let collector = CollectorConfig { policy, separate_hot, ..plain().collector };
+    let gc = GcConfig { policy, separate_hot, ..plain().gc };
     let capacity = Bytes::mib(if skewed { 256 } else { 1_024 });
-    let mut ssd = SsdConfig { capacity, collector, ..plain() }.build().unwrap();
+    let mut ssd = SsdConfig { capacity, gc, ..plain() }.build().unwrap();
     let (units, mut rng) = (ssd.config().exported_units(), Rng::new(7));
     ssd.precondition_sequential(Bytes(0), capacity);
     let mut write = |ssd: &mut Ssd, count: u64| {
@@ -33,7 +33,7 @@ fn amplification(policy: VictimPolicy, separate_hot: bool, skewed: bool) -> f64 
             })
         };
         let before = ssd.counters();
-        ssd.precondition_with((0..count).map(unit).map(Change::Write));
+        ssd.precondition_with((0..count).map(unit).map(PreconditionStep::Write));
         ssd.counters().since(&before).waf().unwrap()
     };
     write(&mut ssd, units * 12);
@@ -73,10 +73,14 @@ fn cost_and_benefit_and_separation_pay_where_some_data_is_hot() {
 fn what_takes_no_time_counts_the_same_as_commands() {
     for config in [plain(), collected(VictimPolicy::Fifo), separating()] {
         let mut rng = Rng::new(3);
-        let changes: Vec<Change> = (0..60_000)
+        let changes: Vec<PreconditionStep> = (0..60_000)
             .map(|_| {
                 let unit = narrow(rng.below(16_384));
-                if rng.below(5) == 0 { Change::Discard(unit) } else { Change::Write(unit) }
+                if rng.below(5) == 0 {
+                    PreconditionStep::Discard(unit)
+                } else {
+                    PreconditionStep::Write(unit)
+                }
             })
             .collect();
         let mut at_once = config.clone().build().unwrap();
@@ -84,13 +88,13 @@ fn what_takes_no_time_counts_the_same_as_commands() {
         let mut one_by_one = Virtual::new(config.build().unwrap());
         for change in changes {
             let command = match change {
-                Change::Write(unit) => BlockCommand::write(units(unit.into(), 1)),
-                Change::Discard(unit) => BlockCommand::Discard(units(unit.into(), 1)),
+                PreconditionStep::Write(unit) => BlockCommand::write(units(unit.into(), 1)),
+                PreconditionStep::Discard(unit) => BlockCommand::Discard(units(unit.into(), 1)),
             };
             times(&mut one_by_one, &[command]);
         }
         let timed = one_by_one.model().counters();
-        let untimed = Counters { trim_work_done: timed.trim_work_done, ..at_once.counters() };
+        let untimed = DriveCounters { trim_work_done: timed.trim_work_done, ..at_once.counters() };
         assert_eq!(untimed, timed);
         assert!(timed.erased_superblocks > 500, "the drive was filled more than once");
         assert_eq!(at_once.erases_by_superblock(), one_by_one.model().erases_by_superblock());
@@ -104,7 +108,7 @@ fn a_drive_that_frees_nothing_frees_nothing_without_time_either() {
     let freed = |mode| {
         let mut ssd = SsdConfig { trim: trim(mode), ..plain() }.build().unwrap();
         ssd.precondition_sequential(Bytes(0), Bytes::mib(1));
-        ssd.precondition_with((0..64).map(Change::Discard));
+        ssd.precondition_with((0..64).map(PreconditionStep::Discard));
         (256 - ssd.mapped_units(), ssd.counters().discards)
     };
     assert_eq!((freed(TrimMode::Queued), freed(TrimMode::Ignored)), ((64, 64), (0, 64)));

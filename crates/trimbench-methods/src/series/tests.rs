@@ -20,7 +20,7 @@ fn write(offset: u64, bytes: u64, completed: u64) -> Sample<BlockCommand> {
 
 const PIECE: u64 = 131_072;
 
-fn stored(curve: &PassCurve) -> Step {
+fn stored(curve: &PassSeries) -> Step {
     let mut step = Step::new("fresh", "pass");
     curve.store(&mut step);
     step
@@ -29,7 +29,7 @@ fn stored(curve: &PassCurve) -> Step {
 #[test]
 fn a_pass_that_slows_down_shows_where() {
     let span = Bytes(64 * PIECE);
-    let mut curve = PassCurve::new(span, Bytes(PIECE), BlockSize::SECTOR, at(0));
+    let mut curve = PassSeries::new(span, Bytes(PIECE), BlockSize::SECTOR, at(0));
     // 1 ms a piece in the first half, 4 ms in the second: 131 and 32.8 MB/s.
     let mut now = 0;
     for piece in 0..64 {
@@ -48,7 +48,7 @@ fn a_pass_that_slows_down_shows_where() {
 
 #[test]
 fn a_short_stop_is_lost_in_the_mean_and_kept_beside_it() {
-    let mut curve = PassCurve::new(Bytes(8 * PIECE), Bytes(PIECE), BlockSize::SECTOR, at(0));
+    let mut curve = PassSeries::new(Bytes(8 * PIECE), Bytes(PIECE), BlockSize::SECTOR, at(0));
     for piece in 0..8 {
         curve.observe(&write(piece * PIECE, PIECE, piece + if piece >= 4 { 101 } else { 1 }));
     }
@@ -64,7 +64,7 @@ fn no_byte_of_a_pass_is_lost() {
     // More pieces than points, a span that is no whole number of parts, ends out of order.
     let pieces = 7_001;
     let span = Bytes(pieces * PIECE - 512);
-    let mut curve = PassCurve::new(span, Bytes(PIECE), BlockSize::SECTOR, at(0));
+    let mut curve = PassSeries::new(span, Bytes(PIECE), BlockSize::SECTOR, at(0));
     for piece in 0..pieces {
         let bytes = PIECE.min(span.0 - piece * PIECE);
         let reordered = if piece % 50 == 0 { piece + 40 } else { piece };
@@ -81,7 +81,7 @@ fn no_byte_of_a_pass_is_lost() {
 
 #[test]
 fn parts_that_end_together_take_no_time_of_their_own() {
-    let mut curve = PassCurve::new(Bytes(16 * PIECE), Bytes(PIECE), BlockSize::SECTOR, at(0));
+    let mut curve = PassSeries::new(Bytes(16 * PIECE), Bytes(PIECE), BlockSize::SECTOR, at(0));
     (0..16).for_each(|piece| curve.observe(&write(piece * PIECE, PIECE, 10)));
     let y = &stored(&curve).series["throughput-address"].y;
     assert!((y[0].unwrap() - 16.0 * 0.131_072 / 0.01).abs() < 1e-6);

@@ -22,9 +22,9 @@ fn request(kind: OperationKind, times: [u64; 3]) -> BlockRequest {
 
 /// Asserts where the stalled time lies: its slices as (from, to, place).
 #[track_caller]
-fn check(waits: &[CallerWait], requests: &[BlockRequest], expected: &[(u64, u64, Place)]) {
-    let located = locate(waits, requests, THRESHOLD);
-    let slices: Vec<(u64, u64, Place)> = located
+fn check(waits: &[CallerWait], requests: &[BlockRequest], expected: &[(u64, u64, StallLayer)]) {
+    let located = attribute_stalls(waits, requests, THRESHOLD);
+    let slices: Vec<(u64, u64, StallLayer)> = located
         .slices
         .iter()
         .map(|slice| (slice.from.since_start().0, slice.to.since_start().0, slice.place))
@@ -35,34 +35,35 @@ fn check(waits: &[CallerWait], requests: &[BlockRequest], expected: &[(u64, u64,
 #[test]
 fn a_wait_counts_from_its_start_and_only_above_the_threshold() {
     check(&[wait(Write, 100, 110)], &[], &[]);
-    check(&[wait(Write, 100, 111)], &[], &[(100, 111, Place::Above)]);
+    check(&[wait(Write, 100, 111)], &[], &[(100, 111, StallLayer::Above)]);
     check(&[], &[request(Write, [0, 0, 500])], &[]);
-    assert_eq!(locate(&[], &[], THRESHOLD).share(Place::Above), None);
+    assert_eq!(attribute_stalls(&[], &[], THRESHOLD).share(StallLayer::Above), None);
 }
 
 #[test]
 fn what_the_device_holds_is_the_devices() {
     // The first 2 belong to the filesystem, the next 3 to the block layer: the device is empty.
     let slices = [
-        (0, 2, Place::Above),
-        (2, 5, Place::BlockLayer),
-        (5, 95, Place::Device),
-        (95, 100, Place::Above),
+        (0, 2, StallLayer::Above),
+        (2, 5, StallLayer::BlockLayer),
+        (5, 95, StallLayer::Device),
+        (95, 100, StallLayer::Above),
     ];
     check(&[wait(Write, 0, 100)], &[request(Write, [2, 5, 95])], &slices);
-    let located = locate(&[wait(Write, 0, 100)], &[request(Write, [2, 5, 95])], THRESHOLD);
+    let located =
+        attribute_stalls(&[wait(Write, 0, 100)], &[request(Write, [2, 5, 95])], THRESHOLD);
     assert_eq!(located.stalled(), Nanos(100));
-    assert_eq!(located.share(Place::Device), Some(0.9));
-    assert_eq!(located.share(Place::BlockLayer), Some(0.03));
+    assert_eq!(located.share(StallLayer::Device), Some(0.9));
+    assert_eq!(located.share(StallLayer::BlockLayer), Some(0.03));
     // A device that never answers.
     let never = u64::MAX;
-    check(&[wait(Read, 0, 50)], &[request(Read, [0, 0, never])], &[(0, 50, Place::Device)]);
+    check(&[wait(Read, 0, 50)], &[request(Read, [0, 0, never])], &[(0, 50, StallLayer::Device)]);
 }
 
 #[test]
 fn a_slow_device_that_answers_one_by_one_is_the_devices() {
     let requests: Vec<_> = (0..20).map(|n| request(Write, [n * 5, n * 5, n * 5 + 5])).collect();
-    check(&[wait(Flush, 0, 100)], &requests, &[(0, 100, Place::Device)]);
+    check(&[wait(Flush, 0, 100)], &requests, &[(0, 100, StallLayer::Device)]);
 }
 
 #[test]
@@ -74,14 +75,14 @@ fn writes_that_never_come_while_the_device_discards_are_held_above() {
         check(
             &[wait(kind, 0, 150)],
             &requests,
-            &[(0, 120, Place::Above), (120, 150, Place::Above)],
+            &[(0, 120, StallLayer::Above), (120, 150, StallLayer::Above)],
         );
     }
-    let located = locate(&[wait(Write, 0, 150)], &requests, THRESHOLD);
-    assert_eq!(located.time(Place::Above), Nanos(150));
+    let located = attribute_stalls(&[wait(Write, 0, 150)], &requests, THRESHOLD);
+    assert_eq!(located.time(StallLayer::Above), Nanos(150));
     assert_eq!(located.above_while_discarding(), Nanos(120));
     // Who asked for the discards waits for the device.
-    let slices = [(0, 120, Place::Device), (120, 150, Place::Above)];
+    let slices = [(0, 120, StallLayer::Device), (120, 150, StallLayer::Above)];
     check(&[wait(Discard, 0, 150)], &requests, &slices);
 }
 
@@ -89,7 +90,7 @@ fn writes_that_never_come_while_the_device_discards_are_held_above() {
 fn a_write_behind_discards_that_hold_all_tags_waits_for_the_device() {
     let mut requests = vec![request(Write, [10, 60, 65])];
     requests.extend((0..4).map(|_| request(Discard, [0, 0, 60])));
-    let slices = [(10, 60, Place::Tags), (60, 65, Place::Device)];
+    let slices = [(10, 60, StallLayer::Tags), (60, 65, StallLayer::Device)];
     check(&[wait(Write, 10, 65)], &requests, &slices);
 }
 
@@ -99,15 +100,15 @@ fn a_write_kept_from_a_device_with_room_waits_in_the_block_layer() {
     let mut requests = vec![request(Write, [100, 160, 161])];
     requests.extend((0..8).map(|_| request(Read, [0, 0, 9])));
     requests.extend((0..3).map(|_| request(Read, [131, 131, 140])));
-    let slices = [(100, 160, Place::BlockLayer), (160, 161, Place::Device)];
+    let slices = [(100, 160, StallLayer::BlockLayer), (160, 161, StallLayer::Device)];
     check(&[wait(Write, 100, 161)], &requests, &slices);
     // 4 of 8 are taken for full.
     requests.push(request(Read, [131, 131, 140]));
     let slices = [
-        (100, 131, Place::BlockLayer),
-        (131, 140, Place::Tags),
-        (140, 160, Place::BlockLayer),
-        (160, 161, Place::Device),
+        (100, 131, StallLayer::BlockLayer),
+        (131, 140, StallLayer::Tags),
+        (140, 160, StallLayer::BlockLayer),
+        (160, 161, StallLayer::Device),
     ];
     check(&[wait(Write, 100, 161)], &requests, &slices);
 }
@@ -116,14 +117,19 @@ fn a_write_kept_from_a_device_with_room_waits_in_the_block_layer() {
 fn what_takes_long_in_the_device_holds_callers_of_other_classes_too() {
     // One write of the journal takes 40; a metadata operation waits for the commit.
     let requests = [request(Write, [5, 5, 45])];
-    let slices = [(0, 5, Place::Above), (5, 45, Place::Device), (45, 50, Place::Above)];
+    let slices =
+        [(0, 5, StallLayer::Above), (5, 45, StallLayer::Device), (45, 50, StallLayer::Above)];
     check(&[wait(Metadata, 0, 50)], &requests, &slices);
     check(&[wait(Read, 0, 50)], &requests, &slices);
     // Short ones are other people's business.
     let requests: Vec<_> = (0..10).map(|n| request(Write, [n * 5, n * 5, n * 5 + 5])).collect();
-    check(&[wait(Metadata, 0, 50)], &requests, &[(0, 50, Place::Above)]);
+    check(&[wait(Metadata, 0, 50)], &requests, &[(0, 50, StallLayer::Above)]);
     // So it is with what waits long before the device.
-    check(&[wait(Metadata, 0, 50)], &[request(Flush, [0, 50, 51])], &[(0, 50, Place::BlockLayer)]);
+    check(
+        &[wait(Metadata, 0, 50)],
+        &[request(Flush, [0, 50, 51])],
+        &[(0, 50, StallLayer::BlockLayer)],
+    );
 }
 
 #[test]
@@ -131,34 +137,38 @@ fn the_caller_who_waits_longest_decides_and_devices_are_told_apart() {
     let waits = [wait(Read, 30, 90), wait(Write, 0, 60)];
     let requests = [request(Read, [30, 30, 90])];
     // Until 60 it is the writer: the read that takes long may be what it waits for.
-    check(&waits, &requests, &[(0, 30, Place::Above), (30, 90, Place::Device)]);
+    check(&waits, &requests, &[(0, 30, StallLayer::Above), (30, 90, StallLayer::Device)]);
     let short: Vec<_> =
         (0..30).map(|n| request(Read, [30 + 2 * n, 30 + 2 * n, 32 + 2 * n])).collect();
-    check(&waits, &short, &[(0, 60, Place::Above), (60, 90, Place::Device)]);
+    check(&waits, &short, &[(0, 60, StallLayer::Above), (60, 90, StallLayer::Device)]);
     // Another device's load does not take the tags of the first.
     let mut requests = vec![request(Write, [0, 50, 51])];
     requests.push(BlockRequest { device: 3, ..request(Read, [0, 0, 9]) });
-    check(&[wait(Write, 0, 50)], &requests, &[(0, 50, Place::BlockLayer)]);
+    check(&[wait(Write, 0, 50)], &requests, &[(0, 50, StallLayer::BlockLayer)]);
 }
 
 #[test]
 fn a_request_that_failed_before_it_was_issued_waits_no_longer() {
     let requests = [request(Write, [0, u64::MAX, 20])];
-    check(&[wait(Write, 0, 50)], &requests, &[(0, 20, Place::BlockLayer), (20, 50, Place::Above)]);
+    check(
+        &[wait(Write, 0, 50)],
+        &requests,
+        &[(0, 20, StallLayer::BlockLayer), (20, 50, StallLayer::Above)],
+    );
 }
 
 #[test]
 fn neighbours_of_one_kind_are_one_slice() {
     let requests = [request(Write, [0, 0, 20]), request(Write, [20, 20, 40])];
-    let located = locate(&[wait(Write, 0, 40)], &requests, THRESHOLD);
+    let located = attribute_stalls(&[wait(Write, 0, 40)], &requests, THRESHOLD);
     assert_eq!(located.slices.len(), 1, "{:?}", located.slices);
     // Two callers, of which one goes: the second is asked on.
     let waits = [wait(Write, 0, 20), wait(Write, 5, 40)];
-    assert_eq!(locate(&waits, &requests, THRESHOLD).slices.len(), 1);
+    assert_eq!(attribute_stalls(&waits, &requests, THRESHOLD).slices.len(), 1);
 }
 
 /// The place at one instant, from the definition and nothing else.
-fn naive(waits: &[CallerWait], requests: &[BlockRequest], time: u64) -> Option<(Place, bool)> {
+fn naive(waits: &[CallerWait], requests: &[BlockRequest], time: u64) -> Option<(StallLayer, bool)> {
     let now = at(time);
     let stalled = waits.iter().filter(|wait| wait.to.since(wait.from) > THRESHOLD);
     let asked = stalled.filter(|wait| wait.from <= now && now < wait.to);
@@ -179,7 +189,7 @@ fn naive(waits: &[CallerWait], requests: &[BlockRequest], time: u64) -> Option<(
     let discarding = requests.iter().any(|each| each.kind == Discard && held_at(each, now));
     let span = |request: &BlockRequest| request.completed.since(request.issued);
     if requests.iter().any(|each| held_at(each, now) && counts(each, span(each))) {
-        return Some((Place::Device, discarding));
+        return Some((StallLayer::Device, discarding));
     }
     let waiting: Vec<_> = requests
         .iter()
@@ -191,9 +201,9 @@ fn naive(waits: &[CallerWait], requests: &[BlockRequest], time: u64) -> Option<(
         load(device, now) > 0 && load(device, now) * 2 >= most
     };
     let place = match waiting.as_slice() {
-        [] => Place::Above,
-        some if some.iter().any(|each| full(each.device)) => Place::Tags,
-        _ => Place::BlockLayer,
+        [] => StallLayer::Above,
+        some if some.iter().any(|each| full(each.device)) => StallLayer::Tags,
+        _ => StallLayer::BlockLayer,
     };
     Some((place, discarding))
 }
@@ -224,7 +234,7 @@ proptest! {
         waits in prop::collection::vec(any_wait(), 0..6),
         requests in prop::collection::vec(any_request(), 0..12),
     ) {
-        let located = locate(&waits, &requests, THRESHOLD);
+        let located = attribute_stalls(&waits, &requests, THRESHOLD);
         for time in 0..200 {
             let now = at(time);
             let slice = located.slices.iter().find(|slice| slice.from <= now && now < slice.to);

@@ -4,16 +4,16 @@
 //! last unit has arrived. Each group that leaves pays its share of what the collector owes.
 //!
 //! A write changes the mapping when it starts. What it does to dies and channels happens at its own
-//! time ([`Flash::leave`]): nothing is reserved ahead of what comes before it.
+//! time ([`Ftl::leave`]): nothing is reserved ahead of what comes before it.
 
 use std::ops::Range;
 
 use trimbench_core::units::{index, narrow};
 use trimbench_core::{Instant, Nanos};
 
-use crate::collector::Collector;
 use crate::config::SsdConfig;
-use crate::counters::Counters;
+use crate::counters::DriveCounters;
+use crate::gc::GarbageCollector;
 use crate::mapping::{Deallocated, Frontier, Mapping, Packing, Region};
 use crate::mapping_cache::MappingCache;
 use crate::nand::{Cells, Nand};
@@ -33,10 +33,10 @@ pub(crate) struct Located {
 
 /// The translation layer of a flash drive.
 #[derive(Debug)]
-pub(crate) struct Flash {
+pub(crate) struct Ftl {
     pub(crate) mapping: Mapping,
     pub(crate) buffer: WriteBuffer,
-    collector: Collector,
+    gc: GarbageCollector,
     /// Where the next unit of the host goes.
     frontier: Frontier,
     /// The other frontier, which is not in use, where there are two.
@@ -72,7 +72,7 @@ enum Streams {
     Hot,
 }
 
-impl Flash {
+impl Ftl {
     pub(crate) fn new(config: &SsdConfig) -> Self {
         let groups = config.write_buffer.0 / config.geometry.program_bytes.0;
         let superblocks = config.superblocks() + config.cache_superblocks();
@@ -82,7 +82,7 @@ impl Flash {
             config.superblock_slots(),
             config.program_units(),
         );
-        mapping = mapping.with_policy(config.collector.policy);
+        mapping = mapping.with_policy(config.gc.policy);
         if config.slc_cache.is_some() {
             mapping = mapping.with_cache(config.cache_superblocks());
         }
@@ -96,7 +96,7 @@ impl Flash {
         Self {
             mapping,
             buffer: WriteBuffer::new(index(groups)),
-            collector: Collector::new(config),
+            gc: GarbageCollector::new(config),
             frontier: Frontier::default(),
             parked: Frontier::default(),
             second: false,
@@ -107,7 +107,7 @@ impl Flash {
             },
             streams: match config.slc_cache {
                 Some(cache) => Streams::Cache(Cache::new(cache, config)),
-                None if config.collector.separate_hot => Streams::Hot,
+                None if config.gc.separate_hot => Streams::Hot,
                 None => Streams::One,
             },
             reconsider: false,
@@ -116,7 +116,13 @@ impl Flash {
 
     /// Decides where one unit of host data goes, of which a drive that compresses stores `percent`.
     #[inline]
-    pub(crate) fn write(&mut self, lpn: u32, percent: u32, nand: &Nand, counters: &mut Counters) {
+    pub(crate) fn write(
+        &mut self,
+        lpn: u32,
+        percent: u32,
+        nand: &Nand,
+        counters: &mut DriveCounters,
+    ) {
         if matches!(self.streams, Streams::Hot) {
             self.direct(lpn);
         }
@@ -136,7 +142,7 @@ impl Flash {
     /// The group that is due leaves for the flash, behind what the collector owes for it.
     pub(crate) fn leave(&mut self, nand: &mut Nand) {
         let Some(full) = self.buffer.leave() else { return };
-        self.collector.pay(full.owes, full.at, nand);
+        self.gc.pay(full.owes, full.at, nand);
         let cells = Cells::of(full.cached);
         let die = nand.die_of(full.group);
         let programmed_at = nand.program(cells, die, full.at, Some(full.group));
@@ -171,7 +177,7 @@ impl Flash {
     pub(crate) fn deallocate(
         &mut self,
         units: &Range<u32>,
-        counters: &mut Counters,
+        counters: &mut DriveCounters,
     ) -> Deallocated {
         let found = self.mapping.deallocate(units.start, units.end);
         counters.discarded_mapped_units += found.mapped;
@@ -182,7 +188,7 @@ impl Flash {
     }
 
     /// Pads the open groups, so that they leave; with power-loss protection there is no need to.
-    pub(crate) fn pad(&mut self, counters: &mut Counters) {
+    pub(crate) fn pad(&mut self, counters: &mut DriveCounters) {
         self.pad_group(counters);
         if matches!(self.streams, Streams::Hot) {
             self.exchange();
@@ -197,36 +203,36 @@ impl Flash {
         quiet: Instant,
         until: Instant,
         nand: &mut Nand,
-        counters: &mut Counters,
+        counters: &mut DriveCounters,
     ) {
         self.fold_while_idle(quiet, until, nand, counters);
-        let from = quiet + self.collector.idle_after();
+        let from = quiet + self.gc.idle_after();
         if from < until {
-            self.collector.use_idle_time(&(from..until), &mut self.mapping, nand, counters);
+            self.gc.use_idle_time(&(from..until), &mut self.mapping, nand, counters);
         }
     }
 
     /// How long the host must be quiet before idle time counts for anything.
     #[inline]
     pub(crate) fn idle_after(&self) -> Nanos {
-        let collector = self.collector.idle_after();
+        let gc = self.gc.idle_after();
         match &self.streams {
-            Streams::Cache(cache) => cache.fold_idle_after().min(collector),
-            Streams::One | Streams::Hot => collector,
+            Streams::Cache(cache) => cache.fold_idle_after().min(gc),
+            Streams::One | Streams::Hot => gc,
         }
     }
 
     /// From now on nothing takes time, is owed or goes into the SLC cache: a preconditioning.
     pub(crate) fn begin_untimed(&mut self) {
-        self.collector.begin_untimed();
+        self.gc.begin_untimed();
         self.bypass_cache(true);
     }
 
     /// The end of a preconditioning: the drive is at rest.
-    pub(crate) fn end_untimed(&mut self, nand: &Nand, counters: &mut Counters) {
+    pub(crate) fn end_untimed(&mut self, nand: &Nand, counters: &mut DriveCounters) {
         self.fold_all(nand, counters);
         self.bypass_cache(false);
-        self.collector.end_untimed();
+        self.gc.end_untimed();
         self.buffer.settle();
         self.mapping.rest_translation();
     }
@@ -235,13 +241,13 @@ impl Flash {
     ///
     /// # Panics
     /// If one does not hold.
-    pub(crate) fn check(&mut self, counters: &Counters) {
+    pub(crate) fn check(&mut self, counters: &DriveCounters) {
         assert!(counters.balanced(), "programs are host's, collector's and padding: {counters:?}");
         let left = counters.cached_units - counters.folded_units - counters.discarded_cached_units;
         assert!(self.mapping.cache_valid() <= left, "the cache holds what was written into it");
         let erases: u64 = self.mapping.erases().iter().map(|&erases| u64::from(erases)).sum();
         assert_eq!(erases, counters.erased_superblocks, "every erase wears a superblock");
-        let [moving, resting] = self.collector.frontiers();
+        let [moving, resting] = self.gc.frontiers();
         let mut open = vec![self.frontier, self.parked, moving, resting];
         open.retain(|frontier| !frontier.is_closed());
         self.mapping.check(&open);
@@ -249,7 +255,7 @@ impl Flash {
 
     /// A program group begins at the frontier, which may have to be another one.
     #[cold]
-    fn begin(&mut self, nand: &Nand, counters: &mut Counters) {
+    fn begin(&mut self, nand: &Nand, counters: &mut DriveCounters) {
         self.reconsider = false;
         if let Streams::Cache(_) = self.streams
             && self.chooses_cache(nand, counters) != self.second
@@ -262,7 +268,7 @@ impl Flash {
     }
 
     /// Opens the host's next superblock, collecting first if there is no room.
-    fn open(&mut self, nand: &Nand, counters: &mut Counters) {
+    fn open(&mut self, nand: &Nand, counters: &mut DriveCounters) {
         let opened = match &self.streams {
             Streams::Cache(cache) if self.second => {
                 Some(self.mapping.open_cache(cache.usable_units()).expect("the cache has room"))
@@ -270,7 +276,7 @@ impl Flash {
             _ => None,
         };
         self.frontier = opened.unwrap_or_else(|| {
-            self.collector.make_room(&mut self.mapping, nand, counters);
+            self.gc.make_room(&mut self.mapping, nand, counters);
             let region = if self.second { Region::Hot } else { Region::Warm };
             self.mapping.open_in(region).expect("the collector left room for the host")
         });
@@ -294,7 +300,7 @@ impl Flash {
 
     /// A program group begins at the frontier, or may begin where a drive compresses.
     #[inline(never)]
-    fn begin_group(&mut self, percent: u32, nand: &Nand, counters: &mut Counters) {
+    fn begin_group(&mut self, percent: u32, nand: &Nand, counters: &mut DriveCounters) {
         if !self.mapping.fits(self.frontier, percent) {
             self.finish();
         }
@@ -323,7 +329,7 @@ impl Flash {
     }
 
     /// Gives up the rest of the group that has begun at the frontier, so that it can leave.
-    fn pad_group(&mut self, counters: &mut Counters) {
+    fn pad_group(&mut self, counters: &mut DriveCounters) {
         let Some(group) = self.mapping.open_group(self.frontier) else { return };
         let groups_left = self.mapping.groups_left(self.frontier, 0);
         let padded = u64::from(self.mapping.pad_group(&mut self.frontier));
@@ -360,8 +366,8 @@ impl Flash {
     /// fills `groups_left` groups.
     #[inline]
     fn send(&mut self, group: u32, groups_left: u32) {
-        if self.collector.is_timed() {
-            let owes = self.collector.assign_share(groups_left);
+        if self.gc.is_timed() {
+            let owes = self.gc.assign_share(groups_left);
             self.buffer.fill(group, owes, self.caching);
         } else {
             self.buffer.fill_untimed();
