@@ -14,10 +14,10 @@ use trimbench_core::{
     BlockCommand, Bytes, Caveat, Completion, Content, Data, Drive as _, DriveError, Errno, Instant,
     Interrupt, LbaRange, Ppm, Rejected, Status, Support, Tag, Target as _, TrimPromise,
 };
+use trimbench_engine::runner::Single;
+use trimbench_engine::workload::{ClosedLoop, RandomAccess};
+use trimbench_engine::{DeviceArea, Runner, Sample};
 use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget};
-use trimbench_methods::runner::Single;
-use trimbench_methods::workload::{ClosedLoop, RandomAccess};
-use trimbench_methods::{DeviceArea, Runner, Sample};
 
 /// `O_DIRECT | O_EXCL` of this machine, as the kernel numbers them.
 fn exclusive(node: &str) -> std::io::Result<File> {

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Interrupt, Opened, Virtual};
+use trimbench_engine::Parameters as _;
+use trimbench_engine::{KeepFailed, Monitor, Slots, Stage};
+use trimbench_engine::{Preset, SessionContext};
 use trimbench_fs::{DiscardPath, FileSystem, FsConfig};
-use trimbench_methods::options::Parameters as _;
 use trimbench_methods::postmark::{Postmark, metrics};
-use trimbench_methods::{KeepFailed, Monitor, Slots, Stage};
-use trimbench_methods::{Preset, SessionContext};
 use trimbench_results::Step;
 use trimbench_ssd::{PreconditionStep, SsdConfig};
 use trimbench_trace::NoTraces;
@@ -83,7 +83,7 @@ pub(super) fn repeat(
         slots: &Slots::new(1, Bytes(0)),
         done: Vec::new(),
     };
-    let found = trimbench_methods::run(&method, Opened::Directory(&mut target), context)?;
+    let found = trimbench_engine::run(&method, Opened::Directory(&mut target), context)?;
     let step = found.steps.first().context("one repetition was measured")?;
     let metric = |key: &str| {
         let value = step.metrics.get(key).copied();

@@ -40,11 +40,11 @@ pub const READERS: &[&str] = &[
     "crates/trimbench-ssd/src/config/",
     "crates/trimbench-ssd/src/profile.rs",
     "crates/trimbench-ssd/src/profile/",
-    "crates/trimbench-target/src/emulated.rs",
-    "crates/trimbench-target/src/modelled.rs",
-    "crates/trimbench-target/src/modelled/pool.rs",
-    "crates/trimbench-target/src/real.rs",
-    "crates/trimbench-target/src/spec.rs",
+    "crates/trimbench-devices/src/emulated.rs",
+    "crates/trimbench-devices/src/modelled.rs",
+    "crates/trimbench-devices/src/modelled/pool.rs",
+    "crates/trimbench-devices/src/real.rs",
+    "crates/trimbench-devices/src/spec.rs",
     "crates/trimbench-trace/src/",
 ];
 

@@ -11,13 +11,13 @@ use trimbench_core::settings::Setting;
 use trimbench_core::{
     BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Nanos, Ppm, Support,
 };
-use trimbench_methods::method::METHODS;
+use trimbench_devices::{EmulatedSpec, PurgeChoice, TargetSpec};
+use trimbench_engine::{MethodInfo, Preset};
+use trimbench_methods::METHODS;
 use trimbench_methods::postmark::{self, Imported};
-use trimbench_methods::{MethodInfo, Preset};
 use trimbench_policy::{Choice, POLICIES};
 use trimbench_results::{ChangeLimit, Limit, Quantile};
 use trimbench_ssd::BUILT_IN;
-use trimbench_target::{EmulatedSpec, PurgeChoice, TargetSpec};
 use trimbench_trace::NoTraces;
 
 use super::mutate::{self, below, pick};

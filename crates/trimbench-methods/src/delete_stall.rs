@@ -24,11 +24,12 @@ use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Medium, Opened, Support};
 use trimbench_results::Step;
 
-use crate::method::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, check_fit, resolve,
+use trimbench_engine::MethodError;
+use trimbench_engine::Parameters;
+use trimbench_engine::method::session::MethodSession;
+use trimbench_engine::method::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodInfo, check_fit, resolve,
 };
-use crate::options::Parameters;
-use crate::session::MethodSession;
 
 /// Stable id.
 pub const ID: &str = "delete-stall";

@@ -20,9 +20,10 @@ use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Clock, Medium, Nanos, Opened, Support};
 use trimbench_results::Step;
 
-use crate::method::{Demand, Findings, Method, MethodError, MethodInfo, resolve};
-use crate::options::Parameters;
-use crate::session::MethodSession;
+use trimbench_engine::MethodError;
+use trimbench_engine::Parameters;
+use trimbench_engine::method::session::MethodSession;
+use trimbench_engine::method::{Demand, Findings, Method, MethodInfo, resolve};
 
 /// Stable id.
 pub const ID: &str = "policy";

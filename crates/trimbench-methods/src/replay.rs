@@ -27,11 +27,12 @@ use trimbench_results::Step;
 use trimbench_trace::Traces;
 use trimbench_trace::generate::{Master, SPACE_MIN};
 
-use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
-use crate::options::Parameters;
-use crate::session::MethodSession;
-use crate::settings;
 use survey::Survey;
+use trimbench_engine::MethodError;
+use trimbench_engine::Parameters;
+use trimbench_engine::method::session::MethodSession;
+use trimbench_engine::method::{ASSUMED_RATE, Demand, Findings, Method, MethodInfo, resolve};
+use trimbench_engine::settings;
 
 /// Stable id.
 pub const ID: &str = "replay";

@@ -21,11 +21,12 @@ use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::Step;
 
-use crate::device_runner::Shape;
-use crate::method::{ASSUMED_RATE, Demand, Findings, Method, MethodError, MethodInfo, resolve};
-use crate::options::Parameters;
-use crate::session::MethodSession;
-use crate::settings;
+use trimbench_engine::MethodError;
+use trimbench_engine::Parameters;
+use trimbench_engine::device_runner::Shape;
+use trimbench_engine::method::session::MethodSession;
+use trimbench_engine::method::{ASSUMED_RATE, Demand, Findings, Method, MethodInfo, resolve};
+use trimbench_engine::settings;
 
 /// Stable id.
 pub const ID: &str = "settle";

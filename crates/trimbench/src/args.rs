@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use trimbench_core::Bytes;
-use trimbench_target::PurgeChoice;
+use trimbench_devices::PurgeChoice;
 
 use crate::trace::TraceCommand;
 

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use trimbench_core::text::visible;
 use trimbench_core::{BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Nanos, Support};
-use trimbench_methods::Demand;
-use trimbench_results::PlannedSession;
-use trimbench_target::{
+use trimbench_devices::{
     Consent, DeviceOutlook, EmulatedSpec, TargetError, TargetSpec, inspect_device,
 };
+use trimbench_engine::Demand;
+use trimbench_results::PlannedSession;
 
 use crate::failure::Failure;
 use crate::plan::{Plan, Session};

@@ -4,9 +4,9 @@ use std::fmt;
 
 use trimbench_core::settings::SettingError;
 use trimbench_core::{Errno, ProvisionError, exit, reason};
-use trimbench_methods::MethodError;
-use trimbench_methods::runner::RunError;
-use trimbench_target::TargetError;
+use trimbench_devices::TargetError;
+use trimbench_engine::MethodError;
+use trimbench_engine::runner::RunError;
 
 use crate::output::error_line;
 

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use trimbench_core::exit;
-use trimbench_methods::method::METHODS;
+use trimbench_devices::find_profile;
+use trimbench_methods::METHODS;
 use trimbench_report::{Grid, GridColumn};
 use trimbench_ssd::{BUILT_IN, OriginCounts, Profile};
-use trimbench_target::find_profile;
 
 use crate::args::{Listing, OutputFormat};
 use crate::failure::Failure;

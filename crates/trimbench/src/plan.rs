@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use trimbench_core::nearest::{by_likeness, did_you_mean, nearest};
 use trimbench_core::text::to_text;
-use trimbench_methods::method::METHODS;
+use trimbench_devices::{Consent, PurgeChoice, TargetSpec, holds_file};
+use trimbench_engine::{Method, MethodError, MethodInfo, Parameters as _, Preset};
+use trimbench_methods::METHODS;
 use trimbench_methods::postmark::{self, Postmark};
-use trimbench_methods::{Method, MethodError, MethodInfo, Parameters as _, Preset};
 use trimbench_results::{Limit, PlannedSession};
 use trimbench_ssd::BUILT_IN;
-use trimbench_target::{Consent, PurgeChoice, TargetSpec, holds_file};
 use trimbench_trace::Traces as _;
 
 use crate::args::RunArgs;

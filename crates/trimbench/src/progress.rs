@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use trimbench_core::Clock;
-use trimbench_methods::Stage;
+use trimbench_engine::Stage;
 use trimbench_report::{Style, quantity, sparkline};
 use trimbench_results::Step;
 

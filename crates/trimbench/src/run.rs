@@ -10,7 +10,7 @@ mod session;
 mod side_by_side;
 
 use trimbench_core::{Bytes, Interrupt, exit};
-use trimbench_methods::Slots;
+use trimbench_engine::Slots;
 use trimbench_results::{Outcome, Program, RunRecord, SCHEMA};
 use trimbench_ssd::MODEL_VERSION;
 

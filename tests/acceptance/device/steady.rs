@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Ppm};
-use trimbench_methods::steady::Criterion;
+use trimbench_engine::steady::Criterion;
 use trimbench_results::Session;
 
 use crate::acceptance::runs::{Run, metric, parameter};

@@ -2,8 +2,8 @@
 //! left untrimmed, and what the drive wrote for it.
 
 use anyhow::{Context as _, Result, ensure};
+use trimbench_engine::{Method as _, Parameters as _, Preset};
 use trimbench_methods::policy::{POLICIES, PolicyLab};
-use trimbench_methods::{Method as _, Parameters as _, Preset};
 
 use crate::acceptance::runs::Run;
 use crate::acceptance::{Bar, Capture, Context, Finding, Form, Raw};

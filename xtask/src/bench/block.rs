@@ -8,7 +8,7 @@
 //! What is compared, and how each side counts it:
 //! - IOPS: commands completed over the time measured.
 //! - p50 and p99 of the latency from before the submission to the completion: fio's `lat_ns`, and
-//!   what [`trimbench_methods::Sample::latency`] is. fio's `clat_ns` begins only when the kernel
+//!   what [`trimbench_engine::Sample::latency`] is. fio's `clat_ns` begins only when the kernel
 //!   has taken the command, which leaves out what the kernel does at once; it is shown beside.
 //!   Both sides' histograms are finer than 1 %.
 //! - CPU time a command: user and system time of the measuring process, from the first command to

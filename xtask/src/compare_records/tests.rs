@@ -21,7 +21,7 @@ fn cases_have_names_of_their_own_and_their_traces() {
 #[test]
 fn every_method_and_every_profile_is_among_the_cases() {
     let words: BTreeSet<&str> = CASES.iter().flat_map(Case::words).collect();
-    for method in trimbench_methods::method::METHODS {
+    for method in trimbench_methods::METHODS {
         assert!(words.contains(method.id), "{}", method.id);
     }
     let texts: Vec<&str> = words.into_iter().collect();

@@ -5,8 +5,9 @@ use toml::{Table, Value};
 use super::{Fault, File, SourceTree};
 
 /// Which of our crates a crate may use. Source: ARCHITECTURE.md; a new arrow is a design change.
-/// Arrows of tests (`dev-dependencies`) are free: a test may look sideways.
-const ARROWS: [(&str, &[&str]); 13] = [
+/// Arrows of tests (`dev-dependencies`, and optional ones of a feature `testing`) are free: a test
+/// may look sideways.
+const ARROWS: [(&str, &[&str]); 14] = [
     ("trimbench-core", &[]),
     ("trimbench-ssd", &["trimbench-core"]),
     ("trimbench-policy", &["trimbench-core"]),
@@ -15,10 +16,14 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("trimbench-linux", &["trimbench-core"]),
     ("trimbench-fs", &["trimbench-core", "trimbench-policy"]),
     ("trimbench-attach", &["trimbench-core", "trimbench-ssd", "trimbench-linux"]),
-    ("trimbench-methods", &["trimbench-core", "trimbench-results", "trimbench-trace"]),
+    ("trimbench-engine", &["trimbench-core", "trimbench-results", "trimbench-trace"]),
+    (
+        "trimbench-methods",
+        &["trimbench-core", "trimbench-results", "trimbench-trace", "trimbench-engine"],
+    ),
     ("trimbench-report", &["trimbench-core", "trimbench-results"]),
     (
-        "trimbench-target",
+        "trimbench-devices",
         &[
             "trimbench-core",
             "trimbench-ssd",
@@ -40,10 +45,11 @@ const LIBRARIES: &[&str] = &[
     "trimbench-fs",
     "trimbench-trace",
     "trimbench-results",
+    "trimbench-engine",
     "trimbench-methods",
     "trimbench-linux",
     "trimbench-attach",
-    "trimbench-target",
+    "trimbench-devices",
     "trimbench-report",
 ];
 
@@ -123,6 +129,11 @@ fn dependencies(manifest: &Table) -> impl Iterator<Item = &str> {
     let kinds =
         tables.flat_map(|table| [table.get("dependencies"), table.get("build-dependencies")]);
     let entries = kinds.flatten().filter_map(Value::as_table).flatten();
+    let testing = manifest.get("features").and_then(|features| features.get("testing"));
+    let testing = testing.and_then(Value::as_array).into_iter().flatten();
+    let testing: Vec<&str> = testing.filter_map(Value::as_str).collect();
+    let of_tests = move |name: &str| testing.contains(&format!("dep:{name}").as_str());
+    let entries = entries.filter(move |(name, _)| !of_tests(name));
     entries.map(|(name, how)| how.get("package").and_then(Value::as_str).unwrap_or(name))
 }
 

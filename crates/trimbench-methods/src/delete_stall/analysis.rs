@@ -16,7 +16,7 @@ use trimbench_results::statistics::{
 use trimbench_results::{Figure, Interval, LatencyHistogram, Quantile, Step};
 
 use super::options::DeleteStall;
-use crate::method::Findings;
+use trimbench_engine::method::Findings;
 
 /// Level of all intervals.
 const LEVEL: f64 = 0.95;

@@ -7,9 +7,9 @@ use trimbench_core::settings::{
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
 use super::ID;
-use crate::options::Parameters;
-use crate::settings::{access_size, gap_of_rate, whole_size};
-use crate::workload::Arrivals;
+use trimbench_engine::Parameters;
+use trimbench_engine::settings::{access_size, gap_of_rate, whole_size};
+use trimbench_engine::workload::Arrivals;
 
 /// The analysis grows with the cube of the deletions: with five sizes this takes some seconds.
 const REPETITIONS_MAX: u32 = 40;

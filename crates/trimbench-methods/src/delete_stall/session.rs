@@ -8,13 +8,14 @@ use trimbench_results::Step;
 use super::options::{DeleteStall, Mode};
 use super::subject::{Groups, StallSubject};
 use super::window::Window;
-use crate::area::Area;
-use crate::drain::Discards;
-use crate::method::{ASSUMED_RATE, MethodError, is_virtual};
-use crate::other_load::{NOTICED, OtherLoad};
-use crate::runner::{HUNG_AFTER, Observer, RunError, Runner, Several, Single};
-use crate::session::MethodSession;
-use crate::workload::{
+use trimbench_engine::MethodError;
+use trimbench_engine::area::Area;
+use trimbench_engine::drain::Discards;
+use trimbench_engine::method::session::MethodSession;
+use trimbench_engine::method::{ASSUMED_RATE, is_virtual};
+use trimbench_engine::other_load::{NOTICED, OtherLoad};
+use trimbench_engine::runner::{HUNG_AFTER, Observer, RunError, Runner, Several, Single};
+use trimbench_engine::workload::{
     FILL_DEPTH, FILL_PIECE, OpenLoop, RandomAccess, Script, SequentialWrite, SerialProbe,
 };
 

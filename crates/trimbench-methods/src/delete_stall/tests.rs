@@ -8,9 +8,9 @@ use trimbench_results::{Figure, Step};
 use super::subject::FIRST_VICTIM;
 use super::window::{LOAD, PROBE, SCRIPT, Window};
 use super::*;
-use crate::method::Preset;
-use crate::runner::{Observer, Sample};
-use crate::testing::{assert_announced, settings};
+use trimbench_engine::method::Preset;
+use trimbench_engine::runner::{Observer, Sample};
+use trimbench_engine::testing::{assert_announced, settings};
 
 fn method(set: &[(&str, &str)]) -> DeleteStall {
     DeleteStall::resolve(Preset::Quick, &settings(set)).unwrap()

@@ -4,7 +4,7 @@ use trimbench_core::Caveat;
 use trimbench_results::{Figure, Step};
 
 use super::scene::StormPhase;
-use crate::method::Findings;
+use trimbench_engine::method::Findings;
 
 /// Metrics of a step: how long it took; in the second round, how long the writers stalled in all,
 /// and in one go.

@@ -4,7 +4,7 @@ use trimbench_core::settings::{Values, default_to, presets, true_false, within};
 use trimbench_core::{Bytes, Nanos, settings};
 
 use super::ID;
-use crate::options::Parameters;
+use trimbench_engine::Parameters;
 
 settings! {
     /// The method with its parameters.

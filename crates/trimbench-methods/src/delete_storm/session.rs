@@ -10,11 +10,11 @@ use super::analysis::{DURATION, STALL, STALL_LONGEST};
 use super::meter::{Meter, Tick, note};
 use super::options::DeleteStorm;
 use super::scene::{Scene, StormPhase};
-use crate::drain::Discards;
-use crate::method::MethodError;
-use crate::runner::{HUNG_AFTER, RunError, Runner, Sample};
-use crate::session::{MethodSession, Stage};
 use crate::stall_attribution::{StallLayer, attribute_stalls};
+use trimbench_engine::MethodError;
+use trimbench_engine::drain::Discards;
+use trimbench_engine::method::session::{MethodSession, Stage};
+use trimbench_engine::runner::{HUNG_AFTER, RunError, Runner, Sample};
 
 /// An interval in which the writers get less than this share of what they got alone is stalled.
 const STALLED_BELOW: f64 = 0.05;

@@ -6,14 +6,14 @@ use trimbench_core::{
 };
 
 use super::*;
-use crate::method::MethodResult;
-use crate::session::SessionContext;
-use crate::slots::Slots;
 use trimbench_core::Target;
+use trimbench_engine::Slots;
+use trimbench_engine::method::MethodResult;
+use trimbench_engine::method::session::SessionContext;
 use trimbench_trace::NoTraces;
 
-use crate::method::Preset;
-use crate::testing::{KeptSteps, close, figure, settings};
+use trimbench_engine::method::Preset;
+use trimbench_engine::testing::{KeptSteps, close, figure, settings};
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
@@ -177,7 +177,7 @@ where
         slots: &Slots::new(1, Bytes(0)),
         done: Vec::new(),
     };
-    let found = crate::method::run(method, Opened::Directory(&mut target), context);
+    let found = trimbench_engine::method::run(method, Opened::Directory(&mut target), context);
     (found, target, keeper)
 }
 

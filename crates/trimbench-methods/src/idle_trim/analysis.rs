@@ -6,7 +6,7 @@ use trimbench_results::statistics::{Bootstrap, bootstrap_mean, mean};
 use trimbench_results::{Figure, Step};
 
 use super::session::{PURGE, Way};
-use crate::method::Findings;
+use trimbench_engine::method::Findings;
 
 /// Repetitions that make an interval.
 const FEW: usize = 3;

@@ -4,8 +4,8 @@ use trimbench_core::settings::{Values, default_to, or_word, presets, within};
 use trimbench_core::{Bytes, Nanos, settings};
 
 use super::ID;
-use crate::options::Parameters;
-use crate::settings::{Span, span_or_all, whole_size};
+use trimbench_engine::Parameters;
+use trimbench_engine::settings::{Span, span_or_all, whole_size};
 
 settings! {
     /// The method with its parameters.

@@ -8,12 +8,13 @@ use trimbench_core::{
 use trimbench_results::{Series, Step};
 
 use super::options::IdleTrim;
-use crate::device_runner::{DeviceRunner, Shape};
-use crate::method::{Method as _, MethodError};
-use crate::other_load::OtherLoad;
-use crate::runner::{Sample, Single};
-use crate::session::MethodSession;
-use crate::workload::InOrder;
+use trimbench_engine::MethodError;
+use trimbench_engine::device_runner::{DeviceRunner, Shape};
+use trimbench_engine::method::Method as _;
+use trimbench_engine::method::session::MethodSession;
+use trimbench_engine::other_load::OtherLoad;
+use trimbench_engine::runner::{Sample, Single};
+use trimbench_engine::workload::InOrder;
 
 /// Points of a curve, at most.
 const POINTS: usize = 200;

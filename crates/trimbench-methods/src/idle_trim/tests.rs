@@ -7,11 +7,11 @@ use trimbench_results::Step;
 use trimbench_ssd::TrimMode;
 
 use super::*;
-use crate::method::MethodResult;
-use crate::method::Preset;
-use crate::runner::RunError;
-use crate::settings::Span;
-use crate::testing::{
+use trimbench_engine::method::MethodResult;
+use trimbench_engine::method::Preset;
+use trimbench_engine::runner::RunError;
+use trimbench_engine::settings::Span;
+use trimbench_engine::testing::{
     KeptSteps, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
     settings,
 };

@@ -11,7 +11,7 @@ use super::session::{
     AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN, UNTRIMMED, WAITING, WAITING_MAX,
     WITHHELD_MAX, criterion,
 };
-use crate::method::Findings;
+use trimbench_engine::method::Findings;
 
 /// What is known of a policy: figures of one row of the tables.
 struct Life<'a> {

@@ -7,9 +7,9 @@ use trimbench_core::settings::{
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
 use super::ID;
-use crate::options::Parameters;
-use crate::settings::{UNIT, access_size, gap_of_rate, whole_size};
-use crate::workload::Arrivals;
+use trimbench_engine::Parameters;
+use trimbench_engine::settings::{UNIT, access_size, gap_of_rate, whole_size};
+use trimbench_engine::workload::Arrivals;
 
 /// All policies, in the order in which they run. A test holds them and the modelled filesystem's
 /// together.

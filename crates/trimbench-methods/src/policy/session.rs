@@ -13,13 +13,15 @@ use trimbench_results::{LatencyHistogram, Step};
 use super::NEEDS_A_MODEL;
 use super::churn::Churn;
 use super::options::PolicyLab;
-use crate::area::FileArea;
-use crate::method::MethodError;
-use crate::options::Parameters as _;
-use crate::runner::{Runner, Sample, Single, Streams, UntilFailure};
-use crate::session::{MethodSession, Stage};
-use crate::steady::Criterion;
-use crate::workload::{FILL_DEPTH, FILL_PIECE, InOrder, OpenLoop, RandomAccess, SequentialWrite};
+use trimbench_engine::MethodError;
+use trimbench_engine::Parameters as _;
+use trimbench_engine::area::FileArea;
+use trimbench_engine::method::session::{MethodSession, Stage};
+use trimbench_engine::runner::{Runner, Sample, Single, Streams, UntilFailure};
+use trimbench_engine::steady::Criterion;
+use trimbench_engine::workload::{
+    FILL_DEPTH, FILL_PIECE, InOrder, OpenLoop, RandomAccess, SequentialWrite,
+};
 
 /// Metrics of a cycle.
 pub(super) const AMPLIFICATION: &str = "write_amplification";

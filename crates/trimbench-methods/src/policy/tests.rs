@@ -3,18 +3,18 @@ use trimbench_core::{
     Bytes, Capabilities, Caveat, Clock, FileCommand, FileId, FilesystemSpec, Instant, Medium,
     Nanos, Next, Opened, Provisioner as _, Support, Workload as _,
 };
+use trimbench_devices::ModelledFilesystems;
 use trimbench_results::{LatencyHistogram, Step};
-use trimbench_target::ModelledFilesystems;
 
 use super::analysis::{Point, choose};
 use super::churn::Churn;
 use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN};
 use super::*;
-use crate::Preset;
-use crate::method::MethodError;
-use crate::method::MethodResult;
-use crate::testing::run_on;
-use crate::testing::{KeptSteps, assert_announced, close, figure, says, settings};
+use trimbench_engine::MethodError;
+use trimbench_engine::Preset;
+use trimbench_engine::method::MethodResult;
+use trimbench_engine::testing::run_on;
+use trimbench_engine::testing::{KeptSteps, assert_announced, close, figure, says, settings};
 
 /// Small files on a small drive, which serves the writes of the load.
 const SMALL: [(&str, &str); 8] = [
@@ -39,7 +39,7 @@ fn refused(set: &[(&str, &str)]) -> String {
 }
 
 fn modelled(drive: &str) -> ModelledFilesystems {
-    crate::testing::modelled(&format!("ext4,journal=8MiB:sim:{drive},capacity=512MiB"))
+    trimbench_engine::testing::modelled(&format!("ext4,journal=8MiB:sim:{drive},capacity=512MiB"))
 }
 
 fn run(method: &PolicyLab, drive: &str) -> Result<(MethodResult, KeptSteps), MethodError> {

@@ -8,7 +8,7 @@ use trimbench_results::{Figure, Interval, Step};
 use super::formulas::METRICS;
 use super::session::REPETITION;
 use super::variants::{UNMOUNT, Variant, buffering};
-use crate::method::Findings;
+use trimbench_engine::method::Findings;
 
 /// Repetitions that make an interval.
 const FEW: usize = 3;

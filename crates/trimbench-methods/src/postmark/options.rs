@@ -6,7 +6,7 @@ use trimbench_core::{Bytes, Nanos, Payload, Stream, settings};
 use super::ID;
 use super::generator::{Forecast, Settings, size_from};
 use super::variants::Variant;
-use crate::options::Parameters;
+use trimbench_engine::Parameters;
 
 /// Whether it is mounted with `discard`, a run each.
 const MOUNTS: &[(&str, &[bool])] =

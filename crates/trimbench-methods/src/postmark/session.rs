@@ -11,11 +11,12 @@ use super::analysis::KEYS;
 use super::formulas::{Times, metrics};
 use super::generator::{Generator, PostmarkOperation, PostmarkPhase};
 use super::options::Postmark;
-use crate::drain::{Discards, Scratch, force};
-use crate::method::{Method as _, MethodError};
-use crate::runner::{Runner, Sample, Single, UntilFailure};
-use crate::session::MethodSession;
-use crate::workload::InOrder;
+use trimbench_engine::MethodError;
+use trimbench_engine::drain::{Discards, Scratch, force};
+use trimbench_engine::method::Method as _;
+use trimbench_engine::method::session::MethodSession;
+use trimbench_engine::runner::{Runner, Sample, Single, UntilFailure};
+use trimbench_engine::workload::InOrder;
 
 #[cfg(test)]
 mod tests;

@@ -10,9 +10,10 @@ use trimbench_core::{
 use super::generator::Forecast;
 use super::options::Postmark;
 use super::session::REPETITION;
-use crate::method::{Method as _, MethodError, check_fit};
-use crate::runner::Runner;
-use crate::session::MethodSession;
+use trimbench_engine::MethodError;
+use trimbench_engine::method::session::MethodSession;
+use trimbench_engine::method::{Method as _, check_fit};
+use trimbench_engine::runner::Runner;
 
 #[cfg(test)]
 mod tests;

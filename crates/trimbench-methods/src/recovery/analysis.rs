@@ -8,7 +8,7 @@ use trimbench_core::{Caveat, PurgeMeans};
 use trimbench_results::{Figure, Step};
 
 use super::options::Recovery;
-use crate::method::Findings;
+use trimbench_engine::method::Findings;
 
 /// From this share of fresh on, a drive counts as back to new.
 const AS_NEW: f64 = 0.98;

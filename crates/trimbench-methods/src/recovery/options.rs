@@ -4,10 +4,10 @@ use trimbench_core::settings::{Values, default_to, or_word, parsed, presets, wit
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
 use super::ID;
-use crate::method::ASSUMED_RATE;
-use crate::options::Parameters;
-use crate::rounds::{Load, RoundLength};
-use crate::settings::{Span, access_size, data_kind, span_or_all};
+use trimbench_engine::Parameters;
+use trimbench_engine::method::ASSUMED_RATE;
+use trimbench_engine::rounds::{Load, RoundLength};
+use trimbench_engine::settings::{Span, access_size, data_kind, span_or_all};
 
 /// Rounds of a torture until the steady state. Source: \[PTS\], with the share of ours.
 const ROUND_TIME: Nanos = Nanos::from_secs(60);

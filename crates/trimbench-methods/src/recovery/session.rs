@@ -4,12 +4,12 @@ use trimbench_core::{Bytes, Caveat, Data, Device, Nanos, PurgeMeans};
 use trimbench_results::Step;
 
 use super::options::{Recovery, Torture};
-use crate::device_runner::{DeviceRunner, unobserved};
-use crate::method::MethodError;
-use crate::phase::{PhaseRunner, Planned};
-use crate::rounds::Rounds;
-use crate::series::{PassSeries, RateCurve};
-use crate::session::MethodSession;
+use trimbench_engine::MethodError;
+use trimbench_engine::device_runner::{DeviceRunner, unobserved};
+use trimbench_engine::method::session::MethodSession;
+use trimbench_engine::phase::{PhaseRunner, Planned};
+use trimbench_engine::rounds::Rounds;
+use trimbench_engine::series::{PassSeries, RateCurve};
 
 /// Steps of the plan without rounds: 2 purges, 2 fills, 2 tortures, a TRIM and 4 passes.
 const STEPS: usize = 11;

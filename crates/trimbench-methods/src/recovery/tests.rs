@@ -3,12 +3,12 @@ use trimbench_core::{Caveat, Data, Errno, Instant, Nanos, Ppm, PurgeMeans, Virtu
 use trimbench_results::{Figure, Step};
 
 use super::*;
-use crate::method::{Method, Preset};
-use crate::runner::RunError;
-use crate::testing::{
+use trimbench_core::BlockCommand;
+use trimbench_engine::method::{Method, Preset};
+use trimbench_engine::runner::RunError;
+use trimbench_engine::testing::{
     KeptSteps, Toy, assert_announced, emulated, faulty, figure, profile, run, settings, small_tlc,
 };
-use trimbench_core::BlockCommand;
 
 fn method(set: &[(&str, &str)]) -> Recovery {
     Recovery::resolve(Preset::Quick, &settings(set)).unwrap()

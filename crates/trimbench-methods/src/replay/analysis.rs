@@ -9,7 +9,7 @@ use trimbench_core::settings::Named as _;
 use trimbench_results::{Figure, Step};
 
 use super::options::{Replay, ReplayedTrims};
-use crate::method::Findings;
+use trimbench_engine::method::Findings;
 
 /// A gain or loss of this much counts as one.
 const EFFECT: f64 = 0.02;

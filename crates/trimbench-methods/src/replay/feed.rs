@@ -15,7 +15,7 @@ use trimbench_trace::{Record, RecordKind, TraceError, TraceSource};
 use super::fit::Fit;
 use super::options::{Replay, ReplayedTrims};
 use super::synthesis::Synthesis;
-use crate::device_runner::{Shape, cut_at_units};
+use trimbench_engine::device_runner::{Shape, cut_at_units};
 
 /// A command for the device. Its parts, for one that is passed on whole through memory costs more
 /// than it takes to make.

@@ -5,7 +5,7 @@ use trimbench_core::{BlockSize, Bytes, LbaRange};
 use trimbench_trace::{Record, RecordKind};
 
 use super::options::Scaling;
-use crate::device_runner::Shape;
+use trimbench_engine::device_runner::Shape;
 
 /// Addresses that were scaled are multiples of this where they were before.
 const ALIGNMENT: u64 = 4_096;

@@ -8,8 +8,8 @@ use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 use trimbench_trace::generate::MasterConfig;
 
 use super::ID;
-use crate::options::Parameters;
-use crate::settings::{Span, data_kind, span_or_all};
+use trimbench_engine::Parameters;
+use trimbench_engine::settings::{Span, data_kind, span_or_all};
 
 /// The trace that is made instead of read.
 pub(super) const GENERATED: &str = "generated";

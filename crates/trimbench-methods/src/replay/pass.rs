@@ -20,10 +20,11 @@ use super::fit::Fit;
 use super::meter::Meter;
 use super::options::{Pace, Pass, Replay, ReplayedTrims};
 use super::session::Progress;
-use crate::device_runner::{DeviceRunner, unobserved};
-use crate::method::{MethodError, is_virtual};
-use crate::runner::Single;
-use crate::workload::{FILL_DEPTH, FILL_PIECE, SequentialWrite};
+use trimbench_engine::MethodError;
+use trimbench_engine::device_runner::{DeviceRunner, unobserved};
+use trimbench_engine::method::is_virtual;
+use trimbench_engine::runner::Single;
+use trimbench_engine::workload::{FILL_DEPTH, FILL_PIECE, SequentialWrite};
 
 /// TRIMs under way at once; the one after them waits, and all that follows it.
 const DISCARDS_MAX: u32 = 1_024;

@@ -7,7 +7,7 @@ use trimbench_results::Step;
 use trimbench_trace::{Record, RecordKind, TraceError, TraceSource};
 
 use super::options::{Pace, Replay, Scaling};
-use crate::method::MethodError;
+use trimbench_engine::MethodError;
 
 /// Space is counted in units of so many bytes.
 const UNIT: u64 = 4_096;

@@ -12,12 +12,12 @@ use trimbench_results::Step;
 use trimbench_trace::{Record, RecordKind, TraceError, TraceSource, Traces};
 
 use super::*;
-use crate::method::MethodResult;
-use crate::method::Preset;
-use crate::session::SessionContext;
-use crate::slots::Slots;
-use crate::testing::{KeptSteps, Toy, settings};
 use trimbench_core::Device;
+use trimbench_engine::Slots;
+use trimbench_engine::method::MethodResult;
+use trimbench_engine::method::Preset;
+use trimbench_engine::method::session::SessionContext;
+use trimbench_engine::testing::{KeptSteps, Toy, settings};
 
 /// A trace in memory.
 struct Listed {
@@ -88,7 +88,7 @@ fn run(
     let (monitor, traces) = (&mut keeper, shelf);
     let slots = &Slots::new(1, Bytes(0));
     let context = SessionContext { rng: &rng, interrupt: &interrupt, monitor, traces, slots, done };
-    let found = crate::method::run(method, Opened::Device(device), context);
+    let found = trimbench_engine::method::run(method, Opened::Device(device), context);
     (found, keeper)
 }
 

@@ -9,8 +9,8 @@ use trimbench_results::{Figure, Step};
 
 use super::options::{Reference, Settle};
 use super::session::{CURVE, POINT, TWIN};
-use crate::method::Findings;
-use crate::settings::whole_percent;
+use trimbench_engine::method::Findings;
+use trimbench_engine::settings::whole_percent;
 
 /// Below this share of the reference the drive has not settled.
 const SETTLED: f64 = 0.95;

@@ -6,8 +6,8 @@ use trimbench_core::settings::{
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
 use super::ID;
-use crate::options::Parameters;
-use crate::settings::{Span, access_size, percents, span_or_all};
+use trimbench_engine::Parameters;
+use trimbench_engine::settings::{Span, access_size, percents, span_or_all};
 
 /// Slices of a window at the most: each is a point of the record.
 const SLICES_MAX: u64 = 10_000;

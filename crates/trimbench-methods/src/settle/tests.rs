@@ -7,10 +7,10 @@ use trimbench_ssd::TrimMode;
 
 use super::session::{CURVE, POINT, TWIN};
 use super::*;
-use crate::method::MethodResult;
-use crate::method::Preset;
-use crate::runner::RunError;
-use crate::testing::{
+use trimbench_engine::method::MethodResult;
+use trimbench_engine::method::Preset;
+use trimbench_engine::runner::RunError;
+use trimbench_engine::testing::{
     KeptSteps, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
     settings,
 };

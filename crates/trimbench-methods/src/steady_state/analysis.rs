@@ -9,9 +9,9 @@ use trimbench_results::statistics::mean;
 use trimbench_results::{Figure, LatencyHistogram, Quantile, Series, Step};
 
 use super::options::SteadyState;
-use crate::method::Findings;
-use crate::settings::whole_percent;
-use crate::steady::Criterion;
+use trimbench_engine::method::Findings;
+use trimbench_engine::settings::whole_percent;
+use trimbench_engine::steady::Criterion;
 
 /// Percentiles that are printed.
 const QUANTILES: [Quantile; 3] = [Quantile::P50, Quantile::P99, Quantile::P99_9];

@@ -4,10 +4,10 @@ use trimbench_core::settings::{SettingError, Values, default_to, mapped, presets
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
 use super::ID;
-use crate::method::ASSUMED_RATE;
-use crate::options::Parameters;
-use crate::rounds::{Load, RoundLength};
-use crate::settings::{Span, access_size, data_kind, percents, span_or_all};
+use trimbench_engine::Parameters;
+use trimbench_engine::method::ASSUMED_RATE;
+use trimbench_engine::rounds::{Load, RoundLength};
+use trimbench_engine::settings::{Span, access_size, data_kind, percents, span_or_all};
 
 /// Bytes and queue depth of preconditioning writes. Source: \[PTS\], 128 KiB.
 pub(super) const SEQUENTIAL: (Bytes, u32) = (Bytes(128 << 10), 32);

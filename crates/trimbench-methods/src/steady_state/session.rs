@@ -4,12 +4,12 @@ use trimbench_core::{Bytes, Caveat, Data, Device, Ppm};
 use trimbench_results::Step;
 
 use super::options::{SEQUENTIAL, SteadyState};
-use crate::device_runner::{DeviceRunner, Shape, unobserved};
-use crate::method::MethodError;
-use crate::phase::{PhaseRunner, Planned};
-use crate::rounds::Rounds;
-use crate::session::MethodSession;
-use crate::settings::{UNIT, whole, whole_percent};
+use trimbench_engine::MethodError;
+use trimbench_engine::device_runner::{DeviceRunner, Shape, unobserved};
+use trimbench_engine::method::session::MethodSession;
+use trimbench_engine::phase::{PhaseRunner, Planned};
+use trimbench_engine::rounds::Rounds;
+use trimbench_engine::settings::{UNIT, whole, whole_percent};
 
 /// Runs the method on a device.
 pub(super) fn run(

@@ -3,15 +3,15 @@ use trimbench_core::{Caveat, Errno, Instant, Nanos, Ppm, Virtual};
 use trimbench_results::{LatencyHistogram, Step};
 
 use super::*;
-use crate::device_runner::Shape;
-use crate::method::{Method, Preset};
-use crate::runner::RunError;
-use crate::steady::Criterion;
-use crate::testing::{
+use trimbench_core::BlockCommand;
+use trimbench_engine::device_runner::Shape;
+use trimbench_engine::method::{Method, Preset};
+use trimbench_engine::runner::RunError;
+use trimbench_engine::steady::Criterion;
+use trimbench_engine::testing::{
     KeptSteps, Toy, assert_announced, emulated, faulty, figure, profile, run, says, settings,
     small_tlc,
 };
-use trimbench_core::BlockCommand;
 
 fn method(set: &[(&str, &str)]) -> SteadyState {
     SteadyState::resolve(Preset::Quick, &settings(set)).unwrap()

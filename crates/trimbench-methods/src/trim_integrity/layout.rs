@@ -3,7 +3,7 @@
 use trimbench_core::{BlockSize, Blocks, Bytes, Capabilities, Lba, LbaRange, Medium, Support};
 
 use super::options::TrimIntegrity;
-use crate::device_runner::cut_at_units;
+use trimbench_engine::device_runner::cut_at_units;
 
 /// The region is a whole number of so many granules: shapes are cut from it evenly.
 pub(super) const GRANULES_MIN: u64 = 64;
@@ -37,7 +37,7 @@ impl Layout {
         alignment: Bytes,
     ) -> Result<Self, String> {
         let Medium::Device { capacity, logical_block } = target.medium else {
-            return Err(crate::method::NEEDS_A_DEVICE.to_owned());
+            return Err(trimbench_engine::method::NEEDS_A_DEVICE.to_owned());
         };
         if target.discard == Support::None {
             return Err("the device takes no discards".to_owned());

@@ -4,7 +4,7 @@ use trimbench_core::settings::{Named, Values, ascending, list, named, presets, w
 use trimbench_core::{Bytes, Ppm, settings};
 
 use super::ID;
-use crate::options::Parameters;
+use trimbench_engine::Parameters;
 
 /// Which cases are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use super::cases::{Case, Cut, plan};
 use super::layout::{Layout, range};
 use super::options::TrimIntegrity;
 use super::survey::{Counts, FirstRead, Generations, Survey};
-use crate::device_runner::DeviceRunner;
-use crate::method::MethodError;
-use crate::runner::RunError;
-use crate::session::MethodSession;
+use trimbench_engine::MethodError;
+use trimbench_engine::device_runner::DeviceRunner;
+use trimbench_engine::method::session::MethodSession;
+use trimbench_engine::runner::RunError;
 
 /// Bytes of one write, and of one piece of reading.
 const PIECE: Bytes = Bytes::mib(1);

@@ -8,8 +8,8 @@ use trimbench_ssd::{ContentsConfig, Overreach, SsdConfig, TrimMode, TrimmedReads
 
 use self::drive::{Spoilt, config, device, faulty, method, run, run_with};
 use super::*;
-use crate::method::MethodResult;
-use crate::testing::{self, KeptSteps};
+use trimbench_engine::method::MethodResult;
+use trimbench_engine::testing::{self, KeptSteps};
 
 fn value(found: &MethodResult, id: &str) -> f64 {
     let figure = found.figures.iter().find(|figure| figure.id == id);
@@ -324,7 +324,10 @@ fn discards_are_cut_to_what_the_device_takes() {
 fn a_request_to_stop_is_heard() {
     let mut keeper = KeptSteps::stopping_after(3);
     let ended = testing::run(&method(&[]), &mut device(config()), &mut keeper);
-    assert!(matches!(ended, Err(MethodError::Run(crate::runner::RunError::Interrupted))));
+    assert!(matches!(
+        ended,
+        Err(MethodError::Run(trimbench_engine::runner::RunError::Interrupted))
+    ));
     assert_eq!(keeper.steps.len(), 3);
 }
 

@@ -10,7 +10,7 @@ use trimbench_results::{Figure, Interval, Quantile, Step};
 use super::options::TrimSweep;
 use super::plan::SweepKind;
 use super::row::{key, median_level};
-use crate::method::Findings;
+use trimbench_engine::method::Findings;
 
 /// Level of all intervals.
 const LEVEL: f64 = 0.95;

@@ -6,8 +6,8 @@ use trimbench_core::settings::{
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
 use super::ID;
-use crate::options::Parameters;
-use crate::settings::whole_size;
+use trimbench_engine::Parameters;
+use trimbench_engine::settings::whole_size;
 
 const HOUR: Nanos = Nanos::from_secs(3_600);
 const TIB: Bytes = Bytes::gib(1 << 10);

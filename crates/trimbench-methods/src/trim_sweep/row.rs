@@ -7,9 +7,9 @@ use trimbench_core::{
 use trimbench_results::{LatencyHistogram, Quantile, Step};
 
 use super::options::TrimSweep;
-use crate::area::DeviceArea;
-use crate::runner::{Observer, Sample, Streams};
-use crate::workload::{Arrivals, InOrder, OpenLoop, RandomAccess};
+use trimbench_engine::area::DeviceArea;
+use trimbench_engine::runner::{Observer, Sample, Streams};
+use trimbench_engine::workload::{Arrivals, InOrder, OpenLoop, RandomAccess};
 
 /// Bytes of an access of the load.
 pub(super) const ACCESS: Bytes = Bytes(4_096);

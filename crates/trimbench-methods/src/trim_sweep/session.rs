@@ -8,10 +8,11 @@ use trimbench_results::Step;
 use super::options::TrimSweep;
 use super::plan::{Row, SweepKind, SweepSlot, TrimSweepPlan, filled};
 use super::row::{Seen, Side};
-use crate::device_runner::DeviceRunner;
-use crate::method::{Method as _, MethodError};
-use crate::other_load::OtherLoad;
-use crate::session::MethodSession;
+use trimbench_engine::MethodError;
+use trimbench_engine::device_runner::DeviceRunner;
+use trimbench_engine::method::Method as _;
+use trimbench_engine::method::session::MethodSession;
+use trimbench_engine::other_load::OtherLoad;
 
 /// The step that says how the drive was purged.
 const PURGE: &str = "purge";

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use trimbench_core::{Caveat, Clock};
-use trimbench_methods::{MethodResult, Stage};
+use trimbench_engine::{MethodResult, Stage};
 use trimbench_results::{RunRecord, Session as SessionRecord, Step};
 
 use super::identity::check_same;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{Capabilities, Caveat, Clock, Interrupt, Medium};
-use trimbench_methods::{
+use trimbench_devices::{OpenTarget, Opening, Watch};
+use trimbench_engine::{
     KeepFailed, MethodError, MethodResult, Monitor, SessionContext, Slots, Stage,
 };
 use trimbench_results::{Provenance, Session as SessionRecord, Step, TargetRecord};
-use trimbench_target::{OpenTarget, Opening, Watch};
 
 use crate::failure::Failure;
 use crate::output::error_line;
@@ -66,7 +66,7 @@ fn measure(
     (interrupt, slots): (&Interrupt, &Slots),
 ) -> Result<End, Failure> {
     if interrupt.requested() {
-        return Err(MethodError::Run(trimbench_methods::RunError::Interrupted).into());
+        return Err(MethodError::Run(trimbench_engine::RunError::Interrupted).into());
     }
     let (method, seed) = (&*session.method, plan.seed);
     let (consent, purge) = (&plan.consent, plan.purge);
@@ -84,7 +84,7 @@ fn measure(
         let rng = &Rng::new(seed).split(method.info().id);
         let monitor = &mut Watched { listener, watch: target.watch() };
         let context = SessionContext { rng, interrupt, monitor, traces: &TraceFiles, slots, done };
-        trimbench_methods::run(method, target.opened(), context)
+        trimbench_engine::run(method, target.opened(), context)
     });
     let same = if found.is_ok() { target.still_same() } else { Ok(()) };
     let is_virtual = target.capabilities().clock == Clock::Virtual;

@@ -15,7 +15,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use trimbench_core::{Bytes, Instant, Interrupt, Nanos};
-use trimbench_methods::{MethodError, RunError, Slots, Stage};
+use trimbench_engine::{MethodError, RunError, Slots, Stage};
 use trimbench_results::{Session as SessionRecord, Step};
 
 use super::recorder::Recorder;

@@ -11,8 +11,8 @@ use trimbench_core::{
     DriveError, Drives, Instant, Interrupt, LbaRange, Model, Nanos, Opened, Ppm, PurgeMeans,
     Rejected, Tag, TrimPromise, Virtual, Wear,
 };
+use trimbench_engine::{KeepFailed, Monitor, Parameters, Preset, SessionContext, Slots, Stage};
 use trimbench_methods::replay::Replay;
-use trimbench_methods::{KeepFailed, Monitor, Parameters, Preset, SessionContext, Slots, Stage};
 use trimbench_results::Step;
 use trimbench_ssd::{Profile, Ssd, SsdConfig};
 use trimbench_trace::generate::{Mix, MixConfig};
@@ -184,7 +184,7 @@ pub(super) fn issues(pass: &str) -> Result<Vec<Issue>> {
     let (monitor, traces, done) = (&mut Silent, &OneTrace, Vec::new());
     let slots = &Slots::new(1, Bytes(0));
     let context = SessionContext { rng: &rng, interrupt: &interrupt, monitor, traces, slots, done };
-    trimbench_methods::run(&method, Opened::Drives(&drive), context)?;
+    trimbench_engine::run(&method, Opened::Drives(&drive), context)?;
     let log = log.lock().unwrap_or_else(PoisonError::into_inner);
     let begun = log.first().context("nothing was issued")?.0;
     let issue = |(at, command): &(Instant, BlockCommand)| {

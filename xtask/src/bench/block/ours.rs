@@ -13,10 +13,10 @@ use trimbench_core::rng::Rng;
 use trimbench_core::{
     BlockCommand, Bytes, Data, Instant, Interrupt, Nanos, Ppm, Status, Target as _,
 };
+use trimbench_engine::runner::Single;
+use trimbench_engine::workload::{ClosedLoop, RandomAccess};
+use trimbench_engine::{DeviceArea, Runner, Sample};
 use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget};
-use trimbench_methods::runner::Single;
-use trimbench_methods::workload::{ClosedLoop, RandomAccess};
-use trimbench_methods::{DeviceArea, Runner, Sample};
 use trimbench_results::{LatencyHistogram, Quantile};
 
 use super::{BlockRun, Load};

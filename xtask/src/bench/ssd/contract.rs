@@ -10,9 +10,9 @@ use trimbench_core::units::narrow;
 use trimbench_core::{
     BlockCommand, BlockSize, Bytes, Data, Instant, Interrupt, LbaRange, Nanos, Ppm, Tag, Target,
 };
-use trimbench_methods::runner::Single;
-use trimbench_methods::workload::{ClosedLoop, RandomAccess};
-use trimbench_methods::{DeviceArea, Runner, Sample};
+use trimbench_engine::runner::Single;
+use trimbench_engine::workload::{ClosedLoop, RandomAccess};
+use trimbench_engine::{DeviceArea, Runner, Sample};
 use trimbench_results::{LatencyHistogram, Quantile};
 use trimbench_ssd::{Geometry, NandTiming, Profile, Ssd, SsdConfig};
 
@@ -27,7 +27,7 @@ const WRITES: u64 = 20_000_000;
 
 /// A drive in steady state.
 pub(super) struct WarmDrive {
-    target: trimbench_target::EmulatedDrive,
+    target: trimbench_devices::EmulatedDrive,
     parameters: Parameters,
     rng: Rng,
     /// What this process has grown by since before the drive was made.
@@ -41,7 +41,7 @@ impl WarmDrive {
         let units = config.exported_units();
         let rng = Rng::new(1);
         let before = resident()?;
-        let mut target = trimbench_target::open_drive(config, FaultPlan::default())?;
+        let mut target = trimbench_devices::open_drive(config, FaultPlan::default())?;
         let ssd = target.model_mut().inner_mut();
         ssd.precondition_random(units * u64::from(parameters.fills), &mut rng.split("warm"));
         let memory = Bytes(resident()?.0.saturating_sub(before.0));

@@ -8,14 +8,14 @@ use trimbench_ssd::TrimMode;
 
 use super::*;
 use crate::delete_stall::DeleteStall;
-use crate::method::{Method as _, MethodResult, Preset};
-use crate::options::Parameters;
-use crate::runner::RunError;
-use crate::testing::run_on;
-use crate::testing::{
+use trimbench_core::Opened;
+use trimbench_engine::Parameters;
+use trimbench_engine::method::{Method as _, MethodResult, Preset};
+use trimbench_engine::runner::RunError;
+use trimbench_engine::testing::run_on;
+use trimbench_engine::testing::{
     KeptSteps, Lying, assert_announced, close, drive, figure, modelled, resume, run, settings,
 };
-use trimbench_core::Opened;
 
 const MB: u64 = 1_000_000;
 const HIGHEST: u64 = 1_000 * MB;
@@ -224,7 +224,7 @@ fn a_resumed_search_takes_what_was_measured() {
     let whole = run(&method, &mut new(), &mut all).unwrap();
     let mut keeper = KeptSteps::stopping_after(all.steps.len() - 3);
     let error = run(&method, &mut new(), &mut keeper).unwrap_err();
-    assert!(matches!(error, crate::MethodError::Run(RunError::Interrupted)), "{error}");
+    assert!(matches!(error, trimbench_engine::MethodError::Run(RunError::Interrupted)), "{error}");
     let mut rest = KeptSteps::default();
     let resumed = resume(&method, &mut new(), &mut rest, keeper.steps).unwrap();
     assert!(rest.steps.len() <= 4, "{:?}", rest.kept());

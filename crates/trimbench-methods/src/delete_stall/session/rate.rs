@@ -8,10 +8,10 @@ use super::super::rate::{
 };
 use super::super::subject::StallSubject;
 use super::{Deletions, SAMPLE_EVERY, discarded};
-use crate::method::MethodError;
-use crate::runner::{Sample, Several};
-use crate::session::{MethodSession, Stage};
-use crate::workload::{OpenLoop, PacedScripts, RandomAccess};
+use trimbench_engine::MethodError;
+use trimbench_engine::method::session::{MethodSession, Stage};
+use trimbench_engine::runner::{Sample, Several};
+use trimbench_engine::workload::{OpenLoop, PacedScripts, RandomAccess};
 
 /// Of the streams of a part, chunks and load, the second.
 const LOAD: usize = 1;

@@ -8,11 +8,11 @@ use trimbench_trace::NoTraces;
 
 use super::*;
 use crate::delete_stall::DeviceSubject;
-use crate::method::{MethodResult, Preset};
-use crate::options::Parameters;
-use crate::session::SessionContext;
-use crate::slots::Slots;
-use crate::testing::{KeptSteps, settings};
+use trimbench_engine::Parameters;
+use trimbench_engine::Slots;
+use trimbench_engine::method::session::SessionContext;
+use trimbench_engine::method::{MethodResult, Preset};
+use trimbench_engine::testing::{KeptSteps, settings};
 
 /// Every command takes 100 us; accesses 10 ms, while a discard is being worked off in secret.
 struct Toy {
@@ -288,14 +288,17 @@ fn the_search_goes_on_until_the_discards_are_over_and_counts_what_they_hold_up_t
     let set = [("p999-limit", "5ms"), ("rate-chunks", "3MiB"), ("rate-max", "100MB")];
     let rate = |toy: Toy| {
         let found = session_of(&method_with(&set), toy, Vec::new()).0.unwrap();
-        crate::testing::figure(&found.figures, "highest-deletion-rate").value
+        trimbench_engine::testing::figure(&found.figures, "highest-deletion-rate").value
     };
     let (shown_after, worked_off_after) = (Nanos::from_millis(500), Nanos::from_millis(200));
-    crate::testing::close(rate(Toy { shown_after, ..Toy::new() }), 100.0);
+    trimbench_engine::testing::close(rate(Toy { shown_after, ..Toy::new() }), 100.0);
     // The 31 ms of a part are over when its discard is worked off.
-    crate::testing::close(rate(Toy { shown_after, worked_off_after, ..Toy::new() }), 0.0);
+    trimbench_engine::testing::close(
+        rate(Toy { shown_after, worked_off_after, ..Toy::new() }),
+        0.0,
+    );
     // Neither is a rate kept whose discards stay away.
     let mut half = Toy { shown: Ppm(500_000), ..Toy::new() };
     half.capabilities.drain.timeout = Nanos::from_secs(1);
-    crate::testing::close(rate(half), 0.0);
+    trimbench_engine::testing::close(rate(half), 0.0);
 }

@@ -5,14 +5,14 @@ use trimbench_core::{Capabilities, Errno, Medium, Payload, Virtual};
 use trimbench_results::Step;
 
 use super::*;
-use crate::Preset;
-use crate::method::MethodResult;
-use crate::options::Parameters;
-use crate::runner::RunError;
-use crate::testing::{
+use trimbench_core::Nanos;
+use trimbench_engine::Parameters;
+use trimbench_engine::Preset;
+use trimbench_engine::method::MethodResult;
+use trimbench_engine::runner::RunError;
+use trimbench_engine::testing::{
     DISCARDS_AFTER, Files, KeptSteps, close, figure, run_on_files, says, settings, taken,
 };
-use trimbench_core::Nanos;
 
 /// 40 files, 60 transactions, three times, with this beside.
 fn method(set: &[(&str, &str)]) -> Postmark {

@@ -4,15 +4,15 @@ use trimbench_results::{Figure, Step};
 use trimbench_trace::NoTraces;
 
 use super::*;
-use crate::Preset;
-use crate::method::Findings;
-use crate::method::MethodResult;
-use crate::options::Parameters;
 use crate::postmark::analyse;
-use crate::session::SessionContext;
-use crate::slots::Slots;
-use crate::testing::{Files, KeptSteps, close, figure, settings};
 use trimbench_core::Opened;
+use trimbench_engine::Parameters;
+use trimbench_engine::Preset;
+use trimbench_engine::Slots;
+use trimbench_engine::method::Findings;
+use trimbench_engine::method::MethodResult;
+use trimbench_engine::method::session::SessionContext;
+use trimbench_engine::testing::{Files, KeptSteps, close, figure, settings};
 
 /// What an unmount takes here.
 const UNMOUNT_SPAN: Nanos = Nanos::from_millis(250);
@@ -84,7 +84,7 @@ fn session(
         slots: &Slots::new(1, Bytes(0)),
         done,
     };
-    crate::method::run(method, Opened::Filesystems(shelf), context)
+    trimbench_engine::method::run(method, Opened::Filesystems(shelf), context)
 }
 
 fn parameters(found: &MethodResult, key: &str) -> Vec<Option<f64>> {

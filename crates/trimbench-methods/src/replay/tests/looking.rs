@@ -2,7 +2,7 @@
 
 use super::super::survey::Survey;
 use super::*;
-use crate::testing::close;
+use trimbench_engine::testing::close;
 
 /// The look's step, on a device of 8 MiB.
 fn look(records: Vec<Record>) -> Step {

@@ -3,7 +3,7 @@
 use trimbench_core::Caveat;
 
 use super::*;
-use crate::testing::{assert_announced, close, figure};
+use trimbench_engine::testing::{assert_announced, close, figure};
 
 const STRIPPED: &[(&str, &str)] = &[("passes", "stripped"), ("queue-depths", "1")];
 

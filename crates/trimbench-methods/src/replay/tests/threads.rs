@@ -6,12 +6,12 @@ use trimbench_ssd::SsdConfig;
 use trimbench_trace::NoTraces;
 
 use super::*;
-use crate::method::MethodResult;
-use crate::runner::RunError;
-use crate::session::SessionContext;
-use crate::slots::Slots;
-use crate::testing::{assert_announced, figure, small_tlc};
 use trimbench_core::Device;
+use trimbench_engine::Slots;
+use trimbench_engine::method::MethodResult;
+use trimbench_engine::method::session::SessionContext;
+use trimbench_engine::runner::RunError;
+use trimbench_engine::testing::{assert_announced, figure, small_tlc};
 
 /// Drives of 64 MiB.
 struct Stable {
@@ -57,7 +57,7 @@ fn on(
     let _own = slots.take(Bytes(1));
     let (rng, interrupt, slots) = (&rng, &interrupt, &slots);
     let context = SessionContext { rng, interrupt, monitor: keeper, traces, slots, done };
-    crate::method::run(method, Opened::Drives(stable), context)
+    trimbench_engine::method::run(method, Opened::Drives(stable), context)
 }
 
 fn generated(set: &[(&str, &str)]) -> Replay {

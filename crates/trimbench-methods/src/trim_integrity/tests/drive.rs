@@ -10,10 +10,11 @@ use trimbench_core::{
 use trimbench_results::Step;
 use trimbench_ssd::{Profile, SsdConfig};
 
-use crate::method::{MethodError, MethodResult, Preset};
-use crate::options::Parameters;
-use crate::testing::{Emulated, KeptSteps, resume, settings};
 use crate::trim_integrity::TrimIntegrity;
+use trimbench_engine::MethodError;
+use trimbench_engine::Parameters;
+use trimbench_engine::method::{MethodResult, Preset};
+use trimbench_engine::testing::{Emulated, KeptSteps, resume, settings};
 
 /// A small SATA drive that promises zeroes and reads them.
 pub(super) fn config() -> SsdConfig {

@@ -6,11 +6,12 @@ use trimbench_core::rng::Rng;
 use trimbench_core::{BlockSize, Bytes, Capabilities, Clock, DrainRule, LbaRange, Medium, Support};
 
 use super::drive::method;
-use crate::method::{METHODS, Method as _, Preset};
-use crate::options::Parameters;
+use crate::METHODS;
 use crate::trim_integrity::cases::plan;
 use crate::trim_integrity::layout::Layout;
 use crate::trim_integrity::{Cases, ID, TrimIntegrity};
+use trimbench_engine::Parameters;
+use trimbench_engine::method::{Method as _, Preset};
 
 fn target(capacity: Bytes, logical_block: u64, granularity: Bytes) -> Capabilities {
     let logical_block = BlockSize::new(Bytes(logical_block)).unwrap();

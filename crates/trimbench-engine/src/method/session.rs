@@ -9,7 +9,8 @@ use trimbench_core::{Caveat, Instant, Interrupt, Nanos};
 use trimbench_results::Step;
 use trimbench_trace::Traces;
 
-use crate::method::{Findings, Method, MethodError, MethodResult};
+use crate::method::MethodError;
+use crate::method::{Findings, Method, MethodResult};
 use crate::slots::Slots;
 
 /// What a running method is given beside its target.
@@ -84,7 +85,8 @@ pub struct MethodSession<'a> {
 }
 
 impl<'a> MethodSession<'a> {
-    pub(crate) fn new(context: SessionContext<'a>) -> Self {
+    /// A session that begins, or goes on after the steps of `context.done`.
+    pub fn new(context: SessionContext<'a>) -> Self {
         let SessionContext { rng, interrupt, monitor, traces, slots, done } = context;
         Self {
             rng,
@@ -103,23 +105,23 @@ impl<'a> MethodSession<'a> {
 
     /// The ids of all steps to come, in the order of the record, and what they will take. Steps of
     /// an earlier run that are not among them stay, behind the others.
-    pub(crate) fn plan(&mut self, ids: impl IntoIterator<Item = String>, estimate: Nanos) {
+    pub fn plan(&mut self, ids: impl IntoIterator<Item = String>, estimate: Nanos) {
         self.plan = ids.into_iter().collect();
         self.estimate = estimate;
     }
 
     /// Whether the step is kept.
-    pub(crate) fn is_done(&self, id: &str) -> bool {
+    pub fn is_done(&self, id: &str) -> bool {
         self.step(id).is_some()
     }
 
     /// The step of this id, if it is kept.
-    pub(crate) fn step(&self, id: &str) -> Option<&Step> {
+    pub fn step(&self, id: &str) -> Option<&Step> {
         self.steps.iter().find(|step| step.id == id)
     }
 
     /// Everything that is kept.
-    pub(crate) fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
@@ -130,7 +132,7 @@ impl<'a> MethodSession<'a> {
 
     /// Shows what is done next: a step of the plan, or what comes before the first. What is left is
     /// taken to be as slow as the steps that this run has measured, or as the plan expects.
-    pub(crate) fn announce(&mut self, text: &str, now: Instant) {
+    pub fn announce(&mut self, text: &str, now: Instant) {
         let (done, total) = (self.done(), self.plan.len());
         if self.begun.is_none() && self.plan.iter().any(|id| id == text) {
             self.begun = Some((now, done));
@@ -146,29 +148,29 @@ impl<'a> MethodSession<'a> {
     }
 
     /// Shows where the method is.
-    pub(crate) fn show(&mut self, stage: &Stage<'_>) {
+    pub fn show(&mut self, stage: &Stage<'_>) {
         self.monitor.stage(stage);
     }
 
     /// Keeps a step.
-    pub(crate) fn keep(&mut self, step: Step) -> Result<(), MethodError> {
+    pub fn keep(&mut self, step: Step) -> Result<(), MethodError> {
         self.monitor.keep(&step)?;
         self.steps.push(step);
         Ok(())
     }
 
     /// Notes a caveat on the whole session, behind those that the analysis finds.
-    pub(crate) fn caveat(&mut self, caveat: Caveat) {
+    pub fn caveat(&mut self, caveat: Caveat) {
         self.caveats.push(caveat);
     }
 
     /// Notes the hash over everything that happened on the target.
-    pub(crate) fn hash(&mut self, trace_hash: u64) {
+    pub fn hash(&mut self, trace_hash: u64) {
         self.trace_hash = trace_hash;
     }
 
     /// What the session came to: its steps in the order of the plan, and what they say.
-    pub(crate) fn found(self, method: &dyn Method) -> MethodResult {
+    pub fn found(self, method: &dyn Method) -> MethodResult {
         let Self { rng, mut steps, plan, trace_hash, .. } = self;
         steps.sort_by_key(|step| plan.iter().position(|id| *id == step.id).unwrap_or(plan.len()));
         let Findings { figures, mut caveats } = method.analyse(&mut steps, rng);

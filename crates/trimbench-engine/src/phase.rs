@@ -14,10 +14,11 @@ use trimbench_results::{LatencyHistogram, Step};
 
 use crate::area::{Area, DeviceArea};
 use crate::device_runner::{DeviceRunner, cut_at_units, unobserved};
-use crate::method::{ASSUMED_RATE, MethodError};
+use crate::method::ASSUMED_RATE;
+use crate::method::MethodError;
+use crate::method::session::{MethodSession, Stage};
 use crate::other_load::OtherLoad;
 use crate::runner::{Observer, Sample, Single, Streams};
-use crate::session::{MethodSession, Stage};
 use crate::workload::{InOrder, SequentialWrite};
 
 #[cfg(test)]
@@ -30,17 +31,20 @@ const TRIM_PIECE_MAX: Bytes = Bytes::gib(1);
 
 /// What all phases to come will take, for the estimate of what is left.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Planned {
+pub struct Planned {
     /// Steps, at the most.
-    pub(crate) steps: usize,
+    pub steps: usize,
     /// Bytes that are read or written, at the most.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 /// A device under a sequence of phases.
-pub(crate) struct PhaseRunner<'a, 's> {
-    pub(crate) runner: DeviceRunner<'a>,
-    pub(crate) session: &'a mut MethodSession<'s>,
+#[expect(missing_debug_implementations, reason = "a `dyn Device` has none")]
+pub struct PhaseRunner<'a, 's> {
+    /// Runs their commands.
+    pub runner: DeviceRunner<'a>,
+    /// Keeps their steps.
+    pub session: &'a mut MethodSession<'s>,
     progress: Progress,
 }
 
@@ -55,24 +59,25 @@ struct Progress {
 
 /// What a phase measured.
 #[derive(Clone, Debug)]
-pub(crate) struct Phase {
+pub struct Phase {
     /// When it began.
-    pub(crate) begun: Instant,
+    pub begun: Instant,
     /// When its last command ended.
-    pub(crate) ended: Instant,
+    pub ended: Instant,
     /// Commands that ended.
-    pub(crate) commands: u64,
-    /// Bytes read and written.
-    pub(crate) read: Bytes,
-    pub(crate) written: Bytes,
+    pub commands: u64,
+    /// Bytes read.
+    pub read: Bytes,
+    /// Bytes written.
+    pub written: Bytes,
     /// Bytes discarded.
-    pub(crate) discarded: Bytes,
+    pub discarded: Bytes,
     latencies: LatencyHistogram,
     longest: Nanos,
     /// Of the drive's counters before and after.
     wear: Option<(Wear, Wear)>,
     /// Others used the device beside it.
-    pub(crate) other_load: Option<Caveat>,
+    pub other_load: Option<Caveat>,
 }
 
 impl Phase {
@@ -97,13 +102,13 @@ impl Phase {
     }
 
     /// Commands a second; `None` if no time passed.
-    pub(crate) fn rate(&self) -> Option<f64> {
+    pub fn rate(&self) -> Option<f64> {
         let seconds = self.ended.since(self.begun).seconds();
         (seconds > 0.0).then(|| self.commands as f64 / seconds)
     }
 
     /// Notes everything in a step.
-    pub(crate) fn store(&self, step: &mut Step) {
+    pub fn store(&self, step: &mut Step) {
         let seconds = self.ended.since(self.begun).seconds();
         step.measure("elapsed_s", seconds);
         step.measure("command_count", self.commands as f64);
@@ -167,7 +172,8 @@ impl<O> Meter<'_, O> {
 }
 
 impl<'a, 's> PhaseRunner<'a, 's> {
-    pub(crate) fn new(
+    /// Runs phases on a device; `planned` is all of them, for the estimate of what is left.
+    pub fn new(
         runner: DeviceRunner<'a>,
         session: &'a mut MethodSession<'s>,
         planned: Planned,
@@ -178,29 +184,29 @@ impl<'a, 's> PhaseRunner<'a, 's> {
     }
 
     /// A generator for the component `label`.
-    pub(crate) fn rng(&self, label: &str) -> Rng {
+    pub fn rng(&self, label: &str) -> Rng {
         self.session.rng.split(label)
     }
 
     /// Steps and bytes that were planned and are not needed.
-    pub(crate) fn forgo(&mut self, steps: usize, bytes: u64) {
+    pub fn forgo(&mut self, steps: usize, bytes: u64) {
         let Planned { steps: all_steps, bytes: all_bytes } = &mut self.progress.planned;
         *all_steps = all_steps.saturating_sub(steps);
         *all_bytes = all_bytes.saturating_sub(bytes);
     }
 
     /// Keeps a step.
-    pub(crate) fn keep(&mut self, step: Step) -> Result<(), MethodError> {
+    pub fn keep(&mut self, step: Step) -> Result<(), MethodError> {
         self.session.keep(step)
     }
 
     /// The id of the step that says how the drive was purged.
-    pub(crate) fn purge_id(&self, id: &str) -> String {
+    pub fn purge_id(&self, id: &str) -> String {
         format!("{id}-by-{}", self.runner.device.purge_means().id())
     }
 
     /// Purges the drive; the step's id says by what means.
-    pub(crate) fn purge(&mut self, id: &str) -> Result<(), MethodError> {
+    pub fn purge(&mut self, id: &str) -> Result<(), MethodError> {
         self.progress.show(id, self.session, (self.runner.now(), 0));
         let step = Step::new(self.purge_id(id), "purge");
         self.runner.device.purge()?;
@@ -208,13 +214,13 @@ impl<'a, 's> PhaseRunner<'a, 's> {
     }
 
     /// Whether the drive has a purge: its own, or TRIM.
-    pub(crate) fn can_purge(&self) -> bool {
+    pub fn can_purge(&self) -> bool {
         let discard = self.runner.device.capabilities().discard;
         self.runner.device.purge_means() != PurgeMeans::Trim || discard != Support::None
     }
 
     /// Writes the area once, in order.
-    pub(crate) fn write<O>(
+    pub fn write<O>(
         &mut self,
         id: &str,
         area: DeviceArea,
@@ -230,7 +236,7 @@ impl<'a, 's> PhaseRunner<'a, 's> {
 
     /// Discards `[start, end)` of the device, one command after the other, each as large as the
     /// device takes, and keeps that as a step.
-    pub(crate) fn trim(&mut self, id: &str, range: (Bytes, Bytes)) -> Result<(), MethodError> {
+    pub fn trim(&mut self, id: &str, range: (Bytes, Bytes)) -> Result<(), MethodError> {
         let phase = self.discard(id, range)?;
         let mut step = Step::new(id, "trim");
         phase.store(&mut step);
@@ -238,7 +244,7 @@ impl<'a, 's> PhaseRunner<'a, 's> {
     }
 
     /// The same as a part of a step.
-    pub(crate) fn discard(
+    pub fn discard(
         &mut self,
         id: &str,
         (start, end): (Bytes, Bytes),
@@ -256,7 +262,7 @@ impl<'a, 's> PhaseRunner<'a, 's> {
     }
 
     /// Runs to the end; nothing is outstanding afterwards.
-    pub(crate) fn run<S, O>(
+    pub fn run<S, O>(
         &mut self,
         id: &str,
         streams: &mut S,

@@ -11,31 +11,26 @@ use trimbench_core::{Bytes, Caveat, Clock, DeviceStatistics, Medium, Target};
 mod tests;
 
 /// Less is what any machine does.
-pub(crate) const NOTICED: Bytes = Bytes::mib(1);
+pub const NOTICED: Bytes = Bytes::mib(1);
 /// The method's own bytes over those of others that spoil a measurement.
 const DEVICE_SHARE: u64 = 10;
 const DIRECTORY_SHARE: u64 = 2;
 
 /// A look at the counters before a measurement.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OtherLoad {
+pub struct OtherLoad {
     moved: Bytes,
 }
 
 impl OtherLoad {
     /// Looks now.
-    pub(crate) fn before(statistics: DeviceStatistics) -> Self {
+    pub fn before(statistics: DeviceStatistics) -> Self {
         Self { moved: moved(statistics) }
     }
 
     /// The caveat, if others moved too much beside the `ours` that the method has read and written
     /// between the two looks.
-    pub(crate) fn caveat<T>(
-        self,
-        target: &T,
-        after: DeviceStatistics,
-        ours: Bytes,
-    ) -> Option<Caveat>
+    pub fn caveat<T>(self, target: &T, after: DeviceStatistics, ours: Bytes) -> Option<Caveat>
     where
         T: Target + ?Sized,
     {

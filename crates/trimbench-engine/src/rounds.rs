@@ -16,30 +16,33 @@ use crate::workload::{ClosedLoop, RandomAccess};
 
 /// What each round does.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Load {
+pub struct Load {
     /// The area: the first bytes of the device.
-    pub(crate) span: Bytes,
+    pub span: Bytes,
     /// Bytes of an access.
-    pub(crate) access: Bytes,
-    pub(crate) queue_depth: u32,
-    pub(crate) read_share: Ppm,
-    pub(crate) data: Data,
+    pub access: Bytes,
+    /// Accesses outstanding.
+    pub queue_depth: u32,
+    /// The share of reads among them.
+    pub read_share: Ppm,
+    /// What is written.
+    pub data: Data,
 }
 
 /// How long a round is, and how many there are at the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RoundLength {
+pub struct RoundLength {
     /// A round lasts at least this long.
-    pub(crate) time: Nanos,
+    pub time: Nanos,
     /// At least so many bytes are accessed.
-    pub(crate) bytes: Bytes,
+    pub bytes: Bytes,
     /// When to give up.
-    pub(crate) rounds_max: u32,
+    pub rounds_max: u32,
 }
 
 /// A series of rounds, of which several may follow each other.
 #[derive(Debug)]
-pub(crate) struct Rounds {
+pub struct Rounds {
     /// Time and bytes of all rounds so far, the axes of their curves.
     elapsed: Nanos,
     accessed: u64,
@@ -47,7 +50,7 @@ pub(crate) struct Rounds {
 
 impl Load {
     /// One load without rounds: until so many bytes were accessed and so much time has passed.
-    pub(crate) fn once(
+    pub fn once(
         &self,
         bench: &mut PhaseRunner<'_, '_>,
         id: &str,
@@ -62,15 +65,22 @@ impl Load {
     }
 }
 
+impl Default for Rounds {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Rounds {
-    pub(crate) fn new() -> Self {
+    /// No round was run yet.
+    pub fn new() -> Self {
         Self { elapsed: Nanos::ZERO, accessed: 0 }
     }
 
     /// Runs rounds until the criterion holds, or there are too many. Each is kept as a step
     /// `PREFIX-N` of `kind`, after `mark` has noted on it what it belongs to. Returns the rounds
     /// that it took.
-    pub(crate) fn until_steady(
+    pub fn until_steady(
         &mut self,
         bench: &mut PhaseRunner<'_, '_>,
         (prefix, kind): (&str, &str),
@@ -99,7 +109,7 @@ impl Rounds {
     }
 
     /// Runs one round and notes it; its IOPS.
-    pub(crate) fn round(
+    pub fn round(
         &mut self,
         bench: &mut PhaseRunner<'_, '_>,
         step: &mut Step,

@@ -11,35 +11,36 @@ use trimbench_core::{
     BlockSize, Bytes, Capabilities, Clock, Device, DrainRule, Interrupt, Medium, Nanos, Opened,
     Support, Virtual,
 };
+use trimbench_devices::{ModelledFilesystems, TargetSpec};
 use trimbench_results::{Figure, Step};
-use trimbench_target::{ModelledFilesystems, TargetSpec};
 use trimbench_trace::NoTraces;
 
-use crate::method::{self, Method, MethodError, MethodResult, NEEDS_A_DEVICE};
-use crate::session::{KeepFailed, Monitor, SessionContext, Stage};
+use crate::method::MethodError;
+use crate::method::session::{KeepFailed, Monitor, SessionContext, Stage};
+use crate::method::{self, Method, MethodResult, NEEDS_A_DEVICE};
 use crate::slots::Slots;
 
-pub(crate) use drives::{Emulated, Lying, drive, emulated, faulty, profile, small_tlc};
-pub(crate) use files::{DISCARDS_AFTER, Files, taken};
-pub(crate) use toy::Toy;
+pub use drives::{Emulated, Lying, drive, emulated, faulty, profile, small_tlc};
+pub use files::{DISCARDS_AFTER, Files, taken};
+pub use toy::Toy;
 
 /// Keeps what a session showed and measured; asks for the end after some steps.
 #[derive(Default)]
-pub(crate) struct KeptSteps {
-    pub(crate) steps: Vec<Step>,
-    pub(crate) stages: Vec<(String, usize, usize, Nanos)>,
+pub struct KeptSteps {
+    pub steps: Vec<Step>,
+    pub stages: Vec<(String, usize, usize, Nanos)>,
     stop_after: Option<usize>,
-    pub(crate) interrupt: Interrupt,
+    pub interrupt: Interrupt,
 }
 
 impl KeptSteps {
     /// Asks for the end after so many steps.
-    pub(crate) fn stopping_after(count: usize) -> Self {
+    pub fn stopping_after(count: usize) -> Self {
         Self { stop_after: Some(count), ..Self::default() }
     }
 
     /// Ids of the steps.
-    pub(crate) fn kept(&self) -> Vec<&str> {
+    pub fn kept(&self) -> Vec<&str> {
         self.steps.iter().map(|step| step.id.as_str()).collect()
     }
 }
@@ -59,7 +60,7 @@ impl Monitor for KeptSteps {
 }
 
 /// Runs a method on a device.
-pub(crate) fn run(
+pub fn run(
     method: &dyn Method,
     device: &mut dyn Device,
     kept: &mut KeptSteps,
@@ -68,7 +69,7 @@ pub(crate) fn run(
 }
 
 /// The same after steps that are done.
-pub(crate) fn resume(
+pub fn resume(
     method: &dyn Method,
     device: &mut dyn Device,
     kept: &mut KeptSteps,
@@ -78,7 +79,7 @@ pub(crate) fn resume(
 }
 
 /// Runs a method on whatever it is, after steps that are done.
-pub(crate) fn run_on(
+pub fn run_on(
     method: &dyn Method,
     on: Opened<'_>,
     kept: &mut KeptSteps,
@@ -88,7 +89,7 @@ pub(crate) fn run_on(
 }
 
 /// Runs what takes a context, after steps that are done.
-pub(crate) fn in_context<R>(
+pub fn in_context<R>(
     kept: &mut KeptSteps,
     done: Vec<Step>,
     run: impl FnOnce(SessionContext<'_>) -> R,
@@ -105,7 +106,7 @@ pub(crate) fn in_context<R>(
 }
 
 /// Runs a method in a directory, after steps that are done.
-pub(crate) fn run_on_files(
+pub fn run_on_files(
     method: &dyn Method,
     directory: &mut Virtual<Files>,
     kept: &mut KeptSteps,
@@ -115,28 +116,28 @@ pub(crate) fn run_on_files(
 }
 
 /// The modelled filesystem of this target text.
-pub(crate) fn modelled(text: &str) -> ModelledFilesystems {
+pub fn modelled(text: &str) -> ModelledFilesystems {
     let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(text, None) else {
         panic!("`{text}` is a modelled filesystem");
     };
     spec.provision(Bytes(0), 7).unwrap().target
 }
 
-pub(crate) fn settings(set: &[(&str, &str)]) -> BTreeMap<String, String> {
+pub fn settings(set: &[(&str, &str)]) -> BTreeMap<String, String> {
     set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
-pub(crate) fn figure<'a>(figures: &'a [Figure], id: &str) -> &'a Figure {
+pub fn figure<'a>(figures: &'a [Figure], id: &str) -> &'a Figure {
     figures.iter().find(|figure| figure.id == id).unwrap_or_else(|| panic!("{id} is found"))
 }
 
-pub(crate) fn close(value: f64, expected: f64) {
+pub fn close(value: f64, expected: f64) {
     let off = (value - expected).abs();
     assert!(off <= 1e-6 * expected.abs() + 1e-12, "{value} instead of {expected}");
 }
 
 /// What a device says that takes discards of up to `discard_max`.
-pub(crate) fn says(capacity: Bytes, granularity: Bytes, discard_max: Bytes) -> Capabilities {
+pub fn says(capacity: Bytes, granularity: Bytes, discard_max: Bytes) -> Capabilities {
     Capabilities {
         clock: Clock::Virtual,
         medium: Medium::Device { capacity, logical_block: BlockSize::SECTOR },
@@ -149,7 +150,7 @@ pub(crate) fn says(capacity: Bytes, granularity: Bytes, discard_max: Bytes) -> C
 }
 
 /// What was found is among what was announced, and in its unit.
-pub(crate) fn assert_announced(announced: &[(String, &'static str)], found: &[Figure]) {
+pub fn assert_announced(announced: &[(String, &'static str)], found: &[Figure]) {
     for figure in found {
         let entry = announced.iter().find(|(id, _)| *id == figure.id);
         assert_eq!(entry.map(|(_, unit)| *unit), Some(figure.unit.as_str()), "{}", figure.id);
@@ -157,7 +158,7 @@ pub(crate) fn assert_announced(announced: &[(String, &'static str)], found: &[Fi
 }
 
 /// Fails unless the method refuses directories and devices without discards, and nothing else here.
-pub(crate) fn assert_needs_discards(method: &dyn Method) {
+pub fn assert_needs_discards(method: &dyn Method) {
     let good = says(Bytes::gib(1), Bytes(4_096), Bytes::gib(1));
     assert_eq!(method.fits(&good), Ok(()));
     let medium = Medium::Directory { available: Bytes::gib(9), fs_block: Bytes(4_096) };

@@ -1,23 +1,21 @@
 //! What a method is: what it takes, what it runs on, what it hands back; and the list of all.
 
+mod error;
+mod options;
+pub mod session;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{Setting, SettingError, Values};
-use trimbench_core::{
-    Bytes, Capabilities, Caveat, Clock, DriveError, Errno, FileCommand, Nanos, Opened,
-    ProvisionError, Target,
-};
+use trimbench_core::{Bytes, Capabilities, Caveat, Clock, Nanos, Opened, Target};
 use trimbench_results::{Figure, Step};
-use trimbench_trace::{TraceError, Traces};
+use trimbench_trace::Traces;
 
-use crate::options::Parameters;
-use crate::runner::RunError;
-use crate::session::{KeepFailed, MethodSession, SessionContext};
-
-#[cfg(test)]
-mod tests;
+pub use error::MethodError;
+pub use options::Parameters;
+pub use session::{KeepFailed, MethodSession, Monitor, SessionContext, Stage};
 
 /// How thorough a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,27 +86,12 @@ impl MethodInfo {
 }
 
 /// Of a method whose parameters are these.
-pub(crate) fn resolve<M: Method + Parameters + 'static>(
+pub fn resolve<M: Method + Parameters + 'static>(
     preset: Preset,
     set: &BTreeMap<String, String>,
 ) -> Result<Box<dyn Method>, SettingError> {
     Ok(Box::new(M::resolve(preset, set)?))
 }
-
-/// Every method, in the order of `trimbench list methods`.
-pub const METHODS: &[MethodInfo] = &[
-    crate::delete_stall::INFO,
-    crate::trim_sweep::INFO,
-    crate::idle_trim::INFO,
-    crate::recovery::INFO,
-    crate::steady_state::INFO,
-    crate::trim_integrity::INFO,
-    crate::settle::INFO,
-    crate::postmark::INFO,
-    crate::delete_storm::INFO,
-    crate::policy::INFO,
-    crate::replay::INFO,
-];
 
 /// A method with its parameters, as resolved from a preset and what the user set.
 pub trait Method: fmt::Debug + Send + Sync {
@@ -183,10 +166,7 @@ pub struct Findings {
 }
 
 /// An error where the target does not fit the method.
-pub(crate) fn check_fit(
-    method: &dyn Method,
-    capabilities: &Capabilities,
-) -> Result<(), MethodError> {
+pub fn check_fit(method: &dyn Method, capabilities: &Capabilities) -> Result<(), MethodError> {
     method.fits(capabilities).map_err(|reason| MethodError::Unfit { reason })
 }
 
@@ -211,7 +191,7 @@ pub const NEEDS_A_DIRECTORY: &str = "it works on files: name a directory, or a f
     is made for it (`ext4:sim:NAME`)";
 
 /// What targets are assumed to read and write in estimates, bytes a second.
-pub(crate) const ASSUMED_RATE: u64 = 500_000_000;
+pub const ASSUMED_RATE: u64 = 500_000_000;
 
 /// What a run of a method takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,83 +213,6 @@ pub struct MethodResult {
     pub caveats: Vec<Caveat>,
     /// The runner's hash over everything that happened.
     pub trace_hash: u64,
-}
-
-/// Why a method ended early.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MethodError {
-    /// An option is wrong.
-    #[error(transparent)]
-    Option(#[from] SettingError),
-    /// The target does not fit the method; nothing was measured.
-    #[error("this target does not fit the method: {reason}")]
-    Unfit {
-        /// Why, and what would.
-        reason: String,
-    },
-    /// The run ended early.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// The record could not be kept.
-    #[error(transparent)]
-    Keep(#[from] KeepFailed),
-    /// The drive could not be put into a stated condition, or asked what it holds.
-    #[error(transparent)]
-    Drive(#[from] DriveError),
-    /// A filesystem could not be made, mounted or unmounted.
-    #[error(transparent)]
-    Provision(#[from] ProvisionError),
-    /// A trace cannot be read; passes that were measured before are kept.
-    #[error("the trace cannot be read")]
-    Trace(#[from] TraceError),
-    /// A trace cannot be replayed on this target; nothing was written.
-    #[error("the trace cannot be replayed here: {reason}")]
-    Unreplayable {
-        /// Why, and what to do.
-        reason: String,
-    },
-    /// An operation on a file failed; the filesystem may be full by now.
-    #[error(
-        "`{step}`: {operation} of file {file} failed: {errno}; what was measured before is kept"
-    )]
-    File {
-        /// The step in which it happened.
-        step: String,
-        /// What was tried.
-        operation: &'static str,
-        /// The file's name.
-        file: u32,
-        /// The target's reason.
-        errno: Errno,
-    },
-    /// The target fails its commands.
-    #[error("{count} commands failed during `{step}`, the last with {errno}; the target is broken")]
-    Broken {
-        /// The step in which it happened.
-        step: String,
-        /// How many commands.
-        count: u64,
-        /// The last error.
-        errno: Errno,
-    },
-}
-
-impl MethodError {
-    /// The failure of a command on a file.
-    pub(crate) fn of_file(step: &str, command: FileCommand, errno: Errno) -> Self {
-        let operation = match command {
-            FileCommand::Create { .. } | FileCommand::Store { .. } => "creation",
-            FileCommand::Append { .. } => "extension",
-            FileCommand::Write { .. } => "writing",
-            FileCommand::Read { .. } | FileCommand::Load { .. } => "reading",
-            FileCommand::Unlink { .. } => "deletion",
-            FileCommand::Fsync { .. } => "fsync",
-            _ => "sync",
-        };
-        let file = command.file().map_or(0, |file| file.0);
-        Self::File { step: step.to_owned(), operation, file, errno }
-    }
 }
 
 /// Lets a wall-clock target be told from a virtual one without naming either.

@@ -7,29 +7,29 @@ use trimbench_core::{
 };
 
 /// Each command takes 100 us, a TRIM longer on request.
-pub(crate) struct Toy {
-    pub(crate) capabilities: Capabilities,
-    pub(crate) means: PurgeMeans,
+pub struct Toy {
+    pub capabilities: Capabilities,
+    pub means: PurgeMeans,
     /// Where its first unit of the granularity begins.
-    pub(crate) alignment: Bytes,
+    pub alignment: Bytes,
     /// Never answers from this instant on.
-    pub(crate) hangs_from: Instant,
+    pub hangs_from: Instant,
     /// Is gone from this instant on.
-    pub(crate) gone_from: Instant,
+    pub gone_from: Instant,
     /// Bytes that others write for each command of ours.
-    pub(crate) foreign: Bytes,
-    pub(crate) purges: u32,
+    pub foreign: Bytes,
+    pub purges: u32,
     /// Each command takes so much longer for each purge.
-    pub(crate) slower_by_purge: Nanos,
+    pub slower_by_purge: Nanos,
     /// Each TRIM takes so much longer.
-    pub(crate) slower_by_trim: Nanos,
-    pub(crate) queue: Vec<(Instant, Tag)>,
-    pub(crate) statistics: DeviceStatistics,
-    pub(crate) log: Vec<(Instant, BlockCommand)>,
+    pub slower_by_trim: Nanos,
+    pub queue: Vec<(Instant, Tag)>,
+    pub statistics: DeviceStatistics,
+    pub log: Vec<(Instant, BlockCommand)>,
 }
 
 impl Toy {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let capabilities = Capabilities {
             clock: Clock::Virtual,
             medium: Medium::Device { capacity: Bytes::mib(16), logical_block: BlockSize::SECTOR },

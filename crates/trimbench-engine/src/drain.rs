@@ -10,11 +10,11 @@ use crate::runner::{RunError, Runner};
 const LOOK_EVERY: Nanos = Nanos::from_millis(50);
 
 /// What is written to the file that forces the log.
-pub(crate) const SCRATCH_LENGTH: Bytes = Bytes(4_096);
+pub const SCRATCH_LENGTH: Bytes = Bytes(4_096);
 
 /// A file to make dirty and sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scratch {
+pub enum Scratch {
     /// It is made for that and removed.
     Made(FileId),
     /// It is there.
@@ -22,7 +22,7 @@ pub(crate) enum Scratch {
 }
 
 /// What makes a filesystem send the discards of what was deleted: one after the other.
-pub(crate) fn force(rule: ForceDiscards, scratch: Scratch) -> Vec<FileCommand> {
+pub fn force(rule: ForceDiscards, scratch: Scratch) -> Vec<FileCommand> {
     let sync = FileCommand::SyncFilesystem;
     let (Scratch::Made(file) | Scratch::Kept(file)) = scratch;
     let dirty = FileCommand::Write { file, offset: Bytes(0), length: SCRATCH_LENGTH };
@@ -39,7 +39,7 @@ pub(crate) fn force(rule: ForceDiscards, scratch: Scratch) -> Vec<FileCommand> {
 
 /// When the device was last seen to discard.
 #[derive(Debug)]
-pub(crate) struct Discards {
+pub struct Discards {
     bytes: Bytes,
     /// What the filesystem still means to discard. On btrfs some is never discarded: each overwrite
     /// of the load frees a piece that is too small. So it counts while it falls, not while it is.
@@ -49,13 +49,13 @@ pub(crate) struct Discards {
 
 impl Discards {
     /// Of a target as it is now.
-    pub(crate) fn of<T: Target + ?Sized>(target: &T) -> Self {
+    pub fn of<T: Target + ?Sized>(target: &T) -> Self {
         let DeviceStatistics { discard, discard_pending: pending, .. } = target.statistics();
         Self { bytes: discard.bytes, pending, last_change: target.now() }
     }
 
     /// Takes in what the counters show.
-    pub(crate) fn note(&mut self, statistics: DeviceStatistics, now: Instant) {
+    pub fn note(&mut self, statistics: DeviceStatistics, now: Instant) {
         let falls = statistics.discard_pending < self.pending;
         if falls || statistics.discard.bytes != self.bytes {
             self.bytes = statistics.discard.bytes;
@@ -65,13 +65,13 @@ impl Discards {
     }
 
     /// When they last changed.
-    pub(crate) fn last_change(&self) -> Instant {
+    pub fn last_change(&self) -> Instant {
         self.last_change
     }
 
     /// Waits until no discard has come for as long as the target's drain rule says, nor before
     /// `latest_start`.
-    pub(crate) fn quiet<T>(
+    pub fn quiet<T>(
         &mut self,
         target: &mut T,
         runner: &mut Runner<T::Command>,

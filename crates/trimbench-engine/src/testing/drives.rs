@@ -13,17 +13,17 @@ use trimbench_ssd::{
 };
 
 /// An emulated drive as the methods get it.
-pub(crate) type Emulated = Virtual<Faulty<Ssd>>;
+pub type Emulated = Virtual<Faulty<Ssd>>;
 
 /// The numbers of a built-in profile.
-pub(crate) fn profile(name: &str, capacity: Bytes) -> SsdConfig {
+pub fn profile(name: &str, capacity: Bytes) -> SsdConfig {
     let text = BUILT_IN.iter().find(|profile| profile.name == name).unwrap();
     SsdConfig { capacity, ..Profile::parse(text.text).unwrap().config }
 }
 
 /// A SATA TLC drive that is small enough for a test: superblocks of 64 units, spare space in whole
 /// ones.
-pub(crate) fn small_tlc(capacity: Bytes, over_provisioning: Ppm) -> SsdConfig {
+pub fn small_tlc(capacity: Bytes, over_provisioning: Ppm) -> SsdConfig {
     let mut config = profile("generic-sata-tlc", capacity);
     config.over_provisioning = over_provisioning;
     config.geometry.superblock = Bytes(64 * 4_096);
@@ -34,17 +34,17 @@ pub(crate) fn small_tlc(capacity: Bytes, over_provisioning: Ppm) -> SsdConfig {
     config
 }
 
-pub(crate) fn emulated(config: SsdConfig) -> Emulated {
+pub fn emulated(config: SsdConfig) -> Emulated {
     faulty(config, FaultPlan::default())
 }
 
-pub(crate) fn faulty(config: SsdConfig, plan: FaultPlan) -> Emulated {
+pub fn faulty(config: SsdConfig, plan: FaultPlan) -> Emulated {
     Virtual::new(Faulty::new(config.build().unwrap(), plan))
 }
 
 /// Of 1 GiB. A TRIM takes 10 + 100 + 20 us, and 1 us for each mapped unit of 4 KiB, 100 ns for each
 /// that is not.
-pub(crate) fn drive(mode: TrimMode) -> SsdConfig {
+pub fn drive(mode: TrimMode) -> SsdConfig {
     SsdConfig {
         capacity: Bytes::gib(1),
         over_provisioning: Ppm(100_000),
@@ -103,30 +103,30 @@ pub(crate) fn drive(mode: TrimMode) -> SsdConfig {
 }
 
 /// A layer that misreports: of each `merged` discards its counters show one; purged by `means`.
-pub(crate) struct Lying {
+pub struct Lying {
     model: Faulty<Ssd>,
-    pub(crate) merged: u64,
-    pub(crate) means: PurgeMeans,
+    pub merged: u64,
+    pub means: PurgeMeans,
     capabilities: Capabilities,
-    pub(crate) purges: u32,
+    pub purges: u32,
     /// Every discard that was submitted.
-    pub(crate) discards: Vec<LbaRange>,
+    pub discards: Vec<LbaRange>,
     /// Commands that never end.
-    pub(crate) hangs: bool,
+    pub hangs: bool,
     /// Bytes of each discard that never arrive at the device.
-    pub(crate) short: Bytes,
+    pub short: Bytes,
     /// Bytes that another reads beside each discard.
-    pub(crate) foreign: Bytes,
+    pub foreign: Bytes,
     /// Where the first unit of the granularity begins.
-    pub(crate) alignment: Bytes,
+    pub alignment: Bytes,
 }
 
 impl Lying {
-    pub(crate) fn new(config: SsdConfig) -> Self {
+    pub fn new(config: SsdConfig) -> Self {
         Self::broken(config, FaultPlan::default())
     }
 
-    pub(crate) fn broken(config: SsdConfig, plan: FaultPlan) -> Self {
+    pub fn broken(config: SsdConfig, plan: FaultPlan) -> Self {
         let model = Faulty::new(config.build().unwrap(), plan);
         let capabilities = model.capabilities().clone();
         let means = PurgeMeans::Model;
@@ -145,7 +145,7 @@ impl Lying {
     }
 
     /// The same with a clock that counts as the wall's.
-    pub(crate) fn real(config: SsdConfig) -> Self {
+    pub fn real(config: SsdConfig) -> Self {
         let mut lying = Self::new(config);
         lying.capabilities.clock = Clock::Wall;
         lying

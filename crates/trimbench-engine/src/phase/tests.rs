@@ -1,8 +1,8 @@
 use trimbench_core::{Clock, Data, Errno, Interrupt, Target as _, Virtual};
 
 use super::*;
+use crate::method::session::SessionContext;
 use crate::runner::RunError;
-use crate::session::SessionContext;
 use crate::slots::Slots;
 use crate::testing::{KeptSteps, Toy};
 use trimbench_trace::NoTraces;

@@ -1,4 +1,7 @@
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+
+use trimbench_engine::Preset;
 
 use trimbench_results::Direction;
 

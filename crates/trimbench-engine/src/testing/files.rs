@@ -10,7 +10,7 @@ use trimbench_core::{
 
 /// What commands take: making a file 4 ms, extending one 3 ms, reading one 2 ms, removing one 1 ms,
 /// a subdirectory 1 s, a sync 5 s.
-pub(crate) fn taken(command: FileCommand) -> Nanos {
+pub fn taken(command: FileCommand) -> Nanos {
     Nanos::from_millis(match command {
         FileCommand::Store { .. } => 4,
         FileCommand::Append { .. } => 3,
@@ -23,22 +23,22 @@ pub(crate) fn taken(command: FileCommand) -> Nanos {
 }
 
 /// How long after a sync what was freed is discarded.
-pub(crate) const DISCARDS_AFTER: Nanos = Nanos::from_millis(700);
+pub const DISCARDS_AFTER: Nanos = Nanos::from_millis(700);
 
 /// The directory. Fails as a real one does: `ENOSPC` beyond its room, `EEXIST`, `ENOENT`,
 /// `ENOTEMPTY`; `EINVAL` for what its files do not hold.
-pub(crate) struct Files {
-    pub(crate) capabilities: Capabilities,
+pub struct Files {
+    pub capabilities: Capabilities,
     /// Of all bytes that are written, how many of a hundred reach the device.
-    pub(crate) percent_reaching: u64,
+    pub percent_reaching: u64,
     /// From this command on, counted from 0, others have filled the filesystem.
-    pub(crate) full_from: usize,
+    pub full_from: usize,
     /// At this command the user asks for the end.
-    pub(crate) interrupt_at: Option<(usize, Interrupt)>,
-    pub(crate) log: Vec<FileCommand>,
+    pub interrupt_at: Option<(usize, Interrupt)>,
+    pub log: Vec<FileCommand>,
     /// Those that there are, with where they are and how large.
-    pub(crate) present: BTreeMap<FileId, (DirectoryId, Bytes)>,
-    pub(crate) directories: BTreeSet<DirectoryId>,
+    pub present: BTreeMap<FileId, (DirectoryId, Bytes)>,
+    pub directories: BTreeSet<DirectoryId>,
     statistics: DeviceStatistics,
     freed: Bytes,
     discards_at: Instant,
@@ -46,7 +46,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let drain = DrainRule {
             force: ForceDiscards::Sync,
             quiet: Nanos::from_secs(2),

@@ -10,7 +10,8 @@ use trimbench_core::{
 };
 
 use crate::area::{Area, DeviceArea};
-use crate::method::{MethodError, NEEDS_A_DEVICE};
+use crate::method::MethodError;
+use crate::method::NEEDS_A_DEVICE;
 use crate::runner::{
     HUNG_AFTER, LOOK_EVERY, Observer, RunError, Runner, Sample, Single, Streams, UntilFailure,
 };
@@ -71,7 +72,7 @@ impl Shape {
 
     /// Of a device that takes discards; else why it does not fit. For what does not depend on where
     /// units begin.
-    pub(crate) fn of_discarding(capabilities: &Capabilities) -> Result<Self, String> {
+    pub fn of_discarding(capabilities: &Capabilities) -> Result<Self, String> {
         let shape = Self::of(capabilities, Bytes(0)).ok_or_else(|| NEEDS_A_DEVICE.to_owned())?;
         if capabilities.discard == Support::None || shape.discard_max.0 == 0 {
             let reason = "it takes no discards, so that there is nothing to measure: use a drive \
@@ -82,14 +83,14 @@ impl Shape {
     }
 
     /// The logical blocks of `[start, start + length)`.
-    pub(crate) fn range(&self, start: Bytes, length: Bytes) -> LbaRange {
+    pub fn range(&self, start: Bytes, length: Bytes) -> LbaRange {
         LbaRange::from_bytes(self.origin + start, length, self.logical_block)
             .expect("plans are made of whole logical blocks")
     }
 
     /// The discards that cover `[start, start + length)` in pieces of `piece`; the last may be
     /// shorter.
-    pub(crate) fn discards(&self, start: Bytes, length: Bytes, piece: Bytes) -> Vec<BlockCommand> {
+    pub fn discards(&self, start: Bytes, length: Bytes, piece: Bytes) -> Vec<BlockCommand> {
         let pieces = (0..length.pieces(piece)).map(|index| {
             let offset = Bytes(index * piece.0);
             BlockCommand::Discard(self.range(start + offset, piece.min(length - offset)))
@@ -98,20 +99,20 @@ impl Shape {
     }
 
     /// A part of the device whose writes cannot be compressed.
-    pub(crate) fn area(&self, start: Bytes, length: Bytes) -> DeviceArea {
+    pub fn area(&self, start: Bytes, length: Bytes) -> DeviceArea {
         let start = self.origin + start;
         DeviceArea { start, length, logical_block: self.logical_block, data: Data::Random }
     }
 
     /// The first bytes of the device, whether or not a unit of the granularity begins there.
-    pub(crate) fn first(&self, length: Bytes, data: Data) -> DeviceArea {
+    pub fn first(&self, length: Bytes, data: Data) -> DeviceArea {
         DeviceArea { start: Bytes(0), length, logical_block: self.logical_block, data }
     }
 }
 
 /// Cuts `[start, end)` into pieces of at most `most`. Pieces end where units of `unit` do, of which
 /// the first begins at `origin`: a unit that is cut in two is freed by neither half.
-pub(crate) fn cut_at_units(
+pub fn cut_at_units(
     (start, end): (u64, u64),
     most: u64,
     (origin, unit): (u64, u64),
@@ -133,9 +134,12 @@ pub(crate) fn cut_at_units(
 }
 
 /// A device that commands are run on.
-pub(crate) struct DeviceRunner<'a> {
-    pub(crate) device: &'a mut dyn Device,
-    pub(crate) shape: Shape,
+#[expect(missing_debug_implementations, reason = "a `dyn Device` has none")]
+pub struct DeviceRunner<'a> {
+    /// The device.
+    pub device: &'a mut dyn Device,
+    /// Its size and granularity.
+    pub shape: Shape,
     runner: Runner<BlockCommand>,
 }
 
@@ -148,24 +152,30 @@ struct Tally {
 }
 
 impl<'a> DeviceRunner<'a> {
-    pub(crate) fn new(device: &'a mut dyn Device, interrupt: &Interrupt) -> Self {
+    /// A runner on `device`, which ends early when `interrupt` is set.
+    ///
+    /// # Panics
+    /// If the device takes no block commands.
+    pub fn new(device: &'a mut dyn Device, interrupt: &Interrupt) -> Self {
         let shape = Shape::of(device.capabilities(), device.discard_alignment())
             .expect("what takes block commands is a device");
         Self { device, shape, runner: Runner::new(interrupt.clone()) }
     }
 
-    pub(crate) fn now(&self) -> Instant {
+    /// The time on the device's clock.
+    pub fn now(&self) -> Instant {
         self.device.now()
     }
 
-    pub(crate) fn trace_hash(&self) -> u64 {
+    /// A hash over every command and completion so far.
+    pub fn trace_hash(&self) -> u64 {
         self.runner.trace_hash()
     }
 
     /// Runs to the end, for the step called `step`; the observer is shown what succeeds. Ends early
     /// when nothing ends for very long, or when something fails: then nothing more is issued, and
     /// what is outstanding is waited for.
-    pub(crate) fn run<S, O>(
+    pub fn run<S, O>(
         &mut self,
         step: &str,
         streams: &mut S,
@@ -180,7 +190,7 @@ impl<'a> DeviceRunner<'a> {
 
     /// The same; `look` is shown the device, the observer and the time at the start, again and
     /// again, and whenever the observer pauses the run.
-    pub(crate) fn run_watched<S, O>(
+    pub fn run_watched<S, O>(
         &mut self,
         step: &str,
         streams: &mut S,
@@ -224,7 +234,7 @@ impl<'a> DeviceRunner<'a> {
     }
 
     /// Runs the commands of a preparation, in their order.
-    pub(crate) fn all(
+    pub fn all(
         &mut self,
         step: &str,
         commands: Vec<BlockCommand>,
@@ -234,14 +244,14 @@ impl<'a> DeviceRunner<'a> {
     }
 
     /// Writes an area once, in order, and makes it durable.
-    pub(crate) fn fill(&mut self, step: &str, area: DeviceArea) -> Result<(), MethodError> {
+    pub fn fill(&mut self, step: &str, area: DeviceArea) -> Result<(), MethodError> {
         let write = SequentialWrite::new(area, FILL_PIECE, FILL_DEPTH);
         self.run(step, &mut Single(write), &mut unobserved)?;
         self.flush(step)
     }
 
     /// Writes areas one after the other, and makes them durable.
-    pub(crate) fn fill_all(
+    pub fn fill_all(
         &mut self,
         step: &str,
         areas: impl Iterator<Item = DeviceArea>,
@@ -257,7 +267,7 @@ impl<'a> DeviceRunner<'a> {
     }
 
     /// Makes everything durable, where the device knows how to.
-    pub(crate) fn flush(&mut self, step: &str) -> Result<(), MethodError> {
+    pub fn flush(&mut self, step: &str) -> Result<(), MethodError> {
         match self.all(step, vec![BlockCommand::Flush], 1) {
             Err(MethodError::Run(RunError::Rejected(Rejected::Unsupported { .. }))) => Ok(()),
             result => result,
@@ -265,14 +275,14 @@ impl<'a> DeviceRunner<'a> {
     }
 
     /// Lets time pass.
-    pub(crate) fn rest(&mut self, span: Nanos) -> Result<(), MethodError> {
+    pub fn rest(&mut self, span: Nanos) -> Result<(), MethodError> {
         let until = self.now() + span;
         Ok(self.runner.idle_until(self.device, until)?)
     }
 
     /// What the device's counters say of the discards since `before`, once they show at least what
     /// was issued, or have had their time: they may be read before the last completion is in them.
-    pub(crate) fn discards_since(
+    pub fn discards_since(
         &mut self,
         before: DeviceStatistics,
         issued: ClassStatistics,
@@ -338,4 +348,4 @@ fn refusal(over: &Result<bool, RunError>) -> Option<(u64, Errno)> {
 }
 
 /// Looks at nothing.
-pub(crate) fn unobserved(_: &Sample<BlockCommand>) {}
+pub fn unobserved(_: &Sample<BlockCommand>) {}

@@ -23,7 +23,7 @@ const SLICES: usize = 16;
 /// Sources show it as the rate at which each part of the span was written, so a part's time is that
 /// from the end of the part before to its own end, by the last completion of each.
 #[derive(Debug)]
-pub(crate) struct PassSeries {
+pub struct PassSeries {
     begun: Instant,
     logical_block: BlockSize,
     /// Bytes of a part; the last may be shorter.
@@ -34,7 +34,7 @@ pub(crate) struct PassSeries {
 
 impl PassSeries {
     /// A pass over `[0, span)` in pieces of `piece` bytes, from `begun` on.
-    pub(crate) fn new(span: Bytes, piece: Bytes, logical_block: BlockSize, begun: Instant) -> Self {
+    pub fn new(span: Bytes, piece: Bytes, logical_block: BlockSize, begun: Instant) -> Self {
         let pieces = span.pieces(piece);
         let part = pieces.div_ceil(POINTS * PARTS) * piece.0;
         let parts = vec![(0, begun); index(span.0.div_ceil(part))];
@@ -42,7 +42,7 @@ impl PassSeries {
     }
 
     /// Notes the curve of the means and that of the slowest parts.
-    pub(crate) fn store(&self, step: &mut Step) {
+    pub fn store(&self, step: &mut Step) {
         let parts = self.rates();
         let per_point = index(PARTS);
         let (mut x, mut means, mut slowest) = (Vec::new(), Vec::new(), Vec::new());
@@ -101,7 +101,7 @@ impl Observer<BlockCommand> for PassSeries {
 
 /// IOPS of a load against time, in slices of equal numbers of commands.
 #[derive(Debug)]
-pub(crate) struct RateCurve {
+pub struct RateCurve {
     begun: Instant,
     /// Commands of a slice; doubles when there are too many slices.
     slice: u64,
@@ -113,14 +113,14 @@ pub(crate) struct RateCurve {
 
 impl RateCurve {
     /// A load from `begun` on, of `expected` commands or more.
-    pub(crate) fn new(expected: u64, begun: Instant) -> Self {
+    pub fn new(expected: u64, begun: Instant) -> Self {
         let slice = (expected / SLICES as u64).max(1);
         Self { begun, slice, in_slice: 0, last: begun, ends: Vec::new() }
     }
 
     /// Notes IOPS against time and against what was accessed, by commands of `access` bytes; the
     /// axes begin at `seconds` and `gigabytes`.
-    pub(crate) fn store(&self, step: &mut Step, (seconds, gigabytes): (f64, f64), access: Bytes) {
+    pub fn store(&self, step: &mut Step, (seconds, gigabytes): (f64, f64), access: Bytes) {
         let slices = self.slices();
         let y: Vec<Option<f64>> = slices.iter().map(|slice| Some(slice.2)).collect();
         let time = slices.iter().map(|slice| seconds + slice.1.since(self.begun).seconds());
@@ -180,7 +180,7 @@ impl Observer<BlockCommand> for RateCurve {
 
 /// Throughput of a load against time, in slices of equal length.
 #[derive(Debug)]
-pub(crate) struct SliceCurve {
+pub struct SliceCurve {
     begun: Instant,
     logical_block: BlockSize,
     slice: Nanos,
@@ -190,16 +190,12 @@ pub(crate) struct SliceCurve {
 
 impl SliceCurve {
     /// `count` slices of a load from `begun` on; what ends later is not counted.
-    pub(crate) fn new(
-        begun: Instant,
-        (slice, count): (Nanos, usize),
-        logical_block: BlockSize,
-    ) -> Self {
+    pub fn new(begun: Instant, (slice, count): (Nanos, usize), logical_block: BlockSize) -> Self {
         Self { begun, logical_block, slice, slices: vec![0; count] }
     }
 
     /// Notes MB/s against the middle of each slice.
-    pub(crate) fn store(&self, key: &str, step: &mut Step) {
+    pub fn store(&self, key: &str, step: &mut Step) {
         let seconds = self.slice.seconds();
         let x = (0..self.slices.len()).map(|slice| (slice as f64 + 0.5) * seconds).collect();
         let y = self.slices.iter().map(|bytes| Some(*bytes as f64 / 1e6 / seconds)).collect();

@@ -11,7 +11,7 @@ use crate::method::NEEDS_A_DEVICE;
 mod tests;
 
 /// The least unit of spans and shares.
-pub(crate) const UNIT: u64 = 4096;
+pub const UNIT: u64 = 4096;
 /// What the text of compressible data begins with.
 const COMPRESSIBLE: &str = "compressible-";
 
@@ -26,7 +26,7 @@ pub enum Span {
 
 impl Span {
     /// Bytes of it on a device of this capacity.
-    pub(crate) fn of(self, capacity: Bytes) -> Bytes {
+    pub fn of(self, capacity: Bytes) -> Bytes {
         match self {
             Self::All => capacity,
             Self::First(bytes) => bytes.min(capacity),
@@ -39,26 +39,26 @@ impl Span {
     }
 
     /// The caveat of leaving a part of the device out.
-    pub(crate) fn caveat(self, capacity: Bytes) -> Option<Caveat> {
+    pub fn caveat(self, capacity: Bytes) -> Option<Caveat> {
         let part = matches!(self, Self::First(bytes) if bytes < capacity);
         part.then_some(Caveat::PartOfDrive)
     }
 }
 
 /// Whole units, rounded down.
-pub(crate) fn whole(bytes: Bytes, logical_block: BlockSize) -> Bytes {
+pub fn whole(bytes: Bytes, logical_block: BlockSize) -> Bytes {
     let unit = UNIT.max(logical_block.bytes().0);
     Bytes(bytes.0 / unit * unit)
 }
 
 /// The option `span`: `all` or a size.
-pub(crate) fn span_or_all() -> ValueKind<Span> {
+pub fn span_or_all() -> ValueKind<Span> {
     let size = or_word("all", within(Bytes::mib(1), Bytes::gib(1 << 20)));
     mapped(size, |size| size.map_or(Span::All, Span::First))
 }
 
 /// `random` or `compressible-25%`: data of which a compressing controller stores a quarter.
-pub(crate) fn data_kind() -> ValueKind<Data> {
+pub fn data_kind() -> ValueKind<Data> {
     parsed("`random` or `compressible-25%`", read_data)
 }
 
@@ -76,13 +76,13 @@ fn read_data(text: &str) -> Result<Data, String> {
 }
 
 /// The percentage that a share is; `None` if it is not a whole one, or above 100.
-pub(crate) fn whole_percent(share: Ppm) -> Option<u32> {
+pub fn whole_percent(share: Ppm) -> Option<u32> {
     let whole = share <= Ppm::ONE && share.0.is_multiple_of(10_000);
     whole.then_some(share.0 / 10_000)
 }
 
 /// A list of whole percentages in `[low, high]`: ascending, each once.
-pub(crate) fn percents(low: Ppm, high: Ppm) -> ValueKind<Vec<Ppm>> {
+pub fn percents(low: Ppm, high: Ppm) -> ValueKind<Vec<Ppm>> {
     ascending(list(checked(within(low, high), |share| match whole_percent(share) {
         Some(_) => Ok(share),
         None => Err(format!("`{share}` is not a whole percentage")),
@@ -90,28 +90,24 @@ pub(crate) fn percents(low: Ppm, high: Ppm) -> ValueKind<Vec<Ppm>> {
 }
 
 /// The size of accesses: a multiple of 4 KiB in `[4KiB, high]`.
-pub(crate) fn access_size(high: Bytes) -> ValueKind<Bytes> {
+pub fn access_size(high: Bytes) -> ValueKind<Bytes> {
     multiple_of(Bytes(UNIT), within(Bytes(UNIT), high))
 }
 
 /// A size in `[low, high]`, rounded down to whole pieces of 4 KiB, which every filesystem and drive
 /// has.
-pub(crate) fn whole_size(low: Bytes, high: Bytes) -> ValueKind<Bytes> {
+pub fn whole_size(low: Bytes, high: Bytes) -> ValueKind<Bytes> {
     mapped(within(low, high), |size| Bytes(size.0 / UNIT * UNIT))
 }
 
 /// The mean gap between accesses, of which there are so many a second.
-pub(crate) fn gap_of_rate() -> ValueKind<Nanos> {
+pub fn gap_of_rate() -> ValueKind<Nanos> {
     mapped(within(1, 1_000_000_u64), |rate| Nanos(1_000_000_000 / rate))
 }
 
 /// Checks what every method on whole devices needs: a device of at least `needed` bytes that takes
 /// the accesses.
-pub(crate) fn fits(
-    capabilities: &Capabilities,
-    needed: Bytes,
-    accesses: &[Bytes],
-) -> Result<(), String> {
+pub fn fits(capabilities: &Capabilities, needed: Bytes, accesses: &[Bytes]) -> Result<(), String> {
     let Medium::Device { capacity, logical_block } = capabilities.medium else {
         return Err(NEEDS_A_DEVICE.to_owned());
     };

@@ -16,9 +16,9 @@ use trimbench_core::{
 mod tests;
 
 /// How often a request to stop, failures and a device that hangs are looked for.
-pub(crate) const LOOK_EVERY: Nanos = Nanos::from_millis(50);
+pub const LOOK_EVERY: Nanos = Nanos::from_millis(50);
 /// How long nothing may end before the device counts as hung.
-pub(crate) const HUNG_AFTER: Nanos = Nanos::from_secs(1_800);
+pub const HUNG_AFTER: Nanos = Nanos::from_secs(1_800);
 
 /// One command that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,9 +135,12 @@ impl<C> Streams for Several<'_, C> {
 }
 
 /// Streams that are done as soon as something failed.
-pub(crate) struct UntilFailure<'a, S> {
-    pub(crate) streams: &'a mut S,
-    pub(crate) failed: &'a Cell<bool>,
+#[derive(Debug)]
+pub struct UntilFailure<'a, S> {
+    /// The streams.
+    pub streams: &'a mut S,
+    /// Set by whoever sees the failure.
+    pub failed: &'a Cell<bool>,
 }
 
 impl<S: Streams> Streams for UntilFailure<'_, S> {

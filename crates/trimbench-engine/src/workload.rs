@@ -12,9 +12,10 @@ use crate::area::Area;
 #[cfg(test)]
 mod tests;
 
-/// Bytes of one write when something is filled, and how many of them are outstanding.
-pub(crate) const FILL_PIECE: Bytes = Bytes::mib(1);
-pub(crate) const FILL_DEPTH: u32 = 8;
+/// Bytes of one write when something is filled.
+pub const FILL_PIECE: Bytes = Bytes::mib(1);
+/// Writes outstanding when something is filled.
+pub const FILL_DEPTH: u32 = 8;
 
 /// Random accesses of one size in an area.
 #[derive(Clone, Debug)]
@@ -142,7 +143,7 @@ impl<A: Area> OpenLoop<A> {
     }
 
     /// Nothing arrives any more.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         self.until = Instant::START;
     }
 

@@ -1,0 +1,38 @@
+//! The engine: what a method is, and all that methods do alike. It knows neither a method by name
+//! nor the emulated SSD, a filesystem or Linux, and reads no clock.
+//!
+//! A [`MethodSession`] is one method on one target: it skips the steps that are kept, keeps the new
+//! ones, and estimates what is left. [`Slots`] share out jobs and memory between sessions that run
+//! side by side. A [`Runner`] drives a target with a load while observers watch.
+
+pub mod area;
+pub mod device_runner;
+pub mod drain;
+pub mod method;
+pub mod other_load;
+pub mod phase;
+pub mod rounds;
+pub mod runner;
+pub mod series;
+pub mod settings;
+mod slots;
+pub mod steady;
+#[cfg(any(test, feature = "testing"))]
+#[allow(
+    missing_docs,
+    missing_debug_implementations,
+    clippy::unwrap_used,
+    clippy::new_without_default,
+    reason = "doubles of unit tests"
+)]
+pub mod testing;
+pub mod workload;
+
+pub use area::{Area, DeviceArea, FileArea};
+pub use device_runner::Shape;
+pub use method::{
+    Demand, Findings, KeepFailed, Method, MethodError, MethodInfo, MethodResult, MethodSession,
+    Monitor, Parameters, Preset, SessionContext, Stage, run,
+};
+pub use runner::{Observer, RunError, Runner, Sample};
+pub use slots::{Permit, Slots};
