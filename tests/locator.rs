@@ -15,10 +15,10 @@ use trimbench_core::{
     BlockRequest, Bytes, CallerWait, Completion, FileCommand, FileId, Nanos, Operation as _,
     OperationKind, Rejected, Status, Tag, Target as _,
 };
+use trimbench_engine::{StallAttribution, StallLayer, attribute_stalls};
 use trimbench_linux::{
     DirectoryOptions, DirectoryTarget, RecordedCommand, RecordedEvent, Recorder,
 };
-use trimbench_methods::{StallAttribution, StallLayer, attribute_stalls};
 
 const PLANTED: [Need; 6] = [Root, Loop, Fuse, Tracing, Program("mkfs.ext4"), Program("fsfreeze")];
 

@@ -7,6 +7,7 @@ mod coverage;
 mod crates;
 mod files;
 mod lines;
+mod modules;
 mod text;
 
 use std::fmt;
@@ -130,9 +131,11 @@ pub struct Check {
 }
 
 /// Every rule.
-pub const CHECKS: [Check; 16] = [
+pub const CHECKS: [Check; 18] = [
     Check { name: "arrows", find: crates::arrows },
     Check { name: "descriptions", find: crates::descriptions },
+    Check { name: "type-names", find: modules::type_names },
+    Check { name: "circles", find: modules::circles },
     Check { name: "columns", find: text::columns },
     Check { name: "file-length", find: text::file_length },
     Check { name: "markers", find: text::markers },

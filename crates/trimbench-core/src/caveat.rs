@@ -52,6 +52,9 @@ caveats! {
     WindowTooShort "window-too-short":
         "the stall had not ended when the window closed; the figure is a lower bound"
         => "give a longer window: `--set window=30s`";
+    PhaseTooShort "phase-too-short":
+        "a phase ended within one sampling interval: its rates are unknown"
+        => "write larger files (`--set file-size=1GiB`), or sample more often (`--set interval=1ms`)";
     LateSchedule "late-schedule":
         "this machine issued the load late"
         => "lower the rate (`--set rate=100`), or give the machine less other work";

@@ -305,6 +305,11 @@ impl TargetSpec {
         }
     }
 
+    /// Whether methods get filesystems or pools from it, which it makes anew as often as they ask.
+    pub fn is_filesystem(&self) -> bool {
+        matches!(self, Self::Modelled(_) | Self::Pool(_) | Self::Real(_))
+    }
+
     /// The emulated drive that it is, or stands on.
     pub fn emulated_drive(&self) -> Option<&EmulatedSpec> {
         match self {

@@ -16,6 +16,7 @@ pub mod runner;
 pub mod series;
 pub mod settings;
 mod slots;
+pub mod stall_attribution;
 pub mod steady;
 #[cfg(any(test, feature = "testing"))]
 #[allow(
@@ -36,3 +37,4 @@ pub use method::{
 };
 pub use runner::{Observer, RunError, Runner, Sample};
 pub use slots::{Permit, Slots};
+pub use stall_attribution::{Slice, StallAttribution, StallLayer, attribute_stalls};

@@ -13,14 +13,11 @@ pub mod postmark;
 pub mod recovery;
 pub mod replay;
 pub mod settle;
-pub mod stall_attribution;
 pub mod steady_state;
 pub mod trim_integrity;
 pub mod trim_sweep;
 
 use trimbench_engine::MethodInfo;
-
-pub use stall_attribution::{Slice, StallAttribution, StallLayer, attribute_stalls};
 
 #[cfg(test)]
 mod tests;

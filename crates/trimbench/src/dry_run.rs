@@ -165,10 +165,8 @@ impl Session {
     /// What the method takes; the bytes that it writes. `None` where a trace cannot be replayed.
     fn describe_demand(&self, text: &mut String, outlook: &Outlook<'_>) -> Option<Bytes> {
         let of = outlook.capacity.unwrap_or(Bytes(0));
-        let demand = match self.target {
-            TargetSpec::Modelled(_) | TargetSpec::Real(_) => {
-                Ok(self.method.demand_on_filesystems(of))
-            }
+        let demand = match &self.target {
+            target if target.is_filesystem() => Ok(self.method.demand_on_filesystems(of)),
             _ => self.method.demand_with_traces(of, &TraceFiles),
         };
         let Demand { written, time } = match demand {

@@ -7,7 +7,7 @@ mod storm;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use trimbench_core::{BlockRequest, CallerWait, Instant, Nanos, OperationKind};
-use trimbench_methods::{StallAttribution, StallLayer, attribute_stalls};
+use trimbench_engine::{StallAttribution, StallLayer, attribute_stalls};
 
 use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::planted::{Planted, Seen};

@@ -27,6 +27,7 @@ fn clean() -> SourceTree {
         "docs/references.md",
         "# References\n\n- **[S0]** A table.\n- **[S1]**\n- **[S2]**\n- **[S3]**\n- **[S4]**\n",
     ));
+    files.push(("crates/a/src/one.rs", "use crate::two::Two;\n"));
     files.push(("crates/trimbench-methods/src/lib.rs", "//! Methods. Source: [S0].\n"));
     tree(&files)
 }
@@ -40,6 +41,8 @@ fn plant(check: &str) -> File {
             "[package]\nname = \"trimbench-core\"\n[dependencies]\ntrimbench-ssd = \"0\"\n",
         ),
         "descriptions" => text("tests/Cargo.toml", "[package]\nname = \"tests\"\n"),
+        "type-names" => text("a.rs", "pub struct One;\npub enum One {}\n"),
+        "circles" => text("crates/a/src/two.rs", "use crate::one::One;\n"),
         "columns" => text("a.rs", &"x".repeat(101)),
         "file-length" => text("a.rs", &"\n".repeat(1_001)),
         "markers" => text("a.sh", concat!("# FIX", "ME later\n")),

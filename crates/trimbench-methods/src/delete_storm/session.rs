@@ -10,11 +10,11 @@ use super::analysis::{DURATION, STALL, STALL_LONGEST};
 use super::meter::{Meter, Tick, note};
 use super::options::DeleteStorm;
 use super::scene::{Scene, StormPhase};
-use crate::stall_attribution::{StallLayer, attribute_stalls};
 use trimbench_engine::MethodError;
 use trimbench_engine::drain::Discards;
 use trimbench_engine::method::session::{MethodSession, Stage};
 use trimbench_engine::runner::{HUNG_AFTER, RunError, Runner, Sample};
+use trimbench_engine::{StallLayer, attribute_stalls};
 
 /// An interval in which the writers get less than this share of what they got alone is stalled.
 const STALLED_BELOW: f64 = 0.05;
@@ -54,11 +54,19 @@ pub(super) fn run(
         for (phase, from, to) in ended {
             let mut step = Step::new(phase.id(), "phase");
             note(&mut step, meter.within(from, to), from);
-            step.measure(DURATION, (trim.end_of(phase, to) - from).seconds());
+            match trim.end_of(phase, to) {
+                end if end >= from => step.measure(DURATION, (end - from).seconds()),
+                // The last discard was seen before the phase began: it all fell into one interval.
+                _ => step.caveat(Caveat::PhaseTooShort),
+            }
             if phase == StormPhase::SecondWrite {
                 let alone =
                     session.step(StormPhase::WriteAgain.id()).expect("it was written before");
-                note_stall(&mut step, meter.within(from, to), rate(alone));
+                let ticks = meter.within(from, to);
+                match rate(alone).filter(|_| !ticks.is_empty()) {
+                    Some(rate_alone) => note_stall(&mut step, ticks, rate_alone),
+                    None => step.caveat(Caveat::PhaseTooShort),
+                }
                 note_places(&mut step, &watch, method.threshold);
                 watch = Watch::default();
             }
@@ -190,9 +198,11 @@ impl Trim {
     }
 }
 
-/// Bytes a second that the writers wrote in a step.
-fn rate(step: &Step) -> f64 {
-    step.metrics["callers_written_bytes"] / step.metrics[DURATION]
+/// Bytes a second that the writers wrote in a step; `None` if it ended within one interval.
+fn rate(step: &Step) -> Option<f64> {
+    let written = step.metrics.get("callers_written_bytes")?;
+    let duration = step.metrics.get(DURATION).filter(|duration| **duration > 0.0)?;
+    Some(written / duration)
 }
 
 /// Notes in which intervals the writers got next to nothing, and what the drives did meanwhile.

@@ -295,6 +295,15 @@ fn a_filesystem_without_discards_is_said_to_be_one() {
 }
 
 #[test]
+fn a_phase_within_one_interval_has_no_stall_and_says_so() {
+    let (found, _, kept) = run(&method(&[("interval", "1h")]), Toy::new());
+    let found = found.unwrap();
+    assert!(!found.figures.iter().any(|figure| figure.id == "second-stall"));
+    let second = kept.steps.iter().find(|step| step.id == StormPhase::SecondWrite.id()).unwrap();
+    assert_eq!(second.caveats, ["phase-too-short"]);
+}
+
+#[test]
 fn an_operation_that_fails_ends_the_run_and_says_which() {
     let toy = Toy { fail: Some(3), ..Toy::new() };
     let error = run(&method(&[]), toy).0.unwrap_err();

@@ -8,13 +8,13 @@ use super::{
 use crate::docs;
 use crate::evidence::page;
 
-const CODE: &str = "crates/trimbench-methods/src/methods/delete_stall/mod.rs";
+const CODE: &str = "crates/trimbench-methods/src/delete_stall.rs";
 const ID: &str = "/// Its id.\npub const ID: &str = \"delete-stall\";\n";
 
 #[test]
 fn a_method_and_its_page_belong_together() {
     let page = ("docs/methods/delete-stall.md", "# Deletion\n");
-    let parts = ("crates/trimbench-methods/src/methods/delete_stall/plan.rs", "");
+    let parts = ("crates/trimbench-methods/src/delete_stall/plan.rs", "");
     let index = ("docs/methods/README.md", "# Methods\n");
     assert_eq!(method_pages(&tree(&[(CODE, ID), parts, page, index])), []);
     let without_page = method_pages(&tree(&[(CODE, ID)]));
@@ -27,7 +27,7 @@ fn a_method_and_its_page_belong_together() {
 fn a_methods_folder_without_an_id_is_found() {
     let found = method_pages(&tree(&[(CODE, "pub struct Method;\n")]));
     assert_eq!(found.len(), 1);
-    assert!(found[0].path.ends_with("methods/delete_stall"), "{}", found[0]);
+    assert!(found[0].path.ends_with("src/delete_stall"), "{}", found[0]);
 }
 
 #[test]
