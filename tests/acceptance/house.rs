@@ -1,5 +1,7 @@
 //! Claims of the issue on the project's own shape: behaviour stays, and that is proven.
 
+mod planted;
 pub(super) mod records;
+pub(super) mod red;
 
 pub use records::Compared;

@@ -1,13 +1,13 @@
 //! What is recorded is what the program before the issue recorded.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
+use super::planted::{PlantedFault, plant};
 use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::tree::Tree;
 
@@ -34,34 +34,32 @@ pub struct Compared {
     pub rows: BTreeSet<usize>,
 }
 
-/// A change of behaviour.
-struct Planted {
-    name: &'static str,
-    file: &'static str,
-    from: &'static str,
-    to: &'static str,
-}
-
 /// One in the drive, one in a method, one in a statistic: each as small as can be.
-const PLANTED: [Planted; 3] = [
-    Planted {
-        name: "drive",
-        file: "crates/trimbench-ssd/src/nand.rs",
-        from: "program: nand.program, transfer };",
-        to: "program: Nanos(nand.program.0 + 1), transfer };",
-    },
-    Planted {
-        name: "method",
-        file: "crates/trimbench-methods/src/delete_stall/session.rs",
-        from: "begin + method.lead;",
-        to: "begin + method.lead + Nanos(1);",
-    },
-    Planted {
-        name: "statistic",
-        file: "crates/trimbench-results/src/statistics.rs",
-        from: "let part = position - below as f64;",
-        to: "let part = (position - below as f64).round();",
-    },
+const PLANTED: [(&str, PlantedFault); 3] = [
+    (
+        "drive",
+        PlantedFault {
+            file: "crates/trimbench-ssd/src/nand.rs",
+            from: "program: nand.program, transfer };",
+            to: "program: Nanos(nand.program.0 + 1), transfer };",
+        },
+    ),
+    (
+        "method",
+        PlantedFault {
+            file: "crates/trimbench-methods/src/delete_stall/session.rs",
+            from: "begin + method.lead;",
+            to: "begin + method.lead + Nanos(1);",
+        },
+    ),
+    (
+        "statistic",
+        PlantedFault {
+            file: "crates/trimbench-results/src/statistics.rs",
+            from: "let part = position - below as f64;",
+            to: "let part = (position - below as f64).round();",
+        },
+    ),
 ];
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
@@ -78,16 +76,12 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     }
     context.capture(NOW, &mut now)?;
     let mut tree = Tree::of_head(repository, &repository.target().join("planted"))?;
-    for planted in &PLANTED {
-        let file = PathBuf::from(planted.file);
-        let text = tree.original(&file)?;
-        ensure!(text.matches(planted.from).count() == 1, "{}: nothing to plant", planted.name);
-        let text = text.replace(planted.from, planted.to);
-        tree.change(&BTreeMap::from([(file, text)]))?;
+    for (name, fault) in &PLANTED {
+        plant(&mut tree, [fault])?;
         let program = tree.build(Some(context.deadline()))?;
         let mut command = repository.command("cargo", &compare);
         command.args(of_case).arg("--program").arg(program);
-        context.capture(planted.name, &mut command)?;
+        context.capture(name, &mut command)?;
     }
     Ok(())
 }
@@ -116,10 +110,10 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
         ),
     ];
     if is_whole {
-        for planted in &PLANTED {
-            let (capture, compared) = comparisons(raw, planted.name)?;
+        for (name, _) in &PLANTED {
+            let (capture, compared) = comparisons(raw, name)?;
             let noticed = self::different(&compared).count() as f64;
-            let what = format!("comparisons that notice what is planted in the {}", planted.name);
+            let what = format!("comparisons that notice what is planted in the {name}");
             findings.push(Finding::new(&what, (noticed, ""), Bar::AtLeast(1.0), &capture));
         }
     }

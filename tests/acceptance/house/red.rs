@@ -1,0 +1,262 @@
+//! Each acceptance test is red where what it claims is not so.
+//!
+//! The sources are copied, faults are planted there, and the acceptance tests that must notice them
+//! are built and run there. Faults of one group are planted together: no two of them can be noticed
+//! by the same test, but for those that say so.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, Result};
+
+use super::planted::{PlantedFault, plant};
+use crate::acceptance::{Bar, Context, Finding, KEYS, Raw, Tier};
+use crate::tree::Tree;
+
+/// Faults that are planted together, and the acceptance tests that must then fail.
+struct Group {
+    name: &'static str,
+    faults: &'static [(PlantedFault, &'static [&'static str])],
+}
+
+/// The run without any fault, as a name of a capture.
+const CONTROL: &str = "control";
+
+const fn fault(file: &'static str, from: &'static str, to: &'static str) -> PlantedFault {
+    PlantedFault { file, from, to }
+}
+
+const GROUPS: &[Group] = &[
+    Group {
+        name: "randomness",
+        faults: &[(
+            fault(
+                "crates/trimbench-core/src/rng.rs",
+                "hash.word(self.seed);",
+                "hash.word(self.seed ^ u64::from(std::process::id()));",
+            ),
+            &["foundation_2"],
+        )],
+    },
+    Group {
+        name: "methods",
+        faults: &[
+            (
+                fault(
+                    "crates/trimbench-methods/src/delete_stall/window.rs",
+                    "total += end.since(from);",
+                    "total += end.since(from) + Nanos(100_000_000);",
+                ),
+                &["foundation_4"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-methods/src/recovery/analysis.rs",
+                    "Some(self.rate(id)? / self.rate(of)?)",
+                    "Some(self.rate(id)? / self.rate(of)? * 0.9)",
+                ),
+                &["device_1"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-linux/src/claim/uses.rs",
+                    "let Some(numbers) = numbers else { continue };",
+                    "let Some(numbers) = numbers.filter(|_| false) else { continue };",
+                ),
+                &["device_4"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-core/src/exit.rs",
+                    "pub const INTERRUPTED: u8 = 130;",
+                    "pub const INTERRUPTED: u8 = 131;",
+                ),
+                &["device_7"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-methods/src/postmark/generator.rs",
+                    "self.random.below(self.settings.size_high - size) + 1;",
+                    "self.random.below(self.settings.size_high - size) + 2;",
+                ),
+                &["files_1"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-methods/src/postmark/formulas.rs",
+                    "rate(initially, creation),",
+                    "rate(initially + 1, creation),",
+                ),
+                &["files_2"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-trace/src/read/blktrace.rs",
+                    "command(kind, time, offset, u64::from(fields.bytes))?",
+                    "command(kind, time, offset, u64::from(fields.bytes) + 512)?",
+                ),
+                &["trace_4"],
+            ),
+            (
+                fault("crates/trimbench-report/src/page.rs", "(sources::messages(sources))", ""),
+                &["report_4", "report_5"],
+            ),
+            (
+                fault("crates/trimbench-report/src/page.rs", "(figures::caveats(&entries))", ""),
+                &["report_3"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-engine/src/steady.rs",
+                    "let steady = excursion <= self.excursion_max * mean",
+                    "let steady = excursion < self.excursion_max * mean",
+                ),
+                &["device_6"],
+            ),
+        ],
+    },
+    Group {
+        name: "drive",
+        faults: &[
+            (
+                fault(
+                    "crates/trimbench-ssd/src/ftl.rs",
+                    "        counters.programmed_units += 1;",
+                    "        counters.programmed_units += 1 + u64::from(lpn % 50 == 0);",
+                ),
+                &["ssd_1", "ssd_2"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-ssd/src/nand.rs",
+                    "program: nand.program, transfer };",
+                    "program: Nanos(nand.program.0 / 20 * 21), transfer };",
+                ),
+                &["ssd_3"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-ssd/src/trim.rs",
+                    "let ranges = config.range.times(ranges);",
+                    "let ranges = config.range.times(ranges + 1);",
+                ),
+                &["ssd_4"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-ssd/src/trim.rs",
+                    "self.slice.scaled(self.share).max(Nanos(1))",
+                    "self.slice.scaled(self.share).times(2)",
+                ),
+                &["files_6"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-linux/src/block.rs",
+                    "Discards::Ring | Discards::Unsupported => Work::Discard { offset, length },",
+                    "Discards::Ring | Discards::Unsupported => Work::Sync,",
+                ),
+                &["device_2", "device_5"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-methods/src/replay/feed.rs",
+                    "Some(Planned { time, kind, range })\n",
+                    "Some(Planned { time: time + Nanos::from_millis(20), kind, range: (range.0, \
+                     range.0 + (range.1 - range.0) / 2) })\n",
+                ),
+                &["trace_3", "trace_6"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-methods/src/policy/analysis.rs",
+                    "(host > 0.0).then(|| self.sum(MEDIA) / host)",
+                    "(host > 0.0).then(|| self.sum(MEDIA) / host * self.end(HOST).sin().abs())",
+                ),
+                &["files_8"],
+            ),
+        ],
+    },
+    Group {
+        name: "stutter",
+        faults: &[(
+            fault(
+                "crates/trimbench-ssd/src/trim.rs",
+                "let ranges = config.range.times(ranges);",
+                "let ranges = config.range.times(ranges + 1) + Nanos::from_millis(300);",
+            ),
+            &["files_5"],
+        )],
+    },
+];
+
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
+    let repository = context.repository();
+    let mut tree = Tree::of_head(repository, &repository.target().join("planted"))?;
+    let run = |name: &str, tests: &[&str]| -> Result<()> {
+        let acceptance =
+            ["test", "--package", "trimbench", "--test", "acceptance", "--", "--exact"];
+        let mut cargo = repository.command("cargo", &acceptance);
+        cargo.args(tests).current_dir(repository.target().join("planted"));
+        cargo.env("CARGO_TARGET_DIR", repository.target().join("planted/target"));
+        context.capture(name, &mut cargo).map(drop)
+    };
+    let groups = if context.is_short() { &GROUPS[..1] } else { GROUPS };
+    let all: Vec<&str> = groups.iter().flat_map(Group::red).collect();
+    plant(&mut tree, [])?;
+    run(CONTROL, &all)?;
+    for group in groups {
+        plant(&mut tree, group.faults.iter().map(|(fault, _)| fault))?;
+        run(group.name, &group.red().collect::<Vec<_>>())?;
+    }
+    plant(&mut tree, [])
+}
+
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
+    let groups = if raw.is_short() { &GROUPS[..1] } else { GROUPS };
+    let control = raw.capture(CONTROL)?;
+    let green = outcomes(raw, CONTROL, "ok")?;
+    let mut red = BTreeSet::new();
+    for group in groups {
+        red.extend(outcomes(raw, group.name, "FAILED")?);
+    }
+    let wanted: BTreeSet<String> = if raw.is_short() {
+        groups.iter().flat_map(Group::red).map(str::to_owned).collect()
+    } else {
+        acceptance_tests()
+    };
+    let missing =
+        |have: &BTreeSet<String>| wanted.difference(have).cloned().collect::<Vec<_>>().join(", ");
+    let count = |have: &BTreeSet<String>| (wanted.intersection(have).count() as f64, "");
+    let bar = Bar::Equals(wanted.len() as f64);
+    let green_finding = Finding::new("acceptance tests that pass", count(&green), bar, &control);
+    let planted = raw.capture(groups[0].name)?;
+    let what = "acceptance tests that fail where a fault is planted";
+    let red_finding = Finding::new(what, count(&red), bar, &planted);
+    Ok(vec![green_finding.with_note(&missing(&green)), red_finding.with_note(&missing(&red))])
+}
+
+impl Group {
+    /// The tests that must notice its faults.
+    fn red(&self) -> impl Iterator<Item = &'static str> {
+        self.faults.iter().flat_map(|(_, red)| red.iter().copied())
+    }
+}
+
+/// Names of the tests that ended so, `ok` or `FAILED`.
+fn outcomes(raw: &Raw, name: &str, outcome: &str) -> Result<BTreeSet<String>> {
+    let text = raw.text(&raw.capture(name)?.output)?;
+    let ended = text.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
+    let tests: BTreeSet<String> =
+        ended.filter(|(_, how)| *how == outcome).map(|(test, _)| test.to_owned()).collect();
+    text.contains("test result: ").then_some(tests).with_context(|| format!("{name}: no tests ran"))
+}
+
+/// Every claim that is checked by an acceptance test, as the test is called.
+fn acceptance_tests() -> BTreeSet<String> {
+    let claims = KEYS.iter().flat_map(|key| key.claims);
+    let tested = claims.filter(|claim| matches!(claim.tier, Tier::Acceptance(_)));
+    tested.map(|claim| claim.id.replace('.', "_")).collect()
+}
+
+#[cfg(test)]
+mod tests;
