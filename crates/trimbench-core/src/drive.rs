@@ -3,6 +3,7 @@
 use crate::command::{BlockCommand, Content};
 use crate::contract::{Capabilities, Target};
 use crate::errno::Errno;
+use crate::named_enum;
 use crate::settings::Named;
 use crate::units::{Bytes, LbaRange, Nanos};
 
@@ -98,30 +99,22 @@ impl PurgeMeans {
     }
 }
 
-/// What a drive says that a trimmed block reads as (ATA: DRAT, RZAT; `NVMe`: DLFEAT).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TrimPromise {
-    /// Nothing is known of what it says.
-    Unknown,
-    /// It says that it promises nothing: each read may give something else.
-    Nothing,
-    /// The same at every read, whatever it is.
-    Deterministic,
-    /// Zeroes.
-    Zeroes,
-    /// Ones.
-    Ones,
-}
-
-impl Named for TrimPromise {
-    const NAMES: &'static [(&'static str, Self)] = &[
-        ("unknown", Self::Unknown),
-        ("nothing", Self::Nothing),
-        ("deterministic", Self::Deterministic),
-        ("zeroes", Self::Zeroes),
-        ("ones", Self::Ones),
-    ];
+named_enum! {
+    /// What a drive says that a trimmed block reads as (ATA: DRAT, RZAT; `NVMe`: DLFEAT).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum TrimPromise {
+        /// Nothing is known of what it says.
+        Unknown = "unknown",
+        /// It says that it promises nothing: each read may give something else.
+        Nothing = "nothing",
+        /// The same at every read, whatever it is.
+        Deterministic = "deterministic",
+        /// Zeroes.
+        Zeroes = "zeroes",
+        /// Ones.
+        Ones = "ones",
+    }
 }
 
 impl TrimPromise {

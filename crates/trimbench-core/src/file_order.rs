@@ -14,7 +14,6 @@ use crate::command::FileCommand;
 #[cfg(test)]
 mod tests;
 
-/// How a command shares its file with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sharing {
     /// With any number of its kind.

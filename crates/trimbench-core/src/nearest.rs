@@ -24,7 +24,6 @@ pub fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
 }
 
-/// How alike two names are. In [0, 1].
 fn likeness(given: &str, name: &str) -> f64 {
     strsim::jaro_winkler(given, name)
 }

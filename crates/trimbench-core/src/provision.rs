@@ -54,7 +54,7 @@ pub struct Account {
     pub wear: Wear,
     /// Free space of the filesystem for which the drive still holds data.
     pub untrimmed: Bytes,
-    /// What the trim policy has done, where one was wished for.
+    /// What the trim policy has done, where there is one.
     pub policy: Option<PolicyAccount>,
 }
 
@@ -101,10 +101,10 @@ pub trait Provisioner {
 
     /// Whether such a filesystem can be made, as far as that is known without making it: a method
     /// that makes several asks before the first.
-    fn check(&self, wish: &FilesystemSpec) -> Result<(), ProvisionError>;
+    fn check(&self, spec: &FilesystemSpec) -> Result<(), ProvisionError>;
 
     /// Makes a filesystem and mounts it. One that is still mounted is unmounted first.
-    fn make(&mut self, wish: &FilesystemSpec) -> Result<(), ProvisionError>;
+    fn make(&mut self, spec: &FilesystemSpec) -> Result<(), ProvisionError>;
 
     /// The mounted filesystem.
     ///

@@ -94,7 +94,6 @@ fn read_stamp(block: &[u8]) -> Option<Content> {
     (found == sum.value()).then_some(Content::Stamp { lba, generation })
 }
 
-/// The words of one stamp, without its checksum.
 struct Words {
     lba: u64,
     /// Generation and length.

@@ -115,7 +115,8 @@ impl Shape {
 pub fn cut_at_units(
     (start, end): (u64, u64),
     most: u64,
-    (origin, unit): (u64, u64),
+    origin: u64,
+    unit: u64,
 ) -> impl Iterator<Item = (u64, u64)> {
     let mut next = start;
     std::iter::from_fn(move || {

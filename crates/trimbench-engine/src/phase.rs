@@ -207,7 +207,7 @@ impl<'a, 's> PhaseRunner<'a, 's> {
 
     /// Purges the drive; the step's id says by what means.
     pub fn purge(&mut self, id: &str) -> Result<(), MethodError> {
-        self.progress.show(id, self.session, (self.runner.now(), 0));
+        self.progress.show(id, self.session, self.runner.now(), 0);
         let step = Step::new(self.purge_id(id), "purge");
         self.runner.device.purge()?;
         self.keep(step)
@@ -252,7 +252,7 @@ impl<'a, 's> PhaseRunner<'a, 's> {
         let shape = self.runner.shape;
         let unit = shape.granularity.0;
         let most = (shape.discard_max.min(TRIM_PIECE_MAX).0 / unit * unit).max(unit);
-        let pieces = cut_at_units((start.0, end.0), most, (shape.origin.0, unit));
+        let pieces = cut_at_units((start.0, end.0), most, shape.origin.0, unit);
         let discards = pieces.map(|(from, to)| {
             let range = LbaRange::from_bytes(Bytes(from), Bytes(to - from), shape.logical_block);
             BlockCommand::Discard(range.expect("shares are whole logical blocks"))
@@ -279,7 +279,7 @@ impl<'a, 's> PhaseRunner<'a, 's> {
         let mut meter = Meter { inner: observer, logical_block, phase: Phase::beginning(begun) };
         runner.run_watched(id, streams, &mut meter, |_, meter, now| {
             if now == begun || now.since(progress.shown) >= SHOW_EVERY {
-                progress.show(id, session, (now, meter.phase.accessed().0));
+                progress.show(id, session, now, meter.phase.accessed().0);
             }
         })?;
         let mut phase = meter.phase;
@@ -294,7 +294,7 @@ impl<'a, 's> PhaseRunner<'a, 's> {
 
 impl Progress {
     /// Shows the steps that are kept, and that so many bytes of the phase are accessed.
-    fn show(&mut self, text: &str, session: &mut MethodSession<'_>, (now, here): (Instant, u64)) {
+    fn show(&mut self, text: &str, session: &mut MethodSession<'_>, now: Instant, here: u64) {
         self.shown = now;
         let done = session.steps().len();
         let seconds = now.since(self.begun).seconds();

@@ -41,7 +41,7 @@ pub struct RoundLength {
 }
 
 /// A series of rounds, of which several may follow each other.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Rounds {
     /// Time and bytes of all rounds so far, the axes of their curves.
     elapsed: Nanos,
@@ -59,24 +59,13 @@ impl Load {
     ) -> Result<Phase, MethodError> {
         let area = bench.runner.shape.first(self.span, self.data);
         let access = RandomAccess::new(area, self.access, self.read_share, bench.rng(id));
-        let limits = (bytes.pieces(self.access), bench.runner.now() + time);
-        let mut load = Single(ClosedLoop::lasting(access, self.queue_depth, limits));
+        let (count, until) = (bytes.pieces(self.access), bench.runner.now() + time);
+        let mut load = Single(ClosedLoop::lasting(access, self.queue_depth, count, until));
         bench.run(id, &mut load, curve)
     }
 }
 
-impl Default for Rounds {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Rounds {
-    /// No round was run yet.
-    pub fn new() -> Self {
-        Self { elapsed: Nanos::ZERO, accessed: 0 }
-    }
-
     /// Runs rounds until the criterion holds, or there are too many. Each is kept as a step
     /// `PREFIX-N` of `kind`, after `mark` has noted on it what it belongs to. Returns the rounds
     /// that it took.
@@ -125,8 +114,8 @@ impl Rounds {
         }
         step.set("began_s", self.elapsed.seconds());
         step.set("began_gb", self.accessed as f64 / 1e9);
-        let begin = (self.elapsed.seconds(), self.accessed as f64 / 1e9);
-        curve.store(step, begin, load.access);
+        let (seconds, gigabytes) = (self.elapsed.seconds(), self.accessed as f64 / 1e9);
+        curve.store(step, seconds, gigabytes, load.access);
         self.elapsed += phase.ended.since(phase.begun);
         self.accessed += (phase.read + phase.written).0;
         Ok(phase.rate())

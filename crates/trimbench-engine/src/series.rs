@@ -120,7 +120,7 @@ impl RateCurve {
 
     /// Notes IOPS against time and against what was accessed, by commands of `access` bytes; the
     /// axes begin at `seconds` and `gigabytes`.
-    pub fn store(&self, step: &mut Step, (seconds, gigabytes): (f64, f64), access: Bytes) {
+    pub fn store(&self, step: &mut Step, seconds: f64, gigabytes: f64, access: Bytes) {
         let slices = self.slices();
         let y: Vec<Option<f64>> = slices.iter().map(|slice| Some(slice.2)).collect();
         let time = slices.iter().map(|slice| seconds + slice.1.since(self.begun).seconds());
@@ -190,7 +190,7 @@ pub struct SliceCurve {
 
 impl SliceCurve {
     /// `count` slices of a load from `begun` on; what ends later is not counted.
-    pub fn new(begun: Instant, (slice, count): (Nanos, usize), logical_block: BlockSize) -> Self {
+    pub fn new(begun: Instant, slice: Nanos, count: usize, logical_block: BlockSize) -> Self {
         Self { begun, logical_block, slice, slices: vec![0; count] }
     }
 

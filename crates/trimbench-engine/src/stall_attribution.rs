@@ -221,7 +221,6 @@ enum Change {
 }
 
 impl Device {
-    /// How many requests it has.
     fn load(&self) -> i64 {
         self.held.iter().map(|count| count.any).sum()
     }

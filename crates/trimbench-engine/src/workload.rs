@@ -2,10 +2,10 @@
 //! scripts.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use trimbench_core::rng::Rng;
-use trimbench_core::settings::Named;
-use trimbench_core::{Bytes, Instant, Nanos, Next, Ppm, Workload};
+use trimbench_core::{Bytes, Instant, Nanos, Next, Ppm, Workload, named_enum};
 
 use crate::area::Area;
 
@@ -65,16 +65,12 @@ pub struct ClosedLoop<A> {
 impl<A: Area> ClosedLoop<A> {
     /// Keeps `queue_depth` accesses outstanding until `count` were issued.
     pub fn new(access: RandomAccess<A>, queue_depth: u32, count: u64) -> Self {
-        Self::lasting(access, queue_depth, (count, Instant::START))
+        Self::lasting(access, queue_depth, count, Instant::START)
     }
 
     /// Keeps `queue_depth` accesses outstanding until at least `count` were issued *and* it is
     /// `until`.
-    pub fn lasting(
-        access: RandomAccess<A>,
-        queue_depth: u32,
-        (count, until): (u64, Instant),
-    ) -> Self {
+    pub fn lasting(access: RandomAccess<A>, queue_depth: u32, count: u64, until: Instant) -> Self {
         Self { access, vacant: queue_depth, left: count, until }
     }
 }
@@ -101,18 +97,15 @@ impl<A: Area> Workload for ClosedLoop<A> {
     }
 }
 
-/// How an open loop spaces its arrivals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrivals {
-    /// Always the same gap.
-    Constant,
-    /// Exponentially distributed gaps.
-    Poisson,
-}
-
-impl Named for Arrivals {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("constant", Self::Constant), ("poisson", Self::Poisson)];
+named_enum! {
+    /// How an open loop spaces its arrivals.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Arrivals {
+        /// Always the same gap.
+        Constant = "constant",
+        /// Exponentially distributed gaps.
+        Poisson = "poisson",
+    }
 }
 
 /// An open loop: accesses start on schedule, whatever became of the earlier ones.
@@ -127,15 +120,16 @@ pub struct OpenLoop<A> {
 }
 
 impl<A: Area> OpenLoop<A> {
-    /// Arrivals with a mean gap of `gap` from `start` on, before `until`.
+    /// Arrivals with a mean gap of `gap`.
     pub fn new(
         access: RandomAccess<A>,
         arrivals: Arrivals,
         gap: Nanos,
-        (start, until): (Instant, Instant),
+        times: Range<Instant>,
     ) -> Self {
         let gaps = access.rng.split("arrivals");
-        let mut open = Self { access, arrivals, gap, due: start, until, gaps };
+        let Range { start: due, end: until } = times;
+        let mut open = Self { access, arrivals, gap, due, until, gaps };
         if arrivals == Arrivals::Poisson {
             open.advance();
         }
@@ -188,13 +182,10 @@ pub struct SerialProbe<A> {
 }
 
 impl<A: Area> SerialProbe<A> {
-    /// Probes from `start` on, before `until`.
-    pub fn new(
-        access: RandomAccess<A>,
-        interval: Nanos,
-        (start, until): (Instant, Instant),
-    ) -> Self {
-        Self { access, interval, due: start, until, outstanding: false }
+    /// One probe an interval.
+    pub fn new(access: RandomAccess<A>, interval: Nanos, times: Range<Instant>) -> Self {
+        let Range { start: due, end: until } = times;
+        Self { access, interval, due, until, outstanding: false }
     }
 }
 
@@ -399,10 +390,10 @@ pub struct PacedScripts<C> {
 }
 
 impl<C> PacedScripts<C> {
-    /// The first at `start`, none from `until` on.
-    pub fn new(scripts: Vec<Vec<Vec<C>>>, pace: Nanos, (start, until): (Instant, Instant)) -> Self {
-        let waiting = scripts.into_iter();
-        Self { waiting, current: None, started: 0, pace, due: start, until }
+    /// One after the other at this pace.
+    pub fn new(scripts: Vec<Vec<Vec<C>>>, pace: Nanos, times: Range<Instant>) -> Self {
+        let Range { start: due, end: until } = times;
+        Self { waiting: scripts.into_iter(), current: None, started: 0, pace, due, until }
     }
 
     /// Scripts that have begun.

@@ -259,7 +259,6 @@ impl Allocator {
         assert_eq!(reserved, self.reserved, "the filesystem knows what it keeps");
     }
 
-    /// The same, not noted.
     fn take_for(&mut self, request: &AllocationRequest) -> Option<Extent> {
         let hole = request.hole;
         if let Some(extent) = self.take_kept(request) {
@@ -277,7 +276,6 @@ impl Allocator {
         self.take_more(request)
     }
 
-    /// What was kept for the hole.
     fn take_kept(&mut self, request: &AllocationRequest) -> Option<Extent> {
         let hole = request.hole;
         let kept = self.kept.get(&request.inode)?;
@@ -454,7 +452,6 @@ impl Allocator {
         }
     }
 
-    /// The group of an address, and where in it.
     fn place(&self, address: u64) -> (usize, u32) {
         place(address, self.group_fs_blocks)
     }

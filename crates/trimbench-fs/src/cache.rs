@@ -41,7 +41,6 @@ pub(crate) struct PageCache {
     dirty_files: BTreeMap<u64, (FileId, Instant)>,
     /// Uses of files, the oldest first: only the last use of a file that has pages counts.
     uses: VecDeque<(u64, FileId)>,
-    /// Files with pages.
     files: usize,
     next_order: u64,
     /// Writers that wait for room.
@@ -92,14 +91,12 @@ impl PageCache {
         self.next_order
     }
 
-    /// A file becomes dirty.
     pub(crate) fn add_dirty_file(&mut self, file: FileId, now: Instant) -> u64 {
         self.next_order += 1;
         self.dirty_files.insert(self.next_order, (file, now));
         self.next_order
     }
 
-    /// A file has no dirty page any more.
     pub(crate) fn remove_dirty_file(&mut self, order: u64) {
         self.dirty_files.remove(&order);
     }
@@ -130,7 +127,6 @@ impl PageCache {
         }
     }
 
-    /// How many uses are kept.
     pub(crate) fn uses(&self) -> usize {
         self.uses.len()
     }

@@ -60,7 +60,6 @@ pub(crate) enum Stage {
     Discarding,
 }
 
-/// A command that has not ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Command {
     pub(crate) tag: Tag,
@@ -71,13 +70,11 @@ pub(crate) struct Command {
     pub(crate) failure: Option<Errno>,
     /// Where it is: a byte of the file, or a block of the filesystem.
     pub(crate) at: u64,
-    /// Where in the file it ends.
     pub(crate) end: u64,
     /// What it withholds from allocation meanwhile.
     pub(crate) withheld: Option<Extent>,
 }
 
-/// All of them.
 #[derive(Debug, Default)]
 pub(crate) struct Commands {
     all: Slab<Command>,
@@ -116,7 +113,6 @@ impl Commands {
         self.all.count()
     }
 
-    /// The command goes on at this instant.
     pub(crate) fn schedule(&mut self, at: Instant, slot: Slot) {
         self.sequence += 1;
         self.due.push(Reverse((at, self.sequence, slot)));
@@ -127,7 +123,6 @@ impl Commands {
         self.due.peek().map_or(Instant::NEVER, |Reverse((at, _, _))| *at)
     }
 
-    /// Takes the next command that goes on by `at`, if there is one.
     pub(crate) fn take_due(&mut self, at: Instant) -> Option<Slot> {
         let Reverse((due, _, slot)) = *self.due.peek()?;
         (due <= at).then(|| {

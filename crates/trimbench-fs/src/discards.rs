@@ -63,7 +63,6 @@ pub(crate) struct Discards {
     pub(crate) counters: DiscardCounters,
     /// Freed extents that the worker has not begun.
     queue: VecDeque<Extent>,
-    /// Blocks in the queue.
     queued: u64,
     pub(crate) job: Option<Job>,
 }

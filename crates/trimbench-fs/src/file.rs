@@ -12,22 +12,18 @@ use crate::layout::MetadataId;
 #[cfg(test)]
 mod tests;
 
-/// Blocks of a file and where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mapped {
     /// First block within the file.
     pub(crate) logical: u64,
-    /// Where.
     pub(crate) extent: Extent,
 }
 
 impl Mapped {
-    /// The blocks within the file.
     pub(crate) fn range(self) -> Extent {
         Extent::new(self.logical, self.extent.length)
     }
 
-    /// Where the part `range` of it is.
     fn part(self, range: Extent) -> Self {
         let offset = range.start - self.logical;
         let extent = Extent::new(self.extent.start + offset, range.length);
@@ -60,7 +56,6 @@ impl ExtentMap {
         self.within(range).map(|mapped| mapped.extent.length).sum()
     }
 
-    /// The first hole of a range.
     pub(crate) fn first_hole(&self, range: Extent) -> Option<Extent> {
         let mut at = range.start;
         for mapped in self.within(range) {
@@ -72,7 +67,6 @@ impl ExtentMap {
         (at < range.end()).then(|| Extent::between(at, range.end()))
     }
 
-    /// What is mapped before `logical` and behind it, next to it or not.
     pub(crate) fn around(&self, logical: u64) -> (Option<Mapped>, Option<Mapped>) {
         let at = self.extents.partition_point(|mapped| mapped.logical < logical);
         let before = at.checked_sub(1).map(|before| self.extents[before]);
@@ -113,13 +107,10 @@ impl ExtentMap {
     }
 }
 
-/// What makes a file one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inode {
     pub(crate) number: u64,
-    /// The directory with its name.
     pub(crate) directory: DirectoryId,
-    /// Whether it is kept open.
     pub(crate) open: bool,
 }
 
@@ -156,6 +147,5 @@ pub(crate) struct File {
     pub(crate) write_error: Option<Errno>,
     /// Commands that wait until it is not written back any more.
     pub(crate) waiters: Vec<Slot>,
-    /// The commands on it.
     pub(crate) order: FileOrder<Slot>,
 }

@@ -23,7 +23,6 @@ pub(crate) struct Files {
     leaves: Vec<Option<Box<[Option<File>]>>>,
 }
 
-/// In which leaf a file is, and where in it.
 #[inline]
 fn place(id: FileId) -> (usize, usize) {
     (index((id.0 / LEAF).into()), index((id.0 % LEAF).into()))

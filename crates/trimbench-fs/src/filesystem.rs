@@ -296,7 +296,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self.commands.schedule(now + self.config.cpu.metadata, slot);
     }
 
-    /// The processor time of a command.
     fn processor_time(&self, command: FileCommand) -> Nanos {
         let cpu = self.config.cpu;
         match command {
@@ -313,12 +312,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
     }
 
-    /// Whether the file may get this command, and whether it may start.
     fn admit(&mut self, file: FileId, slot: Slot, command: FileCommand) -> bool {
         self.files.or_default(file).order.admit(slot, command)
     }
 
-    /// Goes on with a command.
     fn step(&mut self, slot: Slot, now: Instant) {
         let task = self.commands.get(slot).task;
         let progress = match task {
@@ -418,7 +415,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
     }
 
-    /// The next instant at which a timer of ours goes off.
     fn timer_at(&self) -> Instant {
         self.flusher_at.min(self.commit_at()).min(self.policy_wakes_at())
     }

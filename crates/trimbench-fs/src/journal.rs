@@ -64,7 +64,6 @@ pub(crate) enum Phase {
     Discards,
 }
 
-/// A transaction that commits.
 #[derive(Debug)]
 pub(crate) struct Commit {
     pub(crate) transaction: Transaction,
@@ -84,7 +83,6 @@ pub(crate) struct Committed {
     log: u64,
 }
 
-/// The journal.
 #[derive(Debug)]
 pub(crate) struct Journal {
     /// Where the log lies.
@@ -120,7 +118,6 @@ impl Transaction {
         self.metadata.is_empty()
     }
 
-    /// Blocks of the log that it takes.
     pub(crate) fn log_length(&self) -> u64 {
         let metadata = self.metadata.len() as u64;
         metadata + metadata.div_ceil(TAGS) + 1
@@ -206,7 +203,6 @@ impl Journal {
         assert!(self.committing.replace(commit).is_none(), "one transaction commits at a time");
     }
 
-    /// The next blocks of the log.
     pub(crate) fn log(&mut self, length: u64) -> Vec<Extent> {
         self.used += length;
         assert!(self.used <= self.length, "the log has room");

@@ -55,7 +55,6 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// For a device of this capacity.
     pub(crate) fn new(config: &FsConfig, capacity: Bytes) -> Result<Self, FsConfigError> {
         let group_fs_blocks = u64::from(config.group_fs_blocks);
         let layout = Self {
@@ -79,17 +78,14 @@ impl Layout {
         self.group_fs_blocks
     }
 
-    /// All blocks.
     pub(crate) fn total(&self) -> u64 {
         self.groups * self.group_fs_blocks
     }
 
-    /// All inodes.
     pub(crate) fn inodes(&self) -> u64 {
         self.groups * self.group_inodes
     }
 
-    /// The group of this inode.
     pub(crate) fn group_of_inode(&self, inode: u64) -> u64 {
         inode / self.group_inodes
     }
@@ -169,7 +165,6 @@ impl Layout {
         index(self.fixed()) + self.others.len()
     }
 
-    /// The address of a metadata block.
     pub(crate) fn address(&self, id: MetadataId) -> u64 {
         let id = u64::from(id);
         let head = 1 + self.descriptors();
@@ -221,7 +216,6 @@ impl Layout {
     }
 }
 
-/// Whether the group has the superblock or a copy of it.
 fn has_fs_superblock(group: u64) -> bool {
     let is_power_of = |base: u64| {
         let mut power = base;

@@ -58,7 +58,6 @@ impl Owner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WriteBack {
     pub(crate) file: FileId,
-    /// How many.
     pub(crate) length: u64,
     /// The transaction in which their place was allocated: its commit waits for them.
     pub(crate) transaction: Option<u32>,
@@ -107,7 +106,6 @@ pub(crate) struct Lower<M> {
     last_read: Instant,
     /// Commands under way, by tag.
     sent: Slab<Sent>,
-    /// Of these, those that are no discards.
     foreground: u64,
     completions: Vec<Completion>,
 }
@@ -152,7 +150,6 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
         self.foreground
     }
 
-    /// The largest discard.
     pub(crate) fn discard_max(&self) -> u64 {
         self.discard_max
     }
@@ -194,7 +191,6 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
         sent
     }
 
-    /// Sends a flush.
     pub(crate) fn flush(&mut self, now: Instant, owner: Owner) {
         self.submit(now, owner, BlockCommand::Flush);
     }

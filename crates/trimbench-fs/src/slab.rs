@@ -47,7 +47,6 @@ impl<T> Slab<T> {
         self.places.iter().flatten()
     }
 
-    /// How many there are.
     pub(crate) fn count(&self) -> u64 {
         (self.places.len() - self.vacant.len()) as u64
     }

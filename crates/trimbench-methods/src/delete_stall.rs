@@ -25,7 +25,6 @@ use trimbench_core::{Bytes, Capabilities, Medium, Opened, Support};
 use trimbench_results::Step;
 
 use trimbench_engine::MethodError;
-use trimbench_engine::Parameters;
 use trimbench_engine::method::session::MethodSession;
 use trimbench_engine::method::{
     ASSUMED_RATE, Demand, Findings, Method, MethodInfo, check_fit, resolve,
@@ -51,7 +50,7 @@ impl Method for DeleteStall {
     }
 
     fn values(&self) -> &Values {
-        Parameters::values(self)
+        &self.values
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

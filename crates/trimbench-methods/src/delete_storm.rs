@@ -23,7 +23,6 @@ use trimbench_core::{Bytes, Capabilities, Medium, Nanos, Opened};
 use trimbench_results::Step;
 
 use trimbench_engine::MethodError;
-use trimbench_engine::Parameters;
 use trimbench_engine::method::session::MethodSession;
 use trimbench_engine::method::{
     ASSUMED_RATE, Demand, Findings, Method, MethodInfo, NEEDS_A_DIRECTORY, check_fit, resolve,
@@ -50,7 +49,7 @@ impl Method for DeleteStorm {
     }
 
     fn values(&self) -> &Values {
-        Parameters::values(self)
+        &self.values
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

@@ -20,7 +20,6 @@ use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::Step;
 
 use trimbench_engine::MethodError;
-use trimbench_engine::Parameters;
 use trimbench_engine::device_runner::Shape;
 use trimbench_engine::method::session::MethodSession;
 use trimbench_engine::method::{ASSUMED_RATE, Demand, Findings, Method, MethodInfo, resolve};
@@ -50,7 +49,7 @@ impl Method for IdleTrim {
     }
 
     fn values(&self) -> &Values {
-        Parameters::values(self)
+        &self.values
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

@@ -21,7 +21,6 @@ use trimbench_core::{Bytes, Capabilities, Clock, Medium, Nanos, Opened, Support}
 use trimbench_results::Step;
 
 use trimbench_engine::MethodError;
-use trimbench_engine::Parameters;
 use trimbench_engine::method::session::MethodSession;
 use trimbench_engine::method::{Demand, Findings, Method, MethodInfo, resolve};
 
@@ -49,7 +48,7 @@ impl Method for PolicyLab {
     }
 
     fn values(&self) -> &Values {
-        Parameters::values(self)
+        &self.values
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

@@ -29,7 +29,6 @@ use trimbench_trace::generate::{Master, SPACE_MIN};
 
 use survey::Survey;
 use trimbench_engine::MethodError;
-use trimbench_engine::Parameters;
 use trimbench_engine::method::session::MethodSession;
 use trimbench_engine::method::{ASSUMED_RATE, Demand, Findings, Method, MethodInfo, resolve};
 use trimbench_engine::settings;
@@ -54,7 +53,7 @@ impl Method for Replay {
     }
 
     fn values(&self) -> &Values {
-        Parameters::values(self)
+        &self.values
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

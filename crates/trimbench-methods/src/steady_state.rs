@@ -21,7 +21,6 @@ use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened, Support};
 use trimbench_results::Step;
 
 use trimbench_engine::MethodError;
-use trimbench_engine::Parameters;
 use trimbench_engine::method::session::MethodSession;
 use trimbench_engine::method::{ASSUMED_RATE, Demand, Findings, Method, MethodInfo, resolve};
 use trimbench_engine::settings;
@@ -49,7 +48,7 @@ impl Method for SteadyState {
     }
 
     fn values(&self) -> &Values {
-        Parameters::values(self)
+        &self.values
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

@@ -24,7 +24,6 @@ use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::Step;
 
 use trimbench_engine::MethodError;
-use trimbench_engine::Parameters;
 use trimbench_engine::method::session::MethodSession;
 use trimbench_engine::method::{ASSUMED_RATE, Demand, Findings, Method, MethodInfo, resolve};
 
@@ -67,7 +66,7 @@ impl Method for TrimIntegrity {
     }
 
     fn values(&self) -> &Values {
-        Parameters::values(self)
+        &self.values
     }
 
     fn announced_figures(&self) -> Vec<(String, &'static str)> {

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use trimbench_core::BlockSize;
 use trimbench_core::nearest::{did_you_mean, nearest};
-use trimbench_core::settings::{Setting, SettingError, ValueKind, Values, checked, within};
-use trimbench_core::{BlockSize, Blocks, Bytes};
+use trimbench_core::settings::{SettingError, Values};
 
 use crate::policies;
-use crate::policy::TrimPolicy;
+use crate::policy::{PolicyInfo, TrimPolicy};
 
 #[cfg(test)]
 mod tests;
@@ -24,22 +24,6 @@ pub static POLICIES: [PolicyInfo; 8] = [
     policies::skip_by_latency::INFO,
     policies::paced::INFO,
 ];
-
-/// A policy of the catalogue.
-#[derive(Clone, Copy, Debug)]
-pub struct PolicyInfo {
-    /// Its name, kebab-case; never changes.
-    pub id: &'static str,
-    /// What it does, in a line.
-    pub summary: &'static str,
-    /// What can be set.
-    pub parameters: fn() -> Vec<Setting>,
-    /// Makes it of its values.
-    pub(crate) build: Build,
-}
-
-/// What makes a policy of its values.
-pub(crate) type Build = fn(&Values) -> Result<Box<dyn TrimPolicy>, SettingError>;
 
 /// A policy, and a value for each of its parameters.
 ///
@@ -111,15 +95,6 @@ impl fmt::Display for Choice {
         formatter.write_str(self.info.id)?;
         self.values.texts().try_for_each(|(key, text)| write!(formatter, ",{key}={text}"))
     }
-}
-
-/// A size of whole logical blocks of the drive, from one to `high`.
-pub(crate) fn whole_blocks(high: Bytes, values: &Values) -> ValueKind<Blocks> {
-    let block_size = values.block_size();
-    checked(within(block_size.bytes(), high), move |size| {
-        let blocks = size.blocks_exact(block_size);
-        blocks.ok_or_else(|| format!("{size} is no whole number of blocks of {block_size}"))
-    })
 }
 
 fn ids() -> Vec<&'static str> {

@@ -12,11 +12,11 @@
 //!                    v               backlog                    v
 //!   Trimmer:    FreedQueue  ------------------------------> TrimPolicy
 //!                    |      <--- admit, shed, grant -------     |
-//!                    v                                          v
-//!                a discard                              Standing: what it learned
+//!                    v
+//!                a discard
 //! ```
 //!
-//! [`Trimmer`] joins a policy to a [`FreedQueue`], which merges what was freed, splits it by
+//! [`Trimmer`] joins a policy to a `FreedQueue`, which merges what was freed, splits it by
 //! grants, forgets what is written again, and counts. [`Choice`] makes a policy of a text such as
 //! `paced,target=5ms`. The control law of `paced` is written down in [`policies::paced`].
 //!
@@ -27,10 +27,9 @@ mod catalogue;
 pub mod policies;
 mod policy;
 mod queue;
-mod throttle;
 mod trimmer;
 
-pub use catalogue::{Choice, POLICIES, PolicyError, PolicyInfo};
-pub use policy::{Backlog, Foreground, Standing, TrimPolicy};
-pub use queue::{ExtentCounts, FreedQueue, QueueCounters};
+pub use catalogue::{Choice, POLICIES, PolicyError};
+pub use policy::{Backlog, Foreground, PolicyInfo, TrimPolicy};
+pub use queue::{ExtentCounts, QueueCounters};
 pub use trimmer::{Extents, Options, Trimmer, TrimmerStep};

@@ -9,6 +9,7 @@ pub(crate) mod online;
 pub(crate) mod rate_limited;
 pub(crate) mod skip_by_latency;
 pub(crate) mod skip_by_queue;
+mod throttle;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,8 @@
 
 use std::fmt::Debug;
 
-use trimbench_core::{Blocks, Grant, Instant, Nanos, Ppm};
+use trimbench_core::settings::{Setting, SettingError, ValueKind, Values, checked, within};
+use trimbench_core::{Blocks, Bytes, Grant, Instant, Nanos};
 
 /// Decides when and how much to discard.
 ///
@@ -33,12 +34,21 @@ pub trait TrimPolicy: Debug + Send {
     /// The foreground, at each submission and completion of a request, or as often as it is
     /// sampled.
     fn foreground(&mut self, _now: Instant, _seen: Foreground) {}
-
-    /// What it has learned of the drive, if it learns.
-    fn standing(&self) -> Option<Standing> {
-        None
-    }
 }
+
+/// A policy of the catalogue, as lists have it.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyInfo {
+    /// Its name, kebab-case; never changes.
+    pub id: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// What can be set.
+    pub parameters: fn() -> Vec<Setting>,
+    pub(crate) build: Build,
+}
+
+pub(crate) type Build = fn(&Values) -> Result<Box<dyn TrimPolicy>, SettingError>;
 
 /// What waits for a discard, and what is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,22 +73,7 @@ pub struct Foreground {
     pub latency: Option<Nanos>,
 }
 
-/// What a policy has learned of a drive, and where it stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// The longest discard that it would grant now.
-    pub discard: Blocks,
-    /// The share of the time that discards may take while the foreground is busy.
-    pub share: Ppm,
-    /// The least that any discard makes the foreground wait.
-    pub least_stall: Nanos,
-    /// Whether a discard can be so short that its stall stays within the target. If not, each
-    /// discard makes requests late, and only their number is limited.
-    pub within_reach: bool,
-}
-
 impl Backlog {
-    /// How many more blocks may wait, where at most `max` may.
     pub(crate) fn room(&self, max: Blocks) -> Blocks {
         Blocks(max.0.saturating_sub(self.blocks.0))
     }
@@ -87,4 +82,13 @@ impl Backlog {
     pub(crate) fn any_below(&self, depth: u64) -> Grant {
         if self.in_flight < depth { Grant::Blocks(self.blocks) } else { Grant::Idle }
     }
+}
+
+/// A size of whole logical blocks of the drive, from one to `high`.
+pub(crate) fn whole_blocks(high: Bytes, values: &Values) -> ValueKind<Blocks> {
+    let block_size = values.block_size();
+    checked(within(block_size.bytes(), high), move |size| {
+        let blocks = size.blocks_exact(block_size);
+        blocks.ok_or_else(|| format!("{size} is no whole number of blocks of {block_size}"))
+    })
 }

@@ -19,14 +19,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use trimbench_core::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange};
+use trimbench_core::{Blocks, Instant, Lba, LbaRange};
 
 #[cfg(test)]
 mod tests;
 
 /// The extents that wait.
 #[derive(Clone, Debug)]
-pub struct FreedQueue {
+pub(crate) struct FreedQueue {
     extents: BTreeMap<Lba, Extent>,
     by_age: BTreeSet<(Instant, Lba)>,
     extents_max: usize,
@@ -48,8 +48,6 @@ pub struct QueueCounters {
     pub deferred: ExtentCounts,
     /// Given up without a discard.
     pub skipped: ExtentCounts,
-    /// Of these, the ones that found the queue full.
-    pub skipped_full: ExtentCounts,
     /// Written again before their discard.
     pub invalidated: ExtentCounts,
 }
@@ -68,7 +66,7 @@ impl FreedQueue {
     ///
     /// # Panics
     /// If it could hold none.
-    pub fn new(extents_max: usize) -> Self {
+    pub(crate) fn new(extents_max: usize) -> Self {
         assert!(extents_max > 0, "a queue holds at least one extent");
         Self {
             extents: BTreeMap::new(),
@@ -85,7 +83,7 @@ impl FreedQueue {
     ///
     /// # Panics
     /// If part of `range` waits already: a block is freed once.
-    pub fn freed(&mut self, now: Instant, range: LbaRange, kept: Blocks) {
+    pub(crate) fn freed(&mut self, now: Instant, range: LbaRange, kept: Blocks) {
         assert!(kept <= range.length(), "no more is kept than was freed");
         self.counters.freed.add(range.length());
         if kept < range.length() {
@@ -99,7 +97,7 @@ impl FreedQueue {
 
     /// `range` was written: what of it waits, or is set aside, needs no discard any more. How many
     /// blocks that were.
-    pub fn rewritten(&mut self, range: LbaRange) -> Blocks {
+    pub(crate) fn rewritten(&mut self, range: LbaRange) -> Blocks {
         let mut gone = Blocks(0);
         let parts = [self.cut_waiting(range), self.cut_aside(range)];
         for (_, part) in parts.into_iter().flatten() {
@@ -111,7 +109,7 @@ impl FreedQueue {
     }
 
     /// `range` is not free for now, though not written: what of it waits is set aside.
-    pub fn withheld(&mut self, range: LbaRange) {
+    pub(crate) fn withheld(&mut self, range: LbaRange) {
         for (start, part) in self.cut_waiting(range) {
             self.set_aside += part.length;
             self.aside.insert(start, part);
@@ -120,7 +118,7 @@ impl FreedQueue {
     }
 
     /// `range` is free again, not written: what of it was set aside waits as before.
-    pub fn returned(&mut self, range: LbaRange) {
+    pub(crate) fn returned(&mut self, range: LbaRange) {
         for (start, part) in self.cut_aside(range) {
             let range = LbaRange::new(start, part.length).expect("parts are not empty");
             self.insert_merged(part.since, range);
@@ -129,7 +127,7 @@ impl FreedQueue {
     }
 
     /// Blocks that are set aside.
-    pub fn set_aside(&self) -> Blocks {
+    pub(crate) fn set_aside(&self) -> Blocks {
         self.set_aside
     }
 
@@ -137,7 +135,7 @@ impl FreedQueue {
     ///
     /// # Panics
     /// If `limit` is nothing.
-    pub fn take(&mut self, now: Instant, limit: Blocks) -> Option<LbaRange> {
+    pub(crate) fn take(&mut self, now: Instant, limit: Blocks) -> Option<LbaRange> {
         assert!(limit > Blocks(0), "a discard has at least one block");
         let &(since, start) = self.by_age.first()?;
         let length = self.remove(start).length;
@@ -154,7 +152,7 @@ impl FreedQueue {
     }
 
     /// Gives up all that waits.
-    pub fn skip_all(&mut self) {
+    pub(crate) fn skip_all(&mut self) {
         for extent in self.extents.values() {
             self.counters.skipped.add(extent.length);
         }
@@ -165,22 +163,22 @@ impl FreedQueue {
     }
 
     /// Blocks that wait.
-    pub fn waiting(&self) -> Blocks {
+    pub(crate) fn waiting(&self) -> Blocks {
         self.waiting
     }
 
     /// Extents that wait.
-    pub fn extents(&self) -> u64 {
+    pub(crate) fn extents(&self) -> u64 {
         self.extents.len() as u64
     }
 
     /// When the first of what waits was freed; [`Instant::NEVER`] when nothing does.
-    pub fn oldest(&self) -> Instant {
+    pub(crate) fn oldest(&self) -> Instant {
         self.by_age.first().map_or(Instant::NEVER, |&(since, _)| since)
     }
 
     /// What became of all that was freed.
-    pub fn counters(&self) -> &QueueCounters {
+    pub(crate) fn counters(&self) -> &QueueCounters {
         &self.counters
     }
 
@@ -232,7 +230,6 @@ impl FreedQueue {
     fn insert_or_skip(&mut self, start: Lba, extent: Extent) {
         if self.extents.len() == self.extents_max {
             self.counters.skipped.add(extent.length);
-            self.counters.skipped_full.add(extent.length);
         } else {
             self.insert(start, extent);
         }
@@ -262,11 +259,6 @@ impl FreedQueue {
 }
 
 impl ExtentCounts {
-    /// The bytes of these blocks.
-    pub fn bytes(self, block_size: BlockSize) -> Bytes {
-        self.blocks.bytes(block_size)
-    }
-
     fn add(&mut self, blocks: Blocks) {
         debug_assert!(blocks > Blocks(0), "nothing is not counted");
         self.count += 1;
@@ -302,7 +294,6 @@ fn overlapping(extents: &BTreeMap<Lba, Extent>, range: LbaRange) -> Vec<(Lba, Ex
     before_end.take_while(|&(start, extent)| start + extent.length > range.start()).collect()
 }
 
-/// The last extent that begins before `end`.
 fn last_before(extents: &BTreeMap<Lba, Extent>, end: Lba) -> Option<(Lba, Extent)> {
     extents.range(..end).next_back().map(|(&start, &extent)| (start, extent))
 }

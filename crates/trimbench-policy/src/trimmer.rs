@@ -2,7 +2,7 @@
 
 use trimbench_core::{Blocks, Grant, Instant, LbaRange};
 
-use crate::policy::{Backlog, Foreground, Standing, TrimPolicy};
+use crate::policy::{Backlog, Foreground, TrimPolicy};
 use crate::queue::{FreedQueue, QueueCounters};
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ impl Trimmer {
         self.queue.rewritten(range)
     }
 
-    /// A range is not free for now, and nobody has written it: see [`FreedQueue::withheld`].
+    /// A range is not free for now, though not written: what of it waits is set aside.
     pub fn withheld(&mut self, range: LbaRange) {
         self.queue.withheld(range);
     }
@@ -145,12 +145,6 @@ impl Trimmer {
         self.queue.counters()
     }
 
-    /// What the policy has learned of the drive, if it learns.
-    pub fn standing(&self) -> Option<Standing> {
-        self.policy.standing()
-    }
-
-    /// How much of an extent goes on a grant.
     fn limit(&self, granted: Blocks) -> Blocks {
         match self.options.extents {
             Extents::Divisible => granted.min(self.options.discard_max),

@@ -3,27 +3,27 @@
 //! Units: mapping units are 4 KiB; capacities are bytes; over-provisioning is
 //! (physical - exported) / exported and excludes the collector's reserve.
 //!
-//! The structs are read from the tables that stand in them. A table gives ranges in words:
-//! [`SsdConfig::check`] holds them, for most depend on other values.
+//! The structs are read from the tables that stand in them. A table gives ranges in words;
+//! [`SsdConfig::check`] holds values to them, for most depend on other values, and says them.
 
 use trimbench_core::settings::IfUnset::{Absent, Required};
-use trimbench_core::settings::{Named, default_to, described, named, optional, true_false};
-use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise, settings};
+use trimbench_core::settings::{
+    FromSettings as _, Named as _, Unit, default_to, described, named, optional, true_false,
+};
+use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise, named_enum, settings};
 
-use crate::ssd::Ssd;
-
-mod cache;
 mod compression;
 mod gc;
 mod mapping_cache;
-mod streams;
+mod slc_cache;
+mod write_streams;
 
-pub use cache::{SlcCacheConfig, SlcMode, WhenFull};
 pub use compression::CompressionConfig;
 pub(crate) use compression::WHOLE;
 pub use gc::{GcConfig, VictimPolicy};
 pub use mapping_cache::MappingCacheConfig;
-pub use streams::WriteStreamsConfig;
+pub use slc_cache::{SlcCacheConfig, SlcMode, WhenFull};
+pub use write_streams::WriteStreamsConfig;
 
 #[cfg(test)]
 mod tests;
@@ -40,19 +40,19 @@ const MAX_UNITS: u64 = u32::MAX as u64 - 1;
 const DIES_MAX: u32 = 65_536;
 /// The longest duration of a single step: beyond it the clock of a long run would overflow.
 const STEP_MAX: Nanos = Nanos::from_secs(3_600);
+/// The slowest link and channel, bytes a second.
+const RATE_MIN: Bytes = Bytes(1_000_000);
 
-/// What the medium does with an overwrite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Media {
-    /// NAND flash: pages are written once an erase; a translation layer and a collector are needed.
-    Flash,
-    /// Overwritten in place (3D XPoint): no translation, no collection, nothing for TRIM to do.
-    InPlace,
-}
-
-impl Named for Media {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("flash", Self::Flash), ("in-place", Self::InPlace)];
+named_enum! {
+    /// What the medium does with an overwrite.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Media {
+        /// NAND flash: pages are written once an erase, so that it takes a translation layer and a
+        /// collector.
+        Flash = "flash",
+        /// Overwritten in place (3D XPoint): no translation, no collection, nothing for TRIM to do.
+        InPlace = "in-place",
+    }
 }
 
 settings! {
@@ -62,7 +62,8 @@ settings! {
         /// channels, each shared by `dies / channels` dies
         pub channels: u32 = "geometry.channels", Required, described("at least 1");
         /// dies in total
-        pub dies: u32 = "geometry.dies", Required, described("a multiple of `geometry.channels`");
+        pub dies: u32 = "geometry.dies", Required,
+            described("a positive multiple of `geometry.channels`, at most 65536");
         /// bytes that one program operation writes: page size x planes
         pub program_bytes: Bytes = "geometry.program_bytes", Required,
             described("a power of two, at least 4KiB");
@@ -110,17 +111,15 @@ settings! {
     }
 }
 
-/// Whether both directions of the host link work at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkDuplex {
-    /// One direction at a time (SATA).
-    Half,
-    /// Both at once (PCIe).
-    Full,
-}
-
-impl Named for LinkDuplex {
-    const NAMES: &'static [(&'static str, Self)] = &[("half", Self::Half), ("full", Self::Full)];
+named_enum! {
+    /// Whether both directions of the host link work at once.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LinkDuplex {
+        /// One direction at a time (SATA).
+        Half = "half",
+        /// Both at once (PCIe).
+        Full = "full",
+    }
 }
 
 settings! {
@@ -140,30 +139,23 @@ settings! {
     }
 }
 
-/// What the drive does with a TRIM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrimMode {
-    /// Waits until the queue is empty, then works with nothing beside it (non-queued SATA TRIM).
-    Blocking,
-    /// Occupies the controller in its turn, like any command.
-    Queued,
-    /// Acknowledges at once and works it off later in slices that steal a share of the controller
-    /// and of the dies.
-    Background,
-    /// Acknowledges; there is nothing to do.
-    None,
-    /// Acknowledges and frees nothing (some USB bridges).
-    Ignored,
-}
-
-impl Named for TrimMode {
-    const NAMES: &'static [(&'static str, Self)] = &[
-        ("blocking", Self::Blocking),
-        ("queued", Self::Queued),
-        ("background", Self::Background),
-        ("none", Self::None),
-        ("ignored", Self::Ignored),
-    ];
+named_enum! {
+    /// What the drive does with a TRIM.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum TrimMode {
+        /// Waits until the queue is empty, then works with nothing beside it (non-queued SATA
+        /// TRIM).
+        Blocking = "blocking",
+        /// Occupies the controller in its turn, like any command.
+        Queued = "queued",
+        /// Acknowledges at once and works it off later in slices that steal a share of the
+        /// controller and of the dies.
+        Background = "background",
+        /// Acknowledges; there is nothing to do.
+        None = "none",
+        /// Acknowledges and frees nothing (some USB bridges).
+        Ignored = "ignored",
+    }
 }
 
 settings! {
@@ -188,7 +180,7 @@ settings! {
             described("at least `trim.range_max`");
         /// the drive frees whole pieces of this size only
         pub granularity: Bytes = "trim.granularity", default_to("4KiB"),
-            described("a multiple of 4KiB, at most `trim.command_max` and 64GiB");
+            described("a positive multiple of 4KiB, at most `trim.command_max` and 64GiB");
         /// where on the drive the first such piece begins
         pub alignment: Bytes = "trim.alignment", default_to("0"),
             described("a multiple of 4KiB, below `trim.granularity`");
@@ -198,7 +190,7 @@ settings! {
             described("above 0%, below 100%");
         /// only `background`: period of the slices
         pub background_slice: Nanos = "trim.background_slice", default_to("0"),
-            described("at least 1us");
+            described("at least 1us, at most 1h");
         /// only `background`: work that the drive puts off at most; a TRIM beyond it is
         /// acknowledged only when the backlog has shrunk to the bound
         pub background_bound: Option<Nanos> = "trim.background_bound", Absent,
@@ -206,20 +198,17 @@ settings! {
     }
 }
 
-/// What a read of a trimmed block gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrimmedReads {
-    /// Zeroes.
-    Zeroes,
-    /// What was there before, until the next write.
-    OldData,
-    /// Each time something else.
-    Unstable,
-}
-
-impl Named for TrimmedReads {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("zeroes", Self::Zeroes), ("old-data", Self::OldData), ("unstable", Self::Unstable)];
+named_enum! {
+    /// What a read of a trimmed block gives.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum TrimmedReads {
+        /// Zeroes.
+        Zeroes = "zeroes",
+        /// What was there before, until the next write.
+        OldData = "old-data",
+        /// Each time something else.
+        Unstable = "unstable",
+    }
 }
 
 settings! {
@@ -295,7 +284,7 @@ pub enum DriveConfigError {
         /// As given.
         capacity: Bytes,
     },
-    /// The tables would not fit in this machine's address space or the limit that was set.
+    /// A value is outside its range, or does not go with another one.
     #[error("{field} is {value}, but must be {requirement}")]
     Value {
         /// Which value.
@@ -303,27 +292,22 @@ pub enum DriveConfigError {
         /// As given.
         value: String,
         /// What it must be.
-        requirement: &'static str,
+        requirement: String,
     },
 }
 
+/// Refuses a value that does not go with another one.
 fn require(
     holds: bool,
     field: &'static str,
     value: impl std::fmt::Display,
-    requirement: &'static str,
+    requirement: &str,
 ) -> Result<(), DriveConfigError> {
-    let error = || DriveConfigError::Value { field, value: format!("{value}"), requirement };
-    if holds { Ok(()) } else { Err(error()) }
+    let (value, requirement) = (value.to_string(), requirement.to_owned());
+    if holds { Ok(()) } else { Err(DriveConfigError::Value { field, value, requirement }) }
 }
 
 impl SsdConfig {
-    /// Checks all values and makes a fresh drive.
-    pub fn build(self) -> Result<Ssd, DriveConfigError> {
-        self.check()?;
-        Ok(Ssd::new(self))
-    }
-
     /// Mapping units that the host addresses.
     pub fn exported_units(&self) -> u64 {
         self.capacity.0 / UNIT_BYTES
@@ -380,7 +364,9 @@ impl SsdConfig {
     /// Checks all values.
     pub fn check(&self) -> Result<(), DriveConfigError> {
         self.check_geometry()?;
-        self.check_timing()?;
+        self.check_interfaces()?;
+        self.check_trim()?;
+        self.check_times()?;
         self.gc.check(self)?;
         if let Some(cache) = &self.slc_cache {
             cache.check(self)?;
@@ -392,7 +378,7 @@ impl SsdConfig {
             cache.check(self)?;
         }
         if let Some(streams) = &self.write_streams {
-            streams.check()?;
+            streams.check(self)?;
         }
         let minimum = Bytes(self.geometry.superblock.0 * 8);
         let fits = self.capacity >= minimum && self.capacity.0.is_multiple_of(UNIT_BYTES);
@@ -405,141 +391,97 @@ impl SsdConfig {
         Ok(())
     }
 
+    /// Refuses the first value that is not within its range, with the range as its table has it.
+    fn hold(&self, ranges: &[(&'static str, bool)]) -> Result<(), DriveConfigError> {
+        let Some(&(field, _)) = ranges.iter().find(|(_, holds)| !holds) else { return Ok(()) };
+        let row = Self::rows().into_iter().find(|row| row.key == field);
+        let shown = self.shown().into_iter().find(|(key, _)| *key == field);
+        let (_, value) = shown.expect("a value that is looked at is there");
+        let requirement = row.expect("a key of a table").range;
+        Err(DriveConfigError::Value { field, value, requirement })
+    }
+
     fn check_geometry(&self) -> Result<(), DriveConfigError> {
         let Geometry { channels, dies, program_bytes, superblock, programs_per_erase } =
             self.geometry;
-        require(channels > 0, "geometry.channels", channels, "at least 1")?;
-        require(
-            dies > 0 && dies <= DIES_MAX && dies.is_multiple_of(channels),
-            "geometry.dies",
-            dies,
-            "a positive multiple of the channels, at most 65536",
-        )?;
-        require(
-            program_bytes.0 >= UNIT_BYTES && program_bytes.0.is_power_of_two(),
-            "geometry.program_bytes",
-            program_bytes,
-            "a power of two of at least 4KiB",
-        )?;
-        require(
-            superblock.0.is_power_of_two()
-                && superblock.0 >= (64 * UNIT_BYTES).max(program_bytes.0)
-                && superblock.0 <= Bytes::gib(64).0,
-            "geometry.superblock",
-            superblock,
-            "a power of two, at least 256KiB and a program operation, at most 64GiB",
-        )?;
-        require(
-            programs_per_erase > 0,
-            "geometry.programs_per_erase",
-            programs_per_erase,
-            "at least 1",
-        )?;
-        require(
-            self.over_provisioning.0 >= 1_000 && self.over_provisioning.0 <= 10_000_000,
-            "drive.over_provisioning",
-            self.over_provisioning,
-            "between 0.1% and 1000%",
-        )
+        let over_provisioning = self.over_provisioning.0;
+        self.hold(&[
+            ("geometry.channels", channels > 0),
+            ("geometry.dies", dies > 0 && dies <= DIES_MAX && dies.is_multiple_of(channels)),
+            (
+                "geometry.program_bytes",
+                program_bytes.0 >= UNIT_BYTES && program_bytes.0.is_power_of_two(),
+            ),
+            (
+                "geometry.superblock",
+                superblock.0.is_power_of_two()
+                    && superblock.0 >= (64 * UNIT_BYTES).max(program_bytes.0)
+                    && superblock <= Bytes::gib(64),
+            ),
+            ("geometry.programs_per_erase", programs_per_erase > 0),
+            ("drive.over_provisioning", (1_000..=10_000_000).contains(&over_provisioning)),
+        ])
     }
 
-    fn check_timing(&self) -> Result<(), DriveConfigError> {
+    fn check_interfaces(&self) -> Result<(), DriveConfigError> {
         let buffer = self.write_buffer;
-        require(
-            buffer >= self.geometry.program_bytes && buffer <= Bytes::gib(16),
-            "drive.write_buffer",
-            buffer,
-            "at least one program operation, at most 16GiB",
-        )?;
-        require(
-            self.host.queue_depth > 0,
-            "host.queue_depth",
-            self.host.queue_depth,
-            "at least 1",
-        )?;
-        for (field, rate) in [
-            ("host.link_bytes_per_second", self.host.link_rate),
-            ("nand.channel_bytes_per_second", self.nand.channel_rate),
-        ] {
-            require(rate.0 >= 1_000_000, field, rate, "at least 1MB a second")?;
-        }
-        self.check_steps()?;
+        self.hold(&[
+            (
+                "drive.write_buffer",
+                buffer >= self.geometry.program_bytes && buffer <= Bytes::gib(16),
+            ),
+            ("host.queue_depth", self.host.queue_depth > 0),
+            ("host.link_bytes_per_second", self.host.link_rate >= RATE_MIN),
+            ("nand.channel_bytes_per_second", self.nand.channel_rate >= RATE_MIN),
+            ("suspend.reads_max", self.nand.suspend.is_none_or(|suspend| suspend.reads_max > 0)),
+        ])
+    }
+
+    fn check_trim(&self) -> Result<(), DriveConfigError> {
         let trim = &self.trim;
-        require(
-            trim.range_max.0 >= UNIT_BYTES && trim.command_max >= trim.range_max,
-            "trim.command_max",
-            trim.command_max,
-            "at least trim.range_max, and that at least 4KiB",
-        )?;
-        require(
-            trim.granularity.0 >= UNIT_BYTES
-                && trim.granularity.0.is_multiple_of(UNIT_BYTES)
-                && trim.granularity <= trim.command_max.min(Bytes::gib(64)),
-            "trim.granularity",
-            trim.granularity,
-            "a positive multiple of 4KiB, at most trim.command_max and 64GiB",
-        )?;
-        require(
-            trim.alignment.0.is_multiple_of(UNIT_BYTES) && trim.alignment < trim.granularity,
-            "trim.alignment",
-            trim.alignment,
-            "a multiple of 4KiB below trim.granularity",
-        )?;
-        let in_place_mode = matches!(trim.mode, TrimMode::None | TrimMode::Ignored);
+        let (share, is_background) = (trim.background_share, trim.mode == TrimMode::Background);
+        self.hold(&[
+            ("trim.range_max", trim.range_max.0 >= UNIT_BYTES),
+            ("trim.command_max", trim.command_max >= trim.range_max),
+            (
+                "trim.granularity",
+                trim.granularity.0 >= UNIT_BYTES
+                    && trim.granularity.0.is_multiple_of(UNIT_BYTES)
+                    && trim.granularity <= trim.command_max.min(Bytes::gib(64)),
+            ),
+            (
+                "trim.alignment",
+                trim.alignment.0.is_multiple_of(UNIT_BYTES) && trim.alignment < trim.granularity,
+            ),
+            ("trim.background_share", !is_background || (share.0 > 0 && share < Ppm::ONE)),
+            (
+                "trim.background_slice",
+                !is_background || trim.background_slice >= Nanos::from_micros(1),
+            ),
+        ])?;
+        let is_flash = self.media == Media::Flash;
         let translates =
             self.slc_cache.is_some() || self.compression.is_some() || self.mapping_cache.is_some();
         require(
-            self.media == Media::Flash || !translates,
+            is_flash || !translates,
             "drive.media",
             "in-place",
             "`flash` where there is an SLC cache, compression or a mapping cache",
         )?;
         require(
-            self.media == Media::Flash || in_place_mode,
+            is_flash || matches!(trim.mode, TrimMode::None | TrimMode::Ignored),
             "trim.mode",
             trim.mode.id(),
             "`none` or `ignored` on a medium that is overwritten in place",
-        )?;
-        let background = trim.mode == TrimMode::Background;
-        let share = trim.background_share;
-        require(
-            !background || (share.0 > 0 && share.0 < 1_000_000),
-            "trim.background_share",
-            share,
-            "above 0% and below 100%",
-        )?;
-        require(
-            !background || trim.background_slice >= Nanos::from_micros(1),
-            "trim.background_slice",
-            trim.background_slice,
-            "at least 1us",
         )
     }
 
-    fn check_steps(&self) -> Result<(), DriveConfigError> {
-        let (nand, host, trim) = (&self.nand, &self.host, &self.trim);
-        let suspend = nand.suspend.as_ref();
-        for (field, span) in [
-            ("nand.read", nand.read),
-            ("nand.program", nand.program),
-            ("nand.erase", nand.erase),
-            ("host.command", host.command),
-            ("host.latency", host.latency),
-            ("trim.command", trim.command),
-            ("trim.range", trim.range),
-            ("trim.per_gib_mapped", trim.per_gib_mapped),
-            ("trim.per_gib_unmapped", trim.per_gib_unmapped),
-            ("trim.background_slice", trim.background_slice),
-            ("trim.background_bound", trim.background_bound.unwrap_or(Nanos::ZERO)),
-            ("drive.purge", self.purge),
-            ("collector.idle_after", self.gc.idle_after),
-            ("suspend.program", suspend.map_or(Nanos::ZERO, |suspend| suspend.program)),
-            ("suspend.erase", suspend.map_or(Nanos::ZERO, |suspend| suspend.erase)),
-            ("suspend.resume", suspend.map_or(Nanos::ZERO, |suspend| suspend.resume)),
-        ] {
-            require(span <= STEP_MAX, field, span, "at most 1h")?;
-        }
-        let reads_max = suspend.map_or(1, |suspend| suspend.reads_max);
-        require(reads_max > 0, "suspend.reads_max", reads_max, "at least 1")
+    /// Every time in the tables is at most [`STEP_MAX`].
+    fn check_times(&self) -> Result<(), DriveConfigError> {
+        let rows = Self::rows();
+        let is_time = |key| rows.iter().any(|row| row.key == key && row.unit == Unit::Time);
+        let short = |text: &str| text.parse().is_ok_and(|span: Nanos| span <= STEP_MAX);
+        let times = self.shown().into_iter().filter(|(key, _)| is_time(*key));
+        self.hold(&times.map(|(key, text)| (key, short(&text))).collect::<Vec<_>>())
     }
 }

@@ -64,7 +64,6 @@ pub(crate) struct Durable {
     held: [Held; index(UNIT_BLOCKS)],
 }
 
-/// The contents of a drive.
 #[derive(Debug)]
 pub(crate) struct Contents {
     reads: TrimmedReads,
@@ -81,7 +80,6 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Nothing kept yet.
     pub(crate) fn new(config: ContentsConfig) -> Self {
         Self {
             reads: config.reads,
@@ -129,7 +127,6 @@ impl Contents {
         }
     }
 
-    /// The range was written.
     pub(crate) fn write(&mut self, range: LbaRange, data: Data) {
         let held = match data {
             Data::Stamped(generation) => Held::Stamp(generation),
@@ -203,7 +200,6 @@ impl Contents {
         &mut self.chunk(lba).held[index(lba % CHUNK)]
     }
 
-    /// The chunk of `lba`.
     fn chunk(&mut self, lba: u64) -> &mut Chunk {
         self.chunks.entry(lba / CHUNK).or_insert_with(Chunk::new)
     }

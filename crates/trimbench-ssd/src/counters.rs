@@ -43,37 +43,12 @@ pub struct DriveCounters {
 }
 
 impl DriveCounters {
-    /// NAND units programmed over host units written, padding included, the map's own pages not;
-    /// `None` before any write.
-    pub fn waf(&self) -> Option<f64> {
-        let written = self.host_written_units;
-        (written > 0).then(|| self.programmed_units as f64 / written as f64)
-    }
-
-    /// The counters since `earlier`, a copy taken before. Pending work is taken as it is now.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            host_written_units: self.host_written_units - earlier.host_written_units,
-            host_read_units: self.host_read_units - earlier.host_read_units,
-            cached_units: self.cached_units - earlier.cached_units,
-            moved_units: self.moved_units - earlier.moved_units,
-            folded_units: self.folded_units - earlier.folded_units,
-            padding_units: self.padding_units - earlier.padding_units,
-            // Rounded down, and padding takes some of it back.
-            saved_units: self.saved_units.saturating_sub(earlier.saved_units),
-            programmed_units: self.programmed_units - earlier.programmed_units,
-            erased_superblocks: self.erased_superblocks - earlier.erased_superblocks,
-            map_pages_read: self.map_pages_read - earlier.map_pages_read,
-            map_pages_programmed: self.map_pages_programmed - earlier.map_pages_programmed,
-            discards: self.discards - earlier.discards,
-            discarded_mapped_units: self.discarded_mapped_units - earlier.discarded_mapped_units,
-            discarded_cached_units: self.discarded_cached_units - earlier.discarded_cached_units,
-            discarded_unmapped_units: self.discarded_unmapped_units
-                - earlier.discarded_unmapped_units,
-            trim_work_done: self.trim_work_done - earlier.trim_work_done,
-            trim_work_pending: self.trim_work_pending,
-        }
+    /// NAND units programmed over host units written since `earlier`, padding included, the map's
+    /// own pages not; `None` if the host wrote nothing.
+    pub fn waf_since(&self, earlier: &Self) -> Option<f64> {
+        let written = self.host_written_units - earlier.host_written_units;
+        let programmed = self.programmed_units - earlier.programmed_units;
+        (written > 0).then(|| programmed as f64 / written as f64)
     }
 
     /// The conservation law of programs.

@@ -14,7 +14,6 @@ use crate::slots::Slot;
 #[cfg(test)]
 mod tests;
 
-/// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Action {
     /// The command is over.
@@ -33,7 +32,6 @@ struct Event {
     action: Action,
 }
 
-/// The pending events.
 #[derive(Debug)]
 pub(crate) struct Events {
     /// In order by construction.
@@ -41,7 +39,6 @@ pub(crate) struct Events {
     /// The rest.
     heap: BinaryHeap<Reverse<Event>>,
     sequence: u64,
-    /// When the first of them is.
     next_at: Instant,
 }
 
@@ -53,7 +50,6 @@ impl Default for Events {
 }
 
 impl Events {
-    /// Adds an event.
     #[expect(clippy::inline_always, reason = "an action passed through memory costs 10 ns")]
     #[inline(always)]
     pub(crate) fn add(&mut self, at: Instant, action: Action) {
@@ -78,7 +74,6 @@ impl Events {
         self.next_at
     }
 
-    /// Takes the next event.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<(Instant, Action)> {
         let Event { at, action, .. } =

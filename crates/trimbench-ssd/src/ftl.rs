@@ -14,14 +14,13 @@ use trimbench_core::{Instant, Nanos};
 use crate::config::SsdConfig;
 use crate::counters::DriveCounters;
 use crate::gc::GarbageCollector;
-use crate::mapping::{Deallocated, Frontier, Mapping, Packing, Region};
-use crate::mapping_cache::MappingCache;
+use crate::mapping::{Deallocated, Frontier, Mapping, MappingCache, Packing, Region};
 use crate::nand::{Cells, Nand};
 use crate::write_buffer::WriteBuffer;
 
-mod cache;
+mod slc_cache;
 
-use cache::Cache;
+use slc_cache::SlcCache;
 
 /// Where a unit was found.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +58,7 @@ enum Streams {
     /// Nothing.
     One,
     /// What goes past the SLC cache, and what goes into it.
-    Cache(Cache),
+    SlcCache(SlcCache),
     /// Data that is warm, and data that is hot.
     ///
     /// There are three regions: cold, warm and hot. What the host overwrites rises by one, and what
@@ -106,7 +105,7 @@ impl Ftl {
                 Some(_) => 0,
             },
             streams: match config.slc_cache {
-                Some(cache) => Streams::Cache(Cache::new(cache, config)),
+                Some(cache) => Streams::SlcCache(SlcCache::new(cache, config)),
                 None if config.gc.separate_hot => Streams::Hot,
                 None => Streams::One,
             },
@@ -179,12 +178,12 @@ impl Ftl {
         units: &Range<u32>,
         counters: &mut DriveCounters,
     ) -> Deallocated {
-        let found = self.mapping.deallocate(units.start, units.end);
-        counters.discarded_mapped_units += found.mapped;
-        counters.discarded_cached_units += found.cached;
-        counters.discarded_unmapped_units += found.unmapped;
-        self.reconsider |= matches!(self.streams, Streams::Cache(_));
-        found
+        let freed = self.mapping.deallocate(units.start, units.end);
+        counters.discarded_mapped_units += freed.mapped;
+        counters.discarded_cached_units += freed.cached;
+        counters.discarded_unmapped_units += freed.unmapped;
+        self.reconsider |= matches!(self.streams, Streams::SlcCache(_));
+        freed
     }
 
     /// Pads the open groups, so that they leave; with power-loss protection there is no need to.
@@ -217,7 +216,7 @@ impl Ftl {
     pub(crate) fn idle_after(&self) -> Nanos {
         let gc = self.gc.idle_after();
         match &self.streams {
-            Streams::Cache(cache) => cache.fold_idle_after().min(gc),
+            Streams::SlcCache(cache) => cache.fold_idle_after().min(gc),
             Streams::One | Streams::Hot => gc,
         }
     }
@@ -257,7 +256,7 @@ impl Ftl {
     #[cold]
     fn begin(&mut self, nand: &Nand, counters: &mut DriveCounters) {
         self.reconsider = false;
-        if let Streams::Cache(_) = self.streams
+        if let Streams::SlcCache(_) = self.streams
             && self.chooses_cache(nand, counters) != self.second
         {
             self.exchange();
@@ -270,7 +269,7 @@ impl Ftl {
     /// Opens the host's next superblock, collecting first if there is no room.
     fn open(&mut self, nand: &Nand, counters: &mut DriveCounters) {
         let opened = match &self.streams {
-            Streams::Cache(cache) if self.second => {
+            Streams::SlcCache(cache) if self.second => {
                 Some(self.mapping.open_cache(cache.usable_units()).expect("the cache has room"))
             }
             _ => None,
@@ -295,7 +294,7 @@ impl Ftl {
     fn exchange(&mut self) {
         std::mem::swap(&mut self.frontier, &mut self.parked);
         self.second = !self.second;
-        self.caching = self.second && matches!(self.streams, Streams::Cache(_));
+        self.caching = self.second && matches!(self.streams, Streams::SlcCache(_));
     }
 
     /// A program group begins at the frontier, or may begin where a drive compresses.

@@ -52,12 +52,10 @@ struct Load {
 }
 
 impl Load {
-    /// The space of its first `units` units.
     fn space_of(&self, units: u32) -> u32 {
         self.from.space_of(self.moved + units) - self.from.space_of(self.moved)
     }
 
-    /// How many of its units fit into `units` addresses and `space`.
     fn fitting(&self, units: u32, space: u32) -> u32 {
         let most = self.bits.count_ones().min(units);
         if space == u32::MAX {
@@ -67,7 +65,6 @@ impl Load {
     }
 }
 
-/// The collector.
 #[derive(Debug)]
 pub(crate) struct GarbageCollector {
     debt: VecDeque<Owed>,
@@ -131,7 +128,6 @@ impl GarbageCollector {
         mapping.free_superblocks() > self.low
     }
 
-    /// From now on nothing is owed, also not what was.
     pub(crate) fn begin_untimed(&mut self) {
         self.debt.clear();
         self.assigned = 0;
@@ -258,7 +254,6 @@ impl GarbageCollector {
         counters.erased_superblocks += 1;
     }
 
-    /// Notes what is owed.
     #[inline]
     fn owe(&mut self, operations: impl IntoIterator<Item = Owed>) {
         if self.timed {
@@ -362,7 +357,6 @@ fn or_of_cache(best: Option<(u32, u32)>, mapping: &mut Mapping) -> Option<(u32, 
     [best, mapping.oldest_shared()].into_iter().flatten().min_by_key(|&(_, valid)| valid)
 }
 
-/// Unit offset of a word of 64 units.
 fn unit_of(word: usize) -> u32 {
     u32::try_from(word * 64).expect("within a superblock")
 }

@@ -15,7 +15,6 @@ mod events;
 mod ftl;
 mod gc;
 mod mapping;
-mod mapping_cache;
 mod memory;
 mod nand;
 mod profile;
@@ -31,12 +30,13 @@ pub use config::{
     SuspendConfig, TrimConfig, TrimMode, TrimmedReads, VictimPolicy, WhenFull, WriteStreamsConfig,
 };
 pub use counters::DriveCounters;
+pub use mapping::TableFault;
 #[doc(hidden)]
 pub use mapping::VictimSearch;
 pub use profile::{
     BUILT_IN, Origin, OriginCounts, Profile, ProfileError, ProfileText, ProfileValue,
 };
-pub use ssd::{Overreach, PreconditionStep, Ssd, TableFault};
+pub use ssd::{Overreach, PreconditionStep, Ssd};
 
 /// Raised whenever the simulated numbers change on purpose; part of every record.
 pub const MODEL_VERSION: u32 = 3;

@@ -19,20 +19,21 @@ use std::ops::AddAssign;
 
 use trimbench_core::units::{index, narrow};
 
-use crate::mapping_cache::MappingCache;
 use crate::memory::{large_table, prefetch};
 
-mod cache;
 mod frontier;
 mod packing;
 mod planted;
+mod slc_cache;
 mod translation;
 mod victims;
 
-use cache::CacheSets;
 pub(crate) use frontier::Frontier;
 use frontier::Space;
 pub(crate) use packing::{Fill, Packing};
+pub use planted::TableFault;
+use slc_cache::CacheSets;
+pub(crate) use translation::{MappingCache, PageLookup};
 use victims::Order;
 pub use victims::VictimSearch;
 
@@ -194,12 +195,10 @@ impl Mapping {
         }
     }
 
-    /// Superblocks that can be opened.
     pub(crate) fn free_superblocks(&self) -> u64 {
         self.free.len() as u64
     }
 
-    /// Units of a superblock.
     pub(crate) fn superblock_units(&self) -> u32 {
         1 << self.shift
     }
@@ -325,7 +324,6 @@ impl Mapping {
         self.lookup(lpn).map(|ppn| self.region(ppn >> self.shift))
     }
 
-    /// The region of a superblock.
     pub(crate) fn region(&self, superblock: u32) -> Region {
         self.regions[superblock as usize]
     }

@@ -34,7 +34,6 @@ impl Resource {
         self.0
     }
 
-    /// When it is next free.
     #[inline]
     pub(crate) fn free_at(self) -> Instant {
         self.0
@@ -138,12 +137,10 @@ impl Nand {
         }
     }
 
-    /// How many dies there are.
     pub(crate) fn die_count(&self) -> u32 {
         u32::try_from(self.dies.len()).expect("configured as u32")
     }
 
-    /// The die of a program group.
     #[inline]
     pub(crate) fn die_of(&self, group: u32) -> u32 {
         group % self.die_count()
@@ -224,7 +221,6 @@ impl Nand {
         self.operate(die, from, self.erase, Kind::Erase);
     }
 
-    /// When a die is next free.
     #[inline]
     pub(crate) fn die_free_at(&self, die: u32) -> Instant {
         match &self.suspending {

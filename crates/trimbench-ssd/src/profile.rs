@@ -80,7 +80,7 @@ impl Profile {
     /// Reads a profile.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let tree = DeTable::parse(text)?;
-        let mut reader = Reader { text, rows: SsdConfig::rows(), found: Vec::new() };
+        let mut reader = Reader { text, rows: SsdConfig::rows(), values: Vec::new() };
         let (mut name, mut summary) = (None, None);
         for (key, value) in tree.get_ref() {
             match (key.get_ref().as_ref(), value.get_ref()) {
@@ -99,9 +99,9 @@ impl Profile {
         };
         let (name, summary) =
             (name.ok_or_else(|| missing("name"))?, summary.ok_or_else(|| missing("summary"))?);
-        reader.found.sort_by(|a, b| a.value.key.cmp(&b.value.key));
+        reader.values.sort_by(|a, b| a.value.key.cmp(&b.value.key));
         let config = reader.config()?;
-        let values: Vec<_> = reader.found.into_iter().map(|found| found.value).collect();
+        let values: Vec<_> = reader.values.into_iter().map(|placed| placed.value).collect();
         Ok(Self { name, summary, config, provenance: OriginCounts::of(&values), values })
     }
 
@@ -158,7 +158,7 @@ fn settings<'a>(
 }
 
 /// A value, and where in the file it is.
-struct Found {
+struct PlacedValue {
     value: ProfileValue,
     place: Range<usize>,
 }
@@ -167,7 +167,7 @@ struct Found {
 struct Reader<'a> {
     text: &'a str,
     rows: Vec<Setting>,
-    found: Vec<Found>,
+    values: Vec<PlacedValue>,
 }
 
 impl Reader<'_> {
@@ -189,8 +189,8 @@ impl Reader<'_> {
                 let right = format!("write `{path} = {{ value = ..., assumed = \"...\" }}`");
                 return Err(self.wrong(entry.span(), right));
             };
-            let found = self.value(row, entry.span(), fields)?;
-            self.found.push(found);
+            let value = self.value(row, entry.span(), fields)?;
+            self.values.push(value);
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Reader<'_> {
         row: &Setting,
         place: Range<usize>,
         fields: &DeTable<'_>,
-    ) -> Result<Found, ProfileError> {
+    ) -> Result<PlacedValue, ProfileError> {
         let (mut value, mut origins) = (None, Vec::new());
         for (name, field) in fields {
             let origin = Origin::FILED.into_iter().find(|origin| origin.id() == name.get_ref());
@@ -235,17 +235,17 @@ impl Reader<'_> {
         })?;
         let place = value.span();
         let value = ProfileValue { key, value: text, origin, source: source.to_string() };
-        Ok(Found { value, place })
+        Ok(PlacedValue { value, place })
     }
 
     /// The drive that the values make.
     fn config(&self) -> Result<SsdConfig, ProfileError> {
-        let values = self.found.iter().map(|found| &found.value);
+        let values = self.values.iter().map(|placed| &placed.value);
         let read = SsdConfig::read(&settings(THE_PROFILE, &self.rows, values)?);
         read.map_err(|error| match &error {
             SettingError::Value { key, problem, .. } => {
-                let found = self.found.iter().find(|found| found.value.key == *key);
-                let place = found.map_or(0..0, |found| found.place.clone());
+                let placed = self.values.iter().find(|placed| placed.value.key == *key);
+                let place = placed.map_or(0..0, |placed| placed.place.clone());
                 self.wrong(place, format!("`{key}`: {problem}"))
             }
             _ => error.into(),

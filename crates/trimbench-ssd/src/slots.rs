@@ -16,7 +16,6 @@ pub(crate) struct InFlight {
     pub(crate) submitted: Instant,
 }
 
-/// The number of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slot(pub(crate) u32);
 
@@ -31,7 +30,6 @@ impl<T> Default for BySlot<T> {
 }
 
 impl<T: Clone> BySlot<T> {
-    /// What is known of the command that is now in this slot.
     pub(crate) fn set(&mut self, slot: Slot, value: T) {
         let index = slot.0 as usize;
         if index >= self.0.len() {
@@ -64,7 +62,6 @@ impl Slots {
         self.taken
     }
 
-    /// A command comes into the drive.
     #[inline]
     pub(crate) fn take(&mut self, command: InFlight) -> Slot {
         self.taken += 1;
@@ -77,7 +74,6 @@ impl Slots {
         }
     }
 
-    /// The command in a slot that is taken.
     #[inline]
     pub(crate) fn command(&self, slot: Slot) -> &InFlight {
         &self.commands[slot.0 as usize]

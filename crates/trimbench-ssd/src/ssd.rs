@@ -17,7 +17,7 @@ use trimbench_core::{
     Support, Tag,
 };
 
-use crate::config::{LinkDuplex, Media, SsdConfig, UNIT_BYTES, WHOLE};
+use crate::config::{DriveConfigError, LinkDuplex, Media, SsdConfig, UNIT_BYTES, WHOLE};
 use crate::contents::{Contents, UNIT_BLOCKS};
 use crate::counters::DriveCounters;
 use crate::events::{Action, Events};
@@ -34,7 +34,7 @@ mod path;
 mod planted;
 mod precondition;
 
-pub use planted::{Overreach, TableFault};
+pub use planted::Overreach;
 pub use precondition::PreconditionStep;
 
 #[cfg(test)]
@@ -123,6 +123,12 @@ impl UnitSpan {
 }
 
 impl SsdConfig {
+    /// Checks all values and makes a fresh drive.
+    pub fn build(self) -> Result<Ssd, DriveConfigError> {
+        self.check()?;
+        Ok(Ssd::new(self))
+    }
+
     /// What such a drive can do.
     pub fn capabilities(&self) -> Capabilities {
         Capabilities {
@@ -323,7 +329,6 @@ impl Ssd {
         self.begins_at = self.planned();
     }
 
-    /// What is due begins.
     fn begin(&mut self) {
         let at = self.begins_at;
         self.now = at;

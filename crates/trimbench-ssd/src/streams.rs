@@ -18,7 +18,6 @@ use crate::config::WriteStreamsConfig;
 #[cfg(test)]
 mod tests;
 
-/// Where streams of writes ended.
 #[derive(Debug)]
 pub(crate) struct WriteStreams {
     config: WriteStreamsConfig,

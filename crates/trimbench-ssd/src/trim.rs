@@ -88,7 +88,6 @@ pub(crate) struct Backlog {
     share: Ppm,
 }
 
-/// A TRIM that is not acknowledged yet.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     slot: Slot,
@@ -112,7 +111,6 @@ impl Backlog {
         }
     }
 
-    /// Puts work off from `now` on.
     pub(crate) fn add(&mut self, now: Instant, work: Nanos) {
         if self.pending() == Nanos::ZERO && work > Nanos::ZERO {
             self.slice_at = now.max(self.paused_until);
@@ -136,7 +134,6 @@ impl Backlog {
         self.added - self.done
     }
 
-    /// TRIMs that are not acknowledged yet.
     pub(crate) fn held(&self) -> u32 {
         narrow(self.held.len() as u64)
     }

@@ -47,7 +47,6 @@ struct Place {
     programmed_at: Instant,
 }
 
-/// The buffer.
 #[derive(Debug)]
 pub(crate) struct WriteBuffer {
     places: Vec<Place>,

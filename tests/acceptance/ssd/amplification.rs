@@ -162,7 +162,7 @@ impl Drive {
 }
 
 fn amplification(ssd: &Ssd, before: &DriveCounters) -> f64 {
-    ssd.counters().since(before).waf().unwrap_or(f64::NAN)
+    ssd.counters().waf_since(before).unwrap_or(f64::NAN)
 }
 
 /// Where the next step goes.

@@ -1,4 +1,4 @@
-//! The macro that makes a struct of a table of settings.
+//! The macros that make a struct of a table of settings, and an enum of values with names.
 
 /// Makes a struct of a table of settings, with its [`FromSettings`](crate::settings::FromSettings).
 ///
@@ -98,6 +98,39 @@ macro_rules! settings {
                 $( $crate::settings!(@show shown &self.$field $(, $key, $unset, $kind)?); )*
                 shown
             }
+        }
+    };
+}
+
+/// Makes an enum of values with names, with its [`Named`](crate::settings::Named).
+///
+/// ```text
+/// named_enum! {
+///     /// What it decides.
+///     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///     pub enum LinkDuplex {
+///         /// One direction at a time.
+///         Half = "half",
+///         /// Both at once.
+///         Full = "full",
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! named_enum {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident {
+            $( $(#[$variant_meta:meta])* $variant:ident = $id:literal, )+
+        }
+    ) => {
+        $(#[$meta])*
+        $vis enum $name {
+            $( $(#[$variant_meta])* $variant, )+
+        }
+
+        impl $crate::settings::Named for $name {
+            const NAMES: &'static [(&'static str, Self)] = &[$( ($id, Self::$variant), )+];
         }
     };
 }

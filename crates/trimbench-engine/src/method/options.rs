@@ -11,9 +11,6 @@ pub trait Parameters: FromSettings {
     /// Stable id of the method.
     const ID: &'static str;
 
-    /// The values that they were read from.
-    fn values(&self) -> &Values;
-
     /// The parameters of a preset, with the user's settings on top.
     fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, SettingError> {
         let rows = Self::rows();
@@ -23,10 +20,5 @@ pub trait Parameters: FromSettings {
             values.set(&rows, key, text)?;
         }
         Self::read(&values)
-    }
-
-    /// All parameters as texts, for the record.
-    fn to_map(&self) -> BTreeMap<String, String> {
-        self.values().to_map()
     }
 }

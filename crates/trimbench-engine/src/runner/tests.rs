@@ -185,7 +185,7 @@ fn response_time_counts_from_the_intended_start() {
     };
     let access = RandomAccess::new(area, Bytes(4_096), Ppm::ONE, Rng::new(1));
     let gap = Nanos::from_micros(20);
-    let load = OpenLoop::new(access, Arrivals::Constant, gap, (at(10), at(40)));
+    let load = OpenLoop::new(access, Arrivals::Constant, gap, at(10)..at(40));
     let mut seen = Vec::new();
     let mut observer = |sample: &Sample<BlockCommand>| {
         seen.push((sample.response_time().0, sample.latency().0));

@@ -109,7 +109,7 @@ fn a_curve_over_time_has_its_axes_in_seconds_and_in_gigabytes() {
     (0..16).for_each(|number| curve.observe(&write(0, 4_096, number / 2 + 1)));
     (0..16).for_each(|number| curve.observe(&write(0, 4_096, 9 + number)));
     let mut step = Step::new("round-1", "round");
-    curve.store(&mut step, (100.0, 7.0), Bytes(4_096));
+    curve.store(&mut step, 100.0, 7.0, Bytes(4_096));
     let (time, bytes) = (&step.series["iops-time"], &step.series["iops-accessed"]);
     assert!((time.y[0].unwrap() - 2_000.0).abs() < 1e-6 && (time.x[0] - 100.001).abs() < 1e-9);
     assert!((time.y[15].unwrap() - 1_000.0).abs() < 1e-6 && (time.x[15] - 100.024).abs() < 1e-9);
@@ -133,7 +133,7 @@ fn the_last_commands_of_a_load_are_no_point_of_their_own() {
 
 #[test]
 fn slices_of_time_count_what_ended_in_them() {
-    let mut curve = SliceCurve::new(at(100), (Nanos::from_millis(10), 4), BlockSize::SECTOR);
+    let mut curve = SliceCurve::new(at(100), Nanos::from_millis(10), 4, BlockSize::SECTOR);
     // At the border it is the next slice; what ends after the last counts nowhere.
     for completed in [100, 109, 110, 125, 139, 140, 500] {
         curve.observe(&write(0, 4_096, completed));

@@ -46,7 +46,7 @@ fn random_accesses_stay_within_the_area_and_keep_the_read_share() {
 #[test]
 fn an_open_loop_keeps_its_schedule_when_it_is_asked_late() {
     let gap = Nanos::from_micros(10);
-    let mut load = OpenLoop::new(access(Ppm::ONE), Arrivals::Constant, gap, (at(100), at(150)));
+    let mut load = OpenLoop::new(access(Ppm::ONE), Arrivals::Constant, gap, at(100)..at(150));
     assert_eq!(load.next(at(0)), Next::NotBefore(at(100)));
     // A second late, every request is still issued, each with its own intended start.
     let starts: Vec<_> = std::iter::from_fn(|| intended(load.next(at(1_000_000)))).collect();
@@ -58,7 +58,7 @@ fn an_open_loop_keeps_its_schedule_when_it_is_asked_late() {
 fn poisson_arrivals_have_the_rate_of_constant_ones() {
     let gap = Nanos::from_micros(10);
     let end = at(200_000);
-    let mut load = OpenLoop::new(access(Ppm::ONE), Arrivals::Poisson, gap, (at(0), end));
+    let mut load = OpenLoop::new(access(Ppm::ONE), Arrivals::Poisson, gap, at(0)..end);
     let starts: Vec<_> = std::iter::from_fn(|| intended(load.next(end))).collect();
     // 20,000 expected; the standard deviation is 141.
     assert!(starts.len().abs_diff(20_000) < 600, "{}", starts.len());
@@ -70,7 +70,7 @@ fn poisson_arrivals_have_the_rate_of_constant_ones() {
 #[test]
 fn a_serial_probe_has_one_access_outstanding_and_goes_on_at_once_after_a_stall() {
     let interval = Nanos::from_micros(100);
-    let mut probe = SerialProbe::new(access(Ppm::ONE), interval, (at(0), at(1_000)));
+    let mut probe = SerialProbe::new(access(Ppm::ONE), interval, at(0)..at(1_000));
     let Next::Issue { command, .. } = probe.next(at(0)) else { panic!("it begins at once") };
     assert_eq!(probe.next(at(50)), Next::Await);
     probe.completed(&command, at(60));
@@ -156,7 +156,7 @@ fn random_accesses_reach_the_first_and_the_last_place() {
 
 #[test]
 fn the_first_poisson_arrival_is_as_random_as_the_others() {
-    let times = (at(0), at(1_000_000));
+    let times = at(0)..at(1_000_000);
     let gap = Nanos::from_micros(10);
     let mut load = OpenLoop::new(access(Ppm::ONE), Arrivals::Poisson, gap, times);
     assert!(matches!(load.next(at(0)), Next::NotBefore(first) if first > at(0)));
@@ -166,7 +166,7 @@ fn the_first_poisson_arrival_is_as_random_as_the_others() {
 fn a_lasting_loop_ends_when_both_its_count_and_its_time_are_over() {
     let read = BlockCommand::Read(area().range(Bytes(0), Bytes(4_096)));
     let issued = |count, until, step| {
-        let mut load = ClosedLoop::lasting(access(Ppm::ONE), 1, (count, at(until)));
+        let mut load = ClosedLoop::lasting(access(Ppm::ONE), 1, count, at(until));
         let mut now = 0;
         let mut issued = 0;
         while let Next::Issue { .. } = load.next(at(now)) {
@@ -232,7 +232,7 @@ fn a_list_issues_nothing_from_its_end_on() {
 #[test]
 fn paced_scripts_follow_one_another_and_begin_none_from_their_end_on() {
     let scripts = vec![vec![vec![1, 2], vec![3]], vec![vec![4]], vec![vec![5]], vec![vec![6]]];
-    let mut paced = PacedScripts::new(scripts, Nanos::from_micros(100), (at(10), at(400)));
+    let mut paced = PacedScripts::new(scripts, Nanos::from_micros(100), at(10)..at(400));
     let issue = |paced: &mut PacedScripts<u32>, now| match paced.next(now) {
         Next::Issue { intended, command } => Some((intended, command)),
         _ => None,

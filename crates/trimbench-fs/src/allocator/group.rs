@@ -111,7 +111,6 @@ impl Group {
         }
     }
 
-    /// Whether the block is free.
     pub(super) fn is_free(&self, at: u32) -> bool {
         bit(&self.free_bits, at)
     }
@@ -139,7 +138,6 @@ impl Group {
         assert!(expected.buddies == self.buddies, "buddies are as large as can be");
     }
 
-    /// The first free block from this one on.
     fn next_free(&self, from: u32) -> Option<u32> {
         let from = from.max(self.first_free);
         next_bit(&self.free_bits, from, true).filter(|start| *start < self.size)
@@ -219,7 +217,6 @@ fn bit(bits: &[u64], at: u32) -> bool {
     bits[index(u64::from(at / WORD))] >> (at % WORD) & 1 == 1
 }
 
-/// The first bit from `from` on that is `wanted`.
 fn next_bit(bits: &[u64], from: u32, wanted: bool) -> Option<u32> {
     let invert = if wanted { 0 } else { u64::MAX };
     let first = index(u64::from(from / WORD));

@@ -27,16 +27,12 @@ const FEW_GROUPS: usize = 16;
 /// Groups that hold metadata come in such steps; data that fill whole buddies avoid them.
 const FLEX_GROUPS: usize = 16;
 
-/// What is looked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
-    /// Blocks that are needed.
     pub(super) needed: u32,
     /// Blocks that are looked for: more than needed, if the rest is to be kept for later.
     pub(super) sought: u32,
-    /// The group where the search begins.
     pub(super) group: usize,
-    /// For data, not for metadata.
     pub(super) data: bool,
 }
 
@@ -84,13 +80,11 @@ impl Index {
         new
     }
 
-    /// For these groups, if they are searched by it.
     pub(super) fn for_search(search: Allocation, groups: &[Group]) -> Option<Self> {
         let by_index = search != Allocation::Linear && groups.len() >= FEW_GROUPS;
         by_index.then(|| Self::new(groups))
     }
 
-    /// A group has changed.
     pub(super) fn update(&mut self, at: usize, group: &Group) {
         let now = group.largest_order().map(|largest| (order_of(group.free / group.runs), largest));
         let before = std::mem::replace(&mut self.known[at], now);
@@ -120,7 +114,6 @@ pub(super) fn find(groups: &[Group], by: Option<&Index>, request: Request) -> Op
     Search { groups, by, request, best: None, measured: 0 }.run()
 }
 
-/// A search and what it has seen.
 struct Search<'a> {
     groups: &'a [Group],
     by: Option<&'a Index>,
@@ -175,7 +168,6 @@ impl Search<'_> {
         Some(Run { length: reach.min(self.request.sought), ..run })
     }
 
-    /// One group after the other.
     fn each(&mut self, criterion: Criterion) -> Option<Run> {
         let mut groups = self.ranges().flatten();
         groups.find_map(|at| self.look_on(at, criterion))
@@ -295,7 +287,6 @@ fn order_of(length: u32) -> usize {
     index(u64::from(length.max(2).ilog2()) - 1).min(ORDERS - 1)
 }
 
-/// An address in blocks of the group.
 pub(super) fn place(address: u64, group_fs_blocks: u64) -> (usize, u32) {
     (index(address / group_fs_blocks), narrow(address % group_fs_blocks))
 }

@@ -37,14 +37,12 @@ pub(crate) enum Owner {
     Trim,
 }
 
-/// A request that ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
     pub(crate) owner: Owner,
     pub(crate) failure: Option<Errno>,
 }
 
-/// What a drive is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     Read(Extent),
@@ -65,7 +63,6 @@ struct Active {
     issued: Instant,
 }
 
-/// A drive and what stands before it.
 #[derive(Debug)]
 pub(crate) struct Drive<M> {
     number: u16,
@@ -74,7 +71,7 @@ pub(crate) struct Drive<M> {
     ratio: u64,
     manner: TrimManner,
     queue: ClassQueue<Request>,
-    trimmer: Trimmer,
+    pub(super) trimmer: Trimmer,
     /// When the policy wants to be asked again.
     ask_at: Instant,
     /// Places that a discard holds: until its end, or until the end of its pass. Start to end, in
@@ -134,7 +131,6 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
         self.queue.foreground() + self.queue.trims() > 0
     }
 
-    /// Gives up the discards that wait.
     pub(crate) fn give_up_discards(&mut self) {
         self.trimmer.give_up();
     }
@@ -145,10 +141,6 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
             Medium::Device { capacity, .. } => capacity.0 / FS_BLOCK.0,
             Medium::Directory { .. } => unreachable!("a drive is a block device"),
         }
-    }
-
-    pub(crate) fn trimmer(&self) -> &Trimmer {
-        &self.trimmer
     }
 
     /// Freed bytes that wait for their discard.
@@ -254,7 +246,6 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
         self.noted = watch.then(Vec::new);
     }
 
-    /// Appends the requests that ended.
     pub(crate) fn take_ended(&mut self, out: &mut Vec<BlockRequest>) {
         out.append(self.noted.as_mut().unwrap_or(&mut Vec::new()));
     }
@@ -304,7 +295,6 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
         }
     }
 
-    /// What the policy discards now.
     fn take_discard(&mut self, now: Instant) -> Option<LbaRange> {
         match self.trimmer.next(now) {
             TrimmerStep::Discard(range) => Some(range),

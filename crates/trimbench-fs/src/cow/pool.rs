@@ -20,7 +20,6 @@ use trimbench_core::{
     DirectoryId, DrainRule, FileCommand, FileId, ForceDiscards, Instant, Medium, Model, Nanos,
     Rejected, Support, Tag,
 };
-use trimbench_policy::QueueCounters;
 
 use super::config::{PoolConfig, TrimManner};
 use super::drive::{Drive, Ended, Owner};
@@ -78,7 +77,6 @@ pub struct Pool<M> {
     files: BTreeMap<FileId, File>,
     /// Files with data of the open group.
     dirty_files: BTreeSet<FileId>,
-    /// How many files each directory has.
     directories: BTreeMap<DirectoryId, u64>,
     commands: Commands,
     groups: Groups,
@@ -197,12 +195,6 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         PoolCounters { parked, ..self.counters }
     }
 
-    /// What became of the space that was freed on one drive, in its logical blocks.
-    pub fn trim_counters(&self, drive: usize) -> &QueueCounters {
-        self.drives[drive].trimmer().counters()
-    }
-
-    /// Sectors of data in a record.
     fn record_sectors(&self) -> u64 {
         self.config.record.0 / FS_BLOCK.0
     }

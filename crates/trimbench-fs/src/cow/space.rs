@@ -16,18 +16,15 @@ use crate::extent::Extent;
 #[cfg(test)]
 mod tests;
 
-/// All free space.
 #[derive(Debug)]
 pub(crate) struct Space {
     metaslabs: Vec<Metaslab>,
-    /// Where the first of them begins.
     first: u64,
     metaslab_sectors: u64,
     active: usize,
     free: u64,
 }
 
-/// A part of it.
 #[derive(Debug)]
 struct Metaslab {
     /// Free extents by their start; none touches another.
@@ -58,12 +55,10 @@ impl Space {
         Self { metaslabs, first, metaslab_sectors, active: 0, free }
     }
 
-    /// Free sectors.
     pub(crate) fn free(&self) -> u64 {
         self.free
     }
 
-    /// Takes so many sectors that follow each other.
     pub(crate) fn take(&mut self, sectors: u64) -> Option<u64> {
         let start =
             self.metaslabs[self.active].take(sectors).or_else(|| self.take_elsewhere(sectors));

@@ -62,7 +62,6 @@ impl Stripe {
         (sectors + self.parity * rows).next_multiple_of(self.parity + 1)
     }
 
-    /// Sectors that a run takes.
     pub(crate) fn taken(self, run: Run) -> u64 {
         run.records * self.allocated(run.sectors)
     }
@@ -106,7 +105,6 @@ impl Stripe {
         })
     }
 
-    /// The columns of one record at `start`.
     fn columns(self, start: u64, sectors: u64, columns: Columns, mut each: impl FnMut(Piece)) {
         let data = self.drives - self.parity;
         let (whole, rest) = (sectors / data, sectors % data);

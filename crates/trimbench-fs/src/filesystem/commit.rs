@@ -37,7 +37,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self.try_commit(now);
     }
 
-    /// Waits for the commit of a transaction.
     pub(super) fn await_commit(&mut self, slot: Slot, transaction: u32, now: Instant) {
         self.commit_waiters.push((transaction, slot));
         self.journal.wanted = self.journal.wanted.max(transaction);

@@ -21,7 +21,6 @@ use super::FileSystem;
 /// Blocks that the first read of a file brings (`get_init_ra_size` in mm/readahead.c).
 const READ_AHEAD_FIRST: u64 = 4;
 
-/// The blocks that hold these bytes.
 fn fs_blocks(bytes: Extent) -> Extent {
     Extent::between(bytes.start / FS_BLOCK.0, bytes.end().div_ceil(FS_BLOCK.0))
 }
@@ -173,7 +172,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         Err(Stop::Waits)
     }
 
-    /// A file that must be there.
     pub(super) fn existing(&self, id: FileId) -> Result<&File, Stop> {
         let file = &self.files[id];
         if file.inode.is_some() { Ok(file) } else { Err(Errno::ENOENT.into()) }

@@ -27,7 +27,6 @@ const OPEN_FILES: usize = 256;
 /// Names in a leaf of a directory: entries of 24 bytes, leaves five sixths full.
 const NAMES_PER_LEAF: u64 = 140;
 
-/// A directory.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
     inode: u64,
@@ -196,7 +195,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self.touch(now, Metadata::Descriptor(group));
     }
 
-    /// The inode of a file changes.
     pub(super) fn touch_inode(&mut self, id: FileId, now: Instant) {
         let transaction = self.journal.running.id;
         let file = self.file(id);
@@ -301,7 +299,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         true
     }
 
-    /// Sets the stage of a command.
     pub(super) fn set_stage(&mut self, slot: Slot, stage: Stage) {
         self.commands.get(slot).stage = stage;
     }

@@ -57,10 +57,8 @@ pub(super) struct Policy {
     sent: u64,
 }
 
-/// A discard under way.
 #[derive(Debug)]
 struct UnderWay {
-    /// When it was sent.
     since: Instant,
     /// What it withholds: one extent for each group.
     withheld: Vec<Extent>,
@@ -183,7 +181,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self.policy.as_ref().map_or(0, |policy| policy.withheld)
     }
 
-    /// The same as extents.
     pub(super) fn policy_withheld(&self) -> impl Iterator<Item = Extent> {
         let under_way = self.policy.iter().flat_map(|policy| policy.under_way.iter());
         under_way.flat_map(|discard| discard.withheld.iter().copied())
@@ -194,7 +191,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self.policy.as_ref().map_or(Instant::NEVER, |policy| policy.wakes_at)
     }
 
-    /// An extent was freed, and its commit is done.
     pub(super) fn policy_frees(&mut self, extent: Extent, now: Instant) {
         let policy = self.policy.as_mut().expect("whoever calls has seen that there is one");
         policy.trimmer.freed(now, extent.range(1));

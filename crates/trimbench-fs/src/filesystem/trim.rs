@@ -66,7 +66,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         Some(Job { rest: Extent::between(within, rest.end()), withheld: Some(extent), io: sent })
     }
 
-    /// A discard of the worker ended.
     pub(super) fn worker_io_ended(&mut self, now: Instant) {
         let job = self.discards.job.as_mut().expect("the worker waits for it");
         job.io -= 1;
@@ -85,7 +84,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
     }
 
-    /// FITRIM goes on.
     pub(super) fn trim_step(&mut self, slot: Slot, now: Instant) -> Progress {
         require(self.lower.capabilities().discard != Support::None, Errno::EOPNOTSUPP)?;
         let command = self.commands.get(slot);

@@ -24,7 +24,6 @@ use super::FileSystem;
 pub(crate) struct Checkpoint {
     /// The last transaction whose metadata are being written; `None` when none are.
     until: Option<u32>,
-    /// The last one whose are to be.
     wanted: u32,
     /// What is to be sent, the last first.
     queue: Vec<Extent>,
@@ -139,7 +138,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
     }
 
-    /// A write of the checkpoint ended.
     pub(super) fn checkpoint_io_ended(&mut self, failure: Option<Errno>, now: Instant) {
         self.aborted |= failure.is_some();
         self.checkpoint.io -= 1;

@@ -44,7 +44,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self.evict();
     }
 
-    /// Pages of a file go, dirty or not.
     pub(super) fn forget_pages(&mut self, id: FileId, range: Extent) {
         let file = self.files.get_mut(id).expect("commands under way keep their file");
         let promised = |part: Extent| part.length - file.map.count(part);

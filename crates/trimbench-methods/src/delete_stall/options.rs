@@ -1,10 +1,9 @@
 //! The method's parameters.
 
 use trimbench_core::settings::{
-    Named, SettingError, Values, ascending, default_to, list, named, or_word, presets, within,
-    yes_no,
+    SettingError, Values, ascending, default_to, list, named, or_word, presets, within, yes_no,
 };
-use trimbench_core::{Bytes, Nanos, Ppm, settings};
+use trimbench_core::{Bytes, Nanos, Ppm, named_enum, settings};
 
 use super::ID;
 use trimbench_engine::Parameters;
@@ -16,26 +15,19 @@ const REPETITIONS_MAX: u32 = 40;
 
 const HOUR: Nanos = Nanos::from_secs(3_600);
 
-/// How a file in a directory loses its space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// The file is removed.
-    Unlink,
-    /// The file is cut to nothing.
-    Truncate,
-    /// The file's content is punched out.
-    PunchHole,
-    /// The file is removed, and the filesystem told to discard its free space.
-    Trim,
-}
-
-impl Named for Mode {
-    const NAMES: &'static [(&'static str, Self)] = &[
-        ("unlink", Self::Unlink),
-        ("truncate", Self::Truncate),
-        ("punch-hole", Self::PunchHole),
-        ("trim", Self::Trim),
-    ];
+named_enum! {
+    /// How a file in a directory loses its space.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Mode {
+        /// The file is removed.
+        Unlink = "unlink",
+        /// The file is cut to nothing.
+        Truncate = "truncate",
+        /// The file's content is punched out.
+        PunchHole = "punch-hole",
+        /// The file is removed, and the filesystem told to discard its free space.
+        Trim = "trim",
+    }
 }
 
 settings! {
@@ -99,17 +91,13 @@ settings! {
         /// `yes`: delete nothing, to see the method's noise
         pub placebo_only: bool = "placebo-only", default_to("no"), yes_no();
     } with {
-        values: Values = values.clone();
+        pub(super) values: Values = values.clone();
     }
     check DeleteStall::check;
 }
 
 impl Parameters for DeleteStall {
     const ID: &'static str = ID;
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
 }
 
 impl DeleteStall {
@@ -160,7 +148,6 @@ impl DeleteStall {
         }
     }
 
-    /// The least time of a try.
     pub(super) fn shortest_try(&self) -> Nanos {
         self.gap.times(super::rate::accesses_meant())
     }

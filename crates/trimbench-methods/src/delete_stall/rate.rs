@@ -40,7 +40,6 @@ const BLOCKS: u64 = 30;
 /// Tries of one chunk at the most, in lengths of the shortest: for the estimate of a run.
 pub(super) const LENGTHS_MAX: u64 = 2 + HALVINGS as u64 + LONGER * CONFIRMATIONS as u64;
 
-/// The accesses that a try needs.
 fn accesses_needed() -> u64 {
     QUANTILE.samples_needed()
 }

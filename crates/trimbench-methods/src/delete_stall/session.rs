@@ -185,9 +185,9 @@ impl<S: StallSubject> Deletions<'_, S> {
         let probed = begin + Nanos(method.probe_interval.0 / 2);
         let mut script = Script::new(deleted_at, self.subject.delete(ordinal, trial.size));
         let mut probe =
-            SerialProbe::new(access("probe", Ppm::ONE), method.probe_interval, (probed, end));
+            SerialProbe::new(access("probe", Ppm::ONE), method.probe_interval, probed..end);
         let load = access("load", method.read_share);
-        let mut load = OpenLoop::new(load, method.arrivals, method.gap, (begin, end));
+        let mut load = OpenLoop::new(load, method.arrivals, method.gap, begin..end);
         let mut streams = Several(vec![&mut script, &mut probe, &mut load]);
         let mut sample_at = deleted_at;
         let closed = loop {
@@ -297,7 +297,6 @@ impl<S: StallSubject> Deletions<'_, S> {
     }
 }
 
-/// Bytes discarded between two readings.
 fn discarded(before: DeviceStatistics, after: DeviceStatistics) -> Bytes {
     after.discard.bytes.saturating_sub(before.discard.bytes)
 }

@@ -29,14 +29,10 @@ settings! {
         pub threshold: Nanos = "threshold", presets("100ms", "500ms", "1s"),
             within(Nanos::from_millis(1), Nanos::from_secs(3_600));
     } with {
-        values: Values = values.clone();
+        pub(super) values: Values = values.clone();
     }
 }
 
 impl Parameters for DeleteStorm {
     const ID: &'static str = ID;
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
 }

@@ -79,7 +79,6 @@ impl StormPhase {
         }
     }
 
-    /// Whether it lasts until the discards are over.
     pub(super) const fn waits_for_discards(self) -> bool {
         matches!(self, Self::Trim | Self::SecondTrim)
     }
@@ -140,7 +139,6 @@ impl<'a> Scene<'a> {
         self.phases.len()
     }
 
-    /// Goes on with the next phase.
     pub(super) fn next_phase(&mut self, now: Instant) {
         self.begun.push(now);
         self.writers.fill(Writer::default());
@@ -152,7 +150,6 @@ impl<'a> Scene<'a> {
         self.forced
     }
 
-    /// The stream of the probe.
     pub(super) fn probe_stream(&self) -> usize {
         self.writers.len()
     }
@@ -197,7 +194,6 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// The next probe, if one is due.
     fn probe(&mut self, now: Instant) -> Next<FileCommand> {
         if self.probe_outstanding {
             return Next::Await;

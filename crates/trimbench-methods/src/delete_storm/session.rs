@@ -30,7 +30,6 @@ struct Watch {
     requests: Vec<BlockRequest>,
 }
 
-/// Runs the method in a directory.
 pub(super) fn run(
     method: &DeleteStorm,
     target: &mut Files<'_>,

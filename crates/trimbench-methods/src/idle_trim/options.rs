@@ -27,16 +27,12 @@ settings! {
         pub rest: Nanos = "rest", presets("1s", "30s", "60s"),
             within(Nanos::ZERO, Nanos::from_secs(3_600));
     } with {
-        values: Values = values.clone();
+        pub(super) values: Values = values.clone();
     }
 }
 
 impl Parameters for IdleTrim {
     const ID: &'static str = ID;
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
 }
 
 impl IdleTrim {

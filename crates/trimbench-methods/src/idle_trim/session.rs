@@ -100,7 +100,6 @@ struct Trimmed<'a> {
     runner: DeviceRunner<'a>,
 }
 
-/// Runs the method.
 pub(super) fn run(
     method: &IdleTrim,
     device: &mut dyn Device,

@@ -7,6 +7,7 @@ use trimbench_results::Step;
 use trimbench_ssd::TrimMode;
 
 use super::*;
+use trimbench_engine::Parameters as _;
 use trimbench_engine::method::MethodResult;
 use trimbench_engine::method::Preset;
 use trimbench_engine::runner::RunError;

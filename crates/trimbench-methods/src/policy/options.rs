@@ -103,17 +103,13 @@ settings! {
         /// What is compared: a name of [`POLICIES`], and its text with parameters.
         pub policies: Vec<(&'static str, String)> =
             compared.iter().map(|name| (*name, with_parameters(values, name, target))).collect();
-        values: Values = values.clone();
+        pub(super) values: Values = values.clone();
     }
     check PolicyLab::check;
 }
 
 impl Parameters for PolicyLab {
     const ID: &'static str = ID;
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
 }
 
 impl PolicyLab {

@@ -14,7 +14,6 @@ use super::NEEDS_A_MODEL;
 use super::churn::Churn;
 use super::options::PolicyLab;
 use trimbench_engine::MethodError;
-use trimbench_engine::Parameters as _;
 use trimbench_engine::area::FileArea;
 use trimbench_engine::method::session::{MethodSession, Stage};
 use trimbench_engine::runner::{Runner, Sample, Single, Streams, UntilFailure};
@@ -44,7 +43,6 @@ const LOADED: FileId = FileId(0);
 /// The state of the drive before each filesystem: the same for all.
 const START_STATE: u32 = 1;
 
-/// Runs the method.
 pub(super) fn run(
     method: &PolicyLab,
     provisioner: &mut dyn Provisioner,
@@ -52,12 +50,12 @@ pub(super) fn run(
 ) -> Result<(), MethodError> {
     let rng = session.rng;
     for (policy, text) in &method.policies {
-        let checked = provisioner.check(&wish(method, text));
-        checked.map_err(|error| method.values().wrong(policy, error.reason))?;
+        let checked = provisioner.check(&filesystem_spec(method, text));
+        checked.map_err(|error| method.values.wrong(policy, error.reason))?;
     }
     let mut runner = Runner::new(session.interrupt.clone());
     for (at, (policy, text)) in method.policies.iter().enumerate() {
-        provisioner.make(&wish(method, text))?;
+        provisioner.make(&filesystem_spec(method, text))?;
         // Before anything is written: a pool of drives accounts for nothing.
         account(provisioner)?;
         let files = provisioner.files();
@@ -86,8 +84,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// A filesystem under this policy.
-fn wish(method: &PolicyLab, policy: &str) -> FilesystemSpec {
+fn filesystem_spec(method: &PolicyLab, policy: &str) -> FilesystemSpec {
     FilesystemSpec {
         discard: DiscardMode::Policy(policy.to_owned()),
         mkfs_discard: method.mkfs_discard,
@@ -122,7 +119,6 @@ impl Life<'_> {
         Ok(all(commands)?)
     }
 
-    /// The cycles, as many as it takes.
     fn cycles(
         &mut self,
         provisioner: &mut dyn Provisioner,
@@ -167,10 +163,9 @@ impl Life<'_> {
         let area = FileArea { file: LOADED, length: method.span };
         let rng = self.rng.split(&cycle.to_string());
         let access = RandomAccess::new(area, method.access, method.read_share, rng);
-        let end = (begin, Instant::NEVER);
         let mut beside = Beside {
             churn: &mut self.churn,
-            foreground: OpenLoop::new(access, method.arrivals, method.gap, end),
+            foreground: OpenLoop::new(access, method.arrivals, method.gap, begin..Instant::NEVER),
         };
         let (failed, mut failure) = (Cell::new(false), None);
         let (mut made, mut responses) = (Bytes(0), LatencyHistogram::new());

@@ -11,6 +11,7 @@ use super::churn::Churn;
 use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN};
 use super::*;
 use trimbench_engine::MethodError;
+use trimbench_engine::Parameters as _;
 use trimbench_engine::Preset;
 use trimbench_engine::method::MethodResult;
 use trimbench_engine::testing::run_on;

@@ -32,7 +32,6 @@ impl Mersenne {
         Self { state, next: WORDS }
     }
 
-    /// 32 random bits.
     fn bits(&mut self) -> u32 {
         if self.next == WORDS {
             self.renew();

@@ -50,16 +50,12 @@ settings! {
         pub variants: Vec<Variant> = variants(mounts, both_bufferings, buffered);
         /// What a repetition will do.
         pub forecast: Forecast = Forecast::new(&settings);
-        values: Values = values.clone();
+        pub(super) values: Values = values.clone();
     }
 }
 
 impl Parameters for Postmark {
     const ID: &'static str = ID;
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
 }
 
 impl Postmark {

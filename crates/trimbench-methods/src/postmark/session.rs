@@ -34,7 +34,6 @@ const WRITTEN_LEAST: f64 = 0.5;
 /// A file to make dirty and sync, which forces the log. No file of `PostMark`'s has this number.
 const SCRATCH: FileId = FileId(0);
 
-/// Runs the method in a directory.
 pub(super) fn run(
     method: &Postmark,
     files: &mut Files<'_>,
@@ -136,7 +135,6 @@ fn note(step: &mut Step, play: &Play<'_>, times: &Times) {
     step.measure("deletion_s_per_gb", times.deletion.seconds() / gigabytes);
 }
 
-/// Those that there are.
 fn subdirectories(count: u32) -> impl Iterator<Item = DirectoryId> + Clone {
     let last = if count > 1 { count } else { 0 };
     (1..=last).map(DirectoryId)

@@ -53,16 +53,12 @@ settings! {
         pub rest: Nanos = "rest", presets("1s", "30s", "10s"),
             within(Nanos::ZERO, Nanos::from_secs(24 * 3_600));
     } with {
-        values: Values = values.clone();
+        pub(super) values: Values = values.clone();
     }
 }
 
 impl Parameters for Recovery {
     const ID: &'static str = ID;
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
 }
 
 impl Torture {

@@ -23,7 +23,6 @@ struct Passes<'a, 's> {
     tortured: Option<Bytes>,
 }
 
-/// Runs the method on a device.
 pub(super) fn run(
     method: &Recovery,
     device: &mut dyn Device,
@@ -128,7 +127,7 @@ impl Passes<'_, '_> {
         let phase = load.once(&mut self.bench, id, limits, &mut curve)?;
         let mut step = Step::new(id, "torture");
         phase.store(&mut step);
-        curve.store(&mut step, (0.0, 0.0), load.access);
+        curve.store(&mut step, 0.0, 0.0, load.access);
         self.bench.keep(step)?;
         self.note_tortured(phase.written);
         Ok(())
@@ -137,7 +136,7 @@ impl Passes<'_, '_> {
     fn until_steady(&mut self, id: &str) -> Result<(), MethodError> {
         let before = self.bench.session.steps().len();
         let load = (&self.method.load(self.span), Recovery::rounds(self.span));
-        Rounds::new().until_steady(&mut self.bench, (id, "torture"), load, |_| {})?;
+        Rounds::default().until_steady(&mut self.bench, (id, "torture"), load, |_| {})?;
         let rounds = self.bench.session.steps()[before..].iter();
         let written: f64 = rounds.filter_map(|step| step.metrics.get("written_bytes")).sum();
         self.note_tortured(Bytes(trimbench_core::units::rounded(written)));

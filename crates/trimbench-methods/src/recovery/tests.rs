@@ -4,6 +4,7 @@ use trimbench_results::{Figure, Step};
 
 use super::*;
 use trimbench_core::BlockCommand;
+use trimbench_engine::Parameters as _;
 use trimbench_engine::method::{Method, Preset};
 use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{

@@ -94,7 +94,8 @@ pub(super) struct Feed<'a> {
     pieces: VecDeque<Planned>,
     discard_max: u64,
     /// Origin and size of the units in which the device discards.
-    units: (u64, u64),
+    origin: u64,
+    granularity: u64,
     boundaries: &'a Boundaries,
     window: u64,
     window_of_writes: bool,
@@ -128,7 +129,8 @@ impl<'a> Feed<'a> {
             synthesis,
             pieces: VecDeque::new(),
             discard_max: shape.discard_max.0,
-            units: (shape.origin.0, shape.granularity.0),
+            origin: shape.origin.0,
+            granularity: shape.granularity.0,
             boundaries,
             window: method.window,
             window_of_writes: method.window_of_writes,
@@ -138,7 +140,6 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// The command that was planned.
     #[inline]
     pub(super) fn command(&self, planned: &Planned) -> BlockCommand {
         let range = || self.fit.blocks(planned.range);
@@ -242,7 +243,7 @@ impl<'a> Feed<'a> {
     /// A TRIM comes next, in as many commands as the device needs.
     fn discard(&mut self, time: Nanos, range: (u64, u64)) {
         let before = self.pieces.len();
-        let pieces = cut_at_units(range, self.discard_max, self.units);
+        let pieces = cut_at_units(range, self.discard_max, self.origin, self.granularity);
         let kind = RecordKind::Discard;
         self.pieces.extend(pieces.map(|range| Planned { time, kind, range }));
         self.counts.split += u64::from(self.pieces.len() > before + 1);

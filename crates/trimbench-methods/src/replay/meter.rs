@@ -112,7 +112,6 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Bytes that the pass has written.
     pub(super) fn written(&self) -> Bytes {
         let ended = self.windows.iter().fold(Bytes(0), |sum, window| sum + window.writes.bytes);
         ended + self.current.bytes

@@ -1,10 +1,10 @@
 //! The method's parameters.
 
 use trimbench_core::settings::{
-    Named, Values, ascending, default_to, list, mapped, named, one_of, or_word, parsed, presets,
-    text, within,
+    Named as _, Values, ascending, default_to, list, mapped, named, one_of, or_word, parsed,
+    presets, text, within,
 };
-use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
+use trimbench_core::{Bytes, Data, Nanos, Ppm, named_enum, settings};
 use trimbench_trace::generate::MasterConfig;
 
 use super::ID;
@@ -14,20 +14,17 @@ use trimbench_engine::settings::{Span, data_kind, span_or_all};
 /// The trace that is made instead of read.
 pub(super) const GENERATED: &str = "generated";
 
-/// What becomes of the trace's TRIMs in a pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReplayedTrims {
-    /// They are issued.
-    Kept,
-    /// They are left out.
-    Stripped,
-    /// They are left out, and what was not accessed for long is trimmed instead.
-    Synthesised,
-}
-
-impl Named for ReplayedTrims {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("kept", Self::Kept), ("stripped", Self::Stripped), ("synthesised", Self::Synthesised)];
+named_enum! {
+    /// What becomes of the trace's TRIMs in a pass.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ReplayedTrims {
+        /// They are issued.
+        Kept = "kept",
+        /// They are left out.
+        Stripped = "stripped",
+        /// They are left out, and what was not accessed for long is trimmed instead.
+        Synthesised = "synthesised",
+    }
 }
 
 /// When commands are issued.
@@ -49,26 +46,21 @@ impl Pace {
     }
 }
 
-/// What is done with a trace that was recorded on a larger device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scaling {
-    /// It is not replayed.
-    Refuse,
-    /// Addresses are taken modulo the capacity; what would then cross its end is moved before it.
-    Modulo,
-    /// Addresses are shrunk or stretched so that the trace's span is the capacity; lengths stay.
-    Linear,
-    /// What lies beyond is left out.
-    Truncate,
-}
-
-impl Named for Scaling {
-    const NAMES: &'static [(&'static str, Self)] = &[
-        ("refuse", Self::Refuse),
-        ("modulo", Self::Modulo),
-        ("linear", Self::Linear),
-        ("truncate", Self::Truncate),
-    ];
+named_enum! {
+    /// What is done with a trace that was recorded on a larger device.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Scaling {
+        /// It is not replayed.
+        Refuse = "refuse",
+        /// Addresses are taken modulo the capacity; what would then cross its end is moved before
+        /// it.
+        Modulo = "modulo",
+        /// Addresses are shrunk or stretched so that the trace's span is the capacity; lengths
+        /// stay.
+        Linear = "linear",
+        /// What lies beyond is left out.
+        Truncate = "truncate",
+    }
 }
 
 /// One replay.
@@ -79,7 +71,6 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    /// The id of its step.
     pub(super) fn id(self) -> String {
         format!("{}-{}", self.pace.id(), self.trims.id())
     }
@@ -126,16 +117,12 @@ settings! {
         pub rest: Nanos = "rest", presets("1s", "30s", "30s"),
             within(Nanos::ZERO, Nanos::from_secs(24 * 3_600));
     } with {
-        values: Values = values.clone();
+        pub(super) values: Values = values.clone();
     }
 }
 
 impl Parameters for Replay {
     const ID: &'static str = ID;
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
 }
 
 impl Replay {
@@ -147,7 +134,6 @@ impl Replay {
         }
     }
 
-    /// All passes, in their order.
     pub(super) fn passes(&self) -> Vec<Pass> {
         let of = |pace| self.trims.iter().map(move |&trims| Pass { pace, trims });
         self.paces().into_iter().flat_map(of).collect()

@@ -53,7 +53,6 @@ pub(super) struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// Runs it.
     pub(super) fn run(
         self,
         device: &mut dyn Device,
@@ -178,7 +177,6 @@ impl<'a> Commands<'a> {
         commands
     }
 
-    /// Goes on to the next command.
     #[inline]
     fn forward(&mut self) {
         self.head = self.feed.next();

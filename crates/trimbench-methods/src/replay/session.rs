@@ -57,7 +57,6 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Whether the pass must end now.
     pub(super) fn ends(&self) -> bool {
         (self.ends)()
     }
@@ -103,7 +102,6 @@ impl<'a> Replayed<'a> {
         Ok((replayed, survey.step()))
     }
 
-    /// The trace, from its beginning.
     fn open(&self) -> Result<Box<dyn TraceSource>, TraceError> {
         if let Some(name) = &self.method.trace {
             return self.traces.open(name);
@@ -278,7 +276,6 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Does passes until there are no more.
 fn work(
     (replayed, drives): (&Replayed<'_>, &dyn Drives),
     queue: &Queue<'_>,

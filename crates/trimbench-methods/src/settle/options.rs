@@ -1,9 +1,7 @@
 //! The method's parameters.
 
-use trimbench_core::settings::{
-    Named, SettingError, Values, checked, default_to, named, presets, within,
-};
-use trimbench_core::{Bytes, Nanos, Ppm, settings};
+use trimbench_core::settings::{SettingError, Values, checked, default_to, named, presets, within};
+use trimbench_core::{Bytes, Nanos, Ppm, named_enum, settings};
 
 use super::ID;
 use trimbench_engine::Parameters;
@@ -15,18 +13,15 @@ const SLICES_MAX: u64 = 10_000;
 const SLICES_MIN: u64 = 20;
 const DAY: Nanos = Nanos::from_secs(24 * 3_600);
 
-/// What the pace after a TRIM is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reference {
-    /// The same load, at the same time, on the drive that was trimmed and left idle first.
-    Twin,
-    /// The last quarter of the same window.
-    Plateau,
-}
-
-impl Named for Reference {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("twin", Self::Twin), ("plateau", Self::Plateau)];
+named_enum! {
+    /// What the pace after a TRIM is compared with.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Reference {
+        /// The same load, at the same time, on the drive that was trimmed and left idle first.
+        Twin = "twin",
+        /// The last quarter of the same window.
+        Plateau = "plateau",
+    }
 }
 
 settings! {
@@ -59,7 +54,7 @@ settings! {
         /// last quarter of the window
         pub reference: Reference = "reference", default_to("twin"), named();
     } with {
-        values: Values = values.clone();
+        pub(super) values: Values = values.clone();
     }
     check Settle::check;
 }
@@ -73,10 +68,6 @@ fn odd(slices: usize) -> Result<usize, String> {
 
 impl Parameters for Settle {
     const ID: &'static str = ID;
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
 }
 
 impl Settle {
@@ -101,7 +92,6 @@ impl Settle {
         }
     }
 
-    /// Slices of a window.
     pub(super) fn slices(&self) -> usize {
         trimbench_core::units::index(self.window.0 / self.slice.0)
     }

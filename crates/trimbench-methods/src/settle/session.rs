@@ -67,7 +67,6 @@ impl SettlePlan {
     }
 }
 
-/// Runs the method.
 pub(super) fn run(
     method: &Settle,
     device: &mut dyn Device,
@@ -164,7 +163,7 @@ fn load(
     let begun = bench.runner.now();
     let writes = SequentialWrite::new(area, method.access, method.queue_depth);
     let mut writes = Single(writes.circling(begun + method.window));
-    let mut slices = SliceCurve::new(begun, (method.slice, method.slices()), shape.logical_block);
+    let mut slices = SliceCurve::new(begun, method.slice, method.slices(), shape.logical_block);
     let phase = bench.run(&point.id, &mut writes, &mut slices)?;
     slices.store(curve, step);
     phase.other_load.into_iter().for_each(|caveat| step.caveat(caveat));

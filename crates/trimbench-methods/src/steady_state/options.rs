@@ -47,7 +47,7 @@ settings! {
         /// idle time after preconditioning and after each TRIM, {}; drives collect meanwhile
         pub rest: Nanos = "rest", default_to("0"), within(Nanos::ZERO, DAY);
     } with {
-        values: Values = values.clone();
+        pub(super) values: Values = values.clone();
     }
     check SteadyState::check;
 }
@@ -61,10 +61,6 @@ fn with_zero(mut shares: Vec<Ppm>) -> Vec<Ppm> {
 
 impl Parameters for SteadyState {
     const ID: &'static str = ID;
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
 }
 
 impl SteadyState {
@@ -84,7 +80,6 @@ impl SteadyState {
         Load { span, access, queue_depth, read_share, data }
     }
 
-    /// How long a round is on so many bytes.
     pub(super) fn round(&self, span: Bytes) -> RoundLength {
         let bytes = Bytes(self.round_share.of(span.0));
         RoundLength { time: self.round_time, bytes, rounds_max: self.rounds_max }
@@ -96,7 +91,6 @@ impl SteadyState {
         self.round(span).bytes.0.max(trimbench_core::units::rounded(timed))
     }
 
-    /// Rounds at the most.
     pub(super) fn rounds_total(&self) -> u64 {
         u64::from(self.rounds_max) * self.trimmed_shares.len() as u64
             + u64::from(self.ageing_rounds)

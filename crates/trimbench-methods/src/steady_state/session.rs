@@ -11,7 +11,6 @@ use trimbench_engine::phase::{PhaseRunner, Planned};
 use trimbench_engine::rounds::Rounds;
 use trimbench_engine::settings::{UNIT, whole, whole_percent};
 
-/// Runs the method on a device.
 pub(super) fn run(
     method: &SteadyState,
     device: &mut dyn Device,
@@ -31,7 +30,7 @@ pub(super) fn run(
     }
     precondition(method, &mut bench, span)?;
     bench.runner.rest(method.rest)?;
-    let mut rounds = Rounds::new();
+    let mut rounds = Rounds::default();
     // What is left alone grows from the end of the span.
     let mut used = span;
     for share in &method.trimmed_shares {

@@ -71,7 +71,7 @@ impl Layout {
 
     /// The discards of `[start, end)`, none longer than the device takes, cut at granules.
     pub(super) fn split(&self, start: u64, end: u64) -> impl Iterator<Item = LbaRange> + use<> {
-        let pieces = cut_at_units((start, end), self.discard_max, (self.offset, self.granule));
+        let pieces = cut_at_units((start, end), self.discard_max, self.offset, self.granule);
         pieces.filter_map(|(from, to)| range(from, to))
     }
 
@@ -83,7 +83,6 @@ impl Layout {
         (start, end.max(start))
     }
 
-    /// Bytes of so many blocks.
     pub(super) fn bytes(&self, blocks: u64) -> Bytes {
         Blocks(blocks).bytes(self.logical_block)
     }

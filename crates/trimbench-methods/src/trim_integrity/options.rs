@@ -1,25 +1,22 @@
 //! The method's parameters.
 
-use trimbench_core::settings::{Named, Values, ascending, list, named, presets, within};
-use trimbench_core::{Bytes, Ppm, settings};
+use trimbench_core::settings::{Values, ascending, list, named, presets, within};
+use trimbench_core::{Bytes, Ppm, named_enum, settings};
 
 use super::ID;
 use trimbench_engine::Parameters;
 
-/// Which cases are run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cases {
-    /// All.
-    All,
-    /// Random pieces of a share of the region.
-    Shares,
-    /// Everything but those.
-    Shapes,
-}
-
-impl Named for Cases {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("all", Self::All), ("shares", Self::Shares), ("shapes", Self::Shapes)];
+named_enum! {
+    /// Which cases are run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Cases {
+        /// All.
+        All = "all",
+        /// Random pieces of a share of the region.
+        Shares = "shares",
+        /// Everything but those.
+        Shapes = "shapes",
+    }
 }
 
 settings! {
@@ -50,14 +47,10 @@ settings! {
         /// discards and writes outstanding, {}
         pub queue_depth: u32 = "queue-depth", presets("8", "32", "1"), within(1, 1_024);
     } with {
-        values: Values = values.clone();
+        pub(super) values: Values = values.clone();
     }
 }
 
 impl Parameters for TrimIntegrity {
     const ID: &'static str = ID;
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
 }

@@ -56,7 +56,7 @@ settings! {
         /// latency that a chunk is to keep, {}
         pub keep: Nanos = "keep", default_to("10ms"), within(Nanos::from_micros(1), HOUR);
     } with {
-        values: Values = values.clone();
+        pub(super) values: Values = values.clone();
     }
 }
 
@@ -67,10 +67,6 @@ fn with_one(mut depths: Vec<u32>) -> Vec<u32> {
 
 impl Parameters for TrimSweep {
     const ID: &'static str = ID;
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
 }
 
 impl TrimSweep {

@@ -51,7 +51,7 @@ impl Side {
         let pace = Nanos(method.load_time.0 / count.max(1));
         let longest = method.row_time_max.max(method.load_time);
         let access = RandomAccess::new(area, ACCESS, method.read_share, rng);
-        let load = OpenLoop::new(access, Arrivals::Poisson, gap, (now, Instant::NEVER));
+        let load = OpenLoop::new(access, Arrivals::Poisson, gap, now..Instant::NEVER);
         Self { discards: discards.paced(now, pace).until(now + longest), load: Some(load) }
     }
 }
@@ -126,7 +126,6 @@ impl Seen {
         self.latencies.len() as u64
     }
 
-    /// Their logical blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.discarded
     }

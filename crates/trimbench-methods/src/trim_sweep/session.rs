@@ -31,7 +31,6 @@ struct Sweep<'a> {
     cursor: Bytes,
 }
 
-/// Runs the method.
 pub(super) fn run(
     method: &TrimSweep,
     device: &mut dyn Device,

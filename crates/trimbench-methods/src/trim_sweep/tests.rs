@@ -9,6 +9,7 @@ use trimbench_ssd::TrimMode;
 
 use super::row::median_interval;
 use super::*;
+use trimbench_engine::Parameters as _;
 use trimbench_engine::method::MethodResult;
 use trimbench_engine::method::Preset;
 use trimbench_engine::runner::RunError;

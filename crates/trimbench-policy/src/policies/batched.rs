@@ -5,8 +5,7 @@
 use trimbench_core::settings::{FromSettings as _, default_to, within};
 use trimbench_core::{Grant, Instant, Nanos, settings};
 
-use crate::catalogue::PolicyInfo;
-use crate::policy::{Backlog, TrimPolicy};
+use crate::policy::{Backlog, PolicyInfo, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "batched",

@@ -5,9 +5,8 @@
 use trimbench_core::settings::{FromSettings as _, default_to, within};
 use trimbench_core::{Blocks, Grant, Instant, Nanos, settings};
 
-use crate::catalogue::PolicyInfo;
-use crate::policy::{Backlog, TrimPolicy};
-use crate::throttle::Throttle;
+use super::throttle::Throttle;
+use crate::policy::{Backlog, PolicyInfo, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "deferred",

@@ -2,8 +2,7 @@
 
 use trimbench_core::{Blocks, Grant, Instant};
 
-use crate::catalogue::PolicyInfo;
-use crate::policy::{Backlog, TrimPolicy};
+use crate::policy::{Backlog, PolicyInfo, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "none",

@@ -3,8 +3,7 @@
 
 use trimbench_core::{Grant, Instant};
 
-use crate::catalogue::PolicyInfo;
-use crate::policy::{Backlog, TrimPolicy};
+use crate::policy::{Backlog, PolicyInfo, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "online",

@@ -64,7 +64,7 @@
 //!   cost nobody knows, and what noise adds.
 //! - If also the requests come evenly and keep the target by themselves, and there is no urgency,
 //!   at most the tolerance is late in the long run. This holds even where one command takes longer
-//!   than the target: then [`Standing`] says so, and discards are rare.
+//!   than the target: discards are rare then.
 //! - In the steady state `size` moves between half of the longest permitted length and, above it, a
 //!   quarter and one minimum; `share` between half of what the drive bears and what it climbs above
 //!   it until late requests are seen.
@@ -87,8 +87,7 @@ use trimbench_core::settings::{FromSettings as _, SettingError, Values, default_
 use trimbench_core::units::narrow;
 use trimbench_core::{Blocks, Bytes, Grant, Instant, Nanos, Ppm, settings};
 
-use crate::catalogue::{PolicyInfo, whole_blocks};
-use crate::policy::{Backlog, Foreground, Standing, TrimPolicy};
+use crate::policy::{Backlog, Foreground, PolicyInfo, TrimPolicy, whole_blocks};
 use cost::Cost;
 use sensor::{Discard, Sensor};
 
@@ -295,15 +294,6 @@ impl TrimPolicy for Paced {
         if self.sensor.foreground(now, seen) {
             self.back_off(now);
         }
-    }
-
-    fn standing(&self) -> Option<Standing> {
-        Some(Standing {
-            discard: self.length(),
-            share: self.share,
-            least_stall: self.cost.least(),
-            within_reach: self.permitted() <= self.settings.target,
-        })
     }
 }
 

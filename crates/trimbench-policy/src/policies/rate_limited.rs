@@ -4,9 +4,8 @@
 use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Blocks, Grant, Instant};
 
-use crate::catalogue::PolicyInfo;
-use crate::policy::{Backlog, TrimPolicy};
-use crate::throttle::Throttle;
+use super::throttle::Throttle;
+use crate::policy::{Backlog, PolicyInfo, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "rate-limited",

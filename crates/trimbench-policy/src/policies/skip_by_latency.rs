@@ -9,8 +9,7 @@
 use trimbench_core::settings::{FromSettings as _, default_to, within};
 use trimbench_core::{Blocks, Grant, Instant, Nanos, settings};
 
-use crate::catalogue::PolicyInfo;
-use crate::policy::{Backlog, Foreground, TrimPolicy};
+use crate::policy::{Backlog, Foreground, PolicyInfo, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "skip-by-latency",

@@ -4,8 +4,7 @@
 use trimbench_core::settings::{FromSettings as _, default_to, within};
 use trimbench_core::{Blocks, Bytes, Grant, Instant, settings};
 
-use crate::catalogue::{PolicyInfo, whole_blocks};
-use crate::policy::{Backlog, TrimPolicy};
+use crate::policy::{Backlog, PolicyInfo, TrimPolicy, whole_blocks};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "skip-by-queue",

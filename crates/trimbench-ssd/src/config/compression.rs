@@ -21,12 +21,9 @@ settings! {
 
 impl CompressionConfig {
     pub(super) fn check(self, config: &SsdConfig) -> Result<(), DriveConfigError> {
-        require(
-            self.floor.0.is_multiple_of(10_000) && (100_000..=1_000_000).contains(&self.floor.0),
-            "compression.floor",
-            self.floor,
-            "whole percents between 10% and 100%",
-        )?;
+        let floor = self.floor.0;
+        let is_percent = floor.is_multiple_of(10_000) && (100_000..=1_000_000).contains(&floor);
+        config.hold(&[("compression.floor", is_percent)])?;
         require(
             config.slc_cache.is_none(),
             "compression",

@@ -4,7 +4,7 @@ use trimbench_core::settings::IfUnset::{Required, SameAs};
 use trimbench_core::settings::described;
 use trimbench_core::{Bytes, Nanos, settings};
 
-use super::{DriveConfigError, STEP_MAX, SsdConfig, UNIT_BYTES, require};
+use super::{DriveConfigError, SsdConfig, UNIT_BYTES};
 
 /// Bytes of an entry of the map.
 const ENTRY_BYTES: u64 = 4;
@@ -31,26 +31,11 @@ settings! {
 impl MappingCacheConfig {
     pub(super) fn check(&self, config: &SsdConfig) -> Result<(), DriveConfigError> {
         let (page, size) = (self.page, self.size);
-        require(
-            page.0 >= UNIT_BYTES
-                && page.0.is_power_of_two()
-                && page <= config.geometry.program_bytes,
-            "mapping_cache.page",
-            page,
-            "a power of two of at least 4KiB, at most a program operation",
-        )?;
-        require(
-            size >= page && size <= Bytes::gib(16),
-            "mapping_cache.size",
-            size,
-            "at least one translation page, at most 16GiB",
-        )?;
-        for (field, span) in
-            [("mapping_cache.read", self.read), ("mapping_cache.program", self.program)]
-        {
-            require(span <= STEP_MAX, field, span, "at most 1h")?;
-        }
-        Ok(())
+        let is_power = page.0 >= UNIT_BYTES && page.0.is_power_of_two();
+        config.hold(&[
+            ("mapping_cache.page", is_power && page <= config.geometry.program_bytes),
+            ("mapping_cache.size", size >= page && size <= Bytes::gib(16)),
+        ])
     }
 
     /// Entries of a translation page: the mapping units that it serves.

@@ -52,7 +52,7 @@ fn a_collection_owes_its_reads_its_full_programs_and_an_erase_of_every_die() {
 fn a_collection_owes_a_read_and_a_program_of_a_translation_page_that_is_not_cached() {
     let (mut gc, mapping, nand) = nearly_full();
     let config = crate::ssd::tests::mapping_cache::dramless(1);
-    let cache = crate::mapping_cache::MappingCache::new(&config.mapping_cache.unwrap(), &config);
+    let cache = crate::mapping::MappingCache::new(&config.mapping_cache.unwrap(), &config);
     let mut mapping = mapping.with_translation(cache);
     mapping.rest_translation();
     let mut counters = DriveCounters::default();
@@ -65,7 +65,7 @@ fn a_collection_owes_a_read_and_a_program_of_a_translation_page_that_is_not_cach
     assert_eq!((counters.map_pages_read, counters.map_pages_programmed), (2, 2));
     // A preconditioning owes and counts none.
     let (mut gc, mapping, nand) = nearly_full();
-    let cache = crate::mapping_cache::MappingCache::new(&config.mapping_cache.unwrap(), &config);
+    let cache = crate::mapping::MappingCache::new(&config.mapping_cache.unwrap(), &config);
     let (mut mapping, mut counters) = (mapping.with_translation(cache), DriveCounters::default());
     mapping.rest_translation();
     gc.begin_untimed();

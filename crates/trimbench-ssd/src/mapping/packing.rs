@@ -20,7 +20,6 @@ pub(crate) struct Fill {
     slots: u32,
     /// Space of its units alone.
     data: u32,
-    /// Units.
     units: u32,
 }
 
@@ -79,7 +78,6 @@ impl Packing {
         self.fills[superblock as usize]
     }
 
-    /// Space that is left in a superblock.
     pub(crate) fn left(&self, superblock: u32) -> u32 {
         self.capacity() - self.fill(superblock).points
     }

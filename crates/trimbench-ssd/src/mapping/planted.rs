@@ -1,7 +1,16 @@
 //! Planted faults, for those who test what finds faults.
 
 use super::{Mapping, UNMAPPED};
-use crate::ssd::TableFault;
+
+/// A planted fault in what the tables say of one unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableFault {
+    /// The flash unit says that it holds the logical unit's neighbour.
+    WrongOwner,
+    /// The logical unit is freed, but its flash unit still counts as valid: the collector copies
+    /// what was trimmed.
+    TrimmedButValid,
+}
 
 impl Mapping {
     /// Breaks what the tables say of `lpn`; whether it holds data that could be broken.

@@ -63,7 +63,6 @@ impl Order {
         }
     }
 
-    /// A superblock becomes a candidate.
     pub(super) fn closed(&mut self, superblock: u32) {
         match self {
             Self::Fifo(order) => order.push_back(superblock),
@@ -75,7 +74,6 @@ impl Order {
         }
     }
 
-    /// A candidate was collected.
     pub(super) fn collected(&mut self, superblock: u32) {
         if let Self::Fifo(order) = self {
             // The first, but for one that was taken because it held nothing any more.
@@ -113,7 +111,6 @@ impl Order {
 #[derive(Debug)]
 pub(super) struct Ages {
     closed_at: Vec<u64>,
-    /// How many have been until now.
     closed: u64,
 }
 
@@ -122,7 +119,6 @@ pub(super) struct Ages {
 struct Candidates<'a> {
     counts: &'a [u32],
     packing: Option<&'a Packing>,
-    /// What of one may be valid at most.
     whole: u32,
 }
 
@@ -131,7 +127,6 @@ impl<'a> Candidates<'a> {
         self.counts[superblock as usize] & NOT_CLOSED == 0
     }
 
-    /// Those among these superblocks.
     fn among(self, superblocks: Range<usize>) -> impl Iterator<Item = u32> + use<'a> {
         let superblocks = narrow(superblocks.start as u64)..narrow(superblocks.end as u64);
         superblocks.filter(move |&superblock| self.contains(superblock))
@@ -202,7 +197,6 @@ impl Mapping {
         matches!(self.order, Order::Fifo(_) | Order::DChoices { .. })
     }
 
-    /// From now on victims are searched for in this way.
     pub(crate) fn search_victims(&mut self, search: VictimSearch) {
         self.search = search;
     }

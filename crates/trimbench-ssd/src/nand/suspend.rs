@@ -24,7 +24,6 @@ use crate::config::SuspendConfig;
 #[cfg(test)]
 mod tests;
 
-/// What an operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A program; of this group if it is the host's.
@@ -34,11 +33,9 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// An operation that a die has to do.
 #[derive(Clone, Copy, Debug)]
 struct Operation {
     kind: Kind,
-    /// When it begins, or goes on.
     begin: Instant,
     end: Instant,
     /// When the reads before it are over.
@@ -47,16 +44,13 @@ struct Operation {
     passed: u32,
 }
 
-/// One die.
 #[derive(Debug, Default)]
 struct Die {
     /// In their order; those that are over go with the next read or program.
     operations: VecDeque<Operation>,
-    /// When all of them and all reads are over.
     free_at: Instant,
 }
 
-/// All dies.
 #[derive(Debug)]
 pub(super) struct SuspendingDies {
     config: SuspendConfig,
@@ -79,7 +73,6 @@ impl SuspendingDies {
         end
     }
 
-    /// Forgets what the die has done by `now`.
     pub(super) fn forget(&mut self, die: u32, now: Instant) {
         let operations = &mut self.dies[die as usize].operations;
         while operations.front().is_some_and(|first| first.end <= now) {
@@ -106,7 +99,6 @@ impl SuspendingDies {
         die.free_at
     }
 
-    /// When all that the die has to do is done.
     pub(super) fn free_at(&self, die: u32) -> Instant {
         self.dies[die as usize].free_at
     }

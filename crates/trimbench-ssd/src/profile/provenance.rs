@@ -70,7 +70,6 @@ impl ProfileValue {
 }
 
 impl OriginCounts {
-    /// Counts.
     pub(super) fn of(values: &[ProfileValue]) -> Self {
         let mut counts = Self::default();
         for value in values {

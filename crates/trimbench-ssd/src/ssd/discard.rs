@@ -50,7 +50,6 @@ impl Ssd {
         self.finish_discard(done, slot, reads);
     }
 
-    /// Whether a discard frees anything.
     pub(super) fn acts_on_discards(&self) -> bool {
         !matches!(self.config.trim.mode, TrimMode::None | TrimMode::Ignored)
     }

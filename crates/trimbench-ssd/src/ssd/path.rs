@@ -37,7 +37,7 @@ pub(super) struct Path {
     /// What the command in each slot fetches, if anything.
     fetches: BySlot<Fetch>,
     /// Writes and flushes whose end depends on groups that have not left, in their order.
-    stuck: VecDeque<BlockedWrite>,
+    blocked: VecDeque<BlockedWrite>,
     /// Flushes that wait for programs of groups that have not left.
     flushing: VecDeque<BlockedWrite>,
     /// What the command in each slot needs of the map, in a drive without DRAM.
@@ -85,7 +85,6 @@ enum Purpose {
     Discard(PageReads),
 }
 
-/// A write or a flush.
 #[derive(Clone, Copy, Debug)]
 struct BlockedWrite {
     slot: Slot,
@@ -311,10 +310,10 @@ impl Ssd {
     /// The data of a write have come, or a flush is accepted: it ends as soon as it can.
     #[expect(clippy::inline_always, reason = "a call costs more than what it does")]
     #[inline(always)]
-    fn settle(&mut self, stuck: BlockedWrite) {
-        let BlockedWrite { slot, position, at, is_flush } = stuck;
-        if !self.path.stuck.is_empty() || !self.try_settle(slot, position, at, is_flush) {
-            self.path.stuck.push_back(BlockedWrite { slot, position, at, is_flush });
+    fn settle(&mut self, blocked: BlockedWrite) {
+        let BlockedWrite { slot, position, at, is_flush } = blocked;
+        if !self.path.blocked.is_empty() || !self.try_settle(slot, position, at, is_flush) {
+            self.path.blocked.push_back(BlockedWrite { slot, position, at, is_flush });
         }
     }
 
@@ -355,10 +354,10 @@ impl Ssd {
         if let Some(flash) = &mut self.flash {
             flash.leave(&mut self.nand);
         }
-        while let Some(&BlockedWrite { slot, position, at, is_flush }) = self.path.stuck.front()
+        while let Some(&BlockedWrite { slot, position, at, is_flush }) = self.path.blocked.front()
             && self.try_settle(slot, position, at, is_flush)
         {
-            self.path.stuck.pop_front();
+            self.path.blocked.pop_front();
         }
         self.try_flush();
     }

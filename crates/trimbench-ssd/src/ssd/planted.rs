@@ -5,7 +5,7 @@ use trimbench_core::Bytes;
 use trimbench_core::units::narrow;
 
 use super::Ssd;
-use crate::mapping::VictimSearch;
+use crate::mapping::{TableFault, VictimSearch};
 
 #[cfg(test)]
 mod tests;
@@ -17,16 +17,6 @@ pub struct Overreach {
     pub before: Bytes,
     /// Behind the last whole unit; a multiple of 4 KiB.
     pub behind: Bytes,
-}
-
-/// A planted fault in what the tables say of one unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TableFault {
-    /// The flash unit says that it holds the logical unit's neighbour.
-    WrongOwner,
-    /// The logical unit is freed, but its flash unit still counts as valid: the collector copies
-    /// what was trimmed.
-    TrimmedButValid,
 }
 
 impl Ssd {

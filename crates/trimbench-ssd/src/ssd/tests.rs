@@ -238,7 +238,8 @@ fn only_whole_pieces_of_the_granularity_are_freed() {
     let mut freed = |first, count| {
         let before = target.model().counters();
         let taken = times(&mut target, &[BlockCommand::Discard(units(first, count))])[0];
-        (target.model().counters().since(&before).discarded_mapped_units, taken)
+        let after = target.model().counters();
+        (after.discarded_mapped_units - before.discarded_mapped_units, taken)
     };
     // Pieces of 16 units begin at 2, 18, 34 and so on; 16 mapped units cost 16 us, one range 7.
     assert_eq!(freed(0, 17), (0, 137));
@@ -473,9 +474,10 @@ fn sustained_writes_take_the_time_of_all_programs_reads_and_erases() {
             (0..32).map(|_| BlockCommand::write(units(rng.below(16_384), 1))).collect();
         times(&mut target, &writes);
     }
-    let spent = target.model().counters().since(&before);
+    let after = target.model().counters();
     // One die: 600 us a program; an erase of 4 ms and at most four reads of 50 us a superblock.
-    let (programs, erases) = (spent.programmed_units / 16, spent.erased_superblocks);
+    let programs = (after.programmed_units - before.programmed_units) / 16;
+    let erases = after.erased_superblocks - before.erased_superblocks;
     let expected = (programs * 600 + erases * 4_200) as f64;
     let took = (target.now() - begin).0 as f64 / 1e3;
     assert!((took / expected - 1.0).abs() < 0.02, "{took} us, expected {expected}");

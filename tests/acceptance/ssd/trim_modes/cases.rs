@@ -263,7 +263,7 @@ pub(super) fn ignored(mode: Option<TrimMode>, times: u64) -> Result<Amplificatio
     write(&mut target, 6)?;
     let before = target.model().counters();
     write(&mut target, 2 * times)?;
-    let waf = target.model().counters().since(&before).waf().context("nothing was written")?;
+    let waf = target.model().counters().waf_since(&before).context("nothing was written")?;
     let mode = mode.map_or("never trimmed".to_owned(), |mode| format!("{mode:?}").to_lowercase());
     Ok(Amplification { mode, freed_units, waf })
 }

@@ -88,7 +88,7 @@ impl WarmDrive {
             under_way -= out.len();
             out.clear();
         }
-        let amplification = self.target.model().inner().counters().since(&counters).waf();
+        let amplification = self.target.model().inner().counters().waf_since(&counters);
         side.values.push(WRITES as f64 / elapsed / 1e6);
         if side.check.is_empty() {
             side.check = format!("WA {:.4}", amplification.unwrap_or(0.0));
@@ -144,7 +144,7 @@ impl WarmDrive {
         runner.run_until(&mut self.target, &mut writes, &mut observer, Instant::NEVER)?;
         let elapsed = started.elapsed().as_secs_f64();
         let virtual_time = self.target.now() - virtual_start;
-        let amplification = self.target.model().inner().counters().since(&counters).waf();
+        let amplification = self.target.model().inner().counters().waf_since(&counters);
         let tail = latencies.percentile(Quantile::P99_9).unwrap_or(Nanos::ZERO);
         side.values.push(WRITES as f64 / elapsed / 1e6);
         // The first measurement's: the later ones go on from another state.

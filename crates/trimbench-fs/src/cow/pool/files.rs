@@ -52,7 +52,6 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         self.files.entry(file).or_default().order.admit(slot, command)
     }
 
-    /// Goes on with a command.
     pub(super) fn step(&mut self, slot: Slot, now: Instant) {
         let Task::File(command) = self.commands.get(slot).task else {
             unreachable!("a pool is neither mounted nor unmounted");
@@ -220,7 +219,6 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         Err(Stop::Waits)
     }
 
-    /// A read for a command ended.
     pub(super) fn read_ended(&mut self, slot: Slot, failure: Option<Errno>, now: Instant) {
         let command = self.commands.get(slot);
         command.io -= 1;

@@ -42,7 +42,6 @@ const FREED_AT_ONCE: usize = 64;
 const DELAY_SCALE: Nanos = Nanos::from_micros(500);
 const DELAY_MAX: Nanos = Nanos::from_millis(100);
 
-/// All groups.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     /// Bytes that are not written yet, of both.
@@ -78,15 +77,12 @@ pub(super) struct Syncing {
     /// Records written or given back.
     records: u64,
     freed: Vec<Run>,
-    /// How many of them are given back.
     given: usize,
-    /// When the next ones are.
     give_at: Instant,
     pub(super) waiters: Vec<Slot>,
     failure: Option<Errno>,
 }
 
-/// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SyncStep {
     Data,
@@ -97,7 +93,6 @@ enum SyncStep {
 }
 
 impl Syncing {
-    /// It replaces a run.
     pub(super) fn free(&mut self, run: Run) {
         self.freed.push(run);
     }
@@ -157,7 +152,6 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         Some(self.delayed_until)
     }
 
-    /// When groups go on by themselves.
     pub(super) fn group_event(&self) -> Instant {
         match &self.groups.syncing {
             Some(syncing) if syncing.step == SyncStep::Freeing => syncing.give_at,
@@ -369,7 +363,6 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         self.pump_all(now);
     }
 
-    /// The group is on the drives.
     fn synced(&mut self, now: Instant) {
         let syncing = self.groups.syncing.take().expect("a group is synced");
         self.counters.groups += 1;

@@ -5,7 +5,6 @@ use trimbench_core::{BlockCommand, Instant, Model, Nanos};
 use super::Pool;
 use crate::cow::config::TrimManner;
 
-/// The passes over all drives.
 #[derive(Debug)]
 pub(super) struct Passes {
     /// When the next begins; [`Instant::NEVER`] while one runs, and while nothing waits.
@@ -55,7 +54,6 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         }
     }
 
-    /// A discard ended.
     pub(super) fn discard_ended(&mut self, now: Instant) {
         if self.config.manner == TrimManner::OpenZfs {
             return;

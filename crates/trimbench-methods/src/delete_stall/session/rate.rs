@@ -36,7 +36,6 @@ struct Part {
 }
 
 impl Part {
-    /// Bytes that are deleted.
     fn size(&self) -> Bytes {
         Bytes(self.chunk.0 * self.chunks)
     }
@@ -177,12 +176,12 @@ impl<S: StallSubject> Deletions<'_, S> {
             method.read_share,
             rng.split("load"),
         );
-        let mut load = OpenLoop::new(access, method.arrivals, method.gap, (begin, Instant::NEVER));
+        let mut load = OpenLoop::new(access, method.arrivals, method.gap, begin..Instant::NEVER);
         let deletions = match part.size() {
             Bytes(0) => Vec::new(),
             size => self.subject.delete_chunks(size, part.chunk),
         };
-        let mut chunks = PacedScripts::new(deletions, part.pace.interval, (from, end));
+        let mut chunks = PacedScripts::new(deletions, part.pace.interval, from..end);
         let counted_before = part.pace.interval.times(part.number);
         let last = Nanos(part.pace.interval.times(part.chunks).0.saturating_sub(1));
         let mut failure = None;

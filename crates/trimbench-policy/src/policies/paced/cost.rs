@@ -20,7 +20,6 @@ use trimbench_core::{Blocks, Nanos};
 /// Blocks of the unit of `slope`. A power of two, so large that a slope has digits enough.
 const SLOPE_BLOCKS: u64 = 1 << 20;
 
-/// The line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {
     /// The stall of the shortest discard; `None` before the first.

@@ -30,7 +30,6 @@ pub(super) struct Sensor {
     last: Option<Discard>,
 }
 
-/// The last discard.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Discard {
     pub(super) blocks: Blocks,
@@ -121,7 +120,6 @@ impl Sensor {
         news.then_some(*last)
     }
 
-    /// The last discard, if it is done.
     pub(super) fn last_done(&self) -> Option<&Discard> {
         self.last.as_ref().filter(|last| last.done_at < Instant::NEVER)
     }

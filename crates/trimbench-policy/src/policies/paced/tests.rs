@@ -1,4 +1,4 @@
-//! The law against plants. The target is 10 ms, the tolerance 0.1 %, so a stall of 5 ms is
+//! The law against drive models. The target is 10 ms, the tolerance 0.1 %, so a stall of 5 ms is
 //! permitted, which the default drive causes with 49.15 MiB: (5 ms - 0.2 ms) / (100 ms / GiB).
 
 use trimbench_core::{Bytes, Nanos, Ppm};

@@ -20,7 +20,7 @@ use trimbench_core::{Instant, LbaRange, Nanos};
 
 use super::{Accepted, Incoming, Path, Purpose, Ssd, UnitSpan};
 use crate::events::Action;
-use crate::mapping_cache::{Found, MappingCache};
+use crate::mapping::{MappingCache, PageLookup};
 use crate::nand::Cells;
 use crate::slots::Slot;
 
@@ -71,15 +71,15 @@ impl Ssd {
         let updates = matches!(then, Then::Write(_));
         while page < end {
             let on_flash = match self.translation().reach(page, updates) {
-                Found::Cached => None,
-                Found::Nowhere if !updates => None,
-                Found::Loading(first) => {
+                PageLookup::Cached => None,
+                PageLookup::Nowhere if !updates => None,
+                PageLookup::Loading(first) => {
                     self.path.waiter(slot).page = page;
                     self.path.join(first, slot);
                     return;
                 }
-                Found::Nowhere => Some(false),
-                Found::OnFlash => Some(true),
+                PageLookup::Nowhere => Some(false),
+                PageLookup::OnFlash => Some(true),
             };
             if let Some(on_flash) = on_flash {
                 self.path.waiter(slot).page = page;

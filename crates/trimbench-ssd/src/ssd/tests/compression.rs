@@ -34,11 +34,11 @@ fn a_sequential_pass_of_half_the_data_takes_half_the_time() {
     assert!(whole.abs_diff(959 * 665_536 / 1_000 + 161) < 10, "{whole}");
     let (half, counters) = pass(Data::Compressible(50));
     assert_eq!((counters.programmed_units, counters.saved_units), (7_680, 7_680));
-    assert_eq!(counters.waf(), Some(0.5));
+    assert_eq!(counters.waf_since(&DriveCounters::default()), Some(0.5));
     // 480 programs, of which the last is not waited for; the first begins with the second group.
     assert!(half.abs_diff(479 * 665_536 / 1_000 + 292) < 10, "{half}");
     let (quarter, counters) = pass(Data::Compressible(25));
-    assert_eq!(counters.waf(), Some(0.25));
+    assert_eq!(counters.waf_since(&DriveCounters::default()), Some(0.25));
     assert!(quarter.abs_diff(half / 2) < 200, "{quarter}");
 }
 
@@ -49,7 +49,7 @@ fn no_data_takes_less_than_the_floor() {
         times(&mut target, &[write(units(first, 320), 0)]);
     }
     let counters = target.model().counters();
-    assert_eq!(counters.waf(), Some(0.14));
+    assert_eq!(counters.waf_since(&DriveCounters::default()), Some(0.14));
     // A superblock holds 457 units; 2 hundredths of one are left over in each of the 14 full ones.
     let saved = counters.host_written_units - counters.programmed_units + 1;
     assert_eq!((counters.padding_units, counters.saved_units), (1, saved));
@@ -75,7 +75,7 @@ fn compressible_data_amplifies_as_at_the_larger_over_provisioning() {
         ssd.fill((0..count * 8).map(|_| PreconditionStep::Write(narrow(rng.below(count)))), data);
         let before = ssd.counters();
         ssd.fill((0..count * 4).map(|_| PreconditionStep::Write(narrow(rng.below(count)))), data);
-        let waf = ssd.counters().since(&before).waf().unwrap();
+        let waf = ssd.counters().waf_since(&before).unwrap();
         ssd.check();
         let expected = greedy_waf(alpha, held) * f64::from(percent) / 100.0;
         assert!((waf / expected - 1.0).abs() < 0.02, "{percent}: {waf}, expected {expected}");

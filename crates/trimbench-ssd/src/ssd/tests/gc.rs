@@ -34,7 +34,7 @@ fn amplification(policy: VictimPolicy, separate_hot: bool, skewed: bool) -> f64 
         };
         let before = ssd.counters();
         ssd.precondition_with((0..count).map(unit).map(PreconditionStep::Write));
-        ssd.counters().since(&before).waf().unwrap()
+        ssd.counters().waf_since(&before).unwrap()
     };
     write(&mut ssd, units * 12);
     let waf = write(&mut ssd, units * 4);

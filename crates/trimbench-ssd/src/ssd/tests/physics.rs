@@ -37,7 +37,7 @@ fn uniform_random_writes_amplify_as_the_greedy_bound_says() {
         ssd.precondition_random(units * 8, &mut rng);
         let before = ssd.counters();
         ssd.precondition_random(units * 4, &mut rng);
-        let waf = ssd.counters().since(&before).waf().unwrap();
+        let waf = ssd.counters().waf_since(&before).unwrap();
         let error = waf / expected - 1.0;
         assert!(error.abs() < 0.005, "measured {waf}, expected {expected}");
     }
@@ -64,7 +64,7 @@ fn trimmed_space_is_over_provisioning() {
     write(target.model_mut(), units * 8, &mut rng);
     let before = target.model().counters();
     write(target.model_mut(), units * 4, &mut rng);
-    let waf = target.model().counters().since(&before).waf().unwrap();
+    let waf = target.model().counters().waf_since(&before).unwrap();
     let expected = greedy_waf(1.07 / 0.75, 64);
     assert!((waf / expected - 1.0).abs() < 0.005, "measured {waf}, expected {expected}");
 }
@@ -75,7 +75,7 @@ fn sequential_writes_do_not_amplify() {
     for _ in 0..4 {
         ssd.precondition_sequential(Bytes(0), Bytes::mib(64));
     }
-    assert_eq!(ssd.counters().waf(), Some(1.0));
+    assert_eq!(ssd.counters().waf_since(&DriveCounters::default()), Some(1.0));
 }
 
 #[test]

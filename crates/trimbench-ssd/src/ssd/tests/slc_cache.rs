@@ -88,13 +88,15 @@ fn a_full_cache_that_folds_in_the_foreground_charges_reads_programs_and_erases()
         let small = SlcCacheConfig { size: Ppm(100_000), ..cache(mode, WhenFull::Fold) };
         let mut target = cached(small);
         write(&mut target, 0, 2_048);
-        let before = (target.now(), target.model().counters());
+        let (from, before) = (target.now(), target.model().counters());
         write(&mut target, 2_048, 2_048);
-        let spent = target.model().counters().since(&before.1);
-        assert_eq!((spent.cached_units, spent.folded_units, spent.moved_units), (2_048, 2_048, 0));
-        assert_eq!((spent.waf(), spent.erased_superblocks), (Some(2.0), 2_048 / held));
+        let after = target.model().counters();
+        assert_eq!(after.cached_units - before.cached_units, 2_048);
+        assert_eq!(after.folded_units - before.folded_units, 2_048);
+        assert_eq!((after.moved_units, after.waf_since(&before)), (before.moved_units, Some(2.0)));
+        assert_eq!(after.erased_superblocks - before.erased_superblocks, 2_048 / held);
         let expected = (2_048 / held) as f64 * micros;
-        let took = (target.now() - before.0).0 as f64 / 1e3;
+        let took = (target.now() - from).0 as f64 / 1e3;
         assert!((took / expected - 1.0).abs() < 1e-4, "{mode:?}: {took} us, expected {expected}");
         target.model_mut().check();
     }
@@ -116,7 +118,7 @@ fn idle_time_folds_the_cache_and_the_next_burst_is_quick_again() {
         assert_eq!(counters.cached_units, 4_096 + room, "{mode:?}");
         // Exactly 1 + the share that was folded.
         let share = 4_096.0 / 10_240.0;
-        assert_eq!(counters.waf(), Some(1.0 + share));
+        assert_eq!(counters.waf_since(&DriveCounters::default()), Some(1.0 + share));
         target.model_mut().check();
     }
 }

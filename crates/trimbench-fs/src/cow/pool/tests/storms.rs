@@ -49,10 +49,9 @@ fn write_beside(machine: &mut Machine) -> Instant {
 fn a_pass_takes_a_quarter_of_what_waits_too_much() {
     let mut machine = deleted(TrimManner::FreeBsd, "online");
     let waiting: u64 =
-        machine.pool().drives.iter().map(|drive| drive.trimmer().backlog().extents).sum();
+        machine.pool().drives.iter().map(|drive| drive.trimmer.backlog().extents).sum();
     machine.pass(Nanos::from_millis(1_050));
-    let left: u64 =
-        machine.pool().drives.iter().map(|drive| drive.trimmer().backlog().extents).sum();
+    let left: u64 = machine.pool().drives.iter().map(|drive| drive.trimmer.backlog().extents).sum();
     let taken = waiting - left;
     // A quarter of what is above 100 a drive, a thirtieth of all, and up to 64 more.
     let quarter = (waiting - 400) / 4 + waiting / 30;
@@ -98,8 +97,9 @@ fn what_is_written_first_needs_no_discard_any_more() {
     machine.done(store(2, 150 * MIB));
     machine.sync();
     machine.check(true);
-    let invalidated: u64 =
-        (0..DRIVES).map(|drive| machine.pool().trim_counters(drive).invalidated.blocks.0).sum();
+    let invalidated: u64 = (0..DRIVES)
+        .map(|drive| machine.pool().drives[drive].trimmer.counters().invalidated.blocks.0)
+        .sum();
     assert!(invalidated * 512 > 100 * MIB, "{invalidated} blocks");
 }
 

@@ -1,4 +1,4 @@
-//! Small simulated plants: a foreground, a drive and a [`Trimmer`], in virtual time.
+//! Small drive models: a foreground, a drive and a [`Trimmer`], in virtual time.
 //!
 //! The drive serves requests one by one, in their order. It either drains its queue for a discard
 //! (its cost then delays all that follows) or acknowledges it at once and works it off later,
@@ -6,19 +6,21 @@
 //! requests come by the clock, so that no stall slows them down.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::units::narrow;
-use trimbench_core::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};
+use trimbench_core::{BlockSize, Blocks, Bytes, Grant, Instant, Lba, LbaRange, Nanos, Ppm};
 
-use crate::catalogue::Choice;
-use crate::policy::{Foreground, Standing};
+use super::super::{Paced, Settings};
+use crate::policy::{Backlog, Foreground, TrimPolicy};
 use crate::queue::QueueCounters;
 use crate::trimmer::{Extents, Options, Trimmer, TrimmerStep};
 
 const BLOCK_BYTES: u64 = 4_096;
 
-/// A plant.
+/// A model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DriveModel {
     pub(super) policy: &'static str,
@@ -87,6 +89,56 @@ pub(super) struct Issue {
     pub(super) standing: Standing,
 }
 
+/// What the law has learned of the drive, and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    pub(super) share: Ppm,
+    pub(super) least_stall: Nanos,
+    /// A discard can be so short that its stall stays within the target.
+    pub(super) within_reach: bool,
+}
+
+/// The law at work in a trimmer, which can be looked into meanwhile.
+#[derive(Clone, Debug)]
+struct Watched(Arc<Mutex<Paced>>);
+
+impl Watched {
+    fn law(&self) -> MutexGuard<'_, Paced> {
+        self.0.lock().unwrap()
+    }
+
+    fn standing(&self) -> Standing {
+        let law = self.law();
+        Standing {
+            share: law.share,
+            least_stall: law.cost.least(),
+            within_reach: law.permitted() <= law.settings.target,
+        }
+    }
+}
+
+impl TrimPolicy for Watched {
+    fn admit(&mut self, now: Instant, freed: Blocks, backlog: &Backlog) -> Blocks {
+        self.law().admit(now, freed, backlog)
+    }
+
+    fn grant(&mut self, now: Instant, backlog: &Backlog) -> Grant {
+        self.law().grant(now, backlog)
+    }
+
+    fn issued(&mut self, now: Instant, blocks: Blocks) {
+        self.law().issued(now, blocks);
+    }
+
+    fn completed(&mut self, now: Instant) {
+        self.law().completed(now);
+    }
+
+    fn foreground(&mut self, now: Instant, seen: Foreground) {
+        self.law().foreground(now, seen);
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Request,
@@ -146,7 +198,8 @@ impl DriveModel {
 }
 
 struct World<'a> {
-    plant: &'a DriveModel,
+    model: &'a DriveModel,
+    policy: Watched,
     trimmer: Trimmer,
     rng: Rng,
     events: BTreeMap<(Instant, u64), Event>,
@@ -161,22 +214,29 @@ struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    fn new(plant: &'a DriveModel) -> Self {
+    fn new(model: &'a DriveModel) -> Self {
         let block_size = BlockSize::new(Bytes(BLOCK_BYTES)).unwrap();
-        let policy = plant.policy.parse::<Choice>().unwrap().build(block_size).unwrap();
+        let rows = Settings::rows();
+        let mut values = Values::new("parameter", "`paced`").in_preset(&rows, 0);
+        for part in model.policy.split(',').skip(1) {
+            values.set_part(&rows, part).unwrap();
+        }
+        let law = Paced::new(Settings::read(&values.in_blocks(block_size)).unwrap());
+        let policy = Watched(Arc::new(Mutex::new(law)));
         let discard_max = Bytes::gib(2).blocks_floor(block_size);
-        let options = Options { discard_max, extents: plant.extents, extents_max: 1 << 20 };
-        let trimmer = Trimmer::new(policy, options);
+        let options = Options { discard_max, extents: model.extents, extents_max: 1 << 20 };
+        let trimmer = Trimmer::new(Box::new(policy.clone()), options);
         let run = Run {
             requests: Vec::new(),
             discards: Vec::new(),
-            standing: trimmer.standing().unwrap(),
+            standing: policy.standing(),
             counters: QueueCounters::default(),
             waiting_max: Bytes(0),
             waiting: Bytes(0),
         };
         let mut world = Self {
-            plant,
+            model,
+            policy,
             trimmer,
             rng: Rng::new(1),
             events: BTreeMap::new(),
@@ -188,14 +248,14 @@ impl<'a> World<'a> {
             freed_to: Lba(0),
             run,
         };
-        world.schedule(Instant::START, Event::Free { bytes: plant.freed });
-        if plant.freed_per_second > Bytes(0) {
-            for second in 1..=plant.duration.0 / Nanos::from_secs(1).0 {
+        world.schedule(Instant::START, Event::Free { bytes: model.freed });
+        if model.freed_per_second > Bytes(0) {
+            for second in 1..=model.duration.0 / Nanos::from_secs(1).0 {
                 let at = Instant::from_start(Nanos::from_secs(second));
-                world.schedule(at, Event::Free { bytes: plant.freed_per_second });
+                world.schedule(at, Event::Free { bytes: model.freed_per_second });
             }
         }
-        if plant.load.on > Nanos::ZERO {
+        if model.load.on > Nanos::ZERO {
             world.schedule(Instant::START, Event::Request);
         }
         world
@@ -209,7 +269,7 @@ impl<'a> World<'a> {
     fn step(&mut self) -> bool {
         let next = self.events.first_key_value().map_or(Instant::NEVER, |(&(at, _), _)| at);
         let now = next.min(self.wake_at);
-        if now.since_start() > self.plant.duration {
+        if now.since_start() > self.model.duration {
             return false;
         }
         if next == now {
@@ -255,7 +315,7 @@ impl<'a> World<'a> {
     /// Issues what may be issued; when to ask again.
     fn trim(&mut self, now: Instant) -> Instant {
         loop {
-            let standing = self.trimmer.standing().unwrap();
+            let standing = self.policy.standing();
             match self.trimmer.next(now) {
                 TrimmerStep::Discard(range) => {
                     let bytes = blocks_bytes(range.length());
@@ -270,7 +330,7 @@ impl<'a> World<'a> {
     }
 
     fn discard(&mut self, now: Instant, bytes: Bytes) -> Instant {
-        let Drive { command, per_gib, noise, mode, .. } = self.plant.drive;
+        let Drive { command, per_gib, noise, mode, .. } = self.model.drive;
         let work = (u128::from(per_gib.0) * u128::from(bytes.0)) >> 30;
         let cost = command + Nanos(u64::try_from(work).unwrap());
         let factor = 1_000_000 - u64::from(noise.0) + self.rng.below(2 * u64::from(noise.0) + 1);
@@ -289,14 +349,14 @@ impl<'a> World<'a> {
     }
 
     fn request_cost(&self, start: Instant) -> Nanos {
-        match self.plant.drive.mode {
+        match self.model.drive.mode {
             Mode::Background { slack, slow, .. } if self.worked_off_at.since(start) > slack => slow,
-            _ => self.plant.drive.request,
+            _ => self.model.drive.request,
         }
     }
 
     fn next_request(&self, now: Instant) -> Instant {
-        let Load { interval, on, off } = self.plant.load;
+        let Load { interval, on, off } = self.model.load;
         let next = now + interval;
         let period = on + off;
         let within = next.since_start().0 % period.0;
@@ -304,7 +364,7 @@ impl<'a> World<'a> {
     }
 
     fn finish(mut self) -> Run {
-        self.run.standing = self.trimmer.standing().unwrap();
+        self.run.standing = self.policy.standing();
         self.run.counters = *self.trimmer.counters();
         self.run.waiting = blocks_bytes(self.trimmer.backlog().blocks);
         self.run

@@ -1,38 +1,32 @@
 //! The SLC cache of a drive: its numbers, and how many superblocks they are.
 
 use trimbench_core::settings::IfUnset::{Required, SameAs};
-use trimbench_core::settings::{Named, default_to, described, named};
-use trimbench_core::{Bytes, Nanos, Ppm, settings};
+use trimbench_core::settings::{default_to, described, named};
+use trimbench_core::{Bytes, Nanos, Ppm, named_enum, settings};
 
-use super::{DriveConfigError, STEP_MAX, SsdConfig, require};
+use super::{DriveConfigError, SsdConfig, require};
 
-/// Where the cache has its flash from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SlcMode {
-    /// Flash of its own, beyond the exported capacity and the over-provisioning.
-    Fixed,
-    /// Free superblocks, of which each then holds one unit where it would hold as many as a cell
-    /// has bits; the cache shrinks as the drive fills.
-    Dynamic,
+named_enum! {
+    /// Where the cache has its flash from.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum SlcMode {
+        /// Flash of its own, beyond the exported capacity and the over-provisioning.
+        Fixed = "fixed",
+        /// Free superblocks, of which each then holds one unit where it would hold as many as a
+        /// cell has bits; the cache shrinks as the drive fills.
+        Dynamic = "dynamic",
+    }
 }
 
-impl Named for SlcMode {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("fixed", Self::Fixed), ("dynamic", Self::Dynamic)];
-}
-
-/// What a write finds when the cache is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhenFull {
-    /// It goes past the cache, at the speed of the other cells.
-    Direct,
-    /// The oldest superblock of the cache is folded first, and the write pays for it.
-    Fold,
-}
-
-impl Named for WhenFull {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("direct", Self::Direct), ("fold", Self::Fold)];
+named_enum! {
+    /// What a write finds when the cache is full.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum WhenFull {
+        /// It goes past the cache, at the speed of the other cells.
+        Direct = "direct",
+        /// The oldest superblock of the cache is folded first, and the write pays for it.
+        Fold = "fold",
+    }
 }
 
 settings! {
@@ -49,7 +43,8 @@ settings! {
         /// `dynamic`: what it may still hold on a full drive, as a share of the exported capacity.
         /// It is taken from the over-provisioning
         pub minimum: Ppm = "slc_cache.minimum", default_to("0"),
-            described("at most the size; times the bits of a cell at most the over-provisioning");
+            described("at most the size, and times the bits of a cell at most the \
+                over-provisioning; 0 where the cache is fixed");
         /// bits of a cell outside the cache
         pub bits_per_cell: u32 = "slc_cache.bits_per_cell", Required, described("2 to 5");
         /// program of a page of one bit a cell, on all planes
@@ -66,12 +61,7 @@ settings! {
 
 impl SlcCacheConfig {
     pub(super) fn check(&self, config: &SsdConfig) -> Result<(), DriveConfigError> {
-        require(
-            (2..=5).contains(&self.bits_per_cell),
-            "slc_cache.bits_per_cell",
-            self.bits_per_cell,
-            "between 2 and 5",
-        )?;
+        config.hold(&[("slc_cache.bits_per_cell", (2..=5).contains(&self.bits_per_cell))])?;
         let groups = config.superblock_units() / config.program_units();
         require(
             self.mode == SlcMode::Fixed || groups >= u64::from(self.bits_per_cell),
@@ -79,37 +69,18 @@ impl SlcCacheConfig {
             config.geometry.superblock,
             "at least as many program operations as a cell has bits, for a dynamic SLC cache",
         )?;
-        let most = match self.mode {
-            SlcMode::Fixed => Ppm::ONE,
-            SlcMode::Dynamic => Ppm(1_000_000 / self.bits_per_cell.max(1)),
-        };
-        require(
-            self.size.0 > 0 && self.size <= most,
-            "slc_cache.size",
-            self.size,
-            "above 0% and, fixed, at most 100%; dynamic, at most 100% over the bits of a cell",
-        )?;
         let taken = u64::from(self.minimum.0) * u64::from(self.bits_per_cell);
-        require(
-            self.minimum <= self.size && taken <= u64::from(config.over_provisioning.0),
-            "slc_cache.minimum",
-            self.minimum,
-            "at most the size, and times the bits of a cell at most the over-provisioning",
-        )?;
-        require(
-            self.minimum.0 == 0 || self.mode == SlcMode::Dynamic,
-            "slc_cache.minimum",
-            self.minimum,
-            "left out where the cache is fixed",
-        )?;
-        for (field, span) in [
-            ("slc_cache.program", self.program),
-            ("slc_cache.read", self.read),
-            ("slc_cache.fold_idle_after", self.fold_idle_after),
-        ] {
-            require(span <= STEP_MAX, field, span, "at most 1h")?;
-        }
-        Ok(())
+        let (most, fits) = match self.mode {
+            SlcMode::Fixed => (Ppm::ONE, self.minimum.0 == 0),
+            SlcMode::Dynamic => {
+                let fits = taken <= u64::from(config.over_provisioning.0);
+                (Ppm(1_000_000 / self.bits_per_cell), fits && self.minimum <= self.size)
+            }
+        };
+        config.hold(&[
+            ("slc_cache.size", self.size.0 > 0 && self.size <= most),
+            ("slc_cache.minimum", fits),
+        ])
     }
 
     /// Mapping units that a superblock of the cache holds: all of them on flash of its own, else

@@ -8,10 +8,8 @@ use std::collections::VecDeque;
 
 use super::{Frontier, Mapping, NOT_CLOSED, Stage};
 
-/// What the mapping knows of the cache.
 #[derive(Debug, Default)]
 pub(super) struct CacheSets {
-    /// There is a cache.
     pub(super) present: bool,
     /// Free superblocks of a fixed cache.
     free: VecDeque<u32>,
@@ -34,7 +32,6 @@ impl Mapping {
         self
     }
 
-    /// Whether there is an SLC cache.
     #[inline]
     pub(crate) fn has_cache(&self) -> bool {
         self.cache.present
@@ -71,7 +68,6 @@ impl Mapping {
         Some(Frontier { next: first, end: first + usable })
     }
 
-    /// A superblock of the cache is full.
     pub(super) fn close_cache(&mut self, superblock: u32) {
         self.stages[superblock as usize] = Stage::Cached;
         self.cache.open -= 1;
@@ -90,7 +86,6 @@ impl Mapping {
         if self.cache.own > 0 { None } else { self.oldest_cached() }
     }
 
-    /// Whether the superblock is one of the cache.
     pub(crate) fn is_cache(&self, superblock: u32) -> bool {
         matches!(self.stages[superblock as usize], Stage::Caching | Stage::Cached)
     }

@@ -49,7 +49,7 @@ fn the_least_recently_used_page_goes_as_in_a_plain_list() {
     for _ in 0..10_000 {
         let (page, updates) = (narrow(rng.below(PAGES)), rng.below(3) == 0);
         let known = list.iter().position(|&(other, _)| other == page);
-        let expected = if known.is_some() { Found::Cached } else { Found::OnFlash };
+        let expected = if known.is_some() { PageLookup::Cached } else { PageLookup::OnFlash };
         assert_eq!(cache.reach(page, updates), expected);
         let mut gone = None;
         let updated = if let Some(position) = known {
@@ -80,7 +80,7 @@ fn a_trim_reads_what_it_frees_and_keeps_what_it_frees_in_part() {
     let mut cache = fresh();
     assert_eq!(cache.trim(1, &(1_024..2_048)), whole);
     assert_eq!(cache.trim(1, &(1_024..2_048)), nothing, "it is nowhere now");
-    assert_eq!(cache.reach(1, false), Found::Nowhere);
+    assert_eq!(cache.reach(1, false), PageLookup::Nowhere);
     let pushed_out = Trimmed { loads: true, writes_back: Some(3) };
     assert_eq!(cache.trim(2, &(2_049..9_000)), pushed_out, "the first unit stays");
     assert_eq!(fresh().trim(2, &(2_000..3_071)), pushed_out, "the last unit stays");
@@ -91,14 +91,14 @@ fn a_trim_reads_what_it_frees_and_keeps_what_it_frees_in_part() {
     // The last page has fewer units than the others.
     let mut cache = fresh();
     assert_eq!(cache.trim(16, &(0..UNITS)), whole);
-    assert_eq!(cache.reach(16, false), Found::Nowhere);
+    assert_eq!(cache.reach(16, false), PageLookup::Nowhere);
     assert_eq!(fresh().trim(15, &(0..UNITS - 2)), pushed_out);
     // What is on its way is updated when it comes.
     let mut cache = full(1, &[]);
     cache.expect(5, Slot(7));
     assert_eq!(
         (cache.trim(5, &(0..UNITS)), cache.reach(5, false)),
-        (nothing, Found::Loading(Slot(7)))
+        (nothing, PageLookup::Loading(Slot(7)))
     );
     assert_eq!((cache.arrive(5), fetch(&mut cache, 6)), (None, Some(5)));
 }

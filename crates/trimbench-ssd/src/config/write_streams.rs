@@ -4,7 +4,7 @@ use trimbench_core::settings::IfUnset::Required;
 use trimbench_core::settings::described;
 use trimbench_core::{Nanos, settings};
 
-use super::{DriveConfigError, STEP_MAX, require};
+use super::{DriveConfigError, SsdConfig};
 
 /// The most streams that are kept apart.
 const STREAMS_MAX: u32 = 1_024;
@@ -24,13 +24,7 @@ settings! {
 }
 
 impl WriteStreamsConfig {
-    pub(super) fn check(&self) -> Result<(), DriveConfigError> {
-        require(
-            (1..=STREAMS_MAX).contains(&self.count),
-            "write_streams.count",
-            self.count,
-            "between 1 and 1024",
-        )?;
-        require(self.switch <= STEP_MAX, "write_streams.switch", self.switch, "at most an hour")
+    pub(super) fn check(&self, config: &SsdConfig) -> Result<(), DriveConfigError> {
+        config.hold(&[("write_streams.count", (1..=STREAMS_MAX).contains(&self.count))])
     }
 }

@@ -3,7 +3,7 @@
 use trimbench_core::settings::{default_to, mapped, within};
 use trimbench_core::{BlockSize, Blocks, Bytes, Grant, Instant, Nanos, settings};
 
-use crate::catalogue::whole_blocks;
+use crate::policy::whole_blocks;
 
 const SECOND: Nanos = Nanos::from_secs(1);
 

@@ -12,9 +12,8 @@ use crate::nand::{Cells, Nand};
 
 /// The cache as the frontier sees it. Which superblocks are in it is known to the mapping.
 #[derive(Debug)]
-pub(super) struct Cache {
+pub(super) struct SlcCache {
     config: SlcCacheConfig,
-    /// Units of one of its superblocks.
     usable_units: u32,
     /// Superblocks at most, and what a full drive leaves it.
     most: u64,
@@ -24,7 +23,7 @@ pub(super) struct Cache {
     bypassed: bool,
 }
 
-impl Cache {
+impl SlcCache {
     pub(super) fn new(cache: SlcCacheConfig, config: &SsdConfig) -> Self {
         Self {
             usable_units: u32::try_from(cache.usable_units(config)).expect("checked geometry"),
@@ -48,7 +47,7 @@ impl Cache {
 impl Ftl {
     /// Lets host data go past the cache, or no longer.
     pub(crate) fn bypass_cache(&mut self, bypassed: bool) {
-        if let Streams::Cache(cache) = &mut self.streams {
+        if let Streams::SlcCache(cache) = &mut self.streams {
             cache.bypassed = bypassed;
             self.reconsider = true;
         }
@@ -91,7 +90,7 @@ impl Ftl {
         nand: &mut Nand,
         counters: &mut DriveCounters,
     ) {
-        let Streams::Cache(cache) = &self.streams else { return };
+        let Streams::SlcCache(cache) = &self.streams else { return };
         let from = quiet + cache.fold_idle_after();
         if from < until {
             self.gc.fold_while_idle(&(from..until), &mut self.mapping, nand, counters);
@@ -106,7 +105,7 @@ impl Ftl {
 
     /// Whether the next program group goes into the cache; folds for it if the drive works so.
     pub(super) fn chooses_cache(&mut self, nand: &Nand, counters: &mut DriveCounters) -> bool {
-        let Streams::Cache(cache) = &self.streams else { return false };
+        let Streams::SlcCache(cache) = &self.streams else { return false };
         if cache.bypassed {
             return false;
         }
@@ -128,7 +127,7 @@ impl Ftl {
     /// Whether the cache may have another superblock: one of its own, or one without valid units
     /// that neither the collector needs nor the data on the drive.
     fn cache_has_room(&mut self, nand: &Nand, counters: &mut DriveCounters) -> bool {
-        let Streams::Cache(cache) = &self.streams else { return false };
+        let Streams::SlcCache(cache) = &self.streams else { return false };
         if cache.config.mode == SlcMode::Fixed {
             return self.mapping.cache_free() > 0;
         }
