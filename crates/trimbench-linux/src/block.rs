@@ -33,7 +33,7 @@ use trimbench_core::{
 
 use crate::clock::{MonotonicClock, exact_timers, pause};
 use crate::inspect::is_physical;
-use crate::ioctl::RangeOperation;
+use crate::random::random;
 use crate::ring::Wait;
 use crate::ring::fixed::{FixedRing, Work};
 use crate::statistics::StatisticsSource;
@@ -176,7 +176,7 @@ impl BlockTarget {
             }
         };
         let is_physical = medium.device().is_some_and(is_physical);
-        let stamp = crate::directory::random().map_err(kernel("read `/dev/urandom`"))?;
+        let stamp = random().map_err(kernel("read `/dev/urandom`"))?;
         Ok(Self {
             discards,
             ring,
@@ -543,7 +543,7 @@ fn discards(
         return Ok(Discards::Ring);
     }
     let medium = medium.clone();
-    let perform = move |offset, length| medium.perform(RangeOperation::Discard, offset, length);
+    let perform = move |offset, length| medium.discard(offset, length);
     Ok(Discards::Threads(helpers(ring.bell()?, clock, Box::new(perform))))
 }
 

@@ -42,6 +42,7 @@ use crate::errno::errno_of;
 use crate::inspect::{direct_io_alignment, is_physical_ssd};
 use crate::ioctl;
 use crate::mounts::{Mount, mount_of};
+use crate::random::random;
 use crate::statistics::StatisticsSource;
 use crate::sysfs::{BlockDevice, devices_of};
 use crate::tracepoints::{Tracer, TracingError};
@@ -58,7 +59,7 @@ use ring::Ring;
 use room::{Promise, reserve_of};
 use stream::Streams;
 use workspace::PROBE;
-pub(crate) use workspace::{Workspace, clean_leftovers, random};
+pub(crate) use workspace::{Workspace, clean_leftovers};
 
 #[cfg(test)]
 mod tests;

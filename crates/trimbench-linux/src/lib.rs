@@ -28,6 +28,7 @@ mod opening;
 mod output;
 pub mod passthrough;
 mod program;
+mod random;
 mod registry;
 mod ring;
 mod statistics;

@@ -14,7 +14,7 @@ use trimbench_core::{
 
 use crate::errno::errno_of;
 use crate::inspect;
-use crate::ioctl::{self, RangeOperation};
+use crate::ioctl;
 use crate::sysfs::{BlockDevice, numbers_of};
 
 use super::BlockError;
@@ -192,22 +192,12 @@ impl BlockMedium {
         (range.start().0 * size, range.length().0 * size)
     }
 
-    /// Does something with a range and waits for it. An image is punched or zeroed by its
-    /// filesystem.
-    pub(super) fn perform(
-        &self,
-        operation: RangeOperation,
-        offset: u64,
-        length: u64,
-    ) -> Result<(), Errno> {
+    /// Discards a range and waits for it. An image is punched by its filesystem.
+    pub(super) fn discard(&self, offset: u64, length: u64) -> Result<(), Errno> {
         if self.device.is_some() {
-            return ioctl::range_operation(self.file.as_fd(), operation, offset, length);
+            return ioctl::discard(self.file.as_fd(), offset, length);
         }
-        let flags = match operation {
-            RangeOperation::Discard => FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
-            RangeOperation::ZeroOut => FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE,
-            RangeOperation::SecureDiscard => return Err(Errno(libc::EOPNOTSUPP)),
-        };
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         rustix::fs::fallocate(&self.file, flags, offset, length).map_err(errno_of)
     }
 }
