@@ -9,9 +9,9 @@ use trimbench_core::{Bytes, Drive as _, Support, Target as _};
 use trimbench_linux::passthrough::{DrivePurger, NoPurge, PurgeChoice};
 use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget, Consent, Inspection, Purger};
 
-use crate::Description;
-use crate::opened::{Kind, OpenTarget, Opening, Provisioned};
-use crate::spec::TargetError;
+use crate::description::Description;
+use crate::error::TargetError;
+use crate::opened::{Kind, OpenTarget, Opening};
 
 /// Inspects and claims what `path` leads to. Nothing has been overwritten yet.
 pub(crate) fn open(path: &Path, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
@@ -56,7 +56,7 @@ pub(crate) fn open(path: &Path, opening: &Opening<'_>) -> Result<OpenTarget, Tar
         environment: read_environment(),
         read_environment: Box::new(read_environment),
         guard: Some(guard),
-        ..Provisioned { target, description }.opened(Kind::Device)
+        ..OpenTarget::new(Kind::Device(target), description)
     })
 }
 

@@ -19,8 +19,9 @@ use trimbench_ssd::{
     SsdConfig, TrimmedReads,
 };
 
-use crate::spec::{self, TargetError};
-use crate::{Description, Provisioned};
+use crate::description::{Description, Provisioned};
+use crate::error::TargetError;
+use crate::options;
 
 #[cfg(test)]
 mod tests;
@@ -123,7 +124,7 @@ impl EmulatedSpec {
         let mut hash = TraceHash::default();
         hash.text(&text);
         let profile_hash = hash.value();
-        let values = spec::settings(EMULATED_DRIVE, &rows(), settings)?;
+        let values = options::settings(EMULATED_DRIVE, &rows(), settings)?;
         if values.text(PROFILE_HASH).is_some_and(|hash| hash != format!("{profile_hash:016x}")) {
             return Err(TargetError::ProfileChanged { name });
         }
@@ -300,8 +301,8 @@ impl fmt::Display for EmulatedSpec {
         let sets_capacity = self.set().any(|(key, _)| key == CAPACITY);
         let said = |key: &str| key == "capacity" && sets_capacity;
         let shown = self.settings.shown().into_iter().filter(|(key, _)| !said(key));
-        spec::write_settings(formatter, shown)?;
-        spec::write_settings(formatter, self.set().map(|(key, text)| (key, text.to_owned())))?;
+        options::write_settings(formatter, shown)?;
+        options::write_settings(formatter, self.set().map(|(key, text)| (key, text.to_owned())))?;
         // A built-in profile is told by the commit, a file by its content.
         if is_file_name(&self.name) {
             write!(formatter, ",{PROFILE_HASH}={:016x}", self.profile_hash)?;
