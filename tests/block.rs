@@ -207,11 +207,11 @@ fn a_loop_device_is_described_and_free_again_when_dropped() {
     let medium = target.medium();
     assert_eq!(medium.capacity(), Bytes::mib(16));
     assert_eq!(medium.loop_backing_file().as_deref(), Some(device.image()));
-    assert_eq!(medium.kernel_name(), device.node().strip_prefix("/dev/"));
-    let facts = target.environment();
+    let facts = medium.environment();
     for key in ["kernel", "device-kind", "scheduler", "nomerges", "discard-max-bytes"] {
         assert!(facts.contains_key(key), "{key} in {facts:?}");
     }
+    assert_eq!(Some(&*facts["device-name"]), device.node().strip_prefix("/dev/"));
     assert_eq!(facts["loop-backing-file"], device.image().to_str().expect("ASCII"));
 }
 

@@ -10,12 +10,12 @@ use trimbench_linux::passthrough::{DrivePurger, NoPurge, PurgeChoice};
 use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget, Consent, Inspection, Purger};
 
 use crate::description::Description;
-use crate::error::TargetError;
+use crate::error::{Problem, TargetError};
 use crate::opened::{Kind, OpenTarget, Opening};
 
 /// Inspects and claims what `path` leads to. Nothing has been overwritten yet.
 pub(crate) fn open(path: &Path, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
-    let unusable = |error| TargetError::Block { path: path.to_owned(), error };
+    let unusable = |error| Problem::Block { path: path.to_owned(), error };
     let inspection = Inspection::of(path)?;
     let (file, guard) = inspection.claim(opening.consent)?.into_parts();
     let guard = Rc::new(guard);
@@ -79,7 +79,7 @@ fn purger(
                 || "an image file has no drive behind it".to_owned(),
                 NoPurge::to_string,
             );
-            Err(TargetError::Purge { means: means.id(), reason })
+            Err(Problem::Purge { means: means.id(), reason }.into())
         }
     }
 }

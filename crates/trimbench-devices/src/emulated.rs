@@ -20,7 +20,7 @@ use trimbench_ssd::{
 };
 
 use crate::description::{Description, Provisioned};
-use crate::error::TargetError;
+use crate::error::{Problem, TargetError};
 use crate::options;
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ impl EmulatedSpec {
         let profile_hash = hash.value();
         let values = options::settings(EMULATED_DRIVE, &rows(), settings)?;
         if values.text(PROFILE_HASH).is_some_and(|hash| hash != format!("{profile_hash:016x}")) {
-            return Err(TargetError::ProfileChanged { name });
+            return Err(Problem::ProfileChanged { name }.into());
         }
         let mut settings = DriveSettings::read(&values)?;
         // A fault of nothing is none.
@@ -163,12 +163,12 @@ impl EmulatedSpec {
         };
         let config = SsdConfig { capacity, contents, ..own };
         let name = || self.name.clone();
-        config.check().map_err(|error| TargetError::Config { name: name(), error })?;
+        config.check().map_err(|error| Problem::Config { name: name(), error })?;
         let needed = config.memory();
         if let Some(available) = trimbench_linux::available_memory()
             && needed.0 > available.0 / 100 * MEMORY_SHARE
         {
-            return Err(TargetError::Memory { capacity, needed, available });
+            return Err(Problem::Memory { capacity, needed, available }.into());
         }
         Ok(config)
     }
@@ -350,10 +350,10 @@ fn load(name: &str) -> Result<(String, Profile), TargetError> {
     } else {
         let names = BUILT_IN.iter().map(|profile| profile.name);
         let nearest = nearest(name, names).map(str::to_owned);
-        return Err(TargetError::UnknownProfile { name: name.to_owned(), nearest });
+        return Err(Problem::UnknownProfile { name: name.to_owned(), nearest }.into());
     };
-    let profile = Profile::parse(&text)
-        .map_err(|error| TargetError::Profile { name: name.to_owned(), error })?;
+    let profile =
+        Profile::parse(&text).map_err(|error| Problem::Profile { name: name.to_owned(), error })?;
     Ok((text, profile))
 }
 
@@ -371,5 +371,5 @@ fn read(path: PathBuf) -> Result<String, TargetError> {
             Err(std::io::Error::other("it is no file of at most 1 MiB"))
         }
     });
-    text.map_err(|error| TargetError::Unreadable { path, error })
+    Ok(text.map_err(|error| Problem::Unreadable { path, error })?)
 }

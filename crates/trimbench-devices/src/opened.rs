@@ -26,7 +26,6 @@ pub struct Opening<'a> {
 }
 
 /// An open target, by its kind.
-#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub(crate) enum Kind {
     /// Emulated drives, made one by one.
     Drives(Box<dyn Drives>),

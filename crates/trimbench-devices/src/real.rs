@@ -14,7 +14,7 @@ use trimbench_linux::{
 
 use crate::description::Description;
 use crate::directory::cleaned_note;
-use crate::error::TargetError;
+use crate::error::{Problem, TargetError};
 use crate::opened::{Kind, OpenTarget, Opening};
 use crate::options;
 
@@ -102,8 +102,8 @@ impl RealSpec {
         };
         let claimed = MkfsProvisioner::claim(&inspection, opening.consent, options);
         let target = claimed.map_err(|error| match error {
-            MakeError::Claim(error) => TargetError::Claim(error),
-            MakeError::Provision(error) => TargetError::Provision(error),
+            MakeError::Claim(error) => Problem::Claim(error),
+            MakeError::Provision(error) => Problem::Provision(error),
             other => unreachable!("{other}: every reason is known"),
         })?;
         let mut identity = inspection.identity();

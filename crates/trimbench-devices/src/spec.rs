@@ -20,7 +20,7 @@ use trimbench_ssd::BUILT_IN;
 
 use crate::description::Provisioned;
 use crate::emulated::EmulatedSpec;
-use crate::error::TargetError;
+use crate::error::{Problem, TargetError};
 use crate::modelled::ModelledSpec;
 use crate::modelled::pool::PoolSpec;
 use crate::opened::{Kind, OpenTarget, Opening};
@@ -71,11 +71,11 @@ impl TargetSpec {
         if let Some(layer) = Layer::of(text)? {
             return layer.parse(capacity);
         }
-        Self::of_path(text)
+        Ok(Self::of_path(text)?)
     }
 
     /// What is at a path.
-    fn of_path(text: &str) -> Result<Self, TargetError> {
+    fn of_path(text: &str) -> Result<Self, Problem> {
         let path = PathBuf::from(from_text(text));
         match std::fs::metadata(&path) {
             // The whole path, so that a run resumed elsewhere means the same place.
@@ -87,15 +87,15 @@ impl TargetSpec {
             Ok(metadata) if metadata.is_file() || is_device(&metadata) => {
                 Ok(Self::Device(std::path::absolute(&path).unwrap_or(path)))
             }
-            Ok(_) => Err(TargetError::NotATarget { path }),
+            Ok(_) => Err(Problem::NotATarget { path }),
             Err(_) if BUILT_IN.iter().any(|profile| profile.name == text) => {
                 let nearest = Some(format!("{EMULATED}{text}"));
-                Err(TargetError::UnknownProfile { name: text.to_owned(), nearest })
+                Err(Problem::UnknownProfile { name: text.to_owned(), nearest })
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Err(TargetError::Missing { path })
+                Err(Problem::Missing { path })
             }
-            Err(error) => Err(TargetError::Unreachable { path, error }),
+            Err(error) => Err(Problem::Unreachable { path, error }),
         }
     }
 
@@ -197,23 +197,23 @@ impl<'a> Layer<'a> {
         // A path may hold a colon, but not this.
         if below.starts_with(EMULATED) {
             let nearest = nearest(name, FILESYSTEMS).map(str::to_owned);
-            return Err(TargetError::UnknownFilesystem { name: name.to_owned(), nearest });
+            return Err(Problem::UnknownFilesystem { name: name.to_owned(), nearest }.into());
         }
         Ok(None)
     }
 
     fn parse(&self, capacity: Option<Bytes>) -> Result<TargetSpec, TargetError> {
         let Self { name, settings, below } = *self;
-        let nothing = || TargetError::NothingBelow { below: below.to_owned() };
+        let nothing = || Problem::NothingBelow { below: below.to_owned() };
         let drive = below.strip_prefix(EMULATED);
         let Some(kind) = FilesystemKind::ALL.into_iter().find(|kind| kind.id() == name) else {
-            let drive = drive.ok_or(TargetError::NotOnDevices { name: name.to_owned() })?;
+            let drive = drive.ok_or(Problem::NotOnDevices { name: name.to_owned() })?;
             let spec = PoolSpec::parse((name, settings), drive, capacity)?;
             return Ok(TargetSpec::Pool(Box::new(spec)));
         };
         if let Some(drive) = drive {
             if kind.id() != MODELLED {
-                return Err(TargetError::NotModelled { name: kind.id() });
+                return Err(Problem::NotModelled { name: kind.id() }.into());
             }
             let drive = EmulatedSpec::parse(drive, capacity)?;
             let spec = ModelledSpec::parse(settings, drive)?;
@@ -223,10 +223,10 @@ impl<'a> Layer<'a> {
             Ok(TargetSpec::Device(path)) => {
                 RealSpec::parse(kind, settings, path).map(TargetSpec::Real)
             }
-            Ok(_) | Err(TargetError::UnknownProfile { .. } | TargetError::NotATarget { .. }) => {
-                Err(nothing())
+            Ok(_) | Err(Problem::UnknownProfile { .. } | Problem::NotATarget { .. }) => {
+                Err(nothing().into())
             }
-            Err(error) => Err(error),
+            Err(error) => Err(error.into()),
         }
     }
 }

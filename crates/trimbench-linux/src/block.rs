@@ -23,7 +23,7 @@ mod helpers;
 mod medium;
 mod pool;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use trimbench_core::{
@@ -205,11 +205,6 @@ impl BlockTarget {
     /// What any figure measured here must carry.
     pub fn caveats(&self) -> &[Caveat] {
         &self.caveats
-    }
-
-    /// The machine and the medium, for the record of a run.
-    pub fn environment(&self) -> BTreeMap<String, String> {
-        self.medium.environment()
     }
 
     /// Whether something may be destroyed; asks before the first time.

@@ -157,11 +157,6 @@ impl BlockMedium {
         self.device.is_none()
     }
 
-    /// The kernel's name of the device (`nvme0n1p2`); `None` for an image.
-    pub fn kernel_name(&self) -> Option<&str> {
-        self.device.as_ref().map(|device| device.name.as_str())
-    }
-
     /// The file that a loop device stands on, as the kernel names it; `None` for anything else.
     pub fn loop_backing_file(&self) -> Option<PathBuf> {
         self.device.as_ref()?.attribute("loop/backing_file").map(PathBuf::from)
