@@ -15,7 +15,7 @@ use trimbench_core::{
     Instant, Medium, Nanos, Status, Support, Tag, Target as _,
 };
 use trimbench_linux::{
-    DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle, MountDiscard, environment,
+    DirectoryOptions, DirectoryTarget, DiscardObstacle, MountDiscard, environment,
 };
 
 /// The file that is deleted.
@@ -228,7 +228,7 @@ fn a_full_filesystem_is_refused_and_one_that_fills_up_says_enospc() {
     assert_eq!(status, Status::Failed(Errno::ENOSPC));
     let refused = DirectoryTarget::open(filesystem.path(), DirectoryOptions::default());
     let error = refused.unwrap_err();
-    assert!(matches!(error, DirectoryError::NearlyFull { .. }), "{error}");
+    assert!(error.to_string().contains("is nearly full"), "{error}");
     target.close().unwrap();
     assert!(fs::read_dir(filesystem.path()).unwrap().all(|entry| {
         // mkfs.ext4 makes this one.
@@ -306,10 +306,10 @@ fn read_only_and_immutable_places_are_refused() {
     run("chattr", &["+i", mount_point]);
     let immutable = refused();
     run("chattr", &["-i", mount_point]);
-    assert!(matches!(immutable, DirectoryError::NotWritable { .. }), "{immutable}");
+    assert!(immutable.to_string().contains("cannot create files"), "{immutable}");
     run("mount", &["-o", "remount,ro", mount_point]);
     let read_only = refused();
-    assert!(matches!(read_only, DirectoryError::ReadOnly { .. }), "{read_only}");
+    assert!(read_only.to_string().contains("is read-only"), "{read_only}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn overwrite(claim: Claim) {
     let file = File::from(file);
     file.write_all_at(&buffer[start..start + BLOCK], 0).expect("it is open for writing");
     file.sync_all().expect("written");
-    assert!(is_image || guard.inspection().kernel_name().is_some());
+    assert!(is_image || guard.inspection().identity().contains_key("device-name"));
 }
 
 /// Prints a row of the table, for `--nocapture`.
@@ -69,8 +69,8 @@ fn fault_of(row: &Attempt) -> Option<String> {
     if !row.refusals.contains(&error.id()) {
         return Some(format!("refused as `{}`: {error}", error.id()));
     }
-    if ClaimError::EXIT_CODE != 3 || error.hint().is_empty() {
-        return Some("no hint, or another exit code than 3".to_owned());
+    if error.hint().is_empty() {
+        return Some("no hint".to_owned());
     }
     print(row, &error);
     if !scene.lift() {
@@ -114,7 +114,7 @@ fn every_kind_of_refusal_stands_in_the_reference_and_every_row_expects_one_of_th
         }
     }
     let code = include_str!("../crates/trimbench-linux/src/claim/refusal.rs");
-    let code = code.split("pub const fn id(").nth(1).and_then(|rest| rest.split("pub fn").next());
+    let code = code.split("const fn id(").nth(1).and_then(|rest| rest.split("fn hint").next());
     let ids = code.expect("the function is there").lines();
     let ids: Vec<&str> = ids.filter_map(|line| line.split("=> \"").nth(1)).collect();
     assert!(ids.len() > 25, "{ids:?}");
@@ -263,7 +263,7 @@ fn a_read_that_is_interrupted_is_repeated() {
     let image = SlowImage::new(8);
     image.interrupt();
     let inspection = Inspection::of(image.path()).unwrap();
-    assert_eq!(inspection.signatures().unwrap(), []);
+    assert!(!inspection.to_string().contains("carries"), "{inspection}");
 }
 
 #[test]

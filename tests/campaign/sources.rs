@@ -44,6 +44,7 @@ pub const READERS: &[&str] = &[
     "crates/trimbench-devices/src/emulated.rs",
     "crates/trimbench-devices/src/modelled.rs",
     "crates/trimbench-devices/src/modelled/pool.rs",
+    "crates/trimbench-devices/src/options.rs",
     "crates/trimbench-devices/src/real.rs",
     "crates/trimbench-devices/src/spec.rs",
     "crates/trimbench-trace/src/",

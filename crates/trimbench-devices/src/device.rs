@@ -9,13 +9,13 @@ use trimbench_core::{Bytes, Drive as _, Support, Target as _};
 use trimbench_linux::passthrough::{DrivePurger, NoPurge, PurgeChoice};
 use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget, Consent, Inspection, Purger};
 
-use crate::Description;
-use crate::opened::{Kind, OpenTarget, Opening, Provisioned};
-use crate::spec::TargetError;
+use crate::description::Description;
+use crate::error::{Problem, TargetError};
+use crate::opened::{Kind, OpenTarget, Opening};
 
 /// Inspects and claims what `path` leads to. Nothing has been overwritten yet.
 pub(crate) fn open(path: &Path, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
-    let unusable = |error| TargetError::Block { path: path.to_owned(), error };
+    let unusable = |error| Problem::Block { path: path.to_owned(), error };
     let inspection = Inspection::of(path)?;
     let (file, guard) = inspection.claim(opening.consent)?.into_parts();
     let guard = Rc::new(guard);
@@ -56,7 +56,7 @@ pub(crate) fn open(path: &Path, opening: &Opening<'_>) -> Result<OpenTarget, Tar
         environment: read_environment(),
         read_environment: Box::new(read_environment),
         guard: Some(guard),
-        ..Provisioned { target, description }.opened(Kind::Device)
+        ..OpenTarget::new(Kind::Device(target), description)
     })
 }
 
@@ -79,7 +79,7 @@ fn purger(
                 || "an image file has no drive behind it".to_owned(),
                 NoPurge::to_string,
             );
-            Err(TargetError::Purge { means: means.id(), reason })
+            Err(Problem::Purge { means: means.id(), reason }.into())
         }
     }
 }

@@ -7,9 +7,9 @@ use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Support, Target as _};
 use trimbench_linux::{DirectoryOptions, DirectoryTarget, environment, mount_of};
 
-use crate::Description;
-use crate::opened::{Kind, OpenTarget, Opening, Provisioned};
-use crate::spec::TargetError;
+use crate::description::Description;
+use crate::error::TargetError;
+use crate::opened::{Kind, OpenTarget, Opening};
 
 /// Opens a directory of our own in `parent`, after removing what crashed runs left there.
 pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
@@ -59,7 +59,7 @@ pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, T
         read_environment: Box::new(move || {
             trimbench_linux::environment(&parent).unwrap_or_default()
         }),
-        ..Provisioned { target, description }.opened(Kind::Directory)
+        ..OpenTarget::new(Kind::Directory(target), description)
     })
 }
 

@@ -19,8 +19,9 @@ use trimbench_ssd::{
     SsdConfig, TrimmedReads,
 };
 
-use crate::spec::{self, TargetError};
-use crate::{Description, Provisioned};
+use crate::description::{Description, Provisioned};
+use crate::error::{Problem, TargetError};
+use crate::options;
 
 #[cfg(test)]
 mod tests;
@@ -123,9 +124,9 @@ impl EmulatedSpec {
         let mut hash = TraceHash::default();
         hash.text(&text);
         let profile_hash = hash.value();
-        let values = spec::settings(EMULATED_DRIVE, &rows(), settings)?;
+        let values = options::settings(EMULATED_DRIVE, &rows(), settings)?;
         if values.text(PROFILE_HASH).is_some_and(|hash| hash != format!("{profile_hash:016x}")) {
-            return Err(TargetError::ProfileChanged { name });
+            return Err(Problem::ProfileChanged { name }.into());
         }
         let mut settings = DriveSettings::read(&values)?;
         // A fault of nothing is none.
@@ -162,12 +163,12 @@ impl EmulatedSpec {
         };
         let config = SsdConfig { capacity, contents, ..own };
         let name = || self.name.clone();
-        config.check().map_err(|error| TargetError::Config { name: name(), error })?;
+        config.check().map_err(|error| Problem::Config { name: name(), error })?;
         let needed = config.memory();
         if let Some(available) = trimbench_linux::available_memory()
             && needed.0 > available.0 / 100 * MEMORY_SHARE
         {
-            return Err(TargetError::Memory { capacity, needed, available });
+            return Err(Problem::Memory { capacity, needed, available }.into());
         }
         Ok(config)
     }
@@ -300,8 +301,8 @@ impl fmt::Display for EmulatedSpec {
         let sets_capacity = self.set().any(|(key, _)| key == CAPACITY);
         let said = |key: &str| key == "capacity" && sets_capacity;
         let shown = self.settings.shown().into_iter().filter(|(key, _)| !said(key));
-        spec::write_settings(formatter, shown)?;
-        spec::write_settings(formatter, self.set().map(|(key, text)| (key, text.to_owned())))?;
+        options::write_settings(formatter, shown)?;
+        options::write_settings(formatter, self.set().map(|(key, text)| (key, text.to_owned())))?;
         // A built-in profile is told by the commit, a file by its content.
         if is_file_name(&self.name) {
             write!(formatter, ",{PROFILE_HASH}={:016x}", self.profile_hash)?;
@@ -349,10 +350,10 @@ fn load(name: &str) -> Result<(String, Profile), TargetError> {
     } else {
         let names = BUILT_IN.iter().map(|profile| profile.name);
         let nearest = nearest(name, names).map(str::to_owned);
-        return Err(TargetError::UnknownProfile { name: name.to_owned(), nearest });
+        return Err(Problem::UnknownProfile { name: name.to_owned(), nearest }.into());
     };
-    let profile = Profile::parse(&text)
-        .map_err(|error| TargetError::Profile { name: name.to_owned(), error })?;
+    let profile =
+        Profile::parse(&text).map_err(|error| Problem::Profile { name: name.to_owned(), error })?;
     Ok((text, profile))
 }
 
@@ -370,5 +371,5 @@ fn read(path: PathBuf) -> Result<String, TargetError> {
             Err(std::io::Error::other("it is no file of at most 1 MiB"))
         }
     });
-    text.map_err(|error| TargetError::Unreadable { path, error })
+    Ok(text.map_err(|error| Problem::Unreadable { path, error })?)
 }

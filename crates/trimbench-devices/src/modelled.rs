@@ -20,16 +20,15 @@ use trimbench_core::{
 use trimbench_fs::{Allocation, DiscardPath, FS_BLOCK, FileSystem, FsConfig, Scheduler};
 use trimbench_ssd::Ssd;
 
+use crate::description::{Description, Provisioned};
 use crate::emulated::{EmulatedDrive, EmulatedSpec};
-use crate::spec::{self, EMULATED, TargetError};
-use crate::{Description, Provisioned};
+use crate::error::TargetError;
+use crate::options::{self, EMULATED, MODELLED};
 
 pub(crate) mod pool;
 #[cfg(test)]
 mod tests;
 
-/// The filesystem that is modelled.
-pub(crate) const NAME: &str = "ext4";
 /// What errors call it.
 const OF: &str = "the modelled filesystem";
 /// The longest processor time.
@@ -121,7 +120,7 @@ pub struct ModelledSpec {
 impl ModelledSpec {
     /// Reads `key=value[,key=value]...`.
     pub(crate) fn parse(text: Option<&str>, drive: EmulatedSpec) -> Result<Self, TargetError> {
-        let values = spec::settings(OF, &ModelSettings::rows(), text)?;
+        let values = options::settings(OF, &ModelSettings::rows(), text)?;
         let settings = ModelSettings::read(&values)?;
         let config = settings.config();
         config.check()?;
@@ -160,10 +159,10 @@ impl ModelledSpec {
         // For its room, and to see whether it can be made at all.
         let first = FileSystem::make(self.config, drive.target.into_model())?;
         let capabilities = first.capabilities().clone();
-        identity.insert("filesystem".to_owned(), format!("{NAME}, modelled"));
+        identity.insert("filesystem".to_owned(), format!("{MODELLED}, modelled"));
         identity.extend(self.describe_config(first.config()));
         let description = Description {
-            name: format!("{NAME} on {}", drive.description.name),
+            name: format!("{MODELLED} on {}", drive.description.name),
             kind: "filesystem",
             identity,
             state: "each filesystem made anew by the method; before the first, the drive was \
@@ -208,15 +207,15 @@ impl ModelledSpec {
             ("dirty-limit", made.dirty_limit.to_string()),
             ("write-back-depth", made.write_back_depth.to_string()),
         ]
-        .map(|(key, value)| (format!("{NAME}-{key}"), value))
+        .map(|(key, value)| (format!("{MODELLED}-{key}"), value))
         .into()
     }
 }
 
 impl fmt::Display for ModelledSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(NAME)?;
-        spec::write_settings(formatter, self.settings.shown())?;
+        formatter.write_str(MODELLED)?;
+        options::write_settings(formatter, self.settings.shown())?;
         write!(formatter, ":{EMULATED}{}", self.drive)
     }
 }

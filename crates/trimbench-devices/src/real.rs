@@ -12,10 +12,11 @@ use trimbench_linux::{
     CacheControl, FilesystemKind, Inspection, MakeError, MakeOptions, MkfsProvisioner,
 };
 
-use crate::Description;
+use crate::description::Description;
 use crate::directory::cleaned_note;
-use crate::opened::{Kind, OpenTarget, Opening, Provisioned};
-use crate::spec::{self, TargetError};
+use crate::error::{Problem, TargetError};
+use crate::opened::{Kind, OpenTarget, Opening};
+use crate::options;
 
 /// What errors call it.
 const OF: &str = "a filesystem on a device";
@@ -76,7 +77,7 @@ impl RealSpec {
         text: Option<&str>,
         path: PathBuf,
     ) -> Result<Self, TargetError> {
-        let values = spec::settings(OF, &RealSettings::rows(), text)?;
+        let values = options::settings(OF, &RealSettings::rows(), text)?;
         let RealSettings { mount, memory, cache } = RealSettings::read(&values)?;
         let cache = memory.map(CacheControl::Limit).or(cache).unwrap_or_default();
         Ok(Self { kind, mount_options: mount.unwrap_or_default(), cache, path })
@@ -101,8 +102,8 @@ impl RealSpec {
         };
         let claimed = MkfsProvisioner::claim(&inspection, opening.consent, options);
         let target = claimed.map_err(|error| match error {
-            MakeError::Claim(error) => TargetError::Claim(error),
-            MakeError::Provision(error) => TargetError::Provision(error),
+            MakeError::Claim(error) => Problem::Claim(error),
+            MakeError::Provision(error) => Problem::Provision(error),
             other => unreachable!("{other}: every reason is known"),
         })?;
         let mut identity = inspection.identity();
@@ -129,7 +130,7 @@ impl RealSpec {
             environment,
             notes: cleaned_note(target.cleaned_leftovers().len()),
             read_environment: Box::new(move || inspection.environment().unwrap_or_default()),
-            ..Provisioned { target, description }.opened(Kind::Real)
+            ..OpenTarget::new(Kind::Filesystems(Box::new(target)), description)
         })
     }
 }

@@ -23,7 +23,7 @@ mod helpers;
 mod medium;
 mod pool;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use trimbench_core::{
@@ -33,7 +33,7 @@ use trimbench_core::{
 
 use crate::clock::{MonotonicClock, exact_timers, pause};
 use crate::inspect::is_physical;
-use crate::ioctl::RangeOperation;
+use crate::random::random;
 use crate::ring::Wait;
 use crate::ring::fixed::{FixedRing, Work};
 use crate::statistics::StatisticsSource;
@@ -176,7 +176,7 @@ impl BlockTarget {
             }
         };
         let is_physical = medium.device().is_some_and(is_physical);
-        let stamp = crate::directory::random().map_err(kernel("read `/dev/urandom`"))?;
+        let stamp = random().map_err(kernel("read `/dev/urandom`"))?;
         Ok(Self {
             discards,
             ring,
@@ -205,11 +205,6 @@ impl BlockTarget {
     /// What any figure measured here must carry.
     pub fn caveats(&self) -> &[Caveat] {
         &self.caveats
-    }
-
-    /// The machine and the medium, for the record of a run.
-    pub fn environment(&self) -> BTreeMap<String, String> {
-        self.medium.environment()
     }
 
     /// Whether something may be destroyed; asks before the first time.
@@ -543,7 +538,7 @@ fn discards(
         return Ok(Discards::Ring);
     }
     let medium = medium.clone();
-    let perform = move |offset, length| medium.perform(RangeOperation::Discard, offset, length);
+    let perform = move |offset, length| medium.discard(offset, length);
     Ok(Discards::Threads(helpers(ring.bell()?, clock, Box::new(perform))))
 }
 

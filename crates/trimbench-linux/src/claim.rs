@@ -36,14 +36,14 @@ mod signatures;
 mod tests;
 mod uses;
 
-pub use denial::Denial;
 pub use inspection::Inspection;
-pub use refusal::{ClaimError, ReadOnly};
-pub use signatures::{ProbeError, Signature};
-pub use uses::Use;
+pub use refusal::ClaimError;
+pub(crate) use uses::Use;
 
+use denial::Denial;
 use inspection::{Device, Image, SECTOR, Subject};
-use signatures::{probe, probe_partitions};
+use refusal::{ReadOnly, Refusal};
+use signatures::{ProbeError, Signature, probe, probe_partitions};
 
 /// How often a target that is busy, or whose users cannot be seen, is tried again, and after what
 /// pause: for half a second.
@@ -87,10 +87,11 @@ impl Inspection {
     /// `Ok` if [`claim`](Self::claim) will probably be granted. For dry runs.
     pub fn refusal(&self, consent: &Consent) -> Result<(), ClaimError> {
         self.refuse(consent)?;
-        match &self.signatures {
-            Ok(signatures) => self.refuse_signatures(signatures, consent),
-            Err(error) => Err(ClaimError::Probe { path: self.path.clone(), error: error.clone() }),
-        }
+        let signatures = self
+            .signatures
+            .as_ref()
+            .map_err(|error| Refusal::Probe { path: self.path.clone(), error: error.clone() })?;
+        Ok(self.refuse_signatures(signatures, consent)?)
     }
 
     /// Opens the target for writing, for us alone, or says why not. Nothing is written.
@@ -99,15 +100,15 @@ impl Inspection {
     /// wherever the filesystem has it. Do all I/O through it: another opening of an image file
     /// would be taken for someone else's.
     pub fn claim(&self, consent: &Consent) -> Result<Claim, ClaimError> {
-        use ClaimError::{Busy, InUse, Locked, Unknown};
+        use Refusal::{Busy, InUse, Locked, Unknown};
         // The kernel lets go of files some time after the program that had them was killed.
-        let may_pass = |error: &ClaimError| {
+        let may_pass = |error: &Refusal| {
             matches!(error, Busy { .. } | InUse { .. } | Locked { .. } | Unknown { .. })
         };
-        patiently(|| self.claim_once(consent), may_pass)
+        Ok(patiently(|| self.claim_once(consent), may_pass)?)
     }
 
-    fn claim_once(&self, consent: &Consent) -> Result<Claim, ClaimError> {
+    fn claim_once(&self, consent: &Consent) -> Result<Claim, Refusal> {
         self.look_again(consent)?;
         let file = self.open()?;
         let guard = Guard {
@@ -118,15 +119,14 @@ impl Inspection {
         };
         guard.check_once()?;
         let carried = self.signatures_of(file.as_fd());
-        let carried =
-            carried.map_err(|error| ClaimError::Probe { path: self.path.clone(), error })?;
+        let carried = carried.map_err(|error| Refusal::Probe { path: self.path.clone(), error })?;
         self.refuse_signatures(&carried, consent)?;
         Ok(Claim { file, guard })
     }
 
     /// Refuses what is no longer what was inspected, and what has come in the way since.
     /// What is seen now is returned.
-    fn look_again(&self, consent: &Consent) -> Result<Self, ClaimError> {
+    fn look_again(&self, consent: &Consent) -> Result<Self, Refusal> {
         let fresh = Self::without_signatures(&self.given)?;
         if fresh.path != self.path {
             let (was, is) = (self.path.display(), fresh.path.display());
@@ -144,7 +144,7 @@ impl Inspection {
         Ok(fresh)
     }
 
-    fn compare(&self, was: &Device, is: &Device) -> Result<(), ClaimError> {
+    fn compare(&self, was: &Device, is: &Device) -> Result<(), Refusal> {
         // One after the other, so that the message can say what it is.
         if was.sequence != is.sequence {
             return Err(self.changed("the disk was exchanged (disk sequence)".to_owned()));
@@ -162,22 +162,22 @@ impl Inspection {
         Ok(())
     }
 
-    fn changed(&self, change: String) -> ClaimError {
-        ClaimError::Changed { path: self.given.clone(), change }
+    fn changed(&self, change: String) -> Refusal {
+        Refusal::Changed { path: self.given.clone(), change }
     }
 
-    fn gone(&self, errno: Errno) -> ClaimError {
-        ClaimError::Gone { path: self.path.clone(), errno }
+    fn gone(&self, errno: Errno) -> Refusal {
+        Refusal::Gone { path: self.path.clone(), errno }
     }
 
     /// Everything that forbids it but for what it carries.
-    fn refuse(&self, consent: &Consent) -> Result<(), ClaimError> {
+    fn refuse(&self, consent: &Consent) -> Result<(), Refusal> {
         let path = || self.path.clone();
         if let Subject::Image(image) = &self.subject
             && !stores_files(&image.mount.filesystem)
         {
             let filesystem = image.mount.filesystem.clone();
-            return Err(ClaimError::NotStored { path: path(), filesystem });
+            return Err(Refusal::NotStored { path: path(), filesystem });
         }
         if self.size.0 == 0 {
             let why = match self.device() {
@@ -185,23 +185,23 @@ impl Inspection {
                 Some(device) if device.block.name.starts_with("loop") => "nothing is attached",
                 Some(_) => "there is no medium, or it is not set up",
             };
-            return Err(ClaimError::Empty { path: path(), why });
+            return Err(Refusal::Empty { path: path(), why });
         }
         if let Some(device) = self.device()
             && let Some(model) = device.block.attribute("queue/zoned")
             && model != "none"
         {
-            return Err(ClaimError::Zoned { path: path(), model });
+            return Err(Refusal::Zoned { path: path(), model });
         }
         if let Some(one) = self.uses().iter().find(|one| one.forbids()) {
-            return Err(ClaimError::Used { path: path(), by: one.clone() });
+            return Err(Refusal::Used { path: path(), by: one.clone() });
         }
         // Who has an image open the kernel says once it is open, in most cases.
         if !self.is_image() {
             self.refuse_unseen()?;
         }
         if let Some(why) = self.read_only {
-            return Err(ClaimError::ReadOnly { path: path(), why });
+            return Err(Refusal::ReadOnly { path: path(), why });
         }
         let meaning = self.meaning()?;
         naming::confirm(&self.path, &meaning, &consent.destroy)?;
@@ -210,7 +210,7 @@ impl Inspection {
     }
 
     /// Refuses a file that may be used under another inode than its own.
-    fn refuse_indirect(&self) -> Result<(), ClaimError> {
+    fn refuse_indirect(&self) -> Result<(), Refusal> {
         let (path, filesystem) = match &self.subject {
             Subject::Image(image) => (&self.path, image.mount.filesystem.clone()),
             Subject::Device(device) => {
@@ -219,19 +219,19 @@ impl Inspection {
             }
         };
         if is_indirect(&filesystem) {
-            return Err(ClaimError::Indirect { path: path.clone(), filesystem });
+            return Err(Refusal::Indirect { path: path.clone(), filesystem });
         }
         Ok(())
     }
 
     /// Refuses where not every use can be seen.
-    fn refuse_unseen(&self) -> Result<(), ClaimError> {
+    fn refuse_unseen(&self) -> Result<(), Refusal> {
         let Some(unseen) = &self.uses.unseen else { return Ok(()) };
         let (source_file, errno) = (unseen.path.clone(), unseen.errno);
-        Err(ClaimError::Unknown { path: self.path.clone(), source_file, errno })
+        Err(Refusal::Unknown { path: self.path.clone(), source_file, errno })
     }
 
-    fn refuse_hard_links(&self) -> Result<(), ClaimError> {
+    fn refuse_hard_links(&self) -> Result<(), Refusal> {
         use std::os::unix::fs::MetadataExt as _;
         let (path, links) = match &self.subject {
             Subject::Image(image) => (&self.path, image.names),
@@ -243,25 +243,15 @@ impl Inspection {
             }
         };
         if links > 1 {
-            return Err(ClaimError::HardLinked { path: path.clone(), links });
+            return Err(Refusal::HardLinked { path: path.clone(), links });
         }
         Ok(())
     }
 
-    fn refuse_signatures(
-        &self,
-        carried: &[Signature],
-        consent: &Consent,
-    ) -> Result<(), ClaimError> {
+    fn refuse_signatures(&self, carried: &[Signature], consent: &Consent) -> Result<(), Refusal> {
         let unconfirmed = carried.iter().find(|one| !consent.signatures.contains(&one.kind));
         unconfirmed.map_or(Ok(()), |one| {
-            Err(ClaimError::Signature {
-                path: self.path.clone(),
-                device: one.device.clone(),
-                kind: one.kind.clone(),
-                offset: one.offset.clone(),
-                label: one.label.clone(),
-            })
+            Err(Refusal::Signature { path: self.path.clone(), found: one.clone() })
         })
     }
 
@@ -274,7 +264,7 @@ impl Inspection {
     }
 
     /// Opens it for us alone.
-    fn open(&self) -> Result<OwnedFd, ClaimError> {
+    fn open(&self) -> Result<OwnedFd, Refusal> {
         let mut flags = opening::WRITE;
         if !self.is_image() {
             // Without O_CREAT this is defined for block devices only: the kernel's own exclusion,
@@ -290,37 +280,37 @@ impl Inspection {
         .map_err(|errno| self.open_error(errno))
     }
 
-    fn open_error(&self, errno: rustix::io::Errno) -> ClaimError {
+    fn open_error(&self, errno: rustix::io::Errno) -> Refusal {
         use rustix::io::Errno as E;
         let path = self.path.clone();
         let code = errno_of(errno);
         match errno {
-            E::BUSY => ClaimError::Busy { path },
+            E::BUSY => Refusal::Busy { path },
             // A file that is swapped on or executed.
-            E::TXTBSY => ClaimError::InUse { path },
-            E::ROFS => ClaimError::ReadOnly { path, why: ReadOnly::Mount },
-            E::NOENT | E::NODEV | E::NXIO | E::NOMEDIUM => ClaimError::Gone { path, errno: code },
+            E::TXTBSY => Refusal::InUse { path },
+            E::ROFS => Refusal::ReadOnly { path, why: ReadOnly::Mount },
+            E::NOENT | E::NODEV | E::NXIO | E::NOMEDIUM => Refusal::Gone { path, errno: code },
             E::LOOP => {
                 let change = "it has become a symbolic link".to_owned();
-                ClaimError::Changed { path, change }
+                Refusal::Changed { path, change }
             }
             E::PERM | E::ACCESS => {
                 let denial = Denial::of(&path);
-                ClaimError::Denied { path, errno: code, denial }
+                Refusal::Denied { path, errno: code, denial }
             }
-            _ => ClaimError::NotOpened { path, errno: code },
+            _ => Refusal::NotOpened { path, errno: code },
         }
     }
 
     /// Locks an image, or the file below a loop device, which is returned. Locks are advisory, but
     /// other runs and qemu go by them.
-    fn lock(&self, file: &OwnedFd) -> Result<Option<OwnedFd>, ClaimError> {
+    fn lock(&self, file: &OwnedFd) -> Result<Option<OwnedFd>, Refusal> {
         if self.is_image() {
             lock(file.as_fd(), &self.path)?;
             let whole = lock_whole(file.as_fd());
             return match whole {
                 Err(Errno(libc::EAGAIN | libc::EACCES)) => {
-                    Err(ClaimError::Locked { path: self.path.clone() })
+                    Err(Refusal::Locked { path: self.path.clone() })
                 }
                 // Filesystems without such locks: the lease has the last word.
                 _ => Ok(None),
@@ -332,7 +322,7 @@ impl Inspection {
         let below = rustix::fs::open(&backing.path, opening::READ, Mode::empty());
         let below = below.map_err(|errno| {
             let denial = Denial::of(&backing.path);
-            ClaimError::Denied { path: backing.path.clone(), errno: errno_of(errno), denial }
+            Refusal::Denied { path: backing.path.clone(), errno: errno_of(errno), denial }
         })?;
         lock(below.as_fd(), &backing.path)?;
         Ok(Some(below))
@@ -373,10 +363,10 @@ impl Claim {
 impl Guard {
     /// As [`Claim::check`].
     pub fn check(&self) -> Result<(), ClaimError> {
-        patiently(|| self.check_once(), |error| matches!(error, ClaimError::Unknown { .. }))
+        Ok(patiently(|| self.check_once(), |error| matches!(error, Refusal::Unknown { .. }))?)
     }
 
-    fn check_once(&self) -> Result<(), ClaimError> {
+    fn check_once(&self) -> Result<(), Refusal> {
         let fresh = self.inspection.look_again(&self.consent)?;
         match &self.inspection.subject {
             Subject::Device(device) => self.check_device(device),
@@ -388,9 +378,10 @@ impl Guard {
     /// as it asks nobody else.
     pub fn check_descriptor(&self) -> Result<(), ClaimError> {
         match &self.inspection.subject {
-            Subject::Device(device) => self.check_device(device),
-            Subject::Image(image) => self.check_file(image),
+            Subject::Device(device) => self.check_device(device)?,
+            Subject::Image(image) => self.check_file(image)?,
         }
+        Ok(())
     }
 
     /// What was claimed.
@@ -399,7 +390,7 @@ impl Guard {
     }
 
     /// That the descriptor is the device that was inspected.
-    fn check_device(&self, device: &Device) -> Result<(), ClaimError> {
+    fn check_device(&self, device: &Device) -> Result<(), Refusal> {
         let seen = &self.inspection;
         let status = fstat(&self.file).map_err(|errno| seen.gone(errno_of(errno)))?;
         let is_device = FileType::from_raw_mode(status.st_mode) == FileType::BlockDevice;
@@ -414,13 +405,13 @@ impl Guard {
         }
         if is_read_only(self.file.as_fd()).map_err(|errno| seen.gone(errno))? {
             let path = seen.path.clone();
-            return Err(ClaimError::ReadOnly { path, why: ReadOnly::Device });
+            return Err(Refusal::ReadOnly { path, why: ReadOnly::Device });
         }
         self.check_backing(device)
     }
 
     /// A loop device must show the very file that was named and is locked.
-    fn check_backing(&self, device: &Device) -> Result<(), ClaimError> {
+    fn check_backing(&self, device: &Device) -> Result<(), Refusal> {
         let seen = &self.inspection;
         let Some(backing) = &device.backing else { return Ok(()) };
         let locked = self.backing.as_ref().map(fstat).transpose();
@@ -447,7 +438,7 @@ impl Guard {
     }
 
     /// That the descriptor is the file that was inspected, as large as it was.
-    fn check_file(&self, image: &Image) -> Result<(), ClaimError> {
+    fn check_file(&self, image: &Image) -> Result<(), Refusal> {
         let seen = &self.inspection;
         let status = fstat(&self.file).map_err(|errno| seen.gone(errno_of(errno)))?;
         if (status.st_dev, status.st_ino) != image.file {
@@ -461,10 +452,10 @@ impl Guard {
     }
 
     /// The same, and that it is the only one.
-    fn check_image(&self, image: &Image, fresh: &Inspection) -> Result<(), ClaimError> {
+    fn check_image(&self, image: &Image, fresh: &Inspection) -> Result<(), Refusal> {
         self.check_file(image)?;
         match is_open_elsewhere(self.file.as_fd()) {
-            Ok(true) => Err(ClaimError::InUse { path: self.inspection.path.clone() }),
+            Ok(true) => Err(Refusal::InUse { path: self.inspection.path.clone() }),
             Ok(false) => Ok(()),
             // No leases here, or the file is another user's: `/proc` must show every process.
             Err(_) => fresh.refuse_unseen(),
@@ -474,16 +465,16 @@ impl Guard {
 
 /// What uses the regular file of this device and inode, as far as it can be seen.
 pub(crate) fn uses_of_file(file: (u64, u64)) -> Result<Vec<Use>, ClaimError> {
-    uses::of_file(file).map(|uses| uses.list)
+    Ok(uses::of_file(file)?.list)
 }
 
 /// Tries again for half a second while it fails for a reason that `may_pass`. A process that is
 /// just being started in a sandbox cannot be looked at for a moment, for one.
 #[expect(clippy::disallowed_methods, reason = "no target is there yet whose time could pass")]
 fn patiently<T>(
-    attempt: impl Fn() -> Result<T, ClaimError>,
-    may_pass: impl Fn(&ClaimError) -> bool,
-) -> Result<T, ClaimError> {
+    attempt: impl Fn() -> Result<T, Refusal>,
+    may_pass: impl Fn(&Refusal) -> bool,
+) -> Result<T, Refusal> {
     let mut result = attempt();
     for _ in 0..BUSY_TRIES {
         if !result.as_ref().is_err_and(&may_pass) {
@@ -495,17 +486,17 @@ fn patiently<T>(
     result
 }
 
-fn lock(file: BorrowedFd<'_>, path: &Path) -> Result<(), ClaimError> {
+fn lock(file: BorrowedFd<'_>, path: &Path) -> Result<(), Refusal> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(ClaimError::Locked { path: path.to_owned() }),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(Refusal::Locked { path: path.to_owned() }),
         // Filesystems without locks.
         _ => Ok(()),
     }
 }
 
-fn duplicate(file: &OwnedFd, path: &Path) -> Result<OwnedFd, ClaimError> {
+fn duplicate(file: &OwnedFd, path: &Path) -> Result<OwnedFd, Refusal> {
     file.try_clone()
-        .map_err(|error| ClaimError::NotOpened { path: path.to_owned(), errno: errno_of(error) })
+        .map_err(|error| Refusal::NotOpened { path: path.to_owned(), errno: errno_of(error) })
 }
 
 /// Whether files of this type of filesystem are kept by another one, or by a program or machine

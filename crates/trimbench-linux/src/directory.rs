@@ -42,6 +42,7 @@ use crate::errno::errno_of;
 use crate::inspect::{direct_io_alignment, is_physical_ssd};
 use crate::ioctl;
 use crate::mounts::{Mount, mount_of};
+use crate::random::random;
 use crate::statistics::StatisticsSource;
 use crate::sysfs::{BlockDevice, devices_of};
 use crate::tracepoints::{Tracer, TracingError};
@@ -51,6 +52,7 @@ use buffers::{Direction, Pool};
 use data::{Access, DataPath, Ended, Request};
 pub use discard_path::{DirectoryDiscardPath, DiscardObstacle};
 pub use error::DirectoryError;
+use error::Problem;
 use files::{Files, Place};
 use metadata::{Finished, Job, Workplace};
 use name::Name;
@@ -58,7 +60,7 @@ use ring::Ring;
 use room::{Promise, reserve_of};
 use stream::Streams;
 use workspace::PROBE;
-pub(crate) use workspace::{Workspace, clean_leftovers, random};
+pub(crate) use workspace::{Workspace, clean_leftovers};
 
 #[cfg(test)]
 mod tests;
@@ -148,7 +150,7 @@ impl DirectoryTarget {
         let promised = promise.of_others().map_err(kernel("see the room that other runs need"))?;
         let medium = room(parent, promised)?;
         let statistics = StatisticsSource::open(&mount)
-            .ok_or_else(|| DirectoryError::NoDiscardCounters { path: parent.to_owned() })?;
+            .ok_or_else(|| Problem::NoDiscardCounters { path: parent.to_owned() })?;
         let workspace = Workspace::create(parent).map_err(|errno| not_writable(parent, errno))?;
         let directory = workspace.directory().map_err(kernel("open the working directory"))?;
         let (access, mut caveats) = access_of(&workspace, &mount)?;
@@ -198,7 +200,7 @@ impl DirectoryTarget {
         let Self { data, workers, files, workplace, mut workspace, _promise, .. } = self;
         drop((data, workers, files, workplace));
         let path = workspace.path().to_owned();
-        workspace.remove().map_err(|errno| DirectoryError::Removal { path, errno })
+        Ok(workspace.remove().map_err(|errno| Problem::Removal { path, errno })?)
     }
 
     /// The directory of its own.
@@ -437,36 +439,36 @@ fn may_block_caller(command: FileCommand, slack: Nanos, deadline: Instant) -> bo
 }
 
 /// Refuses what is no directory on a filesystem that can be measured.
-fn examine(parent: &Path) -> Result<Mount, DirectoryError> {
+fn examine(parent: &Path) -> Result<Mount, Problem> {
     let path = || parent.to_owned();
     match std::fs::metadata(parent) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(DirectoryError::Missing { path: path() });
+            return Err(Problem::Missing { path: path() });
         }
         Err(error) => {
             let errno = errno_of(error);
-            return Err(DirectoryError::NotWritable { path: path(), errno });
+            return Err(Problem::NotWritable { path: path(), errno });
         }
         Ok(found) if !found.is_dir() => {
-            return Err(DirectoryError::NotADirectory { path: path() });
+            return Err(Problem::NotADirectory { path: path() });
         }
         Ok(_) => {}
     }
     let mount = mount_of(parent)?;
     if let Some(why) = error::unsuitable(&mount.filesystem) {
         let filesystem = mount.filesystem;
-        return Err(DirectoryError::UnsupportedFilesystem { path: path(), filesystem, why });
+        return Err(Problem::UnsupportedFilesystem { path: path(), filesystem, why });
     }
     let status = rustix::fs::statvfs(parent)
-        .map_err(|errno| DirectoryError::NotWritable { path: path(), errno: errno_of(errno) })?;
+        .map_err(|errno| Problem::NotWritable { path: path(), errno: errno_of(errno) })?;
     if status.f_flag.contains(StatVfsMountFlags::RDONLY) {
-        return Err(DirectoryError::ReadOnly { path: path() });
+        return Err(Problem::ReadOnly { path: path() });
     }
     Ok(mount)
 }
 
 /// Removes what crashed runs left.
-fn clean(parent: &Path, mount: &Mount) -> Result<Vec<PathBuf>, DirectoryError> {
+fn clean(parent: &Path, mount: &Mount) -> Result<Vec<PathBuf>, Problem> {
     let cleaned =
         clean_leftovers(parent, |_, _| ()).map_err(|errno| not_writable(parent, errno))?;
     if !cleaned.is_empty() && mount.filesystem != "tmpfs" {
@@ -479,7 +481,7 @@ fn clean(parent: &Path, mount: &Mount) -> Result<Vec<PathBuf>, DirectoryError> {
 }
 
 /// What may be written.
-fn room(parent: &Path, promised: Bytes) -> Result<Medium, DirectoryError> {
+fn room(parent: &Path, promised: Bytes) -> Result<Medium, Problem> {
     let status =
         rustix::fs::statvfs(parent).map_err(|errno| not_writable(parent, errno_of(errno)))?;
     let bytes = |count: u64| Bytes(count.saturating_mul(status.f_frsize));
@@ -487,21 +489,13 @@ fn room(parent: &Path, promised: Bytes) -> Result<Medium, DirectoryError> {
     let reserve = reserve_of(size);
     let available = free.saturating_sub(reserve).saturating_sub(promised);
     if available < LEAST_AVAILABLE {
-        return Err(DirectoryError::NearlyFull {
-            path: parent.to_owned(),
-            free,
-            reserve,
-            promised,
-        });
+        return Err(Problem::NearlyFull { path: parent.to_owned(), free, reserve, promised });
     }
     Ok(Medium::Directory { available, fs_block: Bytes(status.f_frsize) })
 }
 
 /// Whether data can pass the page cache by; found out by trying.
-fn access_of(
-    workspace: &Workspace,
-    mount: &Mount,
-) -> Result<(Access, Vec<Caveat>), DirectoryError> {
+fn access_of(workspace: &Workspace, mount: &Mount) -> Result<(Access, Vec<Caveat>), Problem> {
     let directory = workspace.directory().map_err(kernel("open the working directory"))?;
     let create = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
@@ -524,7 +518,7 @@ fn access_of(
 }
 
 /// What the filesystem wants programs to move at a time: the buffer of the C library has this size.
-fn io_block(workspace: &Workspace) -> Result<Bytes, DirectoryError> {
+fn io_block(workspace: &Workspace) -> Result<Bytes, Problem> {
     let directory = workspace.directory().map_err(kernel("open the working directory"))?;
     let status = rustix::fs::fstat(directory)
         .map_err(|errno| kernel("look at the working directory")(errno_of(errno)))?;
@@ -549,14 +543,14 @@ fn capabilities(mount: &Mount, medium: Medium, discard_path: DirectoryDiscardPat
     }
 }
 
-fn not_writable(path: &Path, errno: Errno) -> DirectoryError {
+fn not_writable(path: &Path, errno: Errno) -> Problem {
     let path = path.to_owned();
     match errno.0 {
-        libc::EROFS => DirectoryError::ReadOnly { path },
-        _ => DirectoryError::NotWritable { path, errno },
+        libc::EROFS => Problem::ReadOnly { path },
+        _ => Problem::NotWritable { path, errno },
     }
 }
 
-fn kernel(operation: &'static str) -> impl Fn(Errno) -> DirectoryError {
-    move |errno| DirectoryError::Kernel { operation, errno }
+fn kernel(operation: &'static str) -> impl Fn(Errno) -> Problem {
+    move |errno| Problem::Kernel { operation, errno }
 }

@@ -20,7 +20,9 @@ pub(crate) use identity::{
     LoopStatus, attach_loop, disk_sequence, free_loop, is_open_elsewhere, is_read_only, lock_whole,
     loop_status,
 };
-pub(crate) use passthrough::{Data, ScsiOutcome, nvme_command, nvme_namespace, scsi_command};
+pub(crate) use passthrough::{
+    Data, NvmeCommand, ScsiOutcome, nvme_command, nvme_namespace, scsi_command,
+};
 
 /// `_IOWR('X', 121, struct fstrim_range)`.
 const FITRIM: libc::c_ulong = 0xC018_5879;
@@ -28,6 +30,8 @@ const FITRIM: libc::c_ulong = 0xC018_5879;
 const FS_IOC_FIEMAP: libc::c_ulong = 0xC020_660B;
 /// `_IOR('X', 58, struct xfs_fs_eofblocks)`.
 const XFS_IOC_FREE_EOFBLOCKS: libc::c_ulong = 0x8080_583A;
+/// `_IO(0x12, 119)`: what it names has two words, first byte and length.
+const BLKDISCARD: libc::c_ulong = 0x1277;
 /// Only inodes of at least `min_file_size`.
 const XFS_EOF_FLAGS_MINFILESIZE: u32 = 1 << 4;
 
@@ -122,35 +126,7 @@ fn call_for_value<T>(
     if result < 0 { Err(last_errno()) } else { Ok(result) }
 }
 
-/// `_IO(0x12, 119)`: what it names has two words, first byte and length.
-const BLKDISCARD: libc::c_ulong = 0x1277;
-/// `_IO(0x12, 125)`.
-const BLKSECDISCARD: libc::c_ulong = 0x127D;
-/// `_IO(0x12, 127)`.
-const BLKZEROOUT: libc::c_ulong = 0x127F;
-
-/// What the block layer does with a range of bytes; each waits until it is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RangeOperation {
-    /// Tell the device that it is not needed.
-    Discard,
-    /// Have the device erase it for good, copies that it made included.
-    SecureDiscard,
-    /// Make it read as zeroes, by whatever means the device has, else by writing them.
-    ZeroOut,
-}
-
-/// Has a block device do something with a range. Offset and length are whole logical blocks.
-pub(crate) fn range_operation(
-    device: BorrowedFd<'_>,
-    operation: RangeOperation,
-    offset: u64,
-    length: u64,
-) -> Result<(), Errno> {
-    let number = match operation {
-        RangeOperation::Discard => BLKDISCARD,
-        RangeOperation::SecureDiscard => BLKSECDISCARD,
-        RangeOperation::ZeroOut => BLKZEROOUT,
-    };
-    call(device, number, &mut [offset, length])
+/// Has a block device discard a range and waits. Offset and length are whole logical blocks.
+pub(crate) fn discard(device: BorrowedFd<'_>, offset: u64, length: u64) -> Result<(), Errno> {
+    call(device, BLKDISCARD, &mut [offset, length])
 }

@@ -28,6 +28,7 @@ mod opening;
 mod output;
 pub mod passthrough;
 mod program;
+mod random;
 mod registry;
 mod ring;
 mod statistics;
@@ -38,9 +39,7 @@ mod tracepoints;
 mod workers;
 
 pub use block::{BlockError, BlockMedium, BlockOptions, BlockTarget, FirstWrite, Purger};
-pub use claim::{
-    Claim, ClaimError, Consent, Denial, Guard, Inspection, ProbeError, ReadOnly, Signature, Use,
-};
+pub use claim::{Claim, ClaimError, Consent, Guard, Inspection};
 pub use clock::wall_time_unix;
 pub use directory::{
     DirectoryDiscardPath, DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle,

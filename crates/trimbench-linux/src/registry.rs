@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags};
 use trimbench_core::Errno;
 
-use crate::directory::random;
 use crate::errno::errno_of;
 use crate::opening;
+use crate::random::random;
 
 #[cfg(test)]
 mod tests;

@@ -4,18 +4,19 @@ mod blkparse;
 mod blktrace;
 mod buffer;
 mod columns;
+mod detect;
 mod fields;
 mod iolog;
 mod jedec;
 mod merge;
 mod own;
 mod strictness;
-pub(crate) mod text;
+mod text;
 
 use std::fmt;
 use std::io::{Read, Seek, SeekFrom};
 
-use crate::format::{Format, Undetected};
+use crate::format::Format;
 use crate::input::{Content, Input};
 use crate::own::OwnReader;
 use crate::record::Record;
@@ -126,7 +127,7 @@ impl Reader {
             opened.push(input);
         }
         let Some(format) = format.filter(|_| !opened.is_empty()) else {
-            return Err(TraceError::Unknown { name, found: Undetected::Empty.text() });
+            return Err(TraceError::Unknown { name, found: detect::EMPTY.to_owned() });
         };
         let shared = Shared::new(options);
         let (inner, timed) = Self::inner(format, opened, options)?;
@@ -223,9 +224,8 @@ impl Opened {
         }
         let found = match format {
             Some(format) => format,
-            None => Format::detect(buffer.available()).map_err(|undetected| {
-                TraceError::Unknown { name: buffer.name().to_owned(), found: undetected.text() }
-            })?,
+            None => detect::detect(buffer.available())
+                .map_err(|found| TraceError::Unknown { name: buffer.name().to_owned(), found })?,
         };
         if found == Format::Trimbench {
             return Err(TraceError::Pipe { name: buffer.name().to_owned() });

@@ -20,15 +20,14 @@ use trimbench_policy::{Choice, PolicyError};
 use trimbench_ssd::Ssd;
 
 use super::{TAG, await_one, failed, not_made, prepare, rest};
+use crate::description::{Description, Provisioned};
 use crate::emulated::{EmulatedDrive, EmulatedSpec};
-use crate::spec::{self, EMULATED, TargetError};
-use crate::{Description, Provisioned};
+use crate::error::TargetError;
+use crate::options::{self, EMULATED};
 
 #[cfg(test)]
 mod tests;
 
-/// The pools that are modelled.
-pub(crate) const NAMES: [&str; 4] = ["stripe", "raidz1", "raidz2", "raidz3"];
 /// What errors call it.
 const OF: &str = "the modelled pool";
 /// What `manner` may be.
@@ -94,7 +93,7 @@ impl PoolSpec {
         let least = parity as usize + 1;
         let drives = count.filter(|count| (least..=DRIVES_MAX).contains(count));
         let rows = PoolSettings::rows();
-        let values = spec::settings(OF, &rows, settings)?;
+        let values = options::settings(OF, &rows, settings)?;
         let drives = drives.ok_or_else(|| {
             let right =
                 format!("write for example `{name}:sim:NAME*10`, of {least} to {DRIVES_MAX}");
@@ -209,7 +208,7 @@ impl fmt::Display for PoolSpec {
         formatter.write_str(&self.name)?;
         let text = |row: Setting| Some((row.key, self.settings.values.text(row.key)?.to_owned()));
         let given = PoolSettings::rows().into_iter().filter_map(text);
-        spec::write_settings(formatter, given)?;
+        options::write_settings(formatter, given)?;
         write!(formatter, ":{EMULATED}{}*{}", self.drive, self.drives)
     }
 }

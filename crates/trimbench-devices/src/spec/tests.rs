@@ -75,8 +75,8 @@ fn absurd_capacities_are_refused() {
 
 #[test]
 fn a_filesystem_needs_a_device_below_and_sound_settings() {
-    assert!(matches!(refused("ext4:vendor2"), TargetError::NothingBelow { .. }));
-    assert!(matches!(refused("ext4:sim:vendor22"), TargetError::UnknownProfile { .. }));
+    assert!(matches!(*refused("ext4:vendor2").0, Problem::NothingBelow { .. }));
+    assert!(matches!(*refused("ext4:sim:vendor22").0, Problem::UnknownProfile { .. }));
     for setting in [
         "memory=1MiB",
         "journal=2GiB",
@@ -86,16 +86,16 @@ fn a_filesystem_needs_a_device_below_and_sound_settings() {
         "machine=s1",
     ] {
         let error = refused(&format!("ext4,{setting}:sim:vendor2"));
-        assert!(matches!(error, TargetError::Setting(_)), "{setting}: {error}");
+        assert!(matches!(*error.0, Problem::Setting(_)), "{setting}: {error}");
         assert!(error.is_usage(), "{setting}: {error}");
     }
 }
 
 #[test]
 fn paths_that_are_no_target_are_refused() {
-    assert!(matches!(refused("/nowhere/at/all"), TargetError::Missing { .. }));
-    assert!(matches!(refused("/dev/null"), TargetError::NotATarget { .. }));
-    assert!(matches!(refused("sim:./nowhere.toml"), TargetError::Unreadable { .. }));
+    assert!(matches!(*refused("/nowhere/at/all").0, Problem::Missing { .. }));
+    assert!(matches!(*refused("/dev/null").0, Problem::NotATarget { .. }));
+    assert!(matches!(*refused("sim:./nowhere.toml").0, Problem::Unreadable { .. }));
 }
 
 fn provisioned(text: &str) -> crate::Provisioned<crate::EmulatedDrive> {

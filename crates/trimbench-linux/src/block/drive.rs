@@ -8,7 +8,6 @@ use trimbench_core::{
 };
 
 use crate::errno::errno_of;
-use crate::ioctl::RangeOperation;
 
 use super::BlockTarget;
 use super::pool::{Direction, LARGEST};
@@ -32,32 +31,6 @@ pub trait Purger {
 }
 
 impl BlockTarget {
-    /// Has the device erase a range for good (BLKSECDISCARD), and waits. Few devices can: others
-    /// and image files answer EOPNOTSUPP.
-    pub fn secure_discard(&mut self, range: LbaRange) -> Result<(), DriveError> {
-        self.on_range("secure discard", RangeOperation::SecureDiscard, range)
-    }
-
-    /// Makes a range read as zeroes by the fastest means of the device or the image's filesystem
-    /// (BLKZEROOUT), and waits. A device may write the zeroes.
-    pub fn zero_out(&mut self, range: LbaRange) -> Result<(), DriveError> {
-        self.on_range("zero out", RangeOperation::ZeroOut, range)
-    }
-
-    fn on_range(
-        &mut self,
-        name: &'static str,
-        operation: RangeOperation,
-        range: LbaRange,
-    ) -> Result<(), DriveError> {
-        self.may_begin(name)?;
-        self.flight(OWN, super::Kind::Discard, range).map_err(refused(name))?;
-        self.permitted().map_err(refused(name))?;
-        let (offset, length) = self.medium.bytes_of(range);
-        let done = self.medium.perform(operation, offset, length);
-        done.map_err(|errno| DriveError::Failed { operation: name, errno })
-    }
-
     /// Refuses what is not a command while commands are under way.
     fn may_begin(&self, operation: &'static str) -> Result<(), DriveError> {
         if self.outstanding > 0 {

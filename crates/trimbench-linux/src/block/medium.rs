@@ -14,7 +14,7 @@ use trimbench_core::{
 
 use crate::errno::errno_of;
 use crate::inspect;
-use crate::ioctl::{self, RangeOperation};
+use crate::ioctl;
 use crate::sysfs::{BlockDevice, numbers_of};
 
 use super::BlockError;
@@ -157,11 +157,6 @@ impl BlockMedium {
         self.device.is_none()
     }
 
-    /// The kernel's name of the device (`nvme0n1p2`); `None` for an image.
-    pub fn kernel_name(&self) -> Option<&str> {
-        self.device.as_ref().map(|device| device.name.as_str())
-    }
-
     /// The file that a loop device stands on, as the kernel names it; `None` for anything else.
     pub fn loop_backing_file(&self) -> Option<PathBuf> {
         self.device.as_ref()?.attribute("loop/backing_file").map(PathBuf::from)
@@ -192,22 +187,12 @@ impl BlockMedium {
         (range.start().0 * size, range.length().0 * size)
     }
 
-    /// Does something with a range and waits for it. An image is punched or zeroed by its
-    /// filesystem.
-    pub(super) fn perform(
-        &self,
-        operation: RangeOperation,
-        offset: u64,
-        length: u64,
-    ) -> Result<(), Errno> {
+    /// Discards a range and waits for it. An image is punched by its filesystem.
+    pub(super) fn discard(&self, offset: u64, length: u64) -> Result<(), Errno> {
         if self.device.is_some() {
-            return ioctl::range_operation(self.file.as_fd(), operation, offset, length);
+            return ioctl::discard(self.file.as_fd(), offset, length);
         }
-        let flags = match operation {
-            RangeOperation::Discard => FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
-            RangeOperation::ZeroOut => FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE,
-            RangeOperation::SecureDiscard => return Err(Errno(libc::EOPNOTSUPP)),
-        };
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         rustix::fs::fallocate(&self.file, flags, offset, length).map_err(errno_of)
     }
 }

@@ -22,17 +22,17 @@ const SYS_ADMIN: u32 = 21;
 /// The facts that bear on EPERM and EACCES.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, printed one by one")]
-pub struct Denial {
+pub(crate) struct Denial {
     /// Whether the effective user is root.
-    pub is_root: bool,
+    pub(super) is_root: bool,
     /// Missing capabilities, by name.
-    pub missing_capabilities: Vec<&'static str>,
+    pub(super) missing_capabilities: Vec<&'static str>,
     /// Whether system calls are filtered (`Seccomp: 2`).
-    pub is_filtered: bool,
+    pub(super) is_filtered: bool,
     /// Whether root is another user outside (user namespace).
-    pub is_mapped: bool,
+    pub(super) is_mapped: bool,
     /// The file has the immutable or the append-only attribute.
-    pub is_immutable: bool,
+    pub(super) is_immutable: bool,
 }
 
 impl Denial {

@@ -12,7 +12,7 @@ use trimbench_core::{Bytes, Errno};
 
 use super::loops::{AttachedLoop, FileId};
 use super::naming::{Meaning, links_to};
-use super::refusal::{ClaimError, ReadOnly};
+use super::refusal::{ClaimError, ReadOnly, Refusal};
 use super::signatures::{ProbeError, Signature, open_to_read, probe, probe_partitions};
 use super::uses::{self, Use, Uses};
 use crate::inspect::{device_facts, direct_io_alignment, environment, is_physical, kind_of};
@@ -86,10 +86,10 @@ impl Inspection {
     }
 
     /// The same but for what it carries, which takes a program to find out.
-    pub(super) fn without_signatures(given: &Path) -> Result<Self, ClaimError> {
+    pub(super) fn without_signatures(given: &Path) -> Result<Self, Refusal> {
         let unreachable = |error: std::io::Error| match error.raw_os_error() {
-            Some(libc::ENOENT) => ClaimError::Missing { path: given.to_owned() },
-            code => ClaimError::Unreachable {
+            Some(libc::ENOENT) => Refusal::Missing { path: given.to_owned() },
+            code => Refusal::Unreachable {
                 path: given.to_owned(),
                 errno: Errno(code.unwrap_or(Errno::EIO.0)),
             },
@@ -109,14 +109,14 @@ impl Inspection {
             _ if kind.is_fifo() => "pipe",
             _ => "socket",
         };
-        Err(ClaimError::WrongType { path: given.to_owned(), what })
+        Err(Refusal::WrongType { path: given.to_owned(), what })
     }
 
-    fn of_device(given: &Path, path: PathBuf, numbers: (u32, u32)) -> Result<Self, ClaimError> {
+    fn of_device(given: &Path, path: PathBuf, numbers: (u32, u32)) -> Result<Self, Refusal> {
         let block = BlockDevice::from_numbers(numbers.0, numbers.1).ok_or_else(|| {
             let folder = PathBuf::from(format!("/sys/dev/block/{}:{}", numbers.0, numbers.1));
             // A node can outlive its device.
-            ClaimError::Unknown { path: path.clone(), source_file: folder, errno: Errno::ENODEV }
+            Refusal::Unknown { path: path.clone(), source_file: folder, errno: Errno::ENODEV }
         })?;
         let backing = AttachedLoop::of(&block);
         let uses = uses::of_device(&block, backing.as_ref())?;
@@ -144,7 +144,7 @@ impl Inspection {
         })
     }
 
-    fn of_image(given: &Path, path: PathBuf, data: &fs::Metadata) -> Result<Self, ClaimError> {
+    fn of_image(given: &Path, path: PathBuf, data: &fs::Metadata) -> Result<Self, Refusal> {
         let mount = mount_of(&path)?;
         let file = (data.dev(), data.ino());
         let uses = uses::of_file(file)?;
@@ -194,11 +194,6 @@ impl Inspection {
         matches!(self.subject, Subject::Image(_))
     }
 
-    /// The kernel's name of the device (`nvme0n1p2`); `None` for an image file.
-    pub fn kernel_name(&self) -> Option<&str> {
-        self.device().map(|device| device.block.name.as_str())
-    }
-
     /// How much it holds.
     pub fn size(&self) -> Bytes {
         self.size
@@ -220,13 +215,8 @@ impl Inspection {
     }
 
     /// What uses it, and what uses what stands on it or shows the same bytes.
-    pub fn uses(&self) -> &[Use] {
+    pub(super) fn uses(&self) -> &[Use] {
         &self.uses.list
-    }
-
-    /// The signatures that it carries, so far as it may be read.
-    pub fn signatures(&self) -> Result<&[Signature], &ProbeError> {
-        self.signatures.as_deref()
     }
 
     /// What it is, for the record: stable kebab-case keys. Nothing in it changes by use.
@@ -270,7 +260,9 @@ impl Inspection {
     /// The machine and the stack, for the record: the target first, then what it stands on with
     /// keys that end in `-2`, `-3`, ...; keys as of [`environment`].
     pub fn environment(&self) -> Result<BTreeMap<String, String>, ClaimError> {
-        let Some(device) = self.device() else { return Ok(environment(&self.path)?) };
+        let Some(device) = self.device() else {
+            return Ok(environment(&self.path).map_err(Refusal::from)?);
+        };
         let mut found = BTreeMap::new();
         machine(&mut found);
         let below = self.below();
@@ -323,7 +315,7 @@ impl Inspection {
     }
 
     /// What a name must lead to, to confirm that it may be destroyed.
-    pub(super) fn meaning(&self) -> Result<Meaning, ClaimError> {
+    pub(super) fn meaning(&self) -> Result<Meaning, Refusal> {
         let device = match &self.subject {
             Subject::Image(image) => {
                 let path = self.path.clone();
@@ -342,7 +334,7 @@ impl Inspection {
         };
         if let Some(below) = &backing.below {
             let path = self.path.clone();
-            return Err(ClaimError::LoopOverDevice { path, below: below.node() });
+            return Err(Refusal::LoopOverDevice { path, below: below.node() });
         }
         match backing.file {
             Some(file) if backing.is_named() => {
@@ -350,7 +342,7 @@ impl Inspection {
             }
             _ => {
                 let backing = backing.path.clone();
-                Err(ClaimError::BackingGone { path: self.path.clone(), backing })
+                Err(Refusal::BackingGone { path: self.path.clone(), backing })
             }
         }
     }

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::loops::FileId;
-use super::refusal::ClaimError;
+use super::refusal::Refusal;
 use crate::errno::errno_of;
 use crate::sysfs::{BlockDevice, names_in};
 
@@ -72,24 +72,24 @@ impl Meaning {
 }
 
 /// Refuses unless one of `given` names the target `path`. Names of other targets may be among them.
-pub(super) fn confirm(path: &Path, meaning: &Meaning, given: &[PathBuf]) -> Result<(), ClaimError> {
+pub(super) fn confirm(path: &Path, meaning: &Meaning, given: &[PathBuf]) -> Result<(), Refusal> {
     if given.iter().any(|name| meaning.is_named_by(name)) {
         return Ok(());
     }
     let path = path.to_owned();
     let names = meaning.names();
-    let Some(first) = given.first() else { return Err(ClaimError::NotNamed { path, names }) };
+    let Some(first) = given.first() else { return Err(Refusal::NotNamed { path, names }) };
     if let Some(weak) = given.iter().find(|name| meaning.is_reached_by(name)) {
-        return Err(ClaimError::WeakName { path, given: weak.clone(), names });
+        return Err(Refusal::WeakName { path, given: weak.clone(), names });
     }
     for name in given {
         if let Err(error) = fs::metadata(name) {
             let errno = errno_of(error);
-            return Err(ClaimError::NoSuchName { path, given: name.clone(), errno, names });
+            return Err(Refusal::NoSuchName { path, given: name.clone(), errno, names });
         }
     }
     let leads_to = fs::canonicalize(first).unwrap_or_else(|_| first.clone());
-    Err(ClaimError::WrongName { path, given: first.clone(), leads_to, names })
+    Err(Refusal::WrongName { path, given: first.clone(), leads_to, names })
 }
 
 /// The by-id links that lead to a device, the most telling first: those with model and serial

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use trimbench_core::Errno;
 use trimbench_core::text::{shell_path, shell_word};
-use trimbench_core::{Errno, exit};
 
 use super::denial::Denial;
-use super::signatures::ProbeError;
+use super::signatures::{ProbeError, Signature};
 use super::uses::Use;
 use crate::mounts::MountError;
 
@@ -15,237 +15,99 @@ mod tests;
 
 /// Why a target was refused. Nothing was written to it.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ClaimError {
+#[error(transparent)]
+pub struct ClaimError(#[from] pub(crate) Refusal);
+
+/// The reasons. `path` is the target, where nothing else is said.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
     /// Nothing is there.
     #[error("`{}` does not exist", path.display())]
-    Missing {
-        /// As given.
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
     /// The path cannot be followed or examined.
     #[error("cannot reach `{}`: {errno}", path.display())]
-    Unreachable {
-        /// As given.
-        path: PathBuf,
-        /// The reason.
-        errno: Errno,
-    },
+    Unreachable { path: PathBuf, errno: Errno },
     /// It is neither a block device nor a regular file.
     #[error("`{}` is a {what}, which is neither a block device nor an image file", path.display())]
-    WrongType {
-        /// As given.
-        path: PathBuf,
-        /// What it is.
-        what: &'static str,
-    },
+    WrongType { path: PathBuf, what: &'static str },
     /// A regular file of a filesystem that stores none (`/proc`, `/sys`).
     #[error("`{}` is a file of `{filesystem}`, which the kernel makes up", path.display())]
-    NotStored {
-        /// The file.
-        path: PathBuf,
-        /// The type of its filesystem.
-        filesystem: String,
-    },
+    NotStored { path: PathBuf, filesystem: String },
     /// It has no bytes: a detached loop device, a slot without a medium, an empty file.
     #[error("`{}` has a size of 0: {why}", path.display())]
-    Empty {
-        /// The target.
-        path: PathBuf,
-        /// What such a thing is.
-        why: &'static str,
-    },
+    Empty { path: PathBuf, why: &'static str },
     /// It was there and is no longer.
     #[error("`{}` is gone: {errno}", path.display())]
-    Gone {
-        /// The target.
-        path: PathBuf,
-        /// The reason.
-        errno: Errno,
-    },
+    Gone { path: PathBuf, errno: Errno },
     /// It cannot or shall not be written.
     #[error("`{}` is read-only: {why}", path.display())]
-    ReadOnly {
-        /// The target.
-        path: PathBuf,
-        /// What says so.
-        why: ReadOnly,
-    },
+    ReadOnly { path: PathBuf, why: ReadOnly },
     /// A zoned device, which is not written like a disk.
     #[error("`{}` is a zoned device ({model})", path.display())]
-    Zoned {
-        /// The target.
-        path: PathBuf,
-        /// As the kernel calls it.
-        model: String,
-    },
+    Zoned { path: PathBuf, model: String },
     /// The file has other names, which nobody gave for destruction.
     #[error("`{}` has {links} names (hard links), and all of them would be destroyed",
         path.display())]
-    HardLinked {
-        /// The file.
-        path: PathBuf,
-        /// How many names it has.
-        links: u64,
-    },
+    HardLinked { path: PathBuf, links: u64 },
     /// The file lies on a filesystem whose files are others' below: two inodes, one file.
     #[error("`{}` lies on `{filesystem}`, below which it may be another file that something else \
         uses", path.display())]
-    Indirect {
-        /// The image file, or the file below a loop device.
-        path: PathBuf,
-        /// The type of its filesystem.
-        filesystem: String,
-    },
+    Indirect { path: PathBuf, filesystem: String },
     /// It, a part of it, or something that shows the same bytes is used.
     #[error("`{}` is in use: {}", path.display(), by.explanation())]
-    Used {
-        /// The target.
-        path: PathBuf,
-        /// How.
-        by: Use,
-    },
+    Used { path: PathBuf, by: Use },
     /// The kernel says that another has it for itself, and nothing that can be seen explains it.
     #[error("`{}` is in use: something has it open exclusively (EBUSY)", path.display())]
-    Busy {
-        /// The target.
-        path: PathBuf,
-    },
+    Busy { path: PathBuf },
     /// Another holds a lock on the file: a virtual machine, another run.
     #[error("`{}` is in use: something holds a lock on it", path.display())]
-    Locked {
-        /// The file.
-        path: PathBuf,
-    },
+    Locked { path: PathBuf },
     /// The kernel says that another has the file open, and no process can be seen that has.
     #[error("`{}` is in use: the kernel counts another opening of it, by itself or by a process \
         that cannot be seen from here", path.display())]
-    InUse {
-        /// The file.
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     /// A loop device over a block device: another name for something that has one.
     #[error("`{}` is a loop device over the block device `{}`", path.display(), below.display())]
-    LoopOverDevice {
-        /// The target.
-        path: PathBuf,
-        /// What is below.
-        below: PathBuf,
-    },
+    LoopOverDevice { path: PathBuf, below: PathBuf },
     /// The backing file of the loop device has no name any more, or another file bears it.
     #[error("`{}` is a loop device whose backing file `{}` was removed or replaced",
         path.display(), backing.display())]
-    BackingGone {
-        /// The target.
-        path: PathBuf,
-        /// The name that the kernel remembers.
-        backing: PathBuf,
-    },
+    BackingGone { path: PathBuf, backing: PathBuf },
     /// Nothing was named for destruction.
     #[error("`{}` would be destroyed, and `--destroy` does not name it", path.display())]
-    NotNamed {
-        /// The target.
-        path: PathBuf,
-        /// The names that count.
-        names: Vec<PathBuf>,
-    },
+    NotNamed { path: PathBuf, names: Vec<PathBuf> },
     /// It was named, but by a name that may mean another device tomorrow.
     #[error("`--destroy {}` reaches the target `{}`, but by a name that may mean something else \
         tomorrow", given.display(), path.display())]
-    WeakName {
-        /// The target.
-        path: PathBuf,
-        /// As given.
-        given: PathBuf,
-        /// The names that count.
-        names: Vec<PathBuf>,
-    },
+    WeakName { path: PathBuf, given: PathBuf, names: Vec<PathBuf> },
     /// What was named is something else.
     #[error("`--destroy {}` names `{}`, which is not the target `{}`", given.display(),
         leads_to.display(), path.display())]
-    WrongName {
-        /// The target.
-        path: PathBuf,
-        /// As given.
-        given: PathBuf,
-        /// Where that leads.
-        leads_to: PathBuf,
-        /// The names that count.
-        names: Vec<PathBuf>,
-    },
+    WrongName { path: PathBuf, given: PathBuf, leads_to: PathBuf, names: Vec<PathBuf> },
     /// What was named does not exist.
     #[error("`--destroy {}` names nothing: {errno}; the target is `{}`", given.display(),
         path.display())]
-    NoSuchName {
-        /// The target.
-        path: PathBuf,
-        /// As given.
-        given: PathBuf,
-        /// The reason.
-        errno: Errno,
-        /// The names that count.
-        names: Vec<PathBuf>,
-    },
+    NoSuchName { path: PathBuf, given: PathBuf, errno: Errno, names: Vec<PathBuf> },
     /// It carries data that announce themselves.
-    #[error("`{}` carries a signature of `{kind}` at {offset} of `{device}`{}", path.display(),
-        label.as_deref().map(|label| format!(", label `{label}`")).unwrap_or_default())]
-    Signature {
-        /// The target.
-        path: PathBuf,
-        /// The target or a partition of it.
-        device: String,
-        /// As `wipefs` calls it: `ext4`, `LVM2_member`, `gpt`.
-        kind: String,
-        /// Where, as `wipefs` prints it: `0x438`.
-        offset: String,
-        /// The label of a filesystem.
-        label: Option<String>,
-    },
+    #[error("`{}` carries a signature of `{}` at {} of `{}`{}", path.display(), found.kind,
+        found.offset, found.device, labelled(found.label.as_deref()))]
+    Signature { path: PathBuf, found: Signature },
     /// It could not be found out what it carries.
     #[error("cannot find out what `{}` carries: {error}", path.display())]
-    Probe {
-        /// The target.
-        path: PathBuf,
-        /// Why.
-        error: ProbeError,
-    },
+    Probe { path: PathBuf, error: ProbeError },
     /// It is not what was inspected.
     #[error("`{}` has changed since it was inspected: {change}", path.display())]
-    Changed {
-        /// As given.
-        path: PathBuf,
-        /// What was, and what is.
-        change: String,
-    },
+    Changed { path: PathBuf, change: String },
     /// The kernel forbids it.
     #[error("cannot open `{}` for writing: {errno}; {denial}", path.display())]
-    Denied {
-        /// The target.
-        path: PathBuf,
-        /// EPERM or EACCES.
-        errno: Errno,
-        /// What is known of the reason.
-        denial: Denial,
-    },
+    Denied { path: PathBuf, errno: Errno, denial: Denial },
     /// Opening failed in another way.
     #[error("cannot open `{}` for writing: {errno}", path.display())]
-    NotOpened {
-        /// The target.
-        path: PathBuf,
-        /// The reason.
-        errno: Errno,
-    },
+    NotOpened { path: PathBuf, errno: Errno },
     /// A fact that the decision needs cannot be read.
     #[error("cannot make sure that `{}` is unused: `{}` cannot be read: {errno}", path.display(),
         source_file.display())]
-    Unknown {
-        /// The target.
-        path: PathBuf,
-        /// What cannot be read.
-        source_file: PathBuf,
-        /// The reason.
-        errno: Errno,
-    },
+    Unknown { path: PathBuf, source_file: PathBuf, errno: Errno },
     /// The mounts cannot be found out.
     #[error(transparent)]
     Mount(#[from] MountError),
@@ -253,8 +115,7 @@ pub enum ClaimError {
 
 /// What makes a target read-only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ReadOnly {
+pub(crate) enum ReadOnly {
     /// The kernel's flag of the device (`blockdev --getro`) or of its disk.
     Device,
     /// No one may write the file by its mode; root could, and is not meant to.
@@ -274,11 +135,19 @@ impl std::fmt::Display for ReadOnly {
 }
 
 impl ClaimError {
-    /// What the program answers to the shell.
-    pub const EXIT_CODE: u8 = exit::TARGET;
-
     /// A stable name in kebab-case, by which `docs/reference/safety.md` explains it.
-    pub const fn id(&self) -> &'static str {
+    pub fn id(&self) -> &'static str {
+        self.0.id()
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        self.0.hint()
+    }
+}
+
+impl Refusal {
+    pub(super) const fn id(&self) -> &'static str {
         match self {
             Self::Missing { .. } => "missing",
             Self::Unreachable { .. } => "unreachable",
@@ -316,16 +185,16 @@ impl ClaimError {
         }
     }
 
-    /// What to do about it.
-    pub fn hint(&self) -> String {
+    pub(super) fn hint(&self) -> String {
         match self {
             Self::NotNamed { names, .. }
             | Self::WeakName { names, .. }
             | Self::WrongName { names, .. }
             | Self::NoSuchName { names, .. } => naming_hint(names),
             Self::Used { by, .. } => by.hint(),
-            Self::Signature { kind, .. } => {
-                format!("if that may go, say so: `--overwrite-signature {}`", shell_word(kind))
+            Self::Signature { found, .. } => {
+                let kind = shell_word(&found.kind);
+                format!("if that may go, say so: `--overwrite-signature {kind}`")
             }
             Self::LoopOverDevice { below, .. } => {
                 format!("name `{}` itself, and detach the loop device", below.display())
@@ -384,6 +253,11 @@ impl ClaimError {
             }
         }
     }
+}
+
+/// The label of a filesystem, as a part of a sentence.
+fn labelled(label: Option<&str>) -> String {
+    label.map(|label| format!(", label `{label}`")).unwrap_or_default()
 }
 
 fn naming_hint(names: &[PathBuf]) -> String {

@@ -27,71 +27,44 @@ mod tests;
 
 /// One signature.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Signature {
+pub(crate) struct Signature {
     /// Kernel name of the target or of a partition of it; the file's name for an image.
-    pub device: String,
+    pub(super) device: String,
     /// As `wipefs` calls it: `ext4`, `LVM2_member`, `gpt`, `PMBR`.
-    pub kind: String,
+    pub(super) kind: String,
     /// Where, as `wipefs` prints it: `0x438`.
-    pub offset: String,
+    pub(super) offset: String,
     /// The label of a filesystem.
-    pub label: Option<String>,
+    pub(super) label: Option<String>,
 }
 
 /// Why signatures are not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProbeError {
+pub(crate) enum ProbeError {
     /// The program is not installed.
     #[error("there is no `/usr/sbin/wipefs`")]
     NoProgram,
     /// It could not be started.
     #[error("cannot start `wipefs`: {errno}")]
-    NotStarted {
-        /// The reason.
-        errno: Errno,
-    },
+    NotStarted { errno: Errno },
     /// It failed.
     #[error("`wipefs` failed: {message}")]
-    Failed {
-        /// What it said.
-        message: String,
-    },
+    Failed { message: String },
     /// Its output is not what its documentation says.
     #[error("`wipefs` printed something unexpected: {problem}")]
-    Output {
-        /// What is wrong.
-        problem: String,
-    },
+    Output { problem: String },
     /// The device cannot be opened for reading.
     #[error("cannot open `{device}` for reading: {errno}")]
-    NotReadable {
-        /// The device.
-        device: String,
-        /// The reason.
-        errno: Errno,
-    },
+    NotReadable { device: String, errno: Errno },
     /// An area in which signatures lie cannot be read, or ends too early (ENODATA).
     #[error(
         "`{device}` cannot be read within 1 MiB from byte {offset}, where signatures lie: \
         {errno}"
     )]
-    Unreadable {
-        /// The device.
-        device: String,
-        /// Where, in bytes.
-        offset: u64,
-        /// The reason.
-        errno: Errno,
-    },
+    Unreadable { device: String, offset: u64, errno: Errno },
     /// There is no room in memory for what was read.
     #[error("no copy in memory can be made of what `{device}` carries: {errno}")]
-    NotCopied {
-        /// The device.
-        device: String,
-        /// The reason.
-        errno: Errno,
-    },
+    NotCopied { device: String, errno: Errno },
 }
 
 /// The signatures of what is open as `file`: of that, and not of what a name means by now.

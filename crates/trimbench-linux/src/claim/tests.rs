@@ -35,7 +35,7 @@ fn consent(destroy: &Path) -> Consent {
 fn guard(target: &Path, named: &Path) -> Guard {
     let inspection = Inspection::without_signatures(target).unwrap();
     let file =
-        patiently(|| inspection.open(), |error| matches!(error, ClaimError::Busy { .. })).unwrap();
+        patiently(|| inspection.open(), |error| matches!(error, Refusal::Busy { .. })).unwrap();
     let backing = inspection.lock(&file).unwrap();
     Guard { file, backing, inspection, consent: consent(named) }
 }
@@ -70,8 +70,9 @@ fn device_of(guard: &mut Guard) -> &mut Device {
 }
 
 /// The name of the refusal and what it says.
-fn refusal(result: Result<(), ClaimError>) -> (&'static str, String) {
-    result.map_or_else(|error| (error.id(), error.to_string()), |()| ("none", String::new()))
+fn refusal(result: Result<(), impl Into<ClaimError>>) -> (&'static str, String) {
+    let told = |error: ClaimError| (error.id(), error.to_string());
+    result.map_err(Into::into).map_or_else(told, |()| ("none", String::new()))
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn an_empty_device_is_refused_with_the_reason_that_fits_its_kind() {
         let mut inspection = device(block);
         inspection.size = Bytes(0);
         let why = match inspection.refuse(&Consent::default()) {
-            Err(ClaimError::Empty { why, .. }) => why,
+            Err(Refusal::Empty { why, .. }) => why,
             other => panic!("{name}: {other:?}"),
         };
         assert_eq!(why.contains("attached"), name.starts_with("loop"), "{name}: {why}");
@@ -299,12 +300,12 @@ fn a_file_that_a_program_has_open_is_in_use() {
 
 #[test]
 fn what_may_pass_is_tried_again_for_a_while_and_nothing_else_is() {
-    let locked = || ClaimError::Locked { path: PathBuf::from("image") };
-    let missing = || ClaimError::Missing { path: PathBuf::from("image") };
-    let may_pass = |error: &ClaimError| matches!(error, ClaimError::Locked { .. });
+    let locked = || Refusal::Locked { path: PathBuf::from("image") };
+    let missing = || Refusal::Missing { path: PathBuf::from("image") };
+    let may_pass = |error: &Refusal| matches!(error, Refusal::Locked { .. });
     // How many attempts fail, and how; how many are made, and what comes of them.
     for (failing, error, attempts, expected) in [
-        (0, &locked as &dyn Fn() -> ClaimError, 1, "none"),
+        (0, &locked as &dyn Fn() -> Refusal, 1, "none"),
         (2, &locked, 3, "none"),
         (u32::MAX, &locked, BUSY_TRIES + 1, "locked"),
         (u32::MAX, &missing, 1, "missing"),

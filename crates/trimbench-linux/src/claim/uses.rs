@@ -13,7 +13,7 @@ use trimbench_core::text::shell_path;
 
 use super::loops::{AttachedLoop, FileId, attached_loops};
 use super::openers::{Opener, Wanted, openers};
-use super::refusal::ClaimError;
+use super::refusal::Refusal;
 use crate::errno::errno_of;
 use crate::mounts::{AllMounts, Unseen, all_mounts, read_table, unescape};
 use crate::sysfs::{BlockDevice, btrfs_with, disks};
@@ -23,58 +23,19 @@ mod tests;
 
 /// One use, of the target or of what shows the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Use {
+pub(crate) enum Use {
     /// A mounted filesystem.
-    Mounted {
-        /// Kernel name of the device.
-        device: String,
-        /// Where.
-        at: PathBuf,
-        /// Its type.
-        filesystem: String,
-        /// A process of the other mount namespace that has it; `None` if it is ours.
-        process: Option<u32>,
-    },
+    Mounted { device: String, at: PathBuf, filesystem: String, process: Option<u32> },
     /// A device of a btrfs filesystem that is mounted, wherever.
-    Member {
-        /// Kernel name of the device.
-        device: String,
-        /// The filesystem's UUID.
-        filesystem: String,
-    },
+    Member { device: String, filesystem: String },
     /// A device or file that the machine swaps on.
-    Swap {
-        /// Which.
-        path: PathBuf,
-    },
+    Swap { path: PathBuf },
     /// A device that another stands on.
-    Held {
-        /// Kernel name.
-        device: String,
-        /// What stands on it.
-        holder: String,
-    },
+    Held { device: String, holder: String },
     /// A file or device that a loop device shows.
-    Attached {
-        /// Kernel name of the device, or the file's path.
-        device: String,
-        /// The loop device.
-        by: String,
-    },
+    Attached { device: String, by: String },
     /// A file or device that a process has open.
-    Open {
-        /// What is open.
-        path: PathBuf,
-        /// The process.
-        process: u32,
-        /// Its name.
-        command: String,
-        /// Whether it may write.
-        writes: bool,
-        /// Whether it is a regular file.
-        is_file: bool,
-    },
+    Open { path: PathBuf, process: u32, command: String, writes: bool, is_file: bool },
 }
 
 /// All uses that can be seen.
@@ -91,7 +52,7 @@ pub(super) struct Uses {
 impl Use {
     /// Whether it forbids to write. Programs that merely read a block device (udev, multipathd,
     /// smartd) are left alone; an image is expected to be closed.
-    pub fn forbids(&self) -> bool {
+    pub(super) fn forbids(&self) -> bool {
         !matches!(self, Self::Open { writes: false, is_file: false, .. })
     }
 
@@ -180,7 +141,7 @@ impl std::fmt::Display for Use {
 pub(super) fn of_device(
     target: &BlockDevice,
     backing: Option<&AttachedLoop>,
-) -> Result<Uses, ClaimError> {
+) -> Result<Uses, Refusal> {
     let loops = attached_loops();
     let mut list = Vec::new();
     let related = related(target, &loops, &mut list)?;
@@ -191,7 +152,7 @@ pub(super) fn of_device(
 }
 
 /// What uses the regular file `file`.
-pub(super) fn of_file(file: FileId) -> Result<Uses, ClaimError> {
+pub(super) fn of_file(file: FileId) -> Result<Uses, Refusal> {
     let loops = attached_loops();
     let list = attached_to(file, loops.iter());
     collect(Uses { list, unseen: unseen(&loops), unreadable: 0 }, &[], Some(file))
@@ -224,14 +185,14 @@ fn related(
     target: &BlockDevice,
     loops: &[AttachedLoop],
     uses: &mut Vec<Use>,
-) -> Result<Vec<BlockDevice>, ClaimError> {
+) -> Result<Vec<BlockDevice>, Refusal> {
     let mut related = Vec::new();
     let mut waiting = same_bytes(target);
     while let Some(device) = waiting.pop() {
         if related.contains(&device) {
             continue;
         }
-        let holders = device.holders().map_err(|error| ClaimError::Unknown {
+        let holders = device.holders().map_err(|error| Refusal::Unknown {
             path: target.node(),
             source_file: PathBuf::from(format!("/sys/class/block/{}/holders", device.name)),
             errno: errno_of(error),
@@ -289,7 +250,7 @@ pub(super) fn wwid(disk: &BlockDevice) -> Option<String> {
 }
 
 /// Adds mounts, swap and processes to what is known already, and puts the most telling first.
-fn collect(known: Uses, related: &[BlockDevice], file: Option<FileId>) -> Result<Uses, ClaimError> {
+fn collect(known: Uses, related: &[BlockDevice], file: Option<FileId>) -> Result<Uses, Refusal> {
     let all = all_mounts()?;
     let mut list = mounted(&all, related);
     let (swaps, no_swaps) = swapped(related, file);

@@ -6,42 +6,32 @@ use trimbench_core::{Bytes, Errno};
 
 use crate::mounts::MountError;
 
-/// Why a directory was refused, or could not be put back as it was.
+/// Why a directory was refused, or could not be put back as it was, and what to do.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DirectoryError {
+#[error(transparent)]
+pub struct DirectoryError(#[from] pub(super) Problem);
+
+/// The reasons. `path` is as given, where nothing else is said.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Problem {
     /// There is nothing of this name: make the directory first.
     #[error("`{}` does not exist: create it, or name another directory", path.display())]
-    Missing {
-        /// As given.
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
     /// It is a file or a device: name the directory.
     #[error("`{}` is not a directory: name one on the filesystem to measure", path.display())]
-    NotADirectory {
-        /// As given.
-        path: PathBuf,
-    },
+    NotADirectory { path: PathBuf },
     /// We may not make files there.
     #[error(
         "cannot create files in `{}`: {errno}; choose a directory of yours or change its mode",
         path.display()
     )]
-    NotWritable {
-        /// As given.
-        path: PathBuf,
-        /// The reason.
-        errno: Errno,
-    },
+    NotWritable { path: PathBuf, errno: Errno },
     /// The filesystem is mounted read-only.
     #[error(
         "the filesystem of `{}` is read-only: remount it with `-o rw` or choose another",
         path.display()
     )]
-    ReadOnly {
-        /// As given.
-        path: PathBuf,
-    },
+    ReadOnly { path: PathBuf },
     /// Too little room above the reserve that is never used.
     #[error(
         "the filesystem of `{}` is nearly full: {free} free, of which {reserve} stay untouched{}; \
@@ -49,35 +39,16 @@ pub enum DirectoryError {
         path.display(),
         for_others(*promised)
     )]
-    NearlyFull {
-        /// As given.
-        path: PathBuf,
-        /// Free for unprivileged users.
-        free: Bytes,
-        /// Never used.
-        reserve: Bytes,
-        /// Promised to other runs in the same filesystem.
-        promised: Bytes,
-    },
+    NearlyFull { path: PathBuf, free: Bytes, reserve: Bytes, promised: Bytes },
     /// What is measured there would not be a local disk's filesystem.
     #[error("`{}` is on `{filesystem}`: {why}; choose a directory on a local disk", path.display())]
-    UnsupportedFilesystem {
-        /// As given.
-        path: PathBuf,
-        /// Its type.
-        filesystem: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
+    UnsupportedFilesystem { path: PathBuf, filesystem: String, why: &'static str },
     /// Its device keeps no counters of discards: Linux before 4.18.
     #[error(
         "the device below `{}` keeps no discard counters: Linux 4.18 or later is needed",
         path.display()
     )]
-    NoDiscardCounters {
-        /// As given.
-        path: PathBuf,
-    },
+    NoDiscardCounters { path: PathBuf },
     /// The mount could not be determined.
     #[error(transparent)]
     Mount(#[from] MountError),
@@ -87,20 +58,10 @@ pub enum DirectoryError {
         "cannot {operation}: {errno}; check limits and sandboxes \
          (`ulimit -a`, `sysctl kernel.io_uring_disabled`)"
     )]
-    Kernel {
-        /// What was tried.
-        operation: &'static str,
-        /// The reason.
-        errno: Errno,
-    },
+    Kernel { operation: &'static str, errno: Errno },
     /// Something of ours could not be removed: remove it by hand once the reason is gone.
     #[error("cannot remove `{}`: {errno}; remove it by hand", path.display())]
-    Removal {
-        /// What is left.
-        path: PathBuf,
-        /// The reason.
-        errno: Errno,
-    },
+    Removal { path: PathBuf, errno: Errno },
 }
 
 /// What other runs were promised, as a part of a sentence.

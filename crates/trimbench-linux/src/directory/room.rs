@@ -14,7 +14,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use trimbench_core::{Bytes, Errno};
 
-use super::workspace::random;
+use crate::random::random;
 
 use crate::errno::errno_of;
 

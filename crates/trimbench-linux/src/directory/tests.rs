@@ -260,7 +260,7 @@ fn closing_says_what_it_could_not_remove() {
     let foreign = target.path().join("foreign");
     fs::write(&foreign, b"not ours").unwrap();
     let error = target.close().unwrap_err();
-    assert!(matches!(error, DirectoryError::Removal { .. }), "{error}");
+    assert!(matches!(error.0, Problem::Removal { .. }), "{error}");
     assert!(foreign.exists());
 }
 
@@ -291,12 +291,12 @@ fn unsuitable_places_are_refused_with_advice() {
     let refused =
         |path: &Path| DirectoryTarget::open(path, DirectoryOptions::default()).unwrap_err();
     let missing = refused(&folder.path().join("missing"));
-    assert!(matches!(missing, DirectoryError::Missing { .. }), "{missing}");
+    assert!(matches!(missing.0, Problem::Missing { .. }), "{missing}");
     assert!(missing.to_string().contains("create it"), "{missing}");
     let not_directory = refused(&file);
-    assert!(matches!(not_directory, DirectoryError::NotADirectory { .. }), "{not_directory}");
+    assert!(matches!(not_directory.0, Problem::NotADirectory { .. }), "{not_directory}");
     let proc = refused(Path::new("/proc"));
-    assert!(matches!(proc, DirectoryError::UnsupportedFilesystem { .. }), "{proc}");
+    assert!(matches!(proc.0, Problem::UnsupportedFilesystem { .. }), "{proc}");
     assert!(proc.to_string().contains("`proc`"), "{proc}");
 }
 

@@ -23,6 +23,7 @@ use trimbench_core::Errno;
 
 use crate::errno::errno_of;
 use crate::opening;
+use crate::random::random;
 
 use super::name::{is_directory_name, is_file_name};
 
@@ -306,13 +307,4 @@ fn is_workspace_name(name: &str) -> bool {
     name.strip_prefix(PREFIX).is_some_and(|rest| {
         rest.len() == 16 && rest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     })
-}
-
-/// 64 bits that no other process has.
-pub(crate) fn random() -> Result<u64, Errno> {
-    let mut bytes = [0; 8];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(errno_of)?;
-    Ok(u64::from_ne_bytes(bytes))
 }

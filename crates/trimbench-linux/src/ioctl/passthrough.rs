@@ -1,5 +1,4 @@
-//! Commands to drives through the kernel: `NVME_IOCTL_ADMIN_CMD`, `NVME_IOCTL_IO_CMD`,
-//! `NVME_IOCTL_ID` and `SG_IO`.
+//! Commands to drives through the kernel: `NVME_IOCTL_ADMIN_CMD`, `NVME_IOCTL_ID` and `SG_IO`.
 //!
 //! Numbers and layouts: `include/uapi/linux/nvme_ioctl.h` and `scsi/sg.h`. The structures carry
 //! addresses of buffers, so the functions take the buffers themselves and fill the addresses in:
@@ -12,14 +11,11 @@ use trimbench_core::units::narrow;
 use trimbench_core::{Errno, Nanos};
 
 use super::{call_for_value, last_errno};
-use crate::passthrough::{NvmeCommand, NvmeQueue};
 
 /// `_IO('N', 0x40)`: returns the namespace's identifier.
 const NVME_IOCTL_ID: libc::c_ulong = 0x4E40;
 /// `_IOWR('N', 0x41, struct nvme_passthru_cmd)`.
 pub(super) const NVME_IOCTL_ADMIN_CMD: libc::c_ulong = 0xC048_4E41;
-/// `_IOWR('N', 0x43, struct nvme_passthru_cmd)`.
-pub(super) const NVME_IOCTL_IO_CMD: libc::c_ulong = 0xC048_4E43;
 /// A number from before ioctl numbers carried sizes.
 const SG_IO: libc::c_ulong = 0x2285;
 
@@ -37,6 +33,18 @@ pub(crate) enum Data<'a> {
     In(&'a mut [u8]),
     /// To the drive.
     Out(&'a [u8]),
+}
+
+/// One `NVMe` command of administration, as far as the kernel leaves it to us (\[NVME\] 3.3.3,
+/// common command format).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NvmeCommand {
+    pub(crate) opcode: u8,
+    pub(crate) nsid: u32,
+    /// Command dwords 10 to 15.
+    pub(crate) cdw10: [u32; 6],
+    /// After this time the kernel aborts the command and then resets the controller.
+    pub(crate) timeout: Nanos,
 }
 
 /// What became of a SCSI command.
@@ -122,13 +130,9 @@ pub(crate) fn nvme_command(
         timeout_ms: milliseconds(command.timeout),
         ..NvmePassthru::default()
     };
-    let number = match command.queue {
-        NvmeQueue::Admin => NVME_IOCTL_ADMIN_CMD,
-        NvmeQueue::Io => NVME_IOCTL_IO_CMD,
-    };
     // The buffer that `request` points to is borrowed by `data` until this function returns, and
     // the kernel copies to or from it within `data_length` in the direction asserted above.
-    let status = call_for_value(file, number, &mut request)?;
+    let status = call_for_value(file, NVME_IOCTL_ADMIN_CMD, &mut request)?;
     // The kernel masks the status to 15 bits.
     Ok(u16::try_from(status).unwrap_or(u16::MAX))
 }

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, RenameFlags};
 
 use super::{Inode, OutputDirectory, OutputError, kind_of, step, word};
-use crate::directory::random;
 use crate::opening;
+use crate::random::random;
 
 #[cfg(test)]
 mod tests;

@@ -77,10 +77,11 @@ impl OutputPlace {
 
     /// Who uses the file that is there as more than a file to read: a loop device, swap, a process
     /// that has it open for writing. It would lose its name under them.
-    pub fn user(&self) -> Result<Option<Use>, ClaimError> {
+    pub fn user(&self) -> Result<Option<String>, ClaimError> {
         let Self::File { inode, .. } = self else { return Ok(None) };
         let uses = uses_of_file((inode.device, inode.number))?;
-        Ok(uses.into_iter().find(|one| !matches!(one, Use::Open { writes: false, .. })))
+        let user = uses.iter().find(|one| !matches!(one, Use::Open { writes: false, .. }));
+        Ok(user.map(Use::to_string))
     }
 
     /// Begins to write there. What is there already is replaced: the caller has looked at it. What

@@ -3,8 +3,6 @@
 mod command;
 mod drive;
 mod identify;
-mod logs;
-mod purge;
 mod sanitize;
 mod security;
 

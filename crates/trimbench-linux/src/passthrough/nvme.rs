@@ -2,7 +2,6 @@
 
 mod command;
 mod drive;
-mod dsm;
 mod identify;
 mod logs;
 mod purge;
@@ -10,7 +9,7 @@ mod sanitize;
 mod status;
 
 pub(super) use drive::{NvmeDrive, active_namespaces};
-pub use status::NvmeStatus;
+pub(super) use status::NvmeStatus;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! Ways to put a drive back into the state of a fresh one.
 
-use trimbench_core::{Nanos, Ppm};
+use trimbench_core::{Nanos, PurgeMeans};
 
-use super::error::PurgeObstacle;
+use super::error::{PurgeError, PurgeObstacle};
+use super::transport::Transport;
 
 /// A way to erase a drive as a whole. All are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,19 +34,18 @@ pub enum ReportedPurge {
 
 /// A means that the drive has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PurgeOption {
-    /// Which.
-    pub means: ReportedPurge,
+pub(super) struct PurgeOption {
+    pub(super) means: ReportedPurge,
     /// How long the drive thinks that it takes.
-    pub estimate: Option<Nanos>,
+    pub(super) estimate: Option<Nanos>,
     /// Why it must not be used at present; `None` if it may.
-    pub obstacle: Option<PurgeObstacle>,
+    pub(super) obstacle: Option<PurgeObstacle>,
 }
 
 /// Every means, with what it is to a method and its stable name in records.
-const MEANS: [(ReportedPurge, trimbench_core::PurgeMeans, &str); 10] = {
+const MEANS: [(ReportedPurge, PurgeMeans, &str); 10] = {
+    use PurgeMeans::{Format, Sanitize, SecureErase};
     use ReportedPurge as Own;
-    use trimbench_core::PurgeMeans::{Format, Sanitize, SecureErase};
     [
         (Own::NvmeSanitizeBlockErase, Sanitize, "nvme-sanitize-block-erase"),
         (Own::NvmeSanitizeCryptoErase, Sanitize, "nvme-sanitize-crypto-erase"),
@@ -66,8 +66,13 @@ impl ReportedPurge {
         MEANS.into_iter().map(|(means, ..)| means)
     }
 
+    /// Those whose bits are set, in the order of the table.
+    pub(super) fn announced<const N: usize>(bits: u32, table: [(u32, Self); N]) -> Vec<Self> {
+        table.into_iter().filter(|(bit, _)| bits & bit != 0).map(|(_, means)| means).collect()
+    }
+
     /// What it is to a method.
-    pub fn class(self) -> trimbench_core::PurgeMeans {
+    pub fn class(self) -> PurgeMeans {
         MEANS[self as usize].1
     }
 
@@ -77,25 +82,12 @@ impl ReportedPurge {
     }
 }
 
-impl PurgeOption {
-    /// A means with what stands against it; `None` if the drive does not have it.
-    pub(super) fn of(
-        has: bool,
-        means: ReportedPurge,
-        estimate: Option<Nanos>,
-        obstacle: Option<&PurgeObstacle>,
-    ) -> Option<Self> {
-        has.then(|| Self { means, estimate, obstacle: obstacle.cloned() })
-    }
-}
-
 /// How long to wait for an operation in the background, and how often to look.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Patience {
-    /// Between two looks.
-    pub(super) interval: Nanos,
-    /// Then give up waiting.
-    pub(super) limit: Nanos,
+    interval: Nanos,
+    limit: Nanos,
+    waited: Nanos,
 }
 
 impl Patience {
@@ -110,7 +102,18 @@ impl Patience {
                 Nanos(estimate.0 / 100).clamp(second, second.times(30))
             }),
             limit: estimate.map_or(day, |estimate| estimate.times(3) + second.times(600)),
+            waited: Nanos::ZERO,
         }
+    }
+
+    /// Waits until the next look is due; an error once the limit is reached.
+    pub(super) fn pause(&mut self, transport: &mut impl Transport) -> Result<(), PurgeError> {
+        if self.waited >= self.limit {
+            return Err(PurgeError::SanitizeOverdue { waited: self.waited });
+        }
+        transport.pause(self.interval);
+        self.waited += self.interval;
+        Ok(())
     }
 }
 
@@ -118,9 +121,4 @@ impl Patience {
 /// resets the drive when it expires, in the midst of its erasing.
 pub(super) fn timeout_of(estimate: Option<Nanos>) -> Nanos {
     Patience::from_estimate(estimate).limit
-}
-
-/// `numerator` of 65,536 as a ratio.
-pub(super) fn progress(numerator: u16) -> Ppm {
-    Ppm(trimbench_core::units::narrow(u64::from(numerator) * 1_000_000 / 65_536))
 }

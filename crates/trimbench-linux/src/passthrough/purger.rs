@@ -4,9 +4,9 @@ use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::str::FromStr;
 
-use trimbench_core::{DriveError, Wear};
+use trimbench_core::{DriveError, PurgeMeans, TrimPromise, Wear};
 
-use super::{NoPassthrough, PassthroughDrive, PurgeOption, ReportedPurge, ReportedTrimmedReads};
+use super::purge::{PurgeOption, ReportedPurge};
 use crate::block::Purger;
 use crate::errno::errno_of;
 
@@ -82,7 +82,7 @@ pub struct DrivePurger {
     file: OwnedFd,
     /// `None`: TRIM.
     means: Option<ReportedPurge>,
-    promise: trimbench_core::TrimPromise,
+    promise: TrimPromise,
 }
 
 impl DrivePurger {
@@ -91,7 +91,7 @@ impl DrivePurger {
     /// # Errors
     /// The drive cannot be spoken to, or the chosen means is missing or stood against.
     pub fn new(file: BorrowedFd<'_>, choice: PurgeChoice) -> Result<Self, NoPurge> {
-        let mut drive = PassthroughDrive::open(file)?;
+        let mut drive = super::open(file).map_err(|error| refused(&error))?;
         let means = match choice {
             PurgeChoice::Trim => None,
             PurgeChoice::Auto => {
@@ -105,37 +105,21 @@ impl DrivePurger {
                 Some(means)
             }
         };
-        let promise = drive.trim_promise();
-        let promise = match (promise.supported, promise.reads, promise.deterministic) {
-            (true, ReportedTrimmedReads::Zeroes, _) => trimbench_core::TrimPromise::Zeroes,
-            (true, ReportedTrimmedReads::Ones, _) => trimbench_core::TrimPromise::Ones,
-            (true, _, Some(true)) => trimbench_core::TrimPromise::Deterministic,
-            (true, _, Some(false)) => trimbench_core::TrimPromise::Nothing,
-            (false, ..) | (true, _, None) => trimbench_core::TrimPromise::Unknown,
-        };
-        let file = file.try_clone_to_owned();
-        let file = file.map_err(|error| refused(&error))?;
+        let promise = drive.promise();
+        let file = file.try_clone_to_owned().map_err(|error| refused(&error))?;
         Ok(Self { file, means, promise })
     }
 }
 
-/// Why a drive is not purged by its own means.
+/// Why a drive is not purged by its own means, and what to do.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum NoPurge {
-    /// No command can be sent.
-    #[error(transparent)]
-    NoPassthrough(#[from] NoPassthrough),
-    /// The means that was asked for cannot be used.
-    #[error("{reason}")]
-    Refused {
-        /// Why, and what to do.
-        reason: String,
-    },
+#[error("{reason}")]
+pub struct NoPurge {
+    reason: String,
 }
 
 fn refused(reason: &dyn fmt::Display) -> NoPurge {
-    NoPurge::Refused { reason: reason.to_string() }
+    NoPurge { reason: reason.to_string() }
 }
 
 fn usable(options: &[PurgeOption], means: ReportedPurge) -> Result<(), NoPurge> {
@@ -148,34 +132,28 @@ fn usable(options: &[PurgeOption], means: ReportedPurge) -> Result<(), NoPurge> 
 }
 
 impl Purger for DrivePurger {
-    fn means(&self) -> trimbench_core::PurgeMeans {
-        self.means.map_or(trimbench_core::PurgeMeans::Trim, ReportedPurge::class)
+    fn means(&self) -> PurgeMeans {
+        self.means.map_or(PurgeMeans::Trim, ReportedPurge::class)
     }
 
     fn purge(&mut self) -> Result<(), DriveError> {
         const OPERATION: &str = "purge";
-        let Some(means) = self.means else {
-            let reason = "the drive is to be purged by TRIM".to_owned();
-            return Err(DriveError::Refused { operation: OPERATION, reason });
-        };
         let refused = |reason: String| DriveError::Refused { operation: OPERATION, reason };
-        let mut drive = PassthroughDrive::open(self.file.as_fd())
-            .map_err(|error| refused(error.to_string()))?;
-        drive.purge(means, &mut |_| {}).map_err(|error| refused(error.to_string()))?;
+        let means =
+            self.means.ok_or_else(|| refused("the drive is to be purged by TRIM".into()))?;
+        let mut drive =
+            super::open(self.file.as_fd()).map_err(|error| refused(error.to_string()))?;
+        drive.purge(means).map_err(|error| refused(error.to_string()))?;
         // The kernel may still show what the drive held before.
         rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed)
             .map_err(|errno| DriveError::Failed { operation: OPERATION, errno: errno_of(errno) })
     }
 
     fn wear(&mut self) -> Option<Wear> {
-        let counters = PassthroughDrive::open(self.file.as_fd()).ok()?.drive_counters().ok()?;
-        Some(Wear {
-            host_written: counters.host_written.known()?,
-            media_written: counters.media_written.known()?,
-        })
+        super::open(self.file.as_fd()).ok()?.wear()
     }
 
-    fn promise(&self) -> trimbench_core::TrimPromise {
+    fn promise(&self) -> TrimPromise {
         self.promise
     }
 }

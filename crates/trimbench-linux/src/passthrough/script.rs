@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use trimbench_core::{Errno, Nanos};
 
-use super::transport::{NvmeCommand, Transport};
-use crate::ioctl::{Data, ScsiOutcome};
+use super::transport::Transport;
+use crate::ioctl::{Data, NvmeCommand, ScsiOutcome};
 
 /// One exchange.
 #[derive(Debug)]

@@ -26,7 +26,6 @@ pub(super) enum AtaProtocol {
     NonData,
     PioIn,
     PioOut,
-    DmaOut,
 }
 
 /// An ATA command.
@@ -52,19 +51,16 @@ pub(super) struct AtaRegisters {
     pub(super) error: u8,
     /// Count; `None` if its upper half is not zero and not told.
     pub(super) count: Option<u16>,
-    /// Bits 23:0 of the address.
-    pub(super) lba_low: u32,
 }
 
 /// What the sense data of a failed SCSI command say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sense {
+pub(super) struct Sense {
     /// Sense key: 5 is an illegal request, Bh an aborted command.
-    pub key: u8,
-    /// Additional sense code.
-    pub code: u8,
-    /// Its qualifier.
-    pub qualifier: u8,
+    pub(super) key: u8,
+    /// Additional sense code, and its qualifier.
+    pub(super) code: u8,
+    pub(super) qualifier: u8,
 }
 
 impl Sense {
@@ -151,7 +147,6 @@ impl AtaCommand {
             AtaProtocol::NonData => 3,
             AtaProtocol::PioIn => 4,
             AtaProtocol::PioOut => 5,
-            AtaProtocol::DmaOut => 6,
         };
         protocol << 1 | u8::from(self.extended)
     }
@@ -160,7 +155,7 @@ impl AtaCommand {
         let transfer = match self.protocol {
             AtaProtocol::NonData => 0,
             AtaProtocol::PioIn => FROM_DEVICE | BYTE_BLOCK | T_LENGTH_IN_COUNT,
-            AtaProtocol::PioOut | AtaProtocol::DmaOut => BYTE_BLOCK | T_LENGTH_IN_COUNT,
+            AtaProtocol::PioOut => BYTE_BLOCK | T_LENGTH_IN_COUNT,
         };
         transfer | if self.registers { CHECK } else { 0 }
     }
@@ -203,7 +198,6 @@ fn from_descriptors(data: &[u8]) -> Option<AtaRegisters> {
                 status: rest[13],
                 error: rest[3],
                 count: Some(u16::from_le_bytes([rest[5], count_high])),
-                lba_low: u32::from_le_bytes([rest[7], rest[9], rest[11], 0]),
             });
         }
         rest = rest.get(whole..)?;
@@ -227,6 +221,5 @@ fn from_fixed(data: &[u8]) -> Option<AtaRegisters> {
         status: data[4],
         error: data[3],
         count: (!count_is_larger).then(|| u16::from(data[6])),
-        lba_low: u32::from_le_bytes([data[9], data[10], data[11], 0]),
     })
 }

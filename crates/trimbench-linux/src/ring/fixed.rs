@@ -181,10 +181,7 @@ impl FixedRing {
         let fd = self.fd;
         let entry = match work {
             Work::Read { chunk, offset, length } => {
-                assert!(length <= chunk.length, "a transfer is larger than its memory");
-                let (start, length) = (chunk.start.as_ptr(), narrow(length));
-                let registered = chunk.registered;
-                *place = Some(chunk);
+                let (start, length, registered) = lend(place, chunk, length);
                 match registered {
                     Some(slab) => {
                         opcode::ReadFixed::new(fd, start, length, slab).offset(offset).build()
@@ -193,10 +190,7 @@ impl FixedRing {
                 }
             }
             Work::Write { chunk, offset, length } => {
-                assert!(length <= chunk.length, "a transfer is larger than its memory");
-                let (start, length) = (chunk.start.as_ptr(), narrow(length));
-                let registered = chunk.registered;
-                *place = Some(chunk);
+                let (start, length, registered) = lend(place, chunk, length);
                 match registered {
                     Some(slab) => {
                         opcode::WriteFixed::new(fd, start, length, slab).offset(offset).build()
@@ -268,4 +262,13 @@ fn discard(fd: Fd, offset: u64, length: u64) -> squeue::Entry {
     let mut command = [0; 16];
     command[..8].copy_from_slice(&length.to_ne_bytes());
     opcode::UringCmd16::new(fd, BLOCK_URING_CMD_DISCARD).addr(Some(offset)).cmd(command).build()
+}
+
+/// Puts a chunk where the ring keeps it; its address, the transfer's bytes, and its registration.
+#[inline]
+fn lend(place: &mut Option<Chunk>, chunk: Chunk, length: u64) -> (*mut u8, u32, Option<u16>) {
+    assert!(length <= chunk.length, "a transfer is larger than its memory");
+    let lent = (chunk.start.as_ptr(), narrow(length), chunk.registered);
+    *place = Some(chunk);
+    lent
 }

@@ -14,12 +14,12 @@
 
 use trimbench_core::Nanos;
 
-use crate::format::excerpt;
 use crate::record::{Record, RecordKind};
 use crate::source::{TraceError, TracePosition};
 use crate::tally::{Flaw, Ignored};
 
 use super::buffer::Buffer;
+use super::detect::excerpt;
 use super::strictness::{Shared, Skip, command, units};
 use super::{BATCH, Event};
 

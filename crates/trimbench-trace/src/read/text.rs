@@ -3,7 +3,7 @@
 
 use trimbench_core::Nanos;
 
-use crate::format::{Format, excerpt};
+use crate::format::Format;
 use crate::record::Record;
 use crate::source::{TraceError, TracePosition};
 use crate::tally::{Flaw, Ignored};
@@ -11,6 +11,7 @@ use crate::tally::{Flaw, Ignored};
 use super::blkparse::Blkparse;
 use super::buffer::Buffer;
 use super::columns::{Alibaba, Midas, Msr, Spc, Tencent};
+use super::detect::excerpt;
 use super::iolog::{Iolog, Version};
 use super::jedec::Jedec;
 use super::strictness::{Devices, Shared, Skip};

@@ -18,11 +18,11 @@ fn folder() -> TempDir {
 }
 
 fn look(path: &Path) -> Inspection {
-    all_seen(Inspection::of(path))
+    all_seen(Inspection::of(path).map_err(|error| error.0))
 }
 
 /// As where no process keeps its mounts to itself: what else runs is not the test's affair.
-fn all_seen(found: Result<Inspection, ClaimError>) -> Inspection {
+fn all_seen(found: Result<Inspection, Refusal>) -> Inspection {
     let mut seen = found.unwrap();
     seen.uses.unreadable = 0;
     seen
@@ -38,7 +38,7 @@ fn in_memory(mut seen: Inspection) -> Inspection {
 
 /// What it carries: device, type and place.
 fn carried(inspection: &Inspection) -> Vec<[&str; 3]> {
-    let found = inspection.signatures().unwrap().iter();
+    let found = inspection.signatures.as_ref().unwrap().iter();
     found.map(|one| [&one.device, &one.kind, &one.offset].map(String::as_str)).collect()
 }
 
@@ -57,7 +57,7 @@ fn what_is_neither_device_nor_file_is_called_by_its_name() {
     ] {
         let error = Inspection::of(path).unwrap_err();
         assert!(
-            matches!(&error, ClaimError::WrongType { what, .. } if *what == expected),
+            matches!(&error.0, Refusal::WrongType { what, .. } if *what == expected),
             "{error:?}"
         );
     }
@@ -73,7 +73,7 @@ fn an_image_is_described_as_its_filesystem_has_it() {
     assert_eq!((&*seen.given, seen.path()), (link.as_path(), path.as_path()));
     assert!(seen.is_image() && !seen.is_physical_ssd());
     assert_eq!(seen.size(), Bytes(3 * MIB));
-    assert!(seen.kernel_name().is_none() && seen.device().is_none());
+    assert!(seen.device().is_none());
     assert_eq!(seen.destroy_names(), std::slice::from_ref(&path));
     assert_eq!(carried(&seen), [["image", "crypto_LUKS", "0x0"]]);
 

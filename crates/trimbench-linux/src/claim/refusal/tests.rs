@@ -1,13 +1,13 @@
-use super::ClaimError::{
+use super::Refusal::{
     BackingGone, Busy, Changed, Denied, Empty, Gone, HardLinked, InUse, Indirect, Locked,
-    LoopOverDevice, Missing, Mount, NoSuchName, NotNamed, NotOpened, NotStored, Probe, Signature,
-    Unknown, Unreachable, WeakName, WrongName, WrongType, Zoned,
+    LoopOverDevice, Missing, Mount, NoSuchName, NotNamed, NotOpened, NotStored, Probe, Unknown,
+    Unreachable, WeakName, WrongName, WrongType, Zoned,
 };
 use super::Use::{Attached, Held, Member, Mounted, Open, Swap};
 use super::*;
 
 /// A refusal, its name, and what it says: the message, and what to do.
-type Row = (ClaimError, &'static str, &'static str, &'static str);
+type Row = (Refusal, &'static str, &'static str, &'static str);
 
 const NAME_IT: &str = "if everything on it may go, say so: `--destroy /dev/disk/by-id/ata-a`";
 const NO_KIND: &str =
@@ -30,35 +30,35 @@ fn names() -> Vec<PathBuf> {
     vec![PathBuf::from("/dev/disk/by-id/ata-a"), PathBuf::from("/dev/disk/by-id/wwn-b")]
 }
 
-fn used(by: Use) -> ClaimError {
-    ClaimError::Used { path: path(), by }
+fn used(by: Use) -> Refusal {
+    Refusal::Used { path: path(), by }
 }
 
-fn mounted(at: &str, process: Option<u32>) -> ClaimError {
+fn mounted(at: &str, process: Option<u32>) -> Refusal {
     let (device, filesystem) = ("sdb1".to_owned(), "ext4".to_owned());
     used(Mounted { device, at: PathBuf::from(at), filesystem, process })
 }
 
-fn read_only(why: ReadOnly) -> ClaimError {
-    ClaimError::ReadOnly { path: path(), why }
+fn read_only(why: ReadOnly) -> Refusal {
+    Refusal::ReadOnly { path: path(), why }
 }
 
-fn open(writes: bool) -> ClaimError {
+fn open(writes: bool) -> Refusal {
     let command = "qemu".to_owned();
     used(Open { path: PathBuf::from("/dev/sdb1"), process: 71, command, writes, is_file: false })
 }
 
-fn signature(kind: &str, label: Option<&str>) -> ClaimError {
-    Signature {
-        path: path(),
+fn signature(kind: &str, label: Option<&str>) -> Refusal {
+    let found = Signature {
         device: "sdb1".to_owned(),
         kind: kind.to_owned(),
         offset: "0x438".to_owned(),
         label: label.map(str::to_owned),
-    }
+    };
+    Refusal::Signature { path: path(), found }
 }
 
-fn probe(error: ProbeError) -> ClaimError {
+fn probe(error: ProbeError) -> Refusal {
     Probe { path: path(), error }
 }
 

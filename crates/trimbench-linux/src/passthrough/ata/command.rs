@@ -1,6 +1,6 @@
 //! The ATA commands that are sent, as registers (\[ATA\] ACS-4, chapter 7).
 
-use trimbench_core::{LbaRange, Nanos};
+use trimbench_core::Nanos;
 
 use crate::passthrough::scsi::{AtaCommand, AtaProtocol};
 
@@ -8,9 +8,6 @@ use crate::passthrough::scsi::{AtaCommand, AtaProtocol};
 const SHORT: Nanos = Nanos::from_secs(60);
 /// Bytes of a block of ATA data.
 pub(super) const BLOCK: usize = 512;
-/// Ranges in a block of TRIM payload, and blocks that one may span.
-pub(super) const RANGES_PER_BLOCK: usize = 64;
-pub(super) const RANGE_BLOCKS_MAX: u64 = 65_535;
 
 /// What SANITIZE DEVICE does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,33 +57,6 @@ pub(super) fn identify() -> AtaCommand {
     }
 }
 
-/// READ LOG EXT: one block.
-pub(super) fn read_log(name: &'static str, log: u8, page: u8) -> AtaCommand {
-    AtaCommand {
-        name,
-        command: 0x2f,
-        protocol: AtaProtocol::PioIn,
-        extended: true,
-        count: 1,
-        // The address in bits 7:0, the page in 15:8 (and 39:32).
-        lba: u64::from(log) | u64::from(page) << 8,
-        ..TEMPLATE
-    }
-}
-
-/// DATA SET MANAGEMENT with the TRIM bit.
-pub(super) fn trim(payload_blocks: u16) -> AtaCommand {
-    AtaCommand {
-        name: "DATA SET MANAGEMENT (TRIM)",
-        command: 0x06,
-        protocol: AtaProtocol::DmaOut,
-        extended: true,
-        features: 1,
-        count: payload_blocks,
-        ..TEMPLATE
-    }
-}
-
 /// SANITIZE DEVICE. Operations allow their failed state to be left (FAILURE MODE).
 pub(super) fn sanitize(what: Sanitize) -> AtaCommand {
     const FAILURE_MODE: u16 = 1 << 4;
@@ -123,22 +93,8 @@ pub(super) fn security(what: Security, timeout: Option<Nanos>) -> AtaCommand {
         Security::DisablePassword => ("SECURITY DISABLE PASSWORD", 0xf6),
     };
     let timeout = timeout.unwrap_or(SHORT);
-    let protocol = if what == Security::ErasePrepare {
+    if what == Security::ErasePrepare {
         return AtaCommand { name, command, timeout, ..TEMPLATE };
-    } else {
-        AtaProtocol::PioOut
-    };
-    AtaCommand { name, command, protocol, count: 1, timeout, ..TEMPLATE }
-}
-
-/// Ranges of at most 65,535 blocks as TRIM payload: 48 bits of address, 16 of count, padded with
-/// empty ranges, which are ignored.
-pub(super) fn trim_payload(ranges: &[LbaRange]) -> Vec<u8> {
-    let mut payload = vec![0; ranges.len().div_ceil(RANGES_PER_BLOCK) * BLOCK];
-    for (entry, range) in payload.chunks_exact_mut(8).zip(ranges) {
-        let (start, length) = (range.start().0, range.length().0);
-        assert!(length <= RANGE_BLOCKS_MAX && start < 1 << 48, "the range was cut to fit");
-        entry.copy_from_slice(&(start | length << 48).to_le_bytes());
     }
-    payload
+    AtaCommand { name, command, protocol: AtaProtocol::PioOut, count: 1, timeout, ..TEMPLATE }
 }

@@ -1,23 +1,21 @@
-//! An ATA drive: identity, counters, TRIM.
+//! An ATA drive: identity, and the means to purge it.
 
 use std::fmt::Debug;
 
-use trimbench_core::{LbaRange, Nanos, Ppm};
+use trimbench_core::{Nanos, TrimPromise};
 
 use super::command::{self, BLOCK, Sanitize};
 use super::identify::AtaIdentity;
-use super::logs::{self, DeviceStatistics};
+use super::security::PASSWORD;
 use super::{STATUS_ERROR, STATUS_FAULT};
 use crate::ioctl::{Data, ScsiOutcome};
-use crate::passthrough::counters::HealthCounters;
-use crate::passthrough::error::{PassthroughError, PurgeError};
-use crate::passthrough::identity::{DriveIdentity, ReportedTrimPromise};
+use crate::passthrough::error::{PassthroughError, PurgeError, PurgeObstacle};
 use crate::passthrough::purge::{PurgeOption, ReportedPurge};
 use crate::passthrough::scsi::{
     self, AtaCommand, AtaRegisters, CHECK_CONDITION, DRIVER_SENSE, Sense,
 };
 use crate::passthrough::transport::Transport;
-use crate::passthrough::{Protocol, refused_by_kernel};
+use crate::passthrough::{DriveIdentity, Protocol, refused_by_kernel};
 
 /// A drive, spoken to through `T`.
 #[derive(Debug)]
@@ -38,16 +36,13 @@ impl<T: Transport> AtaDrive<T> {
     /// Identifies the drive, and finds out how the translation wants to be spoken to.
     pub(in crate::passthrough) fn open(transport: T) -> Result<Self, PassthroughError> {
         let mut line = Line { transport, twelve: false };
-        let mut identity = match line.identify() {
+        let identity = match line.identify() {
             Err(PassthroughError::Scsi { sense: Sense::INVALID_OPCODE, .. }) => {
                 line.twelve = true;
                 line.identify()?
             }
             other => other?,
         };
-        if identity.promise.supported && identity.may_queue_trim {
-            identity.promise.queued = line.queues_trim(&identity)?;
-        }
         Ok(Self { line, identity })
     }
 }
@@ -57,31 +52,8 @@ impl<T: Transport + Debug> Protocol for AtaDrive<T> {
         &self.identity.identity
     }
 
-    fn promise(&self) -> &ReportedTrimPromise {
-        &self.identity.promise
-    }
-
-    fn counters(&mut self) -> Result<HealthCounters, PassthroughError> {
-        if !self.identity.has_logs {
-            return Ok(HealthCounters::none("the drive has no general purpose logs"));
-        }
-        let directory = self.line.log("READ LOG EXT (directory)", logs::DIRECTORY, 0)?;
-        if !logs::has_log(&directory, logs::STATISTICS) {
-            return Ok(HealthCounters::none("the drive has no device statistics (log 04h)"));
-        }
-        let name = "READ LOG EXT (device statistics)";
-        let list = self.line.log(name, logs::STATISTICS, logs::PAGES)?;
-        let mut page = |number: u8| {
-            let has = logs::pages(&list).contains(&number);
-            has.then(|| self.line.log(name, logs::STATISTICS, number)).transpose()
-        };
-        let statistics = DeviceStatistics {
-            general: page(logs::GENERAL)?,
-            errors: page(logs::ERRORS)?,
-            temperature: page(logs::TEMPERATURE)?,
-            solid_state: page(logs::SOLID_STATE)?,
-        };
-        Ok(statistics.counters(self.identity.identity.logical_block))
+    fn promise(&self) -> TrimPromise {
+        self.identity.promise
     }
 
     fn identify_again(&mut self) -> Result<DriveIdentity, PassthroughError> {
@@ -89,15 +61,46 @@ impl<T: Transport + Debug> Protocol for AtaDrive<T> {
     }
 
     fn purge_means(&mut self) -> Result<Vec<PurgeOption>, PassthroughError> {
-        self.means()
+        let AtaIdentity { security, sanitizes, .. } = self.line.identify()?;
+        let locked = PurgeObstacle::SecurityLocked { password: PASSWORD };
+        let no_sanitize = if !sanitizes.is_empty() && self.sanitize_status()?.frozen {
+            Some(PurgeObstacle::SanitizeFrozen)
+        } else if security.locked {
+            Some(locked.clone())
+        } else {
+            None
+        };
+        let no_erase = if security.frozen {
+            Some(PurgeObstacle::SecurityFrozen)
+        } else if security.count_expired {
+            Some(PurgeObstacle::SecurityCountExpired)
+        } else if security.locked {
+            Some(locked)
+        } else if security.enabled {
+            Some(PurgeObstacle::PasswordSet { password: PASSWORD })
+        } else {
+            None
+        };
+        let sanitize = |means| PurgeOption {
+            means,
+            // Sanitizing has no estimate of its own; the security erase does the same work.
+            estimate: security.erase.filter(|_| means == ReportedPurge::AtaSanitizeBlockErase),
+            obstacle: no_sanitize.clone(),
+        };
+        let mut options: Vec<PurgeOption> = sanitizes.into_iter().map(sanitize).collect();
+        let mut erase = |means, estimate| {
+            options.push(PurgeOption { means, estimate, obstacle: no_erase.clone() });
+        };
+        if security.supported && security.enhanced {
+            erase(ReportedPurge::AtaSecurityEraseEnhanced, security.enhanced_erase);
+        }
+        if security.supported {
+            erase(ReportedPurge::AtaSecurityErase, security.erase);
+        }
+        Ok(options)
     }
 
-    fn erase(
-        &mut self,
-        means: ReportedPurge,
-        estimate: Option<Nanos>,
-        progress: &mut dyn FnMut(Ppm),
-    ) -> Result<(), PurgeError> {
+    fn erase(&mut self, means: ReportedPurge, estimate: Option<Nanos>) -> Result<(), PurgeError> {
         let what = match means {
             ReportedPurge::AtaSanitizeBlockErase => Sanitize::BlockErase,
             ReportedPurge::AtaSanitizeCryptoScramble => Sanitize::CryptoScramble,
@@ -106,18 +109,7 @@ impl<T: Transport + Debug> Protocol for AtaDrive<T> {
             ReportedPurge::AtaSecurityErase => return self.security_erase(false, estimate),
             _ => return Err(PurgeError::NotOffered { means }),
         };
-        self.sanitize(what, estimate, progress)
-    }
-
-    fn release_password(&mut self) -> Result<(), PurgeError> {
-        self.check_same_drive()?;
-        self.release()
-    }
-
-    fn send_ranges(&mut self, ranges: &[LbaRange]) -> Result<(), PassthroughError> {
-        let payload = command::trim_payload(ranges);
-        let blocks = u16::try_from(payload.len() / BLOCK).expect("the limit is word 105, 16 bits");
-        self.line.send(&command::trim(blocks), Data::Out(&payload)).map(drop)
+        self.sanitize(what, estimate)
     }
 }
 
@@ -128,40 +120,10 @@ impl<T: Transport> Line<T> {
         self.send(&command::identify(), Data::In(&mut image))?;
         let mut identity = AtaIdentity::decode(&image)?;
         if self.twelve {
-            identity.forget_extended_commands();
+            // SANITIZE DEVICE is a command of 48 bits.
+            identity.sanitizes.clear();
         }
         Ok(identity)
-    }
-
-    /// Whether TRIM can be queued; `None` if the log that says it cannot be read.
-    fn queues_trim(&mut self, identity: &AtaIdentity) -> Result<Option<bool>, PassthroughError> {
-        if !identity.has_logs {
-            return Ok(None);
-        }
-        let mut log = |name, log| match self.log(name, log, 0) {
-            Ok(image) => Ok(Some(image)),
-            Err(error) if error.is_refusal() => Ok(None),
-            Err(error) => Err(error),
-        };
-        let Some(directory) = log("READ LOG EXT (directory)", logs::DIRECTORY)? else {
-            return Ok(None);
-        };
-        if !logs::has_log(&directory, logs::NCQ_SEND_RECEIVE) {
-            return Ok(Some(false));
-        }
-        let image = log("READ LOG EXT (NCQ send and receive)", logs::NCQ_SEND_RECEIVE)?;
-        Ok(image.map(|image| logs::queues_trim(&image)))
-    }
-
-    fn log(
-        &mut self,
-        name: &'static str,
-        log: u8,
-        page: u8,
-    ) -> Result<[u8; BLOCK], PassthroughError> {
-        let mut image = [0; BLOCK];
-        self.send(&command::read_log(name, log, page), Data::In(&mut image))?;
-        Ok(image)
     }
 
     /// Sends a command that must succeed; the registers are there if they were asked for.

@@ -1,31 +1,23 @@
 //! IDENTIFY DEVICE (\[ATA\] ACS-4, 7.13.7; words 0 to 255, A.11 for what was in older versions).
 
-use trimbench_core::{BlockSize, Blocks, Bytes, Nanos};
+use trimbench_core::{BlockSize, Blocks, Bytes, Nanos, TrimPromise};
 
-use super::command::{BLOCK, RANGE_BLOCKS_MAX, RANGES_PER_BLOCK};
+use super::command::BLOCK;
+use crate::passthrough::DriveIdentity;
 use crate::passthrough::bytes::{le16, le64, text};
 use crate::passthrough::error::PassthroughError;
-use crate::passthrough::identity::{
-    DriveIdentity, DriveProtocol, ReportedTrimPromise, ReportedTrimmedReads,
-};
+use crate::passthrough::purge::ReportedPurge;
 
 const NAME: &str = "IDENTIFY DEVICE";
 
 /// The drive, as far as it concerns us.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "bits of the drive, each on its own")]
 pub(super) struct AtaIdentity {
     pub(super) identity: DriveIdentity,
-    pub(super) promise: ReportedTrimPromise,
+    pub(super) promise: TrimPromise,
     pub(super) security: SecurityState,
-    /// Sanitize: block erase, crypto scramble, overwrite (word 59).
-    pub(super) sanitize_block: bool,
-    pub(super) sanitize_crypto: bool,
-    pub(super) sanitize_overwrite: bool,
-    /// Has logs that READ LOG EXT reads (general purpose logging).
-    pub(super) has_logs: bool,
-    /// May have queued TRIM (NCQ with SEND FPDMA QUEUED); its log 13h decides.
-    pub(super) may_queue_trim: bool,
+    /// The means of sanitizing that it has (word 59), strongest first.
+    pub(super) sanitizes: Vec<ReportedPurge>,
 }
 
 /// Word 128, and the estimates of words 89 and 90.
@@ -55,26 +47,22 @@ impl AtaIdentity {
         if word(0) & 1 << 15 != 0 {
             return malformed("it is no disk (word 0 bit 15)");
         }
-        let Some(logical_block) = logical_block(image) else {
+        if logical_block(image).is_none() {
             return malformed("its block size is no power of two from 512 B to 64 KiB");
-        };
-        let capacity = capacity(image);
-        if capacity.0 == 0 {
+        }
+        if capacity(image).0 == 0 {
             return malformed("its capacity is 0");
         }
         let sanitize = if word(59) & 1 << 12 != 0 { word(59) } else { 0 };
+        let sanitizes = [
+            (1 << 15, ReportedPurge::AtaSanitizeBlockErase),
+            (1 << 13, ReportedPurge::AtaSanitizeCryptoScramble),
+            (1 << 14, ReportedPurge::AtaSanitizeOverwrite),
+        ];
         let identity = DriveIdentity {
-            protocol: DriveProtocol::Ata,
             model: swapped_text(&image[54..94]),
             serial: swapped_text(&image[20..40]),
-            firmware: swapped_text(&image[46..54]),
-            capacity,
-            logical_block,
-            formats: Vec::new(),
-            format_index: None,
             namespace: None,
-            nqn: None,
-            eui64: None,
             nguid: None,
             wwn: (valid(word(87)) && word(87) & 1 << 8 != 0).then(|| wwn(image)),
         };
@@ -82,26 +70,8 @@ impl AtaIdentity {
             identity,
             promise: promise(image),
             security: SecurityState::decode(image),
-            sanitize_block: sanitize & 1 << 15 != 0,
-            sanitize_crypto: sanitize & 1 << 13 != 0,
-            sanitize_overwrite: sanitize & 1 << 14 != 0,
-            has_logs: (valid(word(84)) && word(84) & 1 << 5 != 0)
-                || (valid(word(87)) && word(87) & 1 << 5 != 0),
-            may_queue_trim: serial_ata(word(76))
-                && word(76) & 1 << 8 != 0
-                && word(77) & 1 << 6 != 0,
+            sanitizes: ReportedPurge::announced(sanitize.into(), sanitizes),
         })
-    }
-}
-
-impl AtaIdentity {
-    /// What is left over a line that carries commands of 28 bits only: no logs, no sanitize. TRIM
-    /// stays the drive's promise, but cannot be sent.
-    pub(super) fn forget_extended_commands(&mut self) {
-        self.has_logs = false;
-        self.sanitize_block = false;
-        self.sanitize_crypto = false;
-        self.sanitize_overwrite = false;
     }
 }
 
@@ -127,11 +97,6 @@ impl SecurityState {
 /// Bits 15:14 of a word that says 01b if it is valid.
 fn valid(word: u16) -> bool {
     word >> 14 == 0b01
-}
-
-/// Whether words 76 to 79 are those of Serial ATA.
-fn serial_ata(word_76: u16) -> bool {
-    word_76 != 0 && word_76 != 0xffff
 }
 
 /// Time for a security erase. Bit 15 set: 15 bits, else 8 bits; in units of 2 minutes. 0 stands
@@ -175,32 +140,15 @@ fn capacity(image: &[u8; BLOCK]) -> Blocks {
     })
 }
 
-fn promise(image: &[u8; BLOCK]) -> ReportedTrimPromise {
+/// Without DRAT each read of a trimmed block may differ. Zeroes (RZAT) are promised only together
+/// with determinism.
+fn promise(image: &[u8; BLOCK]) -> TrimPromise {
     let word = |index: usize| le16(image, index * 2);
-    if word(169) & 1 == 0 {
-        return ReportedTrimPromise::NONE;
-    }
-    let deterministic = word(69) & 1 << 14 != 0;
-    // Zeroes are promised only together with determinism.
-    let zeroes = deterministic && word(69) & 1 << 5 != 0;
-    // 0 stands for not told; one block is what every drive takes.
-    let payload_blocks = u32::from(word(105).max(1));
-    ReportedTrimPromise {
-        supported: true,
-        deterministic: Some(deterministic),
-        reads: if zeroes {
-            ReportedTrimmedReads::Zeroes
-        } else {
-            ReportedTrimmedReads::Unspecified
-        },
-        ranges_max: payload_blocks * trimbench_core::units::narrow(RANGES_PER_BLOCK as u64),
-        range_blocks_max: RANGE_BLOCKS_MAX,
-        command_blocks_max: None,
-        granularity: None,
-        alignment: None,
-        optimal_write: None,
-        queued: Some(false),
-        write_zeroes_deallocates: None,
-        guard_is_crc: None,
+    let (deterministic, zeroes) = (word(69) & 1 << 14 != 0, word(69) & 1 << 5 != 0);
+    match (word(169) & 1 != 0, deterministic) {
+        (false, _) => TrimPromise::Unknown,
+        (true, false) => TrimPromise::Nothing,
+        (true, true) if zeroes => TrimPromise::Zeroes,
+        (true, true) => TrimPromise::Deterministic,
     }
 }

@@ -3,13 +3,13 @@
 //! Operations go on over resets and loss of power. Unlike `NVMe`, the drive does not tell which
 //! operation is under way: one that is found so is waited for, and then the wanted one is run.
 
-use trimbench_core::{Nanos, Ppm};
+use trimbench_core::Nanos;
 
 use super::command::{self, Sanitize};
 use super::drive::AtaDrive;
 use crate::ioctl::Data;
 use crate::passthrough::error::{PassthroughError, PurgeError};
-use crate::passthrough::purge::{self, Patience};
+use crate::passthrough::purge::Patience;
 use crate::passthrough::scsi::AtaRegisters;
 use crate::passthrough::transport::Transport;
 
@@ -24,21 +24,17 @@ pub(super) struct SanitizeStatus {
     pub(super) frozen: bool,
     /// The last operation failed: the drive refuses all but sanitizing.
     pub(super) failed: bool,
-    /// Share done, while in progress.
-    pub(super) progress: Ppm,
 }
 
 impl SanitizeStatus {
-    /// Count bits 15 to 13 are the state, the address's lower 16 bits the progress.
+    /// Bits 15 to 13 of the count.
     fn decode(registers: AtaRegisters) -> Option<Self> {
         let count = registers.count?;
-        let [low, high, ..] = registers.lba_low.to_le_bytes();
         Some(Self {
             completed: count & 1 << 15 != 0,
             in_progress: count & 1 << 14 != 0,
             frozen: count & 1 << 13 != 0,
             failed: false,
-            progress: purge::progress(u16::from_le_bytes([low, high])),
         })
     }
 }
@@ -62,14 +58,12 @@ impl<T: Transport> AtaDrive<T> {
         &mut self,
         what: Sanitize,
         estimate: Option<Nanos>,
-        progress: &mut dyn FnMut(Ppm),
     ) -> Result<(), PurgeError> {
-        let patience = Patience::from_estimate(estimate);
         if self.sanitize_status()?.in_progress {
-            self.wait_for_sanitize(patience, progress)?;
+            self.wait_for_sanitize(estimate)?;
         }
         self.line.send(&command::sanitize(what), Data::None)?;
-        let end = self.wait_for_sanitize(patience, progress)?;
+        let end = self.wait_for_sanitize(estimate)?;
         if end.completed && !end.failed {
             return Ok(());
         }
@@ -78,23 +72,14 @@ impl<T: Transport> AtaDrive<T> {
         Err(PurgeError::SanitizeFailed { usable })
     }
 
-    fn wait_for_sanitize(
-        &mut self,
-        patience: Patience,
-        progress: &mut dyn FnMut(Ppm),
-    ) -> Result<SanitizeStatus, PurgeError> {
-        let mut waited = Nanos::ZERO;
+    fn wait_for_sanitize(&mut self, estimate: Option<Nanos>) -> Result<SanitizeStatus, PurgeError> {
+        let mut patience = Patience::from_estimate(estimate);
         loop {
             let status = self.sanitize_status()?;
             if !status.in_progress {
                 return Ok(status);
             }
-            progress(status.progress);
-            if waited >= patience.limit {
-                return Err(PurgeError::SanitizeOverdue { waited });
-            }
-            self.line.transport.pause(patience.interval);
-            waited += patience.interval;
+            patience.pause(&mut self.line.transport)?;
         }
     }
 }

@@ -15,13 +15,13 @@ use trimbench_core::Nanos;
 use super::command::{self, BLOCK, Security};
 use super::drive::AtaDrive;
 use crate::ioctl::Data;
-use crate::passthrough::error::{PassthroughError, PurgeError, PurgeObstacle};
+use crate::passthrough::error::{PassthroughError, PurgeError};
 use crate::passthrough::purge::timeout_of;
 use crate::passthrough::transport::Transport;
 
 /// The user password while an erase is under way. Known on purpose: it protects nothing, and who
 /// finds a locked drive must be able to open it.
-pub(in crate::passthrough) const PASSWORD: &str = "trimbench";
+pub(super) const PASSWORD: &str = "trimbench";
 
 impl<T: Transport> AtaDrive<T> {
     pub(super) fn security_erase(
@@ -53,21 +53,6 @@ impl<T: Transport> AtaDrive<T> {
                 }
             }
         }
-    }
-
-    /// Takes our password off a drive on which an interrupted erase left it.
-    pub(super) fn release(&mut self) -> Result<(), PurgeError> {
-        let state = self.line.identify()?.security;
-        if !state.enabled {
-            return Ok(());
-        }
-        if state.frozen {
-            return Err(PurgeObstacle::SecurityFrozen.into());
-        }
-        if state.count_expired {
-            return Err(PurgeObstacle::SecurityCountExpired.into());
-        }
-        Ok(self.take_password_off()?)
     }
 
     fn erase_unit(

@@ -1,11 +1,12 @@
-//! The `NVMe` commands that are sent, as bits (\[NVME\] Base 2.0, chapter 5; NVM Command Set 1.0).
+//! The `NVMe` commands that are sent, as bits (\[NVME\] Base 2.0, chapter 5).
 
 use trimbench_core::Nanos;
 
-use crate::passthrough::transport::{NvmeCommand, NvmeQueue};
+use crate::ioctl::NvmeCommand;
+use crate::passthrough::purge::ReportedPurge;
 
 /// For all namespaces, or for none in particular.
-pub(super) const NSID_ALL: u32 = u32::MAX;
+const NSID_ALL: u32 = u32::MAX;
 /// Time for commands that only read; the kernel's own default for administration.
 const SHORT: Nanos = Nanos::from_secs(60);
 
@@ -18,25 +19,28 @@ pub(super) enum Identify {
     Controller,
     /// 02h: identifiers of active namespaces.
     ActiveNamespaces,
-    /// 06h: the controller's limits for the NVM command set (CSI 0).
-    NvmController,
     /// 10h: identifiers of all allocated namespaces of the subsystem.
     AllocatedNamespaces,
     /// 17h: the UUIDs that vendor-specific logs may be asked for by.
     UuidList,
 }
 
-/// What a Sanitize command does (SANACT).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SanitizeAction {
-    /// Leaves the failure mode of an operation that allowed it.
-    ExitFailureMode,
-    /// Block erase.
-    BlockErase,
-    /// One pass of zeroes.
-    Overwrite,
-    /// Crypto erase.
-    CryptoErase,
+/// SANACT of Sanitize's CDW10.
+pub(super) const SANITIZE_ACTION: u32 = 0b111;
+/// SANACT: leaves the failure mode of an operation that allowed it.
+pub(super) const EXIT_FAILURE_MODE: u32 = 0b001;
+/// AUSE of Sanitize's CDW10: a failed operation can be left again.
+pub(super) const MAY_EXIT_FAILURE: u32 = 1 << 3;
+
+/// CDW10 of the Sanitize command of a means; `None` if it is another command's.
+pub(super) fn sanitize_action(means: ReportedPurge) -> Option<u32> {
+    const ONE_PASS: u32 = 1 << 4;
+    match means {
+        ReportedPurge::NvmeSanitizeBlockErase => Some(0b010),
+        ReportedPurge::NvmeSanitizeOverwrite => Some(0b011 | ONE_PASS),
+        ReportedPurge::NvmeSanitizeCryptoErase => Some(0b100),
+        _ => None,
+    }
 }
 
 impl NvmeCommand {
@@ -46,12 +50,11 @@ impl NvmeCommand {
             Identify::Namespace(nsid) => (0x00, nsid),
             Identify::Controller => (0x01, 0),
             Identify::ActiveNamespaces => (0x02, 0),
-            Identify::NvmController => (0x06, 0),
             Identify::AllocatedNamespaces => (0x10, 0),
             Identify::UuidList => (0x17, 0),
         };
         let cdw10 = [selector, 0, 0, 0, 0, 0];
-        Self { opcode: 0x06, nsid, cdw10, timeout: SHORT, ..Self::default() }
+        Self { opcode: 0x06, nsid, cdw10, timeout: SHORT }
     }
 
     /// Get Log Page: the first `bytes` of log `log`, at most 4096. Events of the log stay
@@ -61,35 +64,17 @@ impl NvmeCommand {
         let retain_event = 1 << 15;
         let first = u32::from(log) | retain_event | dwords_minus_one << 16;
         let cdw10 = [first, 0, 0, 0, u32::from(uuid_index), 0];
-        Self { opcode: 0x02, nsid: NSID_ALL, cdw10, timeout: SHORT, ..Self::default() }
+        Self { opcode: 0x02, nsid: NSID_ALL, cdw10, timeout: SHORT }
     }
 
-    /// Sanitize. With `may_exit_failure` a failed operation can be left again (AUSE); blocks are
-    /// deallocated at its end (NDAS clear).
-    pub(super) fn sanitize(action: SanitizeAction, may_exit_failure: bool) -> Self {
-        let one_pass = 1 << 4;
-        let bits = match action {
-            SanitizeAction::ExitFailureMode => 0b001,
-            SanitizeAction::BlockErase => 0b010,
-            SanitizeAction::Overwrite => 0b011 | one_pass,
-            SanitizeAction::CryptoErase => 0b100,
-        };
-        let cdw10 = [bits | u32::from(may_exit_failure) << 3, 0, 0, 0, 0, 0];
-        Self { opcode: 0x84, cdw10, timeout: SHORT, ..Self::default() }
+    /// Sanitize with this CDW10; blocks are deallocated at its end (NDAS clear).
+    pub(super) fn sanitize(cdw10: u32) -> Self {
+        Self { opcode: 0x84, nsid: 0, cdw10: [cdw10, 0, 0, 0, 0, 0], timeout: SHORT }
     }
 
     /// Format NVM of one namespace: `format` is CDW10 without the secure erase settings.
     pub(super) fn format(nsid: u32, format: u32, secure_erase: u32, timeout: Nanos) -> Self {
         let cdw10 = [format | secure_erase << 9, 0, 0, 0, 0, 0];
-        Self { opcode: 0x80, nsid, cdw10, timeout, ..Self::default() }
-    }
-
-    /// Dataset Management with the deallocate attribute, of 1 to 256 ranges.
-    pub(super) fn deallocate(nsid: u32, ranges: usize) -> Self {
-        assert!((1..=256).contains(&ranges), "a command carries 1 to 256 ranges");
-        let deallocate = 1 << 2;
-        let minus_one = trimbench_core::units::narrow(ranges as u64 - 1);
-        let cdw10 = [minus_one, deallocate, 0, 0, 0, 0];
-        Self { queue: NvmeQueue::Io, opcode: 0x09, nsid, cdw10, timeout: SHORT }
+        Self { opcode: 0x80, nsid, cdw10, timeout }
     }
 }

@@ -1,21 +1,19 @@
-//! An `NVMe` namespace and its controller: identity, counters, deallocation.
+//! An `NVMe` namespace and its controller: identity and counters.
 
 use std::fmt::Debug;
 
-use trimbench_core::{LbaRange, Nanos, Ppm};
+use trimbench_core::{Nanos, TrimPromise, Wear};
 
-use super::command::{Identify, SanitizeAction};
-use super::identify::{self, Controller, DeallocateLimits, Namespace};
+use super::command::{Identify, sanitize_action};
+use super::identify::{self, Controller, Namespace};
+use super::logs;
 use super::purge::{CRYPTO_ERASE, USER_DATA_ERASE};
 use super::status::NvmeStatus;
-use super::{dsm, logs};
-use crate::ioctl::Data;
-use crate::passthrough::counters::{HealthCounter, HealthCounters};
+use crate::ioctl::{Data, NvmeCommand};
 use crate::passthrough::error::{PassthroughError, PurgeError};
-use crate::passthrough::identity::{DriveIdentity, DriveProtocol, ReportedTrimPromise};
 use crate::passthrough::purge::{PurgeOption, ReportedPurge};
-use crate::passthrough::transport::{NvmeCommand, Transport};
-use crate::passthrough::{Protocol, refused_by_kernel};
+use crate::passthrough::transport::Transport;
+use crate::passthrough::{DriveIdentity, Protocol, refused_by_kernel};
 
 /// A namespace, spoken to through `T`.
 #[derive(Debug)]
@@ -25,7 +23,7 @@ pub(in crate::passthrough) struct NvmeDrive<T> {
     pub(super) controller: Controller,
     pub(super) namespace: Namespace,
     identity: DriveIdentity,
-    promise: ReportedTrimPromise,
+    promise: TrimPromise,
 }
 
 /// What Identify says at one time.
@@ -42,8 +40,7 @@ impl<T: Transport> NvmeDrive<T> {
         nsid: u32,
     ) -> Result<Self, PassthroughError> {
         let Look { controller, namespace, identity } = look(&mut transport, nsid)?;
-        let limits = deallocate_limits(&mut transport, &controller)?;
-        let promise = namespace.promise(&controller, limits);
+        let promise = namespace.promise(&controller);
         Ok(Self { transport, nsid, controller, namespace, identity, promise })
     }
 
@@ -78,26 +75,16 @@ impl<T: Transport + Debug> Protocol for NvmeDrive<T> {
         &self.identity
     }
 
-    fn promise(&self) -> &ReportedTrimPromise {
-        &self.promise
+    fn promise(&self) -> TrimPromise {
+        self.promise
     }
 
-    fn counters(&mut self) -> Result<HealthCounters, PassthroughError> {
-        let log = self.log("Get Log Page (SMART)", logs::SMART, 0)?;
-        let mut counters = logs::smart(&log, &self.controller);
-        let uuid_index = self.ocp_uuid_index()?;
-        match self.log("Get Log Page (OCP C0h)", logs::OCP_SMART, uuid_index) {
-            Ok(log) => logs::add_ocp(&log, &mut counters),
-            // That there is no such log is in the counters already.
-            Err(error) if error.is_refusal() => {}
-            Err(PassthroughError::Nvme { .. }) => {
-                let why = "the drive has log C0h but failed to read it";
-                counters.media_written = HealthCounter::NotAvailable { why };
-                counters.throttle_events = HealthCounter::NotAvailable { why };
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(counters)
+    fn wear(&mut self) -> Option<Wear> {
+        let smart = self.log("Get Log Page (SMART)", logs::SMART, 0).ok()?;
+        let uuid_index = self.ocp_uuid_index().ok()?;
+        let ocp = self.log("Get Log Page (OCP C0h)", logs::OCP_SMART, uuid_index).ok()?;
+        let host_written = logs::host_written(&smart)?;
+        Some(Wear { host_written, media_written: logs::media_written(&ocp)? })
     }
 
     fn identify_again(&mut self) -> Result<DriveIdentity, PassthroughError> {
@@ -110,29 +97,15 @@ impl<T: Transport + Debug> Protocol for NvmeDrive<T> {
         self.means()
     }
 
-    fn erase(
-        &mut self,
-        means: ReportedPurge,
-        estimate: Option<Nanos>,
-        progress: &mut dyn FnMut(Ppm),
-    ) -> Result<(), PurgeError> {
-        let action = match means {
-            ReportedPurge::NvmeSanitizeBlockErase => SanitizeAction::BlockErase,
-            ReportedPurge::NvmeSanitizeCryptoErase => SanitizeAction::CryptoErase,
-            ReportedPurge::NvmeSanitizeOverwrite => SanitizeAction::Overwrite,
-            ReportedPurge::NvmeFormatUserDataErase => {
-                return self.format(USER_DATA_ERASE, estimate);
+    fn erase(&mut self, means: ReportedPurge, estimate: Option<Nanos>) -> Result<(), PurgeError> {
+        match means {
+            ReportedPurge::NvmeFormatUserDataErase => self.format(USER_DATA_ERASE, estimate),
+            ReportedPurge::NvmeFormatCryptoErase => self.format(CRYPTO_ERASE, estimate),
+            _ => {
+                let action = sanitize_action(means).ok_or(PurgeError::NotOffered { means })?;
+                self.sanitize(action, estimate)
             }
-            ReportedPurge::NvmeFormatCryptoErase => return self.format(CRYPTO_ERASE, estimate),
-            _ => return Err(PurgeError::NotOffered { means }),
-        };
-        self.sanitize(action, estimate, progress)
-    }
-
-    fn send_ranges(&mut self, ranges: &[LbaRange]) -> Result<(), PassthroughError> {
-        let list = dsm::encode(ranges);
-        let command = NvmeCommand::deallocate(self.nsid, ranges.len());
-        send(&mut self.transport, "Dataset Management", &command, Data::Out(&list))
+        }
     }
 }
 
@@ -168,26 +141,18 @@ pub(super) fn look(transport: &mut impl Transport, nsid: u32) -> Result<Look, Pa
     let controller = Controller::decode(&image);
     let name = "Identify (namespace)";
     let namespace = Namespace::decode(&identify(transport, name, Identify::Namespace(nsid))?);
+    let malformed = |why| Err(PassthroughError::Malformed { command: name, why });
     if namespace.size.0 == 0 {
         // An inactive namespace answers with zeroes.
-        return Err(PassthroughError::Malformed { command: name, why: "the namespace has size 0" });
+        return malformed("the namespace has size 0");
     }
-    let logical_block = namespace.logical_block().ok_or(PassthroughError::Malformed {
-        command: name,
-        why: "its block size is no power of two from 512 B to 64 KiB",
-    })?;
+    if namespace.logical_block.is_none() {
+        return malformed("its block size is no power of two from 512 B to 64 KiB");
+    }
     let identity = DriveIdentity {
-        protocol: DriveProtocol::Nvme,
         model: controller.model.clone(),
         serial: controller.serial.clone(),
-        firmware: controller.firmware.clone(),
-        capacity: namespace.size,
-        logical_block,
-        formats: namespace.formats.clone(),
-        format_index: Some(namespace.format_index),
         namespace: Some(nsid),
-        nqn: controller.nqn.clone(),
-        eui64: namespace.eui64,
         nguid: namespace.nguid,
         wwn: None,
     };
@@ -200,19 +165,4 @@ pub(in crate::passthrough) fn active_namespaces(
 ) -> Result<Vec<u32>, PassthroughError> {
     let name = "Identify (active namespaces)";
     Ok(identify::namespaces(&identify(transport, name, Identify::ActiveNamespaces)?))
-}
-
-/// The limits that \[NVME\] 2.0 brought; a controller that refuses to tell them is older.
-fn deallocate_limits(
-    transport: &mut impl Transport,
-    controller: &Controller,
-) -> Result<DeallocateLimits, PassthroughError> {
-    if !controller.has_deallocate {
-        return Ok(DeallocateLimits::default());
-    }
-    match identify(transport, "Identify (NVM command set)", Identify::NvmController) {
-        Ok(image) => Ok(DeallocateLimits::decode(&image)),
-        Err(error) if error.is_refusal() => Ok(DeallocateLimits::default()),
-        Err(error) => Err(error),
-    }
 }

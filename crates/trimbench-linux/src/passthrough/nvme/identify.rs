@@ -1,10 +1,10 @@
 //! Identify data structures (\[NVME\] Base 2.0, 5.17.2, figures 275 and 284; NVM Command Set 1.0,
-//! 4.1.5, figures 97 and 102).
+//! 4.1.5, figure 97).
 
-use trimbench_core::{BlockSize, Blocks, Bytes};
+use trimbench_core::{BlockSize, Blocks, Bytes, TrimPromise};
 
 use crate::passthrough::bytes::{identifier, le16, le32, le64, text};
-use crate::passthrough::identity::{LbaFormat, ReportedTrimPromise, ReportedTrimmedReads};
+use crate::passthrough::purge::ReportedPurge;
 
 /// Bytes of every identify data structure.
 pub(super) const BYTES: usize = 4096;
@@ -20,7 +20,6 @@ const OCP_UUID: [u8; 16] = [
 pub(super) struct Controller {
     pub(super) serial: String,
     pub(super) model: String,
-    pub(super) firmware: String,
     /// Several controllers may share the subsystem (CMIC bit 1).
     pub(super) shares_subsystem: bool,
     /// Has a list of UUIDs (CTRATT bit 9).
@@ -29,158 +28,87 @@ pub(super) struct Controller {
     pub(super) has_format: bool,
     /// Has namespace management (OACS bit 3).
     pub(super) manages_namespaces: bool,
-    /// Throttles for heat as the host sets it (HCTMA bit 0), and counts that.
-    pub(super) host_throttling: bool,
-    /// Has a temperature that it warns of (WCTEMP).
-    pub(super) warns_of_heat: bool,
-    /// Sanitize: crypto erase, block erase, overwrite (SANICAP bits 0 to 2).
-    pub(super) sanitize_crypto: bool,
-    pub(super) sanitize_block: bool,
-    pub(super) sanitize_overwrite: bool,
+    /// The means of sanitizing that it has (SANICAP), strongest first.
+    pub(super) sanitizes: Vec<ReportedPurge>,
     /// Highest number that a namespace may have (NN).
     pub(super) namespaces_max: u32,
     /// Has Dataset Management (ONCS bit 2).
-    pub(super) has_deallocate: bool,
+    has_deallocate: bool,
     /// A format, or a secure erase, applies to all namespaces (FNA bits 0 and 1).
     pub(super) format_hits_all: bool,
     /// Format can erase cryptographically (FNA bit 2).
     pub(super) format_crypto: bool,
-    pub(super) nqn: Option<String>,
 }
 
 /// A namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Namespace {
     pub(super) size: Blocks,
-    pub(super) formats: Vec<LbaFormat>,
-    pub(super) format_index: usize,
-    /// Metadata lies behind each block (FLBAS bit 4).
-    metadata_extended: bool,
-    /// End-to-end protection (DPS).
-    protection: u8,
+    /// The block size in use; `None` if it is none that trimbench handles.
+    pub(super) logical_block: Option<BlockSize>,
+    /// Its format as Format NVM wants it in CDW10: LBAFL, MSET, PI, PIL and LBAFU.
+    pub(super) format_dword: u32,
+    /// What reading a deallocated block gives (DLFEAT).
     dlfeat: u8,
-    granularity: Option<Blocks>,
-    alignment: Option<Blocks>,
-    optimal_write: Option<Blocks>,
     pub(super) nguid: Option<[u8; 16]>,
-    pub(super) eui64: Option<[u8; 8]>,
-}
-
-/// Limits of Dataset Management; `None` where there is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct DeallocateLimits {
-    pub(super) ranges: Option<u8>,
-    pub(super) range_blocks: Option<u32>,
-    pub(super) command_blocks: Option<u64>,
 }
 
 impl Controller {
     pub(super) fn decode(image: &[u8; BYTES]) -> Self {
         let commands = le16(image, 256);
-        let sanitize = le32(image, 328);
         let format = image[524];
-        let nqn = text(&image[768..1024]);
+        let sanitizes = [
+            (1 << 1, ReportedPurge::NvmeSanitizeBlockErase),
+            (1, ReportedPurge::NvmeSanitizeCryptoErase),
+            (1 << 2, ReportedPurge::NvmeSanitizeOverwrite),
+        ];
         Self {
             serial: text(&image[4..24]),
             model: text(&image[24..64]),
-            firmware: text(&image[64..72]),
             shares_subsystem: image[76] & 1 << 1 != 0,
             has_uuid_list: le32(image, 96) & 1 << 9 != 0,
             has_format: commands & 1 << 1 != 0,
             manages_namespaces: commands & 1 << 3 != 0,
-            warns_of_heat: le16(image, 266) != 0,
-            host_throttling: le16(image, 322) & 1 != 0,
-            sanitize_crypto: sanitize & 1 != 0,
-            sanitize_block: sanitize & 1 << 1 != 0,
-            sanitize_overwrite: sanitize & 1 << 2 != 0,
+            sanitizes: ReportedPurge::announced(le32(image, 328), sanitizes),
             namespaces_max: le32(image, 516),
             has_deallocate: le16(image, 520) & 1 << 2 != 0,
             format_hits_all: format & 0b11 != 0,
             format_crypto: format & 1 << 2 != 0,
-            nqn: (!nqn.is_empty()).then_some(nqn),
         }
     }
 }
 
 impl Namespace {
     pub(super) fn decode(image: &[u8; BYTES]) -> Self {
-        let selected = image[26];
+        let (selected, protection) = (image[26], u32::from(image[29]));
         // Bits 6:5 count only where there are more than 16 formats.
-        let upper = if image[25] >= 16 { usize::from(selected >> 5 & 0b11) << 4 } else { 0 };
-        // From NVM Command Set 1.1 on two bits: the lower one says that these three are there.
-        let performance = image[24] >> 4;
-        let preferred = |at| (performance & 1 != 0).then(|| zero_based(le16(image, at)));
+        let upper = if image[25] >= 16 { selected >> 5 & 0b11 } else { 0 };
+        let index = usize::from(upper << 4 | selected & 0xf);
+        let metadata_extended = u32::from(selected >> 4 & 1);
+        // The exponent of the block size; 0 says that the format is not available.
+        let exponent = u32::from(image[128 + index * 4 + 2]);
+        let block = 1_u64.checked_shl(exponent).and_then(|size| BlockSize::new(Bytes(size)));
         Self {
             size: Blocks(le64(image, 0)),
-            formats: (0..=usize::from(image[25]).min(63))
-                .map(|index| format(image, index))
-                .collect(),
-            format_index: upper | usize::from(selected & 0xf),
-            metadata_extended: selected & 1 << 4 != 0,
-            protection: image[29],
+            logical_block: block.filter(|_| index <= usize::from(image[25])),
+            format_dword: u32::from(selected & 0xf)
+                | metadata_extended << 4
+                | (protection & 0b111) << 5
+                | (protection >> 3 & 1) << 8
+                | u32::from(upper) << 12,
             dlfeat: image[33],
-            granularity: preferred(68),
-            alignment: preferred(70),
-            optimal_write: preferred(72),
             nguid: identifier(image, 104),
-            eui64: identifier(image, 120),
         }
     }
 
-    /// The block size in use; `None` if it is none that trimbench handles.
-    pub(super) fn logical_block(&self) -> Option<BlockSize> {
-        self.formats.get(self.format_index)?.block
-    }
-
-    /// The present format as Format NVM wants it in CDW10: LBAFL, MSET, PI, PIL and LBAFU.
-    pub(super) fn format_dword(&self) -> u32 {
-        let index = trimbench_core::units::narrow(self.format_index as u64);
-        let protection = u32::from(self.protection & 0b111);
-        let at_start = u32::from(self.protection >> 3 & 1);
-        (index & 0xf)
-            | u32::from(self.metadata_extended) << 4
-            | protection << 5
-            | at_start << 8
-            | (index >> 4) << 12
-    }
-
-    /// What controller and namespace together promise of TRIM.
-    pub(super) fn promise(
-        &self,
-        controller: &Controller,
-        limits: DeallocateLimits,
-    ) -> ReportedTrimPromise {
-        if !controller.has_deallocate {
-            return ReportedTrimPromise::NONE;
-        }
-        ReportedTrimPromise {
-            supported: true,
-            deterministic: Some(true),
-            reads: match self.dlfeat & 0b111 {
-                0b001 => ReportedTrimmedReads::Zeroes,
-                0b010 => ReportedTrimmedReads::Ones,
-                _ => ReportedTrimmedReads::Unspecified,
-            },
-            ranges_max: limits.ranges.map_or(256, u32::from),
-            range_blocks_max: u64::from(limits.range_blocks.unwrap_or(u32::MAX)),
-            command_blocks_max: limits.command_blocks,
-            granularity: self.granularity,
-            alignment: self.alignment,
-            optimal_write: self.optimal_write,
-            queued: Some(true),
-            write_zeroes_deallocates: Some(self.dlfeat & 1 << 3 != 0),
-            guard_is_crc: Some(self.dlfeat & 1 << 4 != 0),
-        }
-    }
-}
-
-impl DeallocateLimits {
-    /// DMRL, DMRSL and DMSL: 0 stands for no limit.
-    pub(super) fn decode(image: &[u8; BYTES]) -> Self {
-        Self {
-            ranges: Some(image[3]).filter(|&limit| limit != 0),
-            range_blocks: Some(le32(image, 4)).filter(|&limit| limit != 0),
-            command_blocks: Some(le64(image, 8)).filter(|&limit| limit != 0),
+    /// What controller and namespace together promise of TRIM. That all reads of a deallocated
+    /// block give the same until it is written again is part of the command's definition.
+    pub(super) fn promise(&self, controller: &Controller) -> TrimPromise {
+        match self.dlfeat & 0b111 {
+            _ if !controller.has_deallocate => TrimPromise::Unknown,
+            0b001 => TrimPromise::Zeroes,
+            0b010 => TrimPromise::Ones,
+            _ => TrimPromise::Deterministic,
         }
     }
 }
@@ -198,21 +126,4 @@ pub(super) fn ocp_uuid_index(image: &[u8; BYTES]) -> Option<u8> {
         .take_while(|(_, uuid)| uuid.iter().any(|&byte| byte != 0))
         .find(|(_, uuid)| **uuid == OCP_UUID)
         .and_then(|(index, _)| u8::try_from(index).ok())
-}
-
-fn format(image: &[u8; BYTES], index: usize) -> LbaFormat {
-    let at = 128 + index * 4;
-    // 0 says that the format is not available.
-    let block =
-        1_u64.checked_shl(u32::from(image[at + 2])).and_then(|size| BlockSize::new(Bytes(size)));
-    LbaFormat {
-        block,
-        metadata: Bytes(u64::from(le16(image, at))),
-        relative_performance: image[at + 3] & 0b11,
-    }
-}
-
-/// A count that is stored less one.
-fn zero_based(value: u16) -> Blocks {
-    Blocks(u64::from(value) + 1)
 }

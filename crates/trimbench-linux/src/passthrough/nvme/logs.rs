@@ -1,12 +1,11 @@
 //! Logs: SMART (02h), OCP's extended SMART (C0h) and sanitize status (81h). Sources: \[NVME\] Base
 //! 2.0, 5.16.1.3 and 5.16.1.25, figures 207 and 268; \[OCP\] 4.8.5.
 
-use trimbench_core::{Bytes, Nanos, Ppm};
+use trimbench_core::{Bytes, Nanos};
 
-use super::identify::Controller;
+use super::command::MAY_EXIT_FAILURE;
 use crate::passthrough::bytes::{le16, le32, le128};
-use crate::passthrough::counters::{HealthCounter, HealthCounters};
-use crate::passthrough::purge::progress;
+use crate::passthrough::purge::ReportedPurge;
 
 /// Log identifiers.
 pub(super) const SMART: u8 = 0x02;
@@ -21,32 +20,28 @@ const OCP_GUID: [u8; 16] = [
 ];
 
 /// Bytes in a data unit of the SMART log: a thousand sectors of 512 bytes.
-const DATA_UNIT: u64 = 512_000;
+const DATA_UNIT: u128 = 512_000;
 
 /// The state of the most recent sanitize operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SanitizeStatus {
     pub(super) state: SanitizeState,
-    /// Share done, while in progress.
-    pub(super) progress: Ppm,
     /// CDW10 of the command that started it.
     pub(super) command: u32,
-    /// Estimates for overwrite, block erase and crypto erase.
-    pub(super) overwrite: Option<Nanos>,
-    pub(super) block_erase: Option<Nanos>,
-    pub(super) crypto_erase: Option<Nanos>,
+    overwrite: Option<Nanos>,
+    block_erase: Option<Nanos>,
+    crypto_erase: Option<Nanos>,
 }
 
 /// SSTAT bits 2:0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SanitizeState {
-    Never,
     /// Also where it deallocated though asked not to.
     Succeeded,
-    InProgress,
     Failed,
-    /// A value that \[NVME\] 2.0 reserves.
-    Reserved,
+    InProgress,
+    /// None was ever started, or a value that \[NVME\] 2.0 reserves.
+    Other,
 }
 
 impl SanitizeStatus {
@@ -57,13 +52,11 @@ impl SanitizeStatus {
         };
         Self {
             state: match le16(log, 2) & 0b111 {
-                0 => SanitizeState::Never,
                 1 | 4 => SanitizeState::Succeeded,
                 2 => SanitizeState::InProgress,
                 3 => SanitizeState::Failed,
-                _ => SanitizeState::Reserved,
+                _ => SanitizeState::Other,
             },
-            progress: progress(le16(log, 0)),
             command: le32(log, 4),
             overwrite: estimate(8),
             block_erase: estimate(12),
@@ -71,101 +64,37 @@ impl SanitizeStatus {
         }
     }
 
-    /// Whether the operation that this tells of was started by a command with AUSE, so that its
-    /// failure can be left without another sanitize.
+    /// How long a means takes, as the drive thinks. Format has no estimate of its own; sanitizing
+    /// does the same work.
+    pub(super) fn estimate(&self, means: ReportedPurge) -> Option<Nanos> {
+        use ReportedPurge as Means;
+        match means {
+            Means::NvmeSanitizeOverwrite => self.overwrite,
+            Means::NvmeSanitizeBlockErase | Means::NvmeFormatUserDataErase => self.block_erase,
+            _ => self.crypto_erase,
+        }
+    }
+
+    /// Whether the failure of the operation that this tells of can be left without another
+    /// sanitize.
     pub(super) fn may_exit_failure(self) -> bool {
-        self.command & 1 << 3 != 0
+        self.command & MAY_EXIT_FAILURE != 0
     }
 }
 
-/// The counters of the SMART log.
-pub(super) fn smart(log: &[u8; BYTES], controller: &Controller) -> HealthCounters {
-    let throttled = |at, source| {
-        known_if(
-            controller.host_throttling,
-            source,
-            "the controller has no host controlled \
-            thermal management (HCTMA), which these counters belong to",
-        )
-        .map(|()| Nanos::from_secs(u64::from(le32(log, at))))
-    };
-    HealthCounters {
-        host_written: data_units(log, 48, "SMART log 02h, data units written, 512,000 B each"),
-        host_read: data_units(log, 32, "SMART log 02h, data units read, 512,000 B each"),
-        media_written: HealthCounter::NotAvailable { why: "the drive has no OCP log C0h" },
-        percentage_used: HealthCounter::Known {
-            value: log[5],
-            source: "SMART log 02h, percentage used",
-        },
-        available_spare: HealthCounter::Known {
-            value: log[3],
-            source: "SMART log 02h, available spare",
-        },
-        temperature_celsius: temperature(le16(log, 1)),
-        throttled_light: throttled(224, "SMART log 02h, total time for TMT1, s"),
-        throttled_heavy: throttled(228, "SMART log 02h, total time for TMT2, s"),
-        overheated: known_if(
-            controller.warns_of_heat,
-            "SMART log 02h, warning composite temperature time, min",
-            "the controller has no warning temperature (WCTEMP)",
-        )
-        .map(|()| Nanos::from_secs(60 * u64::from(le32(log, 192)))),
-        throttle_events: HealthCounter::NotAvailable { why: "the drive has no OCP log C0h" },
-        power_on: HealthCounter::scaled(le128(log, 128), 1, "SMART log 02h, power on hours")
-            .map(|hours| Nanos::from_secs(3600).times(hours)),
-        unsafe_shutdowns: HealthCounter::scaled(
-            le128(log, 144),
-            1,
-            "SMART log 02h, unsafe shutdowns",
-        ),
-        media_errors: HealthCounter::scaled(
-            le128(log, 160),
-            1,
-            "SMART log 02h, media and data integrity errors",
-        ),
-    }
+/// Bytes that the host wrote. Counted in data units, rounded up: differences below some hundred
+/// megabytes say little. 0 stands for "not reported".
+pub(super) fn host_written(smart: &[u8; BYTES]) -> Option<Bytes> {
+    let bytes = le128(smart, 48).checked_mul(DATA_UNIT)?;
+    plausible(bytes).filter(|bytes| bytes.0 != 0)
 }
 
-/// Adds what OCP's log knows beyond the SMART log.
-pub(super) fn add_ocp(log: &[u8; BYTES], counters: &mut HealthCounters) {
-    if log[496..] != OCP_GUID {
-        let why = "log C0h is not OCP's: it has another GUID";
-        counters.media_written = HealthCounter::NotAvailable { why };
-        counters.throttle_events = HealthCounter::NotAvailable { why };
-        return;
-    }
-    counters.media_written =
-        HealthCounter::scaled(le128(log, 0), 1, "OCP log C0h, physical media units written, B")
-            .map(Bytes);
-    counters.throttle_events =
-        HealthCounter::Known { value: log[96], source: "OCP log C0h, thermal throttling events" };
+/// Bytes written to the media, if the log is OCP's.
+pub(super) fn media_written(ocp: &[u8; BYTES]) -> Option<Bytes> {
+    if ocp[496..] == OCP_GUID { plausible(le128(ocp, 0)) } else { None }
 }
 
-/// Data units; 0 stands for "not reported".
-fn data_units(log: &[u8; BYTES], at: usize, source: &'static str) -> HealthCounter<Bytes> {
-    match le128(log, at) {
-        0 => HealthCounter::NotAvailable {
-            why: "SMART log 02h has 0, which stands for not reported (or never used)",
-        },
-        units => HealthCounter::scaled(units, DATA_UNIT, source).map(Bytes),
-    }
-}
-
-/// Composite temperature in kelvins; 0 on drives that have none.
-fn temperature(kelvins: u16) -> HealthCounter<i16> {
-    match i16::try_from(kelvins) {
-        Ok(kelvins) if kelvins > 0 => HealthCounter::Known {
-            value: kelvins - 273,
-            source: "SMART log 02h, composite temperature, K",
-        },
-        _ => HealthCounter::NotAvailable { why: "SMART log 02h has no plausible temperature" },
-    }
-}
-
-fn known_if(condition: bool, source: &'static str, why: &'static str) -> HealthCounter<()> {
-    if condition {
-        HealthCounter::Known { value: (), source }
-    } else {
-        HealthCounter::NotAvailable { why }
-    }
+/// No drive has written 16 EiB: a log that says so is not to be trusted.
+fn plausible(bytes: u128) -> Option<Bytes> {
+    u64::try_from(bytes).ok().map(Bytes)
 }

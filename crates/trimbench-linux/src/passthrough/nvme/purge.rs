@@ -4,12 +4,12 @@ use trimbench_core::Nanos;
 
 use super::command::Identify;
 use super::drive::{NvmeDrive, active_namespaces, identify, look, send};
-use super::identify::{Controller, namespaces};
+use super::identify::namespaces;
 use super::logs::{self, SanitizeStatus};
-use crate::ioctl::Data;
+use crate::ioctl::{Data, NvmeCommand};
 use crate::passthrough::error::{PassthroughError, PurgeError, PurgeObstacle};
 use crate::passthrough::purge::{PurgeOption, ReportedPurge, timeout_of};
-use crate::passthrough::transport::{NvmeCommand, Transport};
+use crate::passthrough::transport::Transport;
 
 /// Secure erase settings (SES) of Format NVM.
 pub(super) const USER_DATA_ERASE: u32 = 1;
@@ -19,47 +19,27 @@ impl<T: Transport> NvmeDrive<T> {
     /// What the drive has, strongest first.
     pub(super) fn means(&mut self) -> Result<Vec<PurgeOption>, PassthroughError> {
         let controller = self.controller.clone();
-        let sanitizes = controller.sanitize_block
-            || controller.sanitize_crypto
-            || controller.sanitize_overwrite;
+        let sanitizes = !controller.sanitizes.is_empty();
         let status = if sanitizes { Some(self.sanitize_status()?) } else { None };
         let others = if sanitizes || (controller.has_format && controller.format_hits_all) {
             self.other_namespaces()?
         } else {
             None
         };
-        let estimate = |pick: fn(&SanitizeStatus) -> Option<Nanos>| status.as_ref().and_then(pick);
-        let block = estimate(|status| status.block_erase);
-        let crypto = estimate(|status| status.crypto_erase);
-        let others = others.as_ref();
+        let option = |means, obstacle| {
+            let estimate = status.as_ref().and_then(|status| status.estimate(means));
+            PurgeOption { means, estimate, obstacle }
+        };
+        let mut options: Vec<PurgeOption> =
+            controller.sanitizes.iter().map(|&means| option(means, others.clone())).collect();
         let no_format = others.filter(|_| controller.format_hits_all);
-        let format_crypto = controller.has_format && controller.format_crypto;
-        let overwrite = estimate(|status| status.overwrite);
-        let Controller { sanitize_block, sanitize_crypto, sanitize_overwrite, .. } = controller;
-        let all = [
-            PurgeOption::of(sanitize_block, ReportedPurge::NvmeSanitizeBlockErase, block, others),
-            PurgeOption::of(
-                sanitize_crypto,
-                ReportedPurge::NvmeSanitizeCryptoErase,
-                crypto,
-                others,
-            ),
-            PurgeOption::of(
-                sanitize_overwrite,
-                ReportedPurge::NvmeSanitizeOverwrite,
-                overwrite,
-                others,
-            ),
-            // Format has no estimate of its own; sanitizing does the same work.
-            PurgeOption::of(
-                controller.has_format,
-                ReportedPurge::NvmeFormatUserDataErase,
-                block,
-                no_format,
-            ),
-            PurgeOption::of(format_crypto, ReportedPurge::NvmeFormatCryptoErase, crypto, no_format),
-        ];
-        Ok(all.into_iter().flatten().collect())
+        if controller.has_format {
+            options.push(option(ReportedPurge::NvmeFormatUserDataErase, no_format.clone()));
+        }
+        if controller.has_format && controller.format_crypto {
+            options.push(option(ReportedPurge::NvmeFormatCryptoErase, no_format));
+        }
+        Ok(options)
     }
 
     /// The state of the last sanitize operation, with estimates.
@@ -74,16 +54,11 @@ impl<T: Transport> NvmeDrive<T> {
         secure_erase: u32,
         estimate: Option<Nanos>,
     ) -> Result<(), PurgeError> {
-        let before = self.namespace.clone();
-        let command = NvmeCommand::format(
-            self.nsid,
-            before.format_dword(),
-            secure_erase,
-            timeout_of(estimate),
-        );
+        let before = (self.namespace.size, self.namespace.format_dword);
+        let command = NvmeCommand::format(self.nsid, before.1, secure_erase, timeout_of(estimate));
         send(&mut self.transport, "Format NVM", &command, Data::None)?;
         let after = look(&mut self.transport, self.nsid)?.namespace;
-        let kept = (after.size, after.format_dword()) == (before.size, before.format_dword());
+        let kept = (after.size, after.format_dword) == before;
         if kept { Ok(()) } else { Err(PurgeError::FormatChanged) }
     }
 

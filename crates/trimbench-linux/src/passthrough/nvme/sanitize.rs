@@ -12,42 +12,36 @@
 //! An operation goes on over resets and loss of power. One that is found under way is waited for;
 //! if it was the same action, the drive is purged by it.
 
-use trimbench_core::{Nanos, Ppm};
+use trimbench_core::Nanos;
 
-use super::command::SanitizeAction;
+use super::command::{EXIT_FAILURE_MODE, MAY_EXIT_FAILURE, SANITIZE_ACTION};
 use super::drive::{NvmeDrive, send};
 use super::logs::{SanitizeState, SanitizeStatus};
 use super::status::NvmeStatus;
-use crate::ioctl::Data;
+use crate::ioctl::{Data, NvmeCommand};
 use crate::passthrough::error::{PassthroughError, PurgeError};
 use crate::passthrough::purge::Patience;
-use crate::passthrough::transport::{NvmeCommand, Transport};
-
-/// SANACT of CDW10.
-const ACTION: u32 = 0b111;
+use crate::passthrough::transport::Transport;
 
 impl<T: Transport> NvmeDrive<T> {
     pub(super) fn sanitize(
         &mut self,
-        action: SanitizeAction,
+        action: u32,
         estimate: Option<Nanos>,
-        progress: &mut dyn FnMut(Ppm),
     ) -> Result<(), PurgeError> {
-        let patience = Patience::from_estimate(estimate);
         let mut before = self.sanitize_status()?;
         if before.state == SanitizeState::InProgress {
             let running = before.command;
-            before = self.wait_for_sanitize(running, patience, progress)?;
-            let wanted = NvmeCommand::sanitize(action, true).cdw10[0];
-            if before.state == SanitizeState::Succeeded && running & ACTION == wanted & ACTION {
+            before = self.wait_for_sanitize(running, estimate)?;
+            if before.state == SanitizeState::Succeeded && is_same_action(running, action) {
                 return Ok(());
             }
         }
         // After a failure in restricted mode only another restricted operation is accepted.
         let restricted = before.state == SanitizeState::Failed && !before.may_exit_failure();
-        let command = NvmeCommand::sanitize(action, !restricted);
-        send(&mut self.transport, "Sanitize", &command, Data::None)?;
-        let after = self.wait_for_sanitize(command.cdw10[0], patience, progress)?;
+        let command = if restricted { action } else { action | MAY_EXIT_FAILURE };
+        send(&mut self.transport, "Sanitize", &NvmeCommand::sanitize(command), Data::None)?;
+        let after = self.wait_for_sanitize(command, estimate)?;
         match after.state {
             SanitizeState::Succeeded => Ok(()),
             _ => Err(self.leave_failure(after)),
@@ -58,41 +52,41 @@ impl<T: Transport> NvmeDrive<T> {
     fn wait_for_sanitize(
         &mut self,
         command: u32,
-        patience: Patience,
-        progress: &mut dyn FnMut(Ppm),
+        estimate: Option<Nanos>,
     ) -> Result<SanitizeStatus, PurgeError> {
-        let mut waited = Nanos::ZERO;
+        let mut patience = Patience::from_estimate(estimate);
         loop {
             match self.sanitize_status() {
                 // The end of an earlier operation is not the end of this one.
-                Ok(status) if status.command & ACTION == command & ACTION => match status.state {
-                    SanitizeState::Succeeded | SanitizeState::Failed => return Ok(status),
-                    SanitizeState::InProgress => progress(status.progress),
-                    SanitizeState::Never | SanitizeState::Reserved => {}
-                },
+                Ok(status)
+                    if is_same_action(status.command, command)
+                        && matches!(
+                            status.state,
+                            SanitizeState::Succeeded | SanitizeState::Failed
+                        ) =>
+                {
+                    return Ok(status);
+                }
                 Ok(_) => {}
-                Err(PassthroughError::Nvme { status, .. }) if sanitizes(status) => {}
+                // It was turned away because of the sanitizing itself.
+                Err(PassthroughError::Nvme { status, .. })
+                    if status.pair() == NvmeStatus::SANITIZE_IN_PROGRESS => {}
                 Err(error) => return Err(error.into()),
             }
-            if waited >= patience.limit {
-                return Err(PurgeError::SanitizeOverdue { waited });
-            }
-            self.transport.pause(patience.interval);
-            waited += patience.interval;
+            patience.pause(&mut self.transport)?;
         }
     }
 
     /// Takes the drive out of its failure mode, if the operation allowed that.
     fn leave_failure(&mut self, failed: SanitizeStatus) -> PurgeError {
-        let exit = NvmeCommand::sanitize(SanitizeAction::ExitFailureMode, false);
+        let exit = NvmeCommand::sanitize(EXIT_FAILURE_MODE);
         let usable = failed.may_exit_failure()
             && send(&mut self.transport, "Sanitize (exit failure mode)", &exit, Data::None).is_ok();
         PurgeError::SanitizeFailed { usable }
     }
 }
 
-/// Whether a command was turned away because of the sanitizing itself.
-fn sanitizes(status: NvmeStatus) -> bool {
-    const IN_PROGRESS: (u16, u16) = (0, 0x1d);
-    status.pair() == IN_PROGRESS
+/// Whether two commands, by their CDW10, sanitize by the same action.
+fn is_same_action(one: u32, other: u32) -> bool {
+    one & SANITIZE_ACTION == other & SANITIZE_ACTION
 }

@@ -4,63 +4,37 @@ use std::fmt;
 
 /// The status field of a completion without its phase bit; 0 is success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NvmeStatus(pub u16);
+pub(in crate::passthrough) struct NvmeStatus(pub(super) u16);
 
 impl NvmeStatus {
+    pub(super) const SANITIZE_IN_PROGRESS: (u8, u8) = (0, 0x1d);
+
     /// Whether the command did what it should.
-    pub fn is_success(self) -> bool {
+    pub(super) fn is_success(self) -> bool {
         self.pair() == (0, 0)
     }
 
-    /// Status code type: 0 generic, 1 of the command, 2 media, 3 path, 7 vendor.
-    pub fn code_type(self) -> u16 {
-        (self.0 >> 8) & 0x7
-    }
-
-    /// Status code within its type.
-    pub fn code(self) -> u16 {
-        self.0 & 0xff
-    }
-
-    /// Whether the same command would fail again.
-    pub fn do_not_retry(self) -> bool {
-        self.0 & 0x4000 != 0
-    }
-
     /// Whether the controller does not have the command, its field or the log that it asks for.
-    pub(crate) fn is_unknown_command(self) -> bool {
+    pub(in crate::passthrough) fn is_unknown_command(self) -> bool {
         // Invalid opcode, invalid field, invalid namespace or format, invalid log page.
         [(0, 0x01), (0, 0x02), (0, 0x0b), (1, 0x09)].contains(&self.pair())
     }
 
-    /// Type and code.
-    pub(crate) fn pair(self) -> (u16, u16) {
-        (self.code_type(), self.code())
-    }
-
-    /// The name in the specification; `None` for codes that have none in our table.
-    pub fn name(self) -> Option<&'static str> {
-        let code = u8::try_from(self.code()).expect("a code has 8 bits");
-        let table = match self.code_type() {
-            0 => GENERIC,
-            1 => COMMAND,
-            2 => MEDIA,
-            3 => PATH,
-            _ => return None,
-        };
-        table.iter().find(|(number, _)| *number == code).map(|(_, name)| *name)
+    /// Status code type (0 generic, 1 of the command, 2 media, 3 path, 7 vendor), and the code.
+    pub(super) fn pair(self) -> (u8, u8) {
+        let [code, upper] = self.0.to_le_bytes();
+        (upper & 0b111, code)
     }
 }
 
 impl fmt::Display for NvmeStatus {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.name().unwrap_or("a status without a name in trimbench");
         let (kind, code) = self.pair();
-        write!(formatter, "{name} (SCT {kind:x}h, SC {code:02x}h")?;
-        if self.do_not_retry() {
-            formatter.write_str(", do not retry")?;
-        }
-        formatter.write_str(")")
+        let table = [GENERIC, COMMAND, MEDIA, PATH].get(usize::from(kind)).copied();
+        let named = table.unwrap_or_default().iter().find(|(number, _)| *number == code);
+        let name = named.map_or("a status without a name in trimbench", |(_, name)| name);
+        let do_not_retry = if self.0 & 1 << 14 != 0 { ", do not retry" } else { "" };
+        write!(formatter, "{name} (SCT {kind:x}h, SC {code:02x}h{do_not_retry})")
     }
 }
 

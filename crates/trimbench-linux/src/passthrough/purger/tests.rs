@@ -22,7 +22,7 @@ fn a_means_that_is_missing_or_stood_against_is_not_used() {
     let means = ReportedPurge::AtaSecurityErase;
     let free = PurgeOption { means, estimate: None, obstacle: None };
     let frozen = PurgeOption {
-        obstacle: Some(crate::passthrough::PurgeObstacle::SecurityFrozen),
+        obstacle: Some(crate::passthrough::error::PurgeObstacle::SecurityFrozen),
         ..free.clone()
     };
     assert!(usable(&[free], means).is_ok());
@@ -35,7 +35,7 @@ fn a_means_that_is_missing_or_stood_against_is_not_used() {
 fn what_is_no_drive_has_no_purge_of_its_own() {
     let file = tempfile::tempfile().unwrap();
     for choice in [PurgeChoice::Auto, PurgeChoice::Trim] {
-        let error = DrivePurger::new(file.as_fd(), choice).unwrap_err();
-        assert!(matches!(error, NoPurge::NoPassthrough(NoPassthrough::NotADevice)), "{error}");
+        let error = DrivePurger::new(file.as_fd(), choice).unwrap_err().to_string();
+        assert!(error.contains("no device node"), "{error}");
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 const FULL: AtaCommand = AtaCommand {
     name: "test",
     command: 0xc0,
-    protocol: AtaProtocol::DmaOut,
+    protocol: AtaProtocol::PioOut,
     extended: true,
     features: 0x1112,
     count: 0x2122,
@@ -17,7 +17,7 @@ const FULL: AtaCommand = AtaCommand {
 #[test]
 fn sixteen_bytes_carry_each_half_in_its_place() {
     let expected = [
-        0x85, 0x0d, 0x26, 0x11, 0x12, 0x21, 0x22, 0x33, 0x36, 0x32, 0x35, 0x31, 0x34, 0x40, 0xc0, 0,
+        0x85, 0x0b, 0x26, 0x11, 0x12, 0x21, 0x22, 0x33, 0x36, 0x32, 0x35, 0x31, 0x34, 0x40, 0xc0, 0,
     ];
     assert_eq!(FULL.sixteen(), expected);
 }
@@ -51,7 +51,7 @@ fn descriptors(key: u8, extend: u8) -> Vec<u8> {
 fn registers_are_found_among_descriptors() {
     let found = registers(&descriptors(1, 1)).unwrap();
     assert_eq!((found.status, found.error), (0x51, 0x04));
-    assert_eq!((found.count, found.lba_low), (Some(0xc001), 0x0034_3536));
+    assert_eq!(found.count, Some(0xc001));
     // Without the extend bit there is no upper half.
     assert_eq!(registers(&descriptors(1, 0)).unwrap().count, Some(0x01));
 }
@@ -77,7 +77,6 @@ fn fixed(key: u8, code: [u8; 2], upper: u8) -> Vec<u8> {
 fn fixed_format_says_when_it_holds_back() {
     let found = registers(&fixed(1, [0x00, 0x1d], 0)).unwrap();
     assert_eq!((found.status, found.error, found.count), (0x51, 0x04, Some(7)));
-    assert_eq!(found.lba_low, 0x0034_3536);
     assert_eq!(registers(&fixed(1, [0x00, 0x1d], 0x40)).unwrap().count, None);
 }
 

@@ -186,7 +186,7 @@ fn a_partition_of_a_drive_is_described_as_sysfs_has_it() {
         let links = by_id();
         let mut seen = seen_at(&links[0]);
         assert_eq!((&*seen.given, seen.path()), (links[0].as_path(), Path::new("/dev/sdzy1")));
-        assert_eq!(seen.kernel_name(), Some("sdzy1"));
+        assert_eq!(seen.device().unwrap().block.name, "sdzy1");
         assert_eq!(seen.device().unwrap().numbers, (MAJOR, 1001));
         assert_eq!((seen.size(), seen.logical_block()), (Bytes(51_200), Some(Bytes(512))));
         assert!(!seen.is_image() && seen.is_physical_ssd());

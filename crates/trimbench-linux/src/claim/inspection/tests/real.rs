@@ -72,7 +72,7 @@ fn a_loop_device_is_described_as_the_kernel_has_it() {
     let seen = look(Path::new(&device.node));
     let (major, minor) = seen.device().unwrap().numbers;
     assert_eq!(format!("{major}:{minor}"), sysfs(device.name(), "dev"));
-    assert_eq!(seen.kernel_name(), Some(device.name()));
+    assert_eq!(seen.device().unwrap().block.name, device.name());
     assert_eq!(seen.identity()["kind"], "loop");
     assert_eq!(seen.size(), Bytes(4 * MIB));
     let block = seen.logical_block().unwrap().0.to_string();

@@ -1,0 +1,161 @@
+//! Why a target cannot be had, and what to do about it.
+
+use std::path::PathBuf;
+
+use trimbench_core::nearest::did_you_mean;
+use trimbench_core::settings::SettingError;
+use trimbench_core::{Bytes, ProvisionError, reason};
+use trimbench_ssd::{BUILT_IN, DriveConfigError, ProfileError};
+
+use crate::options::{FILESYSTEMS, MODELLED};
+
+/// A target that cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct TargetError(pub(crate) Box<Problem>);
+
+/// Why it cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Problem {
+    /// No profile of that name.
+    #[error("there is no profile `{name}`{}", did_you_mean(.nearest.as_deref()))]
+    UnknownProfile { name: String, nearest: Option<String> },
+    /// No filesystem of that name can be made.
+    #[error("there is no filesystem `{name}` to be made{}", did_you_mean(.nearest.as_deref()))]
+    UnknownFilesystem { name: String, nearest: Option<String> },
+    /// A filesystem stands before something that is no device.
+    #[error("`{below}` is no device that a filesystem can be made on")]
+    NothingBelow { below: String },
+    /// A filesystem of which there is no model stands before an emulated drive.
+    #[error("there is no model of {name}, only of {}", MODELLED)]
+    NotModelled { name: &'static str },
+    /// A pool stands before something other than emulated drives.
+    #[error("{name} is modelled, and can be made on emulated drives only")]
+    NotOnDevices { name: String },
+    /// Filesystems cannot be made on the device or image file.
+    #[error(transparent)]
+    Provision(#[from] ProvisionError),
+    /// The modelled filesystem cannot be had.
+    #[error(transparent)]
+    Model(#[from] trimbench_fs::FsConfigError),
+    /// A setting behind a name cannot be used.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// A profile file cannot be read.
+    #[error("cannot read the profile `{}`: {}", path.display(), reason(.error))]
+    Unreadable { path: PathBuf, error: std::io::Error },
+    /// A profile is wrong.
+    #[error("profile `{name}`: {error}")]
+    Profile { name: String, error: ProfileError },
+    /// The drive's numbers do not go together.
+    #[error("profile `{name}`: {error}")]
+    Config { name: String, error: DriveConfigError },
+    /// The drive's tables would not fit into memory.
+    #[error("an emulated drive of {capacity} needs {needed} of memory, and {available} are there")]
+    Memory { capacity: Bytes, needed: Bytes, available: Bytes },
+    /// The device or image file may not be overwritten.
+    #[error(transparent)]
+    Claim(#[from] trimbench_linux::ClaimError),
+    /// The device or image file cannot be driven.
+    #[error("`{}`: {error}", path.display())]
+    Block { path: PathBuf, error: trimbench_linux::BlockError },
+    /// The drive cannot be purged as asked for.
+    #[error("cannot purge by `{means}`: {reason}")]
+    Purge { means: &'static str, reason: String },
+    /// A character device, a socket, a pipe.
+    #[error("`{}` is neither a directory nor a block device nor an image file", path.display())]
+    NotATarget { path: PathBuf },
+    /// Nothing is there.
+    #[error("`{}` does not exist", path.display())]
+    Missing { path: PathBuf },
+    /// The path cannot be followed.
+    #[error("cannot reach `{}`: {}", path.display(), reason(.error))]
+    Unreachable { path: PathBuf, error: std::io::Error },
+    /// The profile is not the one that the run was begun with.
+    #[error("profile `{name}` has changed since the run was begun")]
+    ProfileChanged { name: String },
+    /// The directory cannot be used.
+    #[error(transparent)]
+    Directory(#[from] trimbench_linux::DirectoryError),
+    /// The filesystem below the directory cannot be found out.
+    #[error(transparent)]
+    Mount(#[from] trimbench_linux::MountError),
+}
+
+impl<E> From<E> for TargetError
+where
+    Problem: From<E>,
+{
+    fn from(error: E) -> Self {
+        Self(Box::new(Problem::from(error)))
+    }
+}
+
+impl TargetError {
+    /// Whether the command line is at fault, rather than the target.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            *self.0,
+            Problem::UnknownProfile { .. }
+                | Problem::UnknownFilesystem { .. }
+                | Problem::NothingBelow { .. }
+                | Problem::NotModelled { .. }
+                | Problem::NotOnDevices { .. }
+                | Problem::Model(_)
+                | Problem::Setting(_)
+                | Problem::Unreadable { .. }
+                | Problem::Profile { .. }
+                | Problem::Config { .. }
+                | Problem::Memory { .. }
+                | Problem::ProfileChanged { .. }
+        )
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match &*self.0 {
+            Problem::UnknownProfile { .. } => {
+                let names: Vec<&str> = BUILT_IN.iter().map(|profile| profile.name).collect();
+                return Some(format!(
+                    "profiles: {}; or give a file as `sim:./drive.toml`",
+                    names.join(", ")
+                ));
+            }
+            Problem::UnknownFilesystem { .. } => {
+                return Some(format!("filesystems: {}", FILESYSTEMS.join(", ")));
+            }
+            Problem::NothingBelow { .. } => {
+                "write for example `ext4:sim:vendor2`, or `ext4:./image` with an image file or a \
+                 block device"
+            }
+            Problem::NotModelled { .. } => {
+                "write `ext4:sim:NAME`, or name a device or an image file"
+            }
+            Problem::NotOnDevices { .. } => "write for example `raidz2:sim:NAME*10`",
+            Problem::Provision(error) => return error.advice.clone(),
+            Problem::Setting(SettingError::UnknownKey { .. }) => {
+                "write for example `sim:vendor2,capacity=32GiB`, or \
+                 `ext4,discard-path=in-commit:sim:vendor2`"
+            }
+            Problem::Memory { .. }
+            | Problem::Config { error: DriveConfigError::CapacityTooLarge { .. }, .. } => {
+                "give a smaller `--capacity`"
+            }
+            Problem::Model(trimbench_fs::FsConfigError::DeviceTooSmall { .. })
+            | Problem::Config { error: DriveConfigError::CapacityTooSmall { .. }, .. } => {
+                "give a larger `--capacity`"
+            }
+            Problem::Claim(error) => return Some(error.hint()),
+            Problem::Purge { .. } => "use `--purge auto`, or `--purge trim`",
+            Problem::Block { error: trimbench_linux::BlockError::NotDirect, .. } => {
+                "put the image on a filesystem with direct I/O (ext4, XFS, btrfs)"
+            }
+            Problem::NotATarget { .. } | Problem::Missing { .. } => {
+                "name a directory, a block device or an image file that exists, or an emulated \
+                 drive as `sim:NAME`"
+            }
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}

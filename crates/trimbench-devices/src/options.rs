@@ -1,0 +1,41 @@
+//! The words of a target's text: names, and settings behind them.
+
+use std::fmt;
+
+use trimbench_core::settings::{Setting, SettingError, Values};
+use trimbench_linux::FilesystemKind;
+
+/// What marks an emulated drive.
+pub(crate) const EMULATED: &str = "sim:";
+/// Filesystems that may stand before a device.
+pub(crate) const FILESYSTEMS: [&str; 8] = {
+    let [a, b, c, d] = FilesystemKind::ALL;
+    let [e, f, g, h] = POOLS;
+    [a.id(), b.id(), c.id(), d.id(), e, f, g, h]
+};
+/// The filesystem that is modelled.
+pub(crate) const MODELLED: &str = "ext4";
+/// The pools that are modelled.
+pub(crate) const POOLS: [&str; 4] = ["stripe", "raidz1", "raidz2", "raidz3"];
+
+/// Settings behind a name, `KEY=VALUE[,KEY=VALUE]...`: the last one holds of those that are set
+/// twice. Errors call what they belong to `of`.
+pub(crate) fn settings(
+    of: &str,
+    rows: &[Setting],
+    text: Option<&str>,
+) -> Result<Values, SettingError> {
+    let mut values = Values::new("setting", of);
+    for part in text.into_iter().flat_map(|text| text.split(',')) {
+        values.set_part(rows, part)?;
+    }
+    Ok(values)
+}
+
+/// Settings as they stand behind a name.
+pub(crate) fn write_settings<'a>(
+    formatter: &mut fmt::Formatter<'_>,
+    settings: impl IntoIterator<Item = (&'a str, String)>,
+) -> fmt::Result {
+    settings.into_iter().try_for_each(|(key, text)| write!(formatter, ",{key}={text}"))
+}
