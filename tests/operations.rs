@@ -18,7 +18,7 @@ use trimbench_core::{
 };
 use trimbench_fs::{FileSystem, FsConfig};
 use trimbench_linux::{DirectoryOptions, DirectoryTarget};
-use trimbench_ssd::{Profile, Ssd};
+use trimbench_ssd::{Profile, Ssd, SsdConfig};
 
 use crate::{LoopFilesystem, run};
 
@@ -108,7 +108,8 @@ pub fn play<T: Target<Command = FileCommand>>(target: &mut T, log: &Log) -> Oper
 fn model() -> Virtual<FileSystem<Ssd>> {
     let profile = Profile::built_in("generic-nvme-tlc").expect("it is built in");
     let capacity = Bytes::mib(FILESYSTEM_MEBIBYTES);
-    let drive = profile.with_capacity(capacity).config.build().expect("a profile is valid");
+    let config = SsdConfig { capacity, ..profile.config };
+    let drive = config.build().expect("a profile is valid");
     Virtual::new(FileSystem::make(FsConfig::default(), drive).expect("it fits"))
 }
 

@@ -80,14 +80,15 @@ fn read(text: &str, built: bool, whole: bool) -> Result<Done, String> {
         return Err("values are not sorted".to_owned());
     }
     let superblock = profile.config.geometry.superblock;
-    let small = profile.clone().with_capacity(Bytes(superblock.0.saturating_mul(SUPERBLOCKS)));
+    let capacity = Bytes(superblock.0.saturating_mul(SUPERBLOCKS));
+    let small = SsdConfig { capacity, ..profile.config.clone() };
     if let Err(error) = profile.config.check() {
         return Ok(Done::refused(&error));
     }
     if whole {
         drive(profile.config)?;
-    } else if built && small.config.check().is_ok() {
-        drive(small.config)?;
+    } else if built && small.check().is_ok() {
+        drive(small)?;
     }
     Ok(Done::whole("sound"))
 }

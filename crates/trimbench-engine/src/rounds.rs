@@ -52,16 +52,16 @@ impl Load {
     /// One load without rounds: until so many bytes were accessed and so much time has passed.
     pub fn once(
         &self,
-        bench: &mut PhaseRunner<'_, '_>,
+        phases: &mut PhaseRunner<'_, '_>,
         id: &str,
         (bytes, time): (Bytes, Nanos),
         curve: &mut RateCurve,
     ) -> Result<Phase, MethodError> {
-        let area = bench.runner.shape.first(self.span, self.data);
-        let access = RandomAccess::new(area, self.access, self.read_share, bench.rng(id));
-        let (count, until) = (bytes.pieces(self.access), bench.runner.now() + time);
+        let area = phases.runner.shape.first(self.span, self.data);
+        let access = RandomAccess::new(area, self.access, self.read_share, phases.rng(id));
+        let (count, until) = (bytes.pieces(self.access), phases.runner.now() + time);
         let mut load = Single(ClosedLoop::lasting(access, self.queue_depth, count, until));
-        bench.run(id, &mut load, curve)
+        phases.run(id, &mut load, curve)
     }
 }
 
@@ -71,7 +71,7 @@ impl Rounds {
     /// that it took.
     pub fn until_steady(
         &mut self,
-        bench: &mut PhaseRunner<'_, '_>,
+        phases: &mut PhaseRunner<'_, '_>,
         (prefix, kind): (&str, &str),
         (load, length): (&Load, RoundLength),
         mark: impl Fn(&mut Step),
@@ -81,7 +81,7 @@ impl Rounds {
             let mut step = Step::new(format!("{prefix}-{number}"), kind);
             step.set("round", f64::from(number));
             mark(&mut step);
-            iops.extend(self.round(bench, &mut step, load, length)?);
+            iops.extend(self.round(phases, &mut step, load, length)?);
             let verdict = Criterion::PTS.judge_last(&iops);
             if let Some(verdict) = verdict {
                 step.measure("window_iops_mean", verdict.mean);
@@ -89,7 +89,7 @@ impl Rounds {
                 step.measure("window_rise_ratio", verdict.rise);
                 step.measure("window_steady", f64::from(u8::from(verdict.steady)));
             }
-            bench.keep(step)?;
+            phases.keep(step)?;
             if verdict.is_some_and(|verdict| verdict.steady) {
                 return Ok(number);
             }
@@ -100,14 +100,14 @@ impl Rounds {
     /// Runs one round and notes it; its IOPS.
     pub fn round(
         &mut self,
-        bench: &mut PhaseRunner<'_, '_>,
+        phases: &mut PhaseRunner<'_, '_>,
         step: &mut Step,
         load: &Load,
         length: RoundLength,
     ) -> Result<Option<f64>, MethodError> {
-        let begun = bench.runner.now();
+        let begun = phases.runner.now();
         let mut curve = RateCurve::new(length.bytes.pieces(load.access), begun);
-        let phase = load.once(bench, &step.id, (length.bytes, length.time), &mut curve)?;
+        let phase = load.once(phases, &step.id, (length.bytes, length.time), &mut curve)?;
         phase.store(step);
         if let Some(iops) = phase.rate() {
             step.measure("iops", iops);

@@ -130,7 +130,7 @@ pub enum FsConfigError {
     NotABlockDevice,
     /// A trim policy cannot be made for the device.
     #[error(transparent)]
-    Policy(PolicyError),
+    Policy(#[from] PolicyError),
 }
 
 impl Default for FsConfig {
@@ -198,67 +198,37 @@ impl FsConfig {
     /// # Errors
     /// The first that is not.
     pub fn check(&self) -> Result<(), FsConfigError> {
-        let rows = [
-            (
-                "group_fs_blocks",
-                u64::from(self.group_fs_blocks),
-                "a multiple of 8 in [256, 32768]",
-                (256..=32_768).contains(&self.group_fs_blocks)
-                    && self.group_fs_blocks.is_multiple_of(8),
-            ),
-            (
-                "group_inodes",
-                u64::from(self.group_inodes),
-                "a multiple of 16, at least 16",
-                self.group_inodes >= 16 && self.group_inodes.is_multiple_of(16),
-            ),
-            (
-                "commit_interval",
-                self.commit_interval.0,
-                "at least 1 ns",
-                self.commit_interval > Nanos::ZERO,
-            ),
-            (
-                "write_back_interval",
-                self.write_back_interval.0,
-                "at least 1 ns",
-                self.write_back_interval > Nanos::ZERO,
-            ),
-            (
-                "dirty_background",
-                u64::from(self.dirty_background.0),
-                "below `dirty_limit`",
-                self.dirty_background < self.dirty_limit,
-            ),
-            (
-                "dirty_limit",
-                u64::from(self.dirty_limit.0),
-                "at most 1 000 000 ppm, and 1 MiB of the memory at least",
-                self.dirty_limit <= Ppm::ONE
-                    && self.dirty_limit.of(self.memory.0) >= Bytes::mib(1).0,
-            ),
-            (
-                "request_max",
-                self.request_max.0,
-                "a multiple of 4 KiB, at least that",
-                self.request_max.0 >= FS_BLOCK.0 && self.request_max.0.is_multiple_of(FS_BLOCK.0),
-            ),
-            (
-                "processors",
-                0,
-                "at least 1",
-                self.allocation != Allocation::ByIndex { processors: 0 },
-            ),
-            (
-                "write_back_depth",
-                u64::from(self.write_back_depth),
-                "at least 1",
-                self.write_back_depth > 0,
-            ),
-        ];
-        match rows.into_iter().find(|row| !row.3) {
-            Some((key, value, range, _)) => Err(FsConfigError::OutOfRange { key, value, range }),
-            None => Ok(()),
-        }
+        let (blocks, inodes) = (u64::from(self.group_fs_blocks), u64::from(self.group_inodes));
+        let (commit, write_back) = (self.commit_interval.0, self.write_back_interval.0);
+        let (background, limit) = (self.dirty_background, self.dirty_limit);
+        let (request, depth) = (self.request_max.0, u64::from(self.write_back_depth));
+        let limits = "at most 1 000 000 ppm, and 1 MiB of the memory at least";
+        let limit_fits = limit <= Ppm::ONE && limit.of(self.memory.0) >= Bytes::mib(1).0;
+        let blocks_fit = (256..=32_768).contains(&blocks) && blocks.is_multiple_of(8);
+        let inodes_fit = inodes >= 16 && inodes.is_multiple_of(16);
+        let request_fits = request >= FS_BLOCK.0 && request.is_multiple_of(FS_BLOCK.0);
+        let has_processors = self.allocation != Allocation::ByIndex { processors: 0 };
+        check_ranges(&[
+            ("group_fs_blocks", blocks, "a multiple of 8 in [256, 32768]", blocks_fit),
+            ("group_inodes", inodes, "a multiple of 16, at least 16", inodes_fit),
+            ("commit_interval", commit, "at least 1 ns", commit > 0),
+            ("write_back_interval", write_back, "at least 1 ns", write_back > 0),
+            ("dirty_background", background.0.into(), "below `dirty_limit`", background < limit),
+            ("dirty_limit", limit.0.into(), limits, limit_fits),
+            ("request_max", request, "a multiple of 4 KiB, at least that", request_fits),
+            ("processors", 0, "at least 1", has_processors),
+            ("write_back_depth", depth, "at least 1", depth > 0),
+        ])
+    }
+}
+
+/// Refuses the first value that is outside its range: key, value, the range in words, and whether
+/// it holds.
+pub(crate) fn check_ranges(
+    rows: &[(&'static str, u64, &'static str, bool)],
+) -> Result<(), FsConfigError> {
+    match rows.iter().find(|row| !row.3) {
+        Some(&(key, value, range, _)) => Err(FsConfigError::OutOfRange { key, value, range }),
+        None => Ok(()),
     }
 }

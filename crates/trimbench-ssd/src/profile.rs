@@ -8,7 +8,6 @@
 use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
-use trimbench_core::Bytes;
 use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::settings::{FromSettings as _, Setting, SettingError, Unit, Values};
 
@@ -109,13 +108,6 @@ impl Profile {
     pub fn built_in(name: &str) -> Option<Self> {
         let text = BUILT_IN.iter().find(|profile| profile.name == name)?.text;
         Some(Self::parse(text).expect("built-in profiles are tested"))
-    }
-
-    /// The same drive with another capacity.
-    #[must_use]
-    pub fn with_capacity(mut self, capacity: Bytes) -> Self {
-        self.config.capacity = capacity;
-        self
     }
 
     /// The same drive with the values of these keys set by the user. Errors call it `of`.

@@ -7,37 +7,36 @@ use crate::slots::Slots;
 use crate::testing::{KeptSteps, Toy};
 use trimbench_trace::NoTraces;
 
-/// What `use_bench` does on a bench over the toy.
-fn bench<R>(
+/// What `use_bench` does on a phases over the toy.
+fn phases<R>(
     toy: &mut Virtual<Toy>,
-    keeper: &mut KeptSteps,
+    kept: &mut KeptSteps,
     use_bench: impl FnOnce(&mut PhaseRunner<'_, '_>) -> R,
 ) -> R {
     let (rng, interrupt) = (&Rng::new(1), &Interrupt::default());
     let slots = &Slots::new(1, Bytes(0));
     let traces = &NoTraces;
-    let context =
-        SessionContext { rng, interrupt, monitor: keeper, traces, slots, done: Vec::new() };
+    let context = SessionContext { rng, interrupt, monitor: kept, traces, slots, done: Vec::new() };
     let mut session = MethodSession::new(context);
-    let mut bench = PhaseRunner::new(
+    let mut phases = PhaseRunner::new(
         DeviceRunner::new(toy, interrupt),
         &mut session,
         Planned { steps: 4, bytes: 64 << 20 },
     );
-    use_bench(&mut bench)
+    use_bench(&mut phases)
 }
 
 const MIB: (Bytes, u32) = (Bytes::mib(1), 2);
 
 #[test]
 fn a_phase_lasts_from_its_first_command_to_the_end_of_its_last() {
-    let (mut toy, mut keeper) = (Virtual::new(Toy::new()), KeptSteps::default());
-    let phase = bench(&mut toy, &mut keeper, |bench| {
-        bench.runner.rest(Nanos::from_millis(7)).unwrap();
-        bench
+    let (mut toy, mut kept) = (Virtual::new(Toy::new()), KeptSteps::default());
+    let phase = phases(&mut toy, &mut kept, |phases| {
+        phases.runner.rest(Nanos::from_millis(7)).unwrap();
+        phases
             .write(
                 "fill",
-                bench.runner.shape.first(Bytes::mib(16), Data::Random),
+                phases.runner.shape.first(Bytes::mib(16), Data::Random),
                 MIB,
                 &mut unobserved,
             )
@@ -56,9 +55,9 @@ fn a_phase_lasts_from_its_first_command_to_the_end_of_its_last() {
 
 #[test]
 fn a_trim_names_everything_once_in_pieces_that_the_device_takes() {
-    let (mut toy, mut keeper) = (Virtual::new(Toy::new()), KeptSteps::default());
-    bench(&mut toy, &mut keeper, |bench| {
-        bench.trim("trim", (Bytes::mib(2), Bytes::mib(10))).unwrap();
+    let (mut toy, mut kept) = (Virtual::new(Toy::new()), KeptSteps::default());
+    phases(&mut toy, &mut kept, |phases| {
+        phases.trim("trim", (Bytes::mib(2), Bytes::mib(10))).unwrap();
     });
     let named = toy.model().log.iter().map(|(_, command)| match command {
         BlockCommand::Discard(range) => (range.start().0 / 2_048, range.length().0 / 2_048),
@@ -67,16 +66,16 @@ fn a_trim_names_everything_once_in_pieces_that_the_device_takes() {
     assert_eq!(named.collect::<Vec<_>>(), [(2, 3), (5, 3), (8, 2)]);
     let at = |index: usize| toy.model().log[index].0;
     assert!(at(1) > at(0) && at(2) > at(1), "one after the other");
-    assert_eq!(keeper.kept(), ["trim"]);
+    assert_eq!(kept.kept(), ["trim"]);
 }
 
 #[test]
 fn the_pieces_of_a_trim_end_where_the_units_of_the_granularity_do() {
     let mut toy = Toy { alignment: Bytes(512 << 10), ..Toy::new() };
     toy.capabilities.discard_granularity = Bytes::mib(1);
-    let (mut toy, mut keeper) = (Virtual::new(toy), KeptSteps::default());
-    bench(&mut toy, &mut keeper, |bench| {
-        bench.trim("trim", (Bytes(0), Bytes::mib(8))).unwrap();
+    let (mut toy, mut kept) = (Virtual::new(toy), KeptSteps::default());
+    phases(&mut toy, &mut kept, |phases| {
+        phases.trim("trim", (Bytes(0), Bytes::mib(8))).unwrap();
     });
     // In KiB; units end at 512, 1536, 2560, ...
     let named = toy.model().log.iter().map(|(_, command)| match command {
@@ -90,9 +89,9 @@ fn the_pieces_of_a_trim_end_where_the_units_of_the_granularity_do() {
 fn a_device_that_is_gone_breaks_the_step_that_it_was_in() {
     let gone_from = Instant::from_start(Nanos::from_micros(350));
     let mut toy = Virtual::new(Toy { gone_from, ..Toy::new() });
-    let error = bench(&mut toy, &mut KeptSteps::default(), |bench| {
-        let area = bench.runner.shape.first(Bytes::mib(16), Data::Random);
-        bench.write("fill", area, MIB, &mut unobserved).map(|phase| phase.commands)
+    let error = phases(&mut toy, &mut KeptSteps::default(), |phases| {
+        let area = phases.runner.shape.first(Bytes::mib(16), Data::Random);
+        phases.write("fill", area, MIB, &mut unobserved).map(|phase| phase.commands)
     });
     let Err(MethodError::Broken { step, errno, .. }) = error else { panic!("{error:?}") };
     assert_eq!((step.as_str(), errno), ("fill", Errno::EIO));
@@ -102,9 +101,9 @@ fn a_device_that_is_gone_breaks_the_step_that_it_was_in() {
 fn a_device_that_hangs_is_given_up() {
     let hangs_from = Instant::from_start(Nanos::from_micros(350));
     let mut toy = Virtual::new(Toy { hangs_from, ..Toy::new() });
-    let error = bench(&mut toy, &mut KeptSteps::default(), |bench| {
-        let area = bench.runner.shape.first(Bytes::mib(16), Data::Random);
-        bench.write("fill", area, MIB, &mut unobserved).map(|phase| phase.commands)
+    let error = phases(&mut toy, &mut KeptSteps::default(), |phases| {
+        let area = phases.runner.shape.first(Bytes::mib(16), Data::Random);
+        phases.write("fill", area, MIB, &mut unobserved).map(|phase| phase.commands)
     });
     let hung = matches!(error, Err(MethodError::Run(RunError::Hung { outstanding: 2, .. })));
     assert!(hung, "{error:?}");
@@ -114,7 +113,7 @@ fn a_device_that_hangs_is_given_up() {
 #[test]
 fn a_device_that_knows_no_flush_is_durable_without() {
     let mut toy = Virtual::new(Toy::new());
-    bench(&mut toy, &mut KeptSteps::default(), |bench| bench.runner.flush("fill")).unwrap();
+    phases(&mut toy, &mut KeptSteps::default(), |phases| phases.runner.flush("fill")).unwrap();
 }
 
 #[test]
@@ -122,10 +121,10 @@ fn others_on_a_real_device_are_noticed() {
     let foreign = |foreign, clock| {
         let mut toy = Toy { foreign, ..Toy::new() };
         toy.capabilities.clock = clock;
-        bench(&mut Virtual::new(toy), &mut KeptSteps::default(), |bench| {
-            let area = bench.runner.shape.first(Bytes::mib(16), Data::Random);
+        phases(&mut Virtual::new(toy), &mut KeptSteps::default(), |phases| {
+            let area = phases.runner.shape.first(Bytes::mib(16), Data::Random);
             let mut step = Step::new("fill", "fill");
-            bench.write("fill", area, MIB, &mut unobserved).unwrap().store(&mut step);
+            phases.write("fill", area, MIB, &mut unobserved).unwrap().store(&mut step);
             step.caveats == [Caveat::OtherLoad.id()]
         })
     };
@@ -136,21 +135,21 @@ fn others_on_a_real_device_are_noticed() {
 
 #[test]
 fn progress_is_shown_with_what_is_left_at_the_measured_rate() {
-    let (mut toy, mut keeper) = (Virtual::new(Toy::new()), KeptSteps::default());
-    bench(&mut toy, &mut keeper, |bench| {
-        bench.runner.rest(Nanos::from_secs(2)).unwrap();
+    let (mut toy, mut kept) = (Virtual::new(Toy::new()), KeptSteps::default());
+    phases(&mut toy, &mut kept, |phases| {
+        phases.runner.rest(Nanos::from_secs(2)).unwrap();
         for id in ["fill-1", "fill-2"] {
-            bench
+            phases
                 .write(
                     id,
-                    bench.runner.shape.first(Bytes::mib(16), Data::Random),
+                    phases.runner.shape.first(Bytes::mib(16), Data::Random),
                     MIB,
                     &mut unobserved,
                 )
                 .unwrap();
         }
     });
-    let (text, done, total, left) = keeper.stages.last().unwrap();
+    let (text, done, total, left) = kept.stages.last().unwrap();
     assert_eq!((text.as_str(), *done, *total), ("fill-2", 0, 4));
     // A quarter took 2 s.
     assert!((left.seconds() - 6.0).abs() < 0.01, "{left}");

@@ -1,9 +1,9 @@
 //! What can be chosen of a pool.
 
 use trimbench_core::{Bytes, Nanos};
-use trimbench_policy::{Choice, PolicyError};
+use trimbench_policy::Choice;
 
-use crate::config::FsConfigError;
+use crate::config::{FsConfigError, check_ranges};
 
 /// How a pool hands its discards to the drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,40 +150,28 @@ impl PoolConfig {
 
     /// Whether every value is in its range, for so many drives.
     pub(crate) fn check(&self, drives: usize) -> Result<(), FsConfigError> {
-        let rows = [
-            ("parity", u64::from(self.parity), "0 to 3, and fewer than drives", {
-                self.parity <= 3 && (self.parity as usize) < drives
-            }),
-            ("drives", drives as u64, "1 to 255", (1..=255).contains(&drives)),
-            ("record", self.record.0, "a multiple of 4 KiB in [4 KiB, 1 MiB]", {
-                self.record.0.is_multiple_of(4_096) && (4_096..=1 << 20).contains(&self.record.0)
-            }),
+        let drives = drives as u64;
+        let (parity, record) = (u64::from(self.parity), self.record.0);
+        let (timeout, interval) = (self.group_timeout, self.trim_interval);
+        let (sync, most) = (self.dirty_sync, self.dirty_max);
+        let record_fits = record.is_multiple_of(4_096) && (4_096..=1 << 20).contains(&record);
+        let most_fits = most >= Bytes::mib(8) && most.0 >= 8 * record;
+        let micros = Nanos::from_micros(1);
+        check_ranges(&[
+            ("parity", parity, "0 to 3, and fewer than drives", parity <= 3 && parity < drives),
+            ("drives", drives, "1 to 255", (1..=255).contains(&drives)),
+            ("record", record, "a multiple of 4 KiB in [4 KiB, 1 MiB]", record_fits),
             ("metaslabs", self.metaslabs.into(), "at least 1", self.metaslabs > 0),
-            ("dirty_max", self.dirty_max.0, "at least 8 MiB and 8 records", {
-                self.dirty_max.0 >= Bytes::mib(8).0 && self.dirty_max.0 >= 8 * self.record.0
-            }),
-            ("dirty_sync", self.dirty_sync.0, "below `dirty_max`, and not 0", {
-                self.dirty_sync < self.dirty_max && self.dirty_sync.0 > 0
-            }),
-            ("group_timeout", self.group_timeout.0, "at least 1 us", {
-                self.group_timeout >= Nanos::from_micros(1)
-            }),
-            ("trim_interval", self.trim_interval.0, "at least 1 us", {
-                self.trim_interval >= Nanos::from_micros(1)
-            }),
-            ("trim_timeout", self.trim_timeout.0, "at least `trim_interval`", {
-                self.trim_timeout >= self.trim_interval
-            }),
-        ];
-        match rows.into_iter().find(|row| !row.3) {
-            Some((key, value, range, _)) => Err(FsConfigError::OutOfRange { key, value, range }),
-            None => Ok(()),
-        }
-    }
-}
-
-impl From<PolicyError> for FsConfigError {
-    fn from(error: PolicyError) -> Self {
-        Self::Policy(error)
+            ("dirty_max", most.0, "at least 8 MiB and 8 records", most_fits),
+            ("dirty_sync", sync.0, "below `dirty_max`, and not 0", sync < most && sync.0 > 0),
+            ("group_timeout", timeout.0, "at least 1 us", timeout >= micros),
+            ("trim_interval", interval.0, "at least 1 us", interval >= micros),
+            (
+                "trim_timeout",
+                self.trim_timeout.0,
+                "at least `trim_interval`",
+                self.trim_timeout >= interval,
+            ),
+        ])
     }
 }

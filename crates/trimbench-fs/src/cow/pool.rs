@@ -158,11 +158,6 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         })
     }
 
-    /// The drives below.
-    pub fn devices(&self) -> impl Iterator<Item = &M> {
-        self.drives.iter().map(Drive::device)
-    }
-
     /// The drives, without the pool.
     ///
     /// # Panics

@@ -168,25 +168,25 @@ fn run_on<T>(
 where
     T: Target<Command = FileCommand>,
 {
-    let mut keeper = KeptSteps::default();
+    let mut kept = KeptSteps::default();
     let interrupt = Interrupt::default();
     let context = SessionContext {
         rng: &Rng::new(7),
         interrupt: &interrupt,
-        monitor: &mut keeper,
+        monitor: &mut kept,
         traces: &NoTraces,
         slots: &Slots::new(1, Bytes(0)),
         done: Vec::new(),
     };
     let found = trimbench_engine::method::run(method, Opened::Directory(&mut target), context);
-    (found, target, keeper)
+    (found, target, kept)
 }
 
 #[test]
 fn every_file_is_written_rewritten_read_and_deleted_to_its_last_byte() {
-    let (found, target, keeper) = run(&method(&[]), Toy::new());
+    let (found, target, kept) = run(&method(&[]), Toy::new());
     let phases: Vec<&str> = StormPhase::all(true).iter().map(|phase| phase.id()).collect();
-    assert_eq!(keeper.kept(), phases);
+    assert_eq!(kept.kept(), phases);
     let (mut wrote, mut read) = ([0; 5], [0; 5]);
     for command in &target.model().log {
         match command {

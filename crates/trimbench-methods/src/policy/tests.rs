@@ -57,7 +57,7 @@ fn metric(step: &Step, key: &str) -> f64 {
 #[test]
 fn the_policies_are_those_of_the_modelled_filesystem() {
     let filesystems = modelled("vendor6");
-    let wish = |text: &str| FilesystemSpec {
+    let spec = |text: &str| FilesystemSpec {
         discard: trimbench_core::DiscardMode::Policy(text.to_owned()),
         ..FilesystemSpec::default()
     };
@@ -65,10 +65,10 @@ fn the_policies_are_those_of_the_modelled_filesystem() {
         let lab = PolicyLab::resolve(preset, &settings(&[])).unwrap();
         assert_eq!(lab.policies.len(), POLICIES.len());
         for (_, text) in &lab.policies {
-            assert_eq!(filesystems.check(&wish(text)), Ok(()), "{text}");
+            assert_eq!(filesystems.check(&spec(text)), Ok(()), "{text}");
         }
     }
-    let unknown = filesystems.check(&wish("-")).unwrap_err().reason;
+    let unknown = filesystems.check(&spec("-")).unwrap_err().reason;
     let list = format!("there are {}", POLICIES.join(", "));
     assert!(unknown.ends_with(&list), "{unknown}");
 }

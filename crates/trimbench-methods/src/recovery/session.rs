@@ -17,7 +17,7 @@ const STEPS: usize = 11;
 /// A drive that is fragmented again and again.
 struct Passes<'a, 's> {
     method: &'a Recovery,
-    bench: PhaseRunner<'a, 's>,
+    phases: PhaseRunner<'a, 's>,
     span: Bytes,
     /// Bytes that the first torture wrote, which the later ones repeat.
     tortured: Option<Bytes>,
@@ -34,14 +34,14 @@ pub(super) fn run(
     let means = runner.device.purge_means();
     let steps = STEPS + if method.compare_data.is_some() { 5 } else { 0 };
     let planned = Planned { steps, bytes: method.written(span) };
-    let bench = PhaseRunner::new(runner, session, planned);
-    let mut passes = Passes { method, bench, span, tortured: None };
+    let phases = PhaseRunner::new(runner, session, planned);
+    let mut passes = Passes { method, phases, span, tortured: None };
     passes.fragment_and_heal()?;
     passes.fragment_and_trim()?;
     if let Some(data) = method.compare_data {
         passes.compare(data)?;
     }
-    let trace_hash = passes.bench.runner.trace_hash();
+    let trace_hash = passes.phases.runner.trace_hash();
     session.hash(trace_hash);
     if means == PurgeMeans::Trim {
         session.caveat(Caveat::PurgedByTrim);
@@ -65,8 +65,8 @@ impl Passes<'_, '_> {
     fn fragment_and_trim(&mut self) -> Result<(), MethodError> {
         self.purge(2)?;
         self.torture(2)?;
-        self.bench.trim("trim", (Bytes(0), self.span))?;
-        self.bench.runner.rest(self.method.rest)?;
+        self.phases.trim("trim", (Bytes(0), self.span))?;
+        self.phases.runner.rest(self.method.rest)?;
         self.pass("trimmed", self.method.data)
     }
 
@@ -79,22 +79,22 @@ impl Passes<'_, '_> {
     }
 
     fn purge(&mut self, number: u32) -> Result<(), MethodError> {
-        self.bench.purge(&format!("purge-{number}"))?;
-        self.bench.runner.rest(self.method.rest)
+        self.phases.purge(&format!("purge-{number}"))?;
+        self.phases.runner.rest(self.method.rest)
     }
 
     /// Writes the span in order and notes the curve; then the drive rests.
     fn pass(&mut self, id: &str, data: Data) -> Result<(), MethodError> {
-        let shape = self.bench.runner.shape;
+        let shape = self.phases.runner.shape;
         let (size, depth) = (self.method.pass_size, self.method.pass_depth);
         let area = shape.first(self.span, data);
-        let begun = self.bench.runner.now();
+        let begun = self.phases.runner.now();
         let mut curve = PassSeries::new(self.span, size, shape.logical_block, begun);
-        let phase = self.bench.write(id, area, (size, depth), &mut curve)?;
+        let phase = self.phases.write(id, area, (size, depth), &mut curve)?;
         let mut step = Step::new(id, "pass");
         phase.store(&mut step);
         curve.store(&mut step);
-        self.bench.keep(step)?;
+        self.phases.keep(step)?;
         self.settle(id)
     }
 
@@ -102,11 +102,11 @@ impl Passes<'_, '_> {
     fn torture(&mut self, number: u32) -> Result<(), MethodError> {
         let fill = format!("fill-{number}");
         let (size, depth) = (self.method.pass_size, self.method.pass_depth);
-        let area = self.bench.runner.shape.first(self.span, self.method.data);
-        let phase = self.bench.write(&fill, area, (size, depth), &mut unobserved)?;
+        let area = self.phases.runner.shape.first(self.span, self.method.data);
+        let phase = self.phases.write(&fill, area, (size, depth), &mut unobserved)?;
         let mut step = Step::new(fill, "fill");
         phase.store(&mut step);
-        self.bench.keep(step)?;
+        self.phases.keep(step)?;
         let id = format!("torture-{number}");
         match (self.tortured, self.method.torture) {
             (Some(bytes), _) => self.random_writes(&id, (bytes, Nanos::ZERO))?,
@@ -122,22 +122,22 @@ impl Passes<'_, '_> {
 
     fn random_writes(&mut self, id: &str, limits: (Bytes, Nanos)) -> Result<(), MethodError> {
         let load = self.method.load(self.span);
-        let begun = self.bench.runner.now();
+        let begun = self.phases.runner.now();
         let mut curve = RateCurve::new(limits.0.pieces(load.access), begun);
-        let phase = load.once(&mut self.bench, id, limits, &mut curve)?;
+        let phase = load.once(&mut self.phases, id, limits, &mut curve)?;
         let mut step = Step::new(id, "torture");
         phase.store(&mut step);
         curve.store(&mut step, 0.0, 0.0, load.access);
-        self.bench.keep(step)?;
+        self.phases.keep(step)?;
         self.note_tortured(phase.written);
         Ok(())
     }
 
     fn until_steady(&mut self, id: &str) -> Result<(), MethodError> {
-        let before = self.bench.session.steps().len();
+        let before = self.phases.session.steps().len();
         let load = (&self.method.load(self.span), Recovery::rounds(self.span));
-        Rounds::default().until_steady(&mut self.bench, (id, "torture"), load, |_| {})?;
-        let rounds = self.bench.session.steps()[before..].iter();
+        Rounds::default().until_steady(&mut self.phases, (id, "torture"), load, |_| {})?;
+        let rounds = self.phases.session.steps()[before..].iter();
         let written: f64 = rounds.filter_map(|step| step.metrics.get("written_bytes")).sum();
         self.note_tortured(Bytes(trimbench_core::units::rounded(written)));
         Ok(())
@@ -149,14 +149,14 @@ impl Passes<'_, '_> {
         if self.tortured.is_none() {
             let to_come = if self.method.compare_data.is_some() { 3 } else { 2 };
             let spared = self.method.torture_assumed(self.span).saturating_sub(bytes.0);
-            self.bench.forgo(0, spared * to_come);
+            self.phases.forgo(0, spared * to_come);
             self.tortured = Some(bytes);
         }
     }
 
     /// What was written is on the medium, and the drive rests.
     fn settle(&mut self, id: &str) -> Result<(), MethodError> {
-        self.bench.runner.flush(id)?;
-        self.bench.runner.rest(self.method.rest)
+        self.phases.runner.flush(id)?;
+        self.phases.runner.rest(self.method.rest)
     }
 }

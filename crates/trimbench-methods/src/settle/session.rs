@@ -77,20 +77,20 @@ pub(super) fn run(
     let size = runner.shape.size;
     let Demand { written, time } = method.demand(size);
     let planned = Planned { steps: plan.points.len() + 1, bytes: written.0 };
-    let mut bench = PhaseRunner::new(runner, session, planned);
-    let purge = bench.purge_id(PURGE);
+    let mut phases = PhaseRunner::new(runner, session, planned);
+    let purge = phases.purge_id(PURGE);
     let ids = plan.points.iter().map(|point| point.id.clone());
-    bench.session.plan(std::iter::once(purge.clone()).chain(ids), time);
-    if !bench.session.is_done(&purge) {
-        bench.purge(PURGE)?;
+    phases.session.plan(std::iter::once(purge.clone()).chain(ids), time);
+    if !phases.session.is_done(&purge) {
+        phases.purge(PURGE)?;
     }
     for point in &plan.points {
-        if !bench.session.is_done(&point.id) {
-            let step = measure(method, &mut bench, point, plan.span)?;
-            bench.keep(step)?;
+        if !phases.session.is_done(&point.id) {
+            let step = measure(method, &mut phases, point, plan.span)?;
+            phases.keep(step)?;
         }
     }
-    let trace_hash = bench.runner.trace_hash();
+    let trace_hash = phases.runner.trace_hash();
     session.hash(trace_hash);
     method.span.caveat(size).into_iter().for_each(|caveat| session.caveat(caveat));
     Ok(())
@@ -99,7 +99,7 @@ pub(super) fn run(
 /// One point, with its twin if there is one.
 fn measure(
     method: &Settle,
-    bench: &mut PhaseRunner<'_, '_>,
+    phases: &mut PhaseRunner<'_, '_>,
     point: &Point,
     span: Bytes,
 ) -> Result<Step, MethodError> {
@@ -109,26 +109,26 @@ fn measure(
     step.set("range_bytes", point.range.0 as f64);
     step.set("written_bytes", point.written.0 as f64);
     step.set("slice_s", method.slice.seconds());
-    let before = bench.runner.device.statistics();
-    let emptied = empty_and_write(method, bench, point, span)?;
-    let trimmed = bench.discard(&point.id, (Bytes(0), point.range))?;
+    let before = phases.runner.device.statistics();
+    let emptied = empty_and_write(method, phases, point, span)?;
+    let trimmed = phases.discard(&point.id, (Bytes(0), point.range))?;
     step.measure("trim_s", trimmed.ended.since(trimmed.begun).seconds());
-    load(method, bench, point, (CURVE, &mut step))?;
+    load(method, phases, point, (CURVE, &mut step))?;
     let mut issued = trimbench_core::contract::ClassStatistics::default();
     for phase in [&emptied, &trimmed] {
         issued.completed += phase.commands;
         issued.bytes += phase.discarded;
     }
     // Only now: the counters may lag, and the load must follow the TRIM at once.
-    let counted = bench.runner.discards_since(before, issued)?;
+    let counted = phases.runner.discards_since(before, issued)?;
     if (counted.completed, counted.bytes) != (issued.completed, issued.bytes) {
         step.caveat(Caveat::CommandsMerged);
     }
     if method.reference == Reference::Twin {
-        empty_and_write(method, bench, point, span)?;
-        bench.discard(&point.id, (Bytes(0), point.range))?;
-        bench.runner.rest(method.rest)?;
-        load(method, bench, point, (TWIN, &mut step))?;
+        empty_and_write(method, phases, point, span)?;
+        phases.discard(&point.id, (Bytes(0), point.range))?;
+        phases.runner.rest(method.rest)?;
+        load(method, phases, point, (TWIN, &mut step))?;
     }
     Ok(step)
 }
@@ -136,17 +136,17 @@ fn measure(
 /// Trims the span, rests, writes what the point says, and rests again; the TRIM.
 fn empty_and_write(
     method: &Settle,
-    bench: &mut PhaseRunner<'_, '_>,
+    phases: &mut PhaseRunner<'_, '_>,
     point: &Point,
     span: Bytes,
 ) -> Result<Phase, MethodError> {
-    let emptied = bench.discard(&point.id, (Bytes(0), span))?;
-    bench.runner.rest(method.rest)?;
+    let emptied = phases.discard(&point.id, (Bytes(0), span))?;
+    phases.runner.rest(method.rest)?;
     if point.written.0 > 0 {
-        let area = bench.runner.shape.first(point.written, Data::Random);
-        bench.write(&point.id, area, (FILL_PIECE, FILL_DEPTH), &mut unobserved)?;
-        bench.runner.flush(&point.id)?;
-        bench.runner.rest(method.rest)?;
+        let area = phases.runner.shape.first(point.written, Data::Random);
+        phases.write(&point.id, area, (FILL_PIECE, FILL_DEPTH), &mut unobserved)?;
+        phases.runner.flush(&point.id)?;
+        phases.runner.rest(method.rest)?;
     }
     Ok(emptied)
 }
@@ -154,17 +154,17 @@ fn empty_and_write(
 /// Writes the range that was trimmed, in order and again and again, for the window.
 fn load(
     method: &Settle,
-    bench: &mut PhaseRunner<'_, '_>,
+    phases: &mut PhaseRunner<'_, '_>,
     point: &Point,
     (curve, step): (&str, &mut Step),
 ) -> Result<(), MethodError> {
-    let shape = bench.runner.shape;
+    let shape = phases.runner.shape;
     let area = shape.first(point.range, Data::Random);
-    let begun = bench.runner.now();
+    let begun = phases.runner.now();
     let writes = SequentialWrite::new(area, method.access, method.queue_depth);
     let mut writes = Single(writes.circling(begun + method.window));
     let mut slices = SliceCurve::new(begun, method.slice, method.slices(), shape.logical_block);
-    let phase = bench.run(&point.id, &mut writes, &mut slices)?;
+    let phase = phases.run(&point.id, &mut writes, &mut slices)?;
     slices.store(curve, step);
     phase.other_load.into_iter().for_each(|caveat| step.caveat(caveat));
     Ok(())

@@ -220,11 +220,11 @@ fn a_resumed_run_equals_one_without_a_break() {
     let new = || Virtual::new(Lying::new(drive(TrimMode::Background)));
     let whole = run(&method, &mut new(), &mut KeptSteps::default()).unwrap();
     assert_eq!(whole.steps.len(), 5, "the purge and four points");
-    let mut keeper = KeptSteps::stopping_after(3);
-    let error = run(&method, &mut new(), &mut keeper).unwrap_err();
+    let mut kept = KeptSteps::stopping_after(3);
+    let error = run(&method, &mut new(), &mut kept).unwrap_err();
     assert!(matches!(error, MethodError::Run(RunError::Interrupted)), "{error}");
     let mut rest = KeptSteps::default();
-    let resumed = resume(&method, &mut new(), &mut rest, keeper.steps).unwrap();
+    let resumed = resume(&method, &mut new(), &mut rest, kept.steps).unwrap();
     assert_eq!(rest.steps.len(), 2, "nothing is measured twice");
     let ids = |found: &MethodResult| found.steps.iter().map(|it| it.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&resumed), ids(&whole));

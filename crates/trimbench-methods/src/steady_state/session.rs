@@ -23,13 +23,13 @@ pub(super) fn run(
     let rounded = method.round_assumed(span).saturating_mul(rounds);
     let bytes = method.precondition.of(span.0).saturating_add(rounded);
     let steps = trimbench_core::units::index(rounds) + method.trimmed_shares.len() + 1;
-    let mut bench = PhaseRunner::new(runner, session, Planned { steps, bytes });
+    let mut phases = PhaseRunner::new(runner, session, Planned { steps, bytes });
     // Without discards there may be no purge; preconditioning alone then makes the state.
-    if bench.can_purge() {
-        bench.purge("purge")?;
+    if phases.can_purge() {
+        phases.purge("purge")?;
     }
-    precondition(method, &mut bench, span)?;
-    bench.runner.rest(method.rest)?;
+    precondition(method, &mut phases, span)?;
+    phases.runner.rest(method.rest)?;
     let mut rounds = Rounds::default();
     // What is left alone grows from the end of the span.
     let mut used = span;
@@ -37,8 +37,8 @@ pub(super) fn run(
         let percent = whole_percent(*share).expect("checked when it was read");
         let rest = kept_of(span, *share, &shape).min(used);
         if rest < used {
-            bench.trim(&format!("trim-{percent}"), (rest, used))?;
-            bench.runner.rest(method.rest)?;
+            phases.trim(&format!("trim-{percent}"), (rest, used))?;
+            phases.runner.rest(method.rest)?;
         }
         used = rest;
         let (load, length) = (method.load(used), method.round(used));
@@ -47,18 +47,18 @@ pub(super) fn run(
             step.set("used_bytes", used.0 as f64);
         };
         let names = (format!("trimmed-{percent}-round"), "round");
-        let taken = rounds.until_steady(&mut bench, (&names.0, names.1), (&load, length), mark)?;
+        let taken = rounds.until_steady(&mut phases, (&names.0, names.1), (&load, length), mark)?;
         let spared = method.rounds_max - taken;
-        bench.forgo(spared as usize, method.round_assumed(used) * u64::from(spared));
+        phases.forgo(spared as usize, method.round_assumed(used) * u64::from(spared));
         for number in 1..=if *share == Ppm(0) { method.ageing_rounds } else { 0 } {
             let mut step = Step::new(format!("ageing-round-{number}"), "ageing");
             step.set("round", f64::from(taken + number));
             mark(&mut step);
-            rounds.round(&mut bench, &mut step, &load, length)?;
-            bench.keep(step)?;
+            rounds.round(&mut phases, &mut step, &load, length)?;
+            phases.keep(step)?;
         }
     }
-    let trace_hash = bench.runner.trace_hash();
+    let trace_hash = phases.runner.trace_hash();
     session.hash(trace_hash);
     method.span.caveat(shape.size).into_iter().for_each(|caveat| session.caveat(caveat));
     if method.data != Data::Random {
@@ -81,21 +81,21 @@ pub(super) fn kept_of(span: Bytes, share: Ppm, shape: &Shape) -> Bytes {
 /// Workload-independent preconditioning: the span in order, as often as asked for.
 fn precondition(
     method: &SteadyState,
-    bench: &mut PhaseRunner<'_, '_>,
+    phases: &mut PhaseRunner<'_, '_>,
     span: Bytes,
 ) -> Result<(), MethodError> {
-    let shape = bench.runner.shape;
+    let shape = phases.runner.shape;
     let mut left = whole(Bytes(method.precondition.of(span.0)), shape.logical_block);
     let mut number = 0;
     while left.0 > 0 {
         number += 1;
         let id = format!("precondition-{number}");
         let area = shape.first(span.min(left), method.data);
-        let phase = bench.write(&id, area, SEQUENTIAL, &mut unobserved)?;
+        let phase = phases.write(&id, area, SEQUENTIAL, &mut unobserved)?;
         left = left.saturating_sub(span);
         let mut step = Step::new(id, "precondition");
         phase.store(&mut step);
-        bench.keep(step)?;
+        phases.keep(step)?;
     }
-    bench.runner.flush("flush")
+    phases.runner.flush("flush")
 }

@@ -2,7 +2,7 @@
 
 use trimbench_core::settings::IfUnset::{Required, SameAs};
 use trimbench_core::settings::{default_to, described, named};
-use trimbench_core::{Bytes, Nanos, Ppm, named_enum, settings};
+use trimbench_core::{Nanos, Ppm, named_enum, settings};
 
 use super::{DriveConfigError, SsdConfig, require};
 
@@ -96,11 +96,5 @@ impl SlcCacheConfig {
     /// The superblocks that hold this share of the exported capacity, as a cache.
     pub(crate) fn superblocks_of(&self, share: Ppm, config: &SsdConfig) -> u64 {
         share.of(config.exported_units()).div_ceil(self.usable_units(config))
-    }
-
-    /// The most bytes that the cache of this drive holds.
-    pub fn bytes(&self, config: &SsdConfig) -> Bytes {
-        let units = self.superblocks_of(self.size, config) * self.usable_units(config);
-        Bytes(units * super::UNIT_BYTES)
     }
 }

@@ -137,7 +137,9 @@ fn values_of_the_mapping_cache_are_named_and_it_is_so_many_pages() {
 fn a_cache_is_so_many_superblocks() {
     let sizes = |slc_cache: SlcCacheConfig| {
         let config = SsdConfig { slc_cache: Some(slc_cache), ..plain() };
-        (config.superblocks(), config.cache_superblocks(), slc_cache.bytes(&config))
+        let superblocks = slc_cache.superblocks_of(slc_cache.size, &config);
+        let bytes = Bytes(superblocks * slc_cache.usable_units(&config) * UNIT_BYTES);
+        (config.superblocks(), config.cache_superblocks(), bytes)
     };
     // 16,384 units: 10 % are 26 superblocks of 64, beside one more for the second open one.
     let fixed = SlcCacheConfig { size: Ppm(100_000), ..cache(SlcMode::Fixed, WhenFull::Direct) };

@@ -1,4 +1,4 @@
-use trimbench_core::{Nanos, Ppm};
+use trimbench_core::{Bytes, Nanos, Ppm};
 
 use super::*;
 use crate::config::{
@@ -19,8 +19,8 @@ fn every_built_in_profile_builds_and_is_named_like_its_file() {
         for key in ["trim.reads", "trim.promise"] {
             assert!(profile.values.iter().any(|value| value.key == key), "{} {key}", built_in.name);
         }
-        let small = profile.with_capacity(Bytes::gib(1));
-        small.config.build().unwrap_or_else(|error| panic!("{}: {error}", built_in.name));
+        let small = SsdConfig { capacity: Bytes::gib(1), ..profile.config };
+        small.build().unwrap_or_else(|error| panic!("{}: {error}", built_in.name));
     }
 }
 

@@ -177,7 +177,7 @@ pub(super) fn issues(pass: &str) -> Result<Vec<Issue>> {
     let set = set.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let method = Replay::resolve(Preset::Quick, &BTreeMap::from(set))?;
     let profile = Profile::built_in(DRIVE).context("a built-in profile")?;
-    let config = profile.with_capacity(CAPACITY).config;
+    let config = SsdConfig { capacity: CAPACITY, ..profile.config };
     let (capabilities, log) = (config.capabilities(), Log::default());
     let drive = OneDrive { config, capabilities, log: Arc::clone(&log) };
     let (rng, interrupt) = (Rng::new(1), Interrupt::default());

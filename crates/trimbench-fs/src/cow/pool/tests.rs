@@ -52,7 +52,7 @@ impl Machine {
     }
 
     fn log(&self) -> Vec<device::Entry> {
-        self.pool().devices().flat_map(|device| device.inner().log.clone()).collect()
+        self.pool().drives.iter().flat_map(|drive| drive.device().inner().log.clone()).collect()
     }
 
     fn submit(&mut self, tag: u32, command: FileCommand) {

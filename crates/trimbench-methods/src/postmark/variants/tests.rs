@@ -20,14 +20,14 @@ const UNMOUNT_SPAN: Nanos = Nanos::from_millis(250);
 /// Filesystems in memory; keeps what was wished for.
 struct Shelf {
     capabilities: Capabilities,
-    wishes: Vec<FilesystemSpec>,
+    specs: Vec<FilesystemSpec>,
     mounted: Option<Virtual<Files>>,
 }
 
 impl Shelf {
     fn new(clock: Clock) -> Self {
         let capabilities = Capabilities { clock, ..Files::new().capabilities };
-        Self { capabilities, wishes: Vec::new(), mounted: None }
+        Self { capabilities, specs: Vec::new(), mounted: None }
     }
 }
 
@@ -40,11 +40,11 @@ impl Provisioner for Shelf {
         Ok(())
     }
 
-    fn make(&mut self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
+    fn make(&mut self, spec: &FilesystemSpec) -> Result<(), ProvisionError> {
         assert!(self.mounted.is_none(), "the one before was unmounted");
-        self.wishes.push(wish.clone());
+        self.specs.push(spec.clone());
         let mut files = Files::new();
-        if wish.discard == DiscardMode::Off {
+        if spec.discard == DiscardMode::Off {
             files.capabilities.discard = Support::None;
         }
         self.mounted = Some(Virtual::new(files));
@@ -109,12 +109,12 @@ fn variants_are_interleaved_each_on_a_filesystem_of_its_own() {
     ];
     assert_eq!(ids, expected);
     let online = [false, true, false, true, true, false, true, false];
-    assert_eq!(shelf.wishes.len(), 8);
-    for ((wish, step), online) in shelf.wishes.iter().zip(&found.steps).zip(online) {
+    assert_eq!(shelf.specs.len(), 8);
+    for ((spec, step), online) in shelf.specs.iter().zip(&found.steps).zip(online) {
         let discard = if online { DiscardMode::Online } else { DiscardMode::Off };
         let settle = Nanos::from_secs(3);
         let expected = FilesystemSpec { discard, mkfs_discard: false, settle, start_state: None };
-        assert_eq!(*wish, expected);
+        assert_eq!(*spec, expected);
         assert_eq!(step.kind, step.id[..step.id.len() - 2]);
         close(step.metrics[UNMOUNT], UNMOUNT_SPAN.seconds());
     }
@@ -136,7 +136,7 @@ fn repetitions_in_virtual_time_differ_as_declared_or_there_is_one() {
     let mut shelf = Shelf::new(Clock::Virtual);
     let found = session(&method(&one_arm), &mut shelf, Vec::new()).unwrap();
     assert_eq!(parameters(&found, SEED), [Some(42.0), Some(43.0), Some(44.0)]);
-    let states: Vec<Option<u32>> = shelf.wishes.iter().map(|wish| wish.start_state).collect();
+    let states: Vec<Option<u32>> = shelf.specs.iter().map(|spec| spec.start_state).collect();
     assert_eq!(states, [Some(1), Some(2), Some(3)]);
     let counts = |index: usize| &found.steps[index].metrics["written_bytes"];
     assert!(counts(0).total_cmp(counts(1)).is_ne(), "another seed makes other files");
@@ -153,7 +153,7 @@ fn what_is_done_is_not_done_again() {
     let whole = session(&all, &mut Shelf::new(Clock::Wall), Vec::new()).unwrap();
     let mut shelf = Shelf::new(Clock::Wall);
     let resumed = session(&all, &mut shelf, whole.steps[..3].to_vec()).unwrap();
-    assert_eq!(shelf.wishes.len(), 1);
+    assert_eq!(shelf.specs.len(), 1);
     assert_eq!(resumed.figures, whole.figures);
 }
 
@@ -163,7 +163,7 @@ fn a_device_without_discards_has_nothing_to_compare() {
     shelf.capabilities.discard = Support::None;
     let error = session(&method(&[]), &mut shelf, Vec::new()).unwrap_err();
     assert!(error.to_string().contains("mounts=nodiscard"), "{error}");
-    assert!(shelf.wishes.is_empty());
+    assert!(shelf.specs.is_empty());
     let found = session(&method(&[("mounts", "nodiscard")]), &mut shelf, Vec::new()).unwrap();
     assert_eq!(found.steps.len(), 6);
 }

@@ -19,7 +19,7 @@ use trimbench_engine::testing::{Emulated, KeptSteps, resume, settings};
 /// A small SATA drive that promises zeroes and reads them.
 pub(super) fn config() -> SsdConfig {
     let profile = Profile::built_in("generic-sata-tlc").unwrap();
-    profile.with_capacity(Bytes::mib(256)).config
+    SsdConfig { capacity: Bytes::mib(256), ..profile.config }
 }
 
 pub(super) fn device(config: SsdConfig) -> Emulated {

@@ -14,8 +14,8 @@ const SMALL: u64 = UNIT_BYTES;
 const GIGABYTE: f64 = 1e9;
 
 fn small(name: &str) -> Virtual<Ssd> {
-    let profile = Profile::built_in(name).unwrap().with_capacity(Bytes(SIZE));
-    drive(profile.config)
+    let config = Profile::built_in(name).unwrap().config;
+    drive(SsdConfig { capacity: Bytes(SIZE), ..config })
 }
 
 /// The same, every unit written.
