@@ -51,7 +51,11 @@ fn records_of_older_formats_are_read_with_what_the_metrics_say() {
         for preset in Preset::ALL {
             let metrics = info.resolve(preset, &BTreeMap::new()).unwrap().metrics();
             let now: Vec<Figure> = metrics.iter().filter_map(|it| it.measured(1.0)).collect();
-            let bare = |figure: &Figure| Figure { direction: Direction::Neither, ..figure.clone() };
+            let bare = |figure: &Figure| Figure {
+                direction: Direction::Neither,
+                role: None,
+                ..figure.clone()
+            };
             let old = record(1, info.id, now.iter().map(bare).collect());
             let read = RunRecord::from_json(&old.to_json()).unwrap();
             assert_eq!(read.sessions[0].figures, now);
