@@ -9,17 +9,21 @@
 //!
 //! Invariant: no number is NaN or infinite. A figure that could not be computed is absent.
 //!
-//! Formats: 1 had no [`Direction`] in figures and listed every axis. It is read, and brought to the
-//! present format, so that nothing else knows of it.
+//! Formats: 1 had no [`Direction`] in figures and listed every axis; up to 2 figures had no
+//! [`Role`], and a verdict was its words. They are read, and brought to the present format, so that
+//! nothing else knows of them.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use trimbench_core::Caveat;
 
-use crate::direction::Direction;
+use crate::metric::{Direction, Metric};
+use crate::role::Role;
+use crate::verdict::Verdict;
 
 mod histograms;
+mod older;
 mod read;
 mod salvage;
 mod series;
@@ -27,12 +31,14 @@ mod series;
 mod tests;
 
 pub use histograms::HistogramFlaw;
+#[cfg(test)]
+pub(crate) use older::role;
 pub use read::RecordError;
 pub use salvage::Salvaged;
 pub use series::Series;
 
 /// The version of the record's format. Raised when a reader of the old format would misread it.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// One run of the program: all its sessions, finished or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -211,8 +217,11 @@ pub struct Figure {
     /// Which way it is better.
     #[serde(default)]
     pub direction: Direction,
-    /// What to make of it, in words: `differs from placebo`, `noise`.
-    pub verdict: Option<String>,
+    /// What it says about TRIM, where advice asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// What to make of it.
+    pub verdict: Option<Verdict>,
     /// Ids of the caveats on this figure.
     pub caveats: Vec<String>,
 }
@@ -353,27 +362,63 @@ impl Step {
     }
 }
 
-impl Figure {
-    /// A figure without interval, verdict or caveats, from one observation, of the direction that
-    /// its id and unit have; `None` if `value` is not finite: what could not be computed is absent.
-    pub fn new(id: &str, title: &str, value: f64, unit: &str) -> Option<Self> {
-        value.is_finite().then(|| Self {
-            id: id.to_owned(),
-            title: title.to_owned(),
+impl Metric {
+    /// Its figure, from one observation, without interval, verdict or caveats. `None` without a
+    /// finite value: what could not be computed is absent.
+    pub fn measured(&self, value: impl Into<Option<f64>>) -> Option<Figure> {
+        let value = value.into().filter(|value| value.is_finite())?;
+        Some(Figure {
+            id: self.id.clone().into_owned(),
+            title: self.title.clone().into_owned(),
             value,
-            unit: unit.to_owned(),
+            unit: self.unit.to_owned(),
             interval: None,
             n: 1,
-            headline: false,
-            direction: Direction::of(id, unit),
+            headline: self.headline,
+            direction: self.direction,
+            role: self.role.clone(),
             verdict: None,
             caveats: Vec::new(),
         })
+    }
+}
+
+impl Figure {
+    /// From so many observations.
+    #[must_use]
+    pub fn with_n(self, n: u64) -> Self {
+        Self { n, ..self }
+    }
+
+    /// With this interval, if there is one.
+    #[must_use]
+    pub fn with_interval(self, interval: Option<Interval>) -> Self {
+        Self { interval, ..self }
+    }
+
+    /// With this verdict.
+    #[must_use]
+    pub fn judged(self, verdict: impl Into<Option<Verdict>>) -> Self {
+        Self { verdict: verdict.into(), ..self }
+    }
+
+    /// Its verdict, in words.
+    pub fn words(&self) -> Option<String> {
+        self.verdict.as_ref().map(Verdict::to_string)
     }
 
     /// Adds a caveat, once.
     pub fn caveat(&mut self, caveat: Caveat) {
         add_caveat(&mut self.caveats, caveat);
+    }
+
+    /// Adds the caveats of the steps that it is computed from, each once.
+    pub fn inherit<'a>(&mut self, steps: impl IntoIterator<Item = &'a Step>) {
+        for id in steps.into_iter().flat_map(|step| &step.caveats) {
+            if !self.caveats.contains(id) {
+                self.caveats.push(id.clone());
+            }
+        }
     }
 
     /// Whether no caveat on it invalidates ([`Caveat::invalidates`]).

@@ -4,6 +4,7 @@
 use anyhow::{Context as _, Result, ensure};
 use trimbench_engine::{Method as _, Parameters as _, Preset};
 use trimbench_methods::policy::{POLICIES, PolicyLab};
+use trimbench_results::Figure;
 
 use crate::acceptance::runs::Run;
 use crate::acceptance::{Bar, Capture, Context, Finding, Form, Raw};
@@ -78,12 +79,12 @@ impl Seed {
 
     /// Policies of which every figure was found.
     fn complete(&self) -> usize {
-        let announced = self.method.announced_figures();
+        let metrics = self.method.metrics();
         let has_all = |policy: &&&str| {
             let end = format!("-under-{policy}");
-            let mut of_policy = announced.iter().filter(|(id, _)| id.ends_with(&end)).peekable();
+            let mut of_policy = metrics.iter().filter(|it| it.id.ends_with(&end)).peekable();
             of_policy.peek().is_some()
-                && of_policy.all(|(id, _)| self.run.session.figure(id).is_some())
+                && of_policy.all(|it| self.run.session.figure(&it.id).is_some())
         };
         POLICIES.iter().filter(has_all).count()
     }
@@ -130,11 +131,12 @@ impl Seed {
         let trim = format!("one TRIM takes {:.3} ms", self.longest()?);
         let figure =
             self.run.session.figure("paced-over-target").context("nothing of the target")?;
-        Ok(figure.verdict.as_ref().is_some_and(|verdict| verdict.contains(&trim)))
+        Ok(figure.words().is_some_and(|words| words.contains(&trim)))
     }
 
-    fn verdict(&self, id: &str) -> &str {
-        self.run.session.figure(id).and_then(|it| it.verdict.as_deref()).unwrap_or("nothing")
+    fn verdict(&self, id: &str) -> String {
+        let words = self.run.session.figure(id).and_then(Figure::words);
+        words.unwrap_or_else(|| "nothing".to_owned())
     }
 }
 

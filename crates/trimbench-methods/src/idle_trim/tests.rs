@@ -13,7 +13,7 @@ use trimbench_engine::method::Preset;
 use trimbench_engine::runner::RunError;
 use trimbench_engine::settings::Span;
 use trimbench_engine::testing::{
-    KeptSteps, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
+    KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, figure, resume, run,
     settings,
 };
 
@@ -74,7 +74,7 @@ fn copies_of_one_repetition_make_no_interval() {
     let found = of(TrimMode::Queued, &[("repetitions", "4")]);
     let headline = figure(&found.figures, "idle-trim");
     assert_eq!((headline.n, headline.interval), (1, None));
-    assert_eq!(headline.verdict.as_deref(), Some("4 repetitions came to the same"));
+    assert_eq!(headline.words().as_deref(), Some("4 repetitions came to the same"));
     close(figure(&found.figures, "idle-trim-spread").value, 0.0);
 }
 
@@ -179,7 +179,7 @@ fn the_page_has_every_option_as_it_is() {
         let row = format!("| `{}` | {quick} | {standard} | {published} |", option.key);
         assert!(page.contains(&row), "{row}");
     }
-    for (id, _) in announced_figures() {
+    for Metric { id, .. } in method(&[]).metrics() {
         assert!(page.contains(&format!("`{id}`")), "{id}");
     }
 }
@@ -220,8 +220,8 @@ fn a_drive_that_fails_ends_the_run_and_what_was_measured_stays() {
 }
 
 #[test]
-fn every_figure_found_is_among_the_announced_ids() {
-    assert_announced(&announced_figures(), &of(TrimMode::Queued, &[]).figures);
+fn every_figure_found_is_one_of_the_metrics() {
+    assert_defined(&method(&[]).metrics(), &of(TrimMode::Queued, &[]).figures);
 }
 
 #[test]

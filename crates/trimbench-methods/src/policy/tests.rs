@@ -15,7 +15,7 @@ use trimbench_engine::Parameters as _;
 use trimbench_engine::Preset;
 use trimbench_engine::method::MethodResult;
 use trimbench_engine::testing::run_on;
-use trimbench_engine::testing::{KeptSteps, assert_announced, close, figure, says, settings};
+use trimbench_engine::testing::{KeptSteps, assert_defined, close, figure, says, settings};
 
 /// Small files on a small drive, which serves the writes of the load.
 const SMALL: [(&str, &str); 8] = [
@@ -206,8 +206,8 @@ fn every_policy_meets_the_same_operations_and_its_counters_add_up() {
     assert!(of("untrimmed-under-none") > of("untrimmed-under-online"));
     assert!(of("deferred-under-deferred") > 0.0 && of("waited-under-deferred") > 0.0);
     assert!(of("amplification-under-none") >= of("amplification-under-online"));
-    assert_announced(&lab.announced_figures(), &found.figures);
-    assert_eq!(found.figures.len(), lab.announced_figures().len(), "and each is found");
+    assert_defined(&lab.metrics(), &found.figures);
+    assert_eq!(found.figures.len(), lab.metrics().len(), "and each is found");
     let (again, _) = run(&lab, "vendor6").unwrap();
     assert_eq!(again.trace_hash, found.trace_hash);
 }
@@ -309,12 +309,12 @@ fn figures_are_those_of_the_last_cycles_together() {
     assert!((of("p99.9-under-online") - 50.0).abs() < 0.5);
     assert!((of("p50-under-online") - 0.1).abs() < 0.01);
     let headline = &figures[0];
-    assert!(headline.verdict.as_ref().unwrap().starts_with("`online`: the lowest p99.9"));
-    assert!(headline.headline && headline.verdict.as_ref().unwrap().ends_with("online, paced"));
+    assert!(headline.words().unwrap().starts_with("`online`: the lowest p99.9"));
+    assert!(headline.headline && headline.words().unwrap().ends_with("online, paced"));
     let unsteady = |id: &str| figure(&figures, id).caveats == [Caveat::NoSteadyState.id()];
     assert!(unsteady("p99.9-under-paced") && !unsteady("p99.9-under-none"));
-    assert_eq!(figure(&figures, "p99.9-under-online").verdict.as_deref(), Some("to choose"));
-    assert_eq!(figure(&figures, "p99.9-under-paced").verdict.as_deref(), Some("front"));
+    assert_eq!(figure(&figures, "p99.9-under-online").words().as_deref(), Some("to choose"));
+    assert_eq!(figure(&figures, "p99.9-under-paced").words().as_deref(), Some("front"));
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn a_target_is_kept_missed_or_impossible() {
         steps.extend(cycles("paced", paced, [1.0, 1.0], longest));
         let Findings { figures, .. } = analyse(&lab, &steps);
         let target = figure(&figures, "paced-over-target");
-        assert_eq!(target.verdict.as_deref(), Some(said));
+        assert_eq!(target.words().as_deref(), Some(said));
         assert!((target.value - paced as f64 / 10.0).abs() < 0.01, "{}", target.value);
     }
 }
@@ -360,8 +360,8 @@ fn the_page_has_every_option_as_it_is_and_every_figure() {
         let row = format!("| `{}` | {quick} | {standard} | {published} | ", option.key);
         assert!(page.contains(&row), "{row}");
     }
-    for (id, _) in announced_figures(&method(&[("policies", "paced")])) {
-        let id = id.strip_suffix("-paced").map_or(id.clone(), |column| format!("{column}-P"));
+    for Metric { id, .. } in method(&[("policies", "paced")]).metrics() {
+        let id = id.strip_suffix("-paced").map_or(id.to_string(), |column| format!("{column}-P"));
         assert!(page.contains(&format!("`{id}`")), "{id}");
     }
 }

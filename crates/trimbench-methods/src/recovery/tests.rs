@@ -8,15 +8,15 @@ use trimbench_engine::Parameters as _;
 use trimbench_engine::method::{Method, Preset};
 use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{
-    KeptSteps, Toy, assert_announced, emulated, faulty, figure, profile, run, settings, small_tlc,
+    KeptSteps, Toy, assert_defined, emulated, faulty, figure, profile, run, settings, small_tlc,
 };
 
 fn method(set: &[(&str, &str)]) -> Recovery {
     Recovery::resolve(Preset::Quick, &settings(set)).unwrap()
 }
 
-fn verdict<'a>(figures: &'a [Figure], id: &str) -> &'a str {
-    figure(figures, id).verdict.as_deref().unwrap()
+fn verdict(figures: &[Figure], id: &str) -> String {
+    figure(figures, id).words().unwrap()
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn with_trim_as_the_only_purge_the_ratio_is_not_measurable() {
     assert!(found.figures.iter().all(|figure| figure.id != "trimmed-of-fresh"));
     let trimmed = figure(&found.figures, "trimmed");
     assert!(trimmed.headline);
-    let words = trimmed.verdict.as_deref().unwrap();
+    let words = trimmed.words().unwrap();
     assert_eq!(words, "not measurable against fresh: purged by TRIM");
     for id in ["fresh", "trimmed"] {
         assert_eq!(figure(&found.figures, id).caveats, [Caveat::PurgedByTrim.id()]);
@@ -196,7 +196,7 @@ fn verdicts_follow_from_the_passes() {
         ];
         let Findings { figures, caveats } = analyse(&passes(&rates));
         assert_eq!(caveats, []);
-        let of = |id| verdict(&figures, id).to_owned();
+        let of = |id| verdict(&figures, id);
         (of("trimmed-of-fresh"), of("self-healed-of-fresh"))
     };
     let pair = |trimmed: &str, healed: &str| (trimmed.to_owned(), healed.to_owned());
@@ -220,7 +220,7 @@ fn data_that_flatter_are_said_to() {
     let flattered = figure(&figures, "flattered-by");
     assert!((flattered.value - 4.16).abs() < 1e-9);
     let words = "compressible data make the drive look better than it is";
-    assert_eq!(flattered.verdict.as_deref(), Some(words));
+    assert_eq!(flattered.words().as_deref(), Some(words));
     assert_eq!(flattered.caveats, [Caveat::CompressibleData.id()]);
     assert!((figure(&figures, "fragmented-of-fresh-compared").value - 0.8).abs() < 1e-9);
     assert!((figure(&figures, "fragmented-of-fresh").value - 0.2).abs() < 1e-9);
@@ -228,13 +228,13 @@ fn data_that_flatter_are_said_to() {
 }
 
 #[test]
-fn every_figure_found_is_among_the_announced_ids() {
+fn every_figure_found_is_one_of_the_metrics() {
     let set = method(&[("compare-data", "compressible-10%")]);
     let mut drive = emulated(small_tlc(Bytes::mib(16), Ppm(125_000)));
     let found = run(&set, &mut drive, &mut KeptSteps::default()).unwrap();
-    let announced = announced_figures(&set);
+    let announced = set.metrics();
     assert_eq!(found.figures.len(), announced.len());
-    assert_announced(&announced, &found.figures);
+    assert_defined(&announced, &found.figures);
     // What compresses is said on what it touches, and not on the whole session.
     assert_eq!(found.caveats, []);
 }

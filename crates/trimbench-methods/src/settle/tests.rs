@@ -12,7 +12,7 @@ use trimbench_engine::method::MethodResult;
 use trimbench_engine::method::Preset;
 use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{
-    KeptSteps, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
+    KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, figure, resume, run,
     settings,
 };
 
@@ -70,7 +70,7 @@ fn a_drive_that_works_a_trim_off_settles_after_work_over_share() {
     let headline = figure(&found.figures, "settle");
     assert!(headline.headline && headline.n == 4, "{headline:?}");
     close(headline.value, figure(&found.figures, "settling-trimmed-100-written-100").value);
-    assert_eq!(headline.verdict.as_deref(), Some("slower after 4 of 4 TRIMs"));
+    assert_eq!(headline.words().as_deref(), Some("slower after 4 of 4 TRIMs"));
     let slowest = figure(&found.figures, "settle-slowest").value;
     assert!((0.74..0.79).contains(&slowest), "a quarter is taken: {slowest}");
     // What is lost is the work, less what of a slice falls on a command that has left the
@@ -87,7 +87,7 @@ fn a_drive_that_works_at_once_or_has_nothing_to_do_is_at_its_pace() {
         let found = of(mode, &[]);
         let headline = figure(&found.figures, "settle");
         close(headline.value, 0.0);
-        assert_eq!(headline.verdict.as_deref(), Some("at its pace at once"), "{mode:?}");
+        assert_eq!(headline.words().as_deref(), Some("at its pace at once"), "{mode:?}");
         // 32 pieces of 8.192 ms and 130 us, where it works at once.
         let works = matches!(mode, TrimMode::Queued | TrimMode::Blocking);
         let trim = 32.0 * 130e-6 + if works { 0.262_144 } else { 0.0 };
@@ -101,16 +101,16 @@ fn what_does_not_settle_within_the_window_is_a_bound() {
     let found = of(TrimMode::Background, &set);
     let open = figure(&found.figures, "settling-trimmed-100-written-100");
     close(open.value, 0.4);
-    assert_eq!(open.verdict.as_deref(), Some("not reached"));
+    assert_eq!(open.words().as_deref(), Some("not reached"));
     assert_eq!(open.caveats, [Caveat::WindowTooShort.id()]);
     let headline = figure(&found.figures, "settle");
-    assert_eq!(headline.verdict.as_deref(), Some("not reached at 2 of 4 points"));
+    assert_eq!(headline.words().as_deref(), Some("not reached at 2 of 4 points"));
     assert_eq!(headline.caveats, [Caveat::WindowTooShort.id()]);
     // A flat curve is its own plateau; that of another point tells.
     let set = [&set[..], &[("reference", "plateau")]].concat();
     let alone = of(TrimMode::Background, &set);
     let open = figure(&alone.figures, "settling-trimmed-100-written-100");
-    assert_eq!(open.verdict.as_deref(), Some("not reached"));
+    assert_eq!(open.words().as_deref(), Some("not reached"));
     assert!(figure(&alone.figures, "settling-trimmed-50-written-0").verdict.is_none());
     assert!(alone.figures.iter().all(|figure| figure.id != "settle-twin"));
 }
@@ -208,8 +208,9 @@ fn the_page_has_every_option_as_it_is() {
         let row = format!("| `{}` | {quick} | {standard} | {published} |", option.key);
         assert!(page.contains(&row), "{row}");
     }
-    for (id, _) in announced_figures(&method(&[])) {
-        let id = if id.starts_with("settling-") { "settling-trimmed-R-written-W" } else { &id };
+    for Metric { id, .. } in method(&[]).metrics() {
+        let id =
+            if id.starts_with("settling-") { "settling-trimmed-R-written-W".into() } else { id };
         assert!(page.contains(&format!("`{id}`")), "{id}");
     }
 }
@@ -232,8 +233,8 @@ fn a_resumed_run_equals_one_without_a_break() {
 }
 
 #[test]
-fn every_figure_found_is_among_the_announced_ids() {
-    assert_announced(&announced_figures(&method(&[])), &of(TrimMode::Background, &[]).figures);
+fn every_figure_found_is_one_of_the_metrics() {
+    assert_defined(&method(&[]).metrics(), &of(TrimMode::Background, &[]).figures);
 }
 
 #[test]

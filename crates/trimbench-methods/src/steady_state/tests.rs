@@ -10,7 +10,7 @@ use trimbench_engine::method::{Method, Preset};
 use trimbench_engine::runner::RunError;
 use trimbench_engine::steady::Criterion;
 use trimbench_engine::testing::{
-    KeptSteps, Toy, assert_announced, emulated, faulty, figure, profile, run, says, settings,
+    KeptSteps, Toy, assert_defined, emulated, faulty, figure, profile, run, says, settings,
     small_tlc,
 };
 
@@ -63,16 +63,16 @@ fn trimmed_space_makes_a_flash_drive_faster_and_3d_xpoint_not() {
         let found = run(&method(&[]), &mut drive, &mut KeptSteps::default()).unwrap();
         let gain = figure(&found.figures, "gain-trimmed-25").clone();
         let steady = figure(&found.figures, "steady-iops").clone();
-        assert!(steady.headline && steady.verdict.unwrap().starts_with("steady at round "));
+        assert!(steady.headline && steady.words().unwrap().starts_with("steady at round "));
         assert_eq!(found.caveats, []);
         gain
     };
     let flash = gain("generic-nvme-tlc");
     assert!(flash.value > 2.0, "{}", flash.value);
-    assert_eq!(flash.verdict.as_deref(), Some("trimmed space helps"));
+    assert_eq!(flash.words().as_deref(), Some("trimmed space helps"));
     let in_place = gain("like-optane-900p");
     assert!((in_place.value - 1.0).abs() < 0.01, "{}", in_place.value);
-    assert_eq!(in_place.verdict.as_deref(), Some("no difference"));
+    assert_eq!(in_place.words().as_deref(), Some("no difference"));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn figures_are_those_of_the_last_window() {
     assert_eq!(caveats, []);
     let iops = figure(&figures, "steady-iops");
     assert!((iops.value - 100.0).abs() < 1e-9 && iops.headline && iops.n == 5);
-    assert_eq!(iops.verdict.as_deref(), Some("steady at round 7"));
+    assert_eq!(iops.words().as_deref(), Some("steady at round 7"));
     assert!((figure(&figures, "rounds-to-steady").value - 7.0).abs() < 1e-9);
     // The last five of 1, 2, ... 7 GB programmed for each GB written.
     assert!((figure(&figures, "write-amplification").value - 5.0).abs() < 1e-9);
@@ -190,7 +190,7 @@ fn a_drive_that_does_not_become_steady_is_said_not_to_be() {
     let Findings { figures, caveats } = analyse(&method(&[("rounds-max", "6")]), &mut steps);
     assert_eq!(caveats, [Caveat::NoSteadyState]);
     let iops = figure(&figures, "steady-iops");
-    assert_eq!(iops.verdict.as_deref(), Some("not steady after 6 rounds"));
+    assert_eq!(iops.words().as_deref(), Some("not steady after 6 rounds"));
     assert!(figures.iter().all(|figure| figure.caveats == [Caveat::NoSteadyState.id()]));
     assert!(figures.iter().all(|figure| figure.id != "rounds-to-steady"));
 }
@@ -223,7 +223,7 @@ fn ageing_is_the_drift_after_the_steady_state() {
     assert!((figure(&figures, "aged-iops").value - 85.0).abs() < 1e-9);
     let drift = figure(&figures, "ageing-drift");
     assert!((drift.value + 15.0).abs() < 1e-9);
-    assert_eq!(drift.verdict.as_deref(), Some("falls in the long run"));
+    assert_eq!(drift.words().as_deref(), Some("falls in the long run"));
     // The last five of 1 to 6.
     assert!((figure(&figures, "aged-write-amplification").value - 4.0).abs() < 1e-9);
 }
@@ -266,11 +266,11 @@ fn a_drive_that_keeps_no_counters_has_no_amplification() {
 }
 
 #[test]
-fn every_figure_found_is_among_the_announced_ids() {
+fn every_figure_found_is_one_of_the_metrics() {
     let set = [("ageing-rounds", "2"), ("trimmed-shares", "0,10%,25%")];
     let mut drive = emulated(small_tlc(Bytes::mib(32), Ppm(125_000)));
     let found = run(&method(&set), &mut drive, &mut KeptSteps::default()).unwrap();
-    assert_announced(&announced_figures(&method(&set)), &found.figures);
+    assert_defined(&method(&set).metrics(), &found.figures);
 }
 
 #[test]
@@ -375,7 +375,7 @@ fn it_is_behind_the_one_door() {
     let set = settings(&[("trimmed-shares", "0,30%"), ("sizes", "1GiB")]);
     let method = INFO.resolve(Preset::Quick, &set).unwrap();
     assert_eq!(method.info().id, ID);
-    assert!(method.announced_figures().iter().any(|(id, _)| id == "gain-trimmed-30"));
+    assert!(method.metrics().iter().any(|it| it.id == "gain-trimmed-30"));
 }
 
 #[test]

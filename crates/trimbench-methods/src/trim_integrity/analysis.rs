@@ -2,29 +2,15 @@
 
 use trimbench_core::TrimPromise;
 use trimbench_core::units::rounded;
-use trimbench_results::{Figure, Step};
+use trimbench_results::{Figure, Metric, Step, Verdict};
+
+use super::metrics::{
+    EDGE_OLD, FOREIGN, NEIGHBOURS_LOST, OLD, ONES, OTHER, PROMISE_BROKEN, REWRITTEN_LOST, UNSTABLE,
+    UNWRITTEN, ZEROES,
+};
 
 #[cfg(test)]
 mod tests;
-
-/// Figures that must be 0: else TRIM, or the drive, does what it must not.
-pub(super) const LIMITED: [&str; 4] =
-    ["neighbour-blocks-lost", "promise-violations", "rewritten-blocks-lost", "unwritten-blocks"];
-
-/// Id and unit of every figure, in the order of reports.
-pub(super) const FIGURES: [(&str, &str); 11] = [
-    ("neighbour-blocks-lost", "blocks"),
-    ("promise-violations", "blocks"),
-    ("rewritten-blocks-lost", "blocks"),
-    ("unwritten-blocks", "blocks"),
-    ("trimmed-unstable-blocks", "blocks"),
-    ("trimmed-foreign-blocks", "blocks"),
-    ("trimmed-zeroes-share", "%"),
-    ("trimmed-ones-share", "%"),
-    ("trimmed-old-data-share", "%"),
-    ("trimmed-other-share", "%"),
-    ("edge-old-data-blocks", "blocks"),
-];
 
 /// Promises by the number that steps record.
 const CODES: [TrimPromise; 5] = [
@@ -44,70 +30,27 @@ pub(super) fn code(promise: TrimPromise) -> f64 {
 pub fn analyse(steps: &[Step]) -> Vec<Figure> {
     let totals = Totals::of(steps);
     let Totals { neighbours, lost, trimmed, whole, .. } = totals;
-    let share = |part: u64| if whole == 0 { f64::NAN } else { part as f64 / whole as f64 * 100.0 };
-    let figure = |id: &str, title: &str, value: f64, n: u64| {
-        let (id, unit) = FIGURES.iter().find(|(known, _)| *known == id)?;
-        let mut figure = Figure::new(id, title, value, unit)?;
-        figure.n = n;
-        Some(figure)
+    let count = |metric: Metric, count: u64, n: u64| {
+        metric.measured(count as f64).map(|figure| figure.with_n(n))
     };
-    let count = |id, title, count: u64, n| figure(id, title, count as f64, n);
-    let mut headline = count(
-        "neighbour-blocks-lost",
-        "blocks beside TRIMs that lost their data",
-        lost,
-        neighbours,
-    );
-    if let Some(headline) = &mut headline {
-        headline.headline = true;
-        headline.verdict = Some(neighbour_verdict(steps, &totals));
-    }
-    let mut promise = count(
-        "promise-violations",
-        "trimmed blocks that read against the promise",
-        totals.against,
-        trimmed,
-    );
-    if let Some(promise) = &mut promise {
-        promise.verdict = Some(promise_verdict(&totals));
-    }
+    let share = |metric: Metric, part: u64| {
+        let percent = (whole > 0).then(|| part as f64 / whole as f64 * 100.0);
+        metric.measured(percent).map(|figure| figure.with_n(whole))
+    };
+    let headline = count(NEIGHBOURS_LOST, lost, neighbours);
+    let promise = count(PROMISE_BROKEN, totals.against, trimmed);
     let figures = [
-        headline,
-        promise,
-        count(
-            "rewritten-blocks-lost",
-            "trimmed blocks that lost what was written later",
-            totals.rewritten_lost,
-            trimmed,
-        ),
-        count(
-            "unwritten-blocks",
-            "blocks that lost what was written before any TRIM",
-            totals.unwritten,
-            neighbours + trimmed,
-        ),
-        count(
-            "trimmed-unstable-blocks",
-            "trimmed blocks that two reads found different",
-            totals.unstable,
-            trimmed,
-        ),
-        count(
-            "trimmed-foreign-blocks",
-            "trimmed blocks that read as another block",
-            totals.foreign,
-            trimmed,
-        ),
-        figure("trimmed-zeroes-share", "trimmed: zeroes", share(totals.zeroes), whole),
-        figure("trimmed-ones-share", "trimmed: ones", share(totals.ones), whole),
-        figure("trimmed-old-data-share", "trimmed: old data", share(totals.old), whole),
-        figure("trimmed-other-share", "trimmed: anything else", share(totals.other), whole),
-        count(
-            "edge-old-data-blocks",
-            "blocks in partly trimmed granules that keep their data",
-            totals.edge_old,
-            totals.edge,
-        ),
+        headline.map(|figure| figure.judged(neighbour_verdict(steps, &totals))),
+        promise.map(|figure| figure.judged(promise_verdict(&totals))),
+        count(REWRITTEN_LOST, totals.rewritten_lost, trimmed),
+        count(UNWRITTEN, totals.unwritten, neighbours + trimmed),
+        count(UNSTABLE, totals.unstable, trimmed),
+        count(FOREIGN, totals.foreign, trimmed),
+        share(ZEROES, totals.zeroes),
+        share(ONES, totals.ones),
+        share(OLD, totals.old),
+        share(OTHER, totals.other),
+        count(EDGE_OLD, totals.edge_old, totals.edge),
     ];
     figures.into_iter().flatten().collect()
 }
@@ -183,56 +126,48 @@ impl Totals {
     }
 }
 
-fn neighbour_verdict(steps: &[Step], totals: &Totals) -> String {
+fn neighbour_verdict(steps: &[Step], totals: &Totals) -> Verdict {
     let mut hurt = steps.iter().filter(|step| metric(step, "neighbour_blocks_lost") > 0);
     let Some(first) = hurt.next() else {
         return match totals {
-            Totals { neighbours: 0, .. } => "nothing was checked",
-            Totals { unwritten: 1.., .. } => "intact, but writes were lost",
-            Totals { against: 1.., .. } => "intact, but a promise is broken",
+            Totals { neighbours: 0, .. } => Verdict::NothingChecked,
+            Totals { unwritten: 1.., .. } => Verdict::IntactButWritesLost,
+            Totals { against: 1.., .. } => Verdict::IntactButPromiseBroken,
             // What a TRIM that reaches too far frees would read as before, too.
-            Totals { whole: 1.., .. } if totals.old == totals.whole => {
-                "no loss shows: trimmed blocks keep reading their old data"
-            }
-            _ => "intact",
-        }
-        .to_owned();
+            Totals { whole: 1.., .. } if totals.old == totals.whole => Verdict::NoLossShows,
+            _ => Verdict::Intact,
+        };
     };
-    let others = match hurt.count() {
-        0 => String::new(),
-        1 => " and in 1 other case".to_owned(),
-        count => format!(" and in {count} other cases"),
-    };
-    let lba = metric(first, "lost_lba_first");
-    format!("data lost that was not trimmed: first in `{}` at LBA {lba}{others}", first.id)
+    let (case, lba) = (first.id.clone(), metric(first, "lost_lba_first"));
+    match hurt.count() as u64 {
+        0 => Verdict::DataLost { case, lba },
+        1 => Verdict::DataLostTwice { case, lba },
+        others => Verdict::DataLostOften { case, lba, others },
+    }
 }
 
-fn promise_verdict(totals: &Totals) -> String {
+fn promise_verdict(totals: &Totals) -> Verdict {
     if totals.trimmed == 0 {
-        return "nothing was trimmed".to_owned();
+        return Verdict::NothingTrimmed;
     }
-    let seen = totals.seen();
+    let reads = totals.seen();
     if totals.foreign > 0 {
-        return "broken: trimmed blocks read as other blocks' data".to_owned();
+        return Verdict::ForeignData;
     }
     let promised = match totals.promise {
         TrimPromise::Zeroes => "zeroes",
         TrimPromise::Ones => "ones",
         TrimPromise::Deterministic => "the same at each read",
-        TrimPromise::Nothing => return format!("no promise; reads {seen}"),
-        _ => return format!("promise unknown; reads {seen}"),
+        TrimPromise::Nothing => return Verdict::NoPromise { reads },
+        _ => return Verdict::PromiseUnknown { reads },
     };
-    if totals.against > 0 {
-        return format!("broken: promises {promised}, reads {seen}");
-    }
-    let kept = match totals.promise {
-        TrimPromise::Deterministic => format!("kept: the same at each read, {seen}"),
-        _ => format!("kept: {promised} as promised"),
-    };
-    if totals.edge_old > 0 {
-        format!("{kept}; partly trimmed granules keep old data")
-    } else {
-        kept
+    let (promised, edges) = (promised.to_owned(), totals.edge_old > 0);
+    match totals.promise {
+        _ if totals.against > 0 => Verdict::PromiseBroken { promised, reads },
+        TrimPromise::Deterministic if edges => Verdict::StableButEdges { reads },
+        TrimPromise::Deterministic => Verdict::Stable { reads },
+        _ if edges => Verdict::PromiseKeptButEdges { promised },
+        _ => Verdict::PromiseKept { promised },
     }
 }
 

@@ -14,7 +14,7 @@ use trimbench_engine::method::MethodResult;
 use trimbench_engine::method::Preset;
 use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{
-    KeptSteps, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
+    KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, figure, resume, run,
     says, settings,
 };
 
@@ -109,16 +109,16 @@ fn the_chunk_is_the_largest_size_that_keeps_the_latency() {
     let found = sweep(TrimMode::Queued, &[("keep", "1154us")]);
     let chunk = figure(&found.figures, "chunk");
     close(chunk.value, 4.0 * 1_048_576.0);
-    let verdict = chunk.verdict.as_deref().unwrap();
+    let verdict = chunk.words().unwrap();
     assert!(verdict.starts_with("write 4194304 into `queue/discard_max_bytes`"), "{verdict}");
     let found = sweep(TrimMode::Queued, &[("keep", "1153us")]);
     close(figure(&found.figures, "chunk").value, 1_048_576.0);
     let found = sweep(TrimMode::Queued, &[("keep", "130us")]);
     let none = figure(&found.figures, "chunk");
     close(none.value, 0.0);
-    assert!(none.verdict.as_deref().unwrap().starts_with("no size keeps 130us"));
+    assert!(none.words().as_deref().unwrap().starts_with("no size keeps 130us"));
     let found = sweep(TrimMode::Queued, &[("keep", "1s")]);
-    assert!(figure(&found.figures, "chunk").verdict.as_deref().unwrap().contains("nothing"));
+    assert!(figure(&found.figures, "chunk").words().as_deref().unwrap().contains("nothing"));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn the_worst_is_that_of_every_content() {
     let figures = analyse(&method(&[]), &steps).figures;
     let worst = figure(&figures, "trim-max");
     close(worst.value, 0.4);
-    assert_eq!((worst.verdict.as_deref(), worst.n), (Some("in the row trimmed-4096"), 6_000));
+    assert_eq!((worst.words().as_deref(), worst.n), (Some("in the row trimmed-4096"), 6_000));
 }
 
 #[test]
@@ -337,7 +337,8 @@ fn the_page_has_every_option_as_it_is() {
         let row = format!("| `{}` | {quick} | {standard} | {published} |", option.key);
         assert!(page.contains(&row), "{row}");
     }
-    for (id, _) in announced_figures().iter().filter(|(id, _)| !id.starts_with("trim-p")) {
+    let metrics = method(&[]).metrics();
+    for Metric { id, .. } in metrics.iter().filter(|it| !it.id.starts_with("trim-p")) {
         assert!(page.contains(&format!("`{id}`")), "{id}");
     }
 }
@@ -420,17 +421,16 @@ fn a_directory_a_device_without_discards_and_a_small_one_do_not_fit() {
 fn the_published_limits_are_on_figures_that_exist() {
     for text in HLK {
         let limit: Limit = text.parse().unwrap();
-        let announced = announced_figures();
-        let meant: Vec<_> = announced.iter().filter(|(id, _)| limit.names(id)).collect();
-        assert_eq!(meant.len(), 1, "{text}");
-        assert_eq!(limit.check_unit(&meant[0].0, meant[0].1), Ok(()), "{text}");
+        let metrics = method(&[]).metrics();
+        assert_eq!(metrics.iter().filter(|metric| limit.names(&metric.id)).count(), 1, "{text}");
+        assert_eq!(limit.check_metrics(&metrics), Ok(()), "{text}");
     }
 }
 
 #[test]
-fn every_figure_found_is_among_the_announced_ids() {
+fn every_figure_found_is_one_of_the_metrics() {
     let found = sweep(TrimMode::Queued, &[("commands", "1000"), ("sizes", "4KiB,64KiB,1MiB")]);
-    assert_announced(&announced_figures(), &found.figures);
+    assert_defined(&method(&[("reference", "1MiB")]).metrics(), &found.figures);
     assert!(found.figures.iter().any(|figure| figure.id == "loaded-p98.5"));
 }
 
