@@ -5,8 +5,8 @@ use std::fs;
 
 use tempfile::TempDir;
 use trimbench_results::{
-    Figure, Interval, Outcome, PlannedSession, Program, RunRecord, SCHEMA, Session, Step,
-    TargetRecord,
+    Direction, Figure, Interval, Metric, Outcome, PlannedSession, Program, RunRecord, SCHEMA,
+    Session, Step, TargetRecord,
 };
 
 use crate::acceptance::{Capture, Finding, Form, Raw};
@@ -117,9 +117,13 @@ pub(in crate::acceptance) fn record(sessions: Vec<Session>) -> RunRecord {
     }
 }
 
+fn measured(id: &str, value: f64) -> Figure {
+    Metric::member(id, id, "s", Direction::Lower).measured(value).expect("it is a number")
+}
+
 /// A finished session on a target of this name, with these figures.
 pub(in crate::acceptance) fn session(target: &str, figures: &[(&str, f64)]) -> Session {
-    let figures = figures.iter().map(|(id, value)| Figure::new(id, id, *value, "s").unwrap());
+    let figures = figures.iter().map(|(id, value)| measured(id, *value));
     Session {
         plan: PlannedSession {
             method: "delete-stall".to_owned(),

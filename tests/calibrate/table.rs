@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use trimbench_methods::postmark::METRICS;
+use trimbench_methods::postmark::{METRICS, PostmarkMetric};
 
 use super::published::{PublishedColumn, VENDORS, durations};
 use super::run::CalibrationRun;
@@ -30,7 +30,7 @@ pub fn tables(runs: &[CalibrationRun]) -> Result<String> {
         let _ = writeln!(text, "{:34}|{heads}{heads}", "Type");
         text += &"=".repeat(34 + 2 * 43 + 1);
         text.push('\n');
-        for (place, (name, _)) in METRICS.iter().enumerate() {
+        for (place, PostmarkMetric { name, .. }) in METRICS.iter().enumerate() {
             let _ = write!(text, "{name:34}|");
             for (buffered, pair) in [(true, &means[..2]), (false, &means[2..])] {
                 let of = |mean: &Mean, discard| {

@@ -16,7 +16,7 @@ use trimbench_engine::{MethodInfo, Preset};
 use trimbench_methods::METHODS;
 use trimbench_methods::postmark::{self, Imported};
 use trimbench_policy::{Choice, POLICIES};
-use trimbench_results::{ChangeLimit, Limit, Quantile};
+use trimbench_results::{ChangeLimit, Limit, Metric, Quantile};
 use trimbench_ssd::BUILT_IN;
 use trimbench_trace::NoTraces;
 
@@ -83,8 +83,8 @@ const SLOW: u64 = 100;
 pub(super) struct Options {
     targets: Vec<String>,
     policies: Vec<String>,
-    /// Ids and units of the figures of every method.
-    figures: Vec<(String, &'static str)>,
+    /// The metrics of every method.
+    metrics: Vec<Metric>,
     /// What methods that need room are to run on.
     drive: EmulatedSpec,
 }
@@ -95,16 +95,16 @@ impl Options {
             bail!("a profile is no emulated drive");
         };
         let built_in = BUILT_IN.iter().map(|profile| format!("sim:{}", profile.name));
-        let mut figures = Vec::new();
+        let mut metrics = Vec::new();
         for info in METHODS {
             let method = info.resolve(Preset::Standard, &BTreeMap::new());
-            figures.extend(method.context("resolve a method")?.announced_figures());
+            metrics.extend(method.context("resolve a method")?.metrics());
         }
         let policy = |id: &str| Some(id.parse::<Choice>().ok()?.to_string());
         Ok(Self {
             targets: TARGETS.map(str::to_owned).into_iter().chain(built_in).collect(),
             policies: POLICIES.iter().filter_map(|info| policy(info.id)).collect(),
-            figures,
+            metrics,
             drive: *drive,
         })
     }
@@ -181,11 +181,10 @@ impl Options {
         if again.values().to_map() != map {
             return Err(format!("{map:?} resolves to {:?}", again.values().to_map()));
         }
-        let figures = method.announced_figures();
+        let metrics = method.metrics();
         for text in method.built_in_limits() {
             let limit: Limit = text.parse().map_err(|error| format!("{text}: {error}"))?;
-            let ids = figures.iter().map(|(id, _)| id.as_str());
-            limit.check(ids).map_err(|error| format!("{text}: {error}"))?;
+            limit.check_metrics(&metrics).map_err(|error| format!("{text}: {error}"))?;
         }
         let space = method.space();
         for capacity in CAPACITIES.into_iter().chain([space]).chain(method.emulated_capacity()) {
@@ -215,14 +214,8 @@ impl Options {
             return Err(format!("a limit of {}", limit.value));
         }
         same(&limit)?;
-        let ids = self.figures.iter().map(|(id, _)| id.as_str());
-        if let Err(error) = limit.check(ids) {
+        if let Err(error) = limit.check_metrics(&self.metrics) {
             return said(&error);
-        }
-        for (id, unit) in self.figures.iter().filter(|(id, _)| limit.names(id)) {
-            if let Err(error) = limit.check_unit(id, unit) {
-                return said(&error);
-            }
         }
         Ok(Done::whole("limit"))
     }

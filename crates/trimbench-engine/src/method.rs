@@ -10,7 +10,7 @@ use std::fmt;
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{Setting, SettingError, Values};
 use trimbench_core::{Bytes, Capabilities, Caveat, Clock, Nanos, Opened, Target};
-use trimbench_results::{Figure, Step};
+use trimbench_results::{Figure, Metric, Step};
 use trimbench_trace::Traces;
 
 pub use error::MethodError;
@@ -101,8 +101,8 @@ pub trait Method: fmt::Debug + Send + Sync {
     /// The values of all its options.
     fn values(&self) -> &Values;
 
-    /// Ids and units of all figures that a run may find: what limits can be set on.
-    fn announced_figures(&self) -> Vec<(String, &'static str)>;
+    /// All metrics that a run may find: what limits can be set on.
+    fn metrics(&self) -> Vec<Metric>;
 
     /// Limits that every run is judged by, beside the user's, as `FIGURE=VALUE`: where a figure
     /// above them is a fault of the drive whoever asks.
@@ -163,6 +163,15 @@ pub struct Findings {
     pub figures: Vec<Figure>,
     /// Caveats on the session.
     pub caveats: Vec<Caveat>,
+}
+
+impl Findings {
+    /// What was found. Of figures that may be the headline, the first is.
+    pub fn new(mut figures: Vec<Figure>, caveats: Vec<Caveat>) -> Self {
+        let others = figures.iter_mut().filter(|figure| figure.headline).skip(1);
+        others.for_each(|figure| figure.headline = false);
+        Self { figures, caveats }
+    }
 }
 
 /// An error where the target does not fit the method.

@@ -12,7 +12,7 @@ use trimbench_core::{
     Support, Virtual,
 };
 use trimbench_devices::{ModelledFilesystems, TargetSpec};
-use trimbench_results::{Figure, Step};
+use trimbench_results::{Figure, Metric, Step};
 use trimbench_trace::NoTraces;
 
 use crate::method::MethodError;
@@ -149,11 +149,14 @@ pub fn says(capacity: Bytes, granularity: Bytes, discard_max: Bytes) -> Capabili
     }
 }
 
-/// What was found is among what was announced, and in its unit.
-pub fn assert_announced(announced: &[(String, &'static str)], found: &[Figure]) {
+/// Each figure that was found is one of these metrics.
+pub fn assert_defined(metrics: &[Metric], found: &[Figure]) {
     for figure in found {
-        let entry = announced.iter().find(|(id, _)| *id == figure.id);
-        assert_eq!(entry.map(|(_, unit)| *unit), Some(figure.unit.as_str()), "{}", figure.id);
+        let metric = metrics.iter().find(|metric| metric.id == figure.id);
+        let metric = metric.unwrap_or_else(|| panic!("`{}` is not defined", figure.id));
+        let measured = (figure.title.as_str(), figure.unit.as_str(), figure.direction);
+        assert_eq!(measured, (&*metric.title, metric.unit, metric.direction), "{}", figure.id);
+        assert!(metric.headline || !figure.headline, "{}", figure.id);
     }
 }
 

@@ -6,6 +6,7 @@
 //! its parameters and what it cannot show are in `docs/methods/delete-stall.md`. Source: \[S1\].
 
 mod analysis;
+mod metrics;
 mod options;
 mod rate;
 mod session;
@@ -14,7 +15,7 @@ mod subject;
 mod tests;
 mod window;
 
-pub use analysis::{analyse, announced_figures};
+pub use analysis::analyse;
 pub use options::{DeleteStall, Mode};
 pub use session::{DeleteStallPlan, Trial, run};
 pub use subject::{DeviceSubject, DirectorySubject, Groups, StallSubject};
@@ -22,7 +23,7 @@ pub use subject::{DeviceSubject, DirectorySubject, Groups, StallSubject};
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Medium, Opened, Support};
-use trimbench_results::Step;
+use trimbench_results::{Metric, Step};
 
 use trimbench_engine::MethodError;
 use trimbench_engine::Parameters;
@@ -54,12 +55,8 @@ impl Method for DeleteStall {
         Parameters::values(self)
     }
 
-    fn announced_figures(&self) -> Vec<(String, &'static str)> {
-        let mut figures = announced_figures();
-        if self.p999_limit.is_some() {
-            figures.extend(rate::announced(&self.rate_chunks));
-        }
-        figures
+    fn metrics(&self) -> Vec<Metric> {
+        metrics::metrics(self)
     }
 
     fn space(&self) -> Bytes {

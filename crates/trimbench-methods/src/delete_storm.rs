@@ -7,20 +7,21 @@
 
 mod analysis;
 mod meter;
+mod metrics;
 mod options;
 mod scene;
 mod session;
 #[cfg(test)]
 mod tests;
 
-pub use analysis::{analyse, announced_figures};
+pub use analysis::analyse;
 pub use options::DeleteStorm;
 pub use scene::StormPhase;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Medium, Nanos, Opened};
-use trimbench_results::Step;
+use trimbench_results::{Metric, Step};
 
 use trimbench_engine::MethodError;
 use trimbench_engine::Parameters;
@@ -53,8 +54,8 @@ impl Method for DeleteStorm {
         Parameters::values(self)
     }
 
-    fn announced_figures(&self) -> Vec<(String, &'static str)> {
-        announced_figures()
+    fn metrics(&self) -> Vec<Metric> {
+        metrics::metrics()
     }
 
     fn space(&self) -> Bytes {

@@ -5,19 +5,20 @@
 //! what it cannot show are in `docs/methods/idle-trim.md`. Source: \[S1\].
 
 mod analysis;
+mod metrics;
 mod options;
 mod session;
 #[cfg(test)]
 mod tests;
 
-pub use analysis::{analyse, announced_figures};
+pub use analysis::analyse;
 pub use options::IdleTrim;
 pub use session::{IdleTrimPlan, Round, Way};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
-use trimbench_results::Step;
+use trimbench_results::{Metric, Step};
 
 use trimbench_engine::MethodError;
 use trimbench_engine::Parameters;
@@ -53,8 +54,8 @@ impl Method for IdleTrim {
         Parameters::values(self)
     }
 
-    fn announced_figures(&self) -> Vec<(String, &'static str)> {
-        announced_figures()
+    fn metrics(&self) -> Vec<Metric> {
+        metrics::metrics()
     }
 
     fn space(&self) -> Bytes {

@@ -7,18 +7,19 @@
 
 mod analysis;
 mod churn;
+mod metrics;
 mod options;
 mod session;
 #[cfg(test)]
 mod tests;
 
-pub use analysis::{analyse, announced_figures};
+pub use analysis::analyse;
 pub use options::{POLICIES, PolicyLab};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Clock, Medium, Nanos, Opened, Support};
-use trimbench_results::Step;
+use trimbench_results::{Metric, Step};
 
 use trimbench_engine::MethodError;
 use trimbench_engine::Parameters;
@@ -52,8 +53,8 @@ impl Method for PolicyLab {
         Parameters::values(self)
     }
 
-    fn announced_figures(&self) -> Vec<(String, &'static str)> {
-        announced_figures(self)
+    fn metrics(&self) -> Vec<Metric> {
+        metrics::metrics(self)
     }
 
     fn space(&self) -> Bytes {

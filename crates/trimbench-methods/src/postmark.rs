@@ -9,15 +9,17 @@ mod analysis;
 mod formulas;
 mod generator;
 mod mersenne;
+mod metrics;
 mod options;
 mod session;
 #[cfg(test)]
 mod tests;
 mod variants;
 
-pub use analysis::{analyse, announced_figures};
-pub use formulas::{DELETION_ALONE, ImportError, Imported, METRICS, Times, metrics, terse_1_51};
+pub use analysis::analyse;
+pub use formulas::{ImportError, Imported, Times, metrics, terse_1_51};
 pub use generator::{Counts, Forecast, Generator, PostmarkOperation, PostmarkPhase, Settings};
+pub use metrics::{DELETION_ALONE, METRICS, PostmarkMetric};
 pub use options::Postmark;
 pub use variants::Variant;
 
@@ -25,7 +27,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Capabilities, Medium, Nanos, Opened};
-use trimbench_results::Step;
+use trimbench_results::{Metric, Step};
 
 use trimbench_engine::MethodError;
 use trimbench_engine::Parameters;
@@ -60,8 +62,8 @@ impl Method for Postmark {
         Parameters::values(self)
     }
 
-    fn announced_figures(&self) -> Vec<(String, &'static str)> {
-        announced_figures()
+    fn metrics(&self) -> Vec<Metric> {
+        metrics::metrics()
     }
 
     fn space(&self) -> Bytes {

@@ -9,6 +9,7 @@ mod analysis;
 mod feed;
 mod fit;
 mod meter;
+mod metrics;
 mod options;
 mod pass;
 mod session;
@@ -17,13 +18,13 @@ mod synthesis;
 #[cfg(test)]
 mod tests;
 
-pub use analysis::{analyse, announced_figures};
+pub use analysis::analyse;
 pub use options::{Pace, Replay, ReplayedTrims, Scaling};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened, Support};
-use trimbench_results::Step;
+use trimbench_results::{Metric, Step};
 use trimbench_trace::Traces;
 use trimbench_trace::generate::{Master, SPACE_MIN};
 
@@ -57,8 +58,8 @@ impl Method for Replay {
         Parameters::values(self)
     }
 
-    fn announced_figures(&self) -> Vec<(String, &'static str)> {
-        announced_figures(self)
+    fn metrics(&self) -> Vec<Metric> {
+        metrics::metrics(self)
     }
 
     fn space(&self) -> Bytes {

@@ -7,19 +7,20 @@
 //! \[S0\], its note on vendor6.
 
 mod analysis;
+mod metrics;
 mod options;
 mod session;
 #[cfg(test)]
 mod tests;
 
-pub use analysis::{analyse, announced_figures};
+pub use analysis::analyse;
 pub use options::{Reference, Settle};
 pub use session::{Point, SettlePlan};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened};
-use trimbench_results::Step;
+use trimbench_results::{Metric, Step};
 
 use trimbench_engine::MethodError;
 use trimbench_engine::Parameters;
@@ -54,8 +55,8 @@ impl Method for Settle {
         Parameters::values(self)
     }
 
-    fn announced_figures(&self) -> Vec<(String, &'static str)> {
-        announced_figures(self)
+    fn metrics(&self) -> Vec<Metric> {
+        metrics::metrics(self)
     }
 
     fn space(&self) -> Bytes {

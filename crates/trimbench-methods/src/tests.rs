@@ -1,51 +1,71 @@
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 use trimbench_engine::Preset;
-
-use trimbench_results::Direction;
+use trimbench_results::{
+    Direction, Figure, Metric, Outcome, PlannedSession, Program, RunRecord, Session, TargetRecord,
+};
 
 use super::*;
 
+/// A record of a format, with a figure of each metric of a method.
+fn record(schema: u32, method: &str, figures: Vec<Figure>) -> RunRecord {
+    let text = str::to_owned;
+    let plan = PlannedSession {
+        method: text(method),
+        target: text("sim:x"),
+        preset: text("quick"),
+        options: BTreeMap::new(),
+    };
+    let target = TargetRecord {
+        name: text("x"),
+        kind: text("emulated"),
+        clock: text("virtual"),
+        identity: BTreeMap::new(),
+        capabilities: BTreeMap::new(),
+        provenance: None,
+    };
+    let session = Session {
+        plan: plan.clone(),
+        method_version: 1,
+        target,
+        state: String::new(),
+        environment_before: BTreeMap::new(),
+        environment_after: BTreeMap::new(),
+        steps: Vec::new(),
+        figures,
+        caveats: Vec::new(),
+        trace_hash: None,
+        finished: true,
+        left_out: None,
+    };
+    let (name, version, commit) = (text("trimbench"), text("0.0.0"), text("0"));
+    let program = Program { name, version, commit, model_version: 1 };
+    let (plan, sessions) = (vec![plan], vec![session]);
+    RunRecord { schema, program, seed: 1, outcome: Outcome::Complete, plan, sessions }
+}
+
+/// Metrics of today; one that is newer than a format has nothing to agree with.
 #[test]
-fn of_every_announced_figure_it_is_decided_which_way_it_is_better() {
-    let mut neither = BTreeSet::new();
+fn records_of_older_formats_are_read_with_what_the_metrics_say() {
     for info in METHODS {
-        let method = info.resolve(Preset::Standard, &BTreeMap::new()).unwrap();
-        for (id, unit) in method.announced_figures() {
-            if Direction::of(&id, unit) == Direction::Neither {
-                // One for all policies.
-                let (column, under) = id.split_once("-under-").unwrap_or((&id, ""));
-                neither.insert(format!("{column}{}", if under.is_empty() { "" } else { "-under" }));
-            }
+        for preset in Preset::ALL {
+            let metrics = info.resolve(preset, &BTreeMap::new()).unwrap().metrics();
+            let now: Vec<Figure> = metrics.iter().filter_map(|it| it.measured(1.0)).collect();
+            let bare = |figure: &Figure| Figure { direction: Direction::Neither, ..figure.clone() };
+            let old = record(1, info.id, now.iter().map(bare).collect());
+            let read = RunRecord::from_json(&old.to_json()).unwrap();
+            assert_eq!(read.sessions[0].figures, now);
         }
     }
-    // A new figure belongs here or into the tables of `Direction`.
-    let known = [
-        "cycles-under",
-        "deferred-under",
-        "delay-exponent",
-        "edge-old-data-blocks",
-        "freed-under",
-        "invalidated-under",
-        "issued-under",
-        "located-above",
-        "located-block-layer",
-        "located-device",
-        "located-tags",
-        "rewritten-under",
-        "rounds-to-steady",
-        "rounds-to-steady-trimmed-10",
-        "rounds-to-steady-trimmed-25",
-        "rounds-to-steady-trimmed-50",
-        "skipped-under",
-        "stalled-without-write",
-        "stutter-curvature",
-        "trimmed-old-data-share",
-        "trimmed-ones-share",
-        "trimmed-other-share",
-        "trimmed-under",
-        "trimmed-zeroes-share",
-    ];
-    assert_eq!(neither.into_iter().collect::<Vec<_>>(), known);
+}
+
+#[test]
+fn every_metric_has_an_id_of_its_own() {
+    for info in METHODS {
+        let metrics = info.resolve(Preset::Standard, &BTreeMap::new()).unwrap().metrics();
+        for (index, Metric { id, .. }) in metrics.iter().enumerate() {
+            assert!(!metrics[..index].iter().any(|other| other.id == *id), "{id}");
+        }
+        assert!(metrics.iter().any(|metric| metric.headline), "{}", info.id);
+    }
 }

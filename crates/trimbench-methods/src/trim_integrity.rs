@@ -9,6 +9,7 @@
 mod analysis;
 mod cases;
 mod layout;
+mod metrics;
 mod options;
 mod session;
 mod survey;
@@ -21,7 +22,7 @@ pub use options::{Cases, TrimIntegrity};
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
-use trimbench_results::Step;
+use trimbench_results::{Metric, Step};
 
 use trimbench_engine::MethodError;
 use trimbench_engine::Parameters;
@@ -70,12 +71,12 @@ impl Method for TrimIntegrity {
         Parameters::values(self)
     }
 
-    fn announced_figures(&self) -> Vec<(String, &'static str)> {
-        analysis::FIGURES.iter().map(|&(id, unit)| (id.to_owned(), unit)).collect()
+    fn metrics(&self) -> Vec<Metric> {
+        metrics::metrics()
     }
 
     fn built_in_limits(&self) -> Vec<String> {
-        analysis::LIMITED.iter().map(|id| format!("{id}=0")).collect()
+        metrics::LIMITED.iter().map(|metric| format!("{}=0", metric.id)).collect()
     }
 
     fn space(&self) -> Bytes {
@@ -97,6 +98,6 @@ impl Method for TrimIntegrity {
     }
 
     fn analyse(&self, steps: &mut Vec<Step>, _: &Rng) -> Findings {
-        Findings { figures: analyse(steps), caveats: Vec::new() }
+        Findings::new(analyse(steps), Vec::new())
     }
 }

@@ -6,6 +6,7 @@
 //! `docs/methods/trim-sweep.md`. Source of the limits: \[HLK\].
 
 mod analysis;
+mod metrics;
 mod options;
 mod plan;
 mod row;
@@ -13,14 +14,14 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-pub use analysis::{analyse, announced_figures};
+pub use analysis::analyse;
 pub use options::TrimSweep;
 pub use plan::{Row, SweepKind, TrimSweepPlan};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
-use trimbench_results::Step;
+use trimbench_results::{Metric, Step};
 
 use trimbench_engine::MethodError;
 use trimbench_engine::Parameters;
@@ -58,8 +59,8 @@ impl Method for TrimSweep {
         Parameters::values(self)
     }
 
-    fn announced_figures(&self) -> Vec<(String, &'static str)> {
-        announced_figures()
+    fn metrics(&self) -> Vec<Metric> {
+        metrics::metrics(self)
     }
 
     fn space(&self) -> Bytes {

@@ -4,9 +4,14 @@ use std::collections::BTreeMap;
 
 use trimbench_core::Caveat;
 use trimbench_results::{
-    Figure, Interval, Outcome, PlannedSession, Program, Provenance, RunRecord, SCHEMA, Series,
-    Session, Step, TargetRecord,
+    Direction, Figure, Interval, Metric, Outcome, PlannedSession, Program, Provenance, RunRecord,
+    SCHEMA, Series, Session, Step, TargetRecord,
 };
+
+/// A figure that is better lower.
+pub(crate) fn figure(id: &str, title: &str, value: f64, unit: &'static str) -> Figure {
+    Metric::member(id, title, unit, Direction::Lower).measured(value).unwrap()
+}
 
 fn plan(target: &str) -> PlannedSession {
     PlannedSession {
@@ -19,16 +24,16 @@ fn plan(target: &str) -> PlannedSession {
 
 /// A finished session on an emulated drive with this stutter (s/GB) and interval.
 pub(crate) fn session(name: &str, stutter: f64, [low, high]: [f64; 2]) -> Session {
-    let mut headline = Figure::new("stutter", "stutter per GB deleted", stutter, "s/GB").unwrap();
+    let mut headline = figure("stutter", "stutter per GB deleted", stutter, "s/GB");
     headline.interval = Interval::new(low, high, 0.95);
     headline.n = 15;
     headline.headline = true;
     let verdict = if low <= 0.0 { "noise" } else { "differs from placebo" };
     headline.verdict = Some(verdict.to_owned());
-    let mut longest = Figure::new("response-max", "worst response", 96_500_000.0, "ns").unwrap();
+    let mut longest = figure("response-max", "worst response", 96_500_000.0, "ns");
     longest.n = 12_000;
     longest.caveat(Caveat::WindowTooShort);
-    let mut overdue = Figure::new("overdue", "overdue time per GB", stutter, "s/GB").unwrap();
+    let mut overdue = figure("overdue", "overdue time per GB", stutter, "s/GB");
     overdue.interval = Interval::new(low, high, 0.95);
     Session {
         plan: plan(name),
@@ -104,7 +109,7 @@ pub(crate) fn detail(session: &mut Session) {
         ("largest-gap", "longest gap between writes, 4GB deleted", 0.016_4, "s", [0.0, 0.02]),
     ];
     for (id, title, value, unit, [low, high]) in figures {
-        let mut figure = Figure::new(id, title, value, unit).unwrap();
+        let mut figure = figure(id, title, value, unit);
         figure.interval = Interval::new(low, high, 0.95);
         figure.n = 3;
         session.figures.push(figure);
@@ -118,7 +123,7 @@ pub(crate) fn detail(session: &mut Session) {
                 if (suffix, name) == ("-placebo", "p99.9") {
                     continue;
                 }
-                let figure = Figure::new(&id, &title, value, "ms").unwrap();
+                let figure = figure(&id, &title, value, "ms");
                 session.figures.push(Figure { n, ..figure });
             }
         }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::direction::Direction;
+use crate::metric::Direction;
 use crate::record::{Figure, Interval, RunRecord, Session};
 
 mod limit;

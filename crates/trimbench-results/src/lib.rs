@@ -10,9 +10,9 @@
 
 pub mod advice;
 pub mod compare;
-pub mod direction;
 pub mod histogram;
 pub mod limits;
+pub mod metric;
 pub mod record;
 pub mod statistics;
 #[cfg(test)]
@@ -20,9 +20,9 @@ mod testing;
 
 pub use advice::{Action, Advice, Reason, advise};
 pub use compare::{ChangeLimit, Comparison, Effect, MetricChange, Pair, compare};
-pub use direction::Direction;
 pub use histogram::{HistogramError, LatencyHistogram, Quantile};
 pub use limits::{Limit, LimitError, LimitOutcome};
+pub use metric::{Direction, Metric};
 pub use record::{
     Figure, Interval, Outcome, PlannedSession, Program, Provenance, RecordError, RunRecord, SCHEMA,
     Salvaged, Series, Session, Step, TargetRecord,

@@ -10,7 +10,8 @@ use std::str::FromStr;
 use trimbench_core::nearest::{did_you_mean, nearest};
 
 use crate::histogram::Quantile;
-use crate::record::{Figure, RunRecord, Session};
+use crate::metric::Metric;
+use crate::record::{RunRecord, Session};
 
 #[cfg(test)]
 mod tests;
@@ -98,8 +99,16 @@ pub enum LimitError {
 }
 
 impl Limit {
-    /// Whether one of the `known` figure ids is what this limit names. To be asked before the run.
-    pub fn check<'a>(&self, known: impl IntoIterator<Item = &'a str>) -> Result<(), LimitError> {
+    /// Whether it names one of these metrics and all that it names can be compared with it. To be
+    /// asked before the run.
+    pub fn check_metrics(&self, metrics: &[Metric]) -> Result<(), LimitError> {
+        self.check(metrics.iter().map(|metric| &*metric.id))?;
+        let mut named = metrics.iter().filter(|metric| self.names(&metric.id));
+        named.try_for_each(|metric| self.factor(&metric.id, metric.unit).map(drop))
+    }
+
+    /// Whether one of the `known` figure ids is what this limit names.
+    fn check<'a>(&self, known: impl IntoIterator<Item = &'a str>) -> Result<(), LimitError> {
         let known: Vec<&str> = known.into_iter().collect();
         if known.iter().any(|id| self.names(id)) {
             return Ok(());
@@ -127,7 +136,7 @@ impl Limit {
             holds: true,
         };
         for figure in session.figures.iter().filter(|figure| self.names(&figure.id)) {
-            let value = self.in_own_unit(figure)?;
+            let value = figure.value * self.factor(&figure.id, &figure.unit)?;
             // A value that is no number is neither above nor at most: it does not hold.
             outcome.holds &= value <= self.value && session.believes(figure);
             if outcome.value.is_none_or(|worst| value > worst) {
@@ -139,25 +148,20 @@ impl Limit {
         Ok(outcome)
     }
 
-    /// Whether a figure in `unit` can be compared with this limit. To be asked before the run.
-    pub fn check_unit(&self, id: &str, unit: &str) -> Result<(), LimitError> {
-        Figure::new(id, "", 0.0, unit).map_or(Ok(()), |figure| self.in_own_unit(&figure).map(drop))
-    }
-
-    /// The figure's value in the limit's unit. A bare 0 is at home in every unit.
-    fn in_own_unit(&self, figure: &Figure) -> Result<f64, LimitError> {
-        if self.unit == figure.unit || (self.unit.is_empty() && self.value == 0.0) {
-            return Ok(figure.value);
+    /// By what to multiply a figure in `unit` to have it in the limit's. A bare 0 is at home in every
+    /// unit.
+    fn factor(&self, figure: &str, unit: &str) -> Result<f64, LimitError> {
+        if self.unit == unit || (self.unit.is_empty() && self.value == 0.0) {
+            return Ok(1.0);
         }
         let mismatch = || LimitError::OtherQuantity {
-            figure: figure.id.clone(),
-            has: figure.unit.clone(),
+            figure: figure.to_owned(),
+            has: unit.to_owned(),
             given: self.unit.clone(),
         };
         let own = Unit::parse(&self.unit).ok_or_else(mismatch)?;
-        let theirs = Unit::parse(&figure.unit).ok_or_else(mismatch)?;
-        let factor = theirs.over(&own).ok_or_else(mismatch)?;
-        Ok(figure.value * factor)
+        let theirs = Unit::parse(unit).ok_or_else(mismatch)?;
+        theirs.over(&own).ok_or_else(mismatch)
     }
 }
 

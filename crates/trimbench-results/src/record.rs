@@ -17,9 +17,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use trimbench_core::Caveat;
 
-use crate::direction::Direction;
+use crate::metric::Direction;
 
 mod histograms;
+mod older;
 mod read;
 mod salvage;
 mod series;
@@ -354,26 +355,36 @@ impl Step {
 }
 
 impl Figure {
-    /// A figure without interval, verdict or caveats, from one observation, of the direction that
-    /// its id and unit have; `None` if `value` is not finite: what could not be computed is absent.
-    pub fn new(id: &str, title: &str, value: f64, unit: &str) -> Option<Self> {
-        value.is_finite().then(|| Self {
-            id: id.to_owned(),
-            title: title.to_owned(),
-            value,
-            unit: unit.to_owned(),
-            interval: None,
-            n: 1,
-            headline: false,
-            direction: Direction::of(id, unit),
-            verdict: None,
-            caveats: Vec::new(),
-        })
+    /// From so many observations.
+    #[must_use]
+    pub fn with_n(self, n: u64) -> Self {
+        Self { n, ..self }
+    }
+
+    /// With this interval, if there is one.
+    #[must_use]
+    pub fn with_interval(self, interval: Option<Interval>) -> Self {
+        Self { interval, ..self }
+    }
+
+    /// With this verdict.
+    #[must_use]
+    pub fn judged(self, verdict: impl Into<String>) -> Self {
+        Self { verdict: Some(verdict.into()), ..self }
     }
 
     /// Adds a caveat, once.
     pub fn caveat(&mut self, caveat: Caveat) {
         add_caveat(&mut self.caveats, caveat);
+    }
+
+    /// Adds the caveats of the steps that it is computed from, each once.
+    pub fn inherit<'a>(&mut self, steps: impl IntoIterator<Item = &'a Step>) {
+        for id in steps.into_iter().flat_map(|step| &step.caveats) {
+            if !self.caveats.contains(id) {
+                self.caveats.push(id.clone());
+            }
+        }
     }
 
     /// Whether no caveat on it invalidates ([`Caveat::invalidates`]).

@@ -2,17 +2,23 @@
 
 use std::collections::BTreeMap;
 
+use crate::metric::{Direction, Metric};
 use crate::record::{
     Figure, Interval, Outcome, PlannedSession, Program, RunRecord, SCHEMA, Session, TargetRecord,
 };
 
 /// A figure without interval.
-pub(crate) fn figure(id: &str, value: f64, unit: &str) -> Figure {
-    Figure::new(id, id, value, unit).unwrap()
+pub(crate) fn figure(id: &str, value: f64, unit: &'static str) -> Figure {
+    let direction = match unit {
+        "IOPS" | "MB/s" | "GB/s" => Direction::Higher,
+        "B" | "" => Direction::Neither,
+        _ => Direction::Lower,
+    };
+    Metric::member(id, id, unit, direction).measured(value).unwrap()
 }
 
 /// A figure with an interval.
-pub(crate) fn between(id: &str, (low, value, high): (f64, f64, f64), unit: &str) -> Figure {
+pub(crate) fn between(id: &str, (low, value, high): (f64, f64, f64), unit: &'static str) -> Figure {
     Figure { interval: Interval::new(low, high, 0.95), ..figure(id, value, unit) }
 }
 

@@ -152,8 +152,8 @@ fn show(record: &RunRecord, format: OutputFormat) {
 fn judge(record: &RunRecord, plan: &Plan) -> bool {
     let concerns = |limit: &Limit, session: &SessionRecord| {
         let planned = plan.sessions.iter().find(|planned| planned.planned == session.plan);
-        let announced = planned.map(|planned| planned.method.announced_figures());
-        let named = announced.into_iter().flatten().any(|(id, _)| limit.names(&id));
+        let metrics = planned.map(|planned| planned.method.metrics());
+        let named = metrics.into_iter().flatten().any(|it| limit.names(&it.id));
         named && session.left_out.is_none()
     };
     // The names were checked before the run: what no session has by now was not measured.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use trimbench_core::exit;
-use trimbench_methods::postmark::{DELETION_ALONE, Imported, METRICS};
+use trimbench_methods::postmark::{DELETION_ALONE, Imported, METRICS, PostmarkMetric};
 use trimbench_report::{Grid, GridColumn};
 
 use crate::args::OutputFormat;
@@ -71,13 +71,13 @@ fn table(line: usize, imported: &Imported) -> String {
         GridColumn::number("true"),
     ];
     let mut grid = Grid::new(columns);
-    for ((metric, _), printed) in METRICS.iter().zip(imported.printed) {
-        let truth = match (*metric, imported.deletion_alone) {
+    for (PostmarkMetric { name, .. }, printed) in METRICS.iter().zip(imported.printed) {
+        let truth = match (*name, imported.deletion_alone) {
             (DELETION_ALONE, Some(rate)) => format!("{rate:.2}"),
             (DELETION_ALONE, None) => "not seen".to_owned(),
             _ => format!("{printed:.2}"),
         };
-        grid.row(vec![(*metric).to_owned(), format!("{printed:.2}"), truth]);
+        grid.row(vec![(*name).to_owned(), format!("{printed:.2}"), truth]);
     }
     let remark = match (imported.old_formula, imported.deletion) {
         (true, Some(seconds)) => format!(
@@ -97,7 +97,7 @@ fn table(line: usize, imported: &Imported) -> String {
 fn object(line: usize, imported: &Imported) -> Value {
     let metrics = METRICS.iter().zip(imported.printed);
     let printed: serde_json::Map<String, Value> =
-        metrics.map(|((metric, _), value)| ((*metric).to_owned(), json!(value))).collect();
+        metrics.map(|(metric, value)| (metric.name.to_owned(), json!(value))).collect();
     json!({
         "line": line,
         "printed": printed,

@@ -11,7 +11,7 @@ use trimbench_devices::{Consent, PurgeChoice, TargetSpec, holds_file};
 use trimbench_engine::{Method, MethodError, MethodInfo, Parameters as _, Preset};
 use trimbench_methods::METHODS;
 use trimbench_methods::postmark::{self, Postmark};
-use trimbench_results::{Limit, PlannedSession};
+use trimbench_results::{Limit, Metric, PlannedSession};
 use trimbench_ssd::BUILT_IN;
 use trimbench_trace::Traces as _;
 
@@ -274,14 +274,11 @@ fn named_limits(name: &str) -> Option<(&'static str, &'static [&'static str])> {
 /// `--limit`, each naming a figure that one of the sessions finds; and what the methods themselves
 /// demand.
 fn limits(texts: &[String], sessions: &[Session]) -> Result<(Vec<Limit>, Vec<Limit>), Failure> {
-    let known: Vec<(String, &str)> =
-        sessions.iter().flat_map(|session| session.method.announced_figures()).collect();
+    let metrics: Vec<Metric> =
+        sessions.iter().flat_map(|session| session.method.metrics()).collect();
     let read = |text: &str| -> Result<Limit, Failure> {
         let limit: Limit = text.parse().map_err(Failure::usage)?;
-        limit.check(known.iter().map(|(id, _)| id.as_str())).map_err(Failure::usage)?;
-        for (id, unit) in known.iter().filter(|(id, _)| limit.names(id)) {
-            limit.check_unit(id, unit).map_err(Failure::usage)?;
-        }
+        limit.check_metrics(&metrics).map_err(Failure::usage)?;
         Ok(limit)
     };
     let mut limits = Vec::new();

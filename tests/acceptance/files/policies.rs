@@ -78,12 +78,12 @@ impl Seed {
 
     /// Policies of which every figure was found.
     fn complete(&self) -> usize {
-        let announced = self.method.announced_figures();
+        let metrics = self.method.metrics();
         let has_all = |policy: &&&str| {
             let end = format!("-under-{policy}");
-            let mut of_policy = announced.iter().filter(|(id, _)| id.ends_with(&end)).peekable();
+            let mut of_policy = metrics.iter().filter(|it| it.id.ends_with(&end)).peekable();
             of_policy.peek().is_some()
-                && of_policy.all(|(id, _)| self.run.session.figure(id).is_some())
+                && of_policy.all(|it| self.run.session.figure(&it.id).is_some())
         };
         POLICIES.iter().filter(has_all).count()
     }

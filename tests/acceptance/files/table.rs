@@ -58,7 +58,7 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
 /// The tables of the runs, as `cargo xtask calibrate --tables` prints them.
 fn tabled(runs: &[CalibrationRun], capture: &Capture) -> Result<Finding> {
     let printed = tables(runs)?;
-    let rows = METRICS.map(|(name, _)| format!("{name:34}|"));
+    let rows = METRICS.map(|metric| format!("{:34}|", metric.name));
     let is_row = |line: &&str| rows.iter().any(|row| line.starts_with(row));
     let count = printed.lines().filter(is_row).count() as f64;
     let what = "rows of the tables in the form of [S0]";

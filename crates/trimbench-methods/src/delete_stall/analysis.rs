@@ -13,8 +13,12 @@ use trimbench_results::statistics::{
     Bootstrap, bootstrap_interval, bootstrap_mean, curvature, mean, power_exponent, sen_interval,
     theil_sen,
 };
-use trimbench_results::{Figure, Interval, LatencyHistogram, Quantile, Step};
+use trimbench_results::{Figure, Interval, LatencyHistogram, Metric, Quantile, Step};
 
+use super::metrics::{
+    CURVATURE, EXPONENT, INTERCEPT, LARGEST_DELAY, OVERDUE, PER_DELETION, STUTTER, of_largest,
+    response,
+};
 use super::options::DeleteStall;
 use trimbench_engine::method::Findings;
 
@@ -49,7 +53,7 @@ pub fn analyse(method: &DeleteStall, steps: &mut [Step], rng: &mut Rng) -> Findi
     }
     let Some(baseline) = baseline(steps) else {
         caveats.push(Caveat::TooFewPoints);
-        return Findings { figures: Vec::new(), caveats };
+        return Findings::new(Vec::new(), caveats);
     };
     if unsteady(steps) {
         caveats.push(Caveat::UnsteadyBaseline);
@@ -76,48 +80,15 @@ pub fn analyse(method: &DeleteStall, steps: &mut [Step], rng: &mut Rng) -> Findi
     let largest = at_largest(&trials, rng);
     // The exponent of a delay that may be nothing says nothing.
     let delayed = largest.iter().any(|figure| {
-        figure.id == "largest-delay" && figure.interval.is_some_and(|interval| interval.low > 0.0)
+        figure.id == LARGEST_DELAY && figure.interval.is_some_and(|interval| interval.low > 0.0)
     });
     figures.extend(shape(&trials, rng, differs && delayed));
     figures.extend(largest);
     figures.extend(percentiles(steps));
-    let inherited: Vec<Caveat> =
-        steps.iter().flat_map(|step| &step.caveats).filter_map(|id| Caveat::from_id(id)).collect();
     if let Some(figure) = figures.first_mut() {
-        for caveat in inherited {
-            figure.caveat(caveat);
-        }
+        figure.inherit(&*steps);
     }
-    Findings { figures, caveats }
-}
-
-/// The ids of all figures that the method may find, with their units, for limits and documents.
-pub fn announced_figures() -> Vec<(String, &'static str)> {
-    let fixed = [
-        ("stutter", "s/GB"),
-        ("stutter-per-deletion", "s"),
-        ("overdue", "s/GB"),
-        ("stutter-intercept", "s"),
-        ("stutter-curvature", "s/GB^2"),
-        ("delay-exponent", ""),
-        ("largest-stutter", "s"),
-        ("largest-delay", "request-s"),
-        ("largest-equivalent-stop", "s"),
-        ("largest-overdue", "s"),
-        ("largest-read-gap", "s"),
-        ("largest-write-gap", "s"),
-        ("largest-response-max", "s"),
-        ("largest-drained", "s"),
-    ];
-    let mut figures: Vec<(String, &str)> =
-        fixed.iter().map(|(id, unit)| ((*id).to_owned(), *unit)).collect();
-    for suffix in ["", "-placebo"] {
-        for quantile in Quantile::STANDARD {
-            let views = ["response", "weighted"];
-            figures.extend(views.map(|view| (format!("{view}-{quantile}{suffix}"), "ms")));
-        }
-    }
-    figures
+    Findings::new(figures, caveats)
 }
 
 /// Verdicts of the headline.
@@ -187,14 +158,10 @@ fn points(trials: &[Trial], y: impl Fn(&Trial) -> f64) -> Vec<(f64, f64)> {
 fn stutter(trials: &[Trial], placebos: &[f64]) -> Vec<Figure> {
     let points = points(trials, |trial| trial.stutter);
     let each = per_deletion(&points, placebos);
-    let Some(mut headline) = theil_sen(&points)
-        .and_then(|line| Figure::new("stutter", "stutter per GB deleted", line.slope, "s/GB"))
-    else {
-        return each.into_iter().collect();
-    };
-    headline.headline = true;
-    headline.n = points.len() as u64;
-    headline.interval = sen_interval(&points, LEVEL);
+    let slope = theil_sen(&points).map(|line| line.slope);
+    let Some(headline) = STUTTER.measured(slope) else { return each.into_iter().collect() };
+    let interval = sen_interval(&points, LEVEL);
+    let mut headline = headline.with_n(points.len() as u64).with_interval(interval);
     let stalls = each.as_ref().is_some_and(|figure| figure.value > 0.0 && noticeable(figure));
     let small = headline.value.abs() <= NOTICEABLE;
     let within = |slope: Interval| slope.low > -NOTICEABLE && slope.high < NOTICEABLE;
@@ -228,9 +195,8 @@ fn per_deletion(points: &[(f64, f64)], placebos: &[f64]) -> Option<Figure> {
     let both: Vec<(f64, f64)> =
         placebos.iter().map(|&stutter| (0.0, stutter)).chain(deleted).collect();
     let shift = theil_sen(&both)?.slope;
-    let title = "stutter per deletion of any size";
-    let figure = Figure::new("stutter-per-deletion", title, shift, "s")?;
-    Some(Figure { interval: sen_interval(&both, LEVEL), n: both.len() as u64, ..figure })
+    let figure = PER_DELETION.measured(shift)?;
+    Some(figure.with_interval(sen_interval(&both, LEVEL)).with_n(both.len() as u64))
 }
 
 /// What else the points say: intercept, curvature, the cross-check by overdue time, the exponent.
@@ -238,34 +204,30 @@ fn shape(trials: &[Trial], rng: &mut Rng, delayed: bool) -> Vec<Figure> {
     let stutter = points(trials, |trial| trial.stutter);
     let overdue = points(trials, |trial| metric(trial.step, "overdue_s"));
     let delay = points(trials, |trial| trial.delay);
-    let n = trials.len() as u64;
     let mut figures = Vec::new();
-    let mut add = |figure: Option<Figure>, interval: Option<Interval>| {
-        figures.extend(figure.map(|figure| Figure { interval, n, ..figure }));
+    let mut add = |metric: &Metric, value: f64, interval: Option<Interval>| {
+        let figure = metric.measured(value);
+        let n = trials.len() as u64;
+        figures.extend(figure.map(|figure| figure.with_interval(interval).with_n(n)));
     };
     if let Some(line) = theil_sen(&overdue) {
-        let figure = Figure::new("overdue", "overdue time per GB deleted", line.slope, "s/GB");
-        add(figure, sen_interval(&overdue, LEVEL));
+        add(&OVERDUE, line.slope, sen_interval(&overdue, LEVEL));
     }
     if let Some(line) = theil_sen(&stutter) {
-        let figure = Figure::new("stutter-intercept", "stutter at size 0", line.intercept, "s");
         let of = |points: &[(f64, f64)]| theil_sen(points).map(|line| line.intercept);
-        add(figure, bootstrap_interval(&stutter, rng, Bootstrap::default(), of));
+        let interval = bootstrap_interval(&stutter, rng, Bootstrap::default(), of);
+        add(&INTERCEPT, line.intercept, interval);
     }
     if let Some(value) = curvature(&stutter) {
-        let figure = Figure::new("stutter-curvature", "curvature of the stutter", value, "s/GB^2");
         let quicker = Bootstrap { resamples: 400, ..Bootstrap::default() };
-        add(figure, bootstrap_interval(&stutter, rng, quicker, curvature));
+        add(&CURVATURE, value, bootstrap_interval(&stutter, rng, quicker, curvature));
     }
     if let (true, Some(value)) = (delayed, power_exponent(&delay)) {
-        let figure = Figure::new("delay-exponent", "exponent of the delay on size", value, "");
-        add(figure, bootstrap_interval(&delay, rng, Bootstrap::default(), power_exponent));
+        let interval = bootstrap_interval(&delay, rng, Bootstrap::default(), power_exponent);
+        add(&EXPONENT, value, interval);
     }
     figures
 }
-
-/// What a measure came to in one trial.
-type OfTrial = fn(&Trial) -> f64;
 
 /// The largest size: what each measure of one deletion came to, in the mean.
 fn at_largest(trials: &[Trial], rng: &mut Rng) -> Vec<Figure> {
@@ -273,35 +235,14 @@ fn at_largest(trials: &[Trial], rng: &mut Rng) -> Vec<Figure> {
         return Vec::new();
     };
     let chosen: Vec<&Trial> = trials.iter().filter(|trial| trial.gigabytes >= largest).collect();
-    let label = Bytes(trimbench_core::units::rounded(largest * 1e9));
+    let size = Bytes(trimbench_core::units::rounded(largest * 1e9));
     let mut figures = Vec::new();
-    let table: [(&str, &str, &str, OfTrial); 8] = [
-        ("largest-stutter", "stutter", "s", |trial| trial.stutter),
-        ("largest-delay", "delay A", "request-s", |trial| trial.delay),
-        ("largest-equivalent-stop", "equivalent stop T_eq", "s", |trial| {
-            metric(trial.step, "equivalent_stop_s")
-        }),
-        ("largest-overdue", "overdue time", "s", |trial| metric(trial.step, "overdue_s")),
-        ("largest-read-gap", "longest gap between reads", "s", |trial| {
-            metric(trial.step, "read_gap_s")
-        }),
-        ("largest-write-gap", "longest gap between writes", "s", |trial| {
-            metric(trial.step, "write_gap_s")
-        }),
-        ("largest-response-max", "worst response", "s", |trial| {
-            metric(trial.step, "response_s_max")
-        }),
-        ("largest-drained", "time until nothing is overdue", "s", |trial| {
-            metric(trial.step, "drained_s")
-        }),
-    ];
-    for (id, title, unit, value) in table {
-        let values: Vec<f64> = chosen.iter().map(|trial| value(trial)).collect();
-        let title = format!("{title}, {label} deleted");
-        let figure = mean(&values).and_then(|mean| Figure::new(id, &title, mean, unit));
+    for (metric_of, key) in of_largest(size) {
+        let values: Vec<f64> = chosen.iter().map(|trial| metric(trial.step, key)).collect();
         let interval = bootstrap_mean(&values, rng, Bootstrap::default());
+        let figure = metric_of.measured(mean(&values));
         let n = values.len() as u64;
-        figures.extend(figure.map(|figure| Figure { interval, n, ..figure }));
+        figures.extend(figure.map(|figure| figure.with_interval(interval).with_n(n)));
     }
     figures
 }
@@ -309,9 +250,7 @@ fn at_largest(trials: &[Trial], rng: &mut Rng) -> Vec<Figure> {
 /// Response times in two views: per access, and weighted by the time spent.
 fn percentiles(steps: &[Step]) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for (suffix, title, placebo) in
-        [("", "after a deletion", false), ("-placebo", "after a placebo", true)]
-    {
+    for placebo in [false, true] {
         let mut merged = LatencyHistogram::new();
         for step in steps.iter().filter(|step| (step.kind == "placebo") == placebo) {
             let histogram = step.histograms.get("response-time");
@@ -320,15 +259,12 @@ fn percentiles(steps: &[Step]) -> Vec<Figure> {
             }
         }
         for quantile in Quantile::STANDARD {
-            for (view, of, value) in [
-                ("response", "of accesses", merged.percentile(quantile)),
-                ("weighted", "of the time in accesses", merged.latency_weighted(quantile)),
-            ] {
-                let id = format!("{view}-{quantile}{suffix}");
-                let title = format!("response time {title}, {quantile} {of}");
-                let figure =
-                    value.and_then(|value| Figure::new(&id, &title, value.0 as f64 / 1e6, "ms"));
-                figures.extend(figure.map(|figure| Figure { n: merged.count(), ..figure }));
+            let of_accesses = merged.percentile(quantile);
+            let of_time = merged.latency_weighted(quantile);
+            for (weighted, value) in [(false, of_accesses), (true, of_time)] {
+                let value = value.map(|value| value.0 as f64 / 1e6);
+                let figure = response(quantile, weighted, placebo).measured(value);
+                figures.extend(figure.map(|figure| figure.with_n(merged.count())));
             }
         }
     }

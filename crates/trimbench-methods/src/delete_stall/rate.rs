@@ -12,7 +12,11 @@ use trimbench_core::rng::Rng;
 use trimbench_core::units::{index, rounded};
 use trimbench_core::{Bytes, Nanos};
 use trimbench_results::statistics::{Bootstrap, bootstrap_interval};
-use trimbench_results::{Figure, Quantile, Series, Step};
+use trimbench_results::{Figure, Metric, Quantile, Series, Step};
+
+use super::metrics::{
+    HIGHEST_RATE, HIGHEST_RATE_CHUNK, HIGHEST_RATE_RESPONSE, LOAD_ALONE, rate_in_chunks,
+};
 
 #[cfg(test)]
 mod tests;
@@ -248,36 +252,15 @@ fn p999<'a>(blocks: impl Iterator<Item = &'a (f64, Vec<f64>)>) -> Option<f64> {
 }
 
 /// p99.9 of a step with the interval of the block bootstrap.
-fn response(id: &str, title: &str, step: &Step, rng: &mut Rng) -> Option<Figure> {
+fn response(metric: &Metric, step: &Step, rng: &mut Rng) -> Option<Figure> {
     let blocks = blocks(step)?;
-    let mut figure = Figure::new(id, title, p999(blocks.iter())?, "ms")?;
-    figure.n = rounded(*step.metrics.get("load_count")?);
+    let figure = metric.measured(p999(blocks.iter()))?;
+    let n = rounded(*step.metrics.get("load_count")?);
     let points: Vec<(f64, f64)> = (0..blocks.len()).map(|block| (0.0, block as f64)).collect();
-    figure.interval = bootstrap_interval(&points, rng, Bootstrap::default(), |drawn| {
+    let interval = bootstrap_interval(&points, rng, Bootstrap::default(), |drawn| {
         p999(drawn.iter().map(|(_, block)| &blocks[index(rounded(*block))]))
     });
-    Some(figure)
-}
-
-/// Ids and units of the figures for these chunks.
-pub(super) fn announced(chunks: &[Bytes]) -> Vec<(String, &'static str)> {
-    let mut figures = vec![
-        (BEST.to_owned(), "MB/s"),
-        (BEST_CHUNK.to_owned(), "MiB"),
-        (RESPONSE.to_owned(), "ms"),
-        (LOAD_ALONE.to_owned(), "ms"),
-    ];
-    figures.extend(chunks.iter().map(|chunk| (of_chunk(*chunk), "MB/s")));
-    figures
-}
-
-const BEST: &str = "highest-deletion-rate";
-const BEST_CHUNK: &str = "highest-deletion-rate-chunk";
-const RESPONSE: &str = "highest-deletion-rate-response";
-const LOAD_ALONE: &str = "deletion-rate-load-alone";
-
-fn of_chunk(chunk: Bytes) -> String {
-    format!("deletion-rate-in-chunks-of-{chunk}")
+    Some(figure.with_n(n).with_interval(interval))
 }
 
 /// The figures of a search: a pure function of its steps.
@@ -298,9 +281,8 @@ pub(super) fn figures(steps: &[Step], rng: &mut Rng) -> Vec<Figure> {
         let confirmed = of_it()
             .filter(|it| it.kind == CONFIRMATION && verdict(it) == Some(true))
             .max_by(|a, b| rate(a).total_cmp(&rate(b)));
-        let title = format!("highest rate of deletion within the limit, in chunks of {size}");
         let value = confirmed.map_or(0.0, rate);
-        let row = Figure::new(&of_chunk(size), &title, value, "MB/s").map(|figure| {
+        rows.extend(rate_in_chunks(size).measured(value).map(|figure| {
             let tried = of_it().any(|it| it.kind == CONFIRMATION);
             let word = match confirmed {
                 Some(step) if rate(step) >= highest => "as high as was tried".to_owned(),
@@ -308,29 +290,25 @@ pub(super) fn figures(steps: &[Step], rng: &mut Rng) -> Vec<Figure> {
                 None if tried => "not confirmed".to_owned(),
                 None => format!("{} MB/s is too much", LOWEST / 1_000_000),
             };
-            Figure { n: of_it().count() as u64, verdict: Some(word), ..figure }
-        });
-        rows.extend(row);
+            figure.with_n(of_it().count() as u64).judged(word)
+        }));
         // Of equals the larger chunk: fewer commands.
         best = confirmed.filter(|it| best.is_none_or(|best| rate(it) >= rate(best))).or(best);
     }
-    let title = "highest rate of deletion that keeps p99.9 of the load within the limit";
     let limit = parameter(alone, "limit_s") * 1e3;
     let verdict = match best {
         _ if verdict(alone) != Some(true) => "the load alone exceeds the limit".to_owned(),
         Some(step) => format!("in chunks of {}: limit {limit} ms", chunk(step)),
         None => format!("none found: limit {limit} ms"),
     };
-    let figure = Figure::new(BEST, title, best.map_or(0.0, rate), "MB/s");
-    figures.extend(figure.map(|figure| Figure { verdict: Some(verdict), ..figure }));
+    let figure = HIGHEST_RATE.measured(best.map_or(0.0, rate));
+    figures.extend(figure.map(|figure| figure.judged(verdict)));
     if let Some(step) = best {
         let size = chunk(step).0 as f64 / f64::from(1 << 20);
-        figures.extend(Figure::new(BEST_CHUNK, "chunk of that rate", size, "MiB"));
-        let title = "response time of the load at that rate, p99.9";
-        figures.extend(response(RESPONSE, title, step, rng));
+        figures.extend(HIGHEST_RATE_CHUNK.measured(size));
+        figures.extend(response(&HIGHEST_RATE_RESPONSE, step, rng));
     }
-    let title = "response time of the load without deletions, p99.9";
-    figures.extend(response(LOAD_ALONE, title, alone, rng));
+    figures.extend(response(&LOAD_ALONE, alone, rng));
     figures.extend(rows);
     figures
 }

@@ -6,8 +6,8 @@ use trimbench_core::{
 };
 use trimbench_results::Step;
 
-use super::analysis::{DURATION, STALL, STALL_LONGEST};
 use super::meter::{Meter, Tick, note};
+use super::metrics::{DURATION, STALL, STALL_LONGEST};
 use super::options::DeleteStorm;
 use super::scene::{Scene, StormPhase};
 use crate::stall_attribution::{StallLayer, attribute_stalls};

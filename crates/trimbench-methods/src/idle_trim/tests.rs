@@ -12,7 +12,7 @@ use trimbench_engine::method::Preset;
 use trimbench_engine::runner::RunError;
 use trimbench_engine::settings::Span;
 use trimbench_engine::testing::{
-    KeptSteps, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
+    KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, figure, resume, run,
     settings,
 };
 
@@ -178,7 +178,7 @@ fn the_page_has_every_option_as_it_is() {
         let row = format!("| `{}` | {quick} | {standard} | {published} |", option.key);
         assert!(page.contains(&row), "{row}");
     }
-    for (id, _) in announced_figures() {
+    for Metric { id, .. } in method(&[]).metrics() {
         assert!(page.contains(&format!("`{id}`")), "{id}");
     }
 }
@@ -219,8 +219,8 @@ fn a_drive_that_fails_ends_the_run_and_what_was_measured_stays() {
 }
 
 #[test]
-fn every_figure_found_is_among_the_announced_ids() {
-    assert_announced(&announced_figures(), &of(TrimMode::Queued, &[]).figures);
+fn every_figure_found_is_one_of_the_metrics() {
+    assert_defined(&method(&[]).metrics(), &of(TrimMode::Queued, &[]).figures);
 }
 
 #[test]

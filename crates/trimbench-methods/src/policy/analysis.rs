@@ -6,11 +6,9 @@
 use trimbench_core::{Caveat, Ppm};
 use trimbench_results::{Figure, LatencyHistogram, Quantile, Step};
 
+use super::metrics::{CHOICE, COLUMNS, Column, Source, over_target};
 use super::options::{PACED, PolicyLab};
-use super::session::{
-    AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN, UNTRIMMED, WAITING, WAITING_MAX,
-    WITHHELD_MAX, criterion,
-};
+use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN, criterion};
 use trimbench_engine::method::Findings;
 
 /// What is known of a policy: figures of one row of the tables.
@@ -24,42 +22,6 @@ struct Life<'a> {
     steady: bool,
 }
 
-/// A column of the tables: key, title, unit.
-type Column = (&'static str, &'static str, &'static str);
-
-/// Columns that are percentiles.
-const PERCENTILES: [(Column, Quantile); 3] = [
-    (("p50", "p50", "ms"), Quantile::P50),
-    (("p99", "p99", "ms"), Quantile::P99),
-    ((TAIL, "p99.9", "ms"), Quantile::P99_9),
-];
-const TAIL: &str = "p99.9";
-const WORST: Column = ("max", "max", "ms");
-const WAF: Column = ("amplification", "write amplification", "");
-const RATE: Column = ("throughput", "files made", "MB/s");
-const CYCLES: Column = ("cycles", "cycles", "");
-/// The state at the end, and maxima.
-const LEFT: Column = ("untrimmed", "left untrimmed", "B");
-const WAITED: Column = ("waited", "waited at most", "B");
-const WITHHELD: Column = ("withheld", "withheld at most", "B");
-const TRIM: Column = ("trim", "longest TRIM", "ms");
-/// Bytes counted since the filesystem was made, and the metrics that they are the sum of.
-const BYTES: [(Column, &[&str]); 4] = [
-    (("freed", "freed", "B"), &["freed_bytes"]),
-    (("trimmed", "trimmed", "B"), &["issued_bytes"]),
-    (("not-trimmed", "not trimmed", "B"), &["skipped_bytes", WAITING]),
-    (("rewritten", "rewritten", "B"), &["invalidated_bytes"]),
-];
-/// Numbers counted since then.
-const COUNTS: [(Column, &[&str]); 4] = [
-    (("issued", "issued", ""), &["issued_count"]),
-    (("deferred", "deferred", ""), &["deferred_count"]),
-    (("skipped", "skipped", ""), &["skipped_count"]),
-    (("invalidated", "invalidated", ""), &["invalidated_count"]),
-];
-/// How a figure's id goes on behind its column.
-const UNDER: &str = "-under-";
-
 /// Computes all figures.
 pub fn analyse(method: &PolicyLab, steps: &[Step]) -> Findings {
     let lives: Vec<Life> =
@@ -70,7 +32,6 @@ pub fn analyse(method: &PolicyLab, steps: &[Step]) -> Findings {
     let front: Vec<&str> =
         points.iter().filter(|it| it.is_best(&points)).map(|it| it.policy).collect();
     if let Some(choice) = choice {
-        let title = "p99.9 of the foreground under the policy to choose";
         let verdict = format!(
             "`{}`: the lowest p99.9 of those within {} of the least write amplification, of those \
              within {} of the highest throughput; not beaten in both p99.9 and amplification: {}",
@@ -79,13 +40,8 @@ pub fn analyse(method: &PolicyLab, steps: &[Step]) -> Findings {
             method.lost,
             front.join(", ")
         );
-        let figure = Figure::new("policy", title, choice.tail, "ms");
-        figures.extend(figure.map(|figure| Figure {
-            headline: true,
-            n: points.len() as u64,
-            verdict: Some(verdict),
-            ..figure
-        }));
+        let figure = CHOICE.measured(choice.tail);
+        figures.extend(figure.map(|figure| figure.with_n(points.len() as u64).judged(verdict)));
     }
     figures.extend(target(method, &lives));
     for life in &lives {
@@ -96,28 +52,7 @@ pub fn analyse(method: &PolicyLab, steps: &[Step]) -> Findings {
     if let (Some(caveat), Some(figure)) = (unsteady, figures.first_mut()) {
         figure.caveat(caveat);
     }
-    Findings { figures, caveats: few.into_iter().collect() }
-}
-
-/// The ids of all figures that the method may find, with their units.
-pub fn announced_figures(method: &PolicyLab) -> Vec<(String, &'static str)> {
-    let mut announced = vec![("policy".to_owned(), "ms")];
-    if method.policies.iter().any(|(policy, _)| *policy == PACED) {
-        announced.push((TARGET.to_owned(), ""));
-    }
-    for (policy, _) in &method.policies {
-        let columns = columns().map(|(key, _, unit)| (format!("{key}{UNDER}{policy}"), unit));
-        announced.extend(columns);
-    }
-    announced
-}
-
-/// All columns, in their order.
-fn columns() -> impl Iterator<Item = Column> {
-    let percentiles = PERCENTILES.into_iter().map(|(column, _)| column);
-    let counted = BYTES.into_iter().chain(COUNTS).map(|(column, _)| column);
-    let between = [WORST, WAF, RATE, CYCLES, LEFT, WAITED, WITHHELD, TRIM];
-    percentiles.chain(between).chain(counted)
+    Findings::new(figures, few.into_iter().collect())
 }
 
 /// Where a policy stands: the two things that it is charged for.
@@ -164,8 +99,6 @@ pub(super) fn choose<'a>(points: &'a [Point], method: &PolicyLab) -> Option<&'a 
 }
 
 /// Whether `paced` kept its target.
-const TARGET: &str = "paced-over-target";
-
 fn target(method: &PolicyLab, lives: &[Life]) -> Option<Figure> {
     let life = |policy: &str| lives.iter().find(|life| life.policy == policy);
     let tail = |life: &Life| life.percentile(Quantile::P99_9);
@@ -184,9 +117,8 @@ fn target(method: &PolicyLab, lives: &[Life]) -> Option<Figure> {
         (false, false) if without > 1.0 => "missed, and without any TRIM too".to_owned(),
         (false, false) => "missed".to_owned(),
     };
-    let title = format!("p99.9 under `paced`, over its target of {}", method.target);
-    let figure = Figure::new(TARGET, &title, over, "")?;
-    Some(Figure { n: paced.responses.count(), verdict: Some(verdict), ..figure })
+    let figure = over_target(method.target).measured(over)?;
+    Some(figure.with_n(paced.responses.count()).judged(verdict))
 }
 
 impl<'a> Life<'a> {
@@ -231,38 +163,36 @@ impl<'a> Life<'a> {
         self.responses.percentile(quantile).map(|latency| latency.0 as f64 / 1e6)
     }
 
+    fn value(&self, of: Source) -> Option<f64> {
+        match of {
+            Source::Percentile(quantile) => self.percentile(quantile),
+            Source::Worst => self.responses.max().map(|latency| latency.0 as f64 / 1e6),
+            Source::Amplification => self.amplification(),
+            Source::Throughput => self.throughput(),
+            Source::Cycles => Some(self.cycles.len() as f64),
+            Source::AtEnd(keys) => Some(keys.iter().map(|key| self.end(key)).sum()),
+            Source::Most(key) => Some(most(&self.last, key)),
+            Source::LongestTrim(key) => Some(most(&self.cycles, key) * 1e3),
+        }
+    }
+
     fn figures(&self, chosen: Option<&str>, front: &[&str]) -> Vec<Figure> {
-        let values = PERCENTILES.map(|(column, quantile)| (column, self.percentile(quantile)));
-        let of_end = |keys: &[&str]| Some(keys.iter().map(|key| self.end(key)).sum::<f64>());
-        let between = [
-            (WORST, self.responses.max().map(|latency| latency.0 as f64 / 1e6)),
-            (WAF, self.amplification()),
-            (RATE, self.throughput()),
-            (CYCLES, Some(self.cycles.len() as f64)),
-            (LEFT, Some(self.end(UNTRIMMED))),
-            (WAITED, Some(most(&self.last, WAITING_MAX))),
-            (WITHHELD, Some(most(&self.last, WITHHELD_MAX))),
-            (TRIM, Some(most(&self.cycles, LONGEST) * 1e3)),
-        ];
-        let counted = BYTES.iter().chain(&COUNTS).map(|(column, keys)| (*column, of_end(keys)));
-        let all = values.into_iter().chain(between).chain(counted);
-        let figure = |((key, title, unit), value): (Column, Option<f64>)| {
-            let (id, title) =
-                (format!("{key}{UNDER}{}", self.policy), format!("{title}, under {}", self.policy));
-            let mut figure = Figure::new(&id, &title, value?, unit)?;
-            figure.n = match unit {
-                "ms" if key != TRIM.0 => self.responses.count(),
+        let figure = |column: Column| {
+            let mut figure = column.under(self.policy).measured(self.value(column.of))?;
+            figure.n = match column.of {
+                Source::Percentile(_) | Source::Worst => self.responses.count(),
                 _ => self.last.len() as u64,
             };
-            if key == TAIL {
+            let is_tail = column.of == Source::Percentile(Quantile::P99_9);
+            if is_tail {
                 figure.verdict = self.verdict(chosen, front);
             }
-            if !self.steady && (key == TAIL || key == WAF.0) {
+            if !self.steady && (is_tail || column.of == Source::Amplification) {
                 figure.caveat(Caveat::NoSteadyState);
             }
             Some(figure)
         };
-        all.filter_map(figure).collect()
+        COLUMNS.into_iter().filter_map(figure).collect()
     }
 
     fn verdict(&self, chosen: Option<&str>, front: &[&str]) -> Option<String> {

@@ -14,7 +14,7 @@ use trimbench_engine::MethodError;
 use trimbench_engine::Preset;
 use trimbench_engine::method::MethodResult;
 use trimbench_engine::testing::run_on;
-use trimbench_engine::testing::{KeptSteps, assert_announced, close, figure, says, settings};
+use trimbench_engine::testing::{KeptSteps, assert_defined, close, figure, says, settings};
 
 /// Small files on a small drive, which serves the writes of the load.
 const SMALL: [(&str, &str); 8] = [
@@ -205,8 +205,8 @@ fn every_policy_meets_the_same_operations_and_its_counters_add_up() {
     assert!(of("untrimmed-under-none") > of("untrimmed-under-online"));
     assert!(of("deferred-under-deferred") > 0.0 && of("waited-under-deferred") > 0.0);
     assert!(of("amplification-under-none") >= of("amplification-under-online"));
-    assert_announced(&lab.announced_figures(), &found.figures);
-    assert_eq!(found.figures.len(), lab.announced_figures().len(), "and each is found");
+    assert_defined(&lab.metrics(), &found.figures);
+    assert_eq!(found.figures.len(), lab.metrics().len(), "and each is found");
     let (again, _) = run(&lab, "vendor6").unwrap();
     assert_eq!(again.trace_hash, found.trace_hash);
 }
@@ -359,8 +359,8 @@ fn the_page_has_every_option_as_it_is_and_every_figure() {
         let row = format!("| `{}` | {quick} | {standard} | {published} | ", option.key);
         assert!(page.contains(&row), "{row}");
     }
-    for (id, _) in announced_figures(&method(&[("policies", "paced")])) {
-        let id = id.strip_suffix("-paced").map_or(id.clone(), |column| format!("{column}-P"));
+    for Metric { id, .. } in method(&[("policies", "paced")]).metrics() {
+        let id = id.strip_suffix("-paced").map_or(id.to_string(), |column| format!("{column}-P"));
         assert!(page.contains(&format!("`{id}`")), "{id}");
     }
 }

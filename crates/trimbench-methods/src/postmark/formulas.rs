@@ -6,25 +6,7 @@
 use trimbench_core::Nanos;
 
 use super::generator::Counts;
-
-/// Names and units of the metrics, in the order of \[S0\]'s tables and of the terse line.
-pub const METRICS: [(&str, &str); 13] = [
-    ("Total_duration", "s"),
-    ("Duration_of_transactions", "s"),
-    ("Transactions/s", "1/s"),
-    ("Files_created/s", "1/s"),
-    ("Creation_alone/s", "1/s"),
-    ("Creation_mixed_with_transaction/s", "1/s"),
-    ("Read/s", "1/s"),
-    ("Append/s", "1/s"),
-    ("Deleted/s", "1/s"),
-    (DELETION_ALONE, "1/s"),
-    ("Deletion_mixed_with_transaction/s", "1/s"),
-    ("Read_B/s", "B/s"),
-    ("Write_B/s", "B/s"),
-];
-/// The metric that old versions get wrong.
-pub const DELETION_ALONE: &str = "Deletion_alone/s";
+use super::metrics::METRICS;
 
 /// How long each phase took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +140,7 @@ impl Imported {
     pub fn of(printed: [f64; 13], number: Option<u32>) -> Result<Self, ImportError> {
         for index in [0, 1, 4] {
             if printed[index] <= 0.0 {
-                let (metric, value) = (METRICS[index].0, printed[index]);
+                let (metric, value) = (METRICS[index].name, printed[index]);
                 return Err(ImportError::Zero { metric, value });
             }
         }

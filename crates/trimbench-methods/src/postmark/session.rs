@@ -7,9 +7,9 @@ use trimbench_core::{
 };
 use trimbench_results::Step;
 
-use super::analysis::KEYS;
 use super::formulas::{Times, metrics};
 use super::generator::{Generator, PostmarkOperation, PostmarkPhase};
+use super::metrics::METRICS;
 use super::options::Postmark;
 use trimbench_engine::MethodError;
 use trimbench_engine::drain::{Discards, Scratch, force};
@@ -127,8 +127,8 @@ fn note(step: &mut Step, play: &Play<'_>, times: &Times) {
     step.measure("read_bytes", counts.bytes_read as f64);
     step.measure("written_bytes", counts.bytes_written as f64);
     step.measure("deleted_alone_bytes", counts.live_bytes_at_deletion as f64);
-    for (key, value) in KEYS.iter().zip(metrics(counts, times)) {
-        step.measure(key, value);
+    for (metric, value) in METRICS.iter().zip(metrics(counts, times)) {
+        step.measure(metric.key, value);
     }
     step.measure(CREATION, times.creation.seconds());
     step.measure(DELETION, times.deletion.seconds());

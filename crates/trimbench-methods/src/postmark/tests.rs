@@ -150,9 +150,9 @@ fn columns() -> Vec<(String, [f64; 13])> {
         for buffering in ["true", "false"] {
             for (index, discard) in ["nodiscard", "discard"].into_iter().enumerate() {
                 let drive = format!("vendor{drive}");
-                let column = METRICS.map(|(metric, _)| {
+                let column = METRICS.map(|metric| {
                     let is_it = |row: &&(String, String, String, [f64; 2])| {
-                        row.0 == drive && row.1 == buffering && row.2 == metric
+                        row.0 == drive && row.1 == buffering && row.2 == metric.name
                     };
                     rows.iter().find(is_it).unwrap().3[index]
                 });

@@ -5,9 +5,13 @@
 //! trimmed, and the ratio of the two is left out.
 
 use trimbench_core::{Caveat, PurgeMeans};
-use trimbench_results::{Figure, Step};
+use trimbench_results::{Figure, Metric, Step};
 
-use super::options::Recovery;
+use super::metrics::{
+    FLATTERED, FRAGMENTED, FRAGMENTED_COMPARED, FRAGMENTED_OF_FRESH, FRESH, FRESH_COMPARED, HEALED,
+    HEALED_OF_FRESH, OF_FRESH_COMPARED, PASSES, PassName, TRIMMED, TRIMMED_OF_FRESH, amplification,
+    rate,
+};
 use trimbench_engine::method::Findings;
 
 /// From this share of fresh on, a drive counts as back to new.
@@ -16,14 +20,6 @@ const AS_NEW: f64 = 0.98;
 const WORKED: f64 = 1.1;
 /// A gain of this share of fresh counts as one.
 const GAIN: f64 = 0.02;
-
-/// The passes, with what they are called in titles.
-const PASSES: [(&str, &str); 4] = [
-    ("fresh", "fresh"),
-    ("fragmented", "fragmented"),
-    ("self-healed", "after a second pass"),
-    ("trimmed", "fragmented, then trimmed"),
-];
 
 /// The passes of a session, MB/s.
 struct Passes<'a> {
@@ -41,6 +37,10 @@ impl<'a> Passes<'a> {
 
     fn rate(&self, id: &str) -> Option<f64> {
         self.metric(id, "throughput_mb_per_s").filter(|rate| *rate > 0.0)
+    }
+
+    fn amplification(&self, (id, _): PassName) -> Option<f64> {
+        self.metric(id, "write_amplification_ratio")
     }
 
     fn ratio(&self, id: &str, of: &str) -> Option<f64> {
@@ -62,49 +62,24 @@ pub fn analyse(steps: &[Step]) -> Findings {
     figures.extend(rates(&passes, by_trim));
     figures.extend(comparison(&passes));
     if let Some(headline) = figures.iter_mut().find(|figure| figure.headline) {
-        for id in steps.iter().flat_map(|step| &step.caveats) {
-            if let Some(caveat) = Caveat::from_id(id) {
-                headline.caveat(caveat);
-            }
-        }
+        headline.inherit(steps);
     }
     let caveats = if unsteady(steps) { vec![Caveat::NoSteadyState] } else { Vec::new() };
-    Findings { figures, caveats }
-}
-
-/// The ids of all figures that the method may find, with their units.
-pub fn announced_figures(method: &Recovery) -> Vec<(String, &'static str)> {
-    let mut figures: Vec<(String, &str)> =
-        ["trimmed-of-fresh", "fragmented-of-fresh", "self-healed-of-fresh"]
-            .map(|id| (id.to_owned(), ""))
-            .to_vec();
-    for (id, _) in PASSES {
-        figures.push((id.to_owned(), "MB/s"));
-        figures.push((format!("write-amplification-{id}"), ""));
-    }
-    if method.compare_data.is_some() {
-        figures.push(("fresh-compared".to_owned(), "MB/s"));
-        figures.push(("fragmented-compared".to_owned(), "MB/s"));
-        figures.push(("fragmented-of-fresh-compared".to_owned(), ""));
-        figures.push(("flattered-by".to_owned(), ""));
-    }
-    figures
+    Findings::new(figures, caveats)
 }
 
 /// The passes against the fresh one, the headline first.
 fn ratios(passes: &Passes<'_>, by_trim: bool) -> Vec<Figure> {
-    let of_fresh = |id: &str| passes.ratio(id, "fresh");
-    let fragmented = of_fresh("fragmented");
-    let figure = |id: &str, what: &str, value: Option<f64>, verdict: Option<&str>| {
-        let (id, title) = (format!("{id}-of-fresh"), format!("{what}, as a share of fresh"));
-        let figure = Figure::new(&id, &title, value?, "")?;
+    let of_fresh = |(id, _): PassName| passes.ratio(id, FRESH.0);
+    let fragmented = of_fresh(FRAGMENTED);
+    let figure = |metric: &Metric, value: Option<f64>, verdict: Option<&str>| {
+        let figure = metric.measured(value)?;
         Some(Figure { verdict: verdict.map(str::to_owned), ..figure })
     };
-    let trimmed = of_fresh("trimmed").filter(|_| !by_trim);
+    let trimmed = of_fresh(TRIMMED).filter(|_| !by_trim);
     let verdict = trimmed.zip(fragmented).map(|(ratio, before)| recovered(ratio, before));
-    let headline = figure("trimmed", "after TRIM", trimmed, verdict)
-        .map(|figure| Figure { headline: true, ..figure });
-    let healed = of_fresh("self-healed");
+    let headline = figure(&TRIMMED_OF_FRESH, trimmed, verdict);
+    let healed = of_fresh(HEALED);
     let verdict = healed.zip(fragmented).map(|(ratio, before)| match ratio {
         ratio if ratio > 1.0 / AS_NEW => "faster than fresh, which is no reference here",
         _ if before >= AS_NEW => "nothing to heal",
@@ -112,8 +87,8 @@ fn ratios(passes: &Passes<'_>, by_trim: bool) -> Vec<Figure> {
         ratio if ratio >= before + GAIN => "partly healed",
         _ => "not healed",
     });
-    let healed = figure("self-healed", "after a second pass", healed, verdict);
-    let worked = passes.metric("fragmented", "write_amplification_ratio");
+    let healed = figure(&HEALED_OF_FRESH, healed, verdict);
+    let worked = passes.amplification(FRAGMENTED);
     let hidden = fragmented.is_some_and(|ratio| ratio >= AS_NEW)
         && worked.is_some_and(|amplification| amplification > WORKED);
     let verdict = fragmented.map(|ratio| match ratio {
@@ -122,7 +97,7 @@ fn ratios(passes: &Passes<'_>, by_trim: bool) -> Vec<Figure> {
         ratio if ratio >= AS_NEW => "random writes leave no trace",
         _ => "slower than fresh",
     });
-    let fragmented = figure("fragmented", "fragmented", fragmented, verdict);
+    let fragmented = figure(&FRAGMENTED_OF_FRESH, fragmented, verdict);
     [headline, fragmented, healed].into_iter().flatten().collect()
 }
 
@@ -140,67 +115,44 @@ fn recovered(after: f64, before: f64) -> &'static str {
 /// after TRIM is the headline and says so.
 fn rates(passes: &Passes<'_>, by_trim: bool) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for (id, what) in PASSES {
-        let title = format!("sequential writes, {what}");
-        let figure = passes.rate(id).and_then(|rate| Figure::new(id, &title, rate, "MB/s"));
-        let Some(mut figure) = figure else { continue };
-        if by_trim && id == "trimmed" {
-            figure.headline = true;
-            figure.verdict = Some("not measurable against fresh: purged by TRIM".to_owned());
+    for pass in PASSES {
+        let Some(mut figure) = rate(pass).measured(passes.rate(pass.0)) else { continue };
+        if by_trim && pass == TRIMMED {
+            figure = figure.judged("not measurable against fresh: purged by TRIM");
         }
-        if by_trim && (id == "trimmed" || id == "fresh") {
+        if by_trim && (pass == TRIMMED || pass == FRESH) {
             figure.caveat(Caveat::PurgedByTrim);
         }
         figures.push(figure);
     }
-    for (id, what) in PASSES {
-        let (key, title) = (
-            format!("write-amplification-{id}"),
-            format!("write amplification of sequential writes, {what}"),
-        );
-        let value = passes.metric(id, "write_amplification_ratio");
-        figures.extend(value.and_then(|value| Figure::new(&key, &title, value, "")));
-    }
+    let wear = |pass| amplification(pass).measured(passes.amplification(pass));
+    figures.extend(PASSES.into_iter().filter_map(wear));
     figures
 }
 
 /// What the same drive looks like with other data.
 fn comparison(passes: &Passes<'_>) -> Vec<Figure> {
-    let flattered = passes.ratio("fragmented-compared", "fragmented");
+    let (fresh, fragmented) = (FRESH_COMPARED.id, FRAGMENTED_COMPARED.id);
     let table = [
-        ("fresh-compared", "fresh, other data", passes.rate("fresh-compared"), "MB/s"),
-        (
-            "fragmented-compared",
-            "fragmented, other data",
-            passes.rate("fragmented-compared"),
-            "MB/s",
-        ),
-        (
-            "fragmented-of-fresh-compared",
-            "fragmented, other data, as a share of fresh with it",
-            passes.ratio("fragmented-compared", "fresh-compared"),
-            "",
-        ),
-        ("flattered-by", "fragmented, with other data over without", flattered, ""),
+        (FRESH_COMPARED, passes.rate(&fresh)),
+        (FRAGMENTED_COMPARED, passes.rate(&fragmented)),
+        (OF_FRESH_COMPARED, passes.ratio(&fragmented, &fresh)),
+        (FLATTERED, passes.ratio(&fragmented, FRAGMENTED.0)),
     ];
-    let mut figures = Vec::new();
-    for (id, title, value, unit) in table {
-        let Some(mut figure) = value.and_then(|value| Figure::new(id, title, value, unit)) else {
-            continue;
-        };
+    let figures = table.into_iter().filter_map(|(metric, value)| {
+        let mut figure = metric.measured(value)?;
         figure.caveat(Caveat::CompressibleData);
-        if id == "flattered-by" {
+        if metric == FLATTERED {
             let flatters = figure.value >= 1.0 + GAIN;
-            let verdict = if flatters {
+            figure = figure.judged(if flatters {
                 "compressible data make the drive look better than it is"
             } else {
                 "the data make no difference"
-            };
-            figure.verdict = Some(verdict.to_owned());
+            });
         }
-        figures.push(figure);
-    }
-    figures
+        Some(figure)
+    });
+    figures.collect()
 }
 
 /// Whether a torture in rounds ended before it was steady.

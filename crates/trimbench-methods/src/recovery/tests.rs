@@ -7,7 +7,7 @@ use trimbench_core::BlockCommand;
 use trimbench_engine::method::{Method, Preset};
 use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{
-    KeptSteps, Toy, assert_announced, emulated, faulty, figure, profile, run, settings, small_tlc,
+    KeptSteps, Toy, assert_defined, emulated, faulty, figure, profile, run, settings, small_tlc,
 };
 
 fn method(set: &[(&str, &str)]) -> Recovery {
@@ -227,13 +227,13 @@ fn data_that_flatter_are_said_to() {
 }
 
 #[test]
-fn every_figure_found_is_among_the_announced_ids() {
+fn every_figure_found_is_one_of_the_metrics() {
     let set = method(&[("compare-data", "compressible-10%")]);
     let mut drive = emulated(small_tlc(Bytes::mib(16), Ppm(125_000)));
     let found = run(&set, &mut drive, &mut KeptSteps::default()).unwrap();
-    let announced = announced_figures(&set);
+    let announced = set.metrics();
     assert_eq!(found.figures.len(), announced.len());
-    assert_announced(&announced, &found.figures);
+    assert_defined(&announced, &found.figures);
     // What compresses is said on what it touches, and not on the whole session.
     assert_eq!(found.caveats, []);
 }

@@ -6,9 +6,10 @@
 
 use trimbench_core::Caveat;
 use trimbench_core::settings::Named as _;
-use trimbench_results::{Figure, Step};
+use trimbench_results::{Figure, Metric, Step};
 
-use super::options::{Replay, ReplayedTrims};
+use super::metrics::{Gain, of_pass};
+use super::options::ReplayedTrims;
 use trimbench_engine::method::Findings;
 
 /// A gain or loss of this much counts as one.
@@ -19,47 +20,17 @@ pub fn analyse(steps: &[Step]) -> Findings {
     let passes: Vec<&Step> = steps.iter().filter(|step| step.kind == "pass").collect();
     let mut figures: Vec<Figure> = passes.iter().flat_map(|pass| gains(pass, &passes)).collect();
     // The headline is that of the last pass: of the deepest queue.
-    let is_gain = |figure: &&mut Figure| {
-        let pass = figure.id.strip_prefix("gain-");
-        pass.is_some_and(|id| passes.iter().any(|pass| pass.id == id))
-    };
-    if let Some(last) = figures.iter_mut().rfind(is_gain) {
-        last.headline = true;
+    if let Some(last) = figures.iter().rposition(|figure| figure.headline) {
+        figures[..=last].rotate_right(1);
     }
-    figures.sort_by_key(|figure| !figure.headline);
     figures.extend(passes.iter().flat_map(|pass| rates(pass)));
     for figure in &mut figures {
-        let of = passes.iter().filter(|pass| figure.id.ends_with(&pass.id));
-        let ids: Vec<&String> = of.flat_map(|pass| &pass.caveats).collect();
-        for caveat in ids.into_iter().filter_map(|id| Caveat::from_id(id)) {
-            figure.caveat(caveat);
-        }
+        let id = figure.id.clone();
+        figure.inherit(passes.iter().copied().filter(|pass| id.ends_with(&pass.id)));
     }
     let altered = |step: &&Step| step.metrics.get("altered_count").is_some_and(|n| *n > 0.0);
     let caveat = passes.iter().any(altered).then_some(Caveat::TraceAltered);
-    Findings { figures, caveats: caveat.into_iter().collect() }
-}
-
-/// The ids of all figures that the method may find, with their units.
-pub fn announced_figures(method: &Replay) -> Vec<(String, &'static str)> {
-    let mut figures = Vec::new();
-    for pass in method.passes() {
-        let id = pass.id();
-        for (key, unit) in [
-            ("write-iops", "IOPS"),
-            ("throughput", "MB/s"),
-            ("write-amplification", ""),
-            ("service-max", "ms"),
-        ] {
-            figures.push((format!("{key}-{id}"), unit));
-        }
-        if pass.trims != ReplayedTrims::Stripped {
-            for key in ["gain", "gain-min", "gain-max"] {
-                figures.push((format!("{key}-{id}"), ""));
-            }
-        }
-    }
-    figures
+    Findings::new(figures, caveat.into_iter().collect())
 }
 
 /// A pass over the one without TRIMs at the same pace.
@@ -71,24 +42,20 @@ fn gains(pass: &Step, passes: &[&Step]) -> Vec<Figure> {
     let rate = |step: &Step| step.metrics.get("write_iops").copied().filter(|rate| *rate > 0.0);
     let average = rate(pass).zip(rate(without)).map(|(with, without)| with / without);
     let ratios = ratios(pass, without);
-    let id = &pass.id;
-    let what = format!("write IOPS {trims} over stripped, {pace}");
-    let figure = |key: &str, title: String, value: Option<f64>, n: usize| {
-        let figure = Figure::new(&format!("{key}-{id}"), &title, value?, "")?;
-        Some(Figure { n: n as u64, ..figure })
-    };
-    let average = figure("gain", what.clone(), average, 1).map(|figure| {
+    let gain = Gain::of(pace, trims);
+    let average = gain.average.measured(average).map(|figure| {
         let verdict = match figure.value {
             value if value >= 1.0 + EFFECT => "TRIM pays",
             value if value <= 1.0 - EFFECT => "TRIM costs more than it brings",
             _ => "TRIM makes no difference on average",
         };
-        Figure { verdict: Some(verdict.to_owned()), ..figure }
+        figure.judged(verdict)
     });
-    let (least, most) =
-        (ratios.iter().copied().reduce(f64::min), ratios.iter().copied().reduce(f64::max));
-    let least = figure("gain-min", format!("least in a window: {what}"), least, ratios.len());
-    let most = figure("gain-max", format!("most in a window: {what}"), most, ratios.len());
+    let of_windows = |metric: Metric, pick: fn(f64, f64) -> f64| {
+        let figure = metric.measured(ratios.iter().copied().reduce(pick))?;
+        Some(figure.with_n(ratios.len() as u64))
+    };
+    let (least, most) = (of_windows(gain.least, f64::min), of_windows(gain.most, f64::max));
     [average, least, most].into_iter().flatten().collect()
 }
 
@@ -107,16 +74,6 @@ fn ratios(with: &Step, without: &Step) -> Vec<f64> {
 
 /// What a pass came to.
 fn rates(pass: &Step) -> Vec<Figure> {
-    let id = &pass.id;
-    let table = [
-        ("write-iops", "write IOPS", "write_iops", "IOPS"),
-        ("throughput", "throughput of writes", "throughput_mb_per_s", "MB/s"),
-        ("write-amplification", "write amplification", "write_amplification_ratio", ""),
-        ("service-max", "longest write", "service_ms_max", "ms"),
-    ];
-    let figures = table.iter().filter_map(|(key, title, metric, unit)| {
-        let value = *pass.metrics.get(*metric)?;
-        Figure::new(&format!("{key}-{id}"), &format!("{title}, {id}"), value, unit)
-    });
-    figures.collect()
+    let figure = |(metric, key): (Metric, &str)| metric.measured(pass.metrics.get(key).copied());
+    of_pass(&pass.id).into_iter().filter_map(figure).collect()
 }

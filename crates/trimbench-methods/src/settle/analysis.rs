@@ -5,12 +5,12 @@
 
 use trimbench_core::Caveat;
 use trimbench_results::statistics::median;
-use trimbench_results::{Figure, Step};
+use trimbench_results::{Figure, Metric, Step};
 
+use super::metrics::{self, LONGEST};
 use super::options::{Reference, Settle};
 use super::session::{CURVE, POINT, TWIN};
 use trimbench_engine::method::Findings;
-use trimbench_engine::settings::whole_percent;
 
 /// Below this share of the reference the drive has not settled.
 const SETTLED: f64 = 0.95;
@@ -37,84 +37,28 @@ pub fn analyse(method: &Settle, steps: &[Step]) -> Findings {
     let points: Vec<Settled> =
         steps.iter().filter_map(|step| Settled::of(method, step, best)).collect();
     let Some(longest) = points.iter().max_by(|a, b| a.least().total_cmp(&b.least())) else {
-        return Findings { figures: Vec::new(), caveats: vec![Caveat::TooFewPoints] };
+        return Findings::new(Vec::new(), vec![Caveat::TooFewPoints]);
     };
-    let mut figures = Vec::new();
-    let extreme = |of: fn(&Settled) -> f64, pick: fn(f64, f64) -> f64| {
-        points.iter().map(of).reduce(pick).expect("there is a longest")
+    let n = points.len() as u64;
+    let headline = longest.figure(&LONGEST);
+    let headline = headline.map(|figure| figure.with_n(n).judged(verdict(&points)));
+    let mut figures = Vec::from_iter(headline);
+    let mut add = |metric: &Metric, of: fn(&Settled) -> f64, pick: fn(f64, f64) -> f64| {
+        let figure = metric.measured(points.iter().map(of).reduce(pick));
+        figures.extend(figure.map(|figure| figure.with_n(n)));
     };
-    let title = "longest settling time of all ranges and amounts written";
-    let headline = longest.figure("settle", title).map(|figure| Figure {
-        headline: true,
-        n: points.len() as u64,
-        verdict: Some(verdict(&points)),
-        ..figure
-    });
-    figures.extend(headline);
-    let rest = [
-        (
-            "settle-slowest",
-            "lowest pace after a TRIM, as a share of the reference",
-            { extreme(|it| it.slowest, f64::min) },
-            "",
-        ),
-        (
-            "settle-lost",
-            "most time at the reference's pace that was lost after a TRIM",
-            { extreme(|it| it.lost, f64::max) },
-            "s",
-        ),
-        (
-            "settle-trim",
-            "longest TRIM, until it was acknowledged",
-            { extreme(|it| it.step.metrics.get("trim_s").copied().unwrap_or(0.0), f64::max) },
-            "s",
-        ),
-        (
-            "settle-twin",
-            "longest settling time of the twins, against their own plateau",
-            { extreme(|it| it.twin, f64::max) },
-            "s",
-        ),
-    ];
-    for (id, title, value, unit) in rest {
-        if id == "settle-twin" && method.reference != Reference::Twin {
-            continue;
-        }
-        let figure = Figure::new(id, title, value, unit);
-        figures.extend(figure.map(|figure| Figure { n: points.len() as u64, ..figure }));
-    }
-    for &(trimmed, written) in &pairs(method) {
-        let id = format!("settling-trimmed-{trimmed}-written-{written}");
-        let title = format!("settling time, {trimmed} % trimmed, {written} % written before");
-        let is_it = |it: &&Settled| it.percents() == (f64::from(trimmed), f64::from(written));
-        let point = points.iter().find(is_it);
-        figures.extend(point.and_then(|point| point.figure(&id, &title)));
-    }
-    Findings { figures, caveats: Vec::new() }
-}
-
-/// The ids of all figures that the method may find, with their units.
-pub fn announced_figures(method: &Settle) -> Vec<(String, &'static str)> {
-    let whole =
-        [("settle", "s"), ("settle-slowest", ""), ("settle-lost", "s"), ("settle-trim", "s")];
-    let mut figures: Vec<_> = whole.map(|(id, unit)| (id.to_owned(), unit)).into();
+    add(&metrics::SLOWEST, |it| it.slowest, f64::min);
+    add(&metrics::LOST, |it| it.lost, f64::max);
+    let trim = |it: &Settled| it.step.metrics.get("trim_s").copied().unwrap_or(0.0);
+    add(&metrics::TRIM, trim, f64::max);
     if method.reference == Reference::Twin {
-        figures.push(("settle-twin".to_owned(), "s"));
+        add(&metrics::TWIN, |it| it.twin, f64::max);
     }
-    let point = |(trimmed, written)| format!("settling-trimmed-{trimmed}-written-{written}");
-    figures.extend(pairs(method).into_iter().map(|pair| (point(pair), "s")));
-    figures
-}
-
-/// Percentages of the points: what is trimmed, what was written before.
-fn pairs(method: &Settle) -> Vec<(u32, u32)> {
-    let percents = |shares: &[trimbench_core::Ppm]| -> Vec<u32> {
-        shares.iter().filter_map(|share| whole_percent(*share)).collect()
-    };
-    let written = percents(&method.written);
-    let with_all = |trimmed: u32| written.iter().map(move |written| (trimmed, *written));
-    percents(&method.ranges).into_iter().flat_map(with_all).collect()
+    for (metric, percents) in metrics::of_points(method) {
+        let point = points.iter().find(|it| it.percents() == percents);
+        figures.extend(point.and_then(|point| point.figure(&metric)));
+    }
+    Findings::new(figures, Vec::new())
 }
 
 fn verdict(points: &[Settled]) -> String {
@@ -171,13 +115,10 @@ impl<'a> Settled<'a> {
         (of("trimmed_percent"), of("written_percent"))
     }
 
-    /// Its settling time under this id.
-    fn figure(&self, id: &str, title: &str) -> Option<Figure> {
-        let mut figure = Figure::new(id, title, self.least(), "s")?;
-        figure.n = 1;
-        for caveat in self.step.caveats.iter().filter_map(|id| Caveat::from_id(id)) {
-            figure.caveat(caveat);
-        }
+    /// Its settling time as this metric.
+    fn figure(&self, metric: &Metric) -> Option<Figure> {
+        let mut figure = metric.measured(self.least())?;
+        figure.inherit([self.step]);
         if self.after.is_none() {
             figure.verdict = Some("not reached".to_owned());
             figure.caveat(Caveat::WindowTooShort);

@@ -11,7 +11,7 @@ use trimbench_engine::method::MethodResult;
 use trimbench_engine::method::Preset;
 use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{
-    KeptSteps, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
+    KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, figure, resume, run,
     settings,
 };
 
@@ -207,8 +207,9 @@ fn the_page_has_every_option_as_it_is() {
         let row = format!("| `{}` | {quick} | {standard} | {published} |", option.key);
         assert!(page.contains(&row), "{row}");
     }
-    for (id, _) in announced_figures(&method(&[])) {
-        let id = if id.starts_with("settling-") { "settling-trimmed-R-written-W" } else { &id };
+    for Metric { id, .. } in method(&[]).metrics() {
+        let id =
+            if id.starts_with("settling-") { "settling-trimmed-R-written-W".into() } else { id };
         assert!(page.contains(&format!("`{id}`")), "{id}");
     }
 }
@@ -231,8 +232,8 @@ fn a_resumed_run_equals_one_without_a_break() {
 }
 
 #[test]
-fn every_figure_found_is_among_the_announced_ids() {
-    assert_announced(&announced_figures(&method(&[])), &of(TrimMode::Background, &[]).figures);
+fn every_figure_found_is_one_of_the_metrics() {
+    assert_defined(&method(&[]).metrics(), &of(TrimMode::Background, &[]).figures);
 }
 
 #[test]

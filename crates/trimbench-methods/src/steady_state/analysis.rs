@@ -6,15 +6,14 @@
 
 use trimbench_core::Caveat;
 use trimbench_results::statistics::mean;
-use trimbench_results::{Figure, LatencyHistogram, Quantile, Series, Step};
+use trimbench_results::{Figure, LatencyHistogram, Metric, Series, Step};
 
+use super::metrics::{AGED_AMPLIFICATION, DRIFT, QUANTILES, ShareMetrics, aged_iops, gain};
 use super::options::SteadyState;
 use trimbench_engine::method::Findings;
 use trimbench_engine::settings::whole_percent;
 use trimbench_engine::steady::Criterion;
 
-/// Percentiles that are printed.
-const QUANTILES: [Quantile; 3] = [Quantile::P50, Quantile::P99, Quantile::P99_9];
 /// A gain within this of 1 is none: half of what a steady state may rise by.
 const NO_GAIN: f64 = 0.05;
 /// A drift within this share is none: what a steady state may rise by \[PTS\].
@@ -23,8 +22,6 @@ const NO_DRIFT: f64 = 0.1;
 /// The rounds of one trimmed share.
 struct Share<'a> {
     percent: u32,
-    /// What its figures' ids end with.
-    suffix: String,
     /// All rounds, in order.
     rounds: Vec<&'a Step>,
 }
@@ -52,59 +49,19 @@ pub fn analyse(method: &SteadyState, steps: &mut Vec<Step>) -> Findings {
                 first = iops;
                 figures.extend(ageing(steps, iops));
             }
-            (_, Some(first), Some(iops)) => figures.extend(gain(percent, iops / first)),
+            (_, Some(first), Some(iops)) => figures.extend(gained(percent, iops / first)),
             _ => {}
         }
     }
-    if let Some(headline) = figures.first_mut().filter(|figure| figure.id == "steady-iops") {
-        headline.headline = true;
-        for id in steps.iter().flat_map(|step| &step.caveats) {
-            if let Some(caveat) = Caveat::from_id(id) {
-                headline.caveat(caveat);
-            }
-        }
+    if let Some(headline) = figures.first_mut().filter(|figure| figure.headline) {
+        headline.inherit(&*steps);
     }
     steps.extend(curves(steps));
-    Findings { figures, caveats }
-}
-
-/// The ids of all figures that the method may find, with their units.
-pub fn announced_figures(method: &SteadyState) -> Vec<(String, &'static str)> {
-    let mut figures = Vec::new();
-    for percent in method.trimmed_shares.iter().filter_map(|share| whole_percent(*share)) {
-        let suffix = suffix(percent);
-        for (id, unit) in [
-            ("steady-iops", "IOPS"),
-            ("steady-throughput", "MB/s"),
-            ("write-amplification", ""),
-            ("rounds-to-steady", "rounds"),
-        ] {
-            figures.push((format!("{id}{suffix}"), unit));
-        }
-        figures.extend(QUANTILES.map(|quantile| (format!("latency-{quantile}{suffix}"), "ms")));
-        if percent > 0 {
-            figures.push((format!("gain{suffix}"), ""));
-        }
-    }
-    if method.ageing_rounds > 0 {
-        figures.push(("aged-iops".to_owned(), "IOPS"));
-        figures.push(("aged-write-amplification".to_owned(), ""));
-        figures.push(("ageing-drift".to_owned(), "%"));
-    }
-    figures
-}
-
-fn suffix(percent: u32) -> String {
-    if percent == 0 { String::new() } else { format!("-trimmed-{percent}") }
+    Findings::new(figures, caveats)
 }
 
 fn metric(step: &Step, key: &str) -> Option<f64> {
     step.metrics.get(key).copied()
-}
-
-/// What of the drive was trimmed, in words for titles.
-fn trimmed(percent: u32) -> String {
-    if percent == 0 { String::new() } else { format!(", {percent} % trimmed") }
 }
 
 /// The last window of rounds, or all if there are fewer.
@@ -127,7 +84,7 @@ impl<'a> Share<'a> {
             step.kind == "round" && trimmed.is_some_and(|x| (x - f64::from(percent)).abs() < 0.5)
         };
         let rounds = steps.iter().filter(mine).collect();
-        Self { percent, suffix: suffix(percent), rounds }
+        Self { percent, rounds }
     }
 
     /// The first round that ends a steady window; `None` if none does.
@@ -140,18 +97,15 @@ impl<'a> Share<'a> {
     fn figures(&self, steady: Option<usize>) -> Vec<Figure> {
         let window = last_window(&self.rounds);
         let values = |key| window.iter().filter_map(|step| metric(step, key)).collect::<Vec<_>>();
-        let (suffix, what) = (&self.suffix, trimmed(self.percent));
+        let of = ShareMetrics::of(self.percent);
         let mut figures = Vec::new();
-        let mut add = |id: &str, title: &str, value: Option<f64>, unit: &str| {
-            let id = format!("{id}{suffix}");
-            let figure = value.and_then(|value| Figure::new(&id, title, value, unit));
-            figures.extend(figure.map(|figure| Figure { n: window.len() as u64, ..figure }));
+        let mut add = |metric: &Metric, value: Option<f64>, n: u64| {
+            figures.extend(metric.measured(value).map(|figure| figure.with_n(n)));
         };
-        let (iops, throughput) = (mean(&values("iops")), mean(&values("throughput_mb_per_s")));
-        let title = |of: &str| format!("{of} in the steady state{what}");
-        add("steady-iops", &title("IOPS"), iops, "IOPS");
-        add("steady-throughput", &title("throughput"), throughput, "MB/s");
-        add("write-amplification", &title("write amplification"), amplification(&window), "");
+        let n = window.len() as u64;
+        add(&of.iops, mean(&values("iops")), n);
+        add(&of.throughput, mean(&values("throughput_mb_per_s")), n);
+        add(&of.amplification, amplification(&window), n);
         let mut latencies = LatencyHistogram::new();
         for step in &window {
             let histogram = step.histograms.get("latency");
@@ -159,25 +113,19 @@ impl<'a> Share<'a> {
                 latencies.merge(&histogram);
             }
         }
-        for quantile in QUANTILES {
+        for (metric, quantile) in of.latencies.iter().zip(QUANTILES) {
             let value = latencies.percentile(quantile).map(|value| value.0 as f64 / 1e6);
-            // The percentile last: tables make columns of it.
-            let title = format!("{}, {quantile}", title("latency"));
-            add(&format!("latency-{quantile}"), &title, value, "ms");
+            add(metric, value, latencies.count());
         }
-        let rounds = steady.map(|rounds| rounds as f64);
-        add("rounds-to-steady", &format!("rounds until steady{what}"), rounds, "rounds");
+        add(&of.rounds, steady.map(|rounds| rounds as f64), n);
         if let Some(first) = figures.first_mut() {
             let given_up = || format!("not steady after {} rounds", self.rounds.len());
             let found = |round| format!("steady at round {round}");
             first.verdict = Some(steady.map_or_else(given_up, found));
         }
-        for figure in &mut figures {
-            if steady.is_none() {
+        if steady.is_none() {
+            for figure in &mut figures {
                 figure.caveat(Caveat::NoSteadyState);
-            }
-            if figure.id.starts_with("latency-") {
-                figure.n = latencies.count();
             }
         }
         figures
@@ -185,18 +133,13 @@ impl<'a> Share<'a> {
 }
 
 /// What trimming a share gained.
-fn gain(percent: u32, ratio: f64) -> Option<Figure> {
-    let (id, title) = (
-        format!("gain{}", suffix(percent)),
-        format!("IOPS with {percent} % trimmed, over those without"),
-    );
+fn gained(percent: u32, ratio: f64) -> Option<Figure> {
     let verdict = match ratio {
         ratio if ratio > 1.0 + NO_GAIN => "trimmed space helps",
         ratio if ratio < 1.0 - NO_GAIN => "slower than without",
         _ => "no difference",
     };
-    let figure = Figure::new(&id, &title, ratio, "")?;
-    Some(Figure { verdict: Some(verdict.to_owned()), ..figure })
+    Some(gain(percent).measured(ratio)?.judged(verdict))
 }
 
 /// What became of the steady state in the long run, without any TRIM.
@@ -211,17 +154,10 @@ fn ageing(steps: &[Step], steady: Option<f64>) -> Vec<Figure> {
         drift if drift > NO_DRIFT => "rises in the long run",
         _ => "holds in the long run",
     };
-    let title = format!("IOPS, {} rounds after the steady state", rounds.len());
-    let drifted = Figure::new("ageing-drift", "change of IOPS by ageing", drift * 100.0, "%");
-    let amplification = amplification(&window).and_then(|value| {
-        Figure::new("aged-write-amplification", "write amplification after ageing", value, "")
-    });
-    let aged = Figure::new("aged-iops", &title, aged, "IOPS");
-    let verdict = Some(verdict.to_owned());
-    let drifted = drifted.map(|figure| Figure { verdict, ..figure });
-    let n = window.len() as u64;
-    let figures = [aged, amplification, drifted].into_iter().flatten();
-    figures.map(|figure| Figure { n, ..figure }).collect()
+    let drifted = DRIFT.measured(drift * 100.0).map(|figure| figure.judged(verdict));
+    let worn = AGED_AMPLIFICATION.measured(amplification(&window));
+    let figures = [aged_iops(rounds.len()).measured(aged), worn, drifted].into_iter().flatten();
+    figures.map(|figure| figure.with_n(window.len() as u64)).collect()
 }
 
 /// The curves of the whole run, a point a round: against time, and against what was accessed.

@@ -9,7 +9,7 @@ use trimbench_engine::method::{Method, Preset};
 use trimbench_engine::runner::RunError;
 use trimbench_engine::steady::Criterion;
 use trimbench_engine::testing::{
-    KeptSteps, Toy, assert_announced, emulated, faulty, figure, profile, run, says, settings,
+    KeptSteps, Toy, assert_defined, emulated, faulty, figure, profile, run, says, settings,
     small_tlc,
 };
 
@@ -265,11 +265,11 @@ fn a_drive_that_keeps_no_counters_has_no_amplification() {
 }
 
 #[test]
-fn every_figure_found_is_among_the_announced_ids() {
+fn every_figure_found_is_one_of_the_metrics() {
     let set = [("ageing-rounds", "2"), ("trimmed-shares", "0,10%,25%")];
     let mut drive = emulated(small_tlc(Bytes::mib(32), Ppm(125_000)));
     let found = run(&method(&set), &mut drive, &mut KeptSteps::default()).unwrap();
-    assert_announced(&announced_figures(&method(&set)), &found.figures);
+    assert_defined(&method(&set).metrics(), &found.figures);
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn it_is_behind_the_one_door() {
     let set = settings(&[("trimmed-shares", "0,30%"), ("sizes", "1GiB")]);
     let method = INFO.resolve(Preset::Quick, &set).unwrap();
     assert_eq!(method.info().id, ID);
-    assert!(method.announced_figures().iter().any(|(id, _)| id == "gain-trimmed-30"));
+    assert!(method.metrics().iter().any(|it| it.id == "gain-trimmed-30"));
 }
 
 #[test]

@@ -2,29 +2,15 @@
 
 use trimbench_core::TrimPromise;
 use trimbench_core::units::rounded;
-use trimbench_results::{Figure, Step};
+use trimbench_results::{Figure, Metric, Step};
+
+use super::metrics::{
+    EDGE_OLD, FOREIGN, NEIGHBOURS_LOST, OLD, ONES, OTHER, PROMISE_BROKEN, REWRITTEN_LOST, UNSTABLE,
+    UNWRITTEN, ZEROES,
+};
 
 #[cfg(test)]
 mod tests;
-
-/// Figures that must be 0: else TRIM, or the drive, does what it must not.
-pub(super) const LIMITED: [&str; 4] =
-    ["neighbour-blocks-lost", "promise-violations", "rewritten-blocks-lost", "unwritten-blocks"];
-
-/// Id and unit of every figure, in the order of reports.
-pub(super) const FIGURES: [(&str, &str); 11] = [
-    ("neighbour-blocks-lost", "blocks"),
-    ("promise-violations", "blocks"),
-    ("rewritten-blocks-lost", "blocks"),
-    ("unwritten-blocks", "blocks"),
-    ("trimmed-unstable-blocks", "blocks"),
-    ("trimmed-foreign-blocks", "blocks"),
-    ("trimmed-zeroes-share", "%"),
-    ("trimmed-ones-share", "%"),
-    ("trimmed-old-data-share", "%"),
-    ("trimmed-other-share", "%"),
-    ("edge-old-data-blocks", "blocks"),
-];
 
 /// Promises by the number that steps record.
 const CODES: [TrimPromise; 5] = [
@@ -44,70 +30,27 @@ pub(super) fn code(promise: TrimPromise) -> f64 {
 pub fn analyse(steps: &[Step]) -> Vec<Figure> {
     let totals = Totals::of(steps);
     let Totals { neighbours, lost, trimmed, whole, .. } = totals;
-    let share = |part: u64| if whole == 0 { f64::NAN } else { part as f64 / whole as f64 * 100.0 };
-    let figure = |id: &str, title: &str, value: f64, n: u64| {
-        let (id, unit) = FIGURES.iter().find(|(known, _)| *known == id)?;
-        let mut figure = Figure::new(id, title, value, unit)?;
-        figure.n = n;
-        Some(figure)
+    let count = |metric: Metric, count: u64, n: u64| {
+        metric.measured(count as f64).map(|figure| figure.with_n(n))
     };
-    let count = |id, title, count: u64, n| figure(id, title, count as f64, n);
-    let mut headline = count(
-        "neighbour-blocks-lost",
-        "blocks beside TRIMs that lost their data",
-        lost,
-        neighbours,
-    );
-    if let Some(headline) = &mut headline {
-        headline.headline = true;
-        headline.verdict = Some(neighbour_verdict(steps, &totals));
-    }
-    let mut promise = count(
-        "promise-violations",
-        "trimmed blocks that read against the promise",
-        totals.against,
-        trimmed,
-    );
-    if let Some(promise) = &mut promise {
-        promise.verdict = Some(promise_verdict(&totals));
-    }
+    let share = |metric: Metric, part: u64| {
+        let percent = (whole > 0).then(|| part as f64 / whole as f64 * 100.0);
+        metric.measured(percent).map(|figure| figure.with_n(whole))
+    };
+    let headline = count(NEIGHBOURS_LOST, lost, neighbours);
+    let promise = count(PROMISE_BROKEN, totals.against, trimmed);
     let figures = [
-        headline,
-        promise,
-        count(
-            "rewritten-blocks-lost",
-            "trimmed blocks that lost what was written later",
-            totals.rewritten_lost,
-            trimmed,
-        ),
-        count(
-            "unwritten-blocks",
-            "blocks that lost what was written before any TRIM",
-            totals.unwritten,
-            neighbours + trimmed,
-        ),
-        count(
-            "trimmed-unstable-blocks",
-            "trimmed blocks that two reads found different",
-            totals.unstable,
-            trimmed,
-        ),
-        count(
-            "trimmed-foreign-blocks",
-            "trimmed blocks that read as another block",
-            totals.foreign,
-            trimmed,
-        ),
-        figure("trimmed-zeroes-share", "trimmed: zeroes", share(totals.zeroes), whole),
-        figure("trimmed-ones-share", "trimmed: ones", share(totals.ones), whole),
-        figure("trimmed-old-data-share", "trimmed: old data", share(totals.old), whole),
-        figure("trimmed-other-share", "trimmed: anything else", share(totals.other), whole),
-        count(
-            "edge-old-data-blocks",
-            "blocks in partly trimmed granules that keep their data",
-            totals.edge_old,
-            totals.edge,
-        ),
+        headline.map(|figure| figure.judged(neighbour_verdict(steps, &totals))),
+        promise.map(|figure| figure.judged(promise_verdict(&totals))),
+        count(REWRITTEN_LOST, totals.rewritten_lost, trimmed),
+        count(UNWRITTEN, totals.unwritten, neighbours + trimmed),
+        count(UNSTABLE, totals.unstable, trimmed),
+        count(FOREIGN, totals.foreign, trimmed),
+        share(ZEROES, totals.zeroes),
+        share(ONES, totals.ones),
+        share(OLD, totals.old),
+        share(OTHER, totals.other),
+        count(EDGE_OLD, totals.edge_old, totals.edge),
     ];
     figures.into_iter().flatten().collect()
 }

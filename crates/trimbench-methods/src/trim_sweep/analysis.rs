@@ -5,8 +5,12 @@
 
 use trimbench_core::{Bytes, Caveat};
 use trimbench_results::statistics::{sen_interval, theil_sen};
-use trimbench_results::{Figure, Interval, Quantile, Step};
+use trimbench_results::{Figure, Interval, Metric, Quantile, Step};
 
+use super::metrics::{
+    COMMAND_COST, COMMAND_RATE, CONTENTS, LOADED_MAX, LOADED_MOST, THROUGHPUT, TRIM_MAX,
+    cost_per_gb, one_trim,
+};
 use super::options::TrimSweep;
 use super::plan::SweepKind;
 use super::row::{key, median_level};
@@ -28,25 +32,7 @@ pub fn analyse(method: &TrimSweep, steps: &[Step]) -> Findings {
     figures.extend(limits(steps));
     let headline = figures.iter().any(|figure| figure.headline);
     let caveats = if headline { Vec::new() } else { vec![Caveat::TooFewPoints] };
-    Findings { figures, caveats }
-}
-
-/// The ids of all figures that the method may find, with their units.
-pub fn announced_figures() -> Vec<(String, &'static str)> {
-    let fixed = [
-        ("cost-per-gb-mapped", "s/GB"),
-        ("cost-per-gb-trimmed", "s/GB"),
-        ("cost-per-gb-never-written", "s/GB"),
-        ("command-cost", "ms"),
-        ("throughput", "GB/s"),
-        ("command-rate", "commands/s"),
-        ("chunk", "B"),
-        ("trim-max", "s"),
-        ("loaded-max", "s"),
-        ("loaded-p98.5", "s"),
-    ];
-    let trims = Quantile::STANDARD.map(|quantile| (format!("trim-{quantile}"), "ms"));
-    trims.into_iter().chain(fixed.map(|(id, unit)| (id.to_owned(), unit))).collect()
+    Findings::new(figures, caveats)
 }
 
 fn metric(step: &Step, key: &str) -> Option<f64> {
@@ -75,13 +61,9 @@ fn singles(steps: &[Step], kind: SweepKind) -> Vec<&Step> {
 }
 
 /// A figure that carries the caveats of the rows behind it.
-fn figure(id: &str, title: &str, value: f64, unit: &str, rows: &[&Step]) -> Option<Figure> {
-    let mut figure = Figure::new(id, title, value, unit)?;
-    for id in rows.iter().flat_map(|row| &row.caveats) {
-        if let Some(caveat) = Caveat::from_id(id) {
-            figure.caveat(caveat);
-        }
-    }
+fn figure(metric: &Metric, value: f64, rows: &[&Step]) -> Option<Figure> {
+    let mut figure = metric.measured(value)?;
+    figure.inherit(rows.iter().copied());
     Some(figure)
 }
 
@@ -96,14 +78,10 @@ fn reference(method: &TrimSweep, steps: &[Step]) -> Vec<Figure> {
     let mut figures = Vec::new();
     for quantile in Quantile::STANDARD {
         let Some(value) = metric(row, &key("latency_s", quantile)) else { continue };
-        let is_median = quantile == Quantile::P50;
-        let what = if is_median { "median".to_owned() } else { quantile.to_string() };
-        let title = format!("one TRIM of {}, mapped, alone: {what}", label(row));
-        let id = format!("trim-{quantile}");
-        let Some(mut found) = figure(&id, &title, value * 1e3, "ms", &[row]) else { continue };
+        let metric_of = one_trim(quantile, label(row));
+        let Some(mut found) = figure(&metric_of, value * 1e3, &[row]) else { continue };
         found.n = commands(row);
-        found.headline = is_median;
-        if is_median {
+        if metric_of.headline {
             let end = |key| metric(row, key).map(|seconds| seconds * 1e3);
             let ends = end("latency_s_p50_low").zip(end("latency_s_p50_high"));
             found.interval = ends.and_then(|(low, high)| Interval::new(low, high, median_level()));
@@ -120,7 +98,7 @@ fn commands(row: &Step) -> u64 {
 /// What a GB costs, by content, and what a command of no size would.
 fn lines(steps: &[Step]) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for kind in [SweepKind::Mapped, SweepKind::Trimmed, SweepKind::NeverWritten] {
+    for kind in CONTENTS {
         let mut rows = singles(steps, kind);
         rows.retain(|row| metric(row, "latency_s_p50").is_some());
         let points: Vec<(f64, f64)> = rows
@@ -129,21 +107,15 @@ fn lines(steps: &[Step]) -> Vec<Figure> {
             .collect();
         let Some(line) = theil_sen(&points) else { continue };
         let slope = sen_interval(&points, LEVEL);
-        let id = format!("cost-per-gb-{}", kind.id());
-        let title = format!("cost of a GB, {}", kind.id().replace('-', " "));
-        let n = points.len() as u64;
-        let found = figure(&id, &title, line.slope, "s/GB", &rows);
-        figures.extend(found.map(|found| Figure { interval: slope, n, ..found }));
+        let mut add = |metric: &Metric, value: f64, interval: Option<Interval>| {
+            let found = figure(metric, value, &rows);
+            let n = points.len() as u64;
+            figures.extend(found.map(|found| found.with_interval(interval).with_n(n)));
+        };
+        add(&cost_per_gb(kind), line.slope, slope);
         if kind == SweepKind::Mapped {
-            let found = figure(
-                "command-cost",
-                "cost of a TRIM of no size",
-                line.intercept * 1e3,
-                "ms",
-                &rows,
-            );
             let interval = slope.and_then(|slope| intercepts(&points, slope));
-            figures.extend(found.map(|found| Figure { interval, n, ..found }));
+            add(&COMMAND_COST, line.intercept * 1e3, interval);
         }
     }
     figures
@@ -160,27 +132,18 @@ fn intercepts(points: &[(f64, f64)], slope: Interval) -> Option<Interval> {
 
 /// The best that the device did with what was mapped.
 fn rates(steps: &[Step]) -> Vec<Figure> {
-    let table = [
-        (
-            "throughput",
-            "most bytes discarded a second, mapped",
-            "discarded_bytes_per_s",
-            1e9,
-            "GB/s",
-        ),
-        ("command-rate", "most discards a second, mapped", "commands_per_s", 1.0, "commands/s"),
-    ];
+    let table = [(THROUGHPUT, "discarded_bytes_per_s", 1e9), (COMMAND_RATE, "commands_per_s", 1.0)];
     let rows = || steps.iter().filter(|step| step.kind == SweepKind::Mapped.id());
     let mut figures = Vec::new();
-    for (id, title, key, scale, unit) in table {
+    for (best_of, key, scale) in table {
         let best = rows()
             .filter_map(|row| Some((row, metric(row, key)?)))
             .max_by(|a, b| a.1.total_cmp(&b.1));
         let Some((row, value)) = best else { continue };
         let depth = parameter(row, "queue_depth");
-        let verdict = Some(format!("in discards of {}, queue depth {depth}", label(row)));
-        let found = figure(id, title, value / scale, unit, &[row]);
-        figures.extend(found.map(|found| Figure { verdict, n: commands(row), ..found }));
+        let verdict = format!("in discards of {}, queue depth {depth}", label(row));
+        let found = figure(&best_of, value / scale, &[row]);
+        figures.extend(found.map(|found| found.with_n(commands(row)).judged(verdict)));
     }
     figures
 }
@@ -198,7 +161,7 @@ fn chunk(method: &TrimSweep, steps: &[Step]) -> Option<Figure> {
     let keep = method.keep;
     let keeps = |row: &&&Step| kept(row).is_some_and(|(latency, _)| latency <= keep.seconds());
     let good = rows.iter().take_while(keeps).count();
-    let title = format!("largest TRIM that keeps {keep}");
+    let metric = super::metrics::chunk(keep);
     let Some(row) = good.checked_sub(1).map(|last| rows[last]) else {
         let smallest = rows.first()?;
         let (latency, how) = kept(smallest)?;
@@ -208,8 +171,8 @@ fn chunk(method: &TrimSweep, steps: &[Step]) -> Option<Figure> {
             label(smallest),
             readable(latency)
         );
-        let found = figure("chunk", &title, 0.0, "B", &[smallest])?;
-        return Some(Figure { verdict: Some(verdict), n: commands(smallest), ..found });
+        let found = figure(&metric, 0.0, &[smallest])?;
+        return Some(found.with_n(commands(smallest)).judged(verdict));
     };
     let (latency, how) = kept(row)?;
     let took = format!("{how} {} of {} discards", readable(latency), commands(row));
@@ -222,8 +185,8 @@ fn chunk(method: &TrimSweep, steps: &[Step]) -> Option<Figure> {
         ),
         None => format!("the largest size that was measured keeps it ({took}): nothing to write"),
     };
-    let found = figure("chunk", &title, size(row), "B", &rows[..good])?;
-    Some(Figure { verdict: Some(verdict), n: commands(row), ..found })
+    let found = figure(&metric, size(row), &rows[..good])?;
+    Some(found.with_n(commands(row)).judged(verdict))
 }
 
 /// With a unit that suits it, to three digits.
@@ -248,21 +211,18 @@ fn limits(steps: &[Step]) -> Vec<Figure> {
     let single: Vec<&Step> = rows.iter().copied().filter(alone).collect();
     let loaded: Vec<&Step> =
         rows.iter().copied().filter(|step| step.kind == SweepKind::MappedLoaded.id()).collect();
-    let worst = |id: &str, title: &str, rows: &[&Step], key: &str, count: &str| {
+    let worst = |worst_of: Metric, rows: &[&Step], key: &str, count: &str| {
         let values: Option<Vec<f64>> = rows.iter().map(|row| metric(row, key)).collect();
         let values = values?;
         let (place, value) =
             values.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
         let n = rows.iter().filter_map(|row| metric(row, count)).sum::<f64>();
-        let verdict = Some(format!("in the row {}", rows[place].id));
-        let found = figure(id, title, value, "s", rows)?;
-        Some(Figure { verdict, n: trimbench_core::units::rounded(n), ..found })
+        let verdict = format!("in the row {}", rows[place].id);
+        let found = figure(&worst_of, value, rows)?;
+        Some(found.with_n(trimbench_core::units::rounded(n)).judged(verdict))
     };
-    let title = "longest TRIM, one outstanding, every size and content";
-    let all = worst("trim-max", title, &single, "latency_s_max", "commands_issued");
-    let title = "longest read or write beside TRIMs";
-    let longest = worst("loaded-max", title, &loaded, "response_s_max", "accesses");
-    let title = "98.5 % of reads and writes beside TRIMs, worst row";
-    let most = worst("loaded-p98.5", title, &loaded, "response_s_p98_5", "accesses");
+    let all = worst(TRIM_MAX, &single, "latency_s_max", "commands_issued");
+    let longest = worst(LOADED_MAX, &loaded, "response_s_max", "accesses");
+    let most = worst(LOADED_MOST, &loaded, "response_s_p98_5", "accesses");
     [all, longest, most].into_iter().flatten().collect()
 }

@@ -13,7 +13,7 @@ use trimbench_engine::method::MethodResult;
 use trimbench_engine::method::Preset;
 use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{
-    KeptSteps, Lying, assert_announced, assert_needs_discards, close, drive, figure, resume, run,
+    KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, figure, resume, run,
     says, settings,
 };
 
@@ -336,7 +336,8 @@ fn the_page_has_every_option_as_it_is() {
         let row = format!("| `{}` | {quick} | {standard} | {published} |", option.key);
         assert!(page.contains(&row), "{row}");
     }
-    for (id, _) in announced_figures().iter().filter(|(id, _)| !id.starts_with("trim-p")) {
+    let metrics = method(&[]).metrics();
+    for Metric { id, .. } in metrics.iter().filter(|it| !it.id.starts_with("trim-p")) {
         assert!(page.contains(&format!("`{id}`")), "{id}");
     }
 }
@@ -419,17 +420,16 @@ fn a_directory_a_device_without_discards_and_a_small_one_do_not_fit() {
 fn the_published_limits_are_on_figures_that_exist() {
     for text in HLK {
         let limit: Limit = text.parse().unwrap();
-        let announced = announced_figures();
-        let meant: Vec<_> = announced.iter().filter(|(id, _)| limit.names(id)).collect();
-        assert_eq!(meant.len(), 1, "{text}");
-        assert_eq!(limit.check_unit(&meant[0].0, meant[0].1), Ok(()), "{text}");
+        let metrics = method(&[]).metrics();
+        assert_eq!(metrics.iter().filter(|metric| limit.names(&metric.id)).count(), 1, "{text}");
+        assert_eq!(limit.check_metrics(&metrics), Ok(()), "{text}");
     }
 }
 
 #[test]
-fn every_figure_found_is_among_the_announced_ids() {
+fn every_figure_found_is_one_of_the_metrics() {
     let found = sweep(TrimMode::Queued, &[("commands", "1000"), ("sizes", "4KiB,64KiB,1MiB")]);
-    assert_announced(&announced_figures(), &found.figures);
+    assert_defined(&method(&[("reference", "1MiB")]).metrics(), &found.figures);
     assert!(found.figures.iter().any(|figure| figure.id == "loaded-p98.5"));
 }
 

@@ -2,7 +2,7 @@ use trimbench_results::Outcome;
 
 use super::*;
 use crate::page::PageSource;
-use crate::testing::{record, session};
+use crate::testing::{figure, record, session};
 
 /// The charts of one session of `method` with these steps and figures.
 fn charts(method: &str, steps: Vec<Step>, figures: &[(&str, f64, Option<&str>)]) -> Vec<Chart> {
@@ -12,7 +12,7 @@ fn charts(method: &str, steps: Vec<Step>, figures: &[(&str, f64, Option<&str>)])
     one.figures = figures
         .iter()
         .map(|(id, value, verdict)| {
-            let mut figure = Figure::new(id, id, *value, "").unwrap();
+            let mut figure = figure(id, id, *value, "");
             figure.verdict = verdict.map(str::to_owned);
             figure
         })

@@ -1,8 +1,8 @@
 use trimbench_core::Caveat;
-use trimbench_results::{Figure, Interval};
+use trimbench_results::Interval;
 
 use super::*;
-use crate::testing::{detail, record, session, three_drives};
+use crate::testing::{detail, figure, record, session, three_drives};
 
 const PLAIN: Style = Style { width: 80, colour: false, unicode: true };
 const NOISE: &str = "noise: not told apart from placebo";
@@ -256,7 +256,7 @@ fn an_interval_that_holds_zero_says_so_where_the_record_is_silent() {
     let mut record = three_drives();
     let figures = &mut record.sessions[0].figures;
     figures.clear();
-    let mut unjudged = Figure::new("a", "unjudged", 1.0, "ms").unwrap();
+    let mut unjudged = figure("a", "unjudged", 1.0, "ms");
     unjudged.interval = Interval::new(-1.0, 3.0, 0.95);
     let mut judged = unjudged.clone();
     (judged.title, judged.verdict) = ("judged".to_owned(), Some("no word".to_owned()));

@@ -5,7 +5,7 @@ use trimbench_core::Caveat;
 use super::Reason;
 use super::benefit::Benefit;
 use super::words::shown;
-use crate::direction::Direction;
+use crate::metric::Direction;
 use crate::record::{Figure, Session};
 
 /// Which figures count.

@@ -1,6 +1,8 @@
 use trimbench_core::Caveat;
 
 use super::*;
+use crate::metric::Direction;
+use crate::record::Figure;
 use crate::testing::{figure, record};
 
 fn session(figures: Vec<Figure>) -> Session {
@@ -8,7 +10,7 @@ fn session(figures: Vec<Figure>) -> Session {
 }
 
 /// Judges one figure by one limit.
-fn holds(limit: &str, value: f64, unit: &str) -> Result<bool, LimitError> {
+fn holds(limit: &str, value: f64, unit: &'static str) -> Result<bool, LimitError> {
     let record = record(vec![session(vec![figure("response-p99.9", value, unit)])]);
     Ok(evaluate(&record, &[limit.parse()?], |_, _| true)?[0].holds)
 }
@@ -151,6 +153,10 @@ fn an_unknown_figure_comes_with_the_nearest_known_one() {
     // Part of a word is no name.
     assert!(unknown("utter=1s/GB").starts_with("no figure is called `utter`"));
     let limit: Limit = "stutter=1s/GB".parse().unwrap();
-    assert_eq!(limit.check(["a", "stutter"]), Ok(()));
-    assert!(limit.check([]).is_err());
+    let stutter = |unit| Metric::member("stutter", "", unit, Direction::Lower);
+    let other = Metric::member("a", "", "ms", Direction::Lower);
+    assert_eq!(limit.check_metrics(&[other.clone(), stutter("ms/MB")]), Ok(()));
+    assert!(matches!(limit.check_metrics(&[other]), Err(LimitError::UnknownFigure { .. })));
+    let quantity = limit.check_metrics(&[stutter("ms")]);
+    assert!(matches!(quantity, Err(LimitError::OtherQuantity { .. })));
 }

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::histograms::{HistogramFlaw, histogram_flaws};
-use super::{RunRecord, SCHEMA, Session};
-use crate::direction::Direction;
+use super::older::upgrade;
+use super::{RunRecord, SCHEMA};
 
 /// Bytes that are not a run record, or a record that must not be written.
 #[derive(Debug, thiserror::Error)]
@@ -130,15 +130,6 @@ fn check_histograms(record: &RunRecord) -> Result<(), RecordError> {
         }
     }
     Ok(())
-}
-
-/// Brings a session of an older format to the present one.
-pub(super) fn upgrade(session: &mut Session, schema: u64) {
-    if schema < 2 {
-        for figure in &mut session.figures {
-            figure.direction = Direction::of(&figure.id, &figure.unit);
-        }
-    }
 }
 
 /// An error of the text as such: `IgnoredAny` takes every value, so none is about content.

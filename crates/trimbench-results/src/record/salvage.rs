@@ -9,7 +9,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::histograms::histogram_flaws;
-use super::read::{parse, syntax, upgrade};
+use super::older::upgrade;
+use super::read::{parse, syntax};
 use super::{
     Figure, Outcome, PlannedSession, Program, RecordError, RunRecord, SCHEMA, Session, Step,
     TargetRecord,

@@ -1,4 +1,8 @@
 use super::*;
+use crate::metric::Metric;
+
+const STUTTER: Metric =
+    Metric::new("stutter", "stutter per GB", "s/GB", Direction::Lower).headline();
 
 fn text(value: &str) -> String {
     value.to_owned()
@@ -12,9 +16,8 @@ pub(super) fn record() -> RunRecord {
     step.histograms.insert(text("probe"), crate::LatencyHistogram::new().to_text());
     let series = Series::new("s", "ms", vec![0.0, 0.5], vec![Some(1e-7), None]).unwrap();
     step.series.insert(text("response-ms-max"), series);
-    let mut figure = Figure::new("stutter", "stutter per GB", 1.0 / 3.0, "s/GB").unwrap();
+    let mut figure = STUTTER.measured(1.0 / 3.0).unwrap();
     figure.interval = Interval::new(0.3, 0.4, 0.95);
-    figure.headline = true;
     let plan = PlannedSession {
         method: text("delete-stall"),
         target: text("sim:vendor2"),
@@ -175,7 +178,7 @@ fn no_constructor_lets_a_number_in_that_is_none() {
         step.set("p", bad);
         step.measure("m", bad);
         assert!(step.parameters.is_empty() && step.metrics.is_empty());
-        assert_eq!(Figure::new("f", "", bad, "s"), None);
+        assert_eq!(STUTTER.measured(bad), None);
         assert_eq!(Series::new("s", "ms", vec![bad], vec![None]), None);
         assert_eq!(Series::new("s", "ms", vec![0.0], vec![Some(bad)]), None);
         assert_eq!(Interval::new(bad, 1.0, 0.95), None);

@@ -14,7 +14,7 @@ use trimbench_engine::method::{Method as _, MethodResult, Preset};
 use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::run_on;
 use trimbench_engine::testing::{
-    KeptSteps, Lying, assert_announced, close, drive, figure, modelled, resume, run, settings,
+    KeptSteps, Lying, assert_defined, close, drive, figure, modelled, resume, run, settings,
 };
 
 const MB: u64 = 1_000_000;
@@ -213,7 +213,7 @@ fn without_a_limit_there_is_no_search_and_announced_is_what_is_found() {
     let plain = found(&[("p999-limit", "none")]);
     assert!(plain.steps.iter().all(|step| !step.kind.starts_with("rate")));
     assert!(plain.figures.iter().all(|figure| !figure.id.contains("deletion-rate")));
-    assert_announced(&method(&[]).announced_figures(), &found(&[("rate-chunks", "32MiB")]).figures);
+    assert_defined(&method(&[]).metrics(), &found(&[("rate-chunks", "32MiB")]).figures);
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn on_a_filesystem_a_chunk_is_limited_by_the_discards_that_it_brings() {
         for step in found.steps.iter().filter(|step| step.kind == CONFIRMATION) {
             assert!(step.metrics[DISCARDED] >= 1.0 && step.metrics[PACE] >= 0.98, "{}", step.id);
         }
-        assert_announced(&method.announced_figures(), &found.figures);
+        assert_defined(&method.metrics(), &found.figures);
     }
 }
 

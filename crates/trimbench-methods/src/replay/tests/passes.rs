@@ -3,7 +3,7 @@
 use trimbench_core::Caveat;
 
 use super::*;
-use trimbench_engine::testing::{assert_announced, close, figure};
+use trimbench_engine::testing::{assert_defined, close, figure};
 
 const STRIPPED: &[(&str, &str)] = &[("passes", "stripped"), ("queue-depths", "1")];
 
@@ -97,7 +97,7 @@ fn windows_are_the_same_part_of_the_trace_with_and_without_trims() {
     close(of(2, "discard_count"), 0.0);
     close(of(2, "stripped_trim_count"), 200.0);
     close(figure(&found.figures, "gain-qd1-kept").value, 1.0);
-    assert_announced(&method.announced_figures(), &found.figures);
+    assert_defined(&method.metrics(), &found.figures);
 
     let of_writes = replay(&[("window-counts", "writes"), ("queue-depths", "1")]);
     let (found, _) = run(&of_writes, &mut toy, &Shelf::of(mixed()), Vec::new());

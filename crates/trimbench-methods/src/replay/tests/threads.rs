@@ -11,7 +11,7 @@ use trimbench_engine::Slots;
 use trimbench_engine::method::MethodResult;
 use trimbench_engine::method::session::SessionContext;
 use trimbench_engine::runner::RunError;
-use trimbench_engine::testing::{assert_announced, figure, small_tlc};
+use trimbench_engine::testing::{assert_defined, figure, small_tlc};
 
 /// Drives of 64 MiB.
 struct Stable {
@@ -78,7 +78,7 @@ fn passes_side_by_side_find_what_they_find_one_after_the_other() {
     assert_eq!(runs[0], runs[2]);
     let ids: Vec<&str> = runs[0].steps.iter().map(|step| step.id.as_str()).collect();
     assert_eq!(ids, ["trace", "qd1-kept", "qd1-stripped", "qd32-kept", "qd32-stripped"]);
-    assert_announced(&method.announced_figures(), &runs[0].figures);
+    assert_defined(&method.metrics(), &runs[0].figures);
 }
 
 #[test]

@@ -149,14 +149,12 @@ fn the_method_is_listed_and_its_own_limits_name_its_figures() {
     let info = METHODS.iter().find(|info| info.id == ID).unwrap();
     let method = info.resolve(Preset::Quick, &BTreeMap::new()).unwrap();
     assert_eq!(method.info().id, ID);
-    let figures = method.announced_figures();
+    let figures = method.metrics();
     let limits = method.built_in_limits();
     assert_eq!(limits.len(), 4);
     for limit in limits {
         let limit: trimbench_results::Limit = limit.parse().unwrap();
-        limit.check(figures.iter().map(|(id, _)| id.as_str())).unwrap();
-        let (id, unit) = figures.iter().find(|(id, _)| *id == limit.figure).unwrap();
-        limit.check_unit(id, unit).unwrap();
+        limit.check_metrics(&figures).unwrap();
         assert!(limit.value.abs() < f64::EPSILON);
     }
 }

@@ -2,7 +2,7 @@ use trimbench_core::Caveat;
 use trimbench_results::{Interval, Outcome};
 
 use super::*;
-use crate::testing::{detail, record, session};
+use crate::testing::{detail, figure, record, session};
 
 const WIDE: Style = Style { width: 100, colour: false, unicode: false };
 
@@ -57,7 +57,7 @@ fn percentiles_of_any_method_share_the_matrix() {
                 ("trim-p5", "TRIM latency, p5", 2_000),
                 ("read-p99", "p99 of reads", 7),
             ] {
-                let mut figure = Figure::new(id, title, 0.5, "s").unwrap();
+                let mut figure = figure(id, title, 0.5, "s");
                 figure.n = n;
                 session.figures.push(figure);
             }
@@ -117,7 +117,7 @@ fn only_signed_effects_are_said_to_hold_zero() {
                 ("clearly above", "s/GB", [0.5, 2.0]),
             ];
             for (title, unit, [low, high]) in table {
-                let mut figure = Figure::new("id", title, low, unit).unwrap();
+                let mut figure = figure("id", title, low, unit);
                 figure.interval = Interval::new(low, high, 0.95);
                 session.figures.push(figure);
             }

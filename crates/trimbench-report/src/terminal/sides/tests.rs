@@ -1,11 +1,7 @@
 use trimbench_results::Interval;
 
 use super::*;
-use crate::testing;
-
-fn figure(id: &str, title: &str, value: f64, unit: &str) -> Figure {
-    Figure::new(id, title, value, unit).expect("it is a number")
-}
+use crate::testing::{self, figure};
 
 #[test]
 fn both_mounts_stand_side_by_side_a_table_for_each_buffering() {

@@ -1,9 +1,9 @@
 use trimbench_core::Caveat;
-use trimbench_results::{Figure, Outcome};
+use trimbench_results::Outcome;
 
 use crate::style::Style;
 use crate::terminal::{Detail, terminal};
-use crate::testing::{record, session};
+use crate::testing::{figure, record, session};
 
 const STYLE: Style = Style { width: 80, colour: false, unicode: false };
 
@@ -16,7 +16,7 @@ fn figures_over_a_plane_are_a_table_with_bounds_and_notes() {
     {
         let id = format!("settling-trimmed-{trimmed}-written-{written}");
         let title = format!("settling time, {trimmed} % trimmed, {written} % written before");
-        let mut figure = Figure::new(&id, &title, value, "s").unwrap();
+        let mut figure = figure(&id, &title, value, "s");
         if value >= 2.0 {
             figure.caveat(Caveat::WindowTooShort);
         }

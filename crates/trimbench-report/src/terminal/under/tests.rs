@@ -1,9 +1,9 @@
 use trimbench_core::Caveat;
-use trimbench_results::{Figure, Outcome};
+use trimbench_results::Outcome;
 
 use crate::style::Style;
 use crate::terminal::{Detail, terminal};
-use crate::testing::{record, session};
+use crate::testing::{figure, record, session};
 
 const STYLE: Style = Style { width: 60, colour: false, unicode: false };
 
@@ -20,7 +20,7 @@ fn figures_under_different_things_are_tables_as_wide_as_the_terminal() {
             }
             let id = format!("{}-under-{row}", column.replace(' ', "-"));
             let title = format!("{column}, under {row}");
-            let mut figure = Figure::new(&id, &title, base + at as f64, "ms").unwrap();
+            let mut figure = figure(&id, &title, base + at as f64, "ms");
             if (row, at) == ("paced", 1) {
                 figure.verdict = Some("front".to_owned());
                 figure.caveat(Caveat::NoSteadyState);

@@ -24,6 +24,6 @@ fn the_unit_decides_and_the_id_where_it_does_not() {
         ("from-the-future", "parsec", Direction::Neither),
     ];
     for (id, unit, direction) in table {
-        assert_eq!(Direction::of(id, unit), direction, "{id}");
+        assert_eq!(super::direction(id, unit), direction, "{id}");
     }
 }

@@ -1,25 +1,19 @@
-//! Which way a figure is better.
-//!
-//! The unit decides for nearly all: times are better lower, rates higher. Where it does not (plain
-//! numbers, shares, bytes, and what a mount option changes) the figure's id does. Both are stable,
-//! so that records from before there was a direction can be judged as well.
+//! What records of older formats lack, from tables that do not change: they say what a figure of
+//! that time meant. A new metric has no place here.
 
-use serde::{Deserialize, Serialize};
+use super::Session;
+use crate::metric::Direction;
 
 #[cfg(test)]
 mod tests;
 
-/// Which way a figure is better.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    /// The lower the better: a latency, write amplification, lost blocks.
-    Lower,
-    /// The higher the better: a rate, a share of the fresh drive's speed.
-    Higher,
-    /// Neither: it tells what was found, not how good that is.
-    #[default]
-    Neither,
+/// Brings a session of an older format to the present one.
+pub(super) fn upgrade(session: &mut Session, schema: u64) {
+    if schema < 2 {
+        for figure in &mut session.figures {
+            figure.direction = direction(&figure.id, &figure.unit);
+        }
+    }
 }
 
 /// By unit.
@@ -63,18 +57,16 @@ const BY_ID: [(&str, Direction); 14] = [
 const POSTMARK_TIMES: [&str; 6] =
     ["total-duration", "duration-of-transactions", "deletion-per-gb", "sync", "drain", "unmount"];
 
-impl Direction {
-    /// The direction of the figure `id`, given in `unit`. [`Self::Neither`] of one that is not
-    /// known.
-    pub fn of(id: &str, unit: &str) -> Self {
-        if let Some((metric, _)) = id.split_once("-diff-") {
-            return if POSTMARK_TIMES.contains(&metric) { Self::Lower } else { Self::Higher };
-        }
-        if id == "chunk" || id.contains("-of-fresh") {
-            return Self::Higher;
-        }
-        let by_id = BY_ID.iter().find(|(start, _)| id.starts_with(start));
-        let by_unit = || BY_UNIT.iter().find(|(known, _)| *known == unit);
-        by_id.or_else(by_unit).map_or(Self::Neither, |(_, direction)| *direction)
+/// Which way the figure `id`, given in `unit`, is better. Format 1 does not say.
+fn direction(id: &str, unit: &str) -> Direction {
+    if let Some((metric, _)) = id.split_once("-diff-") {
+        let is_time = POSTMARK_TIMES.contains(&metric);
+        return if is_time { Direction::Lower } else { Direction::Higher };
     }
+    if id == "chunk" || id.contains("-of-fresh") {
+        return Direction::Higher;
+    }
+    let by_id = BY_ID.iter().find(|(start, _)| id.starts_with(start));
+    let by_unit = || BY_UNIT.iter().find(|(known, _)| *known == unit);
+    by_id.or_else(by_unit).map_or(Direction::Neither, |(_, direction)| *direction)
 }

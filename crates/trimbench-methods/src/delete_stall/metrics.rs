@@ -1,0 +1,99 @@
+//! The metrics of the method.
+
+use Direction::{Higher, Lower, Neither};
+use trimbench_core::Bytes;
+use trimbench_results::{Direction, Metric, Quantile};
+
+use super::options::DeleteStall;
+
+pub(super) const STUTTER: Metric =
+    Metric::new("stutter", "stutter per GB deleted", "s/GB", Lower).headline();
+pub(super) const PER_DELETION: Metric =
+    Metric::new("stutter-per-deletion", "stutter per deletion of any size", "s", Lower);
+pub(super) const OVERDUE: Metric =
+    Metric::new("overdue", "overdue time per GB deleted", "s/GB", Lower);
+pub(super) const INTERCEPT: Metric =
+    Metric::new("stutter-intercept", "stutter at size 0", "s", Lower);
+pub(super) const CURVATURE: Metric =
+    Metric::new("stutter-curvature", "curvature of the stutter", "s/GB^2", Neither);
+pub(super) const EXPONENT: Metric =
+    Metric::new("delay-exponent", "exponent of the delay on size", "", Neither);
+
+/// What one deletion of the largest size came to: id, title, unit, and the metric of a
+/// step.
+const LARGEST: [(&str, &str, &str, &str); 8] = [
+    ("largest-stutter", "stutter", "s", "stutter_s"),
+    (LARGEST_DELAY, "delay A", "request-s", "delay_request_s"),
+    ("largest-equivalent-stop", "equivalent stop T_eq", "s", "equivalent_stop_s"),
+    ("largest-overdue", "overdue time", "s", "overdue_s"),
+    ("largest-read-gap", "longest gap between reads", "s", "read_gap_s"),
+    ("largest-write-gap", "longest gap between writes", "s", "write_gap_s"),
+    ("largest-response-max", "worst response", "s", "response_s_max"),
+    ("largest-drained", "time until nothing is overdue", "s", "drained_s"),
+];
+pub(super) const LARGEST_DELAY: &str = "largest-delay";
+
+/// The metrics of a deletion of this size, the largest, each with the metric of a step that it is
+/// the mean of.
+pub(super) fn of_largest(size: Bytes) -> [(Metric, &'static str); 8] {
+    LARGEST.map(|(id, what, unit, key)| {
+        (Metric::member(id, format!("{what}, {size} deleted"), unit, Lower), key)
+    })
+}
+
+/// Response times in two views, per access and weighted by the time spent, after a deletion or a
+/// placebo.
+pub(super) fn response(quantile: Quantile, weighted: bool, placebo: bool) -> Metric {
+    let (view, of) = if weighted {
+        ("weighted", "of the time in accesses")
+    } else {
+        ("response", "of accesses")
+    };
+    let (suffix, after) = if placebo { ("-placebo", "placebo") } else { ("", "deletion") };
+    let title = format!("response time after a {after}, {quantile} {of}");
+    Metric::member(format!("{view}-{quantile}{suffix}"), title, "ms", Lower)
+}
+
+pub(super) const HIGHEST_RATE: Metric = Metric::new(
+    "highest-deletion-rate",
+    "highest rate of deletion that keeps p99.9 of the load within the limit",
+    "MB/s",
+    Higher,
+);
+pub(super) const HIGHEST_RATE_CHUNK: Metric =
+    Metric::new("highest-deletion-rate-chunk", "chunk of that rate", "MiB", Neither);
+pub(super) const HIGHEST_RATE_RESPONSE: Metric = Metric::new(
+    "highest-deletion-rate-response",
+    "response time of the load at that rate, p99.9",
+    "ms",
+    Lower,
+);
+pub(super) const LOAD_ALONE: Metric = Metric::new(
+    "deletion-rate-load-alone",
+    "response time of the load without deletions, p99.9",
+    "ms",
+    Lower,
+);
+
+/// The highest rate in chunks of this size.
+pub(super) fn rate_in_chunks(chunk: Bytes) -> Metric {
+    let title = format!("highest rate of deletion within the limit, in chunks of {chunk}");
+    Metric::member(format!("deletion-rate-in-chunks-of-{chunk}"), title, "MB/s", Higher)
+}
+
+/// All of them.
+pub(super) fn metrics(method: &DeleteStall) -> Vec<Metric> {
+    let mut metrics = vec![STUTTER, PER_DELETION, OVERDUE, INTERCEPT, CURVATURE, EXPONENT];
+    let largest = method.sizes.iter().max().copied().unwrap_or(Bytes(0));
+    metrics.extend(of_largest(largest).map(|(metric, _)| metric));
+    for placebo in [false, true] {
+        for quantile in Quantile::STANDARD {
+            metrics.extend([false, true].map(|weighted| response(quantile, weighted, placebo)));
+        }
+    }
+    if method.p999_limit.is_some() {
+        metrics.extend([HIGHEST_RATE, HIGHEST_RATE_CHUNK, HIGHEST_RATE_RESPONSE, LOAD_ALONE]);
+        metrics.extend(method.rate_chunks.iter().map(|chunk| rate_in_chunks(*chunk)));
+    }
+    metrics
+}

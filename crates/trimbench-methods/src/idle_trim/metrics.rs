@@ -1,0 +1,50 @@
+//! The metrics of the method.
+
+use Direction::{Higher, Lower};
+use trimbench_results::{Direction, Metric};
+
+use super::session::Way;
+
+pub(super) const NEVER_WRITTEN: Metric =
+    Metric::new("never-written", "whole TRIM of what was never written", "s", Lower);
+
+/// The metrics of TRIMs that are sent in one way.
+pub(super) struct WayMetrics {
+    /// What a GB costs.
+    pub(super) cost: Metric,
+    pub(super) spread: Metric,
+    pub(super) empty: Metric,
+    pub(super) full: Metric,
+    pub(super) rate: Metric,
+    pub(super) command_max: Metric,
+}
+
+impl WayMetrics {
+    pub(super) fn of(way: Way) -> Self {
+        let (prefix, how) = match way {
+            Way::OneGo => ("idle-trim", "in one go"),
+            Way::Chunks => ("chunked", "in chunks"),
+        };
+        let metric = |suffix, title, unit, direction| {
+            Metric::member(format!("{prefix}{suffix}"), format!("{title}, {how}"), unit, direction)
+        };
+        let cost = metric("", "cost of a GB on an idle drive", "s/GB", Lower);
+        Self {
+            cost: Metric { headline: way == Way::OneGo, ..cost },
+            spread: metric("-spread", "largest less smallest cost of a GB", "s/GB", Lower),
+            empty: metric("-empty", "whole TRIM of an empty drive", "s", Lower),
+            full: metric("-full", "whole TRIM of a full drive", "s", Lower),
+            rate: metric("-rate", "bytes discarded a second on a full drive", "GB/s", Higher),
+            command_max: metric("-command-max", "longest single TRIM of a full drive", "s", Lower),
+        }
+    }
+}
+
+/// All of them.
+pub(super) fn metrics() -> Vec<Metric> {
+    let of = |way| {
+        let WayMetrics { cost, spread, empty, full, rate, command_max } = WayMetrics::of(way);
+        [cost, spread, empty, full, rate, command_max]
+    };
+    [Way::OneGo, Way::Chunks].into_iter().flat_map(of).chain([NEVER_WRITTEN]).collect()
+}

@@ -1,0 +1,108 @@
+//! The metrics of the method: a table for each policy, and what is said of all of them.
+
+use Direction::{Higher, Lower, Neither};
+use trimbench_core::Nanos;
+use trimbench_results::{Direction, Metric, Quantile};
+
+use super::options::{PACED, PolicyLab};
+use super::session::{LONGEST, UNTRIMMED, WAITING, WAITING_MAX, WITHHELD_MAX};
+
+pub(super) const CHOICE: Metric =
+    Metric::new("policy", "p99.9 of the foreground under the policy to choose", "ms", Lower)
+        .headline();
+
+/// Whether `paced` kept its target.
+pub(super) fn over_target(target: Nanos) -> Metric {
+    let title = format!("p99.9 under `paced`, over its target of {target}");
+    Metric::member("paced-over-target", title, "", Lower)
+}
+
+/// A column of the tables: a metric that each policy has.
+pub(super) struct Column {
+    key: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    direction: Direction,
+    /// What it is computed from.
+    pub(super) of: Source,
+}
+
+/// What a column is computed from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Source {
+    /// Response times of the cycles that count.
+    Percentile(Quantile),
+    /// The longest of them.
+    Worst,
+    /// Bytes written in the drive over those written to it.
+    Amplification,
+    /// Files made in a second.
+    Throughput,
+    /// How many cycles there were.
+    Cycles,
+    /// The sum of these metrics of the last cycle.
+    AtEnd(&'static [&'static str]),
+    /// The most of a metric in the cycles that count.
+    Most(&'static str),
+    /// The longest TRIM of all cycles; the metric is in seconds.
+    LongestTrim(&'static str),
+}
+
+impl Column {
+    const fn new(
+        key: &'static str,
+        title: &'static str,
+        (unit, direction): (&'static str, Direction),
+        of: Source,
+    ) -> Self {
+        Self { key, title, unit, direction, of }
+    }
+
+    /// The metric of one policy.
+    pub(super) fn under(&self, policy: &str) -> Metric {
+        let title = format!("{}, under {policy}", self.title);
+        Metric::member(format!("{}-under-{policy}", self.key), title, self.unit, self.direction)
+    }
+}
+
+const TIME: (&str, Direction) = ("ms", Lower);
+const COUNT: (&str, Direction) = ("", Neither);
+const BYTES: (&str, Direction) = ("B", Neither);
+const FEW_BYTES: (&str, Direction) = ("B", Lower);
+
+/// All columns, in their order.
+pub(super) const COLUMNS: [Column; 19] = [
+    Column::new("p50", "p50", TIME, Source::Percentile(Quantile::P50)),
+    Column::new("p99", "p99", TIME, Source::Percentile(Quantile::P99)),
+    Column::new("p99.9", "p99.9", TIME, Source::Percentile(Quantile::P99_9)),
+    Column::new("max", "max", TIME, Source::Worst),
+    Column::new("amplification", "write amplification", ("", Lower), Source::Amplification),
+    Column::new("throughput", "files made", ("MB/s", Higher), Source::Throughput),
+    Column::new("cycles", "cycles", COUNT, Source::Cycles),
+    Column::new("untrimmed", "left untrimmed", FEW_BYTES, Source::AtEnd(&[UNTRIMMED])),
+    Column::new("waited", "waited at most", FEW_BYTES, Source::Most(WAITING_MAX)),
+    Column::new("withheld", "withheld at most", FEW_BYTES, Source::Most(WITHHELD_MAX)),
+    Column::new("trim", "longest TRIM", TIME, Source::LongestTrim(LONGEST)),
+    Column::new("freed", "freed", BYTES, Source::AtEnd(&["freed_bytes"])),
+    Column::new("trimmed", "trimmed", BYTES, Source::AtEnd(&["issued_bytes"])),
+    Column::new(
+        "not-trimmed",
+        "not trimmed",
+        FEW_BYTES,
+        Source::AtEnd(&["skipped_bytes", WAITING]),
+    ),
+    Column::new("rewritten", "rewritten", BYTES, Source::AtEnd(&["invalidated_bytes"])),
+    Column::new("issued", "issued", COUNT, Source::AtEnd(&["issued_count"])),
+    Column::new("deferred", "deferred", COUNT, Source::AtEnd(&["deferred_count"])),
+    Column::new("skipped", "skipped", COUNT, Source::AtEnd(&["skipped_count"])),
+    Column::new("invalidated", "invalidated", COUNT, Source::AtEnd(&["invalidated_count"])),
+];
+
+/// All of them.
+pub(super) fn metrics(method: &PolicyLab) -> Vec<Metric> {
+    let paced = method.policies.iter().any(|(policy, _)| *policy == PACED);
+    let target = paced.then(|| over_target(method.target));
+    let under = |(policy, _): &(&str, String)| COLUMNS.map(|column| column.under(policy));
+    let tables = method.policies.iter().flat_map(under);
+    [CHOICE].into_iter().chain(target).chain(tables).collect()
+}

@@ -1,0 +1,96 @@
+//! The metrics of the method: the rows of \[S0\]'s tables and four more, each as measured, by
+//! variant, and as what `discard` changes.
+
+use Direction::{Higher, Lower};
+use trimbench_results::{Direction, Metric};
+
+use super::variants::{UNMOUNT, Variant, buffering};
+
+/// A row of the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PostmarkMetric {
+    /// Its name in \[S0\].
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// The id of its figures; those of a variant and of a difference go on behind it.
+    id: &'static str,
+    /// The metric of a step.
+    pub(super) key: &'static str,
+}
+
+/// The metric that old versions get wrong.
+pub const DELETION_ALONE: &str = "Deletion_alone/s";
+
+/// The metrics of `PostMark`, in the order of \[S0\]'s tables and of the terse line.
+pub const METRICS: [PostmarkMetric; 13] = [
+    row("Total_duration", "s", "total-duration", "total_s"),
+    row("Duration_of_transactions", "s", "duration-of-transactions", super::session::TRANSACTIONS),
+    row("Transactions/s", "1/s", "transactions", "transactions_per_s"),
+    row("Files_created/s", "1/s", "files-created", "created_per_s"),
+    row("Creation_alone/s", "1/s", "creation-alone", "creation_alone_per_s"),
+    row("Creation_mixed_with_transaction/s", "1/s", "creation-mixed", "creation_mixed_per_s"),
+    row("Read/s", "1/s", "read", "read_per_s"),
+    row("Append/s", "1/s", "append", "append_per_s"),
+    row("Deleted/s", "1/s", "deleted", "deleted_per_s"),
+    row(DELETION_ALONE, "1/s", "deletion-alone", "deletion_alone_per_s"),
+    row("Deletion_mixed_with_transaction/s", "1/s", "deletion-mixed", "deletion_mixed_per_s"),
+    row("Read_B/s", "B/s", "read-bytes", "read_bytes_per_s"),
+    row("Write_B/s", "B/s", "write-bytes", "written_bytes_per_s"),
+];
+
+/// Those that `PostMark` has not.
+const BESIDE: [PostmarkMetric; 4] = [
+    row("deletion phase, per GB deleted", "s/GB", "deletion-per-gb", "deletion_s_per_gb"),
+    row("sync after the end", "s", "sync", "sync_s"),
+    row("discards after the sync", "s", "drain", "drain_s"),
+    row("unmount", "s", "unmount", UNMOUNT),
+];
+
+const fn row(
+    name: &'static str,
+    unit: &'static str,
+    id: &'static str,
+    key: &'static str,
+) -> PostmarkMetric {
+    PostmarkMetric { name, unit, id, key }
+}
+
+/// All rows.
+pub(super) fn rows() -> impl Iterator<Item = PostmarkMetric> {
+    METRICS.into_iter().chain(BESIDE)
+}
+
+impl PostmarkMetric {
+    /// As measured: with one variant, or in a directory as it is.
+    pub(super) fn measured_with(self, variant: Option<Variant>) -> Metric {
+        let Some(variant) = variant.map(Variant::id) else {
+            return self.metric(self.id.to_owned(), self.name.to_owned(), self.unit);
+        };
+        let title = format!("{}, {}", self.name, variant.replace('-', " "));
+        self.metric(format!("{}-{variant}", self.id), title, self.unit)
+    }
+
+    /// What `discard` changes, in percent.
+    pub(super) fn difference(self, buffered: bool) -> Metric {
+        let suffix = buffering(buffered);
+        let title = format!("{}, DIFF {suffix}", self.name);
+        self.metric(format!("{}-diff-{suffix}", self.id), title, "%")
+    }
+
+    fn metric(self, id: String, title: String, unit: &'static str) -> Metric {
+        let direction = if self.unit.ends_with("/s") { Higher } else { Lower };
+        let metric = Metric::member(id, title, unit, direction);
+        Metric { headline: self == METRICS[0], ..metric }
+    }
+}
+
+/// All of them.
+pub(super) fn metrics() -> Vec<Metric> {
+    let of_row = |row: PostmarkMetric| {
+        let variants = Variant::ALL.map(|variant| row.measured_with(Some(variant)));
+        let differences = [true, false].map(|buffered| row.difference(buffered));
+        [row.measured_with(None)].into_iter().chain(variants).chain(differences)
+    };
+    rows().flat_map(of_row).collect()
+}

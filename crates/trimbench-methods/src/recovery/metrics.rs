@@ -1,0 +1,58 @@
+//! The metrics of the method.
+
+use Direction::{Higher, Lower, Neither};
+use trimbench_results::{Direction, Metric};
+
+use super::options::Recovery;
+
+/// A pass: the id of its step, and what it is called in titles.
+pub(super) type PassName = (&'static str, &'static str);
+
+pub(super) const FRESH: PassName = ("fresh", "fresh");
+pub(super) const FRAGMENTED: PassName = ("fragmented", "fragmented");
+pub(super) const HEALED: PassName = ("self-healed", "after a second pass");
+pub(super) const TRIMMED: PassName = ("trimmed", "fragmented, then trimmed");
+pub(super) const PASSES: [PassName; 4] = [FRESH, FRAGMENTED, HEALED, TRIMMED];
+
+pub(super) const TRIMMED_OF_FRESH: Metric =
+    Metric::new("trimmed-of-fresh", "after TRIM, as a share of fresh", "", Higher).headline();
+pub(super) const FRAGMENTED_OF_FRESH: Metric =
+    Metric::new("fragmented-of-fresh", "fragmented, as a share of fresh", "", Higher);
+pub(super) const HEALED_OF_FRESH: Metric =
+    Metric::new("self-healed-of-fresh", "after a second pass, as a share of fresh", "", Higher);
+
+/// The throughput of a pass. That after TRIM is the headline where its ratio cannot be measured.
+pub(super) fn rate((id, what): PassName) -> Metric {
+    let metric = Metric::member(id, format!("sequential writes, {what}"), "MB/s", Higher);
+    Metric { headline: id == TRIMMED.0, ..metric }
+}
+
+/// The write amplification of a pass.
+pub(super) fn amplification((id, what): PassName) -> Metric {
+    let title = format!("write amplification of sequential writes, {what}");
+    Metric::member(format!("write-amplification-{id}"), title, "", Lower)
+}
+
+/// What the same drive looks like with other data.
+pub(super) const FRESH_COMPARED: Metric =
+    Metric::new("fresh-compared", "fresh, other data", "MB/s", Higher);
+pub(super) const FRAGMENTED_COMPARED: Metric =
+    Metric::new("fragmented-compared", "fragmented, other data", "MB/s", Higher);
+pub(super) const OF_FRESH_COMPARED: Metric = Metric::new(
+    "fragmented-of-fresh-compared",
+    "fragmented, other data, as a share of fresh with it",
+    "",
+    Higher,
+);
+pub(super) const FLATTERED: Metric =
+    Metric::new("flattered-by", "fragmented, with other data over without", "", Neither);
+
+/// All of them.
+pub(super) fn metrics(method: &Recovery) -> Vec<Metric> {
+    let mut metrics = vec![TRIMMED_OF_FRESH, FRAGMENTED_OF_FRESH, HEALED_OF_FRESH];
+    metrics.extend(PASSES.into_iter().flat_map(|pass| [rate(pass), amplification(pass)]));
+    if method.compare_data.is_some() {
+        metrics.extend([FRESH_COMPARED, FRAGMENTED_COMPARED, OF_FRESH_COMPARED, FLATTERED]);
+    }
+    metrics
+}

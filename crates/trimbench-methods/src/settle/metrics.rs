@@ -1,0 +1,57 @@
+//! The metrics of the method.
+
+use Direction::{Higher, Lower};
+use trimbench_core::Ppm;
+use trimbench_engine::settings::whole_percent;
+use trimbench_results::{Direction, Metric};
+
+use super::options::{Reference, Settle};
+
+pub(super) const LONGEST: Metric =
+    Metric::new("settle", "longest settling time of all ranges and amounts written", "s", Lower)
+        .headline();
+pub(super) const SLOWEST: Metric = Metric::new(
+    "settle-slowest",
+    "lowest pace after a TRIM, as a share of the reference",
+    "",
+    Higher,
+);
+pub(super) const LOST: Metric = Metric::new(
+    "settle-lost",
+    "most time at the reference's pace that was lost after a TRIM",
+    "s",
+    Lower,
+);
+pub(super) const TRIM: Metric =
+    Metric::new("settle-trim", "longest TRIM, until it was acknowledged", "s", Lower);
+pub(super) const TWIN: Metric = Metric::new(
+    "settle-twin",
+    "longest settling time of the twins, against their own plateau",
+    "s",
+    Lower,
+);
+
+/// The settling time of each point, in the order of the options: percentages of what is trimmed
+/// and of what was written before.
+pub(super) fn of_points(method: &Settle) -> impl Iterator<Item = (Metric, (f64, f64))> {
+    let percents = |shares: &[Ppm]| -> Vec<u32> {
+        shares.iter().filter_map(|share| whole_percent(*share)).collect()
+    };
+    let (trimmed, written) = (percents(&method.ranges), percents(&method.written));
+    let with_all = move |trimmed: u32| {
+        let point = move |written: u32| {
+            let id = format!("settling-trimmed-{trimmed}-written-{written}");
+            let title = format!("settling time, {trimmed} % trimmed, {written} % written before");
+            (Metric::member(id, title, "s", Lower), (f64::from(trimmed), f64::from(written)))
+        };
+        written.clone().into_iter().map(point)
+    };
+    trimmed.into_iter().flat_map(with_all)
+}
+
+/// All of them.
+pub(super) fn metrics(method: &Settle) -> Vec<Metric> {
+    let twin = (method.reference == Reference::Twin).then_some(TWIN);
+    let points = of_points(method).map(|(metric, _)| metric);
+    [LONGEST, SLOWEST, LOST, TRIM].into_iter().chain(twin).chain(points).collect()
+}

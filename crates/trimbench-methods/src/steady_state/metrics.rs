@@ -1,0 +1,88 @@
+//! The metrics of the method.
+
+use Direction::{Higher, Lower, Neither};
+use trimbench_engine::settings::whole_percent;
+use trimbench_results::{Direction, Metric, Quantile};
+
+use super::options::SteadyState;
+
+/// Percentiles that are printed.
+pub(super) const QUANTILES: [Quantile; 3] = [Quantile::P50, Quantile::P99, Quantile::P99_9];
+
+/// The metrics of one trimmed share of the drive.
+pub(super) struct ShareMetrics {
+    pub(super) iops: Metric,
+    pub(super) throughput: Metric,
+    pub(super) amplification: Metric,
+    /// In the order of [`QUANTILES`].
+    pub(super) latencies: [Metric; 3],
+    pub(super) rounds: Metric,
+}
+
+impl ShareMetrics {
+    pub(super) fn of(percent: u32) -> Self {
+        let (suffix, trimmed) = (suffix(percent), trimmed(percent));
+        let metric = |id: &str, what: &str, unit, direction| {
+            let title = format!("{what} in the steady state{trimmed}");
+            Metric::member(format!("{id}{suffix}"), title, unit, direction)
+        };
+        // The percentile last: tables make columns of it.
+        let latency = |quantile: Quantile| {
+            let title = format!("latency in the steady state{trimmed}, {quantile}");
+            Metric::member(format!("latency-{quantile}{suffix}"), title, "ms", Lower)
+        };
+        let rounds = format!("rounds until steady{trimmed}");
+        Self {
+            iops: Metric {
+                headline: percent == 0,
+                ..metric("steady-iops", "IOPS", "IOPS", Higher)
+            },
+            throughput: metric("steady-throughput", "throughput", "MB/s", Higher),
+            amplification: metric("write-amplification", "write amplification", "", Lower),
+            latencies: QUANTILES.map(latency),
+            rounds: Metric::member(format!("rounds-to-steady{suffix}"), rounds, "rounds", Neither),
+        }
+    }
+}
+
+fn suffix(percent: u32) -> String {
+    if percent == 0 { String::new() } else { format!("-trimmed-{percent}") }
+}
+
+/// What of the drive was trimmed, in words for titles.
+fn trimmed(percent: u32) -> String {
+    if percent == 0 { String::new() } else { format!(", {percent} % trimmed") }
+}
+
+/// What trimming a share gained.
+pub(super) fn gain(percent: u32) -> Metric {
+    let title = format!("IOPS with {percent} % trimmed, over those without");
+    Metric::member(format!("gain{}", suffix(percent)), title, "", Higher)
+}
+
+/// The IOPS after so many rounds of ageing.
+pub(super) fn aged_iops(rounds: usize) -> Metric {
+    let title = format!("IOPS, {rounds} rounds after the steady state");
+    Metric::member("aged-iops", title, "IOPS", Higher)
+}
+pub(super) const AGED_AMPLIFICATION: Metric =
+    Metric::new("aged-write-amplification", "write amplification after ageing", "", Lower);
+pub(super) const DRIFT: Metric =
+    Metric::new("ageing-drift", "change of IOPS by ageing", "%", Higher);
+
+/// All of them.
+pub(super) fn metrics(method: &SteadyState) -> Vec<Metric> {
+    let mut metrics = Vec::new();
+    for percent in method.trimmed_shares.iter().filter_map(|share| whole_percent(*share)) {
+        let ShareMetrics { iops, throughput, amplification, latencies, rounds } =
+            ShareMetrics::of(percent);
+        metrics.extend([iops, throughput, amplification, rounds]);
+        metrics.extend(latencies);
+        metrics.extend((percent > 0).then(|| gain(percent)));
+    }
+    if method.ageing_rounds > 0 {
+        let rounds = trimbench_core::units::index(method.ageing_rounds.into());
+        metrics.extend([aged_iops(rounds), AGED_AMPLIFICATION, DRIFT]);
+    }
+    metrics
+}

@@ -1,0 +1,88 @@
+//! A metric: what a figure is called, in which unit it is, and which way it is better.
+//!
+//! A method defines each of its metrics once, in the `metrics.rs` of its folder. A figure is a
+//! metric with a measured value ([`Metric::measured`]), so that limits, comparisons, reports and
+//! documents speak of the same thing.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::Figure;
+
+/// What a figure is, before it is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Stable id, kebab-case: `stutter`.
+    pub id: Cow<'static, str>,
+    /// A short phrase for people: `stutter per GB deleted`.
+    pub title: Cow<'static, str>,
+    /// The unit, `s/GB`; empty for a plain number.
+    pub unit: &'static str,
+    /// Which way it is better.
+    pub direction: Direction,
+    /// Whether it may be the method's main result. Of a session it is the first such figure.
+    pub headline: bool,
+}
+
+/// Which way a figure is better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// The lower the better: a latency, write amplification, lost blocks.
+    Lower,
+    /// The higher the better: a rate, a share of the fresh drive's speed.
+    Higher,
+    /// Neither: it tells what was found, not how good that is.
+    #[default]
+    Neither,
+}
+
+impl Metric {
+    /// A metric that every run of its method has.
+    pub const fn new(
+        id: &'static str,
+        title: &'static str,
+        unit: &'static str,
+        direction: Direction,
+    ) -> Self {
+        let (id, title) = (Cow::Borrowed(id), Cow::Borrowed(title));
+        Self { id, title, unit, direction, headline: false }
+    }
+
+    /// One metric of a family, such as one for each policy.
+    pub fn member(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        unit: &'static str,
+        direction: Direction,
+    ) -> Self {
+        let (id, title) = (Cow::Owned(id.into()), Cow::Owned(title.into()));
+        Self { id, title, unit, direction, headline: false }
+    }
+
+    /// The same as the method's main result.
+    #[must_use]
+    pub const fn headline(mut self) -> Self {
+        self.headline = true;
+        self
+    }
+
+    /// Its figure, from one observation, without interval, verdict or caveats. `None` without a
+    /// finite value: what could not be computed is absent.
+    pub fn measured(&self, value: impl Into<Option<f64>>) -> Option<Figure> {
+        let value = value.into().filter(|value| value.is_finite())?;
+        Some(Figure {
+            id: self.id.clone().into_owned(),
+            title: self.title.clone().into_owned(),
+            value,
+            unit: self.unit.to_owned(),
+            interval: None,
+            n: 1,
+            headline: self.headline,
+            direction: self.direction,
+            verdict: None,
+            caveats: Vec::new(),
+        })
+    }
+}
