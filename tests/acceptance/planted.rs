@@ -6,7 +6,7 @@ use std::fs;
 use tempfile::TempDir;
 use trimbench_results::{
     Direction, Figure, Interval, Metric, Outcome, PlannedSession, Program, RunRecord, SCHEMA,
-    Session, Step, TargetRecord,
+    Session, Step, TargetRecord, Verdict,
 };
 
 use crate::acceptance::{Capture, Finding, Form, Raw};
@@ -160,7 +160,7 @@ pub(in crate::acceptance) fn with_interval(
 ) -> Session {
     let mut session = session("here", &[("stutter", f64::midpoint(low, high))]);
     session.figures[0].interval = Interval::new(low, high, 0.95);
-    session.figures[0].verdict = Some("noise".to_owned());
+    session.figures[0].verdict = Some(Verdict::Noise);
     session.figures[0].n = n;
     session.steps = steps;
     session

@@ -62,7 +62,7 @@ fn figures(record: &RunRecord) -> String {
                 interval(|interval| interval.level),
                 plain(figure.n),
                 plain(figure.headline),
-                text(figure.verdict.as_deref().unwrap_or_default()),
+                text(&figure.words().unwrap_or_default()),
                 text(&caveat_ids(session, &figure.caveats).join(";")),
             ]
         })

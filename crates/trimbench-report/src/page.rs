@@ -16,7 +16,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
-use trimbench_results::RunRecord;
+use trimbench_results::{RunRecord, Verdict};
 
 use crate::chart::{Chart, POINTS_MAX, thin};
 use crate::entries::{Entry, entries};
@@ -292,13 +292,17 @@ fn data(id: &str, bytes: &[u8]) -> Markup {
     html! { script type="application/octet-stream" id=(id) { (PreEscaped(packed)) } }
 }
 
-/// The record for downloads, its long series thinned without losing an extreme.
+/// The record for downloads, its long series thinned without losing an extreme, and its verdicts in
+/// words.
 fn thinned(record: &RunRecord) -> RunRecord {
     const { assert!(POINTS_MAX < DATA_POINTS_MAX) };
     let mut record = record.clone();
     let steps = record.sessions.iter_mut().flat_map(|session| &mut session.steps);
     for series in steps.flat_map(|step| step.series.values_mut()) {
         crate::chart::thin_series(series, DATA_POINTS_MAX);
+    }
+    for figure in record.sessions.iter_mut().flat_map(|session| &mut session.figures) {
+        figure.verdict = figure.words().map(Verdict::Other);
     }
     record
 }

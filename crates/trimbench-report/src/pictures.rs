@@ -4,7 +4,7 @@
 //! (`docs/methods`); a record that lacks one of them gives a picture without it, never an error.
 
 use trimbench_core::Caveat;
-use trimbench_results::{Figure, Interval, Series, Session, Step};
+use trimbench_results::{Figure, Interval, Series, Session, Step, Verdict};
 
 use crate::chart::{Axis, Chart, ChartKind, ChartSeries};
 use crate::entries::Entry;
@@ -130,8 +130,8 @@ const NOISE: &str = "noise";
 
 /// Whether the record says that the figure is not told apart from none.
 pub(crate) fn is_noise(figure: &Figure) -> bool {
-    let said = figure.verdict.as_deref().is_some_and(|verdict| verdict.starts_with(NOISE));
-    said || figure.caveats.iter().any(|id| id == Caveat::Noise.id())
+    figure.verdict.as_ref().is_some_and(Verdict::is_noise)
+        || figure.caveats.iter().any(|id| id == Caveat::Noise.id())
 }
 
 /// A chart's id with the session that it is of.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use trimbench_core::Caveat;
 use trimbench_results::{
     Direction, Figure, Interval, Metric, Outcome, PlannedSession, Program, Provenance, RunRecord,
-    SCHEMA, Series, Session, Step, TargetRecord,
+    SCHEMA, Series, Session, Step, TargetRecord, Verdict,
 };
 
 /// A figure that is better lower.
@@ -28,8 +28,7 @@ pub(crate) fn session(name: &str, stutter: f64, [low, high]: [f64; 2]) -> Sessio
     headline.interval = Interval::new(low, high, 0.95);
     headline.n = 15;
     headline.headline = true;
-    let verdict = if low <= 0.0 { "noise" } else { "differs from placebo" };
-    headline.verdict = Some(verdict.to_owned());
+    headline.verdict = Some(if low <= 0.0 { Verdict::Noise } else { Verdict::DiffersFromPlacebo });
     let mut longest = figure("response-max", "worst response", 96_500_000.0, "ns");
     longest.n = 12_000;
     longest.caveat(Caveat::WindowTooShort);

@@ -17,6 +17,7 @@ pub mod record;
 pub mod statistics;
 #[cfg(test)]
 mod testing;
+pub mod verdict;
 
 pub use advice::{Action, Advice, Reason, advise};
 pub use compare::{ChangeLimit, Comparison, Effect, MetricChange, Pair, compare};
@@ -28,3 +29,4 @@ pub use record::{
     Salvaged, Series, Session, Step, TargetRecord,
 };
 pub use statistics::{Bootstrap, Line};
+pub use verdict::Verdict;

@@ -148,8 +148,8 @@ impl Limit {
         Ok(outcome)
     }
 
-    /// By what to multiply a figure in `unit` to have it in the limit's. A bare 0 is at home in every
-    /// unit.
+    /// By what to multiply a figure in `unit` to have it in the limit's. A bare 0 is at home in
+    /// every unit.
     fn factor(&self, figure: &str, unit: &str) -> Result<f64, LimitError> {
         if self.unit == unit || (self.unit.is_empty() && self.value == 0.0) {
             return Ok(1.0);

@@ -9,8 +9,8 @@
 //!
 //! Invariant: no number is NaN or infinite. A figure that could not be computed is absent.
 //!
-//! Formats: 1 had no [`Direction`] in figures and listed every axis. It is read, and brought to the
-//! present format, so that nothing else knows of it.
+//! Formats: 1 had no [`Direction`] in figures and listed every axis; up to 2 a verdict was its words.
+//! They are read, and brought to the present format, so that nothing else knows of them.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use trimbench_core::Caveat;
 
 use crate::metric::Direction;
+use crate::verdict::Verdict;
 
 mod histograms;
 mod older;
@@ -33,7 +34,7 @@ pub use salvage::Salvaged;
 pub use series::Series;
 
 /// The version of the record's format. Raised when a reader of the old format would misread it.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// One run of the program: all its sessions, finished or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -212,8 +213,8 @@ pub struct Figure {
     /// Which way it is better.
     #[serde(default)]
     pub direction: Direction,
-    /// What to make of it, in words: `differs from placebo`, `noise`.
-    pub verdict: Option<String>,
+    /// What to make of it.
+    pub verdict: Option<Verdict>,
     /// Ids of the caveats on this figure.
     pub caveats: Vec<String>,
 }
@@ -369,8 +370,13 @@ impl Figure {
 
     /// With this verdict.
     #[must_use]
-    pub fn judged(self, verdict: impl Into<String>) -> Self {
-        Self { verdict: Some(verdict.into()), ..self }
+    pub fn judged(self, verdict: impl Into<Option<Verdict>>) -> Self {
+        Self { verdict: verdict.into(), ..self }
+    }
+
+    /// Its verdict, in words.
+    pub fn words(&self) -> Option<String> {
+        self.verdict.as_ref().map(Verdict::to_string)
     }
 
     /// Adds a caveat, once.

@@ -7,7 +7,7 @@ use trimbench_core::text::{shell_path, shell_word, to_text};
 use trimbench_core::{Interrupt, exit};
 use trimbench_report::Detail;
 use trimbench_results::limits::{LimitOutcome, evaluate};
-use trimbench_results::{Limit, RunRecord, Session as SessionRecord};
+use trimbench_results::{Figure, Limit, RunRecord, Session as SessionRecord};
 
 use crate::args::{OutputFormat, RunArgs};
 use crate::failure::Failure;
@@ -189,7 +189,7 @@ fn say(record: &RunRecord, outcome: &LimitOutcome) {
     let figures = session.into_iter().flat_map(|session| &session.figures);
     let judged = figures.into_iter().find(|figure| Some(&figure.id) == outcome.figure.as_ref());
     // A limit on a slope says nothing of a stall that is the same for every size.
-    let remark = judged.and_then(|figure| figure.verdict.as_ref());
+    let remark = judged.and_then(Figure::words);
     let remark = remark.map_or_else(String::new, |remark| format!(" ({remark})"));
     error_line(&format!("limit {} {verdict} in {place}: {value}{remark}", outcome.limit));
 }

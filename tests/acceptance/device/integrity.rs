@@ -114,7 +114,7 @@ impl Drive {
         let itself = raw.capture_itself(self.name)?;
         let code = itself.status.context("a signal ended the run")?;
         let run = raw.run(self.name)?;
-        let verdict = run.figure(self.figure)?.verdict.as_deref().unwrap_or_default();
+        let verdict = run.figure(self.figure)?.words().unwrap_or_default();
         let is_said = u8::from(verdict.contains(self.verdict));
         let report = raw.text(&run.capture.output)?;
         let words = report.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -158,7 +158,7 @@ fn on_loop_device(raw: &Raw, filesystem: &str) -> Result<[Finding; 2]> {
     let ran = if run.session.finished { run.session.steps.len() } else { 0 };
     let stutter = run.figure("stutter")?;
     let interval = stutter.interval.context("no interval")?;
-    let says = stutter.verdict.as_deref().unwrap_or_default();
+    let says = stutter.words().unwrap_or_default();
     let is_told = u8::from(says.starts_with(verdict(&run)?));
     let note =
         format!("{:.2} s/GB ({:.2} to {:.2}): {says}", stutter.value, interval.low, interval.high);

@@ -4,6 +4,7 @@
 use anyhow::{Context as _, Result, ensure};
 use trimbench_engine::{Method as _, Parameters as _, Preset};
 use trimbench_methods::policy::{POLICIES, PolicyLab};
+use trimbench_results::Figure;
 
 use crate::acceptance::runs::Run;
 use crate::acceptance::{Bar, Capture, Context, Finding, Form, Raw};
@@ -130,11 +131,12 @@ impl Seed {
         let trim = format!("one TRIM takes {:.3} ms", self.longest()?);
         let figure =
             self.run.session.figure("paced-over-target").context("nothing of the target")?;
-        Ok(figure.verdict.as_ref().is_some_and(|verdict| verdict.contains(&trim)))
+        Ok(figure.words().is_some_and(|words| words.contains(&trim)))
     }
 
-    fn verdict(&self, id: &str) -> &str {
-        self.run.session.figure(id).and_then(|it| it.verdict.as_deref()).unwrap_or("nothing")
+    fn verdict(&self, id: &str) -> String {
+        let words = self.run.session.figure(id).and_then(Figure::words);
+        words.unwrap_or_else(|| "nothing".to_owned())
     }
 }
 

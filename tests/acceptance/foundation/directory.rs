@@ -123,7 +123,7 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
 fn stutter(session: &Session, run: &Capture) -> Result<Finding> {
     let stutter = figure(session, "stutter")?;
     let interval = stutter.interval.context("the stutter has no interval")?;
-    let verdict = stutter.verdict.as_deref().context("the stutter has no verdict")?;
+    let verdict = stutter.verdict.as_ref().context("the stutter has no verdict")?;
     let note = format!(
         "{:.4} s/GB, {:.0} % interval {:.4} to {:.4}: {verdict}",
         stutter.value,

@@ -13,7 +13,7 @@ use trimbench_results::statistics::{
     Bootstrap, bootstrap_interval, bootstrap_mean, curvature, mean, power_exponent, sen_interval,
     theil_sen,
 };
-use trimbench_results::{Figure, Interval, LatencyHistogram, Metric, Quantile, Step};
+use trimbench_results::{Figure, Interval, LatencyHistogram, Metric, Quantile, Step, Verdict};
 
 use super::metrics::{
     CURVATURE, EXPONENT, INTERCEPT, LARGEST_DELAY, OVERDUE, PER_DELETION, STUTTER, of_largest,
@@ -76,7 +76,8 @@ pub fn analyse(method: &DeleteStall, steps: &mut [Step], rng: &mut Rng) -> Findi
     if !figures.iter().any(|figure| figure.headline) {
         caveats.push(Caveat::TooFewPoints);
     }
-    let differs = figures.first().is_some_and(|figure| figure.verdict.as_deref() == Some(DIFFERS));
+    let differs =
+        figures.first().is_some_and(|figure| figure.verdict == Some(Verdict::DiffersFromPlacebo));
     let largest = at_largest(&trials, rng);
     // The exponent of a delay that may be nothing says nothing.
     let delayed = largest.iter().any(|figure| {
@@ -91,11 +92,6 @@ pub fn analyse(method: &DeleteStall, steps: &mut [Step], rng: &mut Rng) -> Findi
     Findings::new(figures, caveats)
 }
 
-/// Verdicts of the headline.
-const DIFFERS: &str = "differs from placebo";
-const NOISE: &str = "noise: not told apart from placebo";
-const NOTHING: &str = "nothing to notice";
-const FIXED: &str = "stalls, whatever the size";
 /// An effect within this of zero, in s/GB or in s, prints as S1's 0.000.
 const NOTICEABLE: f64 = 0.000_5;
 
@@ -167,15 +163,17 @@ fn stutter(trials: &[Trial], placebos: &[f64]) -> Vec<Figure> {
     let within = |slope: Interval| slope.low > -NOTICEABLE && slope.high < NOTICEABLE;
     headline.verdict = match headline.interval {
         None => None,
-        Some(_) if noticeable(&headline) => Some(DIFFERS.to_owned()),
-        Some(_) if stalls => Some(FIXED.to_owned()),
-        Some(slope) if within(slope) || small && !slope.contains(0.0) => Some(NOTHING.to_owned()),
-        Some(_) => Some(NOISE.to_owned()),
+        Some(_) if noticeable(&headline) => Some(Verdict::DiffersFromPlacebo),
+        Some(_) if stalls => Some(Verdict::StallsAtAnySize),
+        Some(slope) if within(slope) || small && !slope.contains(0.0) => {
+            Some(Verdict::NothingToNotice)
+        }
+        Some(_) => Some(Verdict::NotToldFromPlacebo),
     };
     if headline.interval.is_none() {
         headline.caveat(Caveat::TooFewPoints);
     }
-    if headline.verdict.as_deref() == Some(NOISE) {
+    if headline.verdict.as_ref().is_some_and(Verdict::is_noise) {
         headline.caveat(Caveat::Noise);
     }
     std::iter::once(headline).chain(each).collect()

@@ -12,7 +12,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::units::{index, rounded};
 use trimbench_core::{Bytes, Nanos};
 use trimbench_results::statistics::{Bootstrap, bootstrap_interval};
-use trimbench_results::{Figure, Metric, Quantile, Series, Step};
+use trimbench_results::{Figure, Metric, Quantile, Series, Step, Verdict};
 
 use super::metrics::{
     HIGHEST_RATE, HIGHEST_RATE_CHUNK, HIGHEST_RATE_RESPONSE, LOAD_ALONE, rate_in_chunks,
@@ -285,21 +285,21 @@ pub(super) fn figures(steps: &[Step], rng: &mut Rng) -> Vec<Figure> {
         rows.extend(rate_in_chunks(size).measured(value).map(|figure| {
             let tried = of_it().any(|it| it.kind == CONFIRMATION);
             let word = match confirmed {
-                Some(step) if rate(step) >= highest => "as high as was tried".to_owned(),
-                Some(_) => "confirmed".to_owned(),
-                None if tried => "not confirmed".to_owned(),
-                None => format!("{} MB/s is too much", LOWEST / 1_000_000),
+                Some(step) if rate(step) >= highest => Verdict::RateAsHighAsTried,
+                Some(_) => Verdict::RateConfirmed,
+                None if tried => Verdict::RateNotConfirmed,
+                None => Verdict::RateTooHigh { mb_per_s: LOWEST / 1_000_000 },
             };
             figure.with_n(of_it().count() as u64).judged(word)
         }));
         // Of equals the larger chunk: fewer commands.
         best = confirmed.filter(|it| best.is_none_or(|best| rate(it) >= rate(best))).or(best);
     }
-    let limit = parameter(alone, "limit_s") * 1e3;
+    let limit_ms = parameter(alone, "limit_s") * 1e3;
     let verdict = match best {
-        _ if verdict(alone) != Some(true) => "the load alone exceeds the limit".to_owned(),
-        Some(step) => format!("in chunks of {}: limit {limit} ms", chunk(step)),
-        None => format!("none found: limit {limit} ms"),
+        _ if verdict(alone) != Some(true) => Verdict::LoadAloneExceeds,
+        Some(step) => Verdict::RateInChunks { chunk: chunk(step).to_string(), limit_ms },
+        None => Verdict::NoRate { limit_ms },
     };
     let figure = HIGHEST_RATE.measured(best.map_or(0.0, rate));
     figures.extend(figure.map(|figure| figure.judged(verdict)));

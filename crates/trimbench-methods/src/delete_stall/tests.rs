@@ -135,7 +135,7 @@ fn a_proportional_stall_gives_its_slope_and_a_delay_that_grows_with_the_square()
     let Findings { figures, caveats } = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
     let headline = figure(&figures, "stutter");
     assert!((headline.value - 0.25).abs() < 1e-9 && headline.headline);
-    assert_eq!(headline.verdict.as_deref(), Some("differs from placebo"));
+    assert_eq!(headline.words().as_deref(), Some("differs from placebo"));
     assert!((figure(&figures, "delay-exponent").value - 2.0).abs() < 1e-6);
     assert!(figure(&figures, "stutter-intercept").value.abs() < 1e-9);
     assert!(figure(&figures, "stutter-curvature").value.abs() < 1e-9);
@@ -155,7 +155,7 @@ fn noise_around_zero_is_called_noise() {
     let Findings { figures, .. } = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
     let headline = figure(&figures, "stutter");
     assert!(headline.interval.unwrap().contains(0.0));
-    assert_eq!(headline.verdict.as_deref(), Some("noise: not told apart from placebo"));
+    assert_eq!(headline.words().as_deref(), Some("noise: not told apart from placebo"));
     assert_eq!(headline.caveats, [Caveat::Noise.id()]);
 }
 
@@ -164,7 +164,7 @@ fn an_effect_that_rounds_to_nothing_is_called_nothing() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.000_04 * gb); 3]).collect();
     let Findings { figures, .. } = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
     let headline = figure(&figures, "stutter");
-    assert_eq!(headline.verdict.as_deref(), Some("nothing to notice"));
+    assert_eq!(headline.words().as_deref(), Some("nothing to notice"));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_stall_that_is_the_same_for_every_size_is_not_called_nothing() {
     let Findings { figures, .. } = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
     let headline = figure(&figures, "stutter");
     assert!(headline.value.abs() < 1e-9);
-    assert_eq!(headline.verdict.as_deref(), Some("stalls, whatever the size"));
+    assert_eq!(headline.words().as_deref(), Some("stalls, whatever the size"));
     assert!((figure(&figures, "stutter-per-deletion").value - 2.0).abs() < 1e-9);
 }
 
@@ -182,7 +182,7 @@ fn deletions_that_are_quicker_than_placebos_do_not_stall() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, -0.002); 3]).collect();
     let Findings { figures, .. } = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
     assert!(figure(&figures, "stutter-per-deletion").interval.unwrap().high < 0.0);
-    assert_eq!(figure(&figures, "stutter").verdict.as_deref(), Some("nothing to notice"));
+    assert_eq!(figure(&figures, "stutter").words().as_deref(), Some("nothing to notice"));
 }
 
 #[test]

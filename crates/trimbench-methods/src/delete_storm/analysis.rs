@@ -1,14 +1,11 @@
 //! From recorded steps to figures. A pure function of the record.
 
 use trimbench_core::Caveat;
-use trimbench_results::{Figure, Step};
+use trimbench_results::{Figure, Step, Verdict};
 
 use super::metrics::{LOCATED, OfPhase, ratios, single};
 use super::scene::StormPhase;
 use trimbench_engine::method::Findings;
-
-/// The verdict on the stall where requests are not seen.
-const NOT_LOCATED: &str = "not located: the requests of its devices could not be seen";
 
 /// Computes all figures.
 pub fn analyse(steps: &[Step]) -> Findings {
@@ -33,12 +30,12 @@ pub fn analyse(steps: &[Step]) -> Findings {
     Findings::new(figures, Vec::new())
 }
 
-/// Where the stall lies, in a word.
-fn verdict(value: &impl Fn(OfPhase) -> Option<f64>) -> String {
+/// Where the stall lies.
+fn verdict(value: &impl Fn(OfPhase) -> Option<f64>) -> Option<Verdict> {
     let of = |key| value((StormPhase::SecondWrite, key));
-    let Some(located) = of(LOCATED) else { return NOT_LOCATED.to_owned() };
+    let Some(located) = of(LOCATED) else { return Some(Verdict::StallNotLocated) };
     if located <= 0.0 {
-        return "no write took longer than the threshold".to_owned();
+        return Some(Verdict::NothingStalled);
     }
     let places = [
         ("device", &["located_device_s", "located_tags_s"][..]),
@@ -48,8 +45,10 @@ fn verdict(value: &impl Fn(OfPhase) -> Option<f64>) -> String {
     let time = |keys: &[&'static str]| keys.iter().filter_map(|key| of(key)).sum::<f64>();
     let most = places.map(|(name, keys)| (name, time(keys)));
     let most = most.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
-    most.map(|(name, time)| format!("{name}: {:.0} % of it", 100.0 * time / located))
-        .unwrap_or_default()
+    most.map(|(layer, time)| Verdict::StallIn {
+        layer: layer.to_owned(),
+        percent: (100.0 * time / located).round_ties_even(),
+    })
 }
 
 /// What is wrong with the requests limits only what tells the place of the stall.

@@ -220,7 +220,7 @@ fn the_stall_is_measured_and_located() {
         assert!(value("stalled-without-write") > 0.98);
         assert!((value("located-device") - places[0]).abs() < 0.01);
         assert!((value("located-above") - places[1]).abs() < 0.01);
-        let verdict = figure(&found.figures, "second-stall").verdict.clone().unwrap();
+        let verdict = figure(&found.figures, "second-stall").words().unwrap();
         let expected = if in_device { "device: 100 % of it" } else { "above: 100 % of it" };
         assert_eq!(verdict, expected);
     }
@@ -230,7 +230,7 @@ fn the_stall_is_measured_and_located() {
 fn a_target_that_hides_its_requests_is_measured_and_not_located() {
     let found = run(&method(&[]), Toy { sees: false, ..Toy::new() }).0.unwrap();
     let stall = figure(&found.figures, "second-stall");
-    assert!(stall.value > 8.0 && stall.verdict.as_ref().unwrap().contains("not located"));
+    assert!(stall.value > 8.0 && stall.words().unwrap().contains("not located"));
     assert!(found.figures.iter().all(|figure| !figure.id.starts_with("located")));
     assert_eq!(stall.caveats, ["requests-unseen"]);
     assert!(figure(&found.figures, "second-write-time").caveats.is_empty());
@@ -281,7 +281,7 @@ fn where_requests_were_lost_the_stall_is_located_with_a_caveat() {
     for id in ["second-stall", "located-above"] {
         assert_eq!(figure(&found.figures, id).caveats, ["requests-lost"], "{id}");
     }
-    assert!(figure(&found.figures, "second-stall").verdict.as_ref().unwrap().contains("above"));
+    assert!(figure(&found.figures, "second-stall").words().unwrap().contains("above"));
     assert!(figure(&found.figures, "stall-over-trim").caveats.is_empty());
 }
 

@@ -3,7 +3,7 @@
 use trimbench_core::Caveat;
 use trimbench_core::rng::Rng;
 use trimbench_results::statistics::{Bootstrap, bootstrap_mean, mean};
-use trimbench_results::{Figure, Metric, Step};
+use trimbench_results::{Figure, Metric, Step, Verdict};
 
 use super::metrics::{NEVER_WRITTEN, WayMetrics};
 use super::session::{PURGE, Way};
@@ -56,7 +56,7 @@ fn of_way(way: Way, rounds: &[&Step], rng: &mut Rng) -> Vec<Figure> {
         } else if copies {
             // Copies of one observation have no spread to make an interval of.
             main.n = 1;
-            main.verdict = Some(format!("{} repetitions came to the same", costs.len()));
+            main.verdict = Some(Verdict::AllTheSame { repetitions: costs.len() as u64 });
         }
         if costs.len() < FEW && !copies {
             main.caveat(Caveat::TooFewPoints);

@@ -73,7 +73,7 @@ fn copies_of_one_repetition_make_no_interval() {
     let found = of(TrimMode::Queued, &[("repetitions", "4")]);
     let headline = figure(&found.figures, "idle-trim");
     assert_eq!((headline.n, headline.interval), (1, None));
-    assert_eq!(headline.verdict.as_deref(), Some("4 repetitions came to the same"));
+    assert_eq!(headline.words().as_deref(), Some("4 repetitions came to the same"));
     close(figure(&found.figures, "idle-trim-spread").value, 0.0);
 }
 

@@ -4,7 +4,7 @@
 //! together, their bytes together. Counters are those since the filesystem was made.
 
 use trimbench_core::{Caveat, Ppm};
-use trimbench_results::{Figure, LatencyHistogram, Quantile, Step};
+use trimbench_results::{Figure, LatencyHistogram, Quantile, Step, Verdict};
 
 use super::metrics::{CHOICE, COLUMNS, Column, Source, over_target};
 use super::options::{PACED, PolicyLab};
@@ -32,14 +32,12 @@ pub fn analyse(method: &PolicyLab, steps: &[Step]) -> Findings {
     let front: Vec<&str> =
         points.iter().filter(|it| it.is_best(&points)).map(|it| it.policy).collect();
     if let Some(choice) = choice {
-        let verdict = format!(
-            "`{}`: the lowest p99.9 of those within {} of the least write amplification, of those \
-             within {} of the highest throughput; not beaten in both p99.9 and amplification: {}",
-            choice.policy,
-            method.slack,
-            method.lost,
-            front.join(", ")
-        );
+        let verdict = Verdict::PolicyToChoose {
+            policy: choice.policy.to_owned(),
+            slack: method.slack.to_string(),
+            lost: method.lost.to_string(),
+            front: front.join(", "),
+        };
         let figure = CHOICE.measured(choice.tail);
         figures.extend(figure.map(|figure| figure.with_n(points.len() as u64).judged(verdict)));
     }
@@ -106,16 +104,14 @@ fn target(method: &PolicyLab, lives: &[Life]) -> Option<Figure> {
     let target = method.target.0 as f64 / 1e6;
     let (over, longest) = (tail(paced)? / target, most(&paced.cycles, LONGEST) * 1e3);
     let without = life("none").and_then(tail).map_or(0.0, |tail| tail / target);
-    let one_trim = format!("one TRIM takes {longest:.3} ms");
+    let trim = format!("{longest:.3} ms");
     let verdict = match (over <= 1.0, longest > target) {
-        (true, false) => "kept".to_owned(),
-        (true, true) => format!("kept by trimming rarely: {one_trim}"),
-        (false, true) if without > 1.0 => {
-            format!("not possible: {one_trim}; missed without any TRIM too")
-        }
-        (false, true) => format!("not possible: {one_trim}"),
-        (false, false) if without > 1.0 => "missed, and without any TRIM too".to_owned(),
-        (false, false) => "missed".to_owned(),
+        (true, false) => Verdict::TargetKept,
+        (true, true) => Verdict::TargetKeptRarely { trim },
+        (false, true) if without > 1.0 => Verdict::TargetNeverPossible { trim },
+        (false, true) => Verdict::TargetNotPossible { trim },
+        (false, false) if without > 1.0 => Verdict::TargetMissedAnyway,
+        (false, false) => Verdict::TargetMissed,
     };
     let figure = over_target(method.target).measured(over)?;
     Some(figure.with_n(paced.responses.count()).judged(verdict))
@@ -195,10 +191,11 @@ impl<'a> Life<'a> {
         COLUMNS.into_iter().filter_map(figure).collect()
     }
 
-    fn verdict(&self, chosen: Option<&str>, front: &[&str]) -> Option<String> {
-        let words =
-            [(chosen == Some(self.policy), "to choose"), (front.contains(&self.policy), "front")];
-        words.into_iter().find(|(holds, _)| *holds).map(|(_, word)| word.to_owned())
+    fn verdict(&self, chosen: Option<&str>, front: &[&str]) -> Option<Verdict> {
+        if chosen == Some(self.policy) {
+            return Some(Verdict::ToChoose);
+        }
+        front.contains(&self.policy).then_some(Verdict::Front)
     }
 }
 

@@ -308,12 +308,12 @@ fn figures_are_those_of_the_last_cycles_together() {
     assert!((of("p99.9-under-online") - 50.0).abs() < 0.5);
     assert!((of("p50-under-online") - 0.1).abs() < 0.01);
     let headline = &figures[0];
-    assert!(headline.verdict.as_ref().unwrap().starts_with("`online`: the lowest p99.9"));
-    assert!(headline.headline && headline.verdict.as_ref().unwrap().ends_with("online, paced"));
+    assert!(headline.words().unwrap().starts_with("`online`: the lowest p99.9"));
+    assert!(headline.headline && headline.words().unwrap().ends_with("online, paced"));
     let unsteady = |id: &str| figure(&figures, id).caveats == [Caveat::NoSteadyState.id()];
     assert!(unsteady("p99.9-under-paced") && !unsteady("p99.9-under-none"));
-    assert_eq!(figure(&figures, "p99.9-under-online").verdict.as_deref(), Some("to choose"));
-    assert_eq!(figure(&figures, "p99.9-under-paced").verdict.as_deref(), Some("front"));
+    assert_eq!(figure(&figures, "p99.9-under-online").words().as_deref(), Some("to choose"));
+    assert_eq!(figure(&figures, "p99.9-under-paced").words().as_deref(), Some("front"));
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn a_target_is_kept_missed_or_impossible() {
         steps.extend(cycles("paced", paced, [1.0, 1.0], longest));
         let Findings { figures, .. } = analyse(&lab, &steps);
         let target = figure(&figures, "paced-over-target");
-        assert_eq!(target.verdict.as_deref(), Some(said));
+        assert_eq!(target.words().as_deref(), Some(said));
         assert!((target.value - paced as f64 / 10.0).abs() < 0.01, "{}", target.value);
     }
 }

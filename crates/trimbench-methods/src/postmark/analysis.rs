@@ -3,7 +3,7 @@
 use trimbench_core::Caveat;
 use trimbench_core::rng::Rng;
 use trimbench_results::statistics::{Bootstrap, bootstrap_mean, mean, paired_ratio};
-use trimbench_results::{Figure, Interval, Step};
+use trimbench_results::{Figure, Interval, Step, Verdict};
 
 use super::metrics::rows;
 use super::session::REPETITION;
@@ -76,7 +76,7 @@ fn differences(without: &[&Step], with: &[&Step], buffered: bool) -> Vec<Figure>
             Some(Interval { low, high, level }) => {
                 figure.interval = Interval::new(percent(low), percent(high), level);
                 let noise = low <= 1.0 && high >= 1.0;
-                figure.verdict = Some(if noise { "noise" } else { "differs" }.to_owned());
+                figure.verdict = Some(if noise { Verdict::Noise } else { Verdict::Differs });
             }
         }
         figure.inherit(without.iter().chain(with).copied());

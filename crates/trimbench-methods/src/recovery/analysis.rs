@@ -5,7 +5,7 @@
 //! trimmed, and the ratio of the two is left out.
 
 use trimbench_core::{Caveat, PurgeMeans};
-use trimbench_results::{Figure, Metric, Step};
+use trimbench_results::{Figure, Metric, Step, Verdict};
 
 use super::metrics::{
     FLATTERED, FRAGMENTED, FRAGMENTED_COMPARED, FRAGMENTED_OF_FRESH, FRESH, FRESH_COMPARED, HEALED,
@@ -72,42 +72,41 @@ pub fn analyse(steps: &[Step]) -> Findings {
 fn ratios(passes: &Passes<'_>, by_trim: bool) -> Vec<Figure> {
     let of_fresh = |(id, _): PassName| passes.ratio(id, FRESH.0);
     let fragmented = of_fresh(FRAGMENTED);
-    let figure = |metric: &Metric, value: Option<f64>, verdict: Option<&str>| {
-        let figure = metric.measured(value)?;
-        Some(Figure { verdict: verdict.map(str::to_owned), ..figure })
+    let figure = |metric: &Metric, value: Option<f64>, verdict: Option<Verdict>| {
+        metric.measured(value).map(|figure| figure.judged(verdict))
     };
     let trimmed = of_fresh(TRIMMED).filter(|_| !by_trim);
     let verdict = trimmed.zip(fragmented).map(|(ratio, before)| recovered(ratio, before));
     let headline = figure(&TRIMMED_OF_FRESH, trimmed, verdict);
     let healed = of_fresh(HEALED);
     let verdict = healed.zip(fragmented).map(|(ratio, before)| match ratio {
-        ratio if ratio > 1.0 / AS_NEW => "faster than fresh, which is no reference here",
-        _ if before >= AS_NEW => "nothing to heal",
-        ratio if ratio >= AS_NEW => "healed",
-        ratio if ratio >= before + GAIN => "partly healed",
-        _ => "not healed",
+        ratio if ratio > 1.0 / AS_NEW => Verdict::FasterThanFresh,
+        _ if before >= AS_NEW => Verdict::NothingToHeal,
+        ratio if ratio >= AS_NEW => Verdict::Healed,
+        ratio if ratio >= before + GAIN => Verdict::PartlyHealed,
+        _ => Verdict::NotHealed,
     });
     let healed = figure(&HEALED_OF_FRESH, healed, verdict);
     let worked = passes.amplification(FRAGMENTED);
     let hidden = fragmented.is_some_and(|ratio| ratio >= AS_NEW)
         && worked.is_some_and(|amplification| amplification > WORKED);
     let verdict = fragmented.map(|ratio| match ratio {
-        ratio if ratio > 1.0 / AS_NEW => "faster than fresh, which is no reference here",
-        _ if hidden => "no trace in the speed: something else than the flash limits it",
-        ratio if ratio >= AS_NEW => "random writes leave no trace",
-        _ => "slower than fresh",
+        ratio if ratio > 1.0 / AS_NEW => Verdict::FasterThanFresh,
+        _ if hidden => Verdict::NoTraceInSpeed,
+        ratio if ratio >= AS_NEW => Verdict::NoTrace,
+        _ => Verdict::SlowerThanFresh,
     });
     let fragmented = figure(&FRAGMENTED_OF_FRESH, fragmented, verdict);
     [headline, fragmented, healed].into_iter().flatten().collect()
 }
 
 /// What TRIM gave back, from `before` to `after` as shares of fresh.
-fn recovered(after: f64, before: f64) -> &'static str {
+fn recovered(after: f64, before: f64) -> Verdict {
     match after {
-        _ if before >= AS_NEW && after >= AS_NEW => "nothing to recover from",
-        after if after >= AS_NEW => "back to new",
-        after if after >= before + GAIN => "partly recovered",
-        _ => "not recovered",
+        _ if before >= AS_NEW && after >= AS_NEW => Verdict::NothingToRecover,
+        after if after >= AS_NEW => Verdict::BackToNew,
+        after if after >= before + GAIN => Verdict::PartlyRecovered,
+        _ => Verdict::NotRecovered,
     }
 }
 
@@ -118,7 +117,7 @@ fn rates(passes: &Passes<'_>, by_trim: bool) -> Vec<Figure> {
     for pass in PASSES {
         let Some(mut figure) = rate(pass).measured(passes.rate(pass.0)) else { continue };
         if by_trim && pass == TRIMMED {
-            figure = figure.judged("not measurable against fresh: purged by TRIM");
+            figure = figure.judged(Verdict::PurgedByTrim);
         }
         if by_trim && (pass == TRIMMED || pass == FRESH) {
             figure.caveat(Caveat::PurgedByTrim);
@@ -145,9 +144,9 @@ fn comparison(passes: &Passes<'_>) -> Vec<Figure> {
         if metric == FLATTERED {
             let flatters = figure.value >= 1.0 + GAIN;
             figure = figure.judged(if flatters {
-                "compressible data make the drive look better than it is"
+                Verdict::DataFlatter
             } else {
-                "the data make no difference"
+                Verdict::DataMakeNoDifference
             });
         }
         Some(figure)

@@ -14,8 +14,8 @@ fn method(set: &[(&str, &str)]) -> Recovery {
     Recovery::resolve(Preset::Quick, &settings(set)).unwrap()
 }
 
-fn verdict<'a>(figures: &'a [Figure], id: &str) -> &'a str {
-    figure(figures, id).verdict.as_deref().unwrap()
+fn verdict(figures: &[Figure], id: &str) -> String {
+    figure(figures, id).words().unwrap()
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn with_trim_as_the_only_purge_the_ratio_is_not_measurable() {
     assert!(found.figures.iter().all(|figure| figure.id != "trimmed-of-fresh"));
     let trimmed = figure(&found.figures, "trimmed");
     assert!(trimmed.headline);
-    let words = trimmed.verdict.as_deref().unwrap();
+    let words = trimmed.words().unwrap();
     assert_eq!(words, "not measurable against fresh: purged by TRIM");
     for id in ["fresh", "trimmed"] {
         assert_eq!(figure(&found.figures, id).caveats, [Caveat::PurgedByTrim.id()]);
@@ -195,7 +195,7 @@ fn verdicts_follow_from_the_passes() {
         ];
         let Findings { figures, caveats } = analyse(&passes(&rates));
         assert_eq!(caveats, []);
-        let of = |id| verdict(&figures, id).to_owned();
+        let of = |id| verdict(&figures, id);
         (of("trimmed-of-fresh"), of("self-healed-of-fresh"))
     };
     let pair = |trimmed: &str, healed: &str| (trimmed.to_owned(), healed.to_owned());
@@ -219,7 +219,7 @@ fn data_that_flatter_are_said_to() {
     let flattered = figure(&figures, "flattered-by");
     assert!((flattered.value - 4.16).abs() < 1e-9);
     let words = "compressible data make the drive look better than it is";
-    assert_eq!(flattered.verdict.as_deref(), Some(words));
+    assert_eq!(flattered.words().as_deref(), Some(words));
     assert_eq!(flattered.caveats, [Caveat::CompressibleData.id()]);
     assert!((figure(&figures, "fragmented-of-fresh-compared").value - 0.8).abs() < 1e-9);
     assert!((figure(&figures, "fragmented-of-fresh").value - 0.2).abs() < 1e-9);

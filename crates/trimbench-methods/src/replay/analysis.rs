@@ -6,7 +6,7 @@
 
 use trimbench_core::Caveat;
 use trimbench_core::settings::Named as _;
-use trimbench_results::{Figure, Metric, Step};
+use trimbench_results::{Figure, Metric, Step, Verdict};
 
 use super::metrics::{Gain, of_pass};
 use super::options::ReplayedTrims;
@@ -45,9 +45,9 @@ fn gains(pass: &Step, passes: &[&Step]) -> Vec<Figure> {
     let gain = Gain::of(pace, trims);
     let average = gain.average.measured(average).map(|figure| {
         let verdict = match figure.value {
-            value if value >= 1.0 + EFFECT => "TRIM pays",
-            value if value <= 1.0 - EFFECT => "TRIM costs more than it brings",
-            _ => "TRIM makes no difference on average",
+            value if value >= 1.0 + EFFECT => Verdict::TrimPays,
+            value if value <= 1.0 - EFFECT => Verdict::TrimCosts,
+            _ => Verdict::TrimMakesNoDifference,
         };
         figure.judged(verdict)
     });

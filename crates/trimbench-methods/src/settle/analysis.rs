@@ -5,7 +5,7 @@
 
 use trimbench_core::Caveat;
 use trimbench_results::statistics::median;
-use trimbench_results::{Figure, Metric, Step};
+use trimbench_results::{Figure, Metric, Step, Verdict};
 
 use super::metrics::{self, LONGEST};
 use super::options::{Reference, Settle};
@@ -61,13 +61,13 @@ pub fn analyse(method: &Settle, steps: &[Step]) -> Findings {
     Findings::new(figures, Vec::new())
 }
 
-fn verdict(points: &[Settled]) -> String {
-    let open = points.iter().filter(|it| it.after.is_none()).count();
-    let slowed = points.iter().filter(|it| it.least() > 0.0).count();
+fn verdict(points: &[Settled]) -> Verdict {
+    let count = |is: fn(&&Settled) -> bool| points.iter().filter(is).count() as u64;
+    let (open, slowed) = (count(|it| it.after.is_none()), count(|it| it.least() > 0.0));
     match (open, slowed) {
-        (0, 0) => "at its pace at once".to_owned(),
-        (0, slowed) => format!("slower after {slowed} of {} TRIMs", points.len()),
-        (open, _) => format!("not reached at {open} of {} points", points.len()),
+        (0, 0) => Verdict::SettledAtOnce,
+        (0, slowed) => Verdict::SlowerAfter { slowed, trims: points.len() as u64 },
+        (open, _) => Verdict::NotSettledAt { open, points: points.len() as u64 },
     }
 }
 
@@ -120,7 +120,7 @@ impl<'a> Settled<'a> {
         let mut figure = metric.measured(self.least())?;
         figure.inherit([self.step]);
         if self.after.is_none() {
-            figure.verdict = Some("not reached".to_owned());
+            figure.verdict = Some(Verdict::NotSettled);
             figure.caveat(Caveat::WindowTooShort);
         }
         if self.twin > 0.0 {

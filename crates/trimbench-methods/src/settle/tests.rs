@@ -69,7 +69,7 @@ fn a_drive_that_works_a_trim_off_settles_after_work_over_share() {
     let headline = figure(&found.figures, "settle");
     assert!(headline.headline && headline.n == 4, "{headline:?}");
     close(headline.value, figure(&found.figures, "settling-trimmed-100-written-100").value);
-    assert_eq!(headline.verdict.as_deref(), Some("slower after 4 of 4 TRIMs"));
+    assert_eq!(headline.words().as_deref(), Some("slower after 4 of 4 TRIMs"));
     let slowest = figure(&found.figures, "settle-slowest").value;
     assert!((0.74..0.79).contains(&slowest), "a quarter is taken: {slowest}");
     // What is lost is the work, less what of a slice falls on a command that has left the
@@ -86,7 +86,7 @@ fn a_drive_that_works_at_once_or_has_nothing_to_do_is_at_its_pace() {
         let found = of(mode, &[]);
         let headline = figure(&found.figures, "settle");
         close(headline.value, 0.0);
-        assert_eq!(headline.verdict.as_deref(), Some("at its pace at once"), "{mode:?}");
+        assert_eq!(headline.words().as_deref(), Some("at its pace at once"), "{mode:?}");
         // 32 pieces of 8.192 ms and 130 us, where it works at once.
         let works = matches!(mode, TrimMode::Queued | TrimMode::Blocking);
         let trim = 32.0 * 130e-6 + if works { 0.262_144 } else { 0.0 };
@@ -100,16 +100,16 @@ fn what_does_not_settle_within_the_window_is_a_bound() {
     let found = of(TrimMode::Background, &set);
     let open = figure(&found.figures, "settling-trimmed-100-written-100");
     close(open.value, 0.4);
-    assert_eq!(open.verdict.as_deref(), Some("not reached"));
+    assert_eq!(open.words().as_deref(), Some("not reached"));
     assert_eq!(open.caveats, [Caveat::WindowTooShort.id()]);
     let headline = figure(&found.figures, "settle");
-    assert_eq!(headline.verdict.as_deref(), Some("not reached at 2 of 4 points"));
+    assert_eq!(headline.words().as_deref(), Some("not reached at 2 of 4 points"));
     assert_eq!(headline.caveats, [Caveat::WindowTooShort.id()]);
     // A flat curve is its own plateau; that of another point tells.
     let set = [&set[..], &[("reference", "plateau")]].concat();
     let alone = of(TrimMode::Background, &set);
     let open = figure(&alone.figures, "settling-trimmed-100-written-100");
-    assert_eq!(open.verdict.as_deref(), Some("not reached"));
+    assert_eq!(open.words().as_deref(), Some("not reached"));
     assert!(figure(&alone.figures, "settling-trimmed-50-written-0").verdict.is_none());
     assert!(alone.figures.iter().all(|figure| figure.id != "settle-twin"));
 }

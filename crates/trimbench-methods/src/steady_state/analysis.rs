@@ -6,7 +6,7 @@
 
 use trimbench_core::Caveat;
 use trimbench_results::statistics::mean;
-use trimbench_results::{Figure, LatencyHistogram, Metric, Series, Step};
+use trimbench_results::{Figure, LatencyHistogram, Metric, Series, Step, Verdict};
 
 use super::metrics::{AGED_AMPLIFICATION, DRIFT, QUANTILES, ShareMetrics, aged_iops, gain};
 use super::options::SteadyState;
@@ -119,9 +119,10 @@ impl<'a> Share<'a> {
         }
         add(&of.rounds, steady.map(|rounds| rounds as f64), n);
         if let Some(first) = figures.first_mut() {
-            let given_up = || format!("not steady after {} rounds", self.rounds.len());
-            let found = |round| format!("steady at round {round}");
-            first.verdict = Some(steady.map_or_else(given_up, found));
+            first.verdict = Some(match steady {
+                Some(round) => Verdict::SteadyAt { round: round as u64 },
+                None => Verdict::NotSteady { rounds: self.rounds.len() as u64 },
+            });
         }
         if steady.is_none() {
             for figure in &mut figures {
@@ -135,9 +136,9 @@ impl<'a> Share<'a> {
 /// What trimming a share gained.
 fn gained(percent: u32, ratio: f64) -> Option<Figure> {
     let verdict = match ratio {
-        ratio if ratio > 1.0 + NO_GAIN => "trimmed space helps",
-        ratio if ratio < 1.0 - NO_GAIN => "slower than without",
-        _ => "no difference",
+        ratio if ratio > 1.0 + NO_GAIN => Verdict::TrimmedSpaceHelps,
+        ratio if ratio < 1.0 - NO_GAIN => Verdict::SlowerThanWithout,
+        _ => Verdict::NoDifference,
     };
     Some(gain(percent).measured(ratio)?.judged(verdict))
 }
@@ -150,9 +151,9 @@ fn ageing(steps: &[Step], steady: Option<f64>) -> Vec<Figure> {
     let (Some(aged), Some(steady)) = (mean(&iops), steady) else { return Vec::new() };
     let drift = aged / steady - 1.0;
     let verdict = match drift {
-        drift if drift < -NO_DRIFT => "falls in the long run",
-        drift if drift > NO_DRIFT => "rises in the long run",
-        _ => "holds in the long run",
+        drift if drift < -NO_DRIFT => Verdict::FallsInTheLongRun,
+        drift if drift > NO_DRIFT => Verdict::RisesInTheLongRun,
+        _ => Verdict::HoldsInTheLongRun,
     };
     let drifted = DRIFT.measured(drift * 100.0).map(|figure| figure.judged(verdict));
     let worn = AGED_AMPLIFICATION.measured(amplification(&window));

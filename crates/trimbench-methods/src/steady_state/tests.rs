@@ -62,16 +62,16 @@ fn trimmed_space_makes_a_flash_drive_faster_and_3d_xpoint_not() {
         let found = run(&method(&[]), &mut drive, &mut KeptSteps::default()).unwrap();
         let gain = figure(&found.figures, "gain-trimmed-25").clone();
         let steady = figure(&found.figures, "steady-iops").clone();
-        assert!(steady.headline && steady.verdict.unwrap().starts_with("steady at round "));
+        assert!(steady.headline && steady.words().unwrap().starts_with("steady at round "));
         assert_eq!(found.caveats, []);
         gain
     };
     let flash = gain("generic-nvme-tlc");
     assert!(flash.value > 2.0, "{}", flash.value);
-    assert_eq!(flash.verdict.as_deref(), Some("trimmed space helps"));
+    assert_eq!(flash.words().as_deref(), Some("trimmed space helps"));
     let in_place = gain("like-optane-900p");
     assert!((in_place.value - 1.0).abs() < 0.01, "{}", in_place.value);
-    assert_eq!(in_place.verdict.as_deref(), Some("no difference"));
+    assert_eq!(in_place.words().as_deref(), Some("no difference"));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn figures_are_those_of_the_last_window() {
     assert_eq!(caveats, []);
     let iops = figure(&figures, "steady-iops");
     assert!((iops.value - 100.0).abs() < 1e-9 && iops.headline && iops.n == 5);
-    assert_eq!(iops.verdict.as_deref(), Some("steady at round 7"));
+    assert_eq!(iops.words().as_deref(), Some("steady at round 7"));
     assert!((figure(&figures, "rounds-to-steady").value - 7.0).abs() < 1e-9);
     // The last five of 1, 2, ... 7 GB programmed for each GB written.
     assert!((figure(&figures, "write-amplification").value - 5.0).abs() < 1e-9);
@@ -189,7 +189,7 @@ fn a_drive_that_does_not_become_steady_is_said_not_to_be() {
     let Findings { figures, caveats } = analyse(&method(&[("rounds-max", "6")]), &mut steps);
     assert_eq!(caveats, [Caveat::NoSteadyState]);
     let iops = figure(&figures, "steady-iops");
-    assert_eq!(iops.verdict.as_deref(), Some("not steady after 6 rounds"));
+    assert_eq!(iops.words().as_deref(), Some("not steady after 6 rounds"));
     assert!(figures.iter().all(|figure| figure.caveats == [Caveat::NoSteadyState.id()]));
     assert!(figures.iter().all(|figure| figure.id != "rounds-to-steady"));
 }
@@ -222,7 +222,7 @@ fn ageing_is_the_drift_after_the_steady_state() {
     assert!((figure(&figures, "aged-iops").value - 85.0).abs() < 1e-9);
     let drift = figure(&figures, "ageing-drift");
     assert!((drift.value + 15.0).abs() < 1e-9);
-    assert_eq!(drift.verdict.as_deref(), Some("falls in the long run"));
+    assert_eq!(drift.words().as_deref(), Some("falls in the long run"));
     // The last five of 1 to 6.
     assert!((figure(&figures, "aged-write-amplification").value - 4.0).abs() < 1e-9);
 }

@@ -2,7 +2,7 @@
 
 use trimbench_core::TrimPromise;
 use trimbench_core::units::rounded;
-use trimbench_results::{Figure, Metric, Step};
+use trimbench_results::{Figure, Metric, Step, Verdict};
 
 use super::metrics::{
     EDGE_OLD, FOREIGN, NEIGHBOURS_LOST, OLD, ONES, OTHER, PROMISE_BROKEN, REWRITTEN_LOST, UNSTABLE,
@@ -126,56 +126,48 @@ impl Totals {
     }
 }
 
-fn neighbour_verdict(steps: &[Step], totals: &Totals) -> String {
+fn neighbour_verdict(steps: &[Step], totals: &Totals) -> Verdict {
     let mut hurt = steps.iter().filter(|step| metric(step, "neighbour_blocks_lost") > 0);
     let Some(first) = hurt.next() else {
         return match totals {
-            Totals { neighbours: 0, .. } => "nothing was checked",
-            Totals { unwritten: 1.., .. } => "intact, but writes were lost",
-            Totals { against: 1.., .. } => "intact, but a promise is broken",
+            Totals { neighbours: 0, .. } => Verdict::NothingChecked,
+            Totals { unwritten: 1.., .. } => Verdict::IntactButWritesLost,
+            Totals { against: 1.., .. } => Verdict::IntactButPromiseBroken,
             // What a TRIM that reaches too far frees would read as before, too.
-            Totals { whole: 1.., .. } if totals.old == totals.whole => {
-                "no loss shows: trimmed blocks keep reading their old data"
-            }
-            _ => "intact",
-        }
-        .to_owned();
+            Totals { whole: 1.., .. } if totals.old == totals.whole => Verdict::NoLossShows,
+            _ => Verdict::Intact,
+        };
     };
-    let others = match hurt.count() {
-        0 => String::new(),
-        1 => " and in 1 other case".to_owned(),
-        count => format!(" and in {count} other cases"),
-    };
-    let lba = metric(first, "lost_lba_first");
-    format!("data lost that was not trimmed: first in `{}` at LBA {lba}{others}", first.id)
+    let (case, lba) = (first.id.clone(), metric(first, "lost_lba_first"));
+    match hurt.count() as u64 {
+        0 => Verdict::DataLost { case, lba },
+        1 => Verdict::DataLostTwice { case, lba },
+        others => Verdict::DataLostOften { case, lba, others },
+    }
 }
 
-fn promise_verdict(totals: &Totals) -> String {
+fn promise_verdict(totals: &Totals) -> Verdict {
     if totals.trimmed == 0 {
-        return "nothing was trimmed".to_owned();
+        return Verdict::NothingTrimmed;
     }
-    let seen = totals.seen();
+    let reads = totals.seen();
     if totals.foreign > 0 {
-        return "broken: trimmed blocks read as other blocks' data".to_owned();
+        return Verdict::ForeignData;
     }
     let promised = match totals.promise {
         TrimPromise::Zeroes => "zeroes",
         TrimPromise::Ones => "ones",
         TrimPromise::Deterministic => "the same at each read",
-        TrimPromise::Nothing => return format!("no promise; reads {seen}"),
-        _ => return format!("promise unknown; reads {seen}"),
+        TrimPromise::Nothing => return Verdict::NoPromise { reads },
+        _ => return Verdict::PromiseUnknown { reads },
     };
-    if totals.against > 0 {
-        return format!("broken: promises {promised}, reads {seen}");
-    }
-    let kept = match totals.promise {
-        TrimPromise::Deterministic => format!("kept: the same at each read, {seen}"),
-        _ => format!("kept: {promised} as promised"),
-    };
-    if totals.edge_old > 0 {
-        format!("{kept}; partly trimmed granules keep old data")
-    } else {
-        kept
+    let (promised, edges) = (promised.to_owned(), totals.edge_old > 0);
+    match totals.promise {
+        _ if totals.against > 0 => Verdict::PromiseBroken { promised, reads },
+        TrimPromise::Deterministic if edges => Verdict::StableButEdges { reads },
+        TrimPromise::Deterministic => Verdict::Stable { reads },
+        _ if edges => Verdict::PromiseKeptButEdges { promised },
+        _ => Verdict::PromiseKept { promised },
     }
 }
 

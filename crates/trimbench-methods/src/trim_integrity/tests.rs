@@ -18,7 +18,7 @@ fn value(found: &MethodResult, id: &str) -> f64 {
 
 fn verdict(found: &MethodResult, id: &str) -> String {
     let figure = found.figures.iter().find(|figure| figure.id == id);
-    figure.and_then(|figure| figure.verdict.clone()).unwrap_or_else(|| panic!("{id} is judged"))
+    figure.and_then(trimbench_results::Figure::words).unwrap_or_else(|| panic!("{id} is judged"))
 }
 
 /// A metric of one step as a count.

@@ -5,7 +5,7 @@
 
 use trimbench_core::{Bytes, Caveat};
 use trimbench_results::statistics::{sen_interval, theil_sen};
-use trimbench_results::{Figure, Interval, Metric, Quantile, Step};
+use trimbench_results::{Figure, Interval, Metric, Quantile, Step, Verdict};
 
 use super::metrics::{
     COMMAND_COST, COMMAND_RATE, CONTENTS, LOADED_MAX, LOADED_MOST, THROUGHPUT, TRIM_MAX,
@@ -140,8 +140,8 @@ fn rates(steps: &[Step]) -> Vec<Figure> {
             .filter_map(|row| Some((row, metric(row, key)?)))
             .max_by(|a, b| a.1.total_cmp(&b.1));
         let Some((row, value)) = best else { continue };
-        let depth = parameter(row, "queue_depth");
-        let verdict = format!("in discards of {}, queue depth {depth}", label(row));
+        let queue_depth = parameter(row, "queue_depth");
+        let verdict = Verdict::InDiscardsOf { size: label(row).to_string(), queue_depth };
         let found = figure(&best_of, value / scale, &[row]);
         figures.extend(found.map(|found| found.with_n(commands(row)).judged(verdict)));
     }
@@ -164,26 +164,29 @@ fn chunk(method: &TrimSweep, steps: &[Step]) -> Option<Figure> {
     let metric = super::metrics::chunk(keep);
     let Some(row) = good.checked_sub(1).map(|last| rows[last]) else {
         let smallest = rows.first()?;
-        let (latency, how) = kept(smallest)?;
-        let verdict = format!(
-            "no size keeps {keep}: already one of {} takes {} ({how}); `discard_max_bytes` cannot \
-             help",
-            label(smallest),
-            readable(latency)
-        );
+        let (latency, statistic) = kept(smallest)?;
+        let verdict = Verdict::NoSizeKeeps {
+            keep: keep.to_string(),
+            smallest: label(smallest).to_string(),
+            latency: readable(latency),
+            statistic: statistic.to_owned(),
+        };
         let found = figure(&metric, 0.0, &[smallest])?;
         return Some(found.with_n(commands(smallest)).judged(verdict));
     };
-    let (latency, how) = kept(row)?;
-    let took = format!("{how} {} of {} discards", readable(latency), commands(row));
+    let (latency, statistic) = kept(row)?;
+    let (latency, statistic, discards) = (readable(latency), statistic.to_owned(), commands(row));
     let verdict = match rows.get(good) {
-        Some(next) => format!(
-            "write {} into `queue/discard_max_bytes` ({took}; {} takes {})",
-            label(row).0,
-            label(next),
-            kept(next).map_or_else(|| "longer".to_owned(), |(latency, _)| readable(latency)),
-        ),
-        None => format!("the largest size that was measured keeps it ({took}): nothing to write"),
+        Some(next) => Verdict::WriteDiscardMax {
+            bytes: label(row).0,
+            statistic,
+            latency,
+            discards,
+            next: label(next).to_string(),
+            next_latency: kept(next)
+                .map_or_else(|| "longer".to_owned(), |(latency, _)| readable(latency)),
+        },
+        None => Verdict::EverySizeKeeps { statistic, latency, discards },
     };
     let found = figure(&metric, size(row), &rows[..good])?;
     Some(found.with_n(commands(row)).judged(verdict))
@@ -217,7 +220,7 @@ fn limits(steps: &[Step]) -> Vec<Figure> {
         let (place, value) =
             values.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
         let n = rows.iter().filter_map(|row| metric(row, count)).sum::<f64>();
-        let verdict = format!("in the row {}", rows[place].id);
+        let verdict = Verdict::InRow { row: rows[place].id.clone() };
         let found = figure(&worst_of, value, rows)?;
         Some(found.with_n(trimbench_core::units::rounded(n)).judged(verdict))
     };

@@ -108,16 +108,16 @@ fn the_chunk_is_the_largest_size_that_keeps_the_latency() {
     let found = sweep(TrimMode::Queued, &[("keep", "1154us")]);
     let chunk = figure(&found.figures, "chunk");
     close(chunk.value, 4.0 * 1_048_576.0);
-    let verdict = chunk.verdict.as_deref().unwrap();
+    let verdict = chunk.words().unwrap();
     assert!(verdict.starts_with("write 4194304 into `queue/discard_max_bytes`"), "{verdict}");
     let found = sweep(TrimMode::Queued, &[("keep", "1153us")]);
     close(figure(&found.figures, "chunk").value, 1_048_576.0);
     let found = sweep(TrimMode::Queued, &[("keep", "130us")]);
     let none = figure(&found.figures, "chunk");
     close(none.value, 0.0);
-    assert!(none.verdict.as_deref().unwrap().starts_with("no size keeps 130us"));
+    assert!(none.words().as_deref().unwrap().starts_with("no size keeps 130us"));
     let found = sweep(TrimMode::Queued, &[("keep", "1s")]);
-    assert!(figure(&found.figures, "chunk").verdict.as_deref().unwrap().contains("nothing"));
+    assert!(figure(&found.figures, "chunk").words().as_deref().unwrap().contains("nothing"));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn the_worst_is_that_of_every_content() {
     let figures = analyse(&method(&[]), &steps).figures;
     let worst = figure(&figures, "trim-max");
     close(worst.value, 0.4);
-    assert_eq!((worst.verdict.as_deref(), worst.n), (Some("in the row trimmed-4096"), 6_000));
+    assert_eq!((worst.words().as_deref(), worst.n), (Some("in the row trimmed-4096"), 6_000));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use trimbench_results::Outcome;
+use trimbench_results::{Outcome, Verdict};
 
 use super::*;
 use crate::testing::{record, session, three_drives};
@@ -64,7 +64,7 @@ fn figures_have_a_row_each_with_interval_and_all_caveats() {
 fn text_with_commas_quotes_and_line_breaks_comes_back_whole() {
     for text in ["a, \"b\"\r\nc\nd", "comma,", "\"", "a\nb", "a\rb", " \r\n", " blanks "] {
         let mut odd = session("vendor2", 0.1, [0.0, 0.2]);
-        odd.figures[0].verdict = Some(text.to_owned());
+        odd.figures[0].verdict = Some(Verdict::Other(text.to_owned()));
         odd.steps[0].id = text.to_owned();
         let record = record(vec![odd], Outcome::Complete);
         assert_eq!(table(&record, "figures.csv")[1][15], text);

@@ -250,7 +250,8 @@ fn verdict(figure: &Figure) -> Markup {
     let noise = crate::pictures::is_noise(figure);
     html! {
         @if let Some(verdict) = &figure.verdict {
-            @if noise { mark.noise { (code(verdict)) } } @else { (code(verdict)) }
+            @let words = verdict.to_string();
+            @if noise { mark.noise { (code(&words)) } } @else { (code(&words)) }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The trade of each trim policy: latency of the foreground against write amplification later.
 
-use trimbench_results::Session;
+use trimbench_results::{Session, Verdict};
 
 use super::{Sessions, id, value};
 use crate::chart::{Axis, Chart, ChartKind, ChartSeries};
@@ -46,7 +46,7 @@ fn pareto(entry: &Entry<'_>) -> Chart {
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let chosen = |policy: &str| {
         let figure = session.figure(&format!("{LATENCY}{policy}"));
-        figure.and_then(|figure| figure.verdict.as_deref()) == Some("to choose")
+        figure.is_some_and(|figure| figure.verdict == Some(Verdict::ToChoose))
     };
     let front = points.iter().filter(|(.., front)| *front);
     let (x, y) = front.map(|(x, y, ..)| (*x, Some(*y))).unzip();

@@ -5,7 +5,7 @@ use crate::page::PageSource;
 use crate::testing::{figure, record, session};
 
 /// The charts of one session of `method` with these steps and figures.
-fn charts(method: &str, steps: Vec<Step>, figures: &[(&str, f64, Option<&str>)]) -> Vec<Chart> {
+fn charts(method: &str, steps: Vec<Step>, figures: &[(&str, f64, Option<Verdict>)]) -> Vec<Chart> {
     let mut one = session("vendor2", 0.4, [0.3, 0.5]);
     one.plan.method = method.to_owned();
     one.steps = steps;
@@ -13,7 +13,7 @@ fn charts(method: &str, steps: Vec<Step>, figures: &[(&str, f64, Option<&str>)])
         .iter()
         .map(|(id, value, verdict)| {
             let mut figure = figure(id, id, *value, "");
-            figure.verdict = verdict.map(str::to_owned);
+            figure.verdict = verdict.clone();
             figure
         })
         .collect();
@@ -93,11 +93,11 @@ fn the_policies_that_are_not_beaten_are_joined_and_one_is_to_choose() {
         "policy",
         Vec::new(),
         &[
-            ("p99.9-under-none", 5.0, Some("front")),
+            ("p99.9-under-none", 5.0, Some(Verdict::Front)),
             ("amplification-under-none", 2.0, None),
             ("p99.9-under-online", 900.0, None),
             ("amplification-under-online", 1.5, None),
-            ("p99.9-under-paced", 10.0, Some("to choose")),
+            ("p99.9-under-paced", 10.0, Some(Verdict::ToChoose)),
             ("amplification-under-paced", 1.2, None),
         ],
     );
@@ -118,7 +118,7 @@ fn noise_is_drawn_hollow_and_says_so() {
         Vec::new(),
         &[
             ("total-duration-diff-buffered", 16.0, None),
-            ("transactions-diff-buffered", 0.2, Some("noise")),
+            ("transactions-diff-buffered", 0.2, Some(Verdict::Noise)),
         ],
     );
     let bars = curve(find(&charts, "diff"), "buffered");

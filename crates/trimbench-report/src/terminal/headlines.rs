@@ -110,8 +110,8 @@ pub(super) fn verdict(figure: &Figure) -> String {
     let holds_zero = figure.interval.is_some_and(|interval| {
         interval.contains(0.0) && interval.low < interval.high && signed(interval.low)
     });
-    match &figure.verdict {
-        Some(verdict) => verdict.clone(),
+    match figure.words() {
+        Some(words) => words,
         None if holds_zero => "holds 0".to_owned(),
         None => String::new(),
     }

@@ -1,7 +1,7 @@
 //! Figures of both mount options side by side, with what `discard` changes: the form of the tables
 //! of \[S0\], a table for each buffering.
 
-use trimbench_results::Figure;
+use trimbench_results::{Figure, Verdict};
 
 use super::headlines::{common_level, interval, interval_name, verdict};
 use super::joined;
@@ -64,7 +64,8 @@ fn table(title: &str, sides: &Pivot<&str, usize>, notes: &Notes, style: Style) -
         cells.extend(sides.cells(row, &[0, 1, DIFFERENCE], value));
         let difference = difference(row);
         cells.push(difference.map_or_else(String::new, |it| interval(it, level, significant)));
-        let word = difference.map(verdict).filter(|word| word != "differs").unwrap_or_default();
+        let told = difference.filter(|it| it.verdict != Some(Verdict::Differs));
+        let word = told.map(verdict).unwrap_or_default();
         cells.push(joined([word, sides.marks(row, notes)]));
         grid.row(cells);
     }

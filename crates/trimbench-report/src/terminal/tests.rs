@@ -1,5 +1,5 @@
 use trimbench_core::Caveat;
-use trimbench_results::Interval;
+use trimbench_results::{Interval, Verdict};
 
 use super::*;
 use crate::testing::{detail, figure, record, session, three_drives};
@@ -36,10 +36,15 @@ fn summary(record: &RunRecord, style: Style) -> String {
 fn four_drives() -> RunRecord {
     let mut sessions = three_drives().sessions;
     sessions.push(session("generic-sata-tlc", 0.012, [-0.01, 0.03]));
-    let verdicts = ["differs from placebo", "nothing to notice", "differs from placebo", NOISE];
+    let verdicts = [
+        Verdict::DiffersFromPlacebo,
+        Verdict::NothingToNotice,
+        Verdict::DiffersFromPlacebo,
+        Verdict::NotToldFromPlacebo,
+    ];
     for (session, verdict) in sessions.iter_mut().zip(verdicts) {
         let headline = session.figures.iter_mut().find(|figure| figure.headline).unwrap();
-        headline.verdict = Some(verdict.to_owned());
+        headline.verdict = Some(verdict);
         detail(session);
     }
     sessions[3].figures[1].caveat(Caveat::Noise);
@@ -175,7 +180,7 @@ fn no_line_is_wider_than_asked_whatever_the_record_holds() {
     session.state = "word ".repeat(100);
     session.target.identity.insert("model".to_owned(), "M".repeat(200));
     session.figures[1].title = "T".repeat(120);
-    session.figures[1].verdict = Some("differs ".repeat(20));
+    session.figures[1].verdict = Some(Verdict::Other("differs ".repeat(20)));
     session.figures[0].unit = "unit".repeat(20);
     session.figures[0].interval = Interval::new(-1.234e-300, 1.234e300, 0.95);
     session.steps[2].id = "s".repeat(150);
@@ -259,7 +264,8 @@ fn an_interval_that_holds_zero_says_so_where_the_record_is_silent() {
     let mut unjudged = figure("a", "unjudged", 1.0, "ms");
     unjudged.interval = Interval::new(-1.0, 3.0, 0.95);
     let mut judged = unjudged.clone();
-    (judged.title, judged.verdict) = ("judged".to_owned(), Some("no word".to_owned()));
+    (judged.title, judged.verdict) =
+        ("judged".to_owned(), Some(Verdict::Other("no word".to_owned())));
     let mut clear = unjudged.clone();
     (clear.title, clear.interval) = ("clear".to_owned(), Interval::new(0.5, 3.0, 0.9));
     figures.extend([unjudged, judged, clear]);
@@ -369,7 +375,7 @@ fn a_record_cannot_send_control_characters_to_the_terminal() {
     session.target.identity.insert(evil.to_owned(), evil.to_owned());
     let headline = session.figures.iter_mut().find(|figure| figure.headline).unwrap();
     headline.title = evil.to_owned();
-    headline.verdict = Some(evil.to_owned());
+    headline.verdict = Some(Verdict::Other(evil.to_owned()));
     headline.unit = evil.to_owned();
     session.steps[2].kind = evil.to_owned();
     let series = session.steps[2].series.values_mut().next().unwrap();
@@ -410,6 +416,7 @@ fn no_text_of_a_record_does_anything_to_the_terminal() {
     for session in json["sessions"].as_array_mut().unwrap() {
         for figure in session["figures"].as_array_mut().unwrap() {
             figure["direction"] = serde_json::json!("lower");
+            figure["verdict"] = serde_json::json!(format!("noise{taint}"));
         }
         let named = session["target"]["identity"].as_object_mut().unwrap();
         named.insert(format!("key{taint}"), serde_json::json!("value"));

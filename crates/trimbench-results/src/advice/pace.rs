@@ -4,6 +4,7 @@ use super::facts::{Facts, Found};
 use super::words::shown;
 use super::{Action, LONG_TRIM_S, Reason, STUTTER_S_PER_GB, WAIT_S, WEAR_RATIO};
 use crate::record::Step;
+use crate::verdict::Verdict;
 
 /// An answer, what it rests on, and what would change it.
 type Answer = (Action, Vec<Reason>, Vec<String>);
@@ -17,8 +18,9 @@ pub(super) fn was_sought(facts: &Facts<'_>) -> bool {
 /// written for it. `online` is as good where what it costs more is not noticed, for nothing else is
 /// as easily had.
 pub(super) fn by_policy(facts: &Facts<'_>) -> Option<(Action, Vec<Reason>)> {
-    let verdict = facts.worst("policy", "policy")?.figure.verdict.as_deref()?;
-    let best = verdict.strip_prefix('`')?.split('`').next()?;
+    let choice = facts.worst("policy", "policy")?.figure;
+    let Some(Verdict::PolicyToChoose { policy: best, .. }) = &choice.verdict else { return None };
+    let best = best.as_str();
     let tail = |policy: &str| facts.worst("policy", &format!("p99.9-under-{policy}"));
     let wear = |policy: &str| facts.worst("policy", &format!("amplification-under-{policy}"));
     let short = tail("online").is_some_and(|it| it.value() <= LONG_TRIM_S * 1e3);

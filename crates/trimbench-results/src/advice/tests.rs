@@ -4,6 +4,7 @@ use trimbench_core::Caveat;
 use super::*;
 use crate::record::{Figure, RunRecord, Step};
 use crate::testing::{between, figure, session};
+use crate::verdict::Verdict;
 
 fn advice(sessions: &[Session]) -> Advice {
     advise(&sessions.iter().collect::<Vec<_>>())
@@ -91,7 +92,12 @@ fn integrity(neighbours: f64, old_data: f64, violations: f64) -> Session {
 /// `policy`: the one that it chose, and p99.9 (ms) and write amplification under some.
 fn policy(chosen: &str, under: &[(&str, f64, f64)]) -> Session {
     let mut headline = figure("policy", 1.0, "ms");
-    headline.verdict = Some(format!("`{chosen}`: the lowest p99.9 of those ..."));
+    headline.verdict = Some(Verdict::PolicyToChoose {
+        policy: chosen.to_owned(),
+        slack: "10%".to_owned(),
+        lost: "10%".to_owned(),
+        front: chosen.to_owned(),
+    });
     let mut figures = vec![headline];
     for (policy, tail, wear) in under {
         figures.push(figure(&format!("p99.9-under-{policy}"), *tail, "ms"));

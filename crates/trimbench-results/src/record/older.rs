@@ -3,15 +3,21 @@
 
 use super::Session;
 use crate::metric::Direction;
+use crate::verdict::Verdict;
 
 #[cfg(test)]
 mod tests;
 
 /// Brings a session of an older format to the present one.
 pub(super) fn upgrade(session: &mut Session, schema: u64) {
-    if schema < 2 {
-        for figure in &mut session.figures {
+    for figure in &mut session.figures {
+        if schema < 2 {
             figure.direction = direction(&figure.id, &figure.unit);
+        }
+        if schema < 3
+            && let Some(Verdict::Other(words)) = &figure.verdict
+        {
+            figure.verdict = Some(Verdict::from_words(words));
         }
     }
 }

@@ -86,6 +86,19 @@ fn a_record_of_schema_1_is_read_as_what_it_would_be_today() {
 }
 
 #[test]
+fn a_record_of_schema_2_is_read_with_its_words_as_verdicts() {
+    let mut now = record();
+    for verdict in [Verdict::SteadyAt { round: 7 }, Verdict::Other(text("as never before"))] {
+        now.sessions[0].figures[0].verdict = Some(verdict);
+        let mut old = RunRecord { schema: 2, ..now.clone() };
+        let figure = &mut old.sessions[0].figures[0];
+        figure.verdict = figure.words().map(Verdict::Other);
+        assert_eq!(RunRecord::from_json(&old.to_json()).unwrap(), now);
+        assert_eq!(RunRecord::from_json(&now.to_json()).unwrap(), now);
+    }
+}
+
+#[test]
 fn every_float_survives_reading_to_the_last_bit() {
     let mut rng = trimbench_core::rng::Rng::new(7);
     let mut record = record();
@@ -97,7 +110,7 @@ fn every_float_survives_reading_to_the_last_bit() {
 }
 
 #[test]
-fn the_layout_is_that_of_schema_2() {
+fn the_layout_is_that_of_schema_3() {
     let json = String::from_utf8(record().to_json()).unwrap();
     let top: Vec<&str> = json
         .lines()
@@ -105,7 +118,7 @@ fn the_layout_is_that_of_schema_2() {
         .filter_map(|line| line.split('"').nth(1))
         .collect();
     assert_eq!(top, ["schema", "program", "seed", "outcome", "plan", "sessions"]);
-    assert!(json.starts_with("{\n  \"schema\": 2,\n"));
+    assert!(json.starts_with("{\n  \"schema\": 3,\n"));
     assert!(json.contains("\"status\": \"failed\",\n    \"message\": \"device \\\"gone\\\"\""));
     assert!(json.contains("\"seed\": 18446744073709551615"));
     assert!(json.contains("\"stutter_s\": 0.30000000000000004"));
@@ -141,7 +154,7 @@ fn what_is_no_record_is_refused_with_its_kind_and_a_hint() {
     assert_eq!(kind("{\"schema\": 0, \"program\": 1}"), "JSON, but not a run record of trimbench");
     assert_eq!(
         kind("{\"schema\": 7, \"program\": 1}"),
-        "the record has format 7; this version reads up to 2"
+        "the record has format 7; this version reads up to 3"
     );
     assert_eq!(
         kind("{\"schema\": 1, \"program\": 1}"),

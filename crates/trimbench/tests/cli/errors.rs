@@ -95,7 +95,7 @@ fn a_record_that_is_no_record_is_refused_with_advice() {
     for (broken, expected) in [
         (String::new(), "cut off"),
         (text[..text.len() / 2].to_owned(), "cut off"),
-        (text.replacen("\"schema\": 2", "\"schema\": 99", 1), "99"),
+        (text.replacen("\"schema\": 3", "\"schema\": 99", 1), "99"),
         ("{\"hello\": 1}\n".to_owned(), "not a run record"),
     ] {
         std::fs::write(run.join("run.json"), &broken).unwrap();

@@ -39,7 +39,7 @@ fn policies_stand_beside_each_other_and_a_run_repeats_itself() {
         let record = record(folder.path(), run);
         let session = &record.sessions[0];
         let headline = session.headline().unwrap();
-        let verdict = headline.verdict.as_ref().unwrap();
+        let verdict = headline.words().unwrap();
         assert_eq!(headline.id, "policy");
         assert!(verdict.contains("the lowest p99.9 of those within 10%"), "{verdict}");
         for policy in ["none", "online", "paced"] {

@@ -1,4 +1,4 @@
-use trimbench_results::{Interval, Step};
+use trimbench_results::{Interval, Step, Verdict};
 
 use super::{CHUNK_MB, FILESYSTEMS, REAL_SEARCH_RUN, SEARCH_RUN, TRY_SECONDS, read};
 use crate::acceptance::planted::{Planted, failing, record, session};
@@ -47,7 +47,7 @@ fn failed(runs: &Runs) -> String {
         for (figure, [low, high]) in measured.figures.iter_mut().zip(intervals) {
             figure.interval = Interval::new(low, high, 0.95);
         }
-        measured.figures[0].verdict = Some(verdict.to_owned());
+        measured.figures[0].verdict = Some(Verdict::Other(verdict.to_owned()));
         measured.steps = (0..steps).map(|index| Step::new(index.to_string(), "delete")).collect();
         planted.record(&format!("{name}/run.json"), &record(vec![measured]));
     }

@@ -1,5 +1,5 @@
 use trimbench_methods::policy::POLICIES;
-use trimbench_results::{Figure, Session};
+use trimbench_results::{Figure, Session, Verdict};
 
 use super::{DRIVES, read};
 use crate::acceptance::planted::{Planted, failing, record, session};
@@ -38,7 +38,7 @@ fn lab(drive: &str) -> Session {
     let mut session = session(drive, &figures);
     if longest > 10.0 {
         of(&mut session, "paced-over-target").verdict =
-            Some("not possible: one TRIM takes 92.000 ms".to_owned());
+            Some(Verdict::TargetNotPossible { trim: "92.000 ms".to_owned() });
     }
     session
 }

@@ -164,14 +164,14 @@ fn a_long_chunk_is_limited_by_how_many_accesses_it_holds_up() {
     let chunks = long * 10.5 / 33.554_432;
     assert!((1.9..=3.6).contains(&chunks), "{long} MB/s are {chunks} chunks in 10 s");
     assert_eq!(
-        figure(&found.figures, "deletion-rate-in-chunks-of-32MiB").verdict.as_deref(),
+        figure(&found.figures, "deletion-rate-in-chunks-of-32MiB").words().as_deref(),
         Some("confirmed")
     );
     // One of 1 MiB takes 0.36 ms: nothing waits for 5 ms, whatever the rate.
     close(value(&found.figures, "deletion-rate-in-chunks-of-1MiB"), 500.0);
     let best = figure(&found.figures, "highest-deletion-rate");
     close(best.value, 500.0);
-    assert_eq!(best.verdict.as_deref(), Some("in chunks of 1MiB: limit 5 ms"));
+    assert_eq!(best.words().as_deref(), Some("in chunks of 1MiB: limit 5 ms"));
     close(value(&found.figures, "highest-deletion-rate-chunk"), 1.0);
     let response = figure(&found.figures, "highest-deletion-rate-response");
     assert!(response.value < 5.0 && response.n >= 30_000, "{response:?}");
@@ -204,7 +204,7 @@ fn a_limit_below_the_load_alone_finds_nothing() {
     let found = found(&[("p999-limit", "20us")]);
     let best = figure(&found.figures, "highest-deletion-rate");
     close(best.value, 0.0);
-    assert_eq!(best.verdict.as_deref(), Some("the load alone exceeds the limit"));
+    assert_eq!(best.words().as_deref(), Some("the load alone exceeds the limit"));
     assert!(found.steps.iter().all(|step| step.kind != TRY));
 }
 
@@ -277,7 +277,7 @@ fn on_a_filesystem_a_chunk_is_limited_by_the_discards_that_it_brings() {
         let on = Opened::Filesystems(&mut filesystems);
         let found = run_on(&method, on, &mut KeptSteps::default(), Vec::new()).unwrap();
         let long = figure(&found.figures, "deletion-rate-in-chunks-of-32MiB");
-        assert_eq!(long.verdict.as_deref(), Some("confirmed"), "{mode}");
+        assert_eq!(long.words().as_deref(), Some("confirmed"), "{mode}");
         let chunks = long.value * 10.5 / 33.554_432;
         assert!((2.9..=5.1).contains(&chunks), "{mode}: {chunks} chunks in 10.5 s");
         for step in found.steps.iter().filter(|step| step.kind == CONFIRMATION) {

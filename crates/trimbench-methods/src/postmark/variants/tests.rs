@@ -220,7 +220,7 @@ fn a_difference_is_that_of_the_means_and_its_interval_goes_by_pairs() {
     // Each pair differs by a factor of 2 to 2.2, the pairs among themselves by one of 10.
     let found = difference(&[1.0, 10.0, 4.0], &[2.0, 22.0, 8.4]);
     close(found.value, (32.4 / 15.0 - 1.0) * 100.0);
-    assert_eq!(found.verdict.as_deref(), Some("differs"));
+    assert_eq!(found.words().as_deref(), Some("differs"));
     // t(2) = 4.303: the mean of ln 2, ln 2.2, ln 2.1, and 4.303 times its standard error.
     let interval = found.interval.unwrap();
     let mean = (2.0_f64.ln() + 2.2_f64.ln() + 2.1_f64.ln()) / 3.0;
@@ -233,9 +233,9 @@ fn a_difference_is_that_of_the_means_and_its_interval_goes_by_pairs() {
 #[test]
 fn a_difference_that_may_be_none_is_noise_and_few_repetitions_say_nothing() {
     let noise = difference(&[10.0, 11.0, 10.5], &[10.4, 10.6, 10.6]);
-    assert_eq!(noise.verdict.as_deref(), Some("noise"));
+    assert_eq!(noise.words().as_deref(), Some("noise"));
     let few = difference(&[10.0, 10.0], &[20.0, 20.0]);
-    assert_eq!((few.interval, few.verdict.as_deref()), (None, None));
+    assert_eq!((few.interval, few.words().as_deref()), (None, None));
     assert_eq!(few.caveats, ["too-few-points"]);
     close(few.value, 100.0);
 }

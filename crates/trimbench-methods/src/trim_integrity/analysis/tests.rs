@@ -11,7 +11,7 @@ fn step(id: &str, promise: TrimPromise, metrics: &[(&str, f64)]) -> Step {
 
 fn verdict(figures: &[Figure], id: &str) -> String {
     let figure = figures.iter().find(|figure| figure.id == id).unwrap();
-    figure.verdict.clone().unwrap()
+    figure.words().unwrap()
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use trimbench_core::Caveat;
-use trimbench_results::{Interval, Outcome};
+use trimbench_results::{Interval, Outcome, Verdict};
 
 use super::*;
 use crate::testing::{detail, figure, record, session};
@@ -81,7 +81,7 @@ fn a_percentile_of_which_more_is_known_keeps_its_line() {
             let figures = &mut session.figures;
             let find = |id: &str| figures.iter().position(|figure| figure.id == id).unwrap();
             let (judged, bounded) = (find("response-p99"), find("response-p50"));
-            figures[judged].verdict = Some("too long".to_owned());
+            figures[judged].verdict = Some(Verdict::Other("too long".to_owned()));
             figures[bounded].interval = Interval::new(0.1, 0.2, 0.95);
         },
         120,

@@ -7,7 +7,7 @@ use crate::testing::{self, figure};
 fn both_mounts_stand_side_by_side_a_table_for_each_buffering() {
     let mut noise = figure("total-duration-diff-unbuffered", "Total_duration, DIFF", 0.5, "%");
     noise.interval = Interval::new(-1.25, 2.0, 0.95);
-    noise.verdict = Some("noise".to_owned());
+    noise.verdict = Some(Verdict::Noise);
     let figures = [
         figure("total-duration-diff-buffered", "Total_duration, DIFF", 1_093.69, "%"),
         figure("total-duration-nodiscard-buffered", "Total_duration, nodiscard", 220.2, "s"),

@@ -1,5 +1,5 @@
 use trimbench_core::Caveat;
-use trimbench_results::Outcome;
+use trimbench_results::{Outcome, Verdict};
 
 use crate::style::Style;
 use crate::terminal::{Detail, terminal};
@@ -22,7 +22,7 @@ fn figures_under_different_things_are_tables_as_wide_as_the_terminal() {
             let title = format!("{column}, under {row}");
             let mut figure = figure(&id, &title, base + at as f64, "ms");
             if (row, at) == ("paced", 1) {
-                figure.verdict = Some("front".to_owned());
+                figure.verdict = Some(Verdict::Front);
                 figure.caveat(Caveat::NoSteadyState);
             }
             with.figures.push(figure);

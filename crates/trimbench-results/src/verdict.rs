@@ -1,0 +1,197 @@
+//! Verdicts: what to make of a figure.
+//!
+//! A verdict is an id with its numbers; [`Display`] makes the words of it where it is shown. Sizes
+//! and rounded latencies are texts with units, as options are in the record.
+//!
+//! Records up to format 2 hold the words only. They are read by the same table, so a verdict whose
+//! words change keeps the former words as a row of its own.
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(test)]
+mod tests;
+
+/// Makes the enum, its words, and the reader of words, from one table: the variant with its
+/// numbers, and the words with each number once, in the order of the fields.
+macro_rules! verdicts {
+    ($($variant:ident $({ $($field:ident: $type:ty),+ })? => $words:literal;)*) => {
+        /// What to make of a figure.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "id", rename_all = "kebab-case")]
+        #[serde(expecting = "the words of a verdict, or an object with the `id` of a known one")]
+        #[expect(clippy::doc_markdown, reason = "the words hold the names of numbers")]
+        #[non_exhaustive]
+        pub enum Verdict {
+            $(#[doc = $words] $variant $({ $(#[doc = stringify!($field)] $field: $type),+ })?,)*
+            /// One of another version, in words.
+            #[serde(untagged)]
+            Other(String),
+        }
+
+        impl Display for Verdict {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$variant $({ $($field),+ })? => write!(formatter, $words),)*
+                    Self::Other(words) => formatter.write_str(words),
+                }
+            }
+        }
+
+        impl Verdict {
+            /// The verdict that has these words; [`Self::Other`] if there is none.
+            pub(crate) fn from_words(words: &str) -> Self {
+                $(if let Some(verdict) = holes($words, words).and_then(|holes| {
+                    let mut _holes = holes.into_iter();
+                    Some(Self::$variant $({ $($field: _holes.next()?.parse().ok()?),+ })?)
+                }) {
+                    return verdict;
+                })*
+                Self::Other(words.to_owned())
+            }
+        }
+    };
+}
+
+verdicts! {
+    // A deletion against deletions of an empty file.
+    DiffersFromPlacebo => "differs from placebo";
+    NotToldFromPlacebo => "noise: not told apart from placebo";
+    NothingToNotice => "nothing to notice";
+    StallsAtAnySize => "stalls, whatever the size";
+    // The highest rate of deletion.
+    LoadAloneExceeds => "the load alone exceeds the limit";
+    RateInChunks { chunk: String, limit_ms: f64 } => "in chunks of {chunk}: limit {limit_ms} ms";
+    NoRate { limit_ms: f64 } => "none found: limit {limit_ms} ms";
+    RateAsHighAsTried => "as high as was tried";
+    RateConfirmed => "confirmed";
+    RateNotConfirmed => "not confirmed";
+    RateTooHigh { mb_per_s: u64 } => "{mb_per_s} MB/s is too much";
+    // Where a stall lies.
+    StallNotLocated => "not located: the requests of its devices could not be seen";
+    NothingStalled => "no write took longer than the threshold";
+    StallIn { layer: String, percent: f64 } => "{layer}: {percent} % of it";
+    // Repetitions.
+    AllTheSame { repetitions: u64 } => "{repetitions} repetitions came to the same";
+    Noise => "noise";
+    Differs => "differs";
+    // Trim policies.
+    PolicyToChoose { policy: String, slack: String, lost: String, front: String } =>
+        "`{policy}`: the lowest p99.9 of those within {slack} of the least write amplification, \
+         of those within {lost} of the highest throughput; not beaten in both p99.9 and \
+         amplification: {front}";
+    ToChoose => "to choose";
+    Front => "front";
+    TargetKept => "kept";
+    TargetKeptRarely { trim: String } => "kept by trimming rarely: one TRIM takes {trim}";
+    TargetNeverPossible { trim: String } =>
+        "not possible: one TRIM takes {trim}; missed without any TRIM too";
+    TargetNotPossible { trim: String } => "not possible: one TRIM takes {trim}";
+    TargetMissedAnyway => "missed, and without any TRIM too";
+    TargetMissed => "missed";
+    // A drive against itself when fresh.
+    FasterThanFresh => "faster than fresh, which is no reference here";
+    SlowerThanFresh => "slower than fresh";
+    NoTrace => "random writes leave no trace";
+    NoTraceInSpeed => "no trace in the speed: something else than the flash limits it";
+    NothingToHeal => "nothing to heal";
+    Healed => "healed";
+    PartlyHealed => "partly healed";
+    NotHealed => "not healed";
+    NothingToRecover => "nothing to recover from";
+    BackToNew => "back to new";
+    PartlyRecovered => "partly recovered";
+    NotRecovered => "not recovered";
+    PurgedByTrim => "not measurable against fresh: purged by TRIM";
+    DataFlatter => "compressible data make the drive look better than it is";
+    DataMakeNoDifference => "the data make no difference";
+    // A trace with and without its TRIMs.
+    TrimPays => "TRIM pays";
+    TrimCosts => "TRIM costs more than it brings";
+    TrimMakesNoDifference => "TRIM makes no difference on average";
+    // Settling after a TRIM.
+    SettledAtOnce => "at its pace at once";
+    SlowerAfter { slowed: u64, trims: u64 } => "slower after {slowed} of {trims} TRIMs";
+    NotSettledAt { open: u64, points: u64 } => "not reached at {open} of {points} points";
+    NotSettled => "not reached";
+    // The steady state.
+    SteadyAt { round: u64 } => "steady at round {round}";
+    NotSteady { rounds: u64 } => "not steady after {rounds} rounds";
+    TrimmedSpaceHelps => "trimmed space helps";
+    SlowerThanWithout => "slower than without";
+    NoDifference => "no difference";
+    FallsInTheLongRun => "falls in the long run";
+    RisesInTheLongRun => "rises in the long run";
+    HoldsInTheLongRun => "holds in the long run";
+    // What lies beside TRIMs.
+    NothingChecked => "nothing was checked";
+    IntactButWritesLost => "intact, but writes were lost";
+    IntactButPromiseBroken => "intact, but a promise is broken";
+    NoLossShows => "no loss shows: trimmed blocks keep reading their old data";
+    Intact => "intact";
+    DataLost { case: String, lba: u64 } =>
+        "data lost that was not trimmed: first in `{case}` at LBA {lba}";
+    DataLostTwice { case: String, lba: u64 } =>
+        "data lost that was not trimmed: first in `{case}` at LBA {lba} and in 1 other case";
+    DataLostOften { case: String, lba: u64, others: u64 } =>
+        "data lost that was not trimmed: first in `{case}` at LBA {lba} and in {others} other \
+         cases";
+    // What trimmed blocks read as.
+    NothingTrimmed => "nothing was trimmed";
+    ForeignData => "broken: trimmed blocks read as other blocks' data";
+    NoPromise { reads: String } => "no promise; reads {reads}";
+    PromiseUnknown { reads: String } => "promise unknown; reads {reads}";
+    PromiseBroken { promised: String, reads: String } =>
+        "broken: promises {promised}, reads {reads}";
+    PromiseKeptButEdges { promised: String } =>
+        "kept: {promised} as promised; partly trimmed granules keep old data";
+    PromiseKept { promised: String } => "kept: {promised} as promised";
+    StableButEdges { reads: String } =>
+        "kept: the same at each read, {reads}; partly trimmed granules keep old data";
+    Stable { reads: String } => "kept: the same at each read, {reads}";
+    // Sizes and rows of a sweep.
+    InDiscardsOf { size: String, queue_depth: f64 } =>
+        "in discards of {size}, queue depth {queue_depth}";
+    InRow { row: String } => "in the row {row}";
+    NoSizeKeeps { keep: String, smallest: String, latency: String, statistic: String } =>
+        "no size keeps {keep}: already one of {smallest} takes {latency} ({statistic}); \
+         `discard_max_bytes` cannot help";
+    WriteDiscardMax {
+        bytes: u64,
+        statistic: String,
+        latency: String,
+        discards: u64,
+        next: String,
+        next_latency: String
+    } =>
+        "write {bytes} into `queue/discard_max_bytes` ({statistic} {latency} of {discards} \
+         discards; {next} takes {next_latency})";
+    EverySizeKeeps { statistic: String, latency: String, discards: u64 } =>
+        "the largest size that was measured keeps it ({statistic} {latency} of {discards} \
+         discards): nothing to write";
+}
+
+impl Verdict {
+    /// Whether it says that the effect is not told apart from none.
+    pub fn is_noise(&self) -> bool {
+        matches!(self, Self::Noise | Self::NotToldFromPlacebo)
+    }
+}
+
+/// What stands in `words` in place of each `{name}` of `template`; `None` if the rest differs.
+fn holes<'a>(template: &str, words: &'a str) -> Option<Vec<&'a str>> {
+    let mut pieces = template.split(['{', '}']).step_by(2);
+    let mut rest = words.strip_prefix(pieces.next()?)?;
+    let mut pieces: Vec<&str> = pieces.collect();
+    let Some(last) = pieces.pop() else { return rest.is_empty().then(Vec::new) };
+    rest = rest.strip_suffix(last)?;
+    let mut found = Vec::new();
+    for piece in pieces {
+        let (hole, behind) = rest.split_once(piece)?;
+        found.push(hole);
+        rest = behind;
+    }
+    found.push(rest);
+    Some(found)
+}
