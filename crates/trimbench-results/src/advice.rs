@@ -15,6 +15,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::record::Session;
+use crate::role::Role;
 
 mod benefit;
 mod cost;
@@ -280,10 +281,10 @@ fn not_measured(facts: &Facts<'_>, benefit: &Benefit, cost: &Cost) -> Vec<String
     if matches!(cost, Cost::Unmeasured) {
         missing.push("what TRIM costs while others work (`delete-stall`, `trim-sweep`)");
     }
-    if matches!(benefit, Benefit::Unmeasured) && !facts.has("policy") {
+    if matches!(benefit, Benefit::Unmeasured) && !facts.has(&Role::PolicyChoice) {
         missing.push("what TRIM brings (`recovery`, `steady-state`, `replay`)");
     }
-    if !facts.has("trim-integrity") {
+    if !facts.has(&Role::NeighboursLost) {
         missing.push("whether TRIM harms what lies beside it (`trim-integrity`)");
     }
     if matches!(cost, Cost::Noticed(_)) && !pace::was_sought(facts) {

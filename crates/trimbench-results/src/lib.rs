@@ -14,6 +14,7 @@ pub mod histogram;
 pub mod limits;
 pub mod metric;
 pub mod record;
+pub mod role;
 pub mod statistics;
 #[cfg(test)]
 mod testing;
@@ -28,5 +29,6 @@ pub use record::{
     Figure, Interval, Outcome, PlannedSession, Program, Provenance, RecordError, RunRecord, SCHEMA,
     Salvaged, Series, Session, Step, TargetRecord,
 };
+pub use role::Role;
 pub use statistics::{Bootstrap, Line};
 pub use verdict::Verdict;

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::Figure;
+use crate::role::Role;
 
 /// What a figure is, before it is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct Metric {
     pub direction: Direction,
     /// Whether it may be the method's main result. Of a session it is the first such figure.
     pub headline: bool,
+    /// What it says about TRIM, where advice asks for it.
+    pub role: Option<Role>,
 }
 
 /// Which way a figure is better.
@@ -47,7 +49,7 @@ impl Metric {
         direction: Direction,
     ) -> Self {
         let (id, title) = (Cow::Borrowed(id), Cow::Borrowed(title));
-        Self { id, title, unit, direction, headline: false }
+        Self { id, title, unit, direction, headline: false, role: None }
     }
 
     /// One metric of a family, such as one for each policy.
@@ -58,7 +60,7 @@ impl Metric {
         direction: Direction,
     ) -> Self {
         let (id, title) = (Cow::Owned(id.into()), Cow::Owned(title.into()));
-        Self { id, title, unit, direction, headline: false }
+        Self { id, title, unit, direction, headline: false, role: None }
     }
 
     /// The same as the method's main result.
@@ -68,21 +70,11 @@ impl Metric {
         self
     }
 
-    /// Its figure, from one observation, without interval, verdict or caveats. `None` without a
-    /// finite value: what could not be computed is absent.
-    pub fn measured(&self, value: impl Into<Option<f64>>) -> Option<Figure> {
-        let value = value.into().filter(|value| value.is_finite())?;
-        Some(Figure {
-            id: self.id.clone().into_owned(),
-            title: self.title.clone().into_owned(),
-            value,
-            unit: self.unit.to_owned(),
-            interval: None,
-            n: 1,
-            headline: self.headline,
-            direction: self.direction,
-            verdict: None,
-            caveats: Vec::new(),
-        })
+    /// The same in this role.
+    #[must_use]
+    pub const fn of_role(mut self, role: Role) -> Self {
+        // A constant is made without running a destructor.
+        std::mem::forget(self.role.replace(role));
+        self
     }
 }

@@ -9,15 +9,17 @@
 //!
 //! Invariant: no number is NaN or infinite. A figure that could not be computed is absent.
 //!
-//! Formats: 1 had no [`Direction`] in figures and listed every axis; up to 2 a verdict was its words.
-//! They are read, and brought to the present format, so that nothing else knows of them.
+//! Formats: 1 had no [`Direction`] in figures and listed every axis; up to 2 figures had no
+//! [`Role`], and a verdict was its words. They are read, and brought to the present format, so that
+//! nothing else knows of them.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use trimbench_core::Caveat;
 
-use crate::metric::Direction;
+use crate::metric::{Direction, Metric};
+use crate::role::Role;
 use crate::verdict::Verdict;
 
 mod histograms;
@@ -29,6 +31,8 @@ mod series;
 mod tests;
 
 pub use histograms::HistogramFlaw;
+#[cfg(test)]
+pub(crate) use older::role;
 pub use read::RecordError;
 pub use salvage::Salvaged;
 pub use series::Series;
@@ -213,6 +217,9 @@ pub struct Figure {
     /// Which way it is better.
     #[serde(default)]
     pub direction: Direction,
+    /// What it says about TRIM, where advice asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
     /// What to make of it.
     pub verdict: Option<Verdict>,
     /// Ids of the caveats on this figure.
@@ -352,6 +359,27 @@ impl Step {
             Some((key, _)) => Err(flaw(key)),
             None => Ok(()),
         }
+    }
+}
+
+impl Metric {
+    /// Its figure, from one observation, without interval, verdict or caveats. `None` without a
+    /// finite value: what could not be computed is absent.
+    pub fn measured(&self, value: impl Into<Option<f64>>) -> Option<Figure> {
+        let value = value.into().filter(|value| value.is_finite())?;
+        Some(Figure {
+            id: self.id.clone().into_owned(),
+            title: self.title.clone().into_owned(),
+            value,
+            unit: self.unit.to_owned(),
+            interval: None,
+            n: 1,
+            headline: self.headline,
+            direction: self.direction,
+            role: self.role.clone(),
+            verdict: None,
+            caveats: Vec::new(),
+        })
     }
 }
 

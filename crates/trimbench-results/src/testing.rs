@@ -22,8 +22,11 @@ pub(crate) fn between(id: &str, (low, value, high): (f64, f64, f64), unit: &'sta
     Figure { interval: Interval::new(low, high, 0.95), ..figure(id, value, unit) }
 }
 
-/// A finished session on an emulated drive.
-pub(crate) fn session(method: &str, figures: Vec<Figure>) -> Session {
+/// A finished session on an emulated drive, its figures in the roles that those of a method have.
+pub(crate) fn session(method: &str, mut figures: Vec<Figure>) -> Session {
+    for figure in &mut figures {
+        figure.role = crate::record::role(method, &figure.id);
+    }
     Session {
         plan: PlannedSession {
             method: method.to_owned(),

@@ -2,16 +2,19 @@
 
 use Direction::{Higher, Lower, Neither};
 use trimbench_core::Bytes;
-use trimbench_results::{Direction, Metric, Quantile};
+use trimbench_results::{Direction, Metric, Quantile, Role};
 
 use super::options::DeleteStall;
 
-pub(super) const STUTTER: Metric =
-    Metric::new("stutter", "stutter per GB deleted", "s/GB", Lower).headline();
+pub(super) const STUTTER: Metric = Metric::new("stutter", "stutter per GB deleted", "s/GB", Lower)
+    .headline()
+    .of_role(Role::StutterPerGb);
 pub(super) const PER_DELETION: Metric =
-    Metric::new("stutter-per-deletion", "stutter per deletion of any size", "s", Lower);
+    Metric::new("stutter-per-deletion", "stutter per deletion of any size", "s", Lower)
+        .of_role(Role::StutterPerDeletion);
 pub(super) const OVERDUE: Metric =
-    Metric::new("overdue", "overdue time per GB deleted", "s/GB", Lower);
+    Metric::new("overdue", "overdue time per GB deleted", "s/GB", Lower)
+        .of_role(Role::OverduePerGb);
 pub(super) const INTERCEPT: Metric =
     Metric::new("stutter-intercept", "stutter at size 0", "s", Lower);
 pub(super) const CURVATURE: Metric =
@@ -19,8 +22,7 @@ pub(super) const CURVATURE: Metric =
 pub(super) const EXPONENT: Metric =
     Metric::new("delay-exponent", "exponent of the delay on size", "", Neither);
 
-/// What one deletion of the largest size came to: id, title, unit, and the metric of a
-/// step.
+/// What one deletion of the largest size came to: id, title, unit, and the metric of a step.
 const LARGEST: [(&str, &str, &str, &str); 8] = [
     ("largest-stutter", "stutter", "s", "stutter_s"),
     (LARGEST_DELAY, "delay A", "request-s", "delay_request_s"),
@@ -28,16 +30,19 @@ const LARGEST: [(&str, &str, &str, &str); 8] = [
     ("largest-overdue", "overdue time", "s", "overdue_s"),
     ("largest-read-gap", "longest gap between reads", "s", "read_gap_s"),
     ("largest-write-gap", "longest gap between writes", "s", "write_gap_s"),
-    ("largest-response-max", "worst response", "s", "response_s_max"),
+    (LARGEST_RESPONSE, "worst response", "s", "response_s_max"),
     ("largest-drained", "time until nothing is overdue", "s", "drained_s"),
 ];
+const LARGEST_RESPONSE: &str = "largest-response-max";
 pub(super) const LARGEST_DELAY: &str = "largest-delay";
 
 /// The metrics of a deletion of this size, the largest, each with the metric of a step that it is
 /// the mean of.
 pub(super) fn of_largest(size: Bytes) -> [(Metric, &'static str); 8] {
     LARGEST.map(|(id, what, unit, key)| {
-        (Metric::member(id, format!("{what}, {size} deleted"), unit, Lower), key)
+        let metric = Metric::member(id, format!("{what}, {size} deleted"), unit, Lower);
+        let role = (id == LARGEST_RESPONSE).then_some(Role::WaitAfterDeletion);
+        (Metric { role, ..metric }, key)
     })
 }
 
@@ -59,15 +64,18 @@ pub(super) const HIGHEST_RATE: Metric = Metric::new(
     "highest rate of deletion that keeps p99.9 of the load within the limit",
     "MB/s",
     Higher,
-);
+)
+.of_role(Role::DeletionRate);
 pub(super) const HIGHEST_RATE_CHUNK: Metric =
-    Metric::new("highest-deletion-rate-chunk", "chunk of that rate", "MiB", Neither);
+    Metric::new("highest-deletion-rate-chunk", "chunk of that rate", "MiB", Neither)
+        .of_role(Role::DeletionRateChunk);
 pub(super) const HIGHEST_RATE_RESPONSE: Metric = Metric::new(
     "highest-deletion-rate-response",
     "response time of the load at that rate, p99.9",
     "ms",
     Lower,
-);
+)
+.of_role(Role::DeletionRateResponse);
 pub(super) const LOAD_ALONE: Metric = Metric::new(
     "deletion-rate-load-alone",
     "response time of the load without deletions, p99.9",

@@ -1,7 +1,7 @@
 //! The metrics of the method, with the metrics of steps that they come from.
 
 use Direction::{Lower, Neither};
-use trimbench_results::{Direction, Metric};
+use trimbench_results::{Direction, Metric, Role};
 
 use super::scene::StormPhase;
 
@@ -13,8 +13,9 @@ pub(super) const STALL_LONGEST: &str = "stall_s_longest";
 pub(super) const LOCATED: &str = "located_s";
 const PROBE: &str = "probe_latency_s_max";
 
-const STALLED: Metric =
-    Metric::new("second-stall", "second round's writers stalled", "s", Lower).headline();
+const STALLED: Metric = Metric::new("second-stall", "second round's writers stalled", "s", Lower)
+    .headline()
+    .of_role(Role::StallAfterDeletion);
 
 /// A metric of the step of a phase.
 pub(super) type OfPhase = (StormPhase, &'static str);

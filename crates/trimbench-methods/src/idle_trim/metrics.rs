@@ -1,7 +1,7 @@
 //! The metrics of the method.
 
 use Direction::{Higher, Lower};
-use trimbench_results::{Direction, Metric};
+use trimbench_results::{Direction, Metric, Role};
 
 use super::session::Way;
 
@@ -29,11 +29,12 @@ impl WayMetrics {
             Metric::member(format!("{prefix}{suffix}"), format!("{title}, {how}"), unit, direction)
         };
         let cost = metric("", "cost of a GB on an idle drive", "s/GB", Lower);
+        let full = metric("-full", "whole TRIM of a full drive", "s", Lower);
         Self {
             cost: Metric { headline: way == Way::OneGo, ..cost },
             spread: metric("-spread", "largest less smallest cost of a GB", "s/GB", Lower),
             empty: metric("-empty", "whole TRIM of an empty drive", "s", Lower),
-            full: metric("-full", "whole TRIM of a full drive", "s", Lower),
+            full: Metric { role: (way == Way::OneGo).then_some(Role::TrimAtRest), ..full },
             rate: metric("-rate", "bytes discarded a second on a full drive", "GB/s", Higher),
             command_max: metric("-command-max", "longest single TRIM of a full drive", "s", Lower),
         }

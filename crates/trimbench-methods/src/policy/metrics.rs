@@ -2,14 +2,15 @@
 
 use Direction::{Higher, Lower, Neither};
 use trimbench_core::Nanos;
-use trimbench_results::{Direction, Metric, Quantile};
+use trimbench_results::{Direction, Metric, Quantile, Role};
 
 use super::options::{PACED, PolicyLab};
 use super::session::{LONGEST, UNTRIMMED, WAITING, WAITING_MAX, WITHHELD_MAX};
 
 pub(super) const CHOICE: Metric =
     Metric::new("policy", "p99.9 of the foreground under the policy to choose", "ms", Lower)
-        .headline();
+        .headline()
+        .of_role(Role::PolicyChoice);
 
 /// Whether `paced` kept its target.
 pub(super) fn over_target(target: Nanos) -> Metric {
@@ -61,7 +62,14 @@ impl Column {
     /// The metric of one policy.
     pub(super) fn under(&self, policy: &str) -> Metric {
         let title = format!("{}, under {policy}", self.title);
-        Metric::member(format!("{}-under-{policy}", self.key), title, self.unit, self.direction)
+        let id = format!("{}-under-{policy}", self.key);
+        let policy = policy.to_owned();
+        let role = match self.of {
+            Source::Percentile(Quantile::P99_9) => Some(Role::PolicyTail { policy }),
+            Source::Amplification => Some(Role::PolicyWear { policy }),
+            _ => None,
+        };
+        Metric { role, ..Metric::member(id, title, self.unit, self.direction) }
     }
 }
 

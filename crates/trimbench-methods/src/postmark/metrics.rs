@@ -2,7 +2,7 @@
 //! variant, and as what `discard` changes.
 
 use Direction::{Higher, Lower};
-use trimbench_results::{Direction, Metric};
+use trimbench_results::{Direction, Metric, Role};
 
 use super::variants::{UNMOUNT, Variant, buffering};
 
@@ -75,7 +75,9 @@ impl PostmarkMetric {
     pub(super) fn difference(self, buffered: bool) -> Metric {
         let suffix = buffering(buffered);
         let title = format!("{}, DIFF {suffix}", self.name);
-        self.metric(format!("{}-diff-{suffix}", self.id), title, "%")
+        let metric = self.metric(format!("{}-diff-{suffix}", self.id), title, "%");
+        let role = metric.headline.then_some(Role::DurationAdded { buffered });
+        Metric { role, ..metric }
     }
 
     fn metric(self, id: String, title: String, unit: &'static str) -> Metric {

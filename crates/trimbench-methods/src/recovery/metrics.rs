@@ -1,7 +1,7 @@
 //! The metrics of the method.
 
 use Direction::{Higher, Lower, Neither};
-use trimbench_results::{Direction, Metric};
+use trimbench_results::{Direction, Metric, Role};
 
 use super::options::Recovery;
 
@@ -15,9 +15,12 @@ pub(super) const TRIMMED: PassName = ("trimmed", "fragmented, then trimmed");
 pub(super) const PASSES: [PassName; 4] = [FRESH, FRAGMENTED, HEALED, TRIMMED];
 
 pub(super) const TRIMMED_OF_FRESH: Metric =
-    Metric::new("trimmed-of-fresh", "after TRIM, as a share of fresh", "", Higher).headline();
+    Metric::new("trimmed-of-fresh", "after TRIM, as a share of fresh", "", Higher)
+        .headline()
+        .of_role(Role::RecoveredSpeed);
 pub(super) const FRAGMENTED_OF_FRESH: Metric =
-    Metric::new("fragmented-of-fresh", "fragmented, as a share of fresh", "", Higher);
+    Metric::new("fragmented-of-fresh", "fragmented, as a share of fresh", "", Higher)
+        .of_role(Role::FragmentedSpeed);
 pub(super) const HEALED_OF_FRESH: Metric =
     Metric::new("self-healed-of-fresh", "after a second pass, as a share of fresh", "", Higher);
 
@@ -30,7 +33,12 @@ pub(super) fn rate((id, what): PassName) -> Metric {
 /// The write amplification of a pass.
 pub(super) fn amplification((id, what): PassName) -> Metric {
     let title = format!("write amplification of sequential writes, {what}");
-    Metric::member(format!("write-amplification-{id}"), title, "", Lower)
+    let role = match id {
+        _ if id == FRAGMENTED.0 => Some(Role::FragmentedWear),
+        _ if id == TRIMMED.0 => Some(Role::RecoveredWear),
+        _ => None,
+    };
+    Metric { role, ..Metric::member(format!("write-amplification-{id}"), title, "", Lower) }
 }
 
 /// What the same drive looks like with other data.

@@ -75,5 +75,6 @@ fn ratios(with: &Step, without: &Step) -> Vec<f64> {
 /// What a pass came to.
 fn rates(pass: &Step) -> Vec<Figure> {
     let figure = |(metric, key): (Metric, &str)| metric.measured(pass.metrics.get(key).copied());
-    of_pass(&pass.id).into_iter().filter_map(figure).collect()
+    let Some((pace, trims)) = pass.id.rsplit_once('-') else { return Vec::new() };
+    of_pass(pace, trims).into_iter().filter_map(figure).collect()
 }

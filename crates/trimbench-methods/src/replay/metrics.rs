@@ -1,23 +1,27 @@
-//! The metrics of the method, by the id of a pass.
+//! The metrics of the method, by pass: its pace, and what becomes of TRIMs.
 
 use Direction::{Higher, Lower};
 use trimbench_core::settings::Named as _;
-use trimbench_results::{Direction, Metric};
+use trimbench_results::{Direction, Metric, Role};
 
 use super::options::{Replay, ReplayedTrims};
 
 /// What a pass came to, each with the metric of its step.
-pub(super) fn of_pass(id: &str) -> [(Metric, &'static str); 4] {
+pub(super) fn of_pass(pace: &str, trims: &str) -> [(Metric, &'static str); 4] {
+    let metric = |key, title, unit, direction| {
+        let (id, title) = (format!("{key}-{pace}-{trims}"), format!("{title}, {pace}-{trims}"));
+        Metric::member(id, title, unit, direction)
+    };
+    let wear = metric("write-amplification", "write amplification", "", Lower);
+    let with_own = trims == ReplayedTrims::Kept.id();
+    let role = (with_own || trims == ReplayedTrims::Stripped.id())
+        .then(|| Role::TraceWear { pace: pace.to_owned(), trims: with_own });
     [
-        ("write-iops", "write IOPS", "IOPS", Higher, "write_iops"),
-        ("throughput", "throughput of writes", "MB/s", Higher, "throughput_mb_per_s"),
-        ("write-amplification", "write amplification", "", Lower, "write_amplification_ratio"),
-        ("service-max", "longest write", "ms", Lower, "service_ms_max"),
+        (metric("write-iops", "write IOPS", "IOPS", Higher), "write_iops"),
+        (metric("throughput", "throughput of writes", "MB/s", Higher), "throughput_mb_per_s"),
+        (Metric { role, ..wear }, "write_amplification_ratio"),
+        (metric("service-max", "longest write", "ms", Lower), "service_ms_max"),
     ]
-    .map(|(key, title, unit, direction, metric)| {
-        let (key, title) = (format!("{key}-{id}"), format!("{title}, {id}"));
-        (Metric::member(key, title, unit, direction), metric)
-    })
 }
 
 /// What a pass with TRIMs gains over that without at the same pace.
@@ -36,8 +40,11 @@ impl Gain {
             let title = format!("{how}write IOPS {trims} over stripped, {pace}");
             Metric::member(format!("{key}-{pace}-{trims}"), title, "", Higher)
         };
+        let average = metric("gain", "").headline();
+        let role =
+            (trims == ReplayedTrims::Kept.id()).then(|| Role::TraceGain { pace: pace.to_owned() });
         Self {
-            average: metric("gain", "").headline(),
+            average: Metric { role, ..average },
             least: metric("gain-min", "least in a window: "),
             most: metric("gain-max", "most in a window: "),
         }
@@ -48,9 +55,10 @@ impl Gain {
 pub(super) fn metrics(method: &Replay) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for pass in method.passes() {
-        metrics.extend(of_pass(&pass.id()).map(|(metric, _)| metric));
+        let (pace, trims) = (pass.pace.id(), pass.trims.id());
+        metrics.extend(of_pass(&pace, trims).map(|(metric, _)| metric));
         if pass.trims != ReplayedTrims::Stripped {
-            let Gain { average, least, most } = Gain::of(&pass.pace.id(), pass.trims.id());
+            let Gain { average, least, most } = Gain::of(&pace, trims);
             metrics.extend([average, least, most]);
         }
     }

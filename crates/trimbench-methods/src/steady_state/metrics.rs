@@ -2,7 +2,7 @@
 
 use Direction::{Higher, Lower, Neither};
 use trimbench_engine::settings::whole_percent;
-use trimbench_results::{Direction, Metric, Quantile};
+use trimbench_results::{Direction, Metric, Quantile, Role};
 
 use super::options::SteadyState;
 
@@ -32,13 +32,13 @@ impl ShareMetrics {
             Metric::member(format!("latency-{quantile}{suffix}"), title, "ms", Lower)
         };
         let rounds = format!("rounds until steady{trimmed}");
+        let iops = metric("steady-iops", "IOPS", "IOPS", Higher)
+            .of_role(Role::SteadyRate { trimmed_percent: percent });
         Self {
-            iops: Metric {
-                headline: percent == 0,
-                ..metric("steady-iops", "IOPS", "IOPS", Higher)
-            },
+            iops: Metric { headline: percent == 0, ..iops },
             throughput: metric("steady-throughput", "throughput", "MB/s", Higher),
-            amplification: metric("write-amplification", "write amplification", "", Lower),
+            amplification: metric("write-amplification", "write amplification", "", Lower)
+                .of_role(Role::SteadyWear { trimmed_percent: percent }),
             latencies: QUANTILES.map(latency),
             rounds: Metric::member(format!("rounds-to-steady{suffix}"), rounds, "rounds", Neither),
         }
@@ -58,6 +58,7 @@ fn trimmed(percent: u32) -> String {
 pub(super) fn gain(percent: u32) -> Metric {
     let title = format!("IOPS with {percent} % trimmed, over those without");
     Metric::member(format!("gain{}", suffix(percent)), title, "", Higher)
+        .of_role(Role::SteadyGain { trimmed_percent: percent })
 }
 
 /// The IOPS after so many rounds of ageing.

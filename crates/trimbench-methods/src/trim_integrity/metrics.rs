@@ -1,14 +1,18 @@
 //! The metrics of the method.
 
 use Direction::{Lower, Neither};
-use trimbench_results::{Direction, Metric};
+use trimbench_results::{Direction, Metric, Role};
 
 pub(super) const NEIGHBOURS_LOST: Metric =
-    blocks("neighbour-blocks-lost", "blocks beside TRIMs that lost their data").headline();
+    blocks("neighbour-blocks-lost", "blocks beside TRIMs that lost their data")
+        .headline()
+        .of_role(Role::NeighboursLost);
 pub(super) const PROMISE_BROKEN: Metric =
-    blocks("promise-violations", "trimmed blocks that read against the promise");
+    blocks("promise-violations", "trimmed blocks that read against the promise")
+        .of_role(Role::PromiseBroken);
 pub(super) const REWRITTEN_LOST: Metric =
-    blocks("rewritten-blocks-lost", "trimmed blocks that lost what was written later");
+    blocks("rewritten-blocks-lost", "trimmed blocks that lost what was written later")
+        .of_role(Role::RewrittenLost);
 pub(super) const UNWRITTEN: Metric =
     blocks("unwritten-blocks", "blocks that lost what was written before any TRIM");
 pub(super) const UNSTABLE: Metric =
@@ -17,7 +21,8 @@ pub(super) const FOREIGN: Metric =
     blocks("trimmed-foreign-blocks", "trimmed blocks that read as another block");
 pub(super) const ZEROES: Metric = share("trimmed-zeroes-share", "trimmed: zeroes");
 pub(super) const ONES: Metric = share("trimmed-ones-share", "trimmed: ones");
-pub(super) const OLD: Metric = share("trimmed-old-data-share", "trimmed: old data");
+pub(super) const OLD: Metric =
+    share("trimmed-old-data-share", "trimmed: old data").of_role(Role::OldDataRead);
 pub(super) const OTHER: Metric = share("trimmed-other-share", "trimmed: anything else");
 /// What a partly trimmed granule keeps is the drive's choice.
 pub(super) const EDGE_OLD: Metric = Metric::new(

@@ -2,7 +2,7 @@
 
 use Direction::{Higher, Lower};
 use trimbench_core::{Bytes, Nanos};
-use trimbench_results::{Direction, Metric, Quantile};
+use trimbench_results::{Direction, Metric, Quantile, Role};
 
 use super::options::TrimSweep;
 use super::plan::SweepKind;
@@ -13,7 +13,8 @@ pub(super) fn one_trim(quantile: Quantile, size: Bytes) -> Metric {
     let what = if is_median { "median".to_owned() } else { quantile.to_string() };
     let title = format!("one TRIM of {size}, mapped, alone: {what}");
     let metric = Metric::member(format!("trim-{quantile}"), title, "ms", Lower);
-    Metric { headline: is_median, ..metric }
+    let role = is_median.then_some(Role::TrimLatency);
+    Metric { headline: is_median, role, ..metric }
 }
 
 /// Contents for which the cost of a GB is a metric.
@@ -36,12 +37,14 @@ pub(super) const COMMAND_RATE: Metric =
 /// The largest size such that it and all smaller ones keep this latency.
 pub(super) fn chunk(keep: Nanos) -> Metric {
     Metric::member("chunk", format!("largest TRIM that keeps {keep}"), "B", Higher)
+        .of_role(Role::TrimSizeKept)
 }
 
 pub(super) const TRIM_MAX: Metric =
     Metric::new("trim-max", "longest TRIM, one outstanding, every size and content", "s", Lower);
 pub(super) const LOADED_MAX: Metric =
-    Metric::new("loaded-max", "longest read or write beside TRIMs", "s", Lower);
+    Metric::new("loaded-max", "longest read or write beside TRIMs", "s", Lower)
+        .of_role(Role::WaitBesideTrim);
 pub(super) const LOADED_MOST: Metric =
     Metric::new("loaded-p98.5", "98.5 % of reads and writes beside TRIMs, worst row", "s", Lower);
 

@@ -6,6 +6,7 @@ use super::facts::{Facts, Found};
 use super::words::shown;
 use super::{NO_WEAR, Reason, SHARE, STEADY_SHARE, WEAR_RATIO};
 use crate::record::Session;
+use crate::role::Role;
 
 /// What TRIM brings.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,9 +31,9 @@ enum Sign {
 
 impl Benefit {
     pub(super) fn of(facts: &Facts<'_>) -> Self {
-        let recovery = facts.of("recovery").filter_map(|it| recovery(facts, it));
-        let steady = facts.of("steady-state").filter_map(|it| steady(facts, it));
-        let replay = facts.of("replay").filter_map(|it| replay(facts, it));
+        let recovery = facts.sessions().filter_map(|it| recovery(facts, it));
+        let steady = facts.sessions().filter_map(|it| steady(facts, it));
+        let replay = facts.sessions().filter_map(|it| replay(facts, it));
         let (mut gains, mut none, mut no_effect) = (Vec::new(), Vec::new(), Vec::new());
         let mut impossible = false;
         for sign in recovery.chain(steady).chain(replay) {
@@ -126,10 +127,9 @@ fn sign(session: &Session, speed: Speed<'_>, wear: Option<&Wear<'_>>) -> Option<
 
 /// A fragmented drive, and what TRIM gives back of its sequential speed.
 fn recovery<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
-    let figure = |id| facts.within(it, id);
-    let (before, after) = (figure("fragmented-of-fresh")?, figure("trimmed-of-fresh")?);
-    let wear =
-        Wear::of(figure("write-amplification-fragmented"), figure("write-amplification-trimmed"));
+    let figure = |role| facts.within(it, &role);
+    let (before, after) = (figure(Role::FragmentedSpeed)?, figure(Role::RecoveredSpeed)?);
+    let wear = Wear::of(figure(Role::FragmentedWear), figure(Role::RecoveredWear));
     let percent = |found: Found<'_>| format!("{:.0} %", found.value() * 100.0);
     let text = format!(
         "fragmented, it writes at {} of its fresh speed; after TRIM at {}",
@@ -150,41 +150,36 @@ fn steady<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
     let unsteady = |found: &Found<'_>| {
         found.figure.caveats.iter().chain(&it.1.caveats).any(|id| id == Caveat::NoSteadyState.id())
     };
-    let gains = facts.figures(it).filter(|found| found.figure.id.starts_with("gain-trimmed-"));
-    let gain = gains.max_by(|a, b| a.value().total_cmp(&b.value()))?;
-    let share = gain.figure.id.strip_prefix("gain-").unwrap_or_default();
-    let rate = facts.within(it, &format!("steady-iops-{share}"));
-    if unsteady(&gain) || facts.within(it, "steady-iops").is_some_and(|it| unsteady(&it)) {
+    let percent = |found: &Found<'_>| match found.figure.role {
+        Some(Role::SteadyGain { trimmed_percent }) => Some(trimmed_percent),
+        _ => None,
+    };
+    let gains = facts.figures(it).filter_map(|found| Some((percent(&found)?, found)));
+    let (trimmed_percent, gain) = gains.max_by(|a, b| a.1.value().total_cmp(&b.1.value()))?;
+    let figure = |role| facts.within(it, &role);
+    let rate = |trimmed_percent| figure(Role::SteadyRate { trimmed_percent });
+    let rates = [Some(gain), rate(0), rate(trimmed_percent)];
+    if rates.iter().flatten().any(unsteady) {
         return None;
     }
-    if rate.is_some_and(|rate| unsteady(&rate)) {
-        return None;
-    }
-    let wear = Wear::of(
-        facts.within(it, "write-amplification"),
-        facts.within(it, &format!("write-amplification-{share}")),
-    );
-    let percent = share.strip_prefix("trimmed-").unwrap_or(share);
+    let wear = |trimmed_percent| figure(Role::SteadyWear { trimmed_percent });
+    let wear = Wear::of(wear(0), wear(trimmed_percent));
     let more = gain.value() >= 1.0 + STEADY_SHARE;
     let times = if more {
         format!("run at {} times the IOPS", shown(gain.value(), ""))
     } else {
         "are no faster".to_owned()
     };
-    let text = format!("with {percent} % trimmed, random writes {times} in the long run");
+    let text = format!("with {trimmed_percent} % trimmed, random writes {times} in the long run");
     let speed = Speed { text, figures: vec![gain], gain: more, none: true };
     sign(it.1, speed, wear.as_ref())
 }
 
 /// A trace with and without its TRIMs: what is left once their cost is paid.
 fn replay<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
-    let gain = best_gain(facts, it)?;
-    let pass = gain.figure.id.strip_prefix("gain-").unwrap_or_default();
-    let stripped = pass.replace("-kept", "-stripped");
-    let wear = Wear::of(
-        facts.within(it, &format!("write-amplification-{stripped}")),
-        facts.within(it, &format!("write-amplification-{pass}")),
-    );
+    let (pace, gain) = best_gain(facts, it)?;
+    let wear = |trims| facts.within(it, &Role::TraceWear { pace: pace.to_owned(), trims });
+    let wear = Wear::of(wear(false), wear(true));
     let (more, less) = (gain.value() >= 1.0 + SHARE, gain.value() <= 1.0 - SHARE);
     let text = match (more, less) {
         (true, _) => format!("a trace does {} times the writes with TRIM", shown(gain.value(), "")),
@@ -195,12 +190,15 @@ fn replay<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
     sign(it.1, speed, wear.as_ref())
 }
 
-/// The highest average gain of a replay with the trace's own TRIMs.
-pub(super) fn best_gain<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Found<'a>> {
-    let average = |id: &str| {
-        let window = id.starts_with("gain-min-") || id.starts_with("gain-max-");
-        id.starts_with("gain-") && id.ends_with("-kept") && !window
+/// The highest average gain of a trace with its own TRIMs, and how it was paced.
+pub(super) fn best_gain<'a>(
+    facts: &Facts<'a>,
+    it: (usize, &'a Session),
+) -> Option<(&'a str, Found<'a>)> {
+    let pace = |found: &Found<'a>| match &found.figure.role {
+        Some(Role::TraceGain { pace }) => Some(pace.as_str()),
+        _ => None,
     };
-    let gains = facts.figures(it).filter(|found| average(&found.figure.id));
-    gains.max_by(|a, b| a.value().total_cmp(&b.value()))
+    let gains = facts.figures(it).filter_map(|found| Some((pace(&found)?, found)));
+    gains.max_by(|a, b| a.1.value().total_cmp(&b.1.value()))
 }

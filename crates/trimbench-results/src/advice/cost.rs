@@ -6,6 +6,7 @@ use super::words::shown;
 use super::{
     LONG_TRIM_S, Reason, SHARE, SLOWDOWN_PERCENT, STORM_STALL_S, STUTTER_S_PER_GB, WAIT_S,
 };
+use crate::role::Role;
 
 /// What online TRIM costs.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +73,7 @@ type Signs = Vec<(Side, Reason)>;
 /// How long a deletion is noticed.
 fn stutter(facts: &Facts<'_>) -> Signs {
     let mut signs = Signs::new();
-    if let Some(found) = facts.worst("delete-stall", "stutter") {
+    if let Some(found) = facts.worst(&Role::StutterPerGb) {
         let side = Side::of_estimate(found, STUTTER_S_PER_GB);
         let than = match side {
             Side::Below => "below",
@@ -87,13 +88,13 @@ fn stutter(facts: &Facts<'_>) -> Signs {
         signs.push((side, Reason::new(text, &[found])));
     }
     // Only above: it mixes all sizes, and overdue time misses stops that are short.
-    if let Some(found) = facts.worst("delete-stall", "stutter-per-deletion")
+    if let Some(found) = facts.worst(&Role::StutterPerDeletion)
         && Side::of_estimate(found, WAIT_S) == Side::Above
     {
         let text = format!("each deletion holds up others for {}", found.shown());
         signs.push((Side::Above, Reason::new(text, &[found])));
     }
-    if let Some(found) = facts.worst("delete-stall", "overdue")
+    if let Some(found) = facts.worst(&Role::OverduePerGb)
         && Side::of_estimate(found, STUTTER_S_PER_GB) == Side::Above
     {
         let text = format!("accesses are overdue for {} deleted", found.shown());
@@ -105,12 +106,12 @@ fn stutter(facts: &Facts<'_>) -> Signs {
 /// How long reads and writes wait beside TRIMs. There is no such load without TRIMs to compare
 /// with: a long wait counts only where one TRIM takes long, too.
 fn waits(facts: &Facts<'_>) -> Signs {
-    let Some(longest) = facts.worst("trim-sweep", "loaded-max") else { return Signs::new() };
+    let Some(longest) = facts.worst(&Role::WaitBesideTrim) else { return Signs::new() };
     let text = format!("the longest read or write beside TRIMs took {}", longest.shown());
     if Side::of_fact(longest, WAIT_S) == Side::Below {
         return vec![(Side::Below, Reason::new(text, &[longest]))];
     }
-    let trim = facts.worst("trim-sweep", "trim-p50");
+    let trim = facts.worst(&Role::TrimLatency);
     let Some(trim) = trim.filter(|trim| trim.value() / 1e3 > LONG_TRIM_S) else {
         return Signs::new();
     };
@@ -120,9 +121,8 @@ fn waits(facts: &Facts<'_>) -> Signs {
 
 /// What mounting with `discard` adds to a load of small files.
 fn files(facts: &Facts<'_>) -> Signs {
-    let arms = ["total-duration-diff-buffered", "total-duration-diff-unbuffered"];
-    let found = arms.iter().filter_map(|id| facts.worst("postmark", id));
-    let signs = found.map(|found| {
+    let found = [true, false].map(|buffered| facts.worst(&Role::DurationAdded { buffered }));
+    let signs = found.into_iter().flatten().map(|found| {
         let text = format!("`discard` adds {} to the duration of PostMark", found.shown());
         (Side::of_estimate(found, SLOWDOWN_PERCENT), Reason::new(text, &[found]))
     });
@@ -132,7 +132,7 @@ fn files(facts: &Facts<'_>) -> Signs {
 /// Whether writers stood still after a mass deletion. That they did not, in one storm, proves
 /// nothing of smaller deletions.
 fn storm(facts: &Facts<'_>) -> Signs {
-    let found = facts.worst("delete-storm", "second-stall");
+    let found = facts.worst(&Role::StallAfterDeletion);
     let found = found.filter(|found| Side::of_fact(*found, STORM_STALL_S) == Side::Above);
     let sign = found.map(|found| {
         let text = format!("after a mass deletion the next job stood still for {}", found.shown());
@@ -143,7 +143,7 @@ fn storm(facts: &Facts<'_>) -> Signs {
 
 /// Whether a trace gets fewer writes done with its TRIMs, even at its best.
 fn trace(facts: &Facts<'_>) -> Signs {
-    let best = facts.of("replay").filter_map(|it| best_gain(facts, it));
+    let best = facts.sessions().filter_map(|it| best_gain(facts, it)).map(|(_, gain)| gain);
     let worst = best.min_by(|a, b| a.value().total_cmp(&b.value()));
     let loss = worst.filter(|found| found.value() <= 1.0 - SHARE);
     let sign = loss.map(|found| {
@@ -157,15 +157,15 @@ fn trace(facts: &Facts<'_>) -> Signs {
 /// What would have to be measured for online TRIM not to be the answer.
 pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
     let mut words = Vec::new();
-    let stutter = facts.worst("delete-stall", "stutter");
+    let stutter = facts.worst(&Role::StutterPerGb);
     let here = |found: Option<Found<'_>>| {
         found.map_or_else(String::new, |found| {
             format!(" (here {})", shown(found.value(), &found.figure.unit))
         })
     };
     words.push(format!("a stutter of more than {STUTTER_S_PER_GB} s/GB{}", here(stutter)));
-    let wait = facts.worst("trim-sweep", "loaded-max");
-    let wait = wait.or_else(|| facts.worst("delete-stall", "largest-response-max"));
+    let wait = facts.worst(&Role::WaitBesideTrim);
+    let wait = wait.or_else(|| facts.worst(&Role::WaitAfterDeletion));
     words.push(format!("a wait beside TRIMs of more than {WAIT_S} s{}", here(wait)));
     if let Some(wait) = wait.filter(|wait| wait.value() > 0.001) {
         words.push(format!(

@@ -7,6 +7,7 @@ use super::benefit::Benefit;
 use super::words::shown;
 use crate::metric::Direction;
 use crate::record::{Figure, Session};
+use crate::role::Role;
 
 /// Which figures count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,14 +81,15 @@ impl<'a> Facts<'a> {
         Self { sessions: sessions.filter(|(_, it)| says_something(it)).collect(), trust }
     }
 
-    /// Whether a method was run.
-    pub(super) fn has(&self, method: &str) -> bool {
-        self.of(method).next().is_some()
+    /// Whether something was measured in this role, believed or not.
+    pub(super) fn has(&self, role: &Role) -> bool {
+        let mut figures = self.sessions.iter().flat_map(|(_, session)| &session.figures);
+        figures.any(|figure| figure.role.as_ref() == Some(role))
     }
 
-    /// The sessions of a method, with their index.
-    pub(super) fn of(&self, method: &str) -> impl Iterator<Item = (usize, &'a Session)> {
-        self.sessions.iter().copied().filter(move |(_, it)| it.plan.method == method)
+    /// The sessions, with their index.
+    pub(super) fn sessions(&self) -> impl Iterator<Item = (usize, &'a Session)> {
+        self.sessions.iter().copied()
     }
 
     /// All figures of a session that count.
@@ -100,14 +102,14 @@ impl<'a> Facts<'a> {
         figures.map(move |figure| Found { session: index, figure })
     }
 
-    /// The figure of this id in one session.
-    pub(super) fn within(&self, session: (usize, &'a Session), id: &str) -> Option<Found<'a>> {
-        self.figures(session).find(|found| found.figure.id == id)
+    /// The figure of this role in one session.
+    pub(super) fn within(&self, session: (usize, &'a Session), role: &Role) -> Option<Found<'a>> {
+        self.figures(session).find(|found| found.figure.role.as_ref() == Some(role))
     }
 
-    /// The figure of this id; of several sessions that have one the worst.
-    pub(super) fn worst(&self, method: &str, id: &str) -> Option<Found<'a>> {
-        let found = self.of(method).filter_map(|session| self.within(session, id));
+    /// The figure of this role; of several sessions that have one the worst.
+    pub(super) fn worst(&self, role: &Role) -> Option<Found<'a>> {
+        let found = self.sessions().filter_map(|session| self.within(session, role));
         found.reduce(|worst, other| {
             let worse = match worst.figure.direction {
                 Direction::Higher => other.value() < worst.value(),
@@ -120,11 +122,11 @@ impl<'a> Facts<'a> {
     /// Blocks that lost their data to TRIM.
     pub(super) fn harm(&self) -> Vec<Reason> {
         let table = [
-            ("neighbour-blocks-lost", "blocks beside TRIMs lost their data"),
-            ("rewritten-blocks-lost", "trimmed blocks lost what was written into them later"),
+            (Role::NeighboursLost, "blocks beside TRIMs lost their data"),
+            (Role::RewrittenLost, "trimmed blocks lost what was written into them later"),
         ];
-        let lost = table.iter().filter_map(|(id, what)| {
-            let found = self.worst("trim-integrity", id)?;
+        let lost = table.iter().filter_map(|(role, what)| {
+            let found = self.worst(role)?;
             (found.value() > 0.0)
                 .then(|| Reason::new(format!("{} {what}", found.value()), &[found]))
         });
@@ -134,7 +136,7 @@ impl<'a> Facts<'a> {
     /// Why TRIM does not seem to arrive; nothing where it may. Whatever it brought has arrived.
     pub(super) fn unreached(&self, benefit: &Benefit) -> Vec<Reason> {
         let mut because = Vec::new();
-        for (_, session) in self.of("delete-stall") {
+        for (_, session) in self.sessions() {
             if session.caveats.iter().any(|id| id == Caveat::NoDiscard.id()) {
                 let text = "files were deleted, and no discard was seen at the device";
                 because.push(Reason::new(text, &[]));
@@ -146,8 +148,8 @@ impl<'a> Facts<'a> {
         if let Benefit::NoEffect(found) = benefit {
             because.extend(found.iter().cloned());
         }
-        let kept = self.worst("trim-integrity", "trimmed-old-data-share");
-        let broken = self.worst("trim-integrity", "promise-violations");
+        let kept = self.worst(&Role::OldDataRead);
+        let broken = self.worst(&Role::PromiseBroken);
         if let (Some(kept), Some(broken)) = (kept, broken)
             && kept.value() >= 100.0
             && broken.value() > 0.0

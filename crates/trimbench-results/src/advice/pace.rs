@@ -4,25 +4,26 @@ use super::facts::{Facts, Found};
 use super::words::shown;
 use super::{Action, LONG_TRIM_S, Reason, STUTTER_S_PER_GB, WAIT_S, WEAR_RATIO};
 use crate::record::Step;
+use crate::role::Role;
 use crate::verdict::Verdict;
 
 /// An answer, what it rests on, and what would change it.
 type Answer = (Action, Vec<Reason>, Vec<String>);
 
-/// Whether a method was run that looks for a pace.
+/// Whether a pace was looked for.
 pub(super) fn was_sought(facts: &Facts<'_>) -> bool {
-    facts.has("policy") || facts.worst("delete-stall", "highest-deletion-rate").is_some()
+    facts.has(&Role::PolicyChoice) || facts.worst(&Role::DeletionRate).is_some()
 }
 
 /// What the comparison of policies found best: it weighs what the foreground feels against what is
 /// written for it. `online` is as good where what it costs more is not noticed, for nothing else is
 /// as easily had.
 pub(super) fn by_policy(facts: &Facts<'_>) -> Option<(Action, Vec<Reason>)> {
-    let choice = facts.worst("policy", "policy")?.figure;
+    let choice = facts.worst(&Role::PolicyChoice)?.figure;
     let Some(Verdict::PolicyToChoose { policy: best, .. }) = &choice.verdict else { return None };
     let best = best.as_str();
-    let tail = |policy: &str| facts.worst("policy", &format!("p99.9-under-{policy}"));
-    let wear = |policy: &str| facts.worst("policy", &format!("amplification-under-{policy}"));
+    let tail = |policy: &str| facts.worst(&Role::PolicyTail { policy: policy.to_owned() });
+    let wear = |policy: &str| facts.worst(&Role::PolicyWear { policy: policy.to_owned() });
     let short = tail("online").is_some_and(|it| it.value() <= LONG_TRIM_S * 1e3);
     let little = wear("online")
         .zip(wear(best))
@@ -60,12 +61,12 @@ pub(super) fn noticed(facts: &Facts<'_>) -> Answer {
 
 /// The highest rate of deletion that keeps a stated latency.
 fn at_a_rate(facts: &Facts<'_>) -> Option<Answer> {
-    let rate = facts.worst("delete-stall", "highest-deletion-rate")?;
+    let rate = facts.worst(&Role::DeletionRate)?;
     if rate.value() <= 0.0 {
         return None;
     }
-    let chunk = facts.worst("delete-stall", "highest-deletion-rate-chunk");
-    let response = facts.worst("delete-stall", "highest-deletion-rate-response");
+    let chunk = facts.worst(&Role::DeletionRateChunk);
+    let response = facts.worst(&Role::DeletionRateResponse);
     let kept = response.map_or_else(String::new, |it| format!(", with a p99.9 of {}", it.shown()));
     let text = format!("deleting at {} is borne{kept}", rate.shown());
     let figures: Vec<Found<'_>> = [Some(rate), chunk, response].into_iter().flatten().collect();
@@ -108,8 +109,8 @@ fn in_pieces(facts: &Facts<'_>) -> Option<Answer> {
 /// The smallest chunk that a sweep found, where larger ones take too long: with the time that a GB
 /// of them takes, s/GB.
 fn pieces<'a>(facts: &Facts<'a>) -> Option<(Found<'a>, f64)> {
-    let chunks = facts.of("trim-sweep");
-    let chunks = chunks.filter_map(|it| Some((it.1, facts.within(it, "chunk")?)));
+    let chunks = facts.sessions();
+    let chunks = chunks.filter_map(|it| Some((it.1, facts.within(it, &Role::TrimSizeKept)?)));
     let smallest = chunks.min_by(|a, b| a.1.value().total_cmp(&b.1.value()));
     let (session, chunk) = smallest.filter(|(_, chunk)| chunk.value() > 0.0)?;
     let alone = |step: &&Step| {
@@ -128,7 +129,7 @@ fn pieces<'a>(facts: &Facts<'a>) -> Option<(Found<'a>, f64)> {
 /// Once a week, when nobody waits.
 fn at_night(facts: &Facts<'_>) -> Answer {
     let mut because = Vec::new();
-    if let Some(chunk) = facts.worst("trim-sweep", "chunk").filter(|it| it.value() == 0.0) {
+    if let Some(chunk) = facts.worst(&Role::TrimSizeKept).filter(|it| it.value() == 0.0) {
         let text = "a smaller `discard_max_bytes` cannot help: the smallest TRIM takes too long";
         because.push(Reason::new(text, &[chunk]));
     }
@@ -141,12 +142,12 @@ fn at_night(facts: &Facts<'_>) -> Answer {
         );
         because.push(Reason::new(text, &[chunk]));
     }
-    if let Some(full) = facts.worst("idle-trim", "idle-trim-full") {
+    if let Some(full) = facts.worst(&Role::TrimAtRest) {
         let text = format!("at rest, a TRIM of all that was measured takes {}", full.shown());
         because.push(Reason::new(text, &[full]));
     }
     let mut change = vec![below()];
-    let stutter = facts.worst("delete-stall", "stutter").filter(|it| it.value() > 0.0);
+    let stutter = facts.worst(&Role::StutterPerGb).filter(|it| it.value() > 0.0);
     if let Some(stutter) = stutter {
         change.push(format!(
             "a workload that never deletes more than {} at once, which stays below {WAIT_S} s: \

@@ -106,9 +106,8 @@ fn policy(chosen: &str, under: &[(&str, f64, f64)]) -> Session {
     session("policy", figures)
 }
 
-fn with(mut session: Session, figures: Vec<Figure>) -> Session {
-    session.figures.extend(figures);
-    session
+fn with(it: Session, figures: Vec<Figure>) -> Session {
+    session(&it.plan.method, [it.figures, figures].concat())
 }
 
 fn caveat(mut session: Session, caveat: Caveat) -> Session {

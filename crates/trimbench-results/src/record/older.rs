@@ -3,6 +3,7 @@
 
 use super::Session;
 use crate::metric::Direction;
+use crate::role::Role;
 use crate::verdict::Verdict;
 
 #[cfg(test)]
@@ -11,6 +12,9 @@ mod tests;
 /// Brings a session of an older format to the present one.
 pub(super) fn upgrade(session: &mut Session, schema: u64) {
     for figure in &mut session.figures {
+        if schema < 3 {
+            figure.role = role(&session.plan.method, &figure.id);
+        }
         if schema < 2 {
             figure.direction = direction(&figure.id, &figure.unit);
         }
@@ -75,4 +79,74 @@ fn direction(id: &str, unit: &str) -> Direction {
     let by_id = BY_ID.iter().find(|(start, _)| id.starts_with(start));
     let by_unit = || BY_UNIT.iter().find(|(known, _)| *known == unit);
     by_id.or_else(by_unit).map_or(Direction::Neither, |(_, direction)| *direction)
+}
+
+/// The role of the figure `id` of a method. Formats 1 and 2 do not say.
+pub(crate) fn role(method: &str, id: &str) -> Option<Role> {
+    let simple = match (method, id) {
+        ("delete-stall", "stutter") => Role::StutterPerGb,
+        ("delete-stall", "stutter-per-deletion") => Role::StutterPerDeletion,
+        ("delete-stall", "overdue") => Role::OverduePerGb,
+        ("delete-stall", "largest-response-max") => Role::WaitAfterDeletion,
+        ("delete-stall", "highest-deletion-rate") => Role::DeletionRate,
+        ("delete-stall", "highest-deletion-rate-chunk") => Role::DeletionRateChunk,
+        ("delete-stall", "highest-deletion-rate-response") => Role::DeletionRateResponse,
+        ("trim-sweep", "loaded-max") => Role::WaitBesideTrim,
+        ("trim-sweep", "trim-p50") => Role::TrimLatency,
+        ("trim-sweep", "chunk") => Role::TrimSizeKept,
+        ("idle-trim", "idle-trim-full") => Role::TrimAtRest,
+        ("postmark", "total-duration-diff-buffered") => Role::DurationAdded { buffered: true },
+        ("postmark", "total-duration-diff-unbuffered") => Role::DurationAdded { buffered: false },
+        ("delete-storm", "second-stall") => Role::StallAfterDeletion,
+        ("trim-integrity", "neighbour-blocks-lost") => Role::NeighboursLost,
+        ("trim-integrity", "rewritten-blocks-lost") => Role::RewrittenLost,
+        ("trim-integrity", "trimmed-old-data-share") => Role::OldDataRead,
+        ("trim-integrity", "promise-violations") => Role::PromiseBroken,
+        ("recovery", "fragmented-of-fresh") => Role::FragmentedSpeed,
+        ("recovery", "trimmed-of-fresh") => Role::RecoveredSpeed,
+        ("recovery", "write-amplification-fragmented") => Role::FragmentedWear,
+        ("recovery", "write-amplification-trimmed") => Role::RecoveredWear,
+        ("policy", "policy") => Role::PolicyChoice,
+        ("policy", _) => return policy_role(id),
+        ("steady-state", _) => return steady_role(id),
+        ("replay", _) => return trace_role(id),
+        _ => return None,
+    };
+    Some(simple)
+}
+
+/// `p99.9-under-POLICY`, `amplification-under-POLICY`.
+fn policy_role(id: &str) -> Option<Role> {
+    let (column, policy) = id.split_once("-under-")?;
+    let policy = policy.to_owned();
+    match column {
+        "p99.9" => Some(Role::PolicyTail { policy }),
+        "amplification" => Some(Role::PolicyWear { policy }),
+        _ => None,
+    }
+}
+
+/// `steady-iops`, `write-amplification`, and these and `gain` with `-trimmed-PERCENT` behind.
+fn steady_role(id: &str) -> Option<Role> {
+    let (metric, percent) = id.split_once("-trimmed-").unwrap_or((id, "0"));
+    let trimmed_percent = percent.parse().ok()?;
+    match metric {
+        "steady-iops" => Some(Role::SteadyRate { trimmed_percent }),
+        "write-amplification" => Some(Role::SteadyWear { trimmed_percent }),
+        "gain" => Some(Role::SteadyGain { trimmed_percent }),
+        _ => None,
+    }
+}
+
+/// `gain-PACE-kept`, `write-amplification-PACE-kept`, `write-amplification-PACE-stripped`.
+fn trace_role(id: &str) -> Option<Role> {
+    let (rest, trims) = id.rsplit_once('-')?;
+    let (metric, pace) = rest.rsplit_once('-')?;
+    let pace = pace.to_owned();
+    match (metric, trims) {
+        ("gain", "kept") => Some(Role::TraceGain { pace }),
+        ("write-amplification", "kept") => Some(Role::TraceWear { pace, trims: true }),
+        ("write-amplification", "stripped") => Some(Role::TraceWear { pace, trims: false }),
+        _ => None,
+    }
 }

@@ -1,8 +1,8 @@
 use super::*;
-use crate::metric::Metric;
 
-const STUTTER: Metric =
-    Metric::new("stutter", "stutter per GB", "s/GB", Direction::Lower).headline();
+const STUTTER: Metric = Metric::new("stutter", "stutter per GB", "s/GB", Direction::Lower)
+    .headline()
+    .of_role(Role::StutterPerGb);
 
 fn text(value: &str) -> String {
     value.to_owned()
