@@ -8,7 +8,6 @@ use trimbench_results::{Figure, Step};
 use super::subject::FIRST_VICTIM;
 use super::window::{LOAD, PROBE, SCRIPT, Window};
 use super::*;
-use trimbench_engine::Parameters as _;
 use trimbench_engine::method::Preset;
 use trimbench_engine::runner::{Observer, Sample};
 use trimbench_engine::testing::{assert_defined, settings};
@@ -217,7 +216,9 @@ fn without_placebos_there_are_no_figures() {
 fn every_figure_found_is_one_of_the_metrics() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
     let Findings { figures, .. } = analyse(&method(&[]), &mut steps(&points), &mut Rng::new(1));
-    assert_defined(&method(&[("sizes", "1GB,4GB")]).metrics(), &figures);
+    let mut planted = method(&[]);
+    planted.sizes = vec![Bytes(4_000_000_000)];
+    assert_defined(&planted.metrics(), &figures);
 }
 
 #[test]
