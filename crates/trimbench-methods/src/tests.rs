@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use trimbench_engine::Preset;
 
-use trimbench_results::Direction;
+use trimbench_results::{Chart, Direction};
 
 use super::*;
 
@@ -48,4 +48,19 @@ fn of_every_announced_figure_it_is_decided_which_way_it_is_better() {
         "trimmed-zeroes-share",
     ];
     assert_eq!(neither.into_iter().collect::<Vec<_>>(), known);
+}
+
+#[test]
+fn a_session_that_lacks_everything_gives_no_chart_and_no_error() {
+    for info in METHODS {
+        let charts = testing::charts(info, Vec::new(), &[]);
+        assert!(charts.iter().all(Chart::is_empty), "{}", info.id);
+    }
+}
+
+#[test]
+fn every_page_is_that_of_its_method() {
+    for info in METHODS {
+        assert!(info.page.starts_with(&format!("# {}", info.id)), "{}", info.id);
+    }
 }

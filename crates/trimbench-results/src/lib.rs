@@ -5,20 +5,23 @@
 //! runs. [`LatencyHistogram`] counts latencies, [`statistics`] turns points into figures with
 //! intervals, [`Limit`] judges figures against stated limits.
 //!
-//! This crate reads no clock, no file and no environment: bytes in, bytes out. Nothing here is for
-//! the eye; that is `trimbench-report`.
+//! [`chart`] has charts as data. This crate reads no clock, no file and no environment: bytes in,
+//! bytes out. Nothing is drawn or laid out here; that is `trimbench-report`.
 
 pub mod advice;
+pub mod chart;
 pub mod compare;
 pub mod direction;
 pub mod histogram;
 pub mod limits;
+pub mod number;
 pub mod record;
 pub mod statistics;
 #[cfg(test)]
 mod testing;
 
 pub use advice::{Action, Advice, Reason, advise};
+pub use chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession, Mark};
 pub use compare::{ChangeLimit, Comparison, Effect, MetricChange, Pair, compare};
 pub use direction::Direction;
 pub use histogram::{HistogramError, LatencyHistogram, Quantile};

@@ -1,26 +1,26 @@
-//! \[S1\]'s pictures: response times around a deletion, and the stutter over the deletion's size.
+//! Charts, after \[S1\]: response times around a deletion, and the stutter over its size.
 
-use trimbench_results::{Session, Step};
+use trimbench_results::Step;
+use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession};
+use trimbench_results::number::quantity;
 
-use super::{Sessions, line, of_kind, value};
-use crate::chart::{Axis, Chart, ChartKind, ChartSeries};
-use crate::number::quantity;
+#[cfg(test)]
+mod tests;
 
 const GIGABYTE: f64 = 1e9;
 
-pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
+pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
     vec![response(sessions), discarded(sessions), regression(sessions)]
 }
 
 /// The largest deletion of the session, the first of equals.
-fn largest(session: &Session) -> Option<&Step> {
+fn largest<'a>(session: &LabelledSession<'a>) -> Option<&'a Step> {
     let size = |step: &Step| step.parameters.get("size_bytes").copied().unwrap_or(0.0);
-    let steps = session.steps.iter().filter(|step| step.kind == "delete");
-    steps.rev().max_by(|a, b| size(a).total_cmp(&size(b)))
+    session.steps_of("delete").rev().max_by(|a, b| size(a).total_cmp(&size(b)))
 }
 
 /// The worst response time of each moment.
-fn response(sessions: Sessions<'_, '_>) -> Chart {
+fn response(sessions: &[LabelledSession<'_>]) -> Chart {
     let mut chart = Chart::new(
         "delete-stall-response",
         "Response times around the largest deletion",
@@ -36,7 +36,7 @@ fn response(sessions: Sessions<'_, '_>) -> Chart {
 }
 
 /// What was discarded meanwhile.
-fn discarded(sessions: Sessions<'_, '_>) -> Chart {
+fn discarded(sessions: &[LabelledSession<'_>]) -> Chart {
     let mut chart = Chart::new(
         "delete-stall-discarded",
         "Discards completed around the largest deletion",
@@ -51,12 +51,12 @@ fn discarded(sessions: Sessions<'_, '_>) -> Chart {
     chart
 }
 
-fn around_deletion(chart: &mut Chart, series: &str, sessions: Sessions<'_, '_>) {
+fn around_deletion(chart: &mut Chart, series: &str, sessions: &[LabelledSession<'_>]) {
     let mut marked: Vec<(f64, String)> = Vec::new();
-    for entry in sessions {
-        let Some(step) = largest(entry.session) else { continue };
+    for session in sessions {
+        let Some(step) = largest(session) else { continue };
         let Some(curve) = step.series.get(series) else { continue };
-        chart.curve(line(&entry.label, curve));
+        chart.curve(ChartSeries::line(&session.label, curve));
         let size = step.parameters.get("size_bytes").copied().unwrap_or(0.0);
         if let Some(at) = step.parameters.get("deleted_at_s") {
             let mark = (*at, format!("{} deleted", quantity(size, "B")));
@@ -71,7 +71,7 @@ fn around_deletion(chart: &mut Chart, series: &str, sessions: Sessions<'_, '_>) 
 }
 
 /// A point for each deletion, the placebos at size 0, and the line whose slope is the headline.
-fn regression(sessions: Sessions<'_, '_>) -> Chart {
+fn regression(sessions: &[LabelledSession<'_>]) -> Chart {
     let mut chart = Chart::new(
         "delete-stall-regression",
         "Stutter over the size of the deletion",
@@ -82,10 +82,10 @@ fn regression(sessions: Sessions<'_, '_>) -> Chart {
         "A point for each deletion, placebos (an empty file) at 0; the slope of \
         each dashed line is the headline, its height at 0 what a deletion of any size costs.",
     );
-    for entry in sessions {
+    for session in sessions {
         let mut points: Vec<(f64, f64)> = ["placebo", "delete"]
             .iter()
-            .flat_map(|kind| of_kind(entry.session, kind))
+            .flat_map(|kind| session.steps_of(kind))
             .filter_map(|step| {
                 let size = step.parameters.get("size_bytes")?;
                 Some((size / GIGABYTE, *step.metrics.get("stutter_s")?))
@@ -94,15 +94,15 @@ fn regression(sessions: Sessions<'_, '_>) -> Chart {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let Some((largest, _)) = points.last().copied() else { continue };
         let (x, y) = points.into_iter().map(|(x, y)| (x, Some(y))).unzip();
-        chart.curve(ChartSeries::new(&entry.label, ChartKind::Points, x, y));
-        let slope = value(entry.session, "stutter");
-        let intercept = value(entry.session, "stutter-intercept");
+        chart.curve(ChartSeries::new(&session.label, ChartKind::Points, x, y));
+        let slope = session.value("stutter");
+        let intercept = session.value("stutter-intercept");
         if let (Some(slope), Some(intercept)) = (slope, intercept) {
             let ends = vec![Some(intercept), Some(intercept + slope * largest)];
-            let name = format!("{}: line", entry.label);
+            let name = format!("{}: line", session.label);
             let mut fit = ChartSeries::new(name, ChartKind::Line, vec![0.0, largest], ends);
             fit.dash = 1;
-            fit.like = Some(entry.label.clone());
+            fit.like = Some(session.label.clone());
             chart.curve(fit);
         }
     }

@@ -1,4 +1,4 @@
-use trimbench_results::Outcome;
+use trimbench_results::{Outcome, Session};
 
 use super::*;
 use crate::testing::{record, session};
@@ -8,7 +8,7 @@ fn source(name: &str, sessions: Vec<Session>) -> PageSource {
 }
 
 fn labels(sources: &[PageSource]) -> Vec<String> {
-    entries(sources).into_iter().map(|entry| entry.label).collect()
+    labelled(sources).into_iter().map(|session| session.label).collect()
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! Latency of a TRIM against its size, with percentiles as bands.
 
-use trimbench_results::{LatencyHistogram, Quantile, Session, Step};
+use std::iter;
 
-use super::{Sessions, id, of_kind};
-use crate::chart::{Axis, Chart, ChartKind, ChartSeries};
-use crate::entries::Entry;
+use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession};
+use trimbench_results::{LatencyHistogram, Quantile, Step};
 
 /// Contents of the trimmed range, as kinds of steps, with their names.
 const CONTENTS: [(&str, &str); 6] = [
@@ -15,41 +14,50 @@ const CONTENTS: [(&str, &str); 6] = [
     ("trimmed-unaligned", "trimmed before, unaligned"),
     ("mapped-loaded", "mapped, beside a load"),
 ];
+const BAND: &str = "Median latency with one TRIM outstanding; the band reaches from the shortest \
+    to the longest, and is no wider than the line where all took the same time. Where there were \
+    too few for a median only the band is drawn.";
 
-pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
-    let mut all = chart("trim-sweep-mapped", "Latency of one TRIM of mapped data against its size");
-    for entry in sessions {
-        all.curve(latency(&entry.label, entry.session, "mapped"));
-    }
-    let mut charts = vec![all];
-    for entry in sessions {
-        let title = format!("Latency of one TRIM by what it trims: {}", entry.label);
-        let mut chart = chart(&id("trim-sweep", entry, "contents"), &title);
-        for (kind, name) in CONTENTS {
-            chart.curve(latency(name, entry.session, kind));
-        }
-        chart.series.retain(|curve| !curve.x.is_empty());
-        charts.push(chart);
-        charts.push(beside(entry));
-    }
-    charts
+pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
+    let own = sessions.iter().flat_map(|session| [contents(session), beside(session)]);
+    iter::once(mapped(sessions)).chain(own).collect()
 }
 
-fn chart(id: &str, title: &str) -> Chart {
-    let mut chart = Chart::new(id, title, Axis::log("size", "B"), Axis::log("latency", "ms"));
-    chart.describe(
-        "Median latency with one TRIM outstanding; the band reaches from the \
-        shortest to the longest, and is no wider than the line where all took the same time. Where \
-        there were too few for a median only the band is drawn.",
-    );
+/// TRIMs of mapped data, of every target.
+fn mapped(sessions: &[LabelledSession<'_>]) -> Chart {
+    let (size, latency) = axes();
+    let title = "Latency of one TRIM of mapped data against its size";
+    let mut chart = Chart::new("trim-sweep-mapped", title, size, latency);
+    chart.describe(BAND);
+    for session in sessions {
+        chart.curve(median_and_band(&session.label, session, "mapped"));
+    }
     chart
 }
 
+/// TRIMs of every content, of one target.
+fn contents(session: &LabelledSession<'_>) -> Chart {
+    let (size, latency) = axes();
+    let title = "Latency of one TRIM by what it trims";
+    let mut chart = session.chart("contents", title, size, latency);
+    chart.describe(BAND);
+    for (kind, name) in CONTENTS {
+        chart.curve(median_and_band(name, session, kind));
+    }
+    chart.series.retain(|curve| !curve.x.is_empty());
+    chart
+}
+
+fn axes() -> (Axis, Axis) {
+    (Axis::log("size", "B"), Axis::log("latency", "ms"))
+}
+
 /// The rows of one content with one TRIM outstanding, by size.
-fn rows<'a>(session: &'a Session, kind: &str) -> Vec<(f64, &'a Step)> {
+fn rows<'a>(session: &LabelledSession<'a>, kind: &str) -> Vec<(f64, &'a Step)> {
     let single =
         |step: &&Step| step.parameters.get("queue_depth").is_some_and(|depth| *depth <= 1.0);
-    let mut rows: Vec<(f64, &Step)> = of_kind(session, kind)
+    let mut rows: Vec<(f64, &Step)> = session
+        .steps_of(kind)
         .filter(single)
         .filter_map(|step| Some((*step.parameters.get("size_bytes")?, step)))
         .collect();
@@ -57,7 +65,7 @@ fn rows<'a>(session: &'a Session, kind: &str) -> Vec<(f64, &'a Step)> {
     rows
 }
 
-fn latency(name: &str, session: &Session, kind: &str) -> ChartSeries {
+fn median_and_band(name: &str, session: &LabelledSession<'_>, kind: &str) -> ChartSeries {
     let rows = rows(session, kind);
     let milliseconds = |step: &Step, key: &str| {
         let value = step.metrics.get(key).map(|seconds| seconds * 1e3);
@@ -83,17 +91,17 @@ fn quantile(step: &Step, histogram: &str, quantile: Quantile) -> Option<f64> {
 }
 
 /// Reads and writes beside TRIMs, by the size of the TRIMs.
-fn beside(entry: &Entry<'_>) -> Chart {
-    let mut chart = Chart::new(
-        id("trim-sweep", entry, "beside"),
-        format!("Reads and writes beside TRIMs: {}", entry.label),
+fn beside(session: &LabelledSession<'_>) -> Chart {
+    let mut chart = session.chart(
+        "beside",
+        "Reads and writes beside TRIMs",
         Axis::log("size of each TRIM", "B"),
         Axis::log("response time", "ms"),
     );
     chart.describe(
         "Response times of a load while TRIMs of each size run beside it, one after the other.",
     );
-    let rows = rows(entry.session, "mapped-loaded");
+    let rows = rows(session, "mapped-loaded");
     let metrics = [
         ("response_s_p50", "p50"),
         ("response_s_p90", "p90"),

@@ -76,16 +76,16 @@ fn seconds_per_gigabyte_in_headlines_have_three_decimals_as_s1_prints_them() {
         (14.9, "14.900"),
     ];
     for (value, expected) in table {
-        let scale = Scale::for_headlines(&[value], "s/GB");
+        let scale = UnitScale::for_headlines(&[value], "s/GB");
         assert_eq!((scale.print_headline(value).as_str(), scale.unit.as_str()), (expected, "s/GB"));
     }
-    let times = Scale::for_headlines(&[0.000_5, 0.02], "s");
+    let times = UnitScale::for_headlines(&[0.000_5, 0.02], "s");
     assert_eq!((times.print_headline(0.000_5).as_str(), times.unit.as_str()), ("0.500", "ms"));
 }
 
 #[test]
 fn values_of_one_row_share_a_unit() {
-    let scale = Scale::for_values(&[0.5, 1_500.0], "ms");
+    let scale = UnitScale::for_values(&[0.5, 1_500.0], "ms");
     assert_eq!(scale.unit, "s");
     assert_eq!(scale.print(0.5), "0.000500");
     assert_eq!(scale.print(1_500.0), "1.50");

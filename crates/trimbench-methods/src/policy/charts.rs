@@ -1,17 +1,17 @@
 //! The trade of each trim policy: latency of the foreground against write amplification later.
 
 use trimbench_results::Session;
+use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession};
 
-use super::{Sessions, id, value};
-use crate::chart::{Axis, Chart, ChartKind, ChartSeries};
-use crate::entries::Entry;
+#[cfg(test)]
+mod tests;
 
 const LATENCY: &str = "p99.9-under-";
 const TAIL: [(&str, &str); 4] =
     [("p50-under-", "p50"), ("p99-under-", "p99"), (LATENCY, "p99.9"), ("max-under-", "longest")];
 
-pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
-    sessions.iter().flat_map(|entry| [pareto(entry), latencies(entry)]).collect()
+pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
+    sessions.iter().flat_map(|session| [pareto(session), latencies(session)]).collect()
 }
 
 /// The policies of a session, in the order of its figures.
@@ -20,11 +20,10 @@ fn policies(session: &Session) -> Vec<&str> {
 }
 
 /// A point for each policy; those that no other beats in both are joined.
-fn pareto(entry: &Entry<'_>) -> Chart {
-    let session = entry.session;
-    let mut chart = Chart::new(
-        id("policy", entry, "pareto"),
-        format!("Latency against write amplification: {}", entry.label),
+fn pareto(session: &LabelledSession<'_>) -> Chart {
+    let mut chart = session.chart(
+        "pareto",
+        "Latency against write amplification",
         Axis::log("p99.9 of the foreground", "ms"),
         Axis::linear("write amplification", ""),
     );
@@ -37,7 +36,7 @@ fn pareto(entry: &Entry<'_>) -> Chart {
         .into_iter()
         .filter_map(|policy| {
             let latency = session.figure(&format!("{LATENCY}{policy}"))?;
-            let amplification = value(session, &format!("amplification-under-{policy}"))?;
+            let amplification = session.value(&format!("amplification-under-{policy}"))?;
             // The verdict says `front` or `to choose`.
             let front = latency.verdict.is_some();
             (latency.value > 0.0).then_some((latency.value, amplification, policy, front))
@@ -62,13 +61,12 @@ fn pareto(entry: &Entry<'_>) -> Chart {
 }
 
 /// Response times of the foreground under each policy.
-fn latencies(entry: &Entry<'_>) -> Chart {
-    let session = entry.session;
+fn latencies(session: &LabelledSession<'_>) -> Chart {
     let policies = policies(session);
     let names = policies.iter().map(|policy| (*policy).to_owned()).collect();
-    let mut chart = Chart::new(
-        id("policy", entry, "latency"),
-        format!("Response times of the foreground: {}", entry.label),
+    let mut chart = session.chart(
+        "latency",
+        "Response times of the foreground",
         Axis::of("policy", names),
         Axis::log("response time", "ms"),
     );
@@ -79,7 +77,7 @@ fn latencies(entry: &Entry<'_>) -> Chart {
     for (prefix, name) in TAIL {
         let values: Vec<Option<f64>> = policies
             .iter()
-            .map(|policy| value(session, &format!("{prefix}{policy}")).filter(|one| *one > 0.0))
+            .map(|policy| session.value(&format!("{prefix}{policy}")).filter(|one| *one > 0.0))
             .collect();
         chart.curve(ChartSeries { kind: ChartKind::Points, ..ChartSeries::bars(name, values) });
     }

@@ -1,17 +1,19 @@
-//! A chart as data: what is drawn, not how.
+//! Charts as data: what is drawn, not how.
 //!
-//! One definition serves the page, the files of `trimbench report --figures` and the page without
-//! JavaScript: `assets/page/chart.js` makes an option of `ECharts` of it, in a browser or in the
-//! engine that `svg` embeds. No value is computed there.
+//! A method makes charts of its sessions ([`LabelledSession`]). The report draws them on its page,
+//! as SVG files and for a browser without JavaScript, with one script (`assets/page/chart.js`),
+//! which computes no value.
 //!
 //! Invariants: a curve has as many `y` (and `low`, `high`, `z`, `labels`, `faint`) as `x`; ids are
 //! unique in a report; the names of a chart's curves are unique in it.
 
 use serde::Serialize;
 
+mod session;
 mod thin;
 
-pub(crate) use thin::{thin, thin_series};
+pub use session::{LabelledSession, is_noise};
+pub use thin::{thin, thin_series};
 
 /// A picture with axes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -47,8 +49,8 @@ pub struct Axis {
     /// In what unit; empty for a plain number.
     pub unit: String,
     /// How values become places.
-    pub scale: Scale,
-    /// The names of a [`Scale::Category`], in order: the places are 0, 1, ...
+    pub scale: AxisScale,
+    /// The names of an [`AxisScale::Category`], in order: the places are 0, 1, ...
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
     /// Where it begins; `None`: at what suits the values.
@@ -62,7 +64,7 @@ pub struct Axis {
 /// How values become places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Scale {
+pub enum AxisScale {
     /// Equal steps for equal differences.
     #[default]
     Linear,
@@ -173,7 +175,7 @@ impl Chart {
 
 /// Points of a curve that are drawn at most: two or three for each pixel of a wide screen, so that
 /// zooming in shows more.
-pub(crate) const POINTS_MAX: usize = 4000;
+pub const POINTS_MAX: usize = 4000;
 
 impl Axis {
     /// Equal steps for equal differences.
@@ -188,12 +190,12 @@ impl Axis {
 
     /// Equal steps for equal factors.
     pub fn log(title: &str, unit: &str) -> Self {
-        Self { scale: Scale::Log, ..Self::linear(title, unit) }
+        Self { scale: AxisScale::Log, ..Self::linear(title, unit) }
     }
 
     /// Names side by side.
     pub fn of(title: &str, categories: Vec<String>) -> Self {
-        Self { scale: Scale::Category, categories, ..Self::linear(title, "") }
+        Self { scale: AxisScale::Category, categories, ..Self::linear(title, "") }
     }
 }
 

@@ -10,15 +10,16 @@ const SIZES: [(&str, f64); 5] = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("KB", 
 
 /// A unit to print in: its name, and by what to divide values of the figure's unit.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Scale {
-    pub(crate) unit: String,
+pub struct UnitScale {
+    /// The unit's name.
+    pub unit: String,
     divisor: f64,
 }
 
 /// A value with its unit: three significant digits; times and sizes in the unit that suits them.
 /// `0.250 s/GB`, `14.6 ms/GB`, `1.50 ms`, `12345`.
 pub fn quantity(value: f64, unit: &str) -> String {
-    let scale = Scale::for_values(&[value], unit);
+    let scale = UnitScale::for_values(&[value], unit);
     let number = scale.print(value);
     if scale.unit.is_empty() { number } else { format!("{number} {}", scale.unit) }
 }
@@ -48,10 +49,10 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-impl Scale {
+impl UnitScale {
     /// The unit in which the largest of `values`, given in `unit`, is at least 1 and short. A unit
     /// made of a time and something else (`s/GB`, `request-s`) is kept down to 0.1.
-    pub(crate) fn for_values(values: &[f64], unit: &str) -> Self {
+    pub fn for_values(values: &[f64], unit: &str) -> Self {
         let (prefix, base, suffix) = parts(unit);
         let compound = base.len() < unit.len();
         let ladder: &[(&str, f64)] = match base {
@@ -78,7 +79,7 @@ impl Scale {
 
     /// The unit in which headlines are compared: seconds per gigabyte stay what they are, as S1
     /// prints them.
-    pub(crate) fn for_headlines(values: &[f64], unit: &str) -> Self {
+    pub fn for_headlines(values: &[f64], unit: &str) -> Self {
         match unit {
             SECONDS_PER_GIGABYTE => Self { unit: unit.to_owned(), divisor: 1.0 },
             _ => Self::for_values(values, unit),
@@ -86,12 +87,12 @@ impl Scale {
     }
 
     /// A value of the figure's unit in this scale, without the unit's name.
-    pub(crate) fn print(&self, value: f64) -> String {
+    pub fn print(&self, value: f64) -> String {
         significant(value / self.divisor)
     }
 
     /// The same beside other headlines: three decimals for seconds per gigabyte.
-    pub(crate) fn print_headline(&self, value: f64) -> String {
+    pub fn print_headline(&self, value: f64) -> String {
         if self.unit != SECONDS_PER_GIGABYTE {
             return self.print(value);
         }

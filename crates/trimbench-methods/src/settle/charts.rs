@@ -1,25 +1,25 @@
 //! How long a drive is slower after a TRIM: a surface over range and what was written, and the
 //! point where it is longest as a curve beside its twin.
 
-use trimbench_results::{Session, Step};
+use trimbench_results::Step;
+use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession};
 
-use super::{Sessions, id, line, of_kind, value};
-use crate::chart::{Axis, Chart, ChartKind, ChartSeries};
-use crate::entries::Entry;
+#[cfg(test)]
+mod tests;
 
-pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
-    sessions.iter().flat_map(|entry| [surface(entry), longest(entry)]).collect()
+pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
+    sessions.iter().flat_map(|session| [surface(session), longest(session)]).collect()
 }
 
 /// The settling time of a point: the figure that stands for it.
-fn settling(session: &Session, step: &Step) -> Option<f64> {
-    value(session, &format!("settling-{}", step.id))
+fn settling(session: &LabelledSession<'_>, step: &Step) -> Option<f64> {
+    session.value(&format!("settling-{}", step.id))
 }
 
-fn surface(entry: &Entry<'_>) -> Chart {
-    let session = entry.session;
+fn surface(session: &LabelledSession<'_>) -> Chart {
     let axis = |key: &str| {
-        let mut values: Vec<f64> = of_kind(session, "point")
+        let mut values: Vec<f64> = session
+            .steps_of("point")
             .filter_map(|step| step.parameters.get(key).copied())
             .collect();
         values.sort_by(f64::total_cmp);
@@ -28,9 +28,9 @@ fn surface(entry: &Entry<'_>) -> Chart {
     };
     let (trimmed, written) = (axis("trimmed_percent"), axis("written_percent"));
     let names = |values: &[f64]| values.iter().map(|value| format!("{value} %")).collect();
-    let mut chart = Chart::new(
-        id("settle", entry, "surface"),
-        format!("Settling time after a TRIM: {}", entry.label),
+    let mut chart = session.chart(
+        "surface",
+        "Settling time after a TRIM",
         Axis::of("trimmed", names(&trimmed)),
         Axis::of("written before", names(&written)),
     );
@@ -39,7 +39,7 @@ fn surface(entry: &Entry<'_>) -> Chart {
         written from top to bottom; the number is how long the drive was slower afterwards.",
     );
     let (mut x, mut y, mut z) = (Vec::new(), Vec::new(), Vec::new());
-    for step in of_kind(session, "point") {
+    for step in session.steps_of("point") {
         let place = |key: &str, values: &[f64]| {
             let value = step.parameters.get(key)?;
             values.iter().position(|other| other.total_cmp(value).is_eq())
@@ -63,25 +63,26 @@ fn surface(entry: &Entry<'_>) -> Chart {
     chart
 }
 
-fn longest(entry: &Entry<'_>) -> Chart {
-    let session = entry.session;
-    let point = of_kind(session, "point").rev().max_by(|a, b| {
+fn longest(session: &LabelledSession<'_>) -> Chart {
+    let point = session.steps_of("point").rev().max_by(|a, b| {
         let time = |step: &Step| settling(session, step).unwrap_or(-1.0);
         time(a).total_cmp(&time(b))
     });
-    let name = point.map_or(String::new(), |step| format!(" ({})", step.id));
-    let mut chart = Chart::new(
-        id("settle", entry, "longest"),
-        format!("Pace after the TRIM that settles longest: {}{name}", entry.label),
+    let mut chart = session.chart(
+        "longest",
+        "Pace after the TRIM that settles longest",
         Axis::linear("time after the TRIM", "s"),
         Axis::from_zero("throughput", "MB/s"),
     );
+    if let Some(point) = point {
+        chart.title = format!("{} ({})", chart.title, point.id);
+    }
     chart.describe("Throughput after the TRIM, beside a twin of the drive that was left idle.");
     let curves =
         [("throughput-time-twin", "twin, idle before", 1), ("throughput-time", "trimmed", 0)];
     for (series, name, dash) in curves {
         if let Some(series) = point.and_then(|step| step.series.get(series)) {
-            let mut curve = line(name, series);
+            let mut curve = ChartSeries::line(name, series);
             curve.dash = dash;
             chart.curve(curve);
         }

@@ -1,10 +1,10 @@
-//! \[PTS\]'s picture: IOPS round by round with both criteria of the steady window drawn.
+//! Charts, after \[PTS\]: IOPS round by round with both criteria of the steady window drawn.
 
-use trimbench_results::{Session, Step};
+use trimbench_results::Step;
+use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession, Mark};
 
-use super::{Sessions, id, of_kind};
-use crate::chart::{Axis, Chart, ChartKind, ChartSeries, Mark};
-use crate::entries::Entry;
+#[cfg(test)]
+mod tests;
 
 /// Rounds of a window \[PTS\].
 const WINDOW: usize = 5;
@@ -17,14 +17,14 @@ struct Share<'a> {
     rounds: Vec<&'a Step>,
 }
 
-pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
-    sessions.iter().flat_map(|entry| [rounds(entry), amplification(entry)]).collect()
+pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
+    sessions.iter().flat_map(|session| [rounds(session), amplification(session)]).collect()
 }
 
 /// The rounds of each trimmed share, in the order in which they were measured.
-fn shares(session: &Session) -> Vec<Share<'_>> {
-    let mut shares: Vec<Share<'_>> = Vec::new();
-    for step in of_kind(session, "round") {
+fn shares<'a>(session: &LabelledSession<'a>) -> Vec<Share<'a>> {
+    let mut shares: Vec<Share<'a>> = Vec::new();
+    for step in session.steps_of("round") {
         let percent = step.parameters.get("trimmed_percent").copied().unwrap_or(0.0);
         match shares.last_mut() {
             Some(share) if share.percent.total_cmp(&percent).is_eq() => share.rounds.push(step),
@@ -34,10 +34,10 @@ fn shares(session: &Session) -> Vec<Share<'_>> {
     shares
 }
 
-fn rounds(entry: &Entry<'_>) -> Chart {
-    let mut chart = Chart::new(
-        id("steady-state", entry, "rounds"),
-        format!("IOPS round by round: {}", entry.label),
+fn rounds(session: &LabelledSession<'_>) -> Chart {
+    let mut chart = session.chart(
+        "rounds",
+        "IOPS round by round",
         Axis::linear("round", ""),
         Axis::from_zero("rate", "IOPS"),
     );
@@ -47,7 +47,7 @@ fn rounds(entry: &Entry<'_>) -> Chart {
         within 10 %.",
     );
     let mut before = 0;
-    for share in shares(entry.session) {
+    for share in shares(session) {
         let place = |round: usize| (before + round + 1) as f64;
         let iops: Vec<Option<f64>> =
             share.rounds.iter().map(|step| step.metrics.get("iops").copied()).collect();
@@ -90,16 +90,16 @@ fn slope(values: &[f64]) -> f64 {
     products / places().map(|place| place * place).sum::<f64>()
 }
 
-fn amplification(entry: &Entry<'_>) -> Chart {
-    let mut chart = Chart::new(
-        id("steady-state", entry, "amplification"),
-        format!("Write amplification round by round: {}", entry.label),
+fn amplification(session: &LabelledSession<'_>) -> Chart {
+    let mut chart = session.chart(
+        "amplification",
+        "Write amplification round by round",
         Axis::linear("round", ""),
         Axis::from_zero("write amplification", ""),
     );
     chart.describe("Bytes programmed over bytes written by the host, in each round.");
     let mut before = 0;
-    for share in shares(entry.session) {
+    for share in shares(session) {
         let metric = |step: &&Step| step.metrics.get("write_amplification_ratio").copied();
         let y: Vec<Option<f64>> = share.rounds.iter().map(metric).collect();
         let x = (0..y.len()).map(|round| (before + round + 1) as f64).collect();

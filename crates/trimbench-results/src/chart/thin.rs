@@ -4,9 +4,8 @@
 //! highest and the last draw the same line as all of them. So a stall of one sample among ten
 //! million is there at every zoom, at its own time and with its own value.
 
-use trimbench_results::Series;
-
 use super::ChartSeries;
+use crate::record::Series;
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +16,7 @@ const PER_COLUMN: usize = 4;
 /// The curve with at most `most` points (at least 8), of which each column keeps the first, the
 /// lowest, the highest and the last; a column without any value keeps one place, so that a gap
 /// stays a gap. What has no more points than that is left alone.
-pub(crate) fn thin(curve: ChartSeries, most: usize) -> ChartSeries {
+pub fn thin(curve: ChartSeries, most: usize) -> ChartSeries {
     let count = curve.x.len();
     if count <= most {
         return curve;
@@ -40,7 +39,7 @@ pub(crate) fn thin(curve: ChartSeries, most: usize) -> ChartSeries {
 }
 
 /// The same for a series of a record.
-pub(crate) fn thin_series(series: &mut Series, most: usize) {
+pub fn thin_series(series: &mut Series, most: usize) {
     if series.x.len() <= most {
         return;
     }

@@ -1,12 +1,13 @@
-//! \[S3\]'s picture: reads, writes, discards and service times of all phases in a row, with the
+//! Charts, after \[S3\]: reads, writes, discards and service times of all phases in a row, with the
 //! stall, and the layer in which it is.
 
 use std::collections::BTreeMap;
 
+use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession, Mark};
 use trimbench_results::{Series, Session};
 
-use super::{Sessions, bars_of_targets, id, targets};
-use crate::chart::{Axis, Chart, ChartKind, ChartSeries, Mark};
+#[cfg(test)]
+mod tests;
 
 /// A chart of one run.
 struct Shown {
@@ -72,16 +73,15 @@ const PLACES: [(&str, &str); 4] = [
     ("located-above", "above"),
 ];
 
-pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
+pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
     let mut charts = Vec::new();
-    for entry in sessions {
-        let (curves, phases) = timeline(entry.session);
+    for session in sessions {
+        let (curves, phases) = timeline(session);
         for Shown { what, title, axis, unit, curves: shown } in CHARTS {
             let x = Axis::linear("time", "s");
             let many_orders = what == SERVICE;
             let y = if many_orders { Axis::log(axis, unit) } else { Axis::from_zero(axis, unit) };
-            let title = format!("{title}: {}", entry.label);
-            let mut chart = Chart::new(id("delete-storm", entry, what), title, x, y);
+            let mut chart = session.chart(what, title, x, y);
             chart.describe(
                 "All phases in a row; the shaded stretches are the phases. The \
                 second round writes while the discards of the first are under way.",
@@ -131,11 +131,11 @@ fn timeline(session: &Session) -> (Curves, Vec<Mark>) {
 }
 
 /// In which layer stalled writes waited.
-fn places(sessions: Sessions<'_, '_>) -> Chart {
-    let (title, x) = ("Where stalled writes waited", targets(sessions));
+fn places(sessions: &[LabelledSession<'_>]) -> Chart {
+    let (title, x) = ("Where stalled writes waited", Axis::targets(sessions));
     let share = Axis::from_zero("share of the stalled time", "");
     let mut chart = Chart::new("delete-storm-places", title, x, share);
-    bars_of_targets(&mut chart, &PLACES, Some("places"), sessions);
+    chart.target_bars(&PLACES, Some("places"), sessions);
     chart.describe(
         "Of the time in which a write of the second round was stalled, the share \
         that it spent in each layer.",

@@ -1,7 +1,6 @@
 //! TRIM of an idle drive: whole, when empty and when full, and what a GB costs.
 
-use super::{Sessions, bars_of_targets, targets};
-use crate::chart::{Axis, Chart};
+use trimbench_results::chart::{Axis, Chart, LabelledSession};
 
 const WHOLE: [(&str, &str); 4] = [
     ("idle-trim-empty", "empty, in one go"),
@@ -11,14 +10,14 @@ const WHOLE: [(&str, &str); 4] = [
 ];
 const EACH: [(&str, &str); 2] = [("idle-trim", "in one go"), ("chunked", "in chunks")];
 
-pub(super) fn pictures(sessions: Sessions<'_, '_>) -> Vec<Chart> {
+pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
     let chart = |id, title, y, figures: &[_]| {
-        let mut chart = Chart::new(id, title, targets(sessions), y);
+        let mut chart = Chart::new(id, title, Axis::targets(sessions), y);
         chart.describe(
             "Bars for each target. Work that an empty drive does not have is what \
             trimming data costs.",
         );
-        bars_of_targets(&mut chart, figures, None, sessions);
+        chart.target_bars(figures, None, sessions);
         chart
     };
     let (duration, cost) = (Axis::from_zero("duration", "s"), Axis::from_zero("cost", "s/GB"));
