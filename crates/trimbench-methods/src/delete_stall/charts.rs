@@ -19,39 +19,8 @@ fn largest<'a>(session: &LabelledSession<'a>) -> Option<&'a Step> {
     session.steps_of("delete").rev().max_by(|a, b| size(a).total_cmp(&size(b)))
 }
 
-/// The worst response time of each moment.
-fn response(sessions: &[LabelledSession<'_>]) -> Chart {
-    let mut chart = Chart::new(
-        "delete-stall-response",
-        "Response times around the largest deletion",
-        Axis::linear("time", "s"),
-        Axis::log("worst response time", "ms"),
-    );
-    chart.describe(
-        "The longest response time of each column; the dashed line is the moment \
-        of the deletion. A stall is a hill that begins there.",
-    );
-    around_deletion(&mut chart, "response-ms-max", sessions);
-    chart
-}
-
-/// What was discarded meanwhile.
-fn discarded(sessions: &[LabelledSession<'_>]) -> Chart {
-    let mut chart = Chart::new(
-        "delete-stall-discarded",
-        "Discards completed around the largest deletion",
-        Axis::linear("time", "s"),
-        Axis::from_zero("discarded", "MiB"),
-    );
-    chart.describe(
-        "Bytes whose discards were completed, in each column: when a stall ends \
-        and discards end tells whether they are one.",
-    );
-    around_deletion(&mut chart, "discarded-mib", sessions);
-    chart
-}
-
-fn around_deletion(chart: &mut Chart, series: &str, sessions: &[LabelledSession<'_>]) {
+/// A series of the largest deletion of each target, with the moment of the deletion marked.
+fn around_deletion(mut chart: Chart, series: &str, sessions: &[LabelledSession<'_>]) -> Chart {
     let mut marked: Vec<(f64, String)> = Vec::new();
     for session in sessions {
         let Some(step) = largest(session) else { continue };
@@ -68,6 +37,31 @@ fn around_deletion(chart: &mut Chart, series: &str, sessions: &[LabelledSession<
     for (at, label) in marked {
         chart.mark("x", at, label);
     }
+    chart
+}
+
+/// The worst response time of each moment.
+fn response(sessions: &[LabelledSession<'_>]) -> Chart {
+    let (x, y) = (Axis::linear("time", "s"), Axis::log("worst response time", "ms"));
+    let title = "Response times around the largest deletion";
+    let mut chart = Chart::new("delete-stall-response", title, x, y);
+    chart.describe(
+        "The longest response time of each column; the dashed line is the moment \
+        of the deletion. A stall is a hill that begins there.",
+    );
+    around_deletion(chart, "response-ms-max", sessions)
+}
+
+/// What was discarded meanwhile.
+fn discarded(sessions: &[LabelledSession<'_>]) -> Chart {
+    let (x, y) = (Axis::linear("time", "s"), Axis::from_zero("discarded", "MiB"));
+    let title = "Discards completed around the largest deletion";
+    let mut chart = Chart::new("delete-stall-discarded", title, x, y);
+    chart.describe(
+        "Bytes whose discards were completed, in each column: when a stall ends \
+        and discards end tells whether they are one.",
+    );
+    around_deletion(chart, "discarded-mib", sessions)
 }
 
 /// A point for each deletion, the placebos at size 0, and the line whose slope is the headline.

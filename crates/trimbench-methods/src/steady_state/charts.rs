@@ -1,20 +1,37 @@
 //! Charts, after \[PTS\]: IOPS round by round with both criteria of the steady window drawn.
 
+use trimbench_engine::steady::Criterion;
 use trimbench_results::Step;
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession, Mark};
 
 #[cfg(test)]
 mod tests;
 
-/// Rounds of a window \[PTS\].
-const WINDOW: usize = 5;
-/// Half of what the rounds of a steady window may lie apart, as a share of their mean \[PTS\].
-const EXCURSION: f64 = 0.1;
+/// Rounds of a window.
+const WINDOW: usize = Criterion::PTS.window;
+/// Half of what the rounds of a steady window may lie apart, as a share of their mean.
+const EXCURSION: f64 = Criterion::PTS.excursion_max / 2.0;
 
 /// The rounds of one trimmed share.
 struct Share<'a> {
     percent: f64,
+    /// Rounds of the shares before.
+    before: usize,
     rounds: Vec<&'a Step>,
+}
+
+impl Share<'_> {
+    /// The place of one of its rounds among all.
+    fn place(&self, round: usize) -> f64 {
+        (self.before + round + 1) as f64
+    }
+
+    /// A metric of its rounds as a curve.
+    fn curve(&self, metric: &str) -> ChartSeries {
+        let x = (0..self.rounds.len()).map(|round| self.place(round)).collect();
+        let y = self.rounds.iter().map(|step| step.metrics.get(metric).copied()).collect();
+        ChartSeries::new(format!("{} % trimmed", self.percent), ChartKind::Line, x, y)
+    }
 }
 
 pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
@@ -28,7 +45,10 @@ fn shares<'a>(session: &LabelledSession<'a>) -> Vec<Share<'a>> {
         let percent = step.parameters.get("trimmed_percent").copied().unwrap_or(0.0);
         match shares.last_mut() {
             Some(share) if share.percent.total_cmp(&percent).is_eq() => share.rounds.push(step),
-            _ => shares.push(Share { percent, rounds: vec![step] }),
+            last => {
+                let before = last.map_or(0, |share| share.before + share.rounds.len());
+                shares.push(Share { percent, before, rounds: vec![step] });
+            }
         }
     }
     shares
@@ -46,38 +66,31 @@ fn rounds(session: &LabelledSession<'_>) -> Chart {
         band within which they must lie (10 % about their mean) and the line whose rise must stay \
         within 10 %.",
     );
-    let mut before = 0;
     for share in shares(session) {
-        let place = |round: usize| (before + round + 1) as f64;
-        let iops: Vec<Option<f64>> =
-            share.rounds.iter().map(|step| step.metrics.get("iops").copied()).collect();
-        let x = (0..iops.len()).map(place).collect();
-        let name = format!("{} % trimmed", share.percent);
-        let mut curve = ChartSeries::new(&name, ChartKind::Line, x, iops.clone());
-        let window = iops.len().saturating_sub(WINDOW)..iops.len();
-        let values: Vec<f64> = iops[window.clone()].iter().flatten().copied().collect();
+        let mut curve = share.curve("iops");
+        let name = curve.name.clone();
+        let count = share.rounds.len();
+        let window = count.saturating_sub(WINDOW)..count;
+        let values: Vec<f64> = curve.y[window.clone()].iter().flatten().copied().collect();
+        let mut fit = None;
         if values.len() == WINDOW {
             let mean = values.iter().sum::<f64>() / values.len() as f64;
-            let inside = |value: f64| {
-                (0..iops.len()).map(|round| window.contains(&round).then_some(value)).collect()
-            };
+            let inside =
+                |value| (0..count).map(|round| window.contains(&round).then_some(value)).collect();
             curve.low = Some(inside(mean * (1.0 - EXCURSION)));
             curve.high = Some(inside(mean * (1.0 + EXCURSION)));
-            let slope = slope(&values);
-            let half = slope * (WINDOW as f64 - 1.0) / 2.0;
-            let ends = vec![place(window.start), place(window.end - 1)];
-            let fit = vec![Some(mean - half), Some(mean + half)];
-            chart.curve(curve);
-            let mut line = ChartSeries::new(format!("{name}: slope"), ChartKind::Line, ends, fit);
-            line.dash = 1;
-            line.like = Some(name.clone());
-            chart.curve(line);
-        } else {
-            chart.curve(curve);
+            let half = slope(&values) * (WINDOW as f64 - 1.0) / 2.0;
+            let x = vec![share.place(window.start), share.place(window.end - 1)];
+            let y = vec![Some(mean - half), Some(mean + half)];
+            let line = ChartSeries::new(format!("{name}: slope"), ChartKind::Line, x, y);
+            fit = Some(ChartSeries { dash: 1, like: Some(name.clone()), ..line });
         }
-        let (at, to) = (place(0) - 0.5, Some(place(share.rounds.len() - 1) + 0.5));
+        chart.curve(curve);
+        if let Some(fit) = fit {
+            chart.curve(fit);
+        }
+        let (at, to) = (share.place(0) - 0.5, Some(share.place(count - 1) + 0.5));
         chart.marks.push(Mark { axis: "x", at, to, label: name });
-        before += share.rounds.len();
     }
     chart
 }
@@ -98,18 +111,8 @@ fn amplification(session: &LabelledSession<'_>) -> Chart {
         Axis::from_zero("write amplification", ""),
     );
     chart.describe("Bytes programmed over bytes written by the host, in each round.");
-    let mut before = 0;
     for share in shares(session) {
-        let metric = |step: &&Step| step.metrics.get("write_amplification_ratio").copied();
-        let y: Vec<Option<f64>> = share.rounds.iter().map(metric).collect();
-        let x = (0..y.len()).map(|round| (before + round + 1) as f64).collect();
-        chart.curve(ChartSeries::new(
-            format!("{} % trimmed", share.percent),
-            ChartKind::Line,
-            x,
-            y,
-        ));
-        before += share.rounds.len();
+        chart.curve(share.curve("write_amplification_ratio"));
     }
     chart
 }
