@@ -9,7 +9,7 @@ use trimbench_core::{Nanos, Ppm};
 use trimbench_engine::{Parameters as _, Preset};
 use trimbench_methods::METHODS;
 use trimbench_methods::postmark::{self, Postmark};
-use trimbench_report::{Detail, PageContext, PageSource, Style, csv, page, terminal};
+use trimbench_report::{Detail, MethodView, PageContext, PageSource, Style, csv, page, terminal};
 use trimbench_results::compare::judge;
 use trimbench_results::limits::evaluate;
 use trimbench_results::{
@@ -241,12 +241,16 @@ fn drawn(
         PageSource { name: "record".to_owned(), record: Some(record), host, messages },
         PageSource::of("other", options.other.clone()),
     ];
-    let context = PageContext::of(&sources);
+    let view = |id: &str| {
+        let info = METHODS.iter().find(|info| info.id == id)?;
+        Some(MethodView { page: info.page, charts: info.charts })
+    };
+    let context = PageContext::of(&sources, view);
     serde_json::from_str::<serde_json::Value>(&context.to_json())
         .map_err(|error| format!("the charts: {error}"))?;
     if options.page {
         let figures = vec![String::new(); context.charts.len()];
-        page(&sources, &context, &figures);
+        page(&sources, view, &context, &figures);
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
-//! Step `docs`: the documents that are written by program, from the constants they describe; and on
-//! pages of evidence, whether they are older than the model of emulated drives.
+//! Step `docs`: the documents that are written by program, from the constants they describe; on
+//! pages of methods, the table of options; on pages of evidence, whether they are older than the
+//! model.
 
 use std::fmt::Write;
 use std::fs;
@@ -8,10 +9,13 @@ use ::tests::acceptance::{KEYS, Tier};
 use anyhow::{Context, Result};
 use trimbench_core::exit;
 use trimbench_core::settings::{FromSettings as _, IfUnset, Unit};
+use trimbench_methods::METHODS;
 use trimbench_ssd::SsdConfig;
 
 use crate::Repository;
 use crate::evidence::page;
+
+pub(crate) mod methods;
 
 /// A document and what writes it.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +38,16 @@ pub fn run(repository: &Repository, check: bool) -> Result<bool> {
     let mut good = true;
     let generated = GENERATED.iter().map(|document| (document.path.to_owned(), (document.text)()));
     let mut wanted: Vec<(String, String)> = generated.collect();
-    for key in &KEYS {
-        let path = page::path(key);
-        if let Ok(present) = fs::read_to_string(repository.root().join(&path)) {
-            let text = page::with_age(&present).with_context(|| format!("read {path}"))?;
-            wanted.push((path, text));
-        }
+    let present = |path: &str| fs::read_to_string(repository.root().join(path)).ok();
+    for (path, info) in METHODS.iter().map(|info| (methods::path(info), info)) {
+        let Some(page) = present(&path) else { continue };
+        let text = methods::with_options(&page, info).with_context(|| format!("read {path}"))?;
+        wanted.push((path, text));
+    }
+    for path in KEYS.iter().map(page::path) {
+        let Some(page) = present(&path) else { continue };
+        let text = page::with_age(&page).with_context(|| format!("read {path}"))?;
+        wanted.push((path, text));
     }
     for (document, text) in wanted {
         let path = repository.root().join(&document);

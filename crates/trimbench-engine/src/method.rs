@@ -10,7 +10,7 @@ use std::fmt;
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{Setting, SettingError, Values};
 use trimbench_core::{Bytes, Capabilities, Caveat, Clock, Nanos, Opened, Target};
-use trimbench_results::{Figure, Metric, Step};
+use trimbench_results::{Chart, Figure, LabelledSession, Metric, Step};
 use trimbench_trace::Traces;
 
 pub use error::MethodError;
@@ -65,6 +65,11 @@ pub struct MethodInfo {
     pub named_limits: &'static [(&'static str, &'static [&'static str])],
     /// The method with the parameters of a preset and the user's settings on top.
     pub resolve: Resolve,
+    /// Its page, in Markdown.
+    pub page: &'static str,
+    /// The charts of all its sessions in a report. Pure; a record that lacks something gives charts
+    /// without it, or empty ones, which the report leaves out.
+    pub charts: fn(&[LabelledSession<'_>]) -> Vec<Chart>,
 }
 
 /// Resolves a preset and the user's settings.

@@ -6,6 +6,7 @@
 //! its parameters and what it cannot show are in `docs/methods/delete-stall.md`. Source: \[S1\].
 
 mod analysis;
+mod charts;
 mod metrics;
 mod options;
 mod rate;
@@ -43,6 +44,8 @@ pub const INFO: MethodInfo = MethodInfo {
     resumes: true,
     named_limits: &[],
     resolve: resolve::<DeleteStall>,
+    page: include_str!("../../../docs/methods/delete-stall.md"),
+    charts: charts::charts,
 };
 
 impl Method for DeleteStall {

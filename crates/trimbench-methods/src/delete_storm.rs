@@ -6,6 +6,7 @@
 //! `docs/methods/delete-storm.md`. Source: \[S3\].
 
 mod analysis;
+mod charts;
 mod meter;
 mod metrics;
 mod options;
@@ -42,6 +43,8 @@ pub const INFO: MethodInfo = MethodInfo {
     resumes: false,
     named_limits: &[],
     resolve: resolve::<DeleteStorm>,
+    page: include_str!("../../../docs/methods/delete-storm.md"),
+    charts: charts::charts,
 };
 
 impl Method for DeleteStorm {

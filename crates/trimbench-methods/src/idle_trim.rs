@@ -5,6 +5,7 @@
 //! what it cannot show are in `docs/methods/idle-trim.md`. Source: \[S1\].
 
 mod analysis;
+mod charts;
 mod metrics;
 mod options;
 mod session;
@@ -37,6 +38,8 @@ pub const INFO: MethodInfo = MethodInfo {
     resumes: true,
     named_limits: &[],
     resolve: resolve::<IdleTrim>,
+    page: include_str!("../../../docs/methods/idle-trim.md"),
+    charts: charts::charts,
 };
 
 /// What a target is assumed to discard in estimates, bytes a second.

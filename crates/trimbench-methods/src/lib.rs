@@ -1,9 +1,9 @@
 //! The methods: what each measures, how, and what its figures are. Everything here drives
 //! contracts: it knows neither the emulated SSD nor a filesystem nor Linux, and reads no clock.
 //!
-//! A method is a folder with its options, its procedure and its analysis. The analysis is a pure
-//! function from recorded steps to figures, so that a resumed run and a later report compute the
-//! same figures from the same record.
+//! A method is a folder with its options, its procedure, its analysis and its charts. Analysis and
+//! charts are pure functions of what is recorded, so that a resumed run and a later report compute
+//! the same figures from the same record.
 
 pub mod delete_stall;
 pub mod delete_storm;
@@ -19,6 +19,8 @@ pub mod trim_sweep;
 
 use trimbench_engine::MethodInfo;
 
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
 

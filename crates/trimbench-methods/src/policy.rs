@@ -6,6 +6,7 @@
 //! are in `docs/methods/policy.md`. Source: the proposals of \[S3\].
 
 mod analysis;
+mod charts;
 mod churn;
 mod metrics;
 mod options;
@@ -37,6 +38,8 @@ pub const INFO: MethodInfo = MethodInfo {
     resumes: true,
     named_limits: &[],
     resolve: resolve::<PolicyLab>,
+    page: include_str!("../../../docs/methods/policy.md"),
+    charts: charts::charts,
 };
 
 /// What it says of every target but one.

@@ -6,6 +6,7 @@
 //! `docs/methods/postmark.md`. Sources: \[S0\], \[PM97\].
 
 mod analysis;
+mod charts;
 mod formulas;
 mod generator;
 mod mersenne;
@@ -47,6 +48,8 @@ pub const INFO: MethodInfo = MethodInfo {
     resumes: true,
     named_limits: &[],
     resolve: resolve::<Postmark>,
+    page: include_str!("../../../docs/methods/postmark.md"),
+    charts: charts::charts,
 };
 
 /// What an operation is assumed to take beside its data, in estimates.

@@ -5,6 +5,7 @@
 //! its parameters and what it cannot show are in `docs/methods/recovery.md`. Source: \[S2\].
 
 mod analysis;
+mod charts;
 mod metrics;
 mod options;
 mod session;
@@ -36,6 +37,8 @@ pub const INFO: MethodInfo = MethodInfo {
     resumes: false,
     named_limits: &[],
     resolve: resolve::<Recovery>,
+    page: include_str!("../../../docs/methods/recovery.md"),
+    charts: charts::charts,
 };
 
 /// The smallest device that it makes sense on.

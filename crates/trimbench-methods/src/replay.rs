@@ -6,6 +6,7 @@
 //! `docs/methods/replay.md`. Source: \[S4\].
 
 mod analysis;
+mod charts;
 mod feed;
 mod fit;
 mod meter;
@@ -46,6 +47,8 @@ pub const INFO: MethodInfo = MethodInfo {
     resumes: true,
     named_limits: &[],
     resolve: resolve::<Replay>,
+    page: include_str!("../../../docs/methods/replay.md"),
+    charts: charts::charts,
 };
 
 impl Method for Replay {

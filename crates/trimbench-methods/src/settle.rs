@@ -7,6 +7,7 @@
 //! \[S0\], its note on vendor6.
 
 mod analysis;
+mod charts;
 mod metrics;
 mod options;
 mod session;
@@ -40,6 +41,8 @@ pub const INFO: MethodInfo = MethodInfo {
     resumes: true,
     named_limits: &[],
     resolve: resolve::<Settle>,
+    page: include_str!("../../../docs/methods/settle.md"),
+    charts: charts::charts,
 };
 
 /// The smallest device that it makes sense on.

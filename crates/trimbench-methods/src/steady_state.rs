@@ -7,6 +7,7 @@
 //! readers' comments.
 
 mod analysis;
+mod charts;
 mod metrics;
 mod options;
 mod session;
@@ -38,6 +39,8 @@ pub const INFO: MethodInfo = MethodInfo {
     resumes: false,
     named_limits: &[],
     resolve: resolve::<SteadyState>,
+    page: include_str!("../../../docs/methods/steady-state.md"),
+    charts: charts::charts,
 };
 
 /// The smallest device that it makes sense on.

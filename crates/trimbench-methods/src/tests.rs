@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use trimbench_engine::Preset;
-use trimbench_results::{Direction, Figure, Metric, RunRecord};
+use trimbench_results::{Chart, Direction, Figure, Metric, RunRecord};
 
 use super::*;
 
@@ -34,5 +34,20 @@ fn every_metric_has_an_id_of_its_own() {
             assert!(!metrics[..index].iter().any(|other| other.id == *id), "{id}");
         }
         assert!(metrics.iter().any(|metric| metric.headline), "{}", info.id);
+    }
+}
+
+#[test]
+fn a_session_that_lacks_everything_gives_no_chart_and_no_error() {
+    for info in METHODS {
+        let charts = testing::charts(info, Vec::new(), &[]);
+        assert!(charts.iter().all(Chart::is_empty), "{}", info.id);
+    }
+}
+
+#[test]
+fn every_page_is_that_of_its_method() {
+    for info in METHODS {
+        assert!(info.page.starts_with(&format!("# {}", info.id)), "{}", info.id);
     }
 }

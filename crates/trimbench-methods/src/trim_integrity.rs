@@ -8,6 +8,7 @@
 
 mod analysis;
 mod cases;
+mod charts;
 mod layout;
 mod metrics;
 mod options;
@@ -40,6 +41,8 @@ pub const INFO: MethodInfo = MethodInfo {
     resumes: true,
     named_limits: &[],
     resolve: resolve::<TrimIntegrity>,
+    page: include_str!("../../../docs/methods/trim-integrity.md"),
+    charts: charts::charts,
 };
 
 impl TrimIntegrity {

@@ -6,6 +6,7 @@
 //! `docs/methods/trim-sweep.md`. Source of the limits: \[HLK\].
 
 mod analysis;
+mod charts;
 mod metrics;
 mod options;
 mod plan;
@@ -40,6 +41,8 @@ pub const INFO: MethodInfo = MethodInfo {
     resumes: true,
     named_limits: &[("hlk", HLK)],
     resolve: resolve::<TrimSweep>,
+    page: include_str!("../../../docs/methods/trim-sweep.md"),
+    charts: charts::charts,
 };
 
 /// The only published limits \[HLK\]: every TRIM within 500 ms and, while TRIMs run, every read and

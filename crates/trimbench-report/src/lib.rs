@@ -5,17 +5,19 @@
 //! [`Detail`] the other figures with their intervals. [`csv()`] is the same record as long tables.
 //! [`sparkline`] is one line of a curve, for progress displays; [`Grid`] lays out any other table.
 //!
+//! [`page()`] is the HTML page, with the charts that methods make of their sessions. No method is
+//! known here by name: [`MethodViews`] has what a method says of how it is shown.
+//!
 //! Nothing is computed here that is not in the record, and nothing is printed here: the caller gets
 //! strings. Text from records is cleaned of control characters before it is shown.
 
-mod chart;
 mod csv;
-mod entries;
 mod files;
 mod grid;
-mod number;
+mod labels;
+mod method;
 mod page;
-mod pictures;
+mod source;
 mod style;
 mod svg;
 mod terminal;
@@ -23,12 +25,14 @@ mod terminal;
 mod testing;
 mod words;
 
-pub use chart::{Axis, Chart, ChartKind, ChartSeries, Mark, Scale};
+use trimbench_results::number;
+
 pub use csv::csv;
 pub use files::{CONTEXT_MARK, FIGURE_MARK, PAGE_MARK, figure_files, header_line};
 pub use grid::{Grid, GridColumn};
-pub use number::{quantity, significant};
-pub use page::{PageContext, PageSource, VerdictSection, page};
+pub use method::{MethodView, MethodViews};
+pub use page::{PageContext, VerdictSection, page};
+pub use source::PageSource;
 pub use style::Style;
 pub use svg::DrawError;
 pub use terminal::{Detail, sparkline, terminal};

@@ -5,7 +5,6 @@
 //! are HTML and readable without JavaScript, where each chart is an SVG; with it, charts are drawn
 //! from the [`PageContext`] that the file holds, and tables sort and filter.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::num::NonZero;
 use std::thread;
@@ -16,11 +15,12 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
+use trimbench_results::chart::{Chart, LabelledSession, POINTS_MAX, thin, thin_series};
 use trimbench_results::{RunRecord, Verdict};
 
-use crate::chart::{Chart, POINTS_MAX, thin};
-use crate::entries::{Entry, entries};
-use crate::pictures::pictures;
+use crate::labels::labelled;
+use crate::method::{MethodViews, ReportedMethod};
+use crate::source::PageSource;
 use crate::svg::{CHART, DrawError, Drawing, LIBRARY, SVG};
 
 mod baseline;
@@ -49,27 +49,6 @@ const CHARTS_MIN: usize = 8;
 /// Points of a series that the page carries for downloads.
 const DATA_POINTS_MAX: usize = 20_000;
 
-/// One record, or what could be understood of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PageSource {
-    /// How the report calls it: the directory of the run.
-    pub name: String,
-    /// The record; `None` if nothing of it can be read.
-    pub record: Option<RunRecord>,
-    /// What is true of its machine and time: `host.json`, keys and texts.
-    pub host: BTreeMap<String, String>,
-    /// What is wrong with it, a sentence each.
-    pub messages: Vec<String>,
-}
-
-impl PageSource {
-    /// A record that is sound.
-    pub fn of(name: impl Into<String>, record: RunRecord) -> Self {
-        let (host, messages) = (BTreeMap::new(), Vec::new());
-        Self { name: name.into(), record: Some(record), host, messages }
-    }
-}
-
 /// What the page says first, and all that its charts are drawn from, in the order of the page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageContext {
@@ -80,13 +59,13 @@ pub struct PageContext {
 }
 
 impl PageContext {
-    /// The charts of these records.
-    pub fn of(sources: &[PageSource]) -> Self {
-        let entries = entries(sources);
-        let each = |(method, sessions): (&str, Vec<&Entry<'_>>)| pictures(method, &sessions);
+    /// The verdicts and charts of these records.
+    pub fn of(sources: &[PageSource], views: MethodViews) -> Self {
+        let sessions = labelled(sources);
+        let methods = ReportedMethod::of(&sessions, views);
         Self {
-            verdicts: verdict::verdicts(&entries, sources),
-            charts: by_method(&entries).into_iter().flat_map(each).collect(),
+            verdicts: verdict::verdicts(&sessions, sources),
+            charts: methods.iter().flat_map(ReportedMethod::charts).collect(),
         }
     }
 
@@ -128,13 +107,18 @@ impl PageContext {
 ///
 /// # Panics
 /// If there are not as many figures as charts.
-pub fn page(sources: &[PageSource], context: &PageContext, figures: &[String]) -> String {
+pub fn page(
+    sources: &[PageSource],
+    views: MethodViews,
+    context: &PageContext,
+    figures: &[String],
+) -> String {
     assert_eq!(context.charts.len(), figures.len(), "there is a figure of each chart");
-    let entries = entries(sources);
+    let sessions = labelled(sources);
     let drawn = context.charts.iter().zip(figures);
     let drawn = drawn.map(|(chart, svg)| (chart.id.as_str(), figure(chart, svg))).collect();
-    let methods = by_method(&entries);
-    let title = title(&entries);
+    let methods = ReportedMethod::of(&sessions, views);
+    let title = title(&sessions);
     let baseline = baseline::section(sources);
     let body = html! {
         header {
@@ -146,14 +130,12 @@ pub fn page(sources: &[PageSource], context: &PageContext, figures: &[String]) -
         (contents(&methods, baseline.is_some()))
         main {
             (verdict::section(&context.verdicts))
-            (figures::headlines(&entries, sources))
+            (figures::headlines(&sessions, sources))
             @if let Some(baseline) = baseline { (baseline) }
-            @for (method, sessions) in &methods {
-                (methods::section(method, sessions, context, &drawn))
-            }
-            (sources::targets(&entries, sources))
-            (figures::caveats(&entries))
-            (methods::pages(methods.iter().map(|(method, _)| *method)))
+            @for method in &methods { (methods::section(method, context, &drawn)) }
+            (sources::targets(&sessions, sources))
+            (figures::caveats(&sessions))
+            (methods::pages(&methods))
             (sources::downloads(sources))
         }
         (data("context", context.to_json().as_bytes()))
@@ -190,22 +172,9 @@ fn document(title: &str, body: &Markup) -> Markup {
     }
 }
 
-/// The sessions of each method, in the order in which the methods come first.
-fn by_method<'a, 'b>(entries: &'b [Entry<'a>]) -> Vec<(&'b str, Vec<&'b Entry<'a>>)> {
-    let mut methods: Vec<(&str, Vec<&Entry<'_>>)> = Vec::new();
-    for entry in entries {
-        let method = entry.session.plan.method.as_str();
-        match methods.iter_mut().find(|(name, _)| *name == method) {
-            Some((_, sessions)) => sessions.push(entry),
-            None => methods.push((method, vec![entry])),
-        }
-    }
-    methods
-}
-
-fn title(entries: &[Entry<'_>]) -> String {
+fn title(sessions: &[LabelledSession<'_>]) -> String {
     let mut targets: Vec<&str> =
-        entries.iter().map(|entry| entry.session.target.name.as_str()).collect();
+        sessions.iter().map(|session| session.target.name.as_str()).collect();
     targets.sort_unstable();
     targets.dedup();
     match targets.len() {
@@ -224,15 +193,13 @@ fn controls() -> Markup {
     }
 }
 
-fn contents(methods: &[(&str, Vec<&Entry<'_>>)], baseline: bool) -> Markup {
+fn contents(methods: &[ReportedMethod<'_>], baseline: bool) -> Markup {
     html! {
         nav aria-label="Contents" {
             a href="#verdict" { "Verdict" }
             a href="#headlines" { "Headlines" }
             @if baseline { a href="#baseline" { "Baseline" } }
-            @for (method, _) in methods {
-                a href={ "#method-" (method) } { (method) }
-            }
+            @for method in methods { a href={ "#method-" (method.id) } { (method.id) } }
             a href="#targets" { "Targets" }
             a href="#caveats" { "Caveats" }
             a href="#pages" { "How it is measured" }
@@ -299,7 +266,7 @@ fn thinned(record: &RunRecord) -> RunRecord {
     let mut record = record.clone();
     let steps = record.sessions.iter_mut().flat_map(|session| &mut session.steps);
     for series in steps.flat_map(|step| step.series.values_mut()) {
-        crate::chart::thin_series(series, DATA_POINTS_MAX);
+        thin_series(series, DATA_POINTS_MAX);
     }
     for figure in record.sessions.iter_mut().flat_map(|session| &mut session.figures) {
         figure.verdict = figure.words().map(Verdict::Other);

@@ -5,7 +5,7 @@
 
 use rquickjs::{CatchResultExt, Context, Runtime};
 
-use crate::chart::Chart;
+use trimbench_results::chart::Chart;
 
 #[cfg(test)]
 mod tests;

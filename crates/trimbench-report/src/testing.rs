@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use trimbench_core::Caveat;
 use trimbench_results::{
-    Direction, Figure, Interval, Metric, Outcome, PlannedSession, Program, Provenance, RunRecord,
-    SCHEMA, Series, Session, Step, TargetRecord, Verdict,
+    Axis, Chart, ChartSeries, Direction, Figure, Interval, LabelledSession, Metric, Outcome,
+    PlannedSession, Program, Provenance, RunRecord, SCHEMA, Series, Session, Step, TargetRecord,
+    Verdict,
 };
+
+use crate::method::MethodView;
 
 /// A figure that is better lower.
 pub(crate) fn figure(id: &str, title: &str, value: f64, unit: &'static str) -> Figure {
@@ -81,6 +84,22 @@ fn delete(size: f64, stall: f64) -> Step {
     let series = Series::new("s", "ms", x, y).unwrap();
     step.series.insert("response-ms-max".to_owned(), series);
     step
+}
+
+/// A method that shows the response times of the largest deletion.
+pub(crate) fn view(method: &str) -> Option<MethodView> {
+    fn chart(session: &LabelledSession<'_>) -> Chart {
+        let (x, y) = (Axis::linear("time", "s"), Axis::log("worst response time", "ms"));
+        let mut chart = session.chart("response", "Response times", x, y);
+        let largest = session.steps_of("delete").last();
+        for series in largest.iter().flat_map(|step| step.series.values()) {
+            chart.curve(ChartSeries::line(&session.label, series));
+        }
+        chart
+    }
+    let charts = |sessions: &[LabelledSession<'_>]| sessions.iter().map(chart).collect();
+    let page = "# How long a deletion is noticed\n\n## Question\n\nHow long?\n";
+    (method == "delete-stall").then_some(MethodView { page, charts })
 }
 
 /// A record of these sessions, all of them planned.

@@ -5,14 +5,16 @@
 //! runs. [`LatencyHistogram`] counts latencies, [`statistics`] turns points into figures with
 //! intervals, [`Limit`] judges figures against stated limits.
 //!
-//! This crate reads no clock, no file and no environment: bytes in, bytes out. Nothing here is for
-//! the eye; that is `trimbench-report`.
+//! [`chart`] has charts as data. This crate reads no clock, no file and no environment: bytes in,
+//! bytes out. Nothing is drawn or laid out here; that is `trimbench-report`.
 
 pub mod advice;
+pub mod chart;
 pub mod compare;
 pub mod histogram;
 pub mod limits;
 pub mod metric;
+pub mod number;
 pub mod record;
 pub mod role;
 pub mod statistics;
@@ -21,6 +23,7 @@ mod testing;
 pub mod verdict;
 
 pub use advice::{Action, Advice, Reason, advise};
+pub use chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession, Mark};
 pub use compare::{ChangeLimit, Comparison, Effect, MetricChange, Pair, compare};
 pub use histogram::{HistogramError, LatencyHistogram, Quantile};
 pub use limits::{Limit, LimitError, LimitOutcome};

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde_json::json;
 use trimbench_core::exit;
-use trimbench_report::{Grid, GridColumn, Style, effect_words, quantity, significant};
+use trimbench_report::{Grid, GridColumn, Style, effect_words};
 use trimbench_results::compare::{ChangeOutcome, Value, judge};
+use trimbench_results::number::{quantity, significant};
 use trimbench_results::{ChangeLimit, Comparison, Effect, MetricChange, Pair, RunRecord, compare};
 
 use crate::args::OutputFormat;

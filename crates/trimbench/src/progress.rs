@@ -6,8 +6,9 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use trimbench_core::Clock;
 use trimbench_engine::Stage;
-use trimbench_report::{Style, quantity, sparkline};
+use trimbench_report::{Style, sparkline};
 use trimbench_results::Step;
+use trimbench_results::number::quantity;
 
 use crate::output::{error_line, progress_style, progress_terminal};
 

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use trimbench_core::exit;
 use trimbench_core::text::{to_text, visible};
 use trimbench_linux::OutputDirectory;
-use trimbench_report::{CONTEXT_MARK, Detail, FIGURE_MARK, PAGE_MARK, PageContext, PageSource};
-use trimbench_report::{figure_files, header_line};
+use trimbench_methods::METHODS;
+use trimbench_report::{CONTEXT_MARK, Detail, FIGURE_MARK, MethodView, PAGE_MARK, PageContext};
+use trimbench_report::{PageSource, figure_files, header_line};
 use trimbench_results::RunRecord;
 
 use crate::args::{OutputFormat, ReportArgs};
@@ -85,7 +86,7 @@ fn files(args: &ReportArgs, sources: &[PageSource]) -> Result<Vec<ReportFile>, F
     if args.html.is_none() && args.figures.is_none() && args.context.is_none() {
         return Ok(files);
     }
-    let context = PageContext::of(sources);
+    let context = PageContext::of(sources, view);
     if let Some(path) = &args.context {
         files.push(ReportFile::new((None, path), context.to_json(), CONTEXT_MARK));
     }
@@ -94,7 +95,7 @@ fn files(args: &ReportArgs, sources: &[PageSource]) -> Result<Vec<ReportFile>, F
     }
     let figures = context.figures().map_err(Failure::usage)?;
     if let Some(path) = &args.html {
-        let page = trimbench_report::page(sources, &context, &figures);
+        let page = trimbench_report::page(sources, view, &context, &figures);
         files.push(ReportFile::new((None, path), page, PAGE_MARK));
     }
     if let Some(path) = &args.figures {
@@ -106,13 +107,19 @@ fn files(args: &ReportArgs, sources: &[PageSource]) -> Result<Vec<ReportFile>, F
     Ok(files)
 }
 
+/// How the method of this id is shown.
+fn view(id: &str) -> Option<MethodView> {
+    let info = METHODS.iter().find(|method| method.id == id)?;
+    Some(MethodView { page: info.page, charts: info.charts })
+}
+
 /// Writes the page of a run into its directory.
 pub(crate) fn beside(store: &Store, record: &RunRecord) -> Result<(), Failure> {
     let sources =
         [PageSource { host: store.host(), ..PageSource::of(name(store.path()), record.clone()) }];
-    let context = PageContext::of(&sources);
+    let context = PageContext::of(&sources, view);
     let figures = context.figures().map_err(Failure::usage)?;
-    let page = trimbench_report::page(&sources, &context, &figures);
+    let page = trimbench_report::page(&sources, view, &context, &figures);
     store.save_page(&page)?;
     error_line(&format!("report in {}", store.whereabouts().join(PAGE).display()));
     Ok(())

@@ -1,16 +1,16 @@
-//! What must exist on both sides: methods and pages, exit codes and their table, citations and
+//! What must exist on both sides: pages and methods, exit codes and their table, citations and
 //! references, generated documents and what generates them.
 
 use std::collections::BTreeSet;
 
 use ::tests::acceptance::KEYS;
+use trimbench_methods::METHODS;
 
 use super::text::prose;
 use super::{Fault, File, SourceTree};
-use crate::docs;
+use crate::docs::{self, methods};
 use crate::evidence::page;
 
-const METHODS: &str = "crates/trimbench-methods/src/";
 const METHOD_PAGES: &str = "docs/methods/";
 const EXIT_CODES: &str = "crates/trimbench-core/src/exit.rs";
 const EXIT_PAGE: &str = "docs/reference/exit-codes.md";
@@ -18,47 +18,17 @@ const REFERENCES: &str = "docs/references.md";
 const README: &str = "README.md";
 const ALLOWED_SKIPS: &str = "tests/allowed-skips.txt";
 
-/// Each method has a page, each page a method, each method's folder an id.
+/// Each page of a method is that of a method. (A method without a page does not compile.)
 pub(super) fn method_pages(tree: &SourceTree) -> Vec<Fault> {
     let mut findings = Vec::new();
-    let ids = method_ids(tree);
-    for (file, id) in &ids {
-        let page = format!("{METHOD_PAGES}{id}.md");
-        if tree.file(&page).is_none() {
-            findings.push(Fault::of(&file.path, format!("method `{id}` has no page {page}")));
-        }
-    }
     for file in tree.with_extension("md") {
         let Some(name) = file.path.strip_prefix(METHOD_PAGES) else { continue };
         let id = name.trim_end_matches(".md");
-        if id != "README" && !ids.iter().any(|(_, known)| *known == id) {
+        if id != "README" && METHODS.iter().all(|info| info.id != id) {
             findings.push(Fault::of(&file.path, format!("no method is called `{id}`")));
         }
     }
-    let folder = |path: &str| {
-        let name = path.strip_prefix(METHODS)?.split('/').next()?.trim_end_matches(".rs");
-        (!["lib", "tests"].contains(&name)).then(|| name.to_owned())
-    };
-    let with_id: BTreeSet<_> = ids.iter().filter_map(|(file, _)| folder(&file.path)).collect();
-    let all: BTreeSet<_> = tree.files.iter().filter_map(|file| folder(&file.path)).collect();
-    for name in all.difference(&with_id) {
-        let path = format!("{METHODS}{name}");
-        findings.push(Fault::of(&path, "no `pub const ID: &str` says which method this is"));
-    }
     findings
-}
-
-/// `pub const ID: &str = "delete-stall";` anywhere in the methods' crate.
-fn method_ids(tree: &SourceTree) -> Vec<(&File, &str)> {
-    let code = tree.with_extension("rs").filter(|file| file.path.starts_with(METHODS));
-    let mut ids = Vec::new();
-    for file in code {
-        for (_, line) in file.lines() {
-            let value = line.trim().strip_prefix("pub const ID: &str = \"");
-            ids.extend(value.and_then(|rest| rest.strip_suffix("\";")).map(|id| (file, id)));
-        }
-    }
-    ids
 }
 
 /// Each exit code is in the table of the documents.
@@ -156,8 +126,13 @@ pub(super) fn generated(tree: &SourceTree) -> Vec<Fault> {
         let present = tree.file(document.path).and_then(|file| file.text.as_deref());
         present != Some((document.text)().as_str())
     });
+    let pages = METHODS.iter().map(|info| (methods::path(info), info)).filter(|(path, info)| {
+        let present = tree.file(path).and_then(|file| file.text.as_deref());
+        present.is_some_and(|page| methods::with_options(page, info).ok().as_deref() != Some(page))
+    });
+    let paths = stale.map(|document| document.path.to_owned()).chain(pages.map(|(path, _)| path));
     let message = "not what `cargo xtask docs` writes: run it";
-    stale.map(|document| Fault::of(document.path, message)).collect()
+    paths.map(|path| Fault::of(&path, message)).collect()
 }
 
 /// Each page of evidence says so if it is older than the model, and the README quotes none that is.

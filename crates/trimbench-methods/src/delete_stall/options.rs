@@ -34,7 +34,7 @@ settings! {
     /// The method with its parameters.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct DeleteStall(values) {
-        /// sizes of the deleted files, separated by commas, {}
+        /// sizes of the deleted files, separated by commas, {}; rounded down to 4 KiB
         pub sizes: Vec<Bytes> = "sizes",
             presets(
                 "128MiB,256MiB,512MiB,768MiB,1GiB",
@@ -59,9 +59,10 @@ settings! {
         pub gap: Nanos = "rate", default_to("1000"), gap_of_rate();
         /// {} gaps
         pub arrivals: Arrivals = "arrivals", presets("constant", "poisson", "constant"), named();
-        /// bytes of each access, {}
+        /// bytes of each access, {}, a multiple of 4KiB
         pub access: Bytes = "access", default_to("4KiB"), access_size(Bytes::mib(1));
-        /// share of reads in the load; the rest are writes
+        /// share of reads in the load; the rest are writes. Some drives of 2010 do not serve 500
+        /// scattered writes a second
         pub read_share: Ppm = "read-share", default_to("90%"), within(Ppm(0), Ppm::ONE);
         /// what load and probe access, {}
         pub span: Bytes = "span", presets("1GiB", "4GiB", "8GiB"),
@@ -69,7 +70,7 @@ settings! {
         /// pace of the serial probe, {}
         pub probe_interval: Nanos = "probe-interval", default_to("1ms"),
             within(Nanos::from_micros(100), Nanos::from_secs(1));
-        /// on a device: bytes of one discard, {}
+        /// on a device: bytes of one discard, {}; at most what the device takes
         pub chunk: Bytes = "chunk", default_to("128MiB"),
             within(Bytes::mib(1), Bytes::gib(2 << 10));
         /// in a directory: {} (unlink, then fstrim)

@@ -17,7 +17,7 @@ settings! {
             within(Bytes::mib(1), Bytes::gib(1 << 20));
         /// bytes of one command, {}
         pub piece: Bytes = "piece", default_to("1MiB"), within(Bytes(4_096), Bytes::mib(64));
-        /// whether the first round is also read and written again, and read back: `true`, `false`
+        /// whether the first round is rewritten and read: `true` or `false`
         pub rewrite: bool = "rewrite", default_to("true"), true_false();
         /// between probes, {}
         pub probe_interval: Nanos = "probe-interval", presets("10ms", "100ms", "100ms"),

@@ -86,18 +86,18 @@ settings! {
         pub slack: Ppm = "slack", default_to("10%"), within(Ppm(0), percent(1_000));
         /// none is chosen that makes files more slowly than the fastest by more than this, {}
         pub lost: Ppm = "lost", default_to("10%"), within(Ppm(0), Ppm::ONE);
-        /// parameters of the policy `batched`, as in the catalogue of policies
+        /// parameters of the policy `batched`
         pub batched: String = "batched", presets("period=15s", "period=60s", "period=60s"), text();
-        /// the same of `deferred`
+        /// parameters of the policy `deferred`
         pub deferred: String = "deferred",
             presets("delay=10s,iops=1000", "delay=40s,iops=1000", "delay=40s,iops=1000"), text();
-        /// the same of `rate-limited`
+        /// parameters of the policy `rate-limited`
         pub rate_limited: String = "rate-limited", default_to("iops=10"), text();
-        /// the same of `skip-by-queue`
+        /// parameters of the policy `skip-by-queue`
         pub skip_by_queue: String = "skip-by-queue", default_to("pending-max=8"), text();
-        /// the same of `skip-by-latency`
+        /// parameters of the policy `skip-by-latency`
         pub skip_by_latency: String = "skip-by-latency", default_to("threshold=15ms"), text();
-        /// the same of `paced`, but for its target
+        /// parameters of the policy `paced`, but for its target
         pub paced: String = PACED, default_to("tolerance=0.1%"), text();
     } with {
         /// What is compared: a name of [`POLICIES`], and its text with parameters.

@@ -353,15 +353,9 @@ fn too_few_accesses_leave_no_choice() {
 }
 
 #[test]
-fn the_page_has_every_option_as_it_is_and_every_figure() {
-    let page = include_str!("../../../../docs/methods/policy.md");
-    for option in PolicyLab::rows() {
-        let [quick, standard, published] = option.presets();
-        let row = format!("| `{}` | {quick} | {standard} | {published} | ", option.key);
-        assert!(page.contains(&row), "{row}");
-    }
+fn the_page_has_every_figure() {
     for Metric { id, .. } in method(&[("policies", "paced")]).metrics() {
         let id = id.strip_suffix("-paced").map_or(id.to_string(), |column| format!("{column}-P"));
-        assert!(page.contains(&format!("`{id}`")), "{id}");
+        assert!(INFO.page.contains(&format!("`{id}`")), "{id}");
     }
 }

@@ -31,7 +31,7 @@ settings! {
         /// `set size`: new files are smaller, and none grows beyond it; {}
         pub size_high: u32 = "size-high", presets("10000B", "200000B", "200000B"),
             size_from(Bytes(1));
-        /// `set seed`: of PostMark's own generator, {}
+        /// `set seed`: of PostMark's own generator, {}; `--seed` does not change it
         pub seed: u32 = "seed", default_to("42"), within(0, u32::MAX);
         /// `set subdirectories`: files are spread over as many; 0 and 1 are none, {}
         pub subdirectories: u32 = "subdirectories", default_to("0"), within(0, 10_000);

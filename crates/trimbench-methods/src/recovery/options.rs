@@ -29,21 +29,21 @@ settings! {
     /// The method with its parameters.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Recovery(values) {
-        /// the first bytes of the device, or `all`
+        /// the first bytes of the device ({}), or `all`
         pub span: Span = "span", presets("16GiB", "all", "all"), span_or_all();
         /// random writes: {}
         pub torture: Torture = "torture", presets("100%", "steady", "20min"),
             parsed("a share of the span up to 2000%, a time up to 7 days, or until `steady`",
                 Torture::read);
-        /// bytes of a random write, {}
+        /// bytes of a random write, {}, a multiple of 4KiB
         pub access: Bytes = "access", default_to("4KiB"), access_size(Bytes::mib(1));
         /// random writes outstanding, {}
         pub queue_depth: u32 = "queue-depth", default_to("32"), within(1, 1_024);
-        /// bytes of a sequential write, {}
+        /// bytes of a sequential write, {}, a multiple of 4KiB
         pub pass_size: Bytes = "pass-size", default_to("128KiB"), access_size(Bytes::mib(16));
         /// sequential writes outstanding, {}
         pub pass_depth: u32 = "pass-depth", default_to("32"), within(1, 1_024);
-        /// `random`, or `compressible-25%`: a compressing drive stores a quarter
+        /// `random`, or `compressible-25%`: a compressing drive stores a quarter; whole percent
         pub data: Data = "data", default_to("random"), data_kind();
         /// `none`, or data of which fresh and fragmented passes are repeated, as
         /// `compressible-10%`

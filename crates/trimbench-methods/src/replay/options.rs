@@ -111,7 +111,7 @@ settings! {
         /// synthesised: a MiB is trimmed when so much was written since it was accessed
         pub trim_after: Bytes = "trim-after", presets("256MiB", "10GiB", "10GiB"),
             within(Bytes::mib(1), Bytes::gib(1 << 20));
-        /// `random`, or `compressible-25%`: a compressing drive stores a quarter
+        /// `random`, or `compressible-25%`: a compressing drive stores a quarter; whole percent
         pub data: Data = "data", default_to("random"), data_kind();
         /// idle time before each pass, {}
         pub rest: Nanos = "rest", presets("1s", "30s", "30s"),

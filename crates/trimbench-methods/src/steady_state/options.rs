@@ -19,27 +19,27 @@ settings! {
     /// The method with its parameters.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct SteadyState(values) {
-        /// the first bytes of the device, or `all`
+        /// the first bytes of the device ({}), or `all`
         pub span: Span = "span", presets("16GiB", "all", "all"), span_or_all();
         /// sequential writes before the rounds, as a share of the span, {}
         pub precondition: Ppm = "precondition", default_to("200%"), within(Ppm(0), TENFOLD);
-        /// bytes of each access, {}
+        /// bytes of each access, {}, a multiple of 4KiB
         pub access: Bytes = "access", default_to("4KiB"), access_size(Bytes::mib(1));
         /// accesses outstanding, {}
         pub queue_depth: u32 = "queue-depth", default_to("32"), within(1, 1_024);
         /// share of reads in the load; the rest are writes
         pub read_share: Ppm = "read-share", default_to("0"), within(Ppm(0), Ppm::ONE);
-        /// `random`, or `compressible-25%`: a compressing drive stores a quarter
+        /// `random`, or `compressible-25%`: a compressing drive stores a quarter; whole percent
         pub data: Data = "data", default_to("random"), data_kind();
         /// a round lasts at least so long, {}
         pub round_time: Nanos = "round-time", presets("0", "1min", "1min"),
             within(Nanos::ZERO, DAY);
-        /// and accesses at least this share of the span, {}
+        /// and accesses at least this share of what is in use of the span, {}
         pub round_share: Ppm = "round-share", presets("10%", "10%", "0"), within(Ppm(0), TENFOLD);
         /// when to give up, {}
         pub rounds_max: u32 = "rounds-max", default_to("25"), within(5, 1_000);
-        /// shares of the span that are trimmed and left alone, one after the other, {}; 0 is
-        /// always the first: what the others are compared with
+        /// shares of the span that are trimmed and left alone, one after the other, whole
+        /// percent, {}; 0 is always measured first, and the others are compared with it
         pub trimmed_shares: Vec<Ppm> = "trimmed-shares", presets("0,25%", "0,10%,25%,50%", "0"),
             mapped(percents(Ppm(0), Ppm(900_000)), with_zero);
         /// rounds beyond the steady state without any TRIM, {}

@@ -1,5 +1,5 @@
 use super::*;
-use crate::chart::{Axis, Chart};
+use trimbench_results::chart::{Axis, Chart};
 
 #[test]
 fn names_are_plain_and_each_is_there_once() {

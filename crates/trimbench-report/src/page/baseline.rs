@@ -3,9 +3,10 @@
 use maud::{Markup, html};
 use trimbench_results::compare::{Comparison, Effect, MetricChange, Pair, Value, compare};
 
-use super::PageSource;
+use trimbench_results::number::significant;
+
 use super::figures::{filter, heads, method_link, number, scroll};
-use crate::number::significant;
+use crate::source::PageSource;
 use crate::words::effect_words;
 
 /// A table for each record after the first; none where there is nothing to compare.

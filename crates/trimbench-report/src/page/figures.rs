@@ -4,22 +4,23 @@ use std::iter;
 
 use maud::{Markup, html};
 use trimbench_core::Caveat;
+use trimbench_results::chart::{LabelledSession, is_noise};
+use trimbench_results::number::{UnitScale, significant};
 use trimbench_results::{Figure, Interval};
 
-use super::{PageSource, code};
+use super::code;
 use crate::csv::caveat_ids;
-use crate::entries::Entry;
-use crate::number::{Scale, significant};
+use crate::source::PageSource;
 
 /// The confidence level of intervals, unless they say another, and the head of their column.
 const LEVEL: f64 = 0.95;
 const INTERVAL: &str = "95 % interval";
 
 /// A column of a table of figures: its heading, and how its cells are made.
-type TableColumn<'a> = (&'static str, &'a dyn Fn(&Entry<'_>, &Figure) -> Markup);
+type TableColumn<'a> = (&'static str, &'a dyn Fn(&LabelledSession<'_>, &Figure) -> Markup);
 
 const TITLE: TableColumn<'_> = ("figure", &|_, figure| html! { td { (figure.title) } });
-const TARGET: TableColumn<'_> = ("target", &|entry, _| html! { td { (entry.label) } });
+const TARGET: TableColumn<'_> = ("target", &|session, _| html! { td { (session.label) } });
 const VALUE: TableColumn<'_> = ("value", &|_, figure| number(figure.value));
 const UNIT: TableColumn<'_> = ("unit", &|_, figure| html! { td { (figure.unit) } });
 const BETWEEN: TableColumn<'_> = (INTERVAL, &|_, figure| interval(figure));
@@ -27,14 +28,14 @@ const COUNT: TableColumn<'_> = ("n", &|_, figure| count(figure));
 const VERDICT: TableColumn<'_> =
     ("what to make of it", &|_, figure| html! { td { (verdict(figure)) } });
 const CAVEATS: TableColumn<'_> =
-    ("caveats", &|entry, figure| html! { td { (caveat_links(entry, figure)) } });
+    ("caveats", &|session, figure| html! { td { (caveat_links(session, figure)) } });
 
 /// A table to sort and filter: a row for each figure.
 fn table(
     id: &str,
     label: &str,
     columns: &[TableColumn<'_>],
-    rows: &[(&Entry<'_>, &Figure)],
+    rows: &[(&LabelledSession<'_>, &Figure)],
 ) -> Markup {
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     html! {
@@ -43,8 +44,8 @@ fn table(
             table.data id=(id) {
                 (heads(&names))
                 tbody {
-                    @for (entry, figure) in rows {
-                        tr { @for (_, cell) in columns { (cell(entry, figure)) } }
+                    @for (session, figure) in rows {
+                        tr { @for (_, cell) in columns { (cell(session, figure)) } }
                     }
                 }
             }
@@ -53,18 +54,18 @@ fn table(
 }
 
 /// Every headline.
-pub(super) fn headlines(entries: &[Entry<'_>], sources: &[PageSource]) -> Markup {
+pub(super) fn headlines(sessions: &[LabelledSession<'_>], sources: &[PageSource]) -> Markup {
     let method: TableColumn<'_> =
-        ("method", &|entry, _| html! { td { (method_link(&entry.session.plan.method)) } });
-    let time: TableColumn<'_> = ("time", &|entry, _| html! { td { (entry.session.target.clock) } });
+        ("method", &|session, _| html! { td { (method_link(&session.plan.method)) } });
+    let time: TableColumn<'_> = ("time", &|session, _| html! { td { (session.target.clock) } });
     let record: TableColumn<'_> =
-        ("record", &|entry, _| html! { td { (sources[entry.source].name) } });
+        ("record", &|session, _| html! { td { (sources[session.source].name) } });
     let mut columns =
         vec![method, TARGET, TITLE, VALUE, UNIT, BETWEEN, COUNT, VERDICT, time, record, CAVEATS];
     if sources.len() < 2 {
         columns.retain(|(name, _)| *name != record.0);
     }
-    let rows = entries.iter().filter_map(|entry| Some((entry, entry.session.headline()?)));
+    let rows = sessions.iter().filter_map(|session| Some((session, session.headline()?)));
     let rows: Vec<_> = rows.collect();
     html! {
         section id="headlines" {
@@ -75,10 +76,10 @@ pub(super) fn headlines(entries: &[Entry<'_>], sources: &[PageSource]) -> Markup
 }
 
 /// All figures of one method's sessions, the headlines first.
-pub(super) fn all(method: &str, sessions: &[&Entry<'_>]) -> Markup {
-    let mut rows: Vec<(&Entry<'_>, &Figure)> = Vec::new();
-    for entry in sessions {
-        rows.extend(entry.session.figures.iter().map(|figure| (*entry, figure)));
+pub(super) fn all(method: &str, sessions: &[LabelledSession<'_>]) -> Markup {
+    let mut rows: Vec<(&LabelledSession<'_>, &Figure)> = Vec::new();
+    for session in sessions {
+        rows.extend(session.figures.iter().map(|figure| (session, figure)));
     }
     rows.sort_by_key(|(_, figure)| !figure.headline);
     let columns = [TITLE, TARGET, VALUE, UNIT, BETWEEN, COUNT, VERDICT, CAVEATS];
@@ -92,7 +93,7 @@ pub(super) fn all(method: &str, sessions: &[&Entry<'_>]) -> Markup {
 }
 
 /// The headlines of one method in words and numbers, with the state of each target.
-pub(super) fn of_method(method: &str, sessions: &[&Entry<'_>]) -> Markup {
+pub(super) fn of_method(method: &str, sessions: &[LabelledSession<'_>]) -> Markup {
     html! {
         (scroll(&format!("Headline of {method}"), &html! {
             table.data id={ "table-" (method) "-headline" } {
@@ -101,22 +102,22 @@ pub(super) fn of_method(method: &str, sessions: &[&Entry<'_>]) -> Markup {
                     "state of the target before", "caveats",
                 ]))
                 tbody {
-                    @for entry in sessions {
+                    @for session in sessions {
                         tr {
-                            td { (entry.label) }
-                            @if let Some(figure) = entry.session.headline() {
+                            td { (session.label) }
+                            @if let Some(figure) = session.headline() {
                                 td { (figure.title) }
                                 (scaled(figure))
                                 (count(figure))
                                 td { (verdict(figure)) }
-                                td.state { (entry.session.state) }
-                                td { (caveat_links(entry, figure)) }
+                                td.state { (session.state) }
+                                td { (caveat_links(session, figure)) }
                             } @else {
                                 td colspan="5" {
-                                    @if entry.session.finished { "no headline could be computed" }
+                                    @if session.finished { "no headline could be computed" }
                                     @else { "not finished: its other figures say how far it got" }
                                 }
-                                td.state { (entry.session.state) }
+                                td.state { (session.state) }
                                 td {}
                             }
                         }
@@ -128,13 +129,13 @@ pub(super) fn of_method(method: &str, sessions: &[&Entry<'_>]) -> Markup {
 }
 
 /// Meaning and advice of every caveat that the report mentions.
-pub(super) fn caveats(entries: &[Entry<'_>]) -> Markup {
-    let mut ids: Vec<&str> = entries
+pub(super) fn caveats(sessions: &[LabelledSession<'_>]) -> Markup {
+    let mut ids: Vec<&str> = sessions
         .iter()
-        .flat_map(|entry| {
-            let steps = entry.session.steps.iter().flat_map(|step| &step.caveats);
-            let figures = entry.session.figures.iter().flat_map(|figure| &figure.caveats);
-            entry.session.caveats.iter().chain(steps).chain(figures)
+        .flat_map(|session| {
+            let steps = session.steps.iter().flat_map(|step| &step.caveats);
+            let figures = session.figures.iter().flat_map(|figure| &figure.caveats);
+            session.caveats.iter().chain(steps).chain(figures)
         })
         .map(String::as_str)
         .collect();
@@ -226,7 +227,7 @@ fn level(interval: &Interval) -> Markup {
 fn scaled(figure: &Figure) -> Markup {
     let ends = figure.interval.iter().flat_map(|interval| [interval.low, interval.high]);
     let values: Vec<f64> = iter::once(figure.value).chain(ends).collect();
-    let scale = Scale::for_headlines(&values, &figure.unit);
+    let scale = UnitScale::for_headlines(&values, &figure.unit);
     html! {
         td data-value=(figure.value) {
             (scale.print_headline(figure.value)) " " (scale.unit)
@@ -247,7 +248,7 @@ fn count(figure: &Figure) -> Markup {
 }
 
 fn verdict(figure: &Figure) -> Markup {
-    let noise = crate::pictures::is_noise(figure);
+    let noise = is_noise(figure);
     html! {
         @if let Some(verdict) = &figure.verdict {
             @let words = verdict.to_string();
@@ -257,8 +258,8 @@ fn verdict(figure: &Figure) -> Markup {
 }
 
 /// The caveats on the figure and on its session, each a link to its meaning.
-fn caveat_links(entry: &Entry<'_>, figure: &Figure) -> Markup {
-    let ids = caveat_ids(entry.session, &figure.caveats);
+fn caveat_links(session: &LabelledSession<'_>, figure: &Figure) -> Markup {
+    let ids = caveat_ids(session, &figure.caveats);
     html! {
         @for (index, id) in ids.into_iter().enumerate() {
             @if index > 0 { ", " }

@@ -6,67 +6,47 @@ use maud::{Markup, PreEscaped, html};
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::{PageContext, figures};
-use crate::entries::Entry;
-
-/// The page of each method.
-const PAGES: [(&str, &str); 11] = [
-    ("delete-stall", include_str!("../../../../docs/methods/delete-stall.md")),
-    ("delete-storm", include_str!("../../../../docs/methods/delete-storm.md")),
-    ("idle-trim", include_str!("../../../../docs/methods/idle-trim.md")),
-    ("policy", include_str!("../../../../docs/methods/policy.md")),
-    ("postmark", include_str!("../../../../docs/methods/postmark.md")),
-    ("recovery", include_str!("../../../../docs/methods/recovery.md")),
-    ("replay", include_str!("../../../../docs/methods/replay.md")),
-    ("settle", include_str!("../../../../docs/methods/settle.md")),
-    ("steady-state", include_str!("../../../../docs/methods/steady-state.md")),
-    ("trim-integrity", include_str!("../../../../docs/methods/trim-integrity.md")),
-    ("trim-sweep", include_str!("../../../../docs/methods/trim-sweep.md")),
-];
+use crate::method::ReportedMethod;
 
 /// One method: its headline table, its charts, all its figures.
 pub(super) fn section(
-    method: &str,
-    sessions: &[&Entry<'_>],
+    method: &ReportedMethod<'_>,
     context: &PageContext,
     drawn: &BTreeMap<&str, Markup>,
 ) -> Markup {
+    let ReportedMethod { id, sessions, view } = method;
     // The charts of a method begin with its name, and so may those of another: the id goes on with
     // a dash, and no method's name is another's beginning.
-    let prefix = format!("{method}-");
+    let prefix = format!("{id}-");
     let charts = context.charts.iter().filter(|chart| chart.id.starts_with(&prefix));
-    let title =
-        page(method).and_then(|text| text.lines().next()).map(|line| line.trim_start_matches("# "));
+    let title = view.and_then(|view| view.page.lines().next()?.strip_prefix("# "));
     html! {
-        section id={ "method-" (method) } {
-            h2 { (title.unwrap_or(method)) }
-            @if page(method).is_some() {
-                p { a href={ "#page-" (method) } { "How it is measured, what it cannot show" } }
+        section id={ "method-" (id) } {
+            h2 { (title.unwrap_or(id)) }
+            @if view.is_some() {
+                p { a href={ "#page-" (id) } { "How it is measured, what it cannot show" } }
             }
-            (figures::of_method(method, sessions))
+            (figures::of_method(id, sessions))
             div.charts {
                 @for chart in charts {
                     @if let Some(figure) = drawn.get(chart.id.as_str()) { (figure) }
                 }
             }
-            (figures::all(method, sessions))
+            (figures::all(id, sessions))
         }
     }
 }
 
-fn page(method: &str) -> Option<&'static str> {
-    PAGES.iter().find(|(name, _)| *name == method).map(|(_, text)| *text)
-}
-
 /// The pages of these methods, closed.
-pub(super) fn pages<'a>(methods: impl Iterator<Item = &'a str>) -> Markup {
+pub(super) fn pages(methods: &[ReportedMethod<'_>]) -> Markup {
     html! {
         section id="pages" {
             h2 { "How it is measured" }
-            @for method in methods {
-                @if let Some(text) = page(method) {
-                    details.page id={ "page-" (method) } {
-                        summary { (method) }
-                        (PreEscaped(rendered(text)))
+            @for ReportedMethod { id, view, .. } in methods {
+                @if let Some(view) = view {
+                    details.page id={ "page-" (id) } {
+                        summary { (id) }
+                        (PreEscaped(rendered(view.page)))
                     }
                 }
             }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use trimbench_results::{Outcome, Session};
+use trimbench_results::{LabelledSession, Outcome, Session};
 
-use super::{DATA_POINTS_MAX, PageSource, figures};
-use crate::entries::Entry;
+use super::{DATA_POINTS_MAX, figures};
+use crate::source::PageSource;
 use crate::words::outcome_words;
 
 /// What can be had of a record, and the buttons' names.
@@ -77,20 +77,20 @@ pub(super) fn messages(sources: &[PageSource]) -> Markup {
 
 /// Every target with its identity and capabilities, every method with its options and the states it
 /// found, every record with its host; and what was left out. What is alike is said once.
-pub(super) fn targets(entries: &[Entry<'_>], sources: &[PageSource]) -> Markup {
-    let alike = |entry: &Entry<'_>| {
-        let target = &entry.session.target;
+pub(super) fn targets(sessions: &[LabelledSession<'_>], sources: &[PageSource]) -> Markup {
+    let alike = |session: &LabelledSession<'_>| {
+        let target = &session.target;
         (target.name.clone(), target.identity.clone(), target.capabilities.clone())
     };
-    let of_method = |entry: &Entry<'_>| {
-        let plan = &entry.session.plan;
-        (plan.method.clone(), plan.options.clone(), entry.session.method_version)
+    let of_method = |session: &LabelledSession<'_>| {
+        let plan = &session.plan;
+        (plan.method.clone(), plan.options.clone(), session.method_version)
     };
     html! {
         section id="targets" {
             h2 { "Targets, states and settings" }
-            @for group in grouped(entries, alike) { (target(&group)) }
-            @for (index, group) in grouped(entries, of_method).iter().enumerate() {
+            @for group in grouped(sessions, alike) { (target(&group)) }
+            @for (index, group) in grouped(sessions, of_method).iter().enumerate() {
                 (method(group, &format!("table-states-{index}")))
             }
             @for source in sources.iter().filter(|source| !source.host.is_empty()) {
@@ -104,27 +104,27 @@ pub(super) fn targets(entries: &[Entry<'_>], sources: &[PageSource]) -> Markup {
     }
 }
 
-/// The entries that have this in common, in the order of the first of each.
+/// The sessions that have this in common, in the order of the first of each.
 fn grouped<'a, 'b, K: Ord>(
-    entries: &'a [Entry<'b>],
-    common: impl Fn(&Entry<'b>) -> K,
-) -> Vec<Vec<&'a Entry<'b>>> {
+    sessions: &'a [LabelledSession<'b>],
+    common: impl Fn(&LabelledSession<'b>) -> K,
+) -> Vec<Vec<&'a LabelledSession<'b>>> {
     let mut places = BTreeMap::new();
-    let mut groups: Vec<Vec<&Entry<'_>>> = Vec::new();
-    for entry in entries {
-        let place = *places.entry(common(entry)).or_insert(groups.len());
+    let mut groups: Vec<Vec<&LabelledSession<'_>>> = Vec::new();
+    for session in sessions {
+        let place = *places.entry(common(session)).or_insert(groups.len());
         if place == groups.len() {
             groups.push(Vec::new());
         }
-        groups[place].push(entry);
+        groups[place].push(session);
     }
     groups
 }
 
-/// A target that all of these entries measured.
-fn target(entries: &[&Entry<'_>]) -> Markup {
-    let target = &entries[0].session.target;
-    let mut labels: Vec<&str> = entries.iter().map(|entry| entry.label.as_str()).collect();
+/// A target that all of these sessions measured.
+fn target(sessions: &[&LabelledSession<'_>]) -> Markup {
+    let target = &sessions[0].session.target;
+    let mut labels: Vec<&str> = sessions.iter().map(|session| session.label.as_str()).collect();
     labels.dedup();
     html! {
         details {
@@ -141,9 +141,9 @@ fn target(entries: &[&Entry<'_>]) -> Markup {
     }
 }
 
-/// A method that measured all of these entries with the same options; the table's id.
-fn method(entries: &[&Entry<'_>], id: &str) -> Markup {
-    let first = entries[0].session;
+/// A method that measured all of these sessions with the same options; the table's id.
+fn method(sessions: &[&LabelledSession<'_>], id: &str) -> Markup {
+    let first = sessions[0].session;
     let heads = ["target", "preset", "time", "trace hash", "state of the target before"];
     html! {
         details {
@@ -156,26 +156,26 @@ fn method(entries: &[&Entry<'_>], id: &str) -> Markup {
                 table.data id=(id) {
                     (figures::heads(&heads))
                     tbody {
-                        @for entry in entries {
+                        @for session in sessions {
                             tr {
-                                td { (entry.label) }
-                                td { (entry.session.plan.preset) }
-                                td { (entry.session.target.clock) }
-                                td { (entry.session.trace_hash.as_deref().unwrap_or("–")) }
-                                td { (entry.session.state) }
+                                td { (session.label) }
+                                td { (session.plan.preset) }
+                                td { (session.target.clock) }
+                                td { (session.trace_hash.as_deref().unwrap_or("–")) }
+                                td { (session.state) }
                             }
                         }
                     }
                 }
             }))
-            @for entry in entries {
+            @for session in sessions {
                 (pairs(
-                    &format!("Machine before: {}", entry.label),
-                    &entry.session.environment_before,
+                    &format!("Machine before: {}", session.label),
+                    &session.environment_before,
                 ))
                 (pairs(
-                    &format!("Machine after: {}", entry.label),
-                    &entry.session.environment_after,
+                    &format!("Machine after: {}", session.label),
+                    &session.environment_after,
                 ))
             }
         }

@@ -1,15 +1,16 @@
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use flate2::read::GzDecoder;
 use trimbench_results::Outcome;
 
 use super::*;
-use crate::testing::{detail, record, session, three_drives};
+use crate::testing::{detail, record, session, three_drives, view};
 
 /// The page of these sources.
 fn made(sources: &[PageSource]) -> String {
-    let context = PageContext::of(sources);
-    page(sources, &context, &context.figures().unwrap())
+    let context = PageContext::of(sources, view);
+    page(sources, view, &context, &context.figures().unwrap())
 }
 
 fn one(record: RunRecord) -> Vec<PageSource> {

@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 use serde::Serialize;
-use trimbench_results::{Action, Advice, Reason, Session, advise};
+use trimbench_results::{Action, Advice, LabelledSession, Reason, Session, advise};
 
-use super::{PageSource, code};
-use crate::entries::Entry;
+use super::code;
+use crate::source::PageSource;
 
 /// The answer for one target of one record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,16 +21,19 @@ pub struct VerdictSection {
 }
 
 /// An answer for each target of each record, in the order in which they come first.
-pub(super) fn verdicts(entries: &[Entry<'_>], sources: &[PageSource]) -> Vec<VerdictSection> {
+pub(super) fn verdicts(
+    sessions: &[LabelledSession<'_>],
+    sources: &[PageSource],
+) -> Vec<VerdictSection> {
     let mut targets: Vec<(usize, &str, Vec<&Session>)> = Vec::new();
-    for entry in entries {
-        let name = entry.session.target.name.as_str();
+    for session in sessions {
+        let name = session.target.name.as_str();
         match targets
             .iter_mut()
-            .find(|(source, other, _)| (*source, *other) == (entry.source, name))
+            .find(|(source, other, _)| (*source, *other) == (session.source, name))
         {
-            Some((.., sessions)) => sessions.push(entry.session),
-            None => targets.push((entry.source, name, vec![entry.session])),
+            Some((.., sessions)) => sessions.push(session.session),
+            None => targets.push((session.source, name, vec![session.session])),
         }
     }
     let shared = |name: &str| targets.iter().filter(|(_, other, _)| *other == name).count() > 1;

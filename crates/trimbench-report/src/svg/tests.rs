@@ -1,5 +1,5 @@
 use super::*;
-use crate::chart::{Axis, ChartKind, ChartSeries};
+use trimbench_results::chart::{Axis, ChartKind, ChartSeries};
 
 fn line() -> Chart {
     let mut chart =

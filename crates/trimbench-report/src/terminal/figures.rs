@@ -7,7 +7,7 @@ use super::notes::Notes;
 use super::pivot::Pivot;
 use super::{joined, sides, surface, under};
 use crate::grid::{GAP, Grid, GridColumn};
-use crate::number::{Scale, quantity};
+use crate::number::{UnitScale, quantity};
 use crate::style::Style;
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ fn fill(figures: &[&Figure], remarks: &[Option<(bool, String)>], level: Option<f
             None => figure.title.clone(),
         };
         let ends = figure.interval.map_or([0.0; 2], |interval| [interval.low, interval.high]);
-        let scale = Scale::for_values(&[figure.value, ends[0], ends[1]], &figure.unit);
+        let scale = UnitScale::for_values(&[figure.value, ends[0], ends[1]], &figure.unit);
         let mut cells = vec![title, scale.print(figure.value), scale.unit.clone()];
         cells.push(interval(figure, level, |end| scale.print(end)));
         cells.push(figure.n.to_string());

@@ -6,7 +6,7 @@ use trimbench_results::{Figure, RunRecord, Session};
 use super::names::label;
 use super::notes::Notes;
 use crate::grid::{GAP, Grid, GridColumn};
-use crate::number::{Scale, significant};
+use crate::number::{UnitScale, significant};
 use crate::style::Style;
 
 /// Characters of the longest bar where there is room.
@@ -50,7 +50,7 @@ impl Group<'_> {
     pub(super) fn table(&self, record: &RunRecord, notes: &Notes, style: Style) -> Vec<String> {
         let (_, figure) = self.sessions[0];
         let values: Vec<f64> = self.sessions.iter().map(|(_, figure)| figure.value).collect();
-        let scale = Scale::for_headlines(&values, &figure.unit);
+        let scale = UnitScale::for_headlines(&values, &figure.unit);
         let level = common_level(self.sessions.iter().map(|(_, figure)| *figure));
         let unit = if scale.unit.is_empty() { "value" } else { &scale.unit };
         let mut columns = vec![GridColumn::name("target"), GridColumn::number(&style.clean(unit))];

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use trimbench_core::Bytes;
-use trimbench_report::{Grid, GridColumn, Style, quantity, significant, sparkline};
+use trimbench_report::{Grid, GridColumn, Style, sparkline};
+use trimbench_results::number::{quantity, significant};
 use trimbench_trace::stat::{OfKind, StatisticsCollector, Table, TraceStatistics};
 use trimbench_trace::{Reader, RecordKind, TraceSource};
 

@@ -1,33 +1,20 @@
 use super::super::tests::tree;
+use trimbench_methods::METHODS;
 use trimbench_ssd::MODEL_VERSION;
 
 use super::{
     allowed_skips, cited_keys, comment, exit_codes, generated, method_pages, old_evidence,
     references,
 };
-use crate::docs;
+use crate::docs::{self, methods};
 use crate::evidence::page;
 
-const CODE: &str = "crates/trimbench-methods/src/delete_stall.rs";
-const ID: &str = "/// Its id.\npub const ID: &str = \"delete-stall\";\n";
-
 #[test]
-fn a_method_and_its_page_belong_together() {
-    let page = ("docs/methods/delete-stall.md", "# Deletion\n");
-    let parts = ("crates/trimbench-methods/src/delete_stall/plan.rs", "");
-    let index = ("docs/methods/README.md", "# Methods\n");
-    assert_eq!(method_pages(&tree(&[(CODE, ID), parts, page, index])), []);
-    let without_page = method_pages(&tree(&[(CODE, ID)]));
-    assert!(without_page[0].message.contains("delete-stall.md"), "{}", without_page[0]);
-    let without_method = method_pages(&tree(&[page]));
-    assert!(without_method[0].message.contains("delete-stall"), "{}", without_method[0]);
-}
-
-#[test]
-fn a_methods_folder_without_an_id_is_found() {
-    let found = method_pages(&tree(&[(CODE, "pub struct Method;\n")]));
-    assert_eq!(found.len(), 1);
-    assert!(found[0].path.ends_with("src/delete_stall"), "{}", found[0]);
+fn a_page_of_no_method_is_found() {
+    let pages = [("docs/methods/delete-stall.md", ""), ("docs/methods/README.md", "")];
+    assert_eq!(method_pages(&tree(&pages)), []);
+    let found = method_pages(&tree(&[("docs/methods/no-method.md", "")]));
+    assert!(found[0].message.contains("no-method"), "{}", found[0]);
 }
 
 #[test]
@@ -86,6 +73,15 @@ fn a_generated_document_that_was_edited_is_found() {
     as_texts[0].1 = &edited;
     assert_eq!(generated(&tree(&as_texts)).len(), 1);
     assert_eq!(generated(&tree(&[])).len(), all.len());
+    as_texts[0].1 = &all[0].1;
+    let info = &METHODS[0];
+    let page = methods::with_options(info.page, info).unwrap();
+    let path = methods::path(info);
+    as_texts.push((&path, &page));
+    assert_eq!(generated(&tree(&as_texts)), []);
+    let edited = page.replacen("| `", "| `x", 1);
+    as_texts.last_mut().unwrap().1 = &edited;
+    assert_eq!(generated(&tree(&as_texts)).len(), 1);
 }
 
 #[test]

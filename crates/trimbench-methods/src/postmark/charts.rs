@@ -1,0 +1,42 @@
+//! \[S0\]'s comparison: how much slower with discards, metric by metric.
+
+use trimbench_results::Figure;
+use trimbench_results::chart::{Axis, Chart, ChartSeries, LabelledSession};
+
+#[cfg(test)]
+mod tests;
+
+/// What ids of differences end with, and the name of each.
+const SIDES: [(&str, &str); 2] =
+    [("-diff-buffered", "buffered"), ("-diff-unbuffered", "unbuffered")];
+
+pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
+    sessions.iter().map(differences).collect()
+}
+
+fn differences(session: &LabelledSession<'_>) -> Chart {
+    let metrics: Vec<(&str, &str)> = session.figures.iter().filter_map(metric).collect();
+    let names = metrics.iter().map(|(_, title)| (*title).to_owned()).collect();
+    let (metric, change) = (Axis::of("metric", names), Axis::linear("DIFF", "%"));
+    let mut chart = session.chart("diff", "With discards against without", metric, change);
+    chart.horizontal = true;
+    chart.describe(
+        "How much worse (above 0) or better each metric is with discards, as \
+        [S0] counts it; a thin line is the interval. Hollow bars are noise.",
+    );
+    for (suffix, name) in SIDES {
+        let find = |(metric, _): &(&str, &str)| session.figure(&format!("{metric}{suffix}"));
+        let figures: Vec<Option<&Figure>> = metrics.iter().map(find).collect();
+        if figures.iter().any(Option::is_some) {
+            chart.curve(ChartSeries::figure_bars(name, &figures));
+        }
+    }
+    chart
+}
+
+/// The metric that a figure is the difference of, once, and its name.
+fn metric(figure: &Figure) -> Option<(&str, &str)> {
+    let (suffix, _) = SIDES[0];
+    let metric = figure.id.strip_suffix(suffix)?;
+    Some((metric, figure.title.split(", DIFF").next().unwrap_or(metric)))
+}

@@ -1,0 +1,87 @@
+//! Records made by hand, and what is found in the charts that are made of them.
+
+use std::collections::BTreeMap;
+
+use trimbench_results::{
+    Chart, ChartSeries, Direction, LabelledSession, Metric, PlannedSession, Series, Session, Step,
+    TargetRecord, Verdict,
+};
+
+/// The charts of one session, which is called `vendor2`, of these steps and figures.
+pub(crate) fn charts(
+    method: &trimbench_engine::MethodInfo,
+    steps: Vec<Step>,
+    figures: &[(&str, f64, Option<Verdict>)],
+) -> Vec<Chart> {
+    let figure = |(id, value, verdict): &(&str, f64, Option<Verdict>)| {
+        let metric = Metric::member(*id, *id, "", Direction::Neither);
+        let mut figure = metric.measured(*value).unwrap();
+        figure.verdict.clone_from(verdict);
+        figure
+    };
+    let session = Session {
+        plan: PlannedSession {
+            method: method.id.to_owned(),
+            target: "sim:vendor2".to_owned(),
+            preset: "quick".to_owned(),
+            options: BTreeMap::new(),
+        },
+        method_version: method.version,
+        target: TargetRecord {
+            name: "vendor2".to_owned(),
+            kind: "emulated".to_owned(),
+            clock: "virtual".to_owned(),
+            identity: BTreeMap::new(),
+            capabilities: BTreeMap::new(),
+            provenance: None,
+        },
+        state: String::new(),
+        environment_before: BTreeMap::new(),
+        environment_after: BTreeMap::new(),
+        steps,
+        figures: figures.iter().map(figure).collect(),
+        caveats: Vec::new(),
+        trace_hash: None,
+        finished: true,
+        left_out: None,
+    };
+    let label = "vendor2".to_owned();
+    (method.charts)(&[LabelledSession { source: 0, index: 0, session: &session, label }])
+}
+
+/// A step with these parameters and metrics.
+pub(crate) fn step(
+    id: &str,
+    kind: &str,
+    parameters: &[(&str, f64)],
+    metrics: &[(&str, f64)],
+) -> Step {
+    let mut step = Step::new(id, kind);
+    for (key, value) in parameters {
+        step.set(key, *value);
+    }
+    for (key, value) in metrics {
+        step.measure(key, *value);
+    }
+    step
+}
+
+/// The step with a series.
+pub(crate) fn with(mut step: Step, name: &str, x: &[f64], y: &[f64]) -> Step {
+    let y = y.iter().copied().map(Some).collect();
+    step.series.insert(name.to_owned(), Series::new("s", "MB/s", x.to_vec(), y).unwrap());
+    step
+}
+
+/// The chart whose id ends so.
+pub(crate) fn find<'a>(charts: &'a [Chart], end: &str) -> &'a Chart {
+    let found = charts.iter().find(|chart| chart.id.ends_with(end));
+    found.unwrap_or_else(|| {
+        panic!("no {end} in {:?}", charts.iter().map(|one| &one.id).collect::<Vec<_>>())
+    })
+}
+
+/// The curve of this name.
+pub(crate) fn curve<'a>(chart: &'a Chart, name: &str) -> &'a ChartSeries {
+    chart.series.iter().find(|curve| curve.name == name).unwrap_or_else(|| panic!("no {name}"))
+}
