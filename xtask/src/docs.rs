@@ -62,8 +62,8 @@ pub fn run(repository: &Repository, check: bool) -> Result<bool> {
 pub fn exit_codes() -> String {
     let mut page = String::from(
         "# Exit codes\n\n\
-         What `trimbench` answers to the shell. The codes are constants of\n\
-         `trimbench_core::exit`; this page is written from them by `cargo xtask docs`.\n\n\
+         The codes with which `trimbench` exits. They are constants of\n\
+         `trimbench_core::exit`; `cargo xtask docs` writes this page from them.\n\n\
          | code | meaning |\n|---:|---|\n",
     );
     for (code, meaning) in exit::TABLE {
@@ -71,7 +71,7 @@ pub fn exit_codes() -> String {
     }
     page.push_str(
         "\nAfter 4 and 130 the results are kept: `trimbench report DIR` reads them, and\n\
-         `trimbench run --resume DIR` goes on with a run that was interrupted.\n",
+         `trimbench run --resume DIR` continues an interrupted run.\n",
     );
     page
 }
@@ -81,9 +81,9 @@ pub fn profile_keys() -> String {
     let mut page = String::from(
         "# Keys of profiles\n\n\
          Every key of a [profile](profiles.md), and so every `KEY=VALUE` that may follow the name \
-         of an emulated drive.\nThe keys are the tables of `trimbench_ssd::SsdConfig`; this page \
-         is written from them by `cargo xtask docs`.\n\n\
-         | key | kind | values | left out | meaning |\n|---|---|---|---|---|\n",
+         of an emulated drive.\nThe keys are the tables of `trimbench_ssd::SsdConfig`; `cargo \
+         xtask docs` writes this page from them.\n\n\
+         | key | kind | values | default | meaning |\n|---|---|---|---|---|\n",
     );
     for row in SsdConfig::rows() {
         let kind = match row.unit {
@@ -97,7 +97,7 @@ pub fn profile_keys() -> String {
             IfUnset::Preset([text, ..]) => format!("`{text}`"),
             IfUnset::SameAs(key) => format!("as `{key}`"),
             IfUnset::Absent => "none".to_owned(),
-            IfUnset::Required => "never".to_owned(),
+            IfUnset::Required => "required".to_owned(),
         };
         let (key, range, help) = (row.key, row.range, row.help);
         writeln!(page, "| `{key}` | {kind} | {range} | {unset} | {help} |")

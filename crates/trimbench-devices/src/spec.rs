@@ -1,11 +1,11 @@
-//! What the text of `--target` means.
+//! The meaning of the text of `--target`.
 //!
-//! `sim:NAME` or `sim:FILE.toml`, with settings behind commas (`sim:vendor2,capacity=32GiB`), is an
-//! emulated drive; anything else is a path: a directory is measured in, a block device or a regular
-//! file (an image) is overwritten, if that was allowed. A filesystem that is to be made stands
-//! before the device, as the layer above it, with settings of its own: `ext4,memory=2GiB:sim:NAME`.
-//! A pool stands before several drives of one kind: `raidz2:sim:NAME*10`. A path that is no UTF-8
-//! stands there as [`to_text`] writes it.
+//! `sim:NAME` or `sim:FILE.toml`, with settings after commas (`sim:vendor2,capacity=32GiB`), is an
+//! emulated drive. Anything else is a path: a directory is measured in; a block device or a regular
+//! file (an image) is overwritten, if that was permitted. A filesystem to be made comes before the
+//! device, as the layer above it, with settings of its own: `ext4,memory=2GiB:sim:NAME`. A pool
+//! comes before several drives of one kind: `raidz2:sim:NAME*10`. A path that is not UTF-8 is
+//! written as by [`to_text`].
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -66,7 +66,7 @@ pub enum TargetError {
         nearest: Option<String>,
     },
     /// No filesystem of that name can be made.
-    #[error("there is no filesystem `{name}` to be made{}", did_you_mean(.nearest.as_deref()))]
+    #[error("cannot make a filesystem `{name}`{}", did_you_mean(.nearest.as_deref()))]
     UnknownFilesystem {
         /// As given.
         name: String,
@@ -74,7 +74,7 @@ pub enum TargetError {
         nearest: Option<String>,
     },
     /// A filesystem stands before something that is no device.
-    #[error("`{below}` is no device that a filesystem can be made on")]
+    #[error("cannot make a filesystem on `{below}`: it is not a device")]
     NothingBelow {
         /// What stands behind the filesystem.
         below: String,
@@ -86,7 +86,7 @@ pub enum TargetError {
         name: &'static str,
     },
     /// A pool stands before something other than emulated drives.
-    #[error("{name} is modelled, and can be made on emulated drives only")]
+    #[error("{name} is a model, and can be made on emulated drives only")]
     NotOnDevices {
         /// Which.
         name: String,
@@ -125,7 +125,10 @@ pub enum TargetError {
         error: DriveConfigError,
     },
     /// The drive's tables would not fit into memory.
-    #[error("an emulated drive of {capacity} needs {needed} of memory, and {available} are there")]
+    #[error(
+        "an emulated drive of {capacity} needs {needed} of memory, and {available} are \
+        available"
+    )]
     Memory {
         /// The drive's.
         capacity: Bytes,
@@ -174,7 +177,7 @@ pub enum TargetError {
         error: std::io::Error,
     },
     /// The profile is not the one that the run was begun with.
-    #[error("profile `{name}` has changed since the run was begun")]
+    #[error("profile `{name}` has changed since the run began")]
     ProfileChanged {
         /// Which.
         name: String,

@@ -1,4 +1,4 @@
-//! The formats of traces: their names, and how each is known by its content.
+//! The trace formats: their names, and how each is detected by content.
 
 use crate::read::text::fits;
 

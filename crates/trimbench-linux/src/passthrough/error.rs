@@ -1,4 +1,4 @@
-//! What can go wrong between us and a drive, and what to do about it.
+//! Errors of drive commands, and what to do about them.
 
 use trimbench_core::{Errno, Nanos};
 
@@ -162,7 +162,7 @@ pub enum PassthroughError {
         missing: usize,
     },
     /// The answer contradicts its specification, so nothing in it is believed.
-    #[error("the answer to `{command}` makes no sense: {why}")]
+    #[error("the answer to `{command}` is invalid: {why}")]
     Malformed {
         /// Name of the command.
         command: &'static str,
@@ -250,8 +250,8 @@ pub enum PurgeError {
     /// Sanitizing takes much longer than the drive estimated. It goes on, also after a loss of
     /// power, and the drive refuses reads and writes meanwhile.
     #[error(
-        "the drive still sanitizes after {} s, and goes on, also over a loss of power: purge it \
-         again later, which waits for the operation under way", waited.0 / 1_000_000_000
+        "the drive still sanitizes after {} s, and continues, also after a loss of power: purge \
+            it again later, which waits for the running operation", waited.0 / 1_000_000_000
     )]
     SanitizeOverdue {
         /// How long it was waited for.
