@@ -1,4 +1,4 @@
-//! What the tests of methods share: devices, a monitor that keeps steps, runs.
+//! Helpers for the tests of methods: devices, a monitor that saves steps, runs.
 
 mod drives;
 mod files;

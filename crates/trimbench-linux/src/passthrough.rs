@@ -1,13 +1,13 @@
 //! Drives spoken to directly: `NVMe` and ATA commands through the kernel's ioctls.
 //!
-//! [`PassthroughDrive::open`] takes a device that someone else opened (and confirmed: see the rules
-//! of safety for devices), says who the drive is, what it promises of TRIM and what it counted,
-//! sends deallocations of many ranges in one command, and purges it.
+//! [`PassthroughDrive::open`] takes a device that someone else opened (and confirmed: see the
+//! safety rules for devices), identifies the drive, reads its TRIM promises and counters, sends
+//! deallocations of many ranges in one command, and purges it.
 //!
-//! Everything but the ioctl itself is a pure function of bytes: commands are built by
-//! `nvme::command` and `ata::command`, answers decoded beside them, and procedures (sanitize,
-//! security erase) run over a `transport::Transport`, in tests over a script. What was tried on
-//! what is said in `docs/reference/passthrough.md`.
+//! Everything except the ioctl itself is a pure function of bytes: `nvme::command` and
+//! `ata::command` build commands, modules beside them decode answers, and procedures (sanitize,
+//! security erase) run over a `transport::Transport`, in tests over a script.
+//! `docs/reference/passthrough.md` says what was tested on which drives.
 //!
 //! Units: LBAs and ranges count logical blocks of the drive. Sources: \[NVME\], \[OCP\], \[ATA\],
 //! \[SAT\].

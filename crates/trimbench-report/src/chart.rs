@@ -1,7 +1,7 @@
 //! A chart as data: what is drawn, not how.
 //!
 //! One definition serves the page, the files of `trimbench report --figures` and the page without
-//! JavaScript: `assets/page/chart.js` makes an option of `ECharts` of it, in a browser or in the
+//! JavaScript: `assets/page/chart.js` turns it into an option of `ECharts`, in a browser or in the
 //! engine that `svg` embeds. No value is computed there.
 //!
 //! Invariants: a curve has as many `y` (and `low`, `high`, `z`, `labels`, `faint`) as `x`; ids are

@@ -1,4 +1,4 @@
-//! What a report is made of: the sessions of one or many records, each with a name of its own.
+//! The entries of a report: the sessions of one or many records, each with a unique label.
 
 use std::collections::BTreeMap;
 

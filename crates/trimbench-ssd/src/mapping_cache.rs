@@ -1,16 +1,16 @@
 //! The mapping cache: which translation pages a drive without DRAM holds, and which lie on flash.
 //!
 //! Model: demand caching of whole translation pages, after \[GUPT09\]. The least recently used page
-//! goes first (LRU, exactly, by a list through the frames: each step takes constant time); one that
-//! was updated is programmed as it goes. A page that no unit ever needed, or that was trimmed as a
-//! whole, is nowhere: the directory of pages, which the drive always holds, says so.
+//! is evicted (exact LRU, by a list through the frames: each step takes constant time); an updated
+//! page is programmed at its eviction. A page that no unit ever needed, or that was trimmed as a
+//! whole, has no location; the directory of pages, which is always in memory, records that.
 //!
-//! What a page costs is the business of others: `ssd/path/translation` and `gc/map`. Memory:
-//! 12 bytes for each translation page of the drive, 16 for each that is cached.
+//! The cost of a page is computed elsewhere: `ssd/path/translation` and `gc/map`. Memory: 12 bytes
+//! for each translation page of the drive, 16 for each cached page.
 //!
 //! Invariants (checked by [`MappingCache::check`]):
 //! - a cached page names its frame, and that frame the page; the list has each frame in use once;
-//! - a page with an entry in use is not nowhere.
+//! - a page with an entry in use has a location.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! A directory of which everything is known, in memory.
+//! A directory in memory with completely known behaviour.
 
 use std::collections::{BTreeMap, BTreeSet};
 

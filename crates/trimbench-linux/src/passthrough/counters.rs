@@ -1,4 +1,4 @@
-//! What a drive counts: one form for `NVMe` and ATA, each figure with its source.
+//! Drive counters: one form for `NVMe` and ATA, each figure with its source.
 
 use trimbench_core::{Bytes, Nanos};
 

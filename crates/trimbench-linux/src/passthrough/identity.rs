@@ -1,4 +1,4 @@
-//! Who a drive is, and what it promises about TRIM: one form for `NVMe` and ATA.
+//! Identity of a drive, and its promises about TRIM: one form for `NVMe` and ATA.
 
 use trimbench_core::{BlockSize, Blocks, Bytes, Lba, LbaRange};
 
