@@ -1,5 +1,5 @@
-//! Step `docs`: the documents that are written by program, from the constants they describe; and on
-//! pages of evidence, whether they are older than the model of emulated drives.
+//! Step `docs`: writes the documents that are generated from the constants they describe; and notes
+//! on pages of evidence whether they are older than the model of emulated drives.
 
 use std::fmt::Write;
 use std::fs;
