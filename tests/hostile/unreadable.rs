@@ -149,7 +149,7 @@ impl FailingImage {
         self.disk.heal();
         let kept = fs::read(&self.path).expect("it can be read again") == self.before;
         unless(kept, || format!("overwritten: {}", complaint(output)))?;
-        refused(output, "cannot find out what")
+        refused(output, "cannot check")
     }
 }
 

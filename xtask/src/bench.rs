@@ -1,8 +1,8 @@
-//! Step `bench`: our speed, each benchmark beside a peer measured in the same minutes.
+//! Step `bench`: our speed; each benchmark runs together with a peer in the same minutes.
 //!
 //! Speeds of different machines, or of one machine at different times, cannot be compared; ratios
 //! of two programs that ran in turns can. So each case is measured on both sides, repetition by
-//! repetition, and the ratio of the medians is what is kept.
+//! repetition, and the ratio of the medians is kept.
 
 pub mod block;
 mod ssd;

@@ -1,11 +1,11 @@
-//! Step `compare-records`: what today's program records, held against that of an earlier commit.
+//! Step `compare-records`: compares the records of today's program with those of an earlier commit.
 //!
-//! Each case is run by both programs, in virtual time, with three seeds. The earlier record, as
-//! today's reader takes it, must be today's record to the byte, less the commit and what
-//! `reviewed.toml` means to be different; and so must the exit code. Some cases are killed at three
-//! points and resumed, and must come to the same. What people and scripts read besides (dry runs,
+//! Both programs run each case, in virtual time, with three seeds. The earlier record, as today's
+//! reader reads it, must equal today's record to the byte, except the commit and the differences
+//! listed in `reviewed.toml`; the exit code must be equal too. Some cases are killed at three
+//! points and resumed, and must give the same result. Output for people and scripts (dry runs,
 //! NDJSON, reports, CSV, pages) may differ: the difference is written to a file, to be read. On
-//! loop devices, where there can be some, steps and commands must be the same.
+//! loop devices, if available, steps and commands must be the same.
 
 mod cases;
 mod difference;

@@ -1,6 +1,6 @@
-//! Step `docs`: the documents that are written by program, from the constants they describe; on
-//! pages of methods, the table of options; on pages of evidence, whether they are older than the
-//! model.
+//! Step `docs`: writes the documents that are generated from the constants they describe, the table
+//! of options on pages of methods, and on pages of evidence whether they are older than the model
+//! of emulated drives.
 
 use std::fmt::Write;
 use std::fs;
@@ -70,8 +70,8 @@ pub fn run(repository: &Repository, check: bool) -> Result<bool> {
 pub fn exit_codes() -> String {
     let mut page = String::from(
         "# Exit codes\n\n\
-         What `trimbench` answers to the shell. The codes are constants of\n\
-         `trimbench_core::exit`; this page is written from them by `cargo xtask docs`.\n\n\
+         The codes with which `trimbench` exits. They are constants of\n\
+         `trimbench_core::exit`; `cargo xtask docs` writes this page from them.\n\n\
          | code | meaning |\n|---:|---|\n",
     );
     for (code, meaning) in exit::TABLE {
@@ -79,7 +79,7 @@ pub fn exit_codes() -> String {
     }
     page.push_str(
         "\nAfter 4 and 130 the results are kept: `trimbench report DIR` reads them, and\n\
-         `trimbench run --resume DIR` goes on with a run that was interrupted.\n",
+         `trimbench run --resume DIR` continues an interrupted run.\n",
     );
     page
 }
@@ -89,9 +89,9 @@ pub fn profile_keys() -> String {
     let mut page = String::from(
         "# Keys of profiles\n\n\
          Every key of a [profile](profiles.md), and so every `KEY=VALUE` that may follow the name \
-         of an emulated drive.\nThe keys are the tables of `trimbench_ssd::SsdConfig`; this page \
-         is written from them by `cargo xtask docs`.\n\n\
-         | key | kind | values | left out | meaning |\n|---|---|---|---|---|\n",
+         of an emulated drive.\nThe keys are the tables of `trimbench_ssd::SsdConfig`; `cargo \
+         xtask docs` writes this page from them.\n\n\
+         | key | kind | values | default | meaning |\n|---|---|---|---|---|\n",
     );
     for row in SsdConfig::rows() {
         let kind = match row.unit {
@@ -105,7 +105,7 @@ pub fn profile_keys() -> String {
             IfUnset::Preset([text, ..]) => format!("`{text}`"),
             IfUnset::SameAs(key) => format!("as `{key}`"),
             IfUnset::Absent => "none".to_owned(),
-            IfUnset::Required => "never".to_owned(),
+            IfUnset::Required => "required".to_owned(),
         };
         let (key, range, help) = (row.key, row.range, row.help);
         writeln!(page, "| `{key}` | {kind} | {range} | {unset} | {help} |")

@@ -1,11 +1,11 @@
 //! Step `evidence`: every claim of the project, measured again.
 //!
-//! The claims are those of `tests::acceptance`. The verdict on each is computed here, from what
-//! its `read` finds in the raw output *now*: none is ever stored, so none can outlive the output
-//! or the bar that it came from.
+//! The claims are those of `tests::acceptance`. The verdict on each is computed here, from the
+//! figures that its `read` extracts from the raw output *now*: no verdict is stored, so none can
+//! outlive the output or the bar that it came from.
 //!
-//! Raw output is kept by commit, with a hash of the sources. What was measured on these very
-//! sources is not measured again unless asked for.
+//! Raw output is kept by commit, with a hash of the sources. A measurement of the same sources is
+//! repeated only on request.
 //!
 //! One JSON line for each figure goes to standard output, everything else to standard error.
 

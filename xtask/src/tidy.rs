@@ -1,7 +1,7 @@
 //! Step `tidy`: the rules of the repository that no compiler checks.
 //!
-//! A check is a function from the [`SourceTree`] of files to what it found. Its test plants the
-//! fault that it looks for: a check that cannot fire is none.
+//! A check is a function from the [`SourceTree`] of files to its findings. Its test plants the
+//! fault that it looks for, because a check that cannot fire is useless.
 
 mod coverage;
 mod crates;

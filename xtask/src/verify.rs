@@ -1,4 +1,4 @@
-//! Step `test`: every test of the workspace, counted, with each skip named and judged.
+//! Step `test`: every test of the workspace, counted, with each skip named and checked.
 //!
 //! A test that lacks something (root, a filesystem's tools) prints `SKIP <name>: <reason>` and
 //! returns: Rust's test harness knows no third outcome and counts it as passed. Here it is counted

@@ -1,4 +1,4 @@
-//! Caveats: what could spoil a number, said beside it, with advice.
+//! Caveats: what could make a number misleading, with advice, shown beside the number.
 
 /// Declares the caveats: variant, id, meaning and advice of each.
 macro_rules! caveats {
@@ -42,7 +42,7 @@ caveats! {
         => "read the profile's sources with `trimbench list profiles --explain NAME`";
     DiscardsIncomplete "discards-incomplete":
         "not all freed bytes were discarded before the window closed"
-        => "give a longer window (`--set window=30s`), or find out what holds the discards back";
+        => "give a longer window (`--set window=30s`), or find out what delays the discards";
     NoDiscard "no-discard":
         "the filesystem sent no discards for the deleted files"
         => "mount with `-o discard`, or measure fstrim with `--set mode=trim`";
@@ -54,12 +54,12 @@ caveats! {
         => "give a longer window: `--set window=30s`";
     PhaseTooShort "phase-too-short":
         "a phase ended within one sampling interval: its rates are unknown"
-        => "write larger files (`--set file-size=1GiB`), or sample more often (`--set interval=1ms`)";
+        => "write larger files (`--set file-size=1GiB`), or sample faster: `--set interval=1ms`";
     LateSchedule "late-schedule":
         "this machine issued the load late"
         => "lower the rate (`--set rate=100`), or give the machine less other work";
     NotAPhysicalSsd "not-a-physical-ssd":
-        "the device is virtual: what its TRIM costs is decided by its host"
+        "the device is virtual: its host decides the cost of its TRIM"
         => "measure on the physical drive";
     Noise "noise":
         "not distinguishable from deleting an empty file" => "use larger files or more repetitions";
@@ -68,12 +68,12 @@ caveats! {
         => "use a filesystem that supports O_DIRECT";
     TooFewPoints "too-few-points":
         "too few points for an interval"
-        => "use more sizes or repetitions; a drive that is emulated repeats itself exactly";
+        => "use more sizes or repetitions; an emulated drive repeats itself exactly";
     Fragmented "fragmented":
-        "files were scattered over many extents, each a discard of its own"
+        "files were scattered over many extents, each with a discard of its own"
         => "use an emptier filesystem";
     UnsteadyBaseline "unsteady-baseline":
-        "deleting an empty file stalled the load too, and unevenly"
+        "deleting an empty file stalled the load too, by varying amounts"
         => "stop other work on this machine and run again";
     PlaceboOnly "placebo-only":
         "nothing was deleted: this run measures the method's own noise"
@@ -82,47 +82,47 @@ caveats! {
         "faults were planted on request: this run tests the method, not the drive"
         => "leave out the faults in `--target` to measure the drive";
     PurgedByTrim "purged-by-trim":
-        "the drive was purged by TRIM, so that trimmed against fresh compares TRIM with itself"
+        "the drive was purged by TRIM, so comparing trimmed with fresh compares TRIM with itself"
         => "use a drive that can be purged by format, sanitize or secure erase";
     NoSteadyState "no-steady-state":
-        "the test ended before the drive was steady; its figures are those of a transition"
+        "the test ended before the drive was steady; its figures describe a transition"
         => "use `--preset standard`";
     CommandsMerged "commands-merged":
-        "the device completed another number of commands than were issued"
+        "the device did not complete the number of commands that were issued"
         => "write 2 into `queue/nomerges` of the device, and stop other work on it";
     CompressibleData "compressible-data":
         "the data could be compressed: a drive that compresses looks better than it is"
         => "leave out `--set data=...` to write incompressible data";
     QueueNotFull "queue-not-full":
-        "fewer commands were outstanding than asked for"
-        => "give the machine less other work, or ask for a smaller queue depth";
+        "fewer commands were outstanding than requested"
+        => "give the machine less other work, or use a smaller queue depth";
     PartOfDrive "part-of-drive":
         "only a part of the drive was used; the rest served as over-provisioning"
         => "use the whole drive: `--set span=all`";
     CacheSwallowed "cache-swallowed":
-        "less than half of what was written reached the device: the page cache was measured"
+        "less than half of the written data reached the device: the page cache was measured"
         => "write several times the memory of the machine, or limit the run's memory";
     OutOfFiles "out-of-files":
         "transactions ended early because no file was left"
         => "use more files, fewer transactions, or a larger `bias-create`";
     UnsteadyTwin "unsteady-twin":
-        "the drive that was left idle first was below its later pace too, at some time"
+        "the twin, which rested before its load, was at times also slower than its later pace"
         => "let it rest longer (`--set rest=5min`), or smooth more (`--set smoothing=25`)";
     RequestsUnseen "requests-unseen":
-        "what the device was sent could not be seen, so that the stall was not located"
-        => "run as root, outside of a sandbox, on a device with a queue of requests";
+        "the requests of the device were not visible, so the stall was not attributed to a layer"
+        => "run as root, outside of a sandbox, on a device with a request queue";
     RequestsLost "requests-lost":
-        "the kernel dropped events on requests: the place of the stall is known in part only"
+        "the kernel dropped tracing events: stall attribution is incomplete"
         => "give the machine less other work, or lower the load";
     TraceAltered "trace-altered":
         "commands of the trace were moved, cut or left out to fit the device"
-        => "replay it on a device as large as the one that it was recorded on";
+        => "replay it on a device as large as the recorded one";
     SynthesisedTrims "synthesised-trims":
-        "TRIMs were made up from what was not accessed for long; nobody deleted it"
+        "TRIMs were synthesised for data that was not accessed for long; nobody deleted it"
         => "record a trace with its TRIMs, and replay those: `--set passes=kept,stripped`";
     TargetChanged "target-changed":
-        "the target was cut off, exchanged or taken by others before the step ended"
-        => "look at the target, then go on with `--resume`: the step is measured again";
+        "the target was disconnected, exchanged or used by others before the step ended"
+        => "check the target, then continue with `--resume`: the step is measured again";
 }
 
 impl Caveat {

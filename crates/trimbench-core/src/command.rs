@@ -1,4 +1,4 @@
-//! What is asked of a target, and what it answers.
+//! Commands to targets, and their completions.
 
 use std::fmt;
 
@@ -344,7 +344,7 @@ pub enum Rejected {
         maximum: Bytes,
     },
     /// A discard names no range, or more than one command takes: split them.
-    #[error("a discard of {count} ranges is none; give 1 to {maximum}")]
+    #[error("a discard cannot have {count} ranges; give 1 to {maximum}")]
     DiscardRanges {
         /// Asked for.
         count: usize,

@@ -1,4 +1,4 @@
-//! The contracts: models are told the time, targets own it, workloads say what to do when.
+//! The contracts: models are told the time, targets own it, workloads say what to submit and when.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

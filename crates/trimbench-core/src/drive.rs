@@ -1,4 +1,4 @@
-//! What a drive can do beside commands: be purged, say what it holds, and count its wear.
+//! Operations on a whole drive besides commands: purge it, examine its contents, count its wear.
 
 use crate::command::{BlockCommand, Content};
 use crate::contract::{Capabilities, Target};

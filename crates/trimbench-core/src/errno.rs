@@ -1,4 +1,4 @@
-//! The system's reasons by name: what an error is called in every manual page.
+//! System error numbers by name, as manual pages call them.
 
 use std::error::Error;
 use std::fmt;

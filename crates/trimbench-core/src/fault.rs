@@ -1,4 +1,4 @@
-//! Planted faults: a layer over any model whose effect is known exactly, to test what measures it.
+//! Planted faults: a layer over any model, with exactly known effects, to test what measures them.
 
 use crate::command::{Completion, Content, Operation, OperationKind, Rejected, Status, Tag};
 use crate::contract::{Capabilities, DeviceStatistics, Model};

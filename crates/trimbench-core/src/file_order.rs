@@ -1,11 +1,11 @@
-//! In which order the commands on one file run, on real and on modelled filesystems alike.
+//! The order in which commands on one file run, on real and modelled filesystems alike.
 //!
-//! They end in the order in which they were submitted, except that transfers run side by side. What
-//! changes names and sizes runs alone; an fsync waits for what was submitted before it and lets
+//! Commands end in the order of their submission, except that transfers run concurrently. A command
+//! that changes names or sizes runs alone; an fsync waits for all earlier commands and lets
 //! transfers pass.
 //!
-//! Invariants: nothing waits without something under way; a command that runs alone does so with
-//! nothing else under way.
+//! Invariants: a command waits only while another is in flight; a command that runs alone has no
+//! other in flight.
 
 use std::collections::VecDeque;
 

@@ -1,9 +1,9 @@
-//! What each layer saw of a wait: who waited at the top, and what went to the device meanwhile.
+//! What each layer saw of a wait: which caller waited, and which requests the device had meanwhile.
 //!
-//! A stall that callers feel lies in the device, in the queue before it, or above both. Counters
-//! cannot tell which: the kernel's show 12 % of the waiting of a pure stall of the device, as the
-//! rest waits for free tags. What can tell is when each request was given to the queue and when it
-//! was handed to the device.
+//! A stall that callers notice arises in the device, in the queue before it, or above both.
+//! Counters are not enough to decide: for a pure stall of the device the kernel's counters show 12
+//! % of the waiting, because the rest waits for free tags. The deciding times are when each request
+//! was given to the queue and when it was passed to the device.
 //!
 //! Times are instants of the target's clock.
 

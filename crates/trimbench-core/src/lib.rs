@@ -1,13 +1,13 @@
-//! What everything else in trimbench stands on: units, commands, the contracts, virtual time,
-//! seeded randomness, exit codes and caveats.
+//! The basis of all other crates: units, commands, the contracts, virtual time, seeded randomness,
+//! exit codes and caveats.
 //!
 //! Two contracts hold the program together. A [`Model`] is passive: it is told the time. A
-//! [`Target`] owns time: it passes in [`Target::reap`] only. [`Virtual`] makes a target of any
-//! model; `trimbench-linux` implements [`Target`] on real things. A [`Workload`] says what to
-//! submit and when; the runner in `trimbench-methods` joins the two.
+//! [`Target`] owns time, which passes in [`Target::reap`] only. [`Virtual`] makes a target of any
+//! model; `trimbench-linux` implements [`Target`] for real devices and directories. A [`Workload`]
+//! says what to submit and when; the runner in `trimbench-engine` joins the two.
 //!
-//! This crate reads no clock, no file and no environment, and depends on nothing but a generator of
-//! random numbers and a derive for errors.
+//! This crate reads no clock, no file and no environment. It depends only on a random number
+//! generator and a derive macro for errors.
 
 pub mod caveat;
 pub mod command;

@@ -1,4 +1,4 @@
-//! Which known name a mistyped one was probably meant to be.
+//! Finds the known name that a mistyped one probably meant.
 
 #[cfg(test)]
 mod tests;

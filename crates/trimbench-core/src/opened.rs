@@ -1,4 +1,4 @@
-//! What a method is run on, whatever it is.
+//! The opened target that a method runs on, of any kind.
 
 use crate::contract::Capabilities;
 use crate::drive::{Device, Drives};

@@ -1,4 +1,4 @@
-//! Filesystems made anew: how a method gets them, on modelled and on real devices alike.
+//! Newly made filesystems: how a method gets them, on modelled and real devices alike.
 
 use crate::command::FileCommand;
 use crate::contract::{Capabilities, Target};

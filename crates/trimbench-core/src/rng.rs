@@ -1,4 +1,4 @@
-//! Seeded randomness that a reader can quote: one seed a run, split by name for each component.
+//! Seeded randomness: one seed a run, split by name for each component.
 //!
 //! Integers only. The distributions are exact and independent of the machine's floating point.
 //! Source of the exponential variates: J. von Neumann, "Various techniques used in connection with

@@ -1,9 +1,9 @@
-//! Settings: what a user may set, stated once.
+//! Settings that a user may change, each defined once.
 //!
-//! [`settings!`](crate::settings!) turns one table into a struct, the code that reads it from texts
-//! and the rows that lists, documents and errors are made of. Methods, trim policies, targets and
-//! the profiles of emulated drives all use it. A row has a key, what holds where the key is not
-//! set, and a [`ValueKind`]: the unit, the range, and how a text is read.
+//! [`settings!`](crate::settings!) turns one table into a struct, its parser, and the rows from
+//! which lists, documents and errors are made. Methods, trim policies, targets and the profiles of
+//! emulated drives all use it. A row has a key, a default, and a [`ValueKind`]: the unit, the
+//! range, and how a text is parsed.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ pub enum SettingError {
         known: Vec<&'static str>,
     },
     /// A key without a value: write `KEY=VALUE`.
-    #[error("`{text}` sets nothing; write `KEY=VALUE`")]
+    #[error("`{text}` is not a setting; write `KEY=VALUE`")]
     NoValue {
         /// As given.
         text: String,

@@ -1,4 +1,4 @@
-//! Stamps: logical blocks that say where they belong, so that they are known again when read.
+//! Stamps: logical blocks that contain their own address, so that a read can recognise them.
 //!
 //! Layout, in little-endian words of 64 bits:
 //!

@@ -1,14 +1,14 @@
-//! Text for people, shells and records, made of names that anyone may have chosen.
+//! Text for people, shells and records that contains names chosen by anyone.
 //!
-//! A name of Linux is bytes: any but NUL, and `/` within a file name. So it may hold escape
-//! sequences, characters that turn the direction of writing, words of a shell, and bytes that are
-//! no UTF-8. Each of the three readers needs its own form:
+//! A Linux file name is bytes: any except NUL and `/`. So it may hold escape sequences, characters
+//! that change the direction of writing, shell words, and invalid UTF-8. Each of the three readers
+//! needs its own form:
 //!
-//! - a person: [`visible`], where nothing reaches the terminal that is not shown as a character;
-//! - a shell: [`shell_word`], one word of bash, whatever it holds;
-//! - a record: [`to_text`], lossless, and undone by [`from_text`]. A name in UTF-8 is itself; any
-//!   other is `$'...'` as bash reads it, with `\xff` for a byte. (So is a name that begins with
-//!   `$'`, or it could not be told from these.)
+//! - a person: [`visible`], which shows every character and sends nothing else to the terminal;
+//! - a shell: [`shell_word`], one word of bash, whatever it contains;
+//! - a record: [`to_text`], which is lossless, and reversed by [`from_text`]. A UTF-8 name is kept
+//!   as it is; any other is `$'...'` as bash reads it, with `\xff` for a byte. (So is a name that
+//!   begins with `$'`, which would otherwise be ambiguous.)
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,5 @@
-//! A running hash over everything that a simulated run did: two runs are equal if one number is.
+//! A running hash over all commands and completions of a simulated run: two runs are equal if their
+//! hashes are.
 
 use crate::units::Instant;
 

@@ -1,4 +1,4 @@
-//! Virtual time: a target made of any model.
+//! Virtual time: makes a target of any model.
 
 use crate::command::{Completion, Content, FileId, Rejected, Tag};
 use crate::contract::{Capabilities, DeviceStatistics, Model, Target};

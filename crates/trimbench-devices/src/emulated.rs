@@ -53,24 +53,24 @@ settings! {
     /// The settings that may follow a profile's name, beside the profile's own keys.
     #[derive(Clone, Debug)]
     struct DriveSettings(values) {
-        /// what the drive exports
+        /// capacity of the drive
         capacity: Option<Bytes> = "capacity", IfUnset::Absent,
             optional(described("at least 8 superblocks"));
-        /// {}: what a read of a trimmed block gives
+        /// {}: how trimmed blocks read
         trim_reads: Option<TrimmedReads> = "trim-reads", IfUnset::Absent, optional(named());
-        /// {}: what the drive says that it gives
+        /// {}: what the drive promises about reads of trimmed blocks
         trim_promise: Option<TrimPromise> = "trim-promise", IfUnset::Absent, optional(named());
-        /// a planted fault: each discard freezes the drive for so long, {}
+        /// a planted fault: each discard freezes the drive for this time, {}
         freeze_on_discard: Option<Nanos> = "freeze-on-discard", IfUnset::Absent,
             optional(within(Nanos::ZERO, FREEZE_MAX));
-        /// a planted fault: from then on every command fails
+        /// a planted fault: from this instant on every command fails
         eio_from: Option<Nanos> = "eio-from", IfUnset::Absent, optional(described("a time"));
-        /// a planted fault: from then on the drive is gone
+        /// a planted fault: from this instant on the drive is gone
         vanish_from: Option<Nanos> = "vanish-from", IfUnset::Absent, optional(described("a time"));
-        /// a planted fault: a TRIM frees as much behind what it names, {}
+        /// a planted fault: each TRIM also frees this much after its end, {}
         trim_eats_neighbour: Option<Bytes> = "trim-eats-neighbour", IfUnset::Absent,
             optional(multiple_of(UNIT, within(Bytes(0), EATEN_MAX)));
-        /// a planted fault: a TRIM frees as much before what it names, {}
+        /// a planted fault: each TRIM also frees this much before its beginning, {}
         trim_eats_before: Option<Bytes> = "trim-eats-before", IfUnset::Absent,
             optional(multiple_of(UNIT, within(Bytes(0), EATEN_MAX)));
     }

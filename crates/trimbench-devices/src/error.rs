@@ -21,16 +21,16 @@ pub(crate) enum Problem {
     #[error("there is no profile `{name}`{}", did_you_mean(.nearest.as_deref()))]
     UnknownProfile { name: String, nearest: Option<String> },
     /// No filesystem of that name can be made.
-    #[error("there is no filesystem `{name}` to be made{}", did_you_mean(.nearest.as_deref()))]
+    #[error("cannot make a filesystem `{name}`{}", did_you_mean(.nearest.as_deref()))]
     UnknownFilesystem { name: String, nearest: Option<String> },
     /// A filesystem stands before something that is no device.
-    #[error("`{below}` is no device that a filesystem can be made on")]
+    #[error("cannot make a filesystem on `{below}`: it is not a device")]
     NothingBelow { below: String },
     /// A filesystem of which there is no model stands before an emulated drive.
     #[error("there is no model of {name}, only of {}", MODELLED)]
     NotModelled { name: &'static str },
     /// A pool stands before something other than emulated drives.
-    #[error("{name} is modelled, and can be made on emulated drives only")]
+    #[error("{name} is a model, and can be made on emulated drives only")]
     NotOnDevices { name: String },
     /// Filesystems cannot be made on the device or image file.
     #[error(transparent)]
@@ -51,7 +51,9 @@ pub(crate) enum Problem {
     #[error("profile `{name}`: {error}")]
     Config { name: String, error: DriveConfigError },
     /// The drive's tables would not fit into memory.
-    #[error("an emulated drive of {capacity} needs {needed} of memory, and {available} are there")]
+    #[error(
+        "an emulated drive of {capacity} needs {needed} of memory, and {available} are available"
+    )]
     Memory { capacity: Bytes, needed: Bytes, available: Bytes },
     /// The device or image file may not be overwritten.
     #[error(transparent)]
@@ -72,7 +74,7 @@ pub(crate) enum Problem {
     #[error("cannot reach `{}`: {}", path.display(), reason(.error))]
     Unreachable { path: PathBuf, error: std::io::Error },
     /// The profile is not the one that the run was begun with.
-    #[error("profile `{name}` has changed since the run was begun")]
+    #[error("profile `{name}` has changed since the run began")]
     ProfileChanged { name: String },
     /// The directory cannot be used.
     #[error(transparent)]

@@ -1,8 +1,8 @@
-//! From the text of `--target` to a target in a stated condition.
+//! Turns the text of `--target` into a target in a stated condition.
 //!
-//! A [`TargetSpec`] is what the text means; it opens nothing. [`TargetSpec::open`] makes or opens
-//! the target and says how its condition was established. Methods remain ignorant of what they run
-//! on.
+//! A [`TargetSpec`] is the meaning of the text; it opens nothing. [`TargetSpec::open`] makes or
+//! opens the target and says how its condition was established. Methods do not know what kind of
+//! target they run on.
 
 mod description;
 mod device;

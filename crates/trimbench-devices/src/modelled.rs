@@ -1,8 +1,7 @@
-//! Modelled filesystems on an emulated drive: made anew as often as a method wishes, in virtual
-//! time.
+//! Modelled filesystems on an emulated drive: made as often as a method requests, in virtual time.
 //!
-//! The drive is one and the same from filesystem to filesystem, and its clock goes on. What mkfs
-//! discards is sent to it; what mkfs writes is not modelled.
+//! All filesystems use the same drive, and its clock continues from one to the next. mkfs's
+//! discards are sent to the drive; its writes are not modelled.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,9 +50,9 @@ settings! {
     /// The settings that may follow its name.
     #[derive(Clone, Debug)]
     struct ModelSettings(values) {
-        /// {}: the machine that the other settings change
+        /// {}: the base for the other settings
         machine: Option<Machine> = "machine", IfUnset::Absent, optional(named());
-        /// {}: how `mount -o discard` is served
+        /// {}: how `mount -o discard` is implemented
         discard_path: Option<DiscardPath> = "discard-path", IfUnset::Absent,
             optional(one_of(DISCARD_PATHS));
         /// memory of the machine, {}

@@ -1,4 +1,4 @@
-//! One door to every kind of target: opened from its text, described, and closed.
+//! Opens a target of any kind from its text, describes it, and closes it.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Real filesystems that are made on a device or an image file, as often as a method wishes.
+//! Real filesystems on a device or an image file, made as often as a method requests.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -31,10 +31,10 @@ settings! {
         /// mount options, separated by `;`
         mount: Option<Vec<String>> = "mount", IfUnset::Absent,
             optional(parsed("mount options", mount_options));
-        /// memory of the run and of what is cached for it, {}
+        /// memory limit of the run and its page cache, {}
         memory: Option<Bytes> = "memory", IfUnset::Absent,
             optional(within(MEMORY_MIN, Bytes::gib(1 << 10)));
-        /// {}: what becomes of the page cache before each filesystem is made
+        /// {}: whether caches are dropped before each filesystem is made
         cache: Option<CacheControl> = "cache", IfUnset::Absent,
             optional(one_of(&[("keep", CacheControl::Keep), ("drop", CacheControl::Drop)]));
     }

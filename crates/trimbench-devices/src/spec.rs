@@ -1,11 +1,11 @@
-//! What the text of `--target` means.
+//! The meaning of the text of `--target`.
 //!
-//! `sim:NAME` or `sim:FILE.toml`, with settings behind commas (`sim:vendor2,capacity=32GiB`), is an
-//! emulated drive; anything else is a path: a directory is measured in, a block device or a regular
-//! file (an image) is overwritten, if that was allowed. A filesystem that is to be made stands
-//! before the device, as the layer above it, with settings of its own: `ext4,memory=2GiB:sim:NAME`.
-//! A pool stands before several drives of one kind: `raidz2:sim:NAME*10`. A path that is no UTF-8
-//! stands there as [`to_text`] writes it.
+//! `sim:NAME` or `sim:FILE.toml`, with settings after commas (`sim:vendor2,capacity=32GiB`), is an
+//! emulated drive. Anything else is a path: a directory is measured in; a block device or a regular
+//! file (an image) is overwritten, if that was permitted. A filesystem to be made comes before the
+//! device, as the layer above it, with settings of its own: `ext4,memory=2GiB:sim:NAME`. A pool
+//! comes before several drives of one kind: `raidz2:sim:NAME*10`. A path that is not UTF-8 is
+//! written as by [`to_text`].
 
 use std::ffi::OsStr;
 use std::fmt;

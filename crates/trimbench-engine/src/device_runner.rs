@@ -1,5 +1,5 @@
-//! What methods on whole devices do alike: run commands to their end, write, rest, and read the
-//! device's counters once they have caught up.
+//! Operations that methods on whole devices share: run commands to completion, write, rest, and
+//! read the device's counters once they are up to date.
 
 use std::cell::Cell;
 

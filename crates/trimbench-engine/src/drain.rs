@@ -1,4 +1,4 @@
-//! Making a filesystem send its discards, and watching them until they are over.
+//! Makes a filesystem send its discards, and watches them until they are over.
 
 use trimbench_core::{
     Bytes, DeviceStatistics, FileCommand, FileId, ForceDiscards, Instant, Nanos, Operation, Target,

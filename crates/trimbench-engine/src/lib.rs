@@ -1,9 +1,9 @@
-//! The engine: what a method is, and all that methods do alike. It knows neither a method by name
-//! nor the emulated SSD, a filesystem or Linux, and reads no clock.
+//! The engine: the interface of a method, and everything that methods share. It knows neither a
+//! method by name nor the emulated SSD, a filesystem or Linux, and reads no clock.
 //!
-//! A [`MethodSession`] is one method on one target: it skips the steps that are kept, keeps the new
-//! ones, and estimates what is left. [`Slots`] share out jobs and memory between sessions that run
-//! side by side. A [`Runner`] drives a target with a load while observers watch.
+//! A [`MethodSession`] is one method on one target: it skips steps that are already measured, saves
+//! new ones, and estimates the rest. [`Slots`] share jobs and memory between concurrent sessions. A
+//! [`Runner`] drives a target with a load while observers watch.
 
 pub mod area;
 pub mod device_runner;

@@ -1,4 +1,4 @@
-//! What a method is: what it takes, what it runs on, what it hands back; and the list of all.
+//! The interface of a method: its options, its needs, its targets and its results.
 
 mod error;
 mod options;

@@ -1,9 +1,9 @@
-//! Whether others use the device beside a measurement: one rule for all methods.
+//! Detects use of the device by others during a measurement: one rule for all methods.
 //!
-//! What the device's counters show beyond what the method read and wrote itself is others'.
-//! It spoils a measurement when it is more than [`NOTICED`] and more than a tenth of the method's
-//! own; in a directory more than a half, for a filesystem writes its journal and metadata beside
-//! what it is asked for. An emulated target has no others.
+//! Other load is the difference between the device's counters and the bytes that the method read
+//! and wrote itself. It spoils a measurement when it is more than [`NOTICED`] and more than a tenth
+//! of the method's own; in a directory more than a half, because a filesystem also writes its
+//! journal and metadata. An emulated target has no other load.
 
 use trimbench_core::{Bytes, Caveat, Clock, DeviceStatistics, Medium, Target};
 

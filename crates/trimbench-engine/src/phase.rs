@@ -1,8 +1,8 @@
 //! Phases of a procedure on a whole device, one after the other: purge, write, trim, rest.
 //!
 //! A phase begins and ends with nothing outstanding, so that the drive's wear counters can be read
-//! on both sides of it. It ends at its last completion. What one phase leaves behind in the drive
-//! is the next one's state: such a procedure cannot be taken up in the middle.
+//! on both sides of it. It ends at its last completion. Each phase leaves the drive in the state in
+//! which the next one begins, so such a procedure cannot continue in the middle.
 //!
 //! Units: time in `Nanos` on the target's clock, rates in MB (10^6 bytes) a second.
 

@@ -1,8 +1,8 @@
-//! Rounds of random accesses, until they are steady: what `steady-state` measures and `recovery`
-//! tortures with.
+//! Rounds of random accesses until they are steady; `steady-state` measures them, and `recovery`
+//! uses them as torture.
 //!
-//! A round lasts until both its time and its bytes are over; its throughput is what all its
-//! commands took, the last of them included. Source of the rounds and of their number: \[PTS\].
+//! A round lasts until both its time and its bytes are over; its throughput includes all its
+//! commands, also the last ones. Source of the rounds and of their number: \[PTS\].
 
 use trimbench_core::{Bytes, Data, Nanos, Ppm};
 use trimbench_results::Step;

@@ -1,7 +1,7 @@
 //! The runner: joins workloads and a target, for block and for file commands alike.
 //!
-//! It never asks the operating system the time; its hot path is monomorphised. Response time counts
-//! from the intended start, so that a stall cannot hide the requests that it held up.
+//! It never asks the operating system for the time; its hot path is monomorphised. Response time
+//! counts from the intended start, so that a stall cannot hide the requests that it delayed.
 
 use std::cell::Cell;
 

@@ -1,6 +1,6 @@
 //! Curves of a load while it runs: throughput against address, IOPS against time.
 //!
-//! Every command counts in one point; a point is a mean over what it stands for, never a sample.
+//! Every command counts in one point; a point is a mean over its range, never a sample.
 
 use trimbench_core::units::index;
 use trimbench_core::{BlockCommand, BlockSize, Bytes, Instant, Nanos};

@@ -1,4 +1,5 @@
-//! Options that the methods on whole devices share: what part of the device, and what data.
+//! Options shared by the methods on whole devices: the part of the device to use, and the kind of
+//! data.
 
 use trimbench_core::settings::{
     ValueKind, ascending, checked, list, mapped, multiple_of, or_word, parsed, within,

@@ -1,7 +1,7 @@
-//! Room for emulated drives that are measured side by side: processors and memory.
+//! Slots for emulated drives that are measured concurrently: processors and memory.
 //!
-//! No result depends on it: what waits for room runs later, and its virtual clock knows nothing of
-//! that.
+//! No result depends on it: a session that waits for a slot runs later, which does not affect its
+//! virtual clock.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -1,21 +1,21 @@
-//! The locator: in which layer a stall lies.
+//! Stall attribution: in which layer a stall arises.
 //!
-//! A caller that waits longer than a threshold is stalled, from the first moment of its wait. Of
-//! the callers that are stalled at an instant, the one that has waited longest is asked about. Its
-//! stall lies, the first that holds:
+//! A caller that waits longer than a threshold is stalled, from the beginning of its wait. At each
+//! instant the rule looks at the stalled caller that has waited longest. Its stall is attributed to
+//! the first of these places whose condition holds:
 //!
-//! 1. in the **device**, if that holds a request which the caller waits for;
-//! 2. at the **tags**, if such a request is in the block layer and its device holds at least half
-//!    as many requests as it ever did: no tag is free. That is the device, seen from above;
-//! 3. in the **block layer**, if such a request is there, though the device has room: a scheduler
-//!    or a throttle keeps it;
-//! 4. **above** both, if there is none: the filesystem has it, or keeps the caller from asking.
+//! 1. the **device**, if it holds a request that the caller waits for;
+//! 2. the **tags**, if such a request is in the block layer and its device holds at least half as
+//!    many requests as it ever did: no tag is free. That is the device, seen from above;
+//! 3. the **block layer**, if such a request is there, though the device has room: a scheduler or a
+//!    throttle keeps it;
+//! 4. **above** both, if there is none: the filesystem has it, or keeps the caller from submitting.
 //!
-//! What a caller waits for is known by class only. Requests of its own classes count however young
-//! they are, for a slow device is seldom without one. Through locks and commits it may wait for
-//! those of other classes too: they count if they stayed as long as the threshold, in the device
-//! for 1 and before it for 2 and 3. Discards count for callers that wait for discards alone:
-//! whether a filesystem keeps others waiting meanwhile is what is to be found out.
+//! Only the class of what a caller waits for is known. Requests of its own classes count however
+//! recent they are, because a slow device is seldom without one. Through locks and commits it may
+//! wait for other classes too: they count if they stayed as long as the threshold, in the device
+//! for 1 and before it for 2 and 3. Discards count only for callers that wait for discards, because
+//! the question is whether a filesystem makes others wait meanwhile.
 //!
 //! | caller waits for | own classes | other classes that count |
 //! |---|---|---|
@@ -25,8 +25,8 @@
 //! | metadata | read | write, flush |
 //! | discard | discard | read, write, flush |
 //!
-//! Two limits follow. Somebody else's requests of the same class on the same device look like the
-//! caller's. And where tags are of several queues, half of what the device ever held is a guess.
+//! Two limits follow. Requests of other programs of the same class on the same device look like the
+//! caller's. And if tags belong to several queues, half of what the device ever held is a guess.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

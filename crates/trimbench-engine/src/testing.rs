@@ -1,4 +1,4 @@
-//! What the tests of methods share: devices, a monitor that keeps steps, runs.
+//! Helpers for the tests of methods: devices, a monitor that saves steps, runs.
 
 mod drives;
 mod files;
@@ -21,7 +21,7 @@ use crate::method::{self, Method, MethodResult, NEEDS_A_DEVICE};
 use crate::slots::Slots;
 
 pub use drives::{Emulated, Lying, drive, emulated, faulty, profile, small_tlc};
-pub use files::{DISCARDS_AFTER, Files, taken};
+pub use files::{DISCARDS_AFTER, ToyFiles, taken};
 pub use toy::Toy;
 
 /// Keeps what a session showed and measured; asks for the end after some steps.
@@ -108,7 +108,7 @@ pub fn in_context<R>(
 /// Runs a method in a directory, after steps that are done.
 pub fn run_on_files(
     method: &dyn Method,
-    directory: &mut Virtual<Files>,
+    directory: &mut Virtual<ToyFiles>,
     kept: &mut KeptSteps,
     done: Vec<Step>,
 ) -> Result<MethodResult, MethodError> {

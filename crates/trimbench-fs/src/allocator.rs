@@ -1,20 +1,21 @@
-//! Free space, and who gets which part of it.
+//! Free space, and its allocation to files.
 //!
 //! Model, after ext4's multi-block allocator (fs/ext4/mballoc.c):
 //!
 //! - A file of up to 16 blocks takes them from a chunk of 512 that such files share. There are
 //!   several chunks; the one nearest to the file's goal that has enough is taken, and a new one is
 //!   made if none has.
-//! - A file that nobody has open for writing when its data get their place takes exactly as much as
+//! - A file that nobody has open for writing when its data are allocated takes exactly as much as
 //!   it needs, searched for from its home group on.
-//! - One that is open takes more: up to the next power of two, or pieces of 2, 4 or 8 MiB. What it
-//!   does not need yet is kept for it until it is closed, shortened or deleted. It is searched for
-//!   where the last such search ended (stream allocation), if the file cannot go on where it ends.
+//! - An open file takes more: up to the next power of two, or pieces of 2, 4 or 8 MiB. The excess
+//!   is kept for it until it is closed, shortened or deleted. The search begins where the last such
+//!   search ended (stream allocation), unless the file can continue where it ends.
 //! - A search goes by buddies, group by group ([`search`]).
 //!
-//! Simplified: chunks are the machine's, not a processor's; of what is kept for a file only the
-//! part behind what it took, and only the latest; groups that have never been looked at are found
-//! at once (ext4 finds them later). Not modelled: bigalloc, stripes, old files without extents.
+//! Simplified: chunks belong to the machine, not to a processor; of the preallocation of a file
+//! only the part behind the allocated blocks is kept, and only the latest; groups that have never
+//! been looked at are found at once (ext4 finds them later). Not modelled: bigalloc, stripes, old
+//! files without extents.
 //!
 //! Invariants (`check`): those of the groups; the index knows every group; the sum of the groups'
 //! free blocks is the filesystem's.

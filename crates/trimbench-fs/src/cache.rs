@@ -1,10 +1,10 @@
-//! The page cache: how much is dirty, whose data is written back next, and what is forgotten.
+//! The page cache: how much is dirty, whose data is written back next, and what is evicted.
 //!
 //! Model: a buffered write makes pages dirty. Above `dirty_background` of the memory the flusher
 //! writes back (pages under write-back do not count), oldest dirty file first; each
-//! `write_back_interval` it also takes what has been dirty for `dirty_expire`. At `dirty_limit`
-//! (pages under write-back count) writers wait for room, first come, first served. Clean pages are
-//! forgotten by whole files, least recently used first. Source: Linux
+//! `write_back_interval` it also takes pages that have been dirty for `dirty_expire`. At
+//! `dirty_limit` (pages under write-back count) writers wait for space, first come, first served.
+//! Clean pages are evicted by whole files, least recently used first. Source: Linux
 //! Documentation/admin-guide/sysctl/vm.rst, mm/page-writeback.c.
 //!
 //! Simplified: a hard limit, where Linux slows writers from halfway between the two thresholds on;

@@ -1,4 +1,4 @@
-//! The caller's commands that have not ended, and what became of their steps.
+//! The caller's commands in flight, and the state of their steps.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

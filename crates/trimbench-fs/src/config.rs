@@ -1,4 +1,4 @@
-//! What can be chosen of a modelled filesystem and of the machine that it runs on.
+//! Configuration of a modelled filesystem and of the machine that it runs on.
 
 use trimbench_core::{Bytes, Nanos, Ppm};
 use trimbench_policy::PolicyError;

@@ -1,10 +1,10 @@
 //! The copy-on-write variant: transaction groups over striped parity, with a queue of classes for
 //! each drive, as in ZFS.
 //!
-//! [`Pool`] is a model of file commands over several models of block devices. Nothing is written
-//! in place: a transaction group collects what changes, is written to free space as a whole, and
-//! gives back what it replaced two groups later. What it freed is discarded by a trim policy, in
-//! one of two manners ([`TrimManner`]).
+//! [`Pool`] is a model of file commands over several models of block devices. Nothing is written in
+//! place: a transaction group collects changes, is written to free space as a whole, and frees the
+//! replaced data two groups later. A trim policy discards the freed space, in one of two manners
+//! ([`TrimManner`]).
 //!
 //! ```text
 //! command -> processor -> throttle -> open group -> syncing group -> allocator -> stripe

@@ -1,17 +1,17 @@
-//! Which freed extents wait for a discard, and what has become of all others.
+//! Freed extents that wait for a discard, and the accounting of all others.
 //!
-//! Model of the worker, after `ext4_discard_work` and `ext4_try_to_trim_range`
-//! (fs/ext4/mballoc.c): freed extents are worked off in the order of their commits, one discard at
-//! a time. Of each, what is still free is discarded; it is withheld from allocation meanwhile. The
+//! Model of the worker, after `ext4_discard_work` and `ext4_try_to_trim_range` (fs/ext4/mballoc.c):
+//! it processes freed extents in the order of their commits, one discard at a time. It discards the
+//! part of each extent that is still free, and withholds it from allocation meanwhile. The
 //! unclipped worker begins at the freed extent's first free block and goes to the end of the free
-//! space there, not to that of the freed extent (since the discard's end is searched up to the end
-//! of the group). It gives up what is left when the filesystem is unmounted, and when an allocation
-//! fails for want of space.
+//! space there, not to that of the freed extent (because it searches the discard's end up to the
+//! end of the group). The worker drops its remaining work when the filesystem is unmounted, and
+//! when an allocation fails for lack of space.
 //!
 //! Conservation: freed = discarded + pending + dropped + reused, in blocks that were freed. What
-//! the unclipped worker discards beyond the freed extent counts apart.
+//! the unclipped worker discards beyond the freed extent is counted separately.
 //!
-//! Not modelled: the side by side submission of Linux 4.13 to 5.14.
+//! Not modelled: the concurrent submission of Linux 4.13 to 5.14.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! Runs of filesystem blocks, and sets of them.
 //!
-//! Units: filesystem blocks of 4 KiB. A file of 100 KB is one extent, so that whatever walks
-//! extents does not walk blocks.
+//! Units: filesystem blocks of 4 KiB. A file of 100 KB is one extent, so code that walks extents
+//! does not walk blocks.
 
 use smallvec::SmallVec;
 use trimbench_core::{Blocks, Lba, LbaRange};

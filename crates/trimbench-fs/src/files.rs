@@ -1,8 +1,8 @@
 //! All files, by their number.
 //!
-//! Files that are made one after the other have neighbouring numbers, so a file is kept at its
-//! number, in leaves of 256 that are there as soon as one of their numbers is. The table of leaves
-//! takes 8 bytes for each, up to the largest number: 128 MiB for the largest of all.
+//! Files that are created one after the other have neighbouring numbers, so a file is stored by its
+//! number, in leaves of 256 that are allocated with the first of their numbers. The table of leaves
+//! takes 8 bytes for each, up to the largest number: 128 MiB at most.
 
 use std::ops::Index;
 

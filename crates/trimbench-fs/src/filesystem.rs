@@ -1,9 +1,9 @@
 //! The filesystem as a whole: admission, events, and who waits for what.
 //!
 //! A command first takes its processor time. Then it has its effect and sends what it needs to the
-//! device, or waits: for its file, for room in the cache, for space, for a commit. What it waits
-//! for steps it again when it has come. Events of one instant come in this order: the device's,
-//! then commands in the order in which they were due, then the timers of journal and flusher.
+//! device, or waits: for its file, for space in the cache, for free space, for a commit. The event
+//! that it waits for continues it. Events of one instant come in this order: the device's events;
+//! commands in the order in which they were due; the timers of journal and flusher.
 //!
 //! Units: time in nanoseconds on the caller's clock, space in filesystem blocks of 4 KiB.
 

@@ -1,15 +1,15 @@
-//! The journal: transactions, the log, and what is left to be checkpointed.
+//! The journal: transactions, the log, and the metadata to be checkpointed.
 //!
 //! Model, after jbd2 (fs/jbd2/commit.c): one transaction runs, at most one commits. Changes of
 //! metadata and freed extents belong to the running one. It commits when it is `commit_interval`
-//! old, when someone waits for it, or when it fills a quarter of the log; as long as the one before
-//! commits it cannot, and once it is full nothing more joins it. The phases of a commit stand in
-//! `filesystem/commit.rs`.
+//! old, when someone waits for it, or when it fills a quarter of the log; it cannot commit while
+//! the previous one does, and once it is full nothing more joins it. `filesystem/commit.rs` has the
+//! phases of a commit.
 //!
-//! Charged: for each metadata block of the transaction one of the log, one descriptor for 254 of
-//! them (64 bit, checksums), one commit record; and for each its place, once, when it is
-//! checkpointed: at the age of `dirty_expire`, when the log is needed, or at a sync. A block that a
-//! later transaction holds is written for that one.
+//! Charged: for each metadata block of the transaction one block of the log, one descriptor for 254
+//! of them (64 bit, checksums), one commit record; and one write of each to its place when it is
+//! checkpointed: at the age of `dirty_expire`, when the log space is needed, or at a sync. A block
+//! that a later transaction holds is written for that one.
 //!
 //! Not modelled: the blocks of revoke records, the wait of a handle for a block that is just being
 //! logged, fast commits, `data=journal` and `data=writeback`, `nobarrier`, a device for

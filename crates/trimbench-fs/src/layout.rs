@@ -1,12 +1,12 @@
-//! Where metadata lies.
+//! The location of metadata.
 //!
 //! Model: ext4 with `flex_bg` and `sparse_super`: the bitmaps and inode tables of 16 groups lie
-//! together at the start of the first of them; superblock, group descriptors and what is reserved
-//! for more of those before those of the first 16, with copies at the start of group 1 and of those
-//! whose number is a power of 3, 5 or 7; the journal in the middle of the device, in one piece
-//! where there is one. Only whole groups are used. Each metadata block has a number, by which the
-//! journal knows it; blocks of directories and of extents get theirs as they are allocated.
-//! Source: Linux Documentation/filesystems/ext4/, e2fsprogs `mke2fs.c`.
+//! together at the start of the first of them. Superblock, group descriptors and the blocks
+//! reserved for more descriptors come before those of the first 16, with copies at the start of
+//! group 1 and of groups whose number is a power of 3, 5 or 7. The journal is in the middle of the
+//! device, contiguous if possible. Only whole groups are used. Each metadata block has a number, by
+//! which the journal knows it; blocks of directories and of extents get theirs when they are
+//! allocated. Source: Linux Documentation/filesystems/ext4/, e2fsprogs `mke2fs.c`.
 //!
 //! Not modelled: quota, extended attributes, checksums.
 //!

@@ -1,15 +1,14 @@
-//! The modelled filesystem: what ext4 makes of file commands, and when it discards what they free,
-//! in virtual time.
+//! The modelled filesystem: how ext4 turns file commands into block commands, and when it discards
+//! what they free, in virtual time.
 //!
 //! [`FileSystem`] is a [`trimbench_core::Model`] of file commands over any model of a block device:
-//! passive, told the time, without I/O of its own. What it sends to the device below follows from
-//! an allocator, a page cache with delayed allocation, a journal with ordered
-//! data, and one of four discard paths ([`DiscardPath`])
-//! or a trim policy in its place. No content is kept: a file is extents and
-//! sets of pages, so that an operation costs the number of its extents, not of its blocks.
+//! passive, told the time, without I/O of its own. Its commands to the device follow from an
+//! allocator, a page cache with delayed allocation, a journal with ordered data, and one of four
+//! discard paths ([`DiscardPath`]) or a trim policy instead. No content is kept: a file is extents
+//! and sets of pages, so an operation costs the number of its extents, not of its blocks.
 //!
-//! What is modelled, what is not and how far to trust it stands at the head of each file and in
-//! `docs/model/filesystem.md`.
+//! The head of each file and `docs/model/filesystem.md` say what is modelled, what is not, and how
+//! far to trust it.
 
 mod allocator;
 mod cache;

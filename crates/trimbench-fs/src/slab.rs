@@ -1,4 +1,4 @@
-//! Things that come and go, each with a small number while it is there.
+//! A slab: items that are inserted and removed, each with a small number meanwhile.
 
 use trimbench_core::units::{index, narrow};
 

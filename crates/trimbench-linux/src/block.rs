@@ -1,18 +1,17 @@
 //! A block device or an image file as a target.
 //!
-//! Reads, writes, flushes and discards go by one `io_uring`, past the page cache, with file and
-//! memory registered: no thread, no notification, no allocation a command. While the device is
-//! busy, [`Target::submit`] shows it each command at once, for what is gathered reaches it in
-//! bursts between which it idles. While it is idle, [`Target::reap`] shows it the command and
-//! waits, by one system call for both.
+//! Reads, writes, flushes and discards go through one `io_uring`, bypassing the page cache, with
+//! file and memory registered: no thread, no notification, no allocation a command. While the
+//! device is busy, [`Target::submit`] submits each command to the kernel at once, because gathered
+//! commands reach it in bursts between which it idles. While it is idle, [`Target::reap`] submits
+//! the command and waits, with one system call for both.
 //!
-//! When a command ended: at the time that `reap` takes its completion, read once for all that it
-//! takes together. Latency counts from before the submission, so the kernel's own work on it is in.
+//! A command ends at the time that `reap` takes its completion, read once for all completions taken
+//! together. Latency counts from before the submission, so it includes the kernel's own work on it.
 //!
-//! Discards: `BLOCK_URING_CMD_DISCARD` (Linux 6.12, devices that never wait), else ioctls on
-//! threads of their own; of image files, holes punched through the ring. None of them waits in the
-//! way of reads and writes, so far as the kernel can help it: a filesystem locks an image while it
-//! punches.
+//! Discards: `BLOCK_URING_CMD_DISCARD` (Linux 6.12, devices that never block), else ioctls on
+//! threads; for image files, holes punched through the ring. No discard delays reads and writes, as
+//! far as the kernel allows: a filesystem locks an image while it punches.
 //!
 //! `docs/reference/block-devices.md` says what is counted and which kernel has what.
 

@@ -1,16 +1,16 @@
-//! The gate to destruction: through it alone a block device or an image file is opened for writing.
+//! The safety gate: the only place that opens a block device or an image file for writing.
 //!
-//! [`Inspection::of`] looks without touching; [`Inspection::claim`] refuses, or opens. The order:
-//! what it is, what uses it, whether it was named, then opening it exclusively, all of that once
-//! more on what was opened, and last what it carries. [`Guard::check`] repeats all but the last
-//! immediately before the first write.
+//! [`Inspection::of`] inspects without touching; [`Inspection::claim`] refuses, or opens. The
+//! order: type, users, name, then exclusive opening, all of these again on the opened descriptor,
+//! and last signatures. [`Guard::check`] repeats all but the last immediately before the first
+//! write.
 //!
-//! Two things are never relied on: that a name means the same twice (identity is device number and
+//! Two assumptions are never made: that a name means the same twice (identity is device number and
 //! disk sequence, or device and inode of a file), and that this process sees every user of a target
-//! (the kernel is asked for exclusive use: `O_EXCL`, or a lease). What is read from `/proc` and
-//! `/sys` explains; the kernel decides. A fact that cannot be read is a refusal.
+//! (the kernel is asked for exclusive use: `O_EXCL`, or a lease). `/proc` and `/sys` only explain;
+//! the kernel decides. A fact that cannot be read leads to a refusal.
 //!
-//! `docs/reference/safety.md` has the rules as a table, and what cannot be noticed.
+//! `docs/reference/safety.md` has the rules as a table, and what cannot be detected.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The two clocks that trimbench reads: the monotonic one to measure, the wall's to date records.
+//! The two clocks that trimbench reads: the monotonic one to measure, the wall clock to date
+//! records.
 
 use std::cell::Cell;
 use std::num::NonZeroU64;

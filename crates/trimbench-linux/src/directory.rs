@@ -1,16 +1,18 @@
 //! A directory on a mounted filesystem as a target.
 //!
-//! Data goes by `io_uring` past the page cache (`O_DIRECT`), metadata on a few threads, all inside
-//! a directory of our own that is gone afterwards. No thread per request: a stall of 2 s under 1000
-//! requests a second holds 2000 of them in the ring; more wait in user space.
+//! Data goes through `io_uring` past the page cache (`O_DIRECT`), metadata through a few threads,
+//! all inside a directory of our own that is removed afterwards. There is no thread per request: a
+//! stall of 2 s under 1000 requests a second holds 2000 of them in the ring; more wait in user
+//! space.
 //!
-//! When a command is issued: data commands within [`Target::submit`], by a system call each, which
-//! never waits for the device (3 us while the device is busy and 12 us while it is idle, measured
-//! on a virtio disk). Metadata commands in the next [`Target::reap`],
-//! where the deadline says whether the caller has something else to do meanwhile.
+//! Data commands are issued within [`Target::submit`], by a system call each, which never waits for
+//! the device (3 us while the device is busy and 12 us while it is idle, measured on a virtio
+//! disk). Metadata commands are issued in the next [`Target::reap`], whose deadline says whether
+//! the caller has something else to do meanwhile.
 //!
-//! When it ended: data at the time that `reap` takes its completion, so late by what the caller did
-//! since its last call; metadata at the return of its system call, read on the same thread.
+//! A data command ends when `reap` takes its completion, hence later by whatever the caller did
+//! since its last call; a metadata command ends at the return of its system call, read on the same
+//! thread.
 
 mod buffers;
 mod data;

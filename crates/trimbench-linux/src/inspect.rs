@@ -1,6 +1,6 @@
-//! What the machine and the storage below a path look like, for the record of a run.
+//! The machine and the storage below a path, for the record of a run.
 //!
-//! Everything is read, nothing guessed: what cannot be read is left out.
+//! Everything is read, nothing guessed: facts that cannot be read are omitted.
 
 use std::collections::BTreeMap;
 use std::fs;

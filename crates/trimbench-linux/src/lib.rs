@@ -2,15 +2,15 @@
 //! inspection.
 //!
 //! Entry points: [`Inspection`] and [`Claim`] are the only way to open a block device or an image
-//! file for writing; [`BlockTarget`] runs block commands on what was opened so; [`DirectoryTarget`]
+//! file for writing; [`BlockTarget`] runs block commands on a claimed target; [`DirectoryTarget`]
 //! runs file commands in a directory of its own on a mounted filesystem, and sees the requests of
-//! the devices below by block tracepoints; [`Recorder`] records the commands of a device by the
-//! same; [`environment`] says what the machine and the storage stack look like; [`passthrough`]
-//! speaks to a drive past the block layer; [`OutputDirectory`] and [`Place`] are where every file
-//! of the program is written; [`wall_time_unix`] dates them.
+//! the devices below through block tracepoints; [`Recorder`] records the commands of a device in
+//! the same way; [`environment`] describes the machine and the storage stack; [`passthrough`] sends
+//! drive commands past the block layer; [`OutputDirectory`] and [`OutputPlace`] write every file of
+//! the program; [`wall_time_unix`] dates them.
 //!
-//! Needs Linux 5.11 (`io_uring` waits with a timeout of their own). `unsafe` is lifted in
-//! `ring` and `directory::ring` (memory shared with the kernel) and in `ioctl` (calls that no crate
+//! Needs Linux 5.11 (`io_uring` waits with a timeout of their own). `unsafe` is allowed in `ring`
+//! and `directory::ring` (memory shared with the kernel) and in `ioctl` (calls that no crate
 //! wraps), nowhere else.
 
 mod block;

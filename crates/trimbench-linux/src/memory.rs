@@ -1,4 +1,4 @@
-//! How much memory a program may still take.
+//! The memory that a program may still use.
 
 use rustix::process::{Resource, getrlimit};
 use trimbench_core::Bytes;

@@ -1,13 +1,13 @@
-//! Real filesystems made anew on a device or an image file: claimed, formatted, mounted, and
-//! unmounted whatever happens.
+//! Newly made real filesystems on a device or an image file: claimed, formatted, mounted, and
+//! unmounted in every case.
 //!
-//! Each making goes through the gate: the target is claimed as for overwriting, and let go only for
-//! mkfs, which opens it exclusively itself; while it is mounted the kernel keeps others out. All
-//! the time a descriptor is held on the device ([`HeldDevice`]), so that it stays what was claimed.
-//! What mkfs made is known by its UUID, before and after the mount. On later makings the filesystem
-//! that we made before is allowed to be lost. An image file stays claimed, and stands below a loop
-//! device of our own that goes with its last user (autoclear), so that none is left even by a
-//! killed run.
+//! Each mkfs goes through the gate: the target is claimed as for overwriting, and released only for
+//! mkfs, which opens it exclusively itself; while it is mounted the kernel keeps others out. A
+//! descriptor is held on the device throughout ([`HeldDevice`]), so that it stays the claimed one.
+//! The new filesystem is identified by its UUID, before and after the mount. On later runs of mkfs
+//! the filesystem that we made before may be overwritten. An image file stays claimed, below a loop
+//! device of our own that detaches with its last user (autoclear), so that not even a killed run
+//! leaves one.
 //!
 //! mkfs and mount are the system's programs: they know options that no library has.
 

@@ -1,5 +1,5 @@
-//! Flags for opening what another may have put there or may exchange: all of them close at `exec`,
-//! and none follows a symbolic link in the last part of a path but where it says so.
+//! Flags for opening paths that others may have created or may exchange: all of them close at
+//! `exec`, and none follows a symbolic link in the last part of a path unless it says so.
 
 use rustix::fs::OFlags;
 

@@ -1,11 +1,11 @@
 //! Every file that the program writes: records, pages, tables, traces.
 //!
-//! A directory is opened once and held by its descriptor ([`OutputDirectory`]): renamed, it goes on
-//! receiving the files; what is put in its place does not. A file begins as a [`Draft`]: made with
-//! `O_EXCL` and `O_NOFOLLOW` under a random name in that directory, and renamed once it is whole.
-//! So a name leads to its old or its new content, never to half of it, and nothing is written
-//! through a symbolic or hard link that somebody left there. [`OutputPlace`] says what a path that
-//! the user named leads to.
+//! A directory is opened once and held by its descriptor ([`OutputDirectory`]): if it is renamed,
+//! it still receives the files; a directory that takes its place does not. A file begins as a
+//! [`Draft`]: created with `O_EXCL` and `O_NOFOLLOW` under a random name in that directory, and
+//! renamed once it is complete. So a name leads to its old or its new content, never to half of it,
+//! and nothing is written through a symbolic or hard link that somebody left there. [`OutputPlace`]
+//! says what a path given by the user leads to.
 //!
 //! Files are made with mode 0644 and directories with 0755, less what the umask takes away: as any
 //! program's results.
@@ -52,7 +52,7 @@ pub enum OutputError {
         path: PathBuf,
     },
     /// Something is there that was to be made: name another place.
-    #[error("`{}` is there already", path.display())]
+    #[error("`{}` already exists", path.display())]
     Exists {
         /// What is there.
         path: PathBuf,
@@ -66,7 +66,7 @@ pub enum OutputError {
         kind: &'static str,
     },
     /// Another process put something else at the name meanwhile: see who else writes there.
-    #[error("`{}` was exchanged while it was written", path.display())]
+    #[error("`{}` was replaced while it was written", path.display())]
     Exchanged {
         /// The name.
         path: PathBuf,

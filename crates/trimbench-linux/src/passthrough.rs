@@ -4,10 +4,10 @@
 //! for devices), asks which means of purging the drive has, what it promises of TRIM and what it
 //! counted of its writes, and purges it.
 //!
-//! Everything but the ioctl itself is a pure function of bytes: commands are built by
-//! `nvme::command` and `ata::command`, answers decoded beside them, and procedures (sanitize,
-//! security erase) run over a `transport::Transport`, in tests over a script. What was tried on
-//! what is said in `docs/reference/passthrough.md`.
+//! Everything except the ioctl itself is a pure function of bytes: `nvme::command` and
+//! `ata::command` build commands, modules beside them decode answers, and procedures (sanitize,
+//! security erase) run over a `transport::Transport`, in tests over a script.
+//! `docs/reference/passthrough.md` says what was tested on which drives.
 //!
 //! Sources: \[NVME\], \[OCP\], \[ATA\], \[SAT\].
 

@@ -1,11 +1,11 @@
-//! What this program makes outside of its own directories, and must remove after a kill: tracing
-//! instances and control groups. The kernel lets nobody write a marker into these, so each has a
-//! random name that is registered before it is made.
+//! Objects that this program creates outside of its own directories, and must remove after a kill:
+//! tracing instances and control groups. The kernel lets nobody write a marker into these, so each
+//! has a random name that is registered before it is created.
 //!
 //! An entry is an empty file `KIND-TOKEN` in a directory that only its owner may enter. While the
 //! process lives it holds a lock on the entry (flock), which the kernel releases with the process.
-//! Only what a registered token names, and nobody holds, is removed: things of others whose names
-//! merely look like ours are never touched.
+//! Only objects with a registered token, whose lock nobody holds, are removed: objects of others
+//! with similar names are never touched.
 
 use std::fs;
 use std::io;

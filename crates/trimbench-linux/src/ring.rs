@@ -1,8 +1,9 @@
 //! `io_uring`, as the directory and the block target share it: set-up, waiting, and the end.
 //!
-//! Memory that the kernel works on belongs to whoever pushed the request until its completion was
-//! taken. Who owns a ring asks it to [`Uring::quiesce`] before freeing anything, and leaks what the
-//! kernel has not given back by then: memory that is lost beats memory that is overwritten.
+//! Memory that the kernel works on belongs to the module that pushed the request until its
+//! completion was taken. The owner of a ring calls [`Uring::quiesce`] before freeing anything, and
+//! leaks memory that the kernel has not returned by then: a leak is better than memory that is
+//! overwritten.
 #![allow(unsafe_code)]
 
 pub(crate) mod fixed;

@@ -1,16 +1,16 @@
-//! Requests as the block layer sees them, from its tracepoints: when each was given to it, handed
-//! to the device, and done.
+//! Requests as the block layer sees them, from its tracepoints: when each was given to it, passed
+//! to the device, and completed.
 //!
 //! Binary events come from a tracefs instance of our own, so that other users of tracing are not
-//! disturbed and nothing but our devices' events is recorded. A thread empties its buffers 20 times
-//! a second. Events are put in order and joined to requests here; no text is made or read for them.
+//! disturbed and only events of our devices are recorded. A thread empties its buffers 20 times a
+//! second. Events are sorted and joined to requests here; they are never formatted as text.
 //!
 //! What the events mean (kernel 6.18): a bio is *queued* when the filesystem gives it to the block
 //! layer, which is before it waits for a tag or is held by write-back throttling, and after
 //! blk-throttle has let it go. Its request is *issued* when the driver takes it.
 //!
-//! Needs root. What is not seen: layers above the device's own queue (dm, md), which count as the
-//! layer above; devices without a queue of requests (zram, `NVMe` multipath), which are refused.
+//! Needs root. Not visible: layers above the device's own queue (dm, md), which count as the layer
+//! above. Devices without a queue of requests (zram, `NVMe` multipath) are refused.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -61,7 +61,7 @@ pub enum TracingError {
         path: String,
     },
     /// The kernel's buffers have a layout that is not known here.
-    #[error("`{path}` describes a layout that is not known")]
+    #[error("`{path}` describes an unknown layout")]
     UnknownLayout {
         /// Where it is described.
         path: String,

@@ -1,5 +1,5 @@
-//! Threads for what the kernel does only while a thread waits: system calls on names and sizes, and
-//! discards before Linux 6.12. Reads and writes never pass here.
+//! Threads for blocking operations: system calls on names and sizes, and discards before Linux
+//! 6.12. Reads and writes never use them.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;

@@ -1,8 +1,8 @@
-//! `delete-storm`: parallel writers, mass deletion, and what the next job feels.
+//! `delete-storm`: parallel writers, mass deletion, and its effect on the next job.
 //!
-//! Several writers fill most of a filesystem and delete it all. First alone, to the last discard;
-//! then again, and a second round of writers starts at once, while the discards of the first still
-//! run. The procedure, its parameters and what it cannot show are in
+//! Several writers fill most of a filesystem and delete everything. First alone, until the last
+//! discard; then again, and a second round of writers starts at once, while the discards of the
+//! first still run. The procedure, its parameters and what it cannot show are in
 //! `docs/methods/delete-storm.md`. Source: \[S3\].
 
 mod analysis;
@@ -37,7 +37,7 @@ pub const ID: &str = "delete-storm";
 pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
-    summary: "mass deletion, and the next job beside its discards: its stalls, and where",
+    summary: "mass deletion, and the next job during its discards: its stalls, by layer",
     options: DeleteStorm::rows,
     // What a round leaves decides how the next one fares.
     resumes: false,

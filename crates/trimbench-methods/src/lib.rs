@@ -1,5 +1,5 @@
-//! The methods: what each measures, how, and what its figures are. Everything here drives
-//! contracts: it knows neither the emulated SSD nor a filesystem nor Linux, and reads no clock.
+//! The methods: what each measures, how, and its figures. Everything here uses contracts only: it
+//! knows neither the emulated SSD nor a filesystem nor Linux, and reads no clock.
 //!
 //! A method is a folder with its options, its procedure, its analysis and its charts. Analysis and
 //! charts are pure functions of what is recorded, so that a resumed run and a later report compute

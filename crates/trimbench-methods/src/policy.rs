@@ -1,9 +1,9 @@
-//! `policy`: what trim policies cost and bring, one beside the other.
+//! `policy`: compares the cost and benefit of trim policies.
 //!
-//! Files are deleted and made anew at a steady rate beside a load, the same operations under each
-//! policy, again and again until the write amplification is stable. What the load felt and what was
-//! left untrimmed come from the same cycles. The procedure, its parameters and what it cannot show
-//! are in `docs/methods/policy.md`. Source: the proposals of \[S3\].
+//! Files are deleted and created at a steady rate under a load, with the same operations for each
+//! policy, until the write amplification is stable. The load's latency and the untrimmed space come
+//! from the same cycles. The procedure, its parameters and what it cannot show are in
+//! `docs/methods/policy.md`. Source: the proposals of \[S3\].
 
 mod analysis;
 mod charts;

@@ -1,9 +1,9 @@
-//! `postmark`: what TRIM costs a filesystem with many small files.
+//! `postmark`: the cost of TRIM for a filesystem with many small files.
 //!
-//! `PostMark` makes files, reads, appends, creates and deletes at random, and deletes what is left.
-//! Which operations those are is decided by its generator, here written from its specification to
-//! the draw. The procedure, its parameters and what it cannot show are in
-//! `docs/methods/postmark.md`. Sources: \[S0\], \[PM97\].
+//! `PostMark` creates files, reads, appends, creates and deletes at random, and deletes the rest.
+//! Its generator decides the operations; here it is written from its specification, draw for draw.
+//! The procedure, its parameters and what it cannot show are in `docs/methods/postmark.md`.
+//! Sources: \[S0\], \[PM97\].
 
 mod analysis;
 mod charts;
@@ -43,7 +43,7 @@ pub const ID: &str = "postmark";
 pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
-    summary: "many small files made, read, appended to and deleted: 13 metrics of PostMark",
+    summary: "create, read, append to and delete many small files: 13 metrics of PostMark",
     options: Postmark::rows,
     resumes: true,
     named_limits: &[],

@@ -1,8 +1,8 @@
 //! `recovery`: does TRIM give a fragmented drive its speed back?
 //!
-//! Sequential passes over a fresh drive, over one that random writes have fragmented, over the same
-//! again (which heals a part), and over one that was fragmented and then trimmed. The procedure,
-//! its parameters and what it cannot show are in `docs/methods/recovery.md`. Source: \[S2\].
+//! Sequential passes over a fresh drive, over one fragmented by random writes, over the same again
+//! (which heals a part), and over one that was fragmented and then trimmed. The procedure, its
+//! parameters and what it cannot show are in `docs/methods/recovery.md`. Source: \[S2\].
 
 mod analysis;
 mod charts;

@@ -1,7 +1,7 @@
 //! `replay`: a trace with and without its TRIMs.
 //!
 //! The same commands are issued to the same drive, filled before, once with the trace's TRIMs and
-//! once without, as fast as possible or at the trace's own times; writes a second are counted in
+//! once without, as fast as possible or at the trace's own times. Writes a second are counted in
 //! windows of the trace. The procedure, its parameters and what it cannot show are in
 //! `docs/methods/replay.md`. Source: \[S4\].
 

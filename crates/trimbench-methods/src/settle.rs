@@ -1,8 +1,8 @@
-//! `settle`: how long a drive takes to be back at its pace after a TRIM.
+//! `settle`: how long a drive takes to return to its pace after a TRIM.
 //!
-//! Some drives acknowledge a TRIM at once and work it off later, slowing everything meanwhile.
-//! Points of a plane, the range that is trimmed against what was written before: after the TRIM a
-//! load runs, slice by slice, beside the same load on a drive that was left idle first. The
+//! Some drives acknowledge a TRIM at once and do its work later, slowing everything meanwhile. The
+//! points cover a plane: the trimmed range against the amount written before. After the TRIM a load
+//! runs, slice by slice, and is compared with the same load on a drive that rested first. The
 //! procedure, its parameters and what it cannot show are in `docs/methods/settle.md`. Source:
 //! \[S0\], its note on vendor6.
 
@@ -36,7 +36,7 @@ pub const ID: &str = "settle";
 pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
-    summary: "how long a drive is slower after a TRIM, by its range and what was written",
+    summary: "how long a drive is slower after a TRIM, by range and amount written before",
     options: Settle::rows,
     resumes: true,
     named_limits: &[],

@@ -1,8 +1,8 @@
-//! `steady-state`: sustained performance, and what TRIM adds to it.
+//! `steady-state`: sustained performance, and how much TRIM improves it.
 //!
 //! Purge, precondition, then rounds of random writes until they are steady by the criterion of
-//! \[PTS\]; then a share of the drive is trimmed and left alone, and the rounds go on until they
-//! are steady again: what is trimmed serves as over-provisioning \[FRAN12\]. The procedure, its
+//! \[PTS\]. Then a share of the drive is trimmed and left alone, and the rounds continue until they
+//! are steady again: trimmed space serves as over-provisioning \[FRAN12\]. The procedure, its
 //! parameters and what it cannot show are in `docs/methods/steady-state.md`. Source: \[S2\], its
 //! readers' comments.
 
@@ -34,7 +34,7 @@ pub const ID: &str = "steady-state";
 pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
-    summary: "sustained random writes, and what trimmed space adds to them",
+    summary: "sustained random writes, and how much trimmed space improves them",
     options: SteadyState::rows,
     resumes: false,
     named_limits: &[],

@@ -1,9 +1,9 @@
-//! `trim-integrity`: does TRIM do what it says, and nothing else?
+//! `trim-integrity`: does TRIM do what it promises, and nothing else?
 //!
-//! A region with guards around it is filled with blocks that say where they belong; parts of it are
-//! trimmed; then everything is read, several times, and rewritten. What was not trimmed must hold
-//! its data, what was trimmed must read as the drive promises, and what is written to it later must
-//! stay. The procedure, its parameters and what it cannot show are in
+//! A region with guards around it is filled with blocks that contain their own address; parts of it
+//! are trimmed; then everything is read, several times, and rewritten. Untrimmed blocks must hold
+//! their data, trimmed blocks must read as the drive promises, and later writes to them must
+//! persist. The procedure, its parameters and what it cannot show are in
 //! `docs/methods/trim-integrity.md`. Source of the preset `published`: \[CROS\].
 
 mod analysis;
@@ -36,7 +36,7 @@ pub const ID: &str = "trim-integrity";
 pub const INFO: MethodInfo = MethodInfo {
     id: ID,
     version: 1,
-    summary: "does TRIM do what it says, and nothing else: neighbours intact, promises kept",
+    summary: "does TRIM do what it promises, and nothing else: neighbours intact, promises kept",
     options: TrimIntegrity::rows,
     resumes: true,
     named_limits: &[],

@@ -1,8 +1,8 @@
 //! `trim-sweep`: the cost of one TRIM.
 //!
 //! Latency and throughput of discards against size, queue depth, content and alignment, on an idle
-//! device and beside a light load; a line through them, and the chunk size that keeps a stated
-//! latency. The procedure, its parameters and what it cannot show are in
+//! device and under a light load; a line through them, and the chunk size that stays within a
+//! stated latency. The procedure, its parameters and what it cannot show are in
 //! `docs/methods/trim-sweep.md`. Source of the limits: \[HLK\].
 
 mod analysis;

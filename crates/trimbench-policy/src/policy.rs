@@ -1,4 +1,4 @@
-//! What a trim policy is asked and told.
+//! The interface of a trim policy.
 
 use std::fmt::Debug;
 

@@ -1,16 +1,16 @@
-//! What was freed and waits for its discard.
+//! The queue of freed extents that wait for their discard.
 //!
-//! Extents neither overlap nor touch: neighbours are merged as they come. A merged extent is as old
-//! as its oldest part, so that an extent which keeps growing is not put off for ever. (btrfs, too,
-//! counts the age of a block group from the first extent freed in it \[LINUXT\].) The oldest extent
-//! goes first, of equal ones the lowest address. Every operation takes O(log n) for n extents; a
-//! rewrite, so much for each extent that it meets.
+//! Extents neither overlap nor touch: neighbours are merged as they arrive. A merged extent is as
+//! old as its oldest part, so that an extent which keeps growing is not postponed forever. (btrfs,
+//! too, counts the age of a block group from the first extent freed in it \[LINUXT\].) The oldest
+//! extent goes first, of equal ones the lowest address. Every operation takes O(log n) for n
+//! extents; a rewrite takes that for each extent that it meets.
 //!
-//! Memory is bounded. What no longer has a place is skipped and counted, as in Ceph's `BlueStore`
-//! \[CEPH\]: the newcomer that touches no neighbour, or the shorter part
-//! of an extent that a rewrite has cut in two.
+//! Memory is bounded. Extents that no longer fit are skipped and counted, as in Ceph's `BlueStore`
+//! \[CEPH\]: a new extent that touches no neighbour, or the shorter part of an extent that a
+//! rewrite has split in two.
 //!
-//! What a filesystem withholds without writing it is set aside, and waits as before when it
+//! Space that a filesystem withholds without writing it is set aside, and waits as before when it
 //! returns.
 //!
 //! Invariant: blocks freed = issued + skipped + invalidated + waiting + set aside. Numbers of

@@ -1,4 +1,4 @@
-//! A policy and the queue it empties: what a modelled filesystem has for each of its drives.
+//! A policy and the queue that it empties; a modelled filesystem has one for each of its drives.
 
 use trimbench_core::{Blocks, Grant, Instant, LbaRange};
 

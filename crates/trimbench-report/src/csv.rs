@@ -3,8 +3,8 @@
 //!
 //! `session` is the index in the record, from 0; it joins the tables.
 //!
-//! A text that a spreadsheet would take for a formula gets an apostrophe before it, which the
-//! spreadsheet takes for "this is text". Numbers stay as they are, negative ones too.
+//! A text that a spreadsheet would interpret as a formula gets an apostrophe before it, which marks
+//! it as text. Numbers stay as they are, negative ones too.
 
 use std::fmt::Display;
 

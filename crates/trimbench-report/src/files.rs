@@ -1,4 +1,4 @@
-//! What the report's files are called, and how they are known again: by what they begin with.
+//! Names of the report's files, and how existing ones are recognised by their beginning.
 
 use crate::page::PageContext;
 

@@ -1,7 +1,7 @@
-//! Run records in; text for people and tables for programs out.
+//! Turns run records into text for people and tables for programs.
 //!
-//! [`terminal()`] is the report that closes a run: what was measured on what, the headline of every
-//! session, the picture of the largest deletion, every caveat with its advice, and in full
+//! [`terminal()`] is the report at the end of a run: targets and measurements, the headline of
+//! every session, the picture of the largest deletion, every caveat with its advice, and in full
 //! [`Detail`] the other figures with their intervals. [`csv()`] is the same record as long tables.
 //! [`sparkline`] is one line of a curve, for progress displays; [`Grid`] lays out any other table.
 //!

@@ -1,4 +1,4 @@
-//! The report as one HTML file: opens from disk, asks the network for nothing.
+//! The report as one HTML file, which opens from disk and needs no network.
 //!
 //! From the general to the particular: what to do with each target; every headline; each method
 //! with its pictures and figures; targets, caveats and the methods' own pages. Tables and verdicts

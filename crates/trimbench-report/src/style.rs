@@ -1,4 +1,4 @@
-//! How text is to look, and the text helpers that follow from it.
+//! Text styles, and the helpers that depend on them.
 
 use trimbench_core::text::visible;
 

@@ -1,7 +1,7 @@
 //! Charts as SVG files, by the page's own code in an embedded JavaScript engine.
 //!
-//! The engine (`QuickJS`) is given `ECharts` and `assets/page/chart.js`, no document, no clock that
-//! runs, and nothing of this machine: the same chart gives the same bytes.
+//! The engine (`QuickJS`) receives `ECharts` and `assets/page/chart.js`, but no document, no
+//! running clock, and nothing of this machine: the same chart gives the same bytes.
 
 use rquickjs::{CatchResultExt, Context, Runtime};
 

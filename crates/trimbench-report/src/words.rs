@@ -1,4 +1,4 @@
-//! Words for what a record or a comparison says by a value.
+//! Words for the values of a record or a comparison.
 
 use trimbench_results::{Effect, Outcome};
 

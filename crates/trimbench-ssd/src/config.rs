@@ -1,10 +1,10 @@
 //! The numbers of one emulated drive, resolved and validated.
 //!
-//! Units: mapping units are 4 KiB; capacities are bytes; over-provisioning is
-//! (physical - exported) / exported and excludes the collector's reserve.
+//! Units: mapping units are 4 KiB; capacities are bytes; over-provisioning is (physical - exported)
+//! / exported and excludes the reserve of garbage collection.
 //!
-//! The structs are read from the tables that stand in them. A table gives ranges in words;
-//! [`SsdConfig::check`] holds values to them, for most depend on other values, and says them.
+//! The structs are read from the tables that define them. A table gives ranges in words;
+//! [`SsdConfig::check`] enforces them, because most depend on other values, and quotes them.
 
 use trimbench_core::settings::IfUnset::{Absent, Required};
 use trimbench_core::settings::{
@@ -100,13 +100,13 @@ settings! {
     /// How a read interrupts a program or an erase.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct SuspendConfig(values) {
-        /// from the read's arrival at a die that programs until the die can read
+        /// time from the read's arrival at a programming die until the die can read
         pub program: Nanos = "suspend.program", Required, described("at most 1h");
-        /// the same at a die that erases
+        /// time from the read's arrival at an erasing die until the die can read
         pub erase: Nanos = "suspend.erase", Required, described("at most 1h");
-        /// what an interrupted operation takes longer, each time
+        /// additional time of an interrupted operation, for each interruption
         pub resume: Nanos = "suspend.resume", Required, described("at most 1h");
-        /// reads that go before one operation; the others wait for its end
+        /// maximum number of reads that go before one operation; further reads wait for its end
         pub reads_max: u32 = "suspend.reads_max", Required, described("at least 1");
     }
 }
@@ -163,7 +163,7 @@ settings! {
     /// per_gib_unmapped`, and who pays it when.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct TrimConfig(values) {
-        /// who pays when
+        /// which resources a TRIM occupies, and when
         pub mode: TrimMode = "trim.mode", Required, named();
         /// fixed cost of the command
         pub command: Nanos = "trim.command", Required, described("at most 1h");
@@ -181,7 +181,7 @@ settings! {
         /// the drive frees whole pieces of this size only
         pub granularity: Bytes = "trim.granularity", default_to("4KiB"),
             described("a positive multiple of 4KiB, at most `trim.command_max` and 64GiB");
-        /// where on the drive the first such piece begins
+        /// start of the first such piece
         pub alignment: Bytes = "trim.alignment", default_to("0"),
             described("a multiple of 4KiB, below `trim.granularity`");
         /// only `background`: share of controller and dies that the work takes while the host is
@@ -191,8 +191,8 @@ settings! {
         /// only `background`: period of the slices
         pub background_slice: Nanos = "trim.background_slice", default_to("0"),
             described("at least 1us, at most 1h");
-        /// only `background`: work that the drive puts off at most; a TRIM beyond it is
-        /// acknowledged only when the backlog has shrunk to the bound
+        /// only `background`: maximum postponed work; a TRIM beyond it is acknowledged only when
+        /// the backlog has shrunk to the bound
         pub background_bound: Option<Nanos> = "trim.background_bound", Absent,
             optional(described("at most 1h"));
     }
@@ -216,10 +216,10 @@ settings! {
     /// same on a drive that lies.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ContentsConfig(values) {
-        /// what a read of a trimmed block gives, on flash and where the drive acts on TRIM;
-        /// elsewhere it is what was written
+        /// how trimmed blocks read, on flash and if the drive acts on TRIM; elsewhere they read as
+        /// written
         pub reads: TrimmedReads = "trim.reads", default_to("zeroes"), named();
-        /// what the drive says that it gives
+        /// what the drive promises about reads of trimmed blocks
         pub promise: TrimPromise = "trim.promise", default_to("nothing"), named();
     }
 }
@@ -231,10 +231,10 @@ settings! {
         /// bytes that the host addresses
         pub capacity: Bytes = "drive.capacity", Required,
             described("a multiple of 4KiB, at least 8 superblocks");
-        /// (physical - exported) / exported, without the collector's reserve
+        /// (physical - exported) / exported, without the reserve of garbage collection
         pub over_provisioning: Ppm = "drive.over_provisioning", Required,
             described("0.1% to 1000%");
-        /// what an overwrite does
+        /// kind of medium: how it handles an overwrite
         pub media: Media = "drive.media", Required, named();
         /// Arrangement.
         pub geometry: Geometry;
@@ -251,7 +251,7 @@ settings! {
         pub host: HostInterface;
         /// TRIM.
         pub trim: TrimConfig;
-        /// Which superblocks are collected, and when beside what must be.
+        /// Garbage collection.
         pub gc: GcConfig;
         /// Reads after TRIM.
         pub contents: ContentsConfig;

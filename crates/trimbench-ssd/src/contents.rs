@@ -1,13 +1,13 @@
-//! What the logical blocks hold, for methods that look whether TRIM does what it says.
+//! Contents of the logical blocks, for methods that check whether TRIM does what it promises.
 //!
-//! Model: what was last written to each logical block, kept from the first stamped write on; before
-//! it nothing is kept, and the drive costs what it costs without. Whether a block is trimmed, and
-//! whose data it reads, is not kept here: that is asked of the translation layer's own tables, so
-//! that a fault in deallocation or mapping shows in what is read.
+//! Model: the last write of each logical block, kept from the first stamped write on. Before that
+//! nothing is kept, at no cost. Whether a block is trimmed, and whose data it reads, is not kept
+//! here: the translation layer's own tables are asked, so that a fault in deallocation or mapping
+//! shows in what is read.
 //!
 //! For power cuts a journal keeps what each unit held before its first change since the last flush.
-//! With power-loss protection, and on a medium without translation, every change lasts at once and
-//! nothing is journalled.
+//! With power-loss protection, and on a medium without translation, every change is durable at once
+//! and nothing is journalled.
 //!
 //! Units: mapping units of [`UNIT_BLOCKS`] logical blocks.
 

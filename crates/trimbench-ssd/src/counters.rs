@@ -1,4 +1,4 @@
-//! What the drive counts. Conservation laws over these hold after every command.
+//! The drive's counters. Conservation laws over them hold after every command.
 
 use trimbench_core::Nanos;
 

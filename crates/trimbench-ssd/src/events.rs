@@ -1,8 +1,7 @@
-//! What happens next: completions and the second halves of reads, in the order of their times.
+//! Pending events: completions and the second halves of reads, in order of time.
 //!
-//! Completions of writes come in the order in which they are known, so they wait in a queue that
-//! costs next to nothing; whatever would have to go before its end goes into a heap. Events of one
-//! instant come in the order in which they were added.
+//! Completions of writes are known in order, so they wait in a cheap queue. Events that must go
+//! before its end go into a heap. Events of one instant come in the order in which they were added.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

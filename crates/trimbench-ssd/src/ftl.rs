@@ -1,10 +1,11 @@
-//! The flash translation layer: mapping, write buffer, collector and the host's write frontiers.
+//! The flash translation layer: mapping, write buffer, garbage collection and the host's write
+//! frontiers.
 //!
 //! Model: host data fills superblocks unit by unit; a program group leaves for the flash when its
-//! last unit has arrived. Each group that leaves pays its share of what the collector owes.
+//! last unit has arrived. Each group that leaves pays its share of the garbage-collection debt.
 //!
-//! A write changes the mapping when it starts. What it does to dies and channels happens at its own
-//! time ([`Ftl::leave`]): nothing is reserved ahead of what comes before it.
+//! A write changes the mapping when it starts. It occupies dies and channels at its own time
+//! ([`Ftl::leave`]): a resource is reserved when the group reaches it, not earlier.
 
 use std::ops::Range;
 

@@ -1,13 +1,13 @@
-//! Garbage collection: which superblock to reclaim, and when the flash works for it.
+//! Garbage collection: which superblock to reclaim, and when the flash does the work.
 //!
 //! Model: a policy chooses the victim (`mapping::victims`). The mapping of a victim moves at once;
 //! its flash operations (a read for each program group that holds valid data, programs, the erase)
-//! become a *debt* that the host's writes pay in proportion, so that it is paid when the space that
-//! it freed has been used up (write credits). Idle time pays it too, and then collects ahead up to
-//! a watermark, while the victims are worth it.
+//! become a *debt*. The host's writes pay the debt in proportion, so that it is zero when the freed
+//! space has been used up (write credits). Idle time pays it too, and then collects in advance up
+//! to a watermark, as long as victims are worth it.
 //!
-//! Units: time in `Nanos`, space in mapping units. Source of the greedy bound: \[DESN12\]; the
-//! formulas that it is tested against are in `docs/model/gc.md`.
+//! Units: time in `Nanos`, space in mapping units. Source of the greedy bound: \[DESN12\];
+//! `docs/model/gc.md` has the formulas that tests compare with.
 
 use std::collections::VecDeque;
 use std::ops::Range;

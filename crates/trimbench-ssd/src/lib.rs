@@ -2,11 +2,11 @@
 //!
 //! [`Ssd`] is a [`trimbench_core::Model`]: passive, told the time, and without any I/O. Time is
 //! kept by *reservation*: each resource (controller, host link, channel, die) keeps the instant at
-//! which it is next free. A command reserves what it takes at the instant at which it reaches it,
-//! never ahead: what comes in between would wait for something that has not begun. A write is over
-//! when the buffer has it, so that a program group, not each write, is an event.
+//! which it is next free. A command reserves a resource when it reaches it, not at submission;
+//! otherwise commands in between would wait for something that has not begun. A write completes
+//! when the buffer holds it, so a program group, not each write, is an event.
 //!
-//! What is modelled, what is not and how far to trust it stands in `docs/model/`.
+//! `docs/model/` says what is modelled, what is not, and how far to trust it.
 
 mod config;
 mod contents;

@@ -1,7 +1,8 @@
-//! The mapping: which flash unit holds which logical unit, and what in each superblock is valid.
+//! The mapping: which flash unit holds which logical unit, and which units of each superblock are
+//! valid.
 //!
-//! Model: page-mapped, 4 KiB units, two 32-bit tables, a bitmap of valid units, a count of them a
-//! superblock. Memory: 8 bytes and 1 bit a unit. Units: logical (`lpn`) and physical (`ppn`)
+//! Model: page-mapped, 4 KiB units, two 32-bit tables, a bitmap of valid units, and their count for
+//! each superblock. Memory: 8 bytes and 1 bit a unit. Units: logical (`lpn`) and physical (`ppn`)
 //! addresses in mapping units, superblock indices.
 //!
 //! The update of a write waits in a ring of [`RING`] prefetched entries, so that the cache misses

@@ -2,11 +2,11 @@
 //!
 //! Model: die `g mod dies` holds program group `g`; channel `die mod channels` serves it. A program
 //! transfers over the channel, then occupies the die; an erase occupies the die. Host reads occupy
-//! the die first and the channel after, in two steps (see `ssd`). The collector's reads reserve the
-//! channel without waiting for the die, so that work queued far ahead on one die does not block the
-//! channel for the others; this moves their transfer earlier than it would be, not its length.
+//! the die first and the channel after, in two steps (see `ssd`). Garbage-collection reads reserve
+//! the channel without waiting for the die, so work queued far ahead on one die does not block the
+//! channel for others; this moves their transfer earlier than it would be, but keeps its length.
 //!
-//! With suspension a die keeps a list of what it has to do in place of one instant (`suspend`).
+//! With suspension a die keeps a list of its operations instead of one instant (`suspend`).
 //!
 //! Not modelled: read disturb, differences between pages.
 

@@ -1,9 +1,9 @@
 //! Profiles: the numbers of an emulated drive as TOML, each with its source.
 //!
-//! Every value is written `name = { value = …, sourced = "…" }`, or `fitted` and to what, or
-//! `assumed` and why. A drive's name is shown with the count of each, so that nobody takes an
-//! assumption for a measurement. Unknown keys are errors. The keys are those of the tables in
-//! [`SsdConfig`], with what `docs/reference/profiles.md` says of them.
+//! Every value is written `name = { value = …, sourced = "…" }`, or with `fitted` and to what, or
+//! `assumed` and why. The number of each kind is shown with the drive's name, so that nobody
+//! mistakes an assumption for a measurement. Unknown keys are errors. The keys are those of the
+//! tables in [`SsdConfig`]; `docs/reference/profiles.md` describes them.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! The commands in the drive. Each has a slot as long as it is there, and what travels through the
-//! model is the number of the slot: what is known of the command is written once and read once.
+//! The commands in the drive. Each has a slot while it is there, and only the slot's number travels
+//! through the model: a command's data are written once and read once.
 
 use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Instant, OperationKind, Tag};

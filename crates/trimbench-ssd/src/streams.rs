@@ -1,10 +1,10 @@
-//! Which writes continue a stream, and what the others cost.
+//! Sequential write streams: which writes continue one, and the cost of the others.
 //!
 //! Model: the drive knows where its last `count` streams ended. A write that begins at one of these
-//! ends continues that stream and costs nothing more; any other begins a stream, in the place of
-//! the one that was continued least recently, and costs `switch`. This stands for the merge of a
-//! log block in a drive that maps coarsely \[KIM02\]; the flash operations of the merge are not
-//! counted as programs, so write amplification does not show them.
+//! ends continues that stream and costs nothing more; any other write begins a stream, replaces the
+//! least recently continued one, and costs `switch`. This stands for the merge of a log block in a
+//! drive that maps coarsely \[KIM02\]; the flash operations of the merge are not counted as
+//! programs, so write amplification does not show them.
 //!
 //! Units: logical mapping units of 4 KiB.
 

@@ -1,12 +1,12 @@
-//! The cost of a TRIM, and the work that a drive puts off.
+//! The cost of a TRIM, and the work that a drive postpones.
 //!
 //! Model: `cost = command + ranges * range + mapped * per_gib_mapped + unmapped *
-//! per_gib_unmapped`. Measured spans of the terms: command 0 to 92 ms (about 70 us on NVMe drives),
-//! mapped 0 to about 0.27 s a GiB (S0, S1; `docs/references.md`). In background mode only `command`
-//! is paid at once; the rest becomes a backlog that is worked off in slices: each period steals a
-//! share of the controller and of all dies while the host is busy, and all of the time while it is
-//! not (then it delays nobody). A drive may bound the backlog: then a TRIM is acknowledged when all
-//! work up to its own, but for the bound, is done.
+//! per_gib_unmapped`. Measured ranges of the terms: command 0 to 92 ms (about 70 us on NVMe
+//! drives), mapped 0 to about 0.27 s a GiB (S0, S1; `docs/references.md`). In background mode only
+//! `command` is paid at once; the rest becomes a backlog that is processed in slices. While the
+//! host is busy, each period takes a share of the controller and of all dies; while it is idle, all
+//! of the time (and then delays nobody). A drive may bound the backlog: then a TRIM is acknowledged
+//! when all work up to and including its own, minus the bound, is done.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,14 +1,14 @@
 //! The volatile write buffer: acknowledges writes early, and makes them wait when it is full.
 //!
-//! Model: the host's data are a stream of program groups. The group that begins as number `n`, from
-//! 0, waits until the program of number `n - places` of those that left has ended. A group leaves
-//! for the flash when its last unit has arrived; with one frontier groups leave in the order in
-//! which they begin, with two the one that is not in use keeps its place. Programs of one drive end
-//! in about the order of their start, so the circle of places waits for the oldest.
+//! Model: the host's data are a stream of program groups. Group number `n`, from 0, waits until the
+//! program of the group `n - places` in the order of leaving has ended. A group leaves for the
+//! flash when its last unit has arrived; with one frontier groups leave in the order in which they
+//! begin; with two, the group of the unused frontier keeps its place. Programs of one drive end in
+//! about the order of their start, so the circle of places waits for the oldest.
 //!
-//! Where data go is decided when a write starts; when they arrive, only afterwards: the buffer
-//! knows both ends of what lies between. A write that needs a place whose program has not even
-//! begun cannot be told when it ends; it asks again when a group has left.
+//! Where data go is decided when a write starts, but when they arrive only later: the buffer knows
+//! both ends of that interval. For a write that needs a place whose program has not even begun, no
+//! end can be given; it asks again when a group has left.
 
 use std::collections::VecDeque;
 

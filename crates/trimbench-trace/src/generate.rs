@@ -1,7 +1,7 @@
-//! Traces that are made: one with the published statistics of JEDEC's client master trace, which
-//! nobody may redistribute, and simple mixes.
+//! Generated traces: one with the published statistics of JEDEC's client master trace, which nobody
+//! may redistribute, and simple mixes.
 //!
-//! Both are pure functions of a seed and a few numbers, made piece by piece.
+//! Both are pure functions of a seed and a few numbers, generated piece by piece.
 
 mod master;
 mod mix;

@@ -1,4 +1,4 @@
-//! A file of a trace, as its opener hands it over.
+//! A file of a trace, as its opener passes it in.
 
 use std::fmt;
 use std::io::{Read, Seek};

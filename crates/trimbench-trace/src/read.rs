@@ -1,4 +1,4 @@
-//! Reads traces: finds the format, unpacks, and hands out records in their order.
+//! Reads traces: detects the format, unpacks, and returns records in order.
 
 mod blkparse;
 mod blktrace;

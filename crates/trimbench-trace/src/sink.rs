@@ -1,4 +1,4 @@
-//! Where a trace is written to, so that what was written stays whole when no more can be.
+//! The destination of a trace, which keeps it complete when no more can be written.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Where records come from, and what can be wrong with them.
+//! Sources of records, and their errors.
 
 use std::fmt;
 use std::io;
@@ -60,7 +60,7 @@ pub enum TraceError {
         expected: &'static str,
     },
     /// Its beginning is that of no format that is read here.
-    #[error("{name}: {found}, which is no format that is known here")]
+    #[error("{name}: {found}, which is no known format")]
     Unknown {
         /// The file.
         name: String,
@@ -68,7 +68,7 @@ pub enum TraceError {
         found: String,
     },
     /// Files of one trace differ in their format.
-    #[error("{name}: its format is `{format}`, and that of the file before is `{before}`")]
+    #[error("{name}: its format is `{format}`, but the previous file's is `{before}`")]
     Mixed {
         /// The file.
         name: String,
@@ -78,7 +78,7 @@ pub enum TraceError {
         before: &'static str,
     },
     /// The format begins with what stands at the end of the file, so a pipe will not do.
-    #[error("{name}: a trace in our own format is read from its end; a pipe has none")]
+    #[error("{name}: a trace in our own format is read from its end, and a pipe cannot seek")]
     Pipe {
         /// The file.
         name: String,

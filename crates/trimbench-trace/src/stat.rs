@@ -1,5 +1,5 @@
-//! What a trace does: commands and bytes by kind, sizes, gaps, how sequential it is, how much of
-//! the drive is live, and what becomes of what it trims.
+//! Statistics of a trace: commands and bytes by kind, sizes, gaps, how sequential it is, how much
+//! of the drive is live, and what happens to trimmed space.
 //!
 //! Definitions:
 //! - *Sequential*: a read, write or TRIM that begins where the command of its kind before ended.
@@ -11,11 +11,11 @@
 //! - *Distance*: from the TRIM that a unit was trimmed by last to the write that writes it again,
 //!   in bytes written and in commands, between the two and without them. By bytes rewritten.
 //!
-//! In one pass. Memory: live units take a bit each in chunks that are touched, at most
-//! [`CHUNKS_MAX`] of 32 KiB, and none where all or nothing of a chunk is live; trimmed extents
-//! about 64 bytes each, at most [`EXTENTS_MAX`]: 1.3 GiB in all. What is beyond is counted
-//! ([`TrimStatistics::unfollowed_bytes`], [`Live::unfollowed_bytes`]) and in no
-//! other figure of the two.
+//! One pass. Memory: live units take a bit each in chunks that are touched, at most [`CHUNKS_MAX`]
+//! of 32 KiB, and none for chunks that are entirely live or entirely not; trimmed extents about 64
+//! bytes each, at most [`EXTENTS_MAX`]: 1.3 GiB in all. Units beyond that are counted
+//! ([`TrimStatistics::unfollowed_bytes`], [`Live::unfollowed_bytes`]) and are in no other figure of
+//! the two.
 
 mod live;
 mod table;

@@ -1,4 +1,4 @@
-//! What a reader left out or changed, by reason.
+//! Counts of what a reader skipped or changed, by reason.
 
 use std::fmt;
 

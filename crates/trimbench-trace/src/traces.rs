@@ -1,4 +1,4 @@
-//! How a trace is named and opened anew: for each pass that reads it.
+//! Names of traces, and how each pass opens one anew.
 
 use std::io;
 

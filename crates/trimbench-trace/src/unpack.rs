@@ -1,7 +1,7 @@
-//! Unpacks what a trace is packed in, by content: gzip, zstd, xz, and the files of a zip archive
-//! one after the other. Packed in several layers, each is taken off.
+//! Unpacks traces, by content: gzip, zstd, xz, and the files of a zip archive one after the other.
+//! Several layers are removed one by one.
 //!
-//! Decoders in Rust alone, and none asks for more than [`WINDOW_MAX`] of memory for its window.
+//! All decoders are Rust, and none asks for more than [`WINDOW_MAX`] of memory for its window.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 

@@ -1,8 +1,8 @@
 //! Writes traces: our own format, fio's iolog, and the text of blkparse.
 //!
-//! What a format cannot hold is never lost silently: a stamp that is rounded is counted
-//! ([`Written`]), and a range that cannot be said is an error, or left out and counted if asked
-//! for.
+//! Information that a format cannot store is never lost silently: a rounded timestamp is counted
+//! ([`Written`]), and a range that cannot be expressed is an error, or left out and counted on
+//! request.
 
 mod digits;
 
@@ -50,12 +50,12 @@ pub enum WriteError {
     #[error("cannot write the trace")]
     Io(#[source] io::Error),
     /// The format is one of those that are only read.
-    #[error("`{}` is read and not written", .0.id())]
+    #[error("`{}` can be read but not written", .0.id())]
     ReadOnly(Format),
     /// The format says ranges in sectors of 512 bytes, and this is not a whole number of them.
     #[error(
-        "record {number} ({} B at byte {}) is not whole sectors of 512 bytes, which is all that \
-         the format can say", .record.length.0, .record.offset.0
+        "record {number} ({} B at byte {}) is not whole sectors of 512 bytes, which the format \
+            requires", .record.length.0, .record.offset.0
     )]
     Unaligned {
         /// Which record, from 1.

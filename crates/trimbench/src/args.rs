@@ -1,4 +1,6 @@
-//! The command line as text: parsed and checked for form, nothing opened.
+//! The command line as text: parsed and checked for form; nothing is opened.
+
+pub(crate) mod trace;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,10 +9,10 @@ use clap::{Parser, Subcommand, ValueEnum};
 use trimbench_core::Bytes;
 use trimbench_devices::PurgeChoice;
 
-use crate::trace::TraceCommand;
+use self::trace::TraceCommand;
 
-/// Measures what TRIM does: on emulated drives, in a directory of your own, and on block devices
-/// that you name to be overwritten.
+/// Measures the effects of TRIM on emulated drives, in a directory of your own, and on block
+/// devices that you name to be overwritten.
 #[derive(Debug, Parser)]
 #[command(name = "trimbench", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -19,7 +21,7 @@ pub(crate) struct Args {
 }
 
 /// The exit codes, as in `docs/reference/exit-codes.md`.
-const AFTER_HELP: &str = "Exit codes: 0 done and valid; 1 a limit failed; 2 usage; 3 target \
+const AFTER_HELP: &str = "Exit codes: 0 done and valid; 1 a limit failed; 2 usage error; 3 target \
     unsuitable; 4 run invalid, results kept and marked; 101 bug; 130 interrupted, partial results \
     saved.";
 
@@ -31,47 +33,47 @@ pub(crate) enum Command {
     List {
         /// What to list.
         what: Listing,
-        /// All that is known of one of them: a method's options, a profile's values and sources.
+        /// Show the details of one of them: a method's options, a profile's values and sources.
         #[arg(long, value_name = "NAME")]
         explain: Option<String>,
-        /// How it is printed: a table, one JSON document, or a line of JSON for each item.
+        /// Output format: a table, one JSON document, or a line of JSON for each item.
         #[arg(long, value_enum, default_value_t)]
         output_format: OutputFormat,
     },
-    /// Print the report of runs, finished or not; or write it as one HTML page, as figures, as
+    /// Print the report of runs, finished or not; or write it as an HTML page, SVG figures or CSV
     /// tables.
     Report(ReportArgs),
-    /// Compare two runs: what became better or worse, and what cannot be compared.
+    /// Compare two runs: show what became better or worse, and what cannot be compared.
     Compare {
-        /// The directory of the run before.
+        /// The directory of the earlier run.
         before: PathBuf,
-        /// The directory of the run after.
+        /// The directory of the later run.
         after: PathBuf,
-        /// Fail (exit code 1) if a figure became worse by more than this share of what it was, and
-        /// that is told apart from noise: `10` (percent) means every headline, `stutter=5` that
-        /// figure; may be given several times.
+        /// Fail (exit code 1) if a figure became worse by more than this share of its earlier
+        /// value, and the difference is distinguishable from noise: `10` (percent) applies to every
+        /// headline, `stutter=5` to that figure; may be repeated.
         #[arg(long = "limit", value_name = "[FIGURE=]PERCENT")]
         limits: Vec<String>,
-        /// How it is printed: a table, one JSON document, or a line of JSON for each change.
+        /// Output format: a table, one JSON document, or a line of JSON for each change.
         #[arg(long, value_enum, default_value_t)]
         output_format: OutputFormat,
     },
-    /// Read what another program measured, and print what it says once known faults are undone.
+    /// Read the results of another program, correct its known faults, and print them.
     Import {
-        /// Whose results.
+        /// The program that wrote the results.
         #[arg(value_enum)]
         format: ImportFormat,
         /// The file; `-` is standard input.
         file: PathBuf,
-        /// Files at the beginning of PostMark's run (`set number`); without it, worked out of each
-        /// line.
+        /// Files that PostMark's run created at the beginning (`set number`); by default derived
+        /// from each line.
         #[arg(long, value_name = "FILES", value_parser = clap::value_parser!(u32).range(1..))]
         number: Option<u32>,
-        /// How it is printed.
+        /// Output format.
         #[arg(long, value_enum, default_value_t)]
         output_format: OutputFormat,
     },
-    /// Traces: what one does, and one in another format.
+    /// Analyse, convert, generate and record traces.
     Trace {
         /// What to do.
         #[command(subcommand)]
@@ -84,27 +86,27 @@ pub(crate) struct ReportArgs {
     /// The directories of the runs.
     #[arg(required = true, value_name = "RUN")]
     pub(crate) runs: Vec<PathBuf>,
-    /// Write one HTML page of all of them into this file: opens from disk, needs no network.
+    /// Write one HTML page of all runs into this file; it opens from disk and needs no network.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Write each chart of the page into this directory, as an SVG file.
     #[arg(long, value_name = "DIR")]
     pub(crate) figures: Option<PathBuf>,
-    /// Write what the charts are drawn from into this file, as JSON.
+    /// Write the data of the charts into this file, as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) context: Option<PathBuf>,
     /// Write figures, steps and series as CSV files into this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) csv: Option<PathBuf>,
-    /// Replace files that are there and are no reports of ours; never a record.
+    /// Replace existing files that trimbench did not write; a record is never replaced.
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Print instead what this version of PostMark would have printed of each repetition with
-    /// `set report terse`, its faults included.
+    /// Print instead, for each repetition, the line that this version of PostMark would have
+    /// printed with `set report terse`, including its faults.
     #[arg(long, value_enum, value_name = "VERSION",
         conflicts_with_all = ["html", "figures", "context", "csv", "overwrite", "output_format"])]
     pub(crate) compat: Option<Compat>,
-    /// What is printed on stdout: tables for people, the records, or a line for each figure.
+    /// Format of stdout: tables for people, the records, or a line for each figure.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output_format: OutputFormat,
 }
@@ -112,7 +114,7 @@ pub(crate) struct ReportArgs {
 /// Versions of PostMark that can be imitated.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Compat {
-    /// And older ones: clocks of 1 s, bytes in single precision, a wrong deletion rate.
+    /// 1.51 and older: clocks of 1 s, bytes in single precision, a wrong deletion rate.
     #[value(name = "1.51")]
     V1_51,
 }
@@ -127,9 +129,9 @@ pub(crate) enum ImportFormat {
 /// What can be listed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Listing {
-    /// What can be measured.
+    /// The methods.
     Methods,
-    /// Which drives can be emulated.
+    /// The emulated drives.
     Profiles,
 }
 
@@ -139,74 +141,74 @@ pub(crate) enum OutputFormat {
     /// Tables and pictures for people.
     #[default]
     Human,
-    /// One document: of a run, its record.
+    /// One JSON document; for a run, its record.
     Json,
-    /// A line for each item: of a run, each step and figure as they come.
+    /// A line of JSON for each item; for a run, each step and figure as they finish.
     Ndjson,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunArgs {
-    /// Which methods; all if none is named (see `list methods`).
+    /// Methods to run; by default all (see `list methods`).
     #[arg(value_name = "METHOD")]
     pub(crate) methods: Vec<String>,
-    /// What to measure: `sim:PROFILE[,setting=value]`, a directory, a block device
-    /// (`/dev/disk/by-id/...`) or an image file; or a filesystem made anew on one
-    /// (`ext4:sim:PROFILE`, `xfs:IMAGE`); may be given several times.
+    /// Target to measure: `sim:PROFILE[,setting=value]`, a directory, a block device
+    /// (`/dev/disk/by-id/...`) or an image file; or a newly made filesystem on one
+    /// (`ext4:sim:PROFILE`, `xfs:IMAGE`); may be repeated.
     #[arg(long = "target", value_name = "TARGET")]
     pub(crate) targets: Vec<OsString>,
-    /// Allow that everything on this device or in this image file is lost: the very by-id path of
-    /// the target, for a loop device its backing file; may be given several times.
+    /// Permit the loss of everything on this device or in this image file. PATH is exactly the
+    /// by-id path of the target; for a loop device, its backing file. May be repeated.
     #[arg(long, value_name = "PATH")]
     pub(crate) destroy: Vec<PathBuf>,
-    /// Allow, too, that a signature of this type on it is lost (`ext4`, `gpt`, `LVM2_member`, ...);
-    /// may be given several times.
+    /// Permit also the loss of a signature of this type on it (`ext4`, `gpt`, `LVM2_member`, ...);
+    /// may be repeated.
     #[arg(long, value_name = "TYPE", requires = "destroy")]
     pub(crate) overwrite_signature: Vec<String>,
-    /// Vouch that nothing else uses the file below an image on FUSE, overlayfs or the like, where
-    /// that cannot be found out.
+    /// State that nothing else uses the underlying file of an image on FUSE, overlayfs or the like,
+    /// where trimbench cannot check that.
     #[arg(long, requires = "destroy")]
     pub(crate) sole_user: bool,
-    /// How a block device is purged: `auto` (by the drive's own means, else by TRIM), `trim`, or
-    /// one of the drive's means by name (see `docs/reference/passthrough.md`).
+    /// How to purge a block device: `auto` (by the drive's own means, else by TRIM), `trim`, or one
+    /// of the drive's means by name (see `docs/reference/passthrough.md`).
     #[arg(long, value_name = "MEANS", default_value_t)]
     pub(crate) purge: PurgeChoice,
-    /// How thorough: `quick`, `standard` or `published` (the source's own parameters).
+    /// How thorough the run is: `quick`, `standard` or `published` (the source's own parameters).
     #[arg(long, default_value = "quick")]
     pub(crate) preset: String,
-    /// Set an option of a method, as `--set window=10s`; may be given several times.
+    /// Set an option of a method, as `--set window=10s`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<OsString>,
     /// Capacity of the emulated drives, as `32GiB`.
     #[arg(long)]
     pub(crate) capacity: Option<Bytes>,
-    /// Seed of everything random.
+    /// Seed of all random numbers.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Emulated drives that are measured side by side, as far as memory allows; no result depends
-    /// on it [default: one for each processor].
+    /// Number of emulated drives to measure at the same time, as far as memory allows; no result
+    /// depends on it [default: one for each processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
     pub(crate) jobs: Option<u32>,
-    /// Directory of the run's record; new or empty [default: trimbench-runs/TIME].
+    /// Directory of the run's record, new or empty [default: trimbench-runs/TIME].
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
-    /// Go on with an interrupted run. Plan and seed come from its record; what may be destroyed,
-    /// how to purge and limits must be given again.
+    /// Continue an interrupted run. Plan and seed come from its record; `--destroy`,
+    /// `--overwrite-signature`, `--sole-user`, `--purge` and `--limit` must be given again.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "methods", "targets", "preset", "set", "capacity", "seed", "output", "dry_run",
     ])]
     pub(crate) resume: Option<PathBuf>,
-    /// Print what would be done, and do nothing.
+    /// Print what would be done, without doing it.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Write no `report.html` beside the record (`trimbench report` can, later).
+    /// Write no `report.html` beside the record (`trimbench report` can write it later).
     #[arg(long)]
     pub(crate) no_report: bool,
     /// Fail (exit code 1) if a figure is larger, as `p99.9=5ms` or `stutter=0.1s/GB`; `hlk` stands
-    /// for the limits of Microsoft's hardware lab kit on TRIM; may be given several times.
+    /// for the limits of Microsoft's hardware lab kit on TRIM; may be repeated.
     #[arg(long = "limit", value_name = "FIGURE=VALUE")]
     pub(crate) limits: Vec<String>,
-    /// What is printed on stdout.
+    /// Format of stdout.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output_format: OutputFormat,
 }

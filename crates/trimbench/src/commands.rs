@@ -3,14 +3,15 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use trimbench_core::exit;
 use trimbench_core::text::{shell_path, shell_word, to_text};
-use trimbench_core::{Interrupt, exit};
 use trimbench_report::Detail;
 use trimbench_results::limits::{LimitOutcome, evaluate};
 use trimbench_results::{Figure, Limit, RunRecord, Session as SessionRecord};
 
 use crate::args::{OutputFormat, RunArgs};
 use crate::failure::Failure;
+use crate::interrupt::interrupt;
 use crate::output::{data, error_line, human, style};
 use crate::plan::Plan;
 use crate::run::{fresh_record, program, run as run_plan};
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         (plan, record, store)
     };
     error_line(&format!("seed {}, commit {}", record.seed, record.program.commit));
-    let answer = "ending; what was measured is kept (once more to end at once)";
+    let answer = "stopping; results so far are kept (Ctrl-C again stops at once)";
     // What is left behind is cleaned at the next start.
     let interrupt = interrupt(answer, || {})?;
     let started = now();
@@ -85,7 +86,7 @@ fn resumable(failure: Failure, store: &Store, plan: &Plan) -> Failure {
         return failure;
     }
     let mut resume =
-        format!("go on with `trimbench run --resume {}", shell_path(store.whereabouts()));
+        format!("continue with `trimbench run --resume {}", shell_path(store.whereabouts()));
     for path in &plan.consent.destroy {
         let _ = write!(resume, " --destroy {}", shell_path(path));
     }
@@ -117,14 +118,13 @@ fn resumed(directory: &Path, args: &RunArgs) -> Result<(Plan, RunRecord, Store),
             now.commit,
             now.model_version
         );
-        let hint =
-            "figures of different versions do not go together: build that commit, or begin anew";
+        let hint = "figures of different versions are not comparable: build that commit, or \
+                    start a new run";
         return Err(Failure::usage(error).with_hint(hint));
     }
     if let Some(index) = record.stray_session() {
-        let error = anyhow::anyhow!(
-            "session {index} of the record is not what the record's plan has at its place"
-        );
+        let error =
+            anyhow::anyhow!("session {index} of the record does not match the record's plan");
         let hint = "the record was changed after it was written; use an unchanged copy";
         return Err(Failure::usage(error).with_hint(hint));
     }
@@ -158,7 +158,7 @@ fn judge(record: &RunRecord, plan: &Plan) -> bool {
     };
     // The names were checked before the run: what no session has by now was not measured.
     let Ok(outcomes) = evaluate(record, &plan.limits, concerns) else {
-        error_line("limit FAILS: no session has a figure that it names");
+        error_line("limit FAILS: no session has the figure that it names");
         return false;
     };
     let finished =
@@ -192,27 +192,6 @@ fn say(record: &RunRecord, outcome: &LimitOutcome) {
     let remark = judged.and_then(Figure::words);
     let remark = remark.map_or_else(String::new, |remark| format!(" ({remark})"));
     error_line(&format!("limit {} {verdict} in {place}: {value}{remark}", outcome.limit));
-}
-
-/// A flag that Ctrl-C sets, with this answer; a second Ctrl-C ends the program at once, after
-/// `at_once`.
-pub(crate) fn interrupt(
-    answer: &'static str,
-    at_once: impl Fn() + Send + 'static,
-) -> Result<Interrupt, Failure> {
-    let interrupt = Interrupt::default();
-    let flag = interrupt.clone();
-    let handler = move || {
-        if flag.requested() {
-            at_once();
-            #[expect(clippy::exit, reason = "the user insists")]
-            std::process::exit(i32::from(exit::INTERRUPTED));
-        }
-        flag.request();
-        error_line(answer);
-    };
-    ctrlc::set_handler(handler).map_err(Failure::usage)?;
-    Ok(interrupt)
 }
 
 fn save_host(store: &Store, started: f64, ended: Option<f64>) -> Result<(), Failure> {

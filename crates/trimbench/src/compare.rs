@@ -1,4 +1,4 @@
-//! `trimbench compare`: two records side by side, and limits on what became worse.
+//! `trimbench compare`: compares two records, and applies limits to what became worse.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What `--dry-run` prints: what would be done, what it takes, and what it needs.
+//! The output of `--dry-run`: what would be done, how long it takes, and what it needs.
 
 use std::fmt::Write;
 
@@ -58,13 +58,13 @@ impl<'a> Outlook<'a> {
                 capacity: None,
                 drives: None,
                 device: None,
-                destroys: "nothing: works in what it makes itself",
+                destroys: "nothing: works in a directory of its own",
                 privileges: "to write in the directory; root for `mode=trim`",
             },
             TargetSpec::Device(path) => Self::on(
                 inspect(path)?,
                 ideal_device,
-                "to open it for writing: for a device root, or its group",
+                "permission to open it for writing: for a device root, or its group",
             ),
             TargetSpec::Real(spec) => Self::on(
                 inspect(spec.path())?,
@@ -128,8 +128,8 @@ impl Session {
         if let Some(device) = &outlook.device {
             let share = written.0 as f64 / device.capacity.0 as f64 / RATED_DRIVE_WRITES * 100.0;
             let rated = format!(
-                "about {share:.2} % of what a drive rated for {RATED_DRIVE_WRITES} full writes \
-                 endures (assumed: see the drive's data sheet)"
+                "about {share:.2} % of the life of a drive rated for {RATED_DRIVE_WRITES} full \
+                    writes (assumed: see the drive's data sheet)"
             );
             fact(text, "endurance", &rated);
         }
@@ -143,9 +143,14 @@ impl Session {
                 fact(text, "refused", refusal);
                 fact(text, "hint", hint);
             }
-            Some(_) => fact(text, "not checked", "whether someone opens it before the run does"),
+            Some(_) => fact(
+                text,
+                "not checked",
+                "whether another program opens it before the \
+                run does",
+            ),
             None if outlook.drives.is_none() => {
-                fact(text, "not checked", "room, permission and discards: when it starts");
+                fact(text, "not checked", "space, permission and discards: checked when it starts");
             }
             None => {}
         }
@@ -155,7 +160,7 @@ impl Session {
     fn describe_memory(&self, text: &mut String, drive: &EmulatedSpec, count: usize) {
         let tables = rough_bytes(Bytes(drive.memory().0.saturating_mul(count as u64)));
         let also = if self.method.drives_at_once() > 1 {
-            "; twice that where two passes have room side by side"
+            "; twice that if there is memory for two passes at a time"
         } else {
             ""
         };

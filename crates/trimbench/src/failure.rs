@@ -103,10 +103,10 @@ impl From<MethodError> for Failure {
             return Self { code, error: error.into(), hint };
         }
         let hint = match (denied, full) {
-            (true, _) => Some("fstrim (`mode=trim`) takes root; deletions do not".to_owned()),
+            (true, _) => Some("fstrim (`mode=trim`) needs root; deletions do not".to_owned()),
             (_, true) => Some(
-                "something else fills the filesystem: make room, then go on with \
-                               `--resume`"
+                "something else fills the filesystem: free some space, then continue with \
+                    `--resume`"
                     .to_owned(),
             ),
             _ => None,

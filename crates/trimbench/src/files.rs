@@ -1,8 +1,8 @@
-//! Files at paths that the user named: what may be replaced by what.
+//! Files at paths given by the user: which may be replaced.
 //!
-//! Without `--overwrite` a file is replaced by a newer one of its own kind, which is known by what
-//! it begins with, and by nothing else. A run's record is never replaced, nor is a file that a loop
-//! device, swap or a writing process uses. Pipes and terminals are written to as they are.
+//! Without `--overwrite` a file is replaced only by a newer one of its own kind, which is
+//! recognised by its beginning. A run's record is never replaced, nor is a file that a loop device,
+//! swap or a writing process uses. Pipes and terminals are written to as they are.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -86,7 +86,7 @@ impl Destination {
             return refused("is the trace itself", "name another file for the copy");
         }
         let Some(content) = content else {
-            return refused("is there already and cannot be read", "name another file");
+            return refused("already exists and cannot be read", "name another file");
         };
         let beginning = |length: usize, file: &mut File| {
             let mut bytes = Vec::new();
@@ -103,11 +103,11 @@ impl Destination {
             let head = beginning(RECORD_HEAD, content).map_err(unread)?;
             let is_json = head.trim_ascii_start().first().is_none_or(|first| *first == b'{');
             if is_json && is_record(&beginning(usize::MAX, content).map_err(unread)?) {
-                let text = "is the record of a run, and is not written over";
+                let text = "is the record of a run, and is never replaced";
                 return refused(text, "name another file");
             }
             if !rules.overwrite {
-                return refused("is there already", "name another file, or say `--overwrite`");
+                return refused("already exists", "name another file, or add `--overwrite`");
             }
         }
         if let Some(user) = self.place.user().map_err(Failure::target)? {
@@ -122,9 +122,9 @@ impl Destination {
 fn unwritable(path: &Path, error: OutputError) -> Failure {
     match error {
         OutputError::Exists { .. } => {
-            Failure::usage(error).with_hint("name another file, or say `--overwrite`")
+            Failure::usage(error).with_hint("name another file, or add `--overwrite`")
         }
-        OutputError::Unfit { .. } => Failure::usage(anyhow!("{error}, and is not written over"))
+        OutputError::Unfit { .. } => Failure::usage(anyhow!("{error}, and is never replaced"))
             .with_hint("name a regular file by its own name, a pipe, or `/dev/stdout`"),
         OutputError::NoFileName { .. } => Failure::usage(error).with_hint("name a file"),
         _ => cannot_write(path, error),

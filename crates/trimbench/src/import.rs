@@ -1,4 +1,4 @@
-//! `trimbench import`: results of other programs, with their known faults undone.
+//! `trimbench import`: results of other programs, with their known faults corrected.
 
 use std::io::Read;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub(crate) fn postmark(
             let place = format!("line {} of `{}`", index + 1, file.display());
             Failure::usage(error)
                 .context(place)
-                .with_hint("give the lines that PostMark prints with `set report terse`, alone")
+                .with_hint("give only the lines that PostMark prints with `set report terse`")
         })?;
         imported.push((index + 1, result));
     }
@@ -74,7 +74,7 @@ fn table(line: usize, imported: &Imported) -> String {
     for (PostmarkMetric { name, .. }, printed) in METRICS.iter().zip(imported.printed) {
         let truth = match (*name, imported.deletion_alone) {
             (DELETION_ALONE, Some(rate)) => format!("{rate:.2}"),
-            (DELETION_ALONE, None) => "not seen".to_owned(),
+            (DELETION_ALONE, None) => "not measurable".to_owned(),
             _ => format!("{printed:.2}"),
         };
         grid.row(vec![(*name).to_owned(), format!("{printed:.2}"), truth]);
@@ -88,7 +88,7 @@ fn table(line: usize, imported: &Imported) -> String {
             "{DELETION_ALONE} was divided by the time of creation, as up to 1.51; the deletion \
              was too short for its clock"
         ),
-        (false, _) => format!("{DELETION_ALONE} is the true rate already, as from 1.52 on"),
+        (false, _) => format!("{DELETION_ALONE} is already the true rate, as printed from 1.52 on"),
     };
     grid.span(0, remark);
     grid.render(style()).into_iter().map(|line| line + "\n").collect()

@@ -1,4 +1,4 @@
-//! `trimbench list`: what can be measured and on which emulated drives, for people and programs.
+//! `trimbench list`: methods and emulated drives, for people and programs.
 
 use serde_json::{Value, json};
 use trimbench_core::exit;
@@ -109,7 +109,7 @@ fn profiles() -> List {
     let mut table = Grid::new(vec![
         GridColumn::name("profile"),
         GridColumn::number("assumed"),
-        GridColumn::text("what it stands for"),
+        GridColumn::text("models"),
     ]);
     let mut items = Vec::new();
     for built_in in BUILT_IN {
@@ -124,7 +124,7 @@ fn profiles() -> List {
 
 fn profile(name: &str) -> Result<List, Failure> {
     let profile = find_profile(name)?;
-    let titles = ["value", "is", "how it is known"];
+    let titles = ["key", "value", "origin"];
     let mut table = Grid::new(titles.map(GridColumn::name).to_vec());
     let mut items = Vec::new();
     for value in &profile.values {

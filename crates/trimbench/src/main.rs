@@ -1,7 +1,7 @@
 //! The command line of trimbench.
 //!
-//! Arguments become a plan ([`plan`]), a plan is run ([`run`]), what was measured is kept after
-//! every step ([`store`]). Data goes to stdout, everything else to stderr.
+//! Arguments become a plan ([`plan`]), a plan is run ([`run`]), and results are saved after every
+//! step ([`store`]). Data goes to stdout, everything else to stderr.
 
 mod args;
 mod commands;
@@ -10,6 +10,7 @@ mod dry_run;
 mod failure;
 mod files;
 mod import;
+mod interrupt;
 mod list;
 mod output;
 mod plan;

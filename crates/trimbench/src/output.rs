@@ -1,8 +1,8 @@
 //! The only place that prints.
 //!
-//! What a person reads has no hidden character but the ends of lines, whoever chose the names in it
-//! ([`human`], [`error_line`]); the report sees to that itself, as it has colours. What a program
-//! reads is true to the byte ([`data`]).
+//! Text for people has no hidden characters except line ends, whoever chose the names in it
+//! ([`human`], [`error_line`]); the report cleans its own text, because it has colours. Data for
+//! programs is exact to the byte ([`data`]).
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,5 @@
-//! From arguments to a plan: everything that decides what is done, resolved, checked and printable.
+//! Turns arguments into a plan: everything that decides what is done, resolved, checked and
+//! printable.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -126,7 +127,7 @@ impl Session {
         for file in TraceFiles::paths(name) {
             if holds_file(target, &file)? {
                 let error = anyhow::anyhow!(
-                    "the trace `{}` lies on the target `{}`, which its replay overwrites",
+                    "the trace `{}` lies on the target `{}`, which its replay would overwrite",
                     file.display(),
                     target.display()
                 );

@@ -1,5 +1,5 @@
-//! Live progress on stderr: on a terminal a bar with what the last steps measured, elsewhere a line
-//! a session.
+//! Live progress on stderr: on a terminal a bar with the results of the last steps, elsewhere a
+//! line for each session.
 
 use std::time::Duration;
 

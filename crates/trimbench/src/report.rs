@@ -223,7 +223,7 @@ pub(crate) fn terse(runs: &[PathBuf]) -> Result<u8, Failure> {
             }
         }
         if lines.len() == before {
-            let error = anyhow::anyhow!("`{}` holds no repetition of `postmark`", run.display());
+            let error = anyhow::anyhow!("`{}` has no repetition of `postmark`", run.display());
             return Err(Failure::usage(error).with_hint("name a run of `trimbench run postmark`"));
         }
     }

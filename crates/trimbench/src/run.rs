@@ -1,8 +1,8 @@
-//! Runs a plan and keeps what it measures.
+//! Runs a plan and saves its results.
 //!
-//! Sessions on emulated targets know nothing of each other: they run side by side, as many as there
-//! are jobs, and the record, what is printed and the outcome are those of sessions one after the
-//! other. A session on a real target is alone on the machine.
+//! Sessions on emulated targets are independent: they run concurrently, as many as there are jobs,
+//! and the record, the output and the exit code are those of sequential sessions. A session on a
+//! real target is alone on the machine.
 
 mod identity;
 mod recorder;
@@ -66,7 +66,7 @@ pub(crate) fn run(
     let sessions = &record.sessions;
     let result = if result.is_ok() && sessions.iter().all(|session| session.left_out.is_some()) {
         let error = anyhow::anyhow!("no method fits: nothing was measured");
-        Err(Failure::target(error).with_hint("see above what each of them needs"))
+        Err(Failure::target(error).with_hint("the messages above say what each method needs"))
     } else {
         result
     };

@@ -1,5 +1,5 @@
-//! The directory of a run: `run.json`, written whole after every step, and `host.json` beside it,
-//! which holds what differs between two runs of one seed.
+//! The directory of a run: `run.json`, written as a whole after every step, and `host.json`, which
+//! holds everything that differs between two runs of one seed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -47,7 +47,7 @@ impl Store {
         let store = Self { directory }.lock()?;
         if !store.directory.is_empty().map_err(|error| unmade(path, error))? {
             let text = format!("the run directory `{}` is not empty", path.display());
-            let hint = "name a new one, or go on with the run in it with `--resume DIR`";
+            let hint = "name a new one, or continue the run in it with `--resume DIR`";
             return Err(Failure::usage(anyhow::anyhow!(text)).with_hint(hint));
         }
         Ok(store)
@@ -73,7 +73,7 @@ impl Store {
     /// had begun to write there.
     pub(crate) fn lock(self) -> Result<Self, Failure> {
         if !self.directory.lock() {
-            let text = format!("another run is at work in `{}`", self.path().display());
+            let text = format!("another run is in progress in `{}`", self.path().display());
             let hint = "wait for it, or name another directory";
             return Err(Failure::usage(anyhow::anyhow!(text)).with_hint(hint));
         }
@@ -138,7 +138,7 @@ impl Store {
     /// Writes the record, whole or not at all, and on the disk when this returns.
     pub(crate) fn save(&self, record: &RunRecord) -> Result<(), Failure> {
         self.replace(RECORD, &record.to_json(), Durability::Durable)
-            .map_err(|error| Failure::target(error).context("cannot keep the record"))
+            .map_err(|error| Failure::target(error).context("cannot save the record"))
     }
 
     /// What is true of the machine and time of an earlier run, as keys and texts; empty where it is
@@ -159,7 +159,7 @@ impl Store {
         let mut bytes = serde_json::to_vec_pretty(host).expect("it is texts and finite numbers");
         bytes.push(b'\n');
         self.replace(HOST, &bytes, Durability::Durable)
-            .map_err(|error| Failure::target(error).context("cannot write the host's part"))
+            .map_err(|error| Failure::target(error).context("cannot write `host.json`"))
     }
 
     /// Writes the page of the run, unless something else has its name.
@@ -168,8 +168,8 @@ impl Store {
             && !there.starts_with(PAGE_MARK.as_bytes())
         {
             let path = self.path().join(PAGE);
-            let error = anyhow::anyhow!("`{}` is no report of ours", path.display());
-            return Err(Failure::usage(error).with_hint("name it otherwise, or say `--no-report`"));
+            let error = anyhow::anyhow!("`{}` was not written by trimbench", path.display());
+            return Err(Failure::usage(error).with_hint("rename it, or add `--no-report`"));
         }
         self.replace(PAGE, page.as_bytes(), Durability::Later)
             .map_err(|error| Failure::target(error).context("cannot write the report"))
@@ -182,8 +182,8 @@ impl Store {
 
 fn unmade(path: &Path, error: OutputError) -> Failure {
     Failure::target(error)
-        .context(format!("cannot make the run directory `{}`", path.display()))
-        .with_hint("name another place with `--output DIR`")
+        .context(format!("cannot create the run directory `{}`", path.display()))
+        .with_hint("choose another directory with `--output DIR`")
 }
 
 fn unreadable(error: OutputError) -> Failure {

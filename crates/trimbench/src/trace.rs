@@ -1,6 +1,5 @@
-//! `trimbench trace`: what a trace does, and traces in another format.
+//! `trimbench trace`: analyses, converts, generates and records traces.
 
-mod args;
 mod convert;
 mod generate;
 mod open;
@@ -11,10 +10,10 @@ mod stat;
 use trimbench_core::{Interrupt, exit};
 use trimbench_trace::{Reader, TraceError, TraceSource};
 
+use crate::args::trace::TraceCommand;
 use crate::failure::Failure;
 use crate::output::error_line;
 
-pub(crate) use args::TraceCommand;
 pub(crate) use open::TraceFiles;
 
 /// `trimbench trace ...`.
@@ -54,9 +53,9 @@ fn unreadable(error: TraceError) -> Failure {
             Some("name the device with `--device`")
         }
         TraceError::Broken { expected, .. } if expected.contains("`wait`") => {
-            Some("say what it means with `--wait`")
+            Some("choose its meaning with `--wait`")
         }
-        TraceError::Broken { .. } => Some("`--lenient` skips what is wrong, and counts it"),
+        TraceError::Broken { .. } => Some("`--lenient` skips errors, and counts them"),
         TraceError::Pipe { .. } => Some("give it as an unpacked file"),
         _ => None,
     };

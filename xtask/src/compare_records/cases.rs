@@ -1,4 +1,4 @@
-//! What is run: every method, every kind of target in virtual time, and every profile.
+//! The cases: every method, every kind of target in virtual time, and every profile.
 
 /// A run of `trimbench`.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Two documents of JSON, place by place.
+//! Compares two JSON documents, place by place.
 
 use std::fmt::{self, Display};
 

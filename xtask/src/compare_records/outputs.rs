@@ -1,4 +1,4 @@
-//! What people and scripts read besides the record: dry runs, NDJSON, reports, CSV and pages.
+//! Outputs besides the record: dry runs, NDJSON, reports, CSV and pages.
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! Real targets: what is measured is another figure each time, but steps and commands are planned.
+//! Real targets: the measured figures differ each time, but steps and commands are planned.
 //!
-//! Commands are counted by the kernel (`/sys/block/*/stat`), which loses none; requests that were
-//! merged into others count, too.
+//! The kernel counts the commands (`/sys/block/*/stat`) and loses none; requests that were merged
+//! into others count, too.
 
 use std::collections::BTreeSet;
 use std::fs;

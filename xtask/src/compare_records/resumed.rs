@@ -1,4 +1,4 @@
-//! Runs that are killed and resumed: they must come to what a run came to that was not.
+//! Runs that are killed and resumed: they must give the same result as an uninterrupted run.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The table of what is meant to be different.
+//! The table of intended differences.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A key's page: what was found, as a table. Written wholly from raw output, never by hand.
+//! A key's page: its figures as a table. Written entirely from raw output, never by hand.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! Where raw output is kept: `target/evidence/<state>/<id>/`, short forms in `<id>.short/`.
+//! The store of raw output: `target/evidence/<state>/<id>/`, short forms in `<id>.short/`.
 //!
-//! A folder counts once its `about.json` is there, which is written last: what was cut off is
-//! never taken for a measurement.
+//! A folder counts once its `about.json` is there, which is written last: an interrupted
+//! measurement is never used.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! What drives Chromium in the tests of the HTML report: a Python environment in the target folder.
+//! The driver of Chromium for the tests of the HTML report: a Python environment in the target
+//! folder.
 //!
 //! Its packages are pinned, with their hashes, in `tests/browser/requirements.txt`. The browser
 //! itself is Debian's; no package brings one.

@@ -1,5 +1,5 @@
-//! What must exist on both sides: pages and methods, exit codes and their table, citations and
-//! references, generated documents and what generates them.
+//! Checks that two sides agree: pages and methods, exit codes and their table, citations and
+//! references, generated documents and their generators.
 
 use std::collections::BTreeSet;
 

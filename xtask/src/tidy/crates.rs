@@ -1,4 +1,4 @@
-//! What the manifests must hold: the arrows between crates, and a description each.
+//! Checks of the manifests: the arrows between crates, and a description of each crate.
 
 use toml::{Table, Value};
 

@@ -1,4 +1,4 @@
-//! What files may be like: their size and their mode.
+//! Checks of files: their size and their mode.
 
 use super::{Fault, SourceTree};
 

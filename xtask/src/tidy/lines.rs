@@ -1,4 +1,4 @@
-//! How much Rust there is: lines per crate, comments and empty lines included.
+//! Counts lines of Rust per crate, comments and empty lines included.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

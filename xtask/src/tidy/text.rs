@@ -1,4 +1,4 @@
-//! What lines may hold: width, length, markers of unfinished work, headings, private paths, hosts.
+//! Checks of lines: width, length, markers of unfinished work, headings, private paths, hosts.
 
 use super::{Fault, File, SourceTree};
 

@@ -1,4 +1,4 @@
-//! Kinds of settings: what a text is written in, which values it may have, and what it means.
+//! Kinds of settings: their unit, their range, and how their text is parsed.
 
 use std::fmt::{self, Display};
 use std::num::{IntErrorKind, ParseIntError};

@@ -117,7 +117,7 @@ fn errors_name_the_nearest_key_the_unit_and_the_range() {
     }
     let rows = Sample::rows();
     let error = values(0, &[]).unwrap().set_part(&rows, "window").unwrap_err().to_string();
-    assert_eq!(error, "`window` sets nothing; write `KEY=VALUE`");
+    assert_eq!(error, "`window` is not a setting; write `KEY=VALUE`");
     assert_eq!(values(0, &[]).unwrap().set_part(&rows, "count=2"), Ok(None));
 }
 

@@ -1,7 +1,7 @@
 //! Modelled pools: copy-on-write filesystems over several emulated drives of one kind.
 //!
-//! `raidz2,policy=online:sim:like-p3500*10`. All drives are alike, and what making the pool
-//! discards is sent to each of them.
+//! `raidz2,policy=online:sim:like-p3500*10`. All drives are alike, and each receives the discards
+//! of making the pool.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -40,16 +40,16 @@ settings! {
     /// The settings that may follow its name.
     #[derive(Clone, Debug)]
     struct PoolSettings(values) {
-        /// when and how much is trimmed, with `+` in the place of commas
+        /// trim policy, with `+` instead of commas
         policy: Choice = "policy", default_to("online"), parsed("a trim policy", policy);
-        /// {}: how discards are handed to the drives
+        /// {}: how discards are sent to the drives
         manner: TrimManner = "manner", default_to("freebsd"), one_of(MANNERS);
-        /// times and amounts of the pool are divided by this, {}
+        /// divisor for the pool's own times and amounts, {}
         scale: u32 = "scale", default_to("1"), within(1, 512);
         /// processor time of each KiB written, {}
         write_kib: Option<Nanos> = "write-kib", IfUnset::Absent,
             optional(within(Nanos::ZERO, Nanos::from_millis(1)));
-        /// the same of each KiB read
+        /// processor time of each KiB read
         read_kib: Option<Nanos> = "read-kib", IfUnset::Absent,
             optional(within(Nanos::ZERO, Nanos::from_millis(1)));
     } with {

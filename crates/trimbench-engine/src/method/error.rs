@@ -1,4 +1,4 @@
-//! Why a method ends early.
+//! Reasons why a method ends early.
 
 use trimbench_core::settings::SettingError;
 use trimbench_core::{DriveError, Errno, FileCommand, ProvisionError};

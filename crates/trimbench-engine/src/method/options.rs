@@ -1,4 +1,4 @@
-//! Options of a method: its settings, resolved from a preset and what the user set.
+//! Options of a method: its settings, resolved from a preset and the user's values.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! A session: what a running method is given, and the steps that it keeps.
+//! A session: the context of a running method, and its saved steps.
 //!
-//! A method announces each step of its plan, measures it and keeps it; what an earlier run of the
-//! same plan has kept is skipped. Steps are handed on in the order of the plan, whatever their
+//! A method announces each step of its plan, measures it and saves it; steps saved by an earlier
+//! run of the same plan are skipped. Steps are passed on in the order of the plan, whatever their
 //! order in time was.
 
 use trimbench_core::rng::Rng;
@@ -57,7 +57,7 @@ pub trait Monitor {
 
 /// The record of a step could not be kept, or there is no sense in another one.
 #[derive(Debug, thiserror::Error)]
-#[error("the run cannot go on")]
+#[error("the run cannot continue")]
 pub struct KeepFailed(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
 /// A running session of a method.

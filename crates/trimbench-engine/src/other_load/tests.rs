@@ -1,7 +1,7 @@
 use trimbench_core::Virtual;
 
 use super::*;
-use crate::testing::{Files, Toy};
+use crate::testing::{Toy, ToyFiles};
 
 fn statistics(read: u64, written: u64) -> DeviceStatistics {
     let mut statistics = DeviceStatistics::default();
@@ -14,7 +14,7 @@ fn others_count_from_a_tenth_on_a_device_and_from_a_half_in_a_directory() {
     let mut device = Toy::new();
     device.capabilities.clock = Clock::Wall;
     let device = Virtual::new(device);
-    let directory = Virtual::new(Files::new());
+    let directory = Virtual::new(ToyFiles::new());
     let mib = |count: u64| count << 20;
     let spoiled = |ours: u64, others: u64| {
         let before = OtherLoad::before(statistics(7, 9));

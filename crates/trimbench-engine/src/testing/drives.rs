@@ -1,5 +1,4 @@
-//! Emulated drives, those of the profiles and one of which every number is known; and a layer that
-//! misreports.
+//! Emulated drives: those of the profiles, one with known numbers, and a layer that misreports.
 
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::{

@@ -1,4 +1,4 @@
-//! A directory of which everything is known, in memory.
+//! A directory in memory with completely known behaviour.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub const DISCARDS_AFTER: Nanos = Nanos::from_millis(700);
 
 /// The directory. Fails as a real one does: `ENOSPC` beyond its room, `EEXIST`, `ENOENT`,
 /// `ENOTEMPTY`; `EINVAL` for what its files do not hold.
-pub struct Files {
+pub struct ToyFiles {
     pub capabilities: Capabilities,
     /// Of all bytes that are written, how many of a hundred reach the device.
     pub percent_reaching: u64,
@@ -45,7 +45,7 @@ pub struct Files {
     under_way: Option<(Instant, Tag, Status)>,
 }
 
-impl Files {
+impl ToyFiles {
     pub fn new() -> Self {
         let drain = DrainRule {
             force: ForceDiscards::Sync,
@@ -141,7 +141,7 @@ const EEXIST: Errno = Errno(17);
 const EINVAL: Errno = Errno(22);
 const ENOTEMPTY: Errno = Errno(39);
 
-impl Model for Files {
+impl Model for ToyFiles {
     type Command = FileCommand;
 
     fn submit(&mut self, now: Instant, tag: Tag, command: FileCommand) -> Result<(), Rejected> {

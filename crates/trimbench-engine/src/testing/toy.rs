@@ -1,4 +1,4 @@
-//! A device of which every number is known.
+//! A device with completely known behaviour.
 
 use trimbench_core::{
     BlockCommand, BlockSize, Bytes, Capabilities, Clock, Completion, Content, DeviceStatistics,

@@ -1,8 +1,8 @@
 //! Free space of one block group: a bitmap, and the same space as buddies.
 //!
 //! A buddy is a run of 2^n free blocks that begins at a multiple of 2^n and lies in no larger one;
-//! ext4 knows them up to 8192 blocks. Its searches see buddies, not extents: how far a run reaches
-//! is looked at only as far as a request needs it.
+//! ext4 has them up to 8192 blocks. Its searches see buddies, not extents: they follow a run only
+//! as far as a request needs it.
 //!
 //! Invariants (`check`): buddies cover the free blocks, each once, and none could be larger; counts
 //! are those of the bitmaps.

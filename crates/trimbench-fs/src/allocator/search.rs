@@ -1,9 +1,9 @@
-//! Which free blocks a request gets, if not those at its goal.
+//! The search for free blocks, if those at the request's goal are taken.
 //!
-//! Groups are tried by one criterion after the other, each less choosy than the one before. Within
-//! a group the free runs are measured from its start on, and of more than ten that are long enough
-//! the shortest is taken; a run is measured in whole buddies ([`Group::reach`]), and one that
-//! measures exactly what is sought is taken at once. Source: `ext4_mb_regular_allocator`.
+//! Groups are tried by one criterion after the other, each less strict than the previous. Within a
+//! group the free runs are measured from its start on; after ten runs that are long enough the
+//! shortest is taken. A run is measured in whole buddies ([`Group::reach`]); one of exactly the
+//! right length is taken at once. Source: `ext4_mb_regular_allocator`.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

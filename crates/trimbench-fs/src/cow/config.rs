@@ -1,4 +1,4 @@
-//! What can be chosen of a pool.
+//! Configuration of a pool.
 
 use trimbench_core::{Bytes, Nanos};
 use trimbench_policy::Choice;

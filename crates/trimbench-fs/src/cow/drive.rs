@@ -1,7 +1,7 @@
-//! One drive of a pool: its queue, the discards under way, and the writes that wait for them.
+//! One drive of a pool: its queue, the discards in flight, and the writes that wait for them.
 //!
-//! Requests are noted where they are handed to the drive. The queue of classes belongs to the
-//! filesystem: what waits there has reached no block layer.
+//! Requests are recorded when they are passed to the drive. The queue of classes belongs to the
+//! filesystem: requests that wait there have reached no block layer.
 //!
 //! Units: sectors of 4 KiB of this drive.
 

@@ -1,13 +1,13 @@
 //! The pool as a whole: admission, events, and who waits for what.
 //!
-//! Events of one instant come in this order: the drives', in their order, then commands in the
-//! order in which they were due, then the group's, then a pass of discards.
+//! Events of one instant come in this order: the drives' events, in the order of the drives;
+//! commands in the order in which they were due; the group's event; a pass of discards.
 //!
-//! What is not modelled: a cache of what was read or written (reads of data that are not dirty go
-//! to the drives), the intent log (an fsync waits for its group), compression, gang blocks,
-//! snapshots, unmounting, and redundancy at work: a request that fails fails those who wait for it.
-//! Metadata are written round and round in an area of their own, so that their bytes count but
-//! nothing is freed by them.
+//! Not modelled: a cache of data read or written (reads of data that are not dirty go to the
+//! drives), the intent log (an fsync waits for its group), compression, gang blocks, snapshots,
+//! unmounting, and active redundancy: a request that fails fails the commands that wait for it.
+//! Metadata are written cyclically in an area of their own, so their bytes count but they free
+//! nothing.
 //!
 //! Units: time in nanoseconds on the caller's clock, space in sectors of 4 KiB, files in records.
 

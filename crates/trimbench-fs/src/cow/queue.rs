@@ -1,11 +1,11 @@
-//! The queue of one drive: five classes, each with a least and a most of what the drive is given at
-//! once.
+//! The queue of one drive: five classes, each with a minimum and a maximum of requests that the
+//! drive has at once.
 //!
-//! What is next comes from the first class that is below its least, else from the first below its
-//! most, in the order of [`Class`]. The most of asynchronous writes grows with the share of dirty
-//! data, from the class's least to its most between 30 % and 60 %. Within a class the order is that
-//! of arrival; ZFS sorts asynchronous ones by address, which for the runs written here is the same.
-//! Sources: \[FBZFS\] and \[OPENZFS\] `vdev_queue.c`.
+//! The next request comes from the first class below its minimum, else from the first below its
+//! maximum, in the order of [`Class`]. The maximum of asynchronous writes grows with the share of
+//! dirty data, from the class's minimum to its maximum between 30 % and 60 %. Within a class the
+//! order is that of arrival; ZFS sorts asynchronous ones by address, which is the same for the runs
+//! written here. Sources: \[FBZFS\] and \[OPENZFS\] `vdev_queue.c`.
 
 use std::collections::VecDeque;
 

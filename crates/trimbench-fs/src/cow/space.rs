@@ -1,9 +1,9 @@
 //! Free space in metaslabs: where the next records go.
 //!
 //! Space is divided into metaslabs of equal size. Records go into one metaslab, from a cursor on
-//! that wraps at its end, until they do not fit any more; then into the one with the most free
-//! space, of equal ones the first. Source: \[FBZFS\] `metaslab_group_alloc`, `metaslab_weight`
-//! without the weight of the place, which only rotating drives have. Fragmentation has no weight.
+//! that wraps at its end, until no more fit; then into the one with the most free space, the first
+//! of equals. Source: \[FBZFS\] `metaslab_group_alloc`, and `metaslab_weight` without the weight of
+//! the position, which only rotating drives have. Fragmentation has no weight.
 //!
 //! Units: sectors of the stripe.
 

@@ -1,4 +1,4 @@
-//! Every invariant of the filesystem at once. Slow: it goes through all blocks.
+//! Checks all invariants of the filesystem. Slow: it visits all blocks.
 
 use trimbench_core::units::index;
 use trimbench_core::{BlockCommand, Model};

@@ -1,10 +1,10 @@
-//! The block that a file's extents move to when its inode holds no more of them.
+//! The block for a file's extents when its inode cannot hold them.
 //!
 //! Charged: its allocation and, once its extents fit again, its deletion, both journaled like those
-//! of a directory's block; so it is discarded like data. From Linux 5.6 on
-//! (`dioread_nolock`, here with [`Allocation::ByIndex`]) what is being written is an extent of its
-//! own until it is written, also where it continues another one: a file that grows by appending
-//! needs the block for a moment again and again.
+//! of a directory's block; so it is discarded like data. From Linux 5.6 on (`dioread_nolock`, here
+//! with [`Allocation::ByIndex`]) blocks that are being written are a separate extent until the
+//! write ends, even if they continue another one: a file that grows by appending needs this block
+//! for a moment again and again.
 //!
 //! Simplified: one block, of however many extents; none if free space is promised to dirty pages.
 

@@ -1,10 +1,10 @@
 //! Commands on names and sizes.
 //!
 //! Charged to the journal: for a new file its inode, the inode bitmap, the group's descriptor, a
-//! leaf of the directory and the directory's inode; for one that goes the same, and bitmap and
+//! leaf of the directory and the directory's inode; for a deleted file the same, and bitmap and
 //! descriptor of each group in which it frees blocks. A directory has one leaf for 140 names (24
-//! bytes each); a name's leaf is that of its hash. Inodes are taken from the lowest group on that
-//! has one, as ext4 does for files of a directory in the first group.
+//! bytes each); a name's leaf is that of its hash. Inodes are taken from the lowest group with a
+//! free one, as ext4 does for files of a directory in the first group.
 //!
 //! Not modelled: the wait for a directory's lock, reading of metadata that is not in memory, blocks
 //! of extent trees (a file of more than 4 extents has one for 340 of them), the orphan list.

@@ -1,18 +1,18 @@
-//! Discards as a trim policy allows, in the place of a discard path.
+//! Discards by a trim policy, instead of a discard path.
 //!
-//! What a commit freed goes into the policy's queue, and can be taken again at once: what is taken
-//! no longer waits for a discard. A discard goes when the policy grants it, withheld from
-//! allocation meanwhile. An extent is not divided but at the device's longest discard and at the
-//! borders of groups: ext4 discards whole free extents. The foreground that the policy is shown are
-//! the commands of the device but its discards.
+//! The extents freed by a commit go into the policy's queue, and can be allocated again at once;
+//! allocated space no longer waits for a discard. A discard is issued when the policy grants it,
+//! and withheld from allocation meanwhile. An extent is divided only at the device's longest
+//! discard and at the borders of groups, because ext4 discards whole free extents. The policy sees
+//! the device commands, except discards, as the foreground.
 //!
-//! As ext4's worker it leaves an extent alone if the space that dirty pages were promised would not
-//! be there meanwhile, and gives up what waits at unmount. What is in a chunk for small files, or
-//! kept for one file, is set aside: not discarded meanwhile, and waiting as before once it is given
-//! back unused. What FITRIM discards counts as taken.
+//! Like ext4's worker it skips an extent if this would withhold space that dirty pages were
+//! promised, and drops waiting extents at unmount. Space in a chunk for small files, or
+//! preallocated for one file, is set aside: not discarded meanwhile, and waiting as before once it
+//! is given back unused. Space that FITRIM discards counts as allocated.
 //!
-//! Conservation: freed = issued + skipped + invalidated + waiting, in blocks; what is set aside
-//! counts as waiting. Of what is issued, what is left alone for want of space counts as dropped.
+//! Conservation: freed = issued + skipped + invalidated + waiting, in blocks; space set aside
+//! counts as waiting. Issued extents that are skipped for lack of space count as dropped.
 
 use trimbench_core::{
     BlockCommand, BlockSize, Blocks, Instant, LbaRange, Model, Nanos, PolicyAccount, PolicyCounts,

@@ -1,9 +1,9 @@
-//! Discards outside the commit: the worker's, and FITRIM.
+//! Discards outside the commit: those of the worker, and FITRIM.
 //!
 //! FITRIM, after `ext4_trim_fs`: group by group, one free extent after the other, each withheld
-//! from allocation while it is discarded. A group that was gone through is left out until blocks of
-//! it are freed; a mount forgets that. Unlike ext4 both leave an extent alone if the space that
-//! dirty pages were promised would not be there meanwhile.
+//! from allocation while it is discarded. A trimmed group is skipped until blocks of it are freed;
+//! a mount resets that. Unlike ext4, both skip an extent if this would withhold space that dirty
+//! pages were promised.
 
 use trimbench_core::units::index;
 use trimbench_core::{BlockCommand, Errno, Instant, Model, Support};

@@ -1,11 +1,11 @@
-//! What concerns the whole filesystem, or waits for much of it: fsync, sync, checkpoint, unmount
-//! and mount.
+//! Operations on the whole filesystem, or on much of it: fsync, sync, checkpoint, unmount and
+//! mount.
 //!
 //! An fsync writes back its file, waits for the commit of the last transaction that changed it, and
 //! flushes the device if no commit did. A sync writes back everything that was dirty when it began,
 //! commits, writes metadata to their places, and flushes. An unmount is a sync, after which the
-//! worker's discards are given up, but for the one under way. A mount reads the group descriptors
-//! and writes the superblock.
+//! worker's remaining discards are dropped, except the one in flight. A mount reads the group
+//! descriptors and writes the superblock.
 //!
 //! Simplified: the log's tail moves without a flush of its own; lazy initialisation has been done.
 

@@ -1,11 +1,11 @@
 //! Write-back: from dirty pages to writes of the device.
 //!
-//! Files are taken that an fsync waits for, then the oldest dirty ones, as long as there is a
+//! Files that an fsync waits for are taken first, then the oldest dirty ones, as long as there is a
 //! reason: a sync, the background limit, their age. The blocks of one contiguous dirty range are
 //! allocated at once, up to 2048 (`MAX_WRITEPAGES_EXTENT_LEN` in fs/ext4/inode.c), and sent at
-//! once, so that ordered data are under way when their transaction commits. At most
-//! `write_back_depth` requests are under way, but for the last range's. While a sync waits for its
-//! last writes, nothing younger is written.
+//! once, so that ordered data are in flight when their transaction commits. At most
+//! `write_back_depth` requests are in flight, not counting those of the last range. While a sync
+//! waits for its last writes, nothing younger is written.
 
 use trimbench_core::{BlockCommand, Errno, FileId, Instant, Model};
 

@@ -1,4 +1,4 @@
-//! A block target as a drive: purged, asked what it holds, and asked about its wear.
+//! A block target as a drive: purge, contents and wear.
 
 use rustix::io::Errno as RawErrno;
 use trimbench_core::units::index;

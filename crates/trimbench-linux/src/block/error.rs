@@ -1,4 +1,4 @@
-//! What keeps a descriptor from being a block target.
+//! Reasons why a descriptor cannot be a block target.
 
 use trimbench_core::{Bytes, Errno};
 
@@ -20,7 +20,7 @@ pub enum BlockError {
     #[error("it has no capacity")]
     Empty,
     /// A logical block that is no power of two in [512 B, 64 KiB].
-    #[error("its logical block of {size} is none that can be used")]
+    #[error("its logical block size of {size} is not supported")]
     BlockSize {
         /// As the kernel says.
         size: Bytes,

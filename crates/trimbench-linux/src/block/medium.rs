@@ -1,4 +1,4 @@
-//! What a block target stores on: a block device or an image file that somebody has opened.
+//! The medium of a block target: a block device or an image file that somebody has opened.
 
 use std::collections::BTreeMap;
 use std::io::IoSliceMut;

@@ -1,9 +1,8 @@
-//! Reads the areas where signatures lie, so that one that cannot be read is not taken for empty.
+//! Reads the areas where signatures lie, so that an unreadable one is not mistaken for empty.
 //!
-//! libblkid, and `wipefs` with it, passes over a block that cannot be read as if it carried
-//! nothing, and says so to nobody. Therefore these areas are read here first, past the page cache
-//! where the filesystem allows that. They are kept: what is probed is what was read, also if the
-//! disk fails only now and then.
+//! libblkid, and `wipefs` with it, silently skips an unreadable block as if it carried nothing.
+//! Therefore these areas are read here first, past the page cache where the filesystem allows that.
+//! They are kept: the probe uses the data just read, even if the disk fails intermittently.
 
 use std::collections::BTreeSet;
 use std::fs::File;

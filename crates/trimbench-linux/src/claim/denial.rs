@@ -1,4 +1,4 @@
-//! What is known of why the kernel forbids opening: facts, no guesses.
+//! Known reasons why the kernel denies opening: facts, no guesses.
 
 use std::fmt;
 use std::path::Path;

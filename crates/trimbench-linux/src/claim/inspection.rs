@@ -1,4 +1,4 @@
-//! What a path leads to, without opening anything for writing.
+//! Inspects the target of a path, without opening anything for writing.
 
 use std::collections::BTreeMap;
 use std::fs;

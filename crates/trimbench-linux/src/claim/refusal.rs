@@ -31,7 +31,7 @@ pub(crate) enum Refusal {
     #[error("`{}` is a {what}, which is neither a block device nor an image file", path.display())]
     WrongType { path: PathBuf, what: &'static str },
     /// A regular file of a filesystem that stores none (`/proc`, `/sys`).
-    #[error("`{}` is a file of `{filesystem}`, which the kernel makes up", path.display())]
+    #[error("`{}` is a file of `{filesystem}`, which is not stored on a disk", path.display())]
     NotStored { path: PathBuf, filesystem: String },
     /// It has no bytes: a detached loop device, a slot without a medium, an empty file.
     #[error("`{}` has a size of 0: {why}", path.display())]
@@ -50,8 +50,8 @@ pub(crate) enum Refusal {
         path.display())]
     HardLinked { path: PathBuf, links: u64 },
     /// The file lies on a filesystem whose files are others' below: two inodes, one file.
-    #[error("`{}` lies on `{filesystem}`, below which it may be another file that something else \
-        uses", path.display())]
+    #[error("`{}` lies on `{filesystem}`, and the file below it may be in use under another \
+        inode", path.display())]
     Indirect { path: PathBuf, filesystem: String },
     /// It, a part of it, or something that shows the same bytes is used.
     #[error("`{}` is in use: {}", path.display(), by.explanation())]
@@ -64,7 +64,7 @@ pub(crate) enum Refusal {
     Locked { path: PathBuf },
     /// The kernel says that another has the file open, and no process can be seen that has.
     #[error("`{}` is in use: the kernel counts another opening of it, by itself or by a process \
-        that cannot be seen from here", path.display())]
+        that is not visible from here", path.display())]
     InUse { path: PathBuf },
     /// A loop device over a block device: another name for something that has one.
     #[error("`{}` is a loop device over the block device `{}`", path.display(), below.display())]
@@ -93,7 +93,7 @@ pub(crate) enum Refusal {
         found.offset, found.device, labelled(found.label.as_deref()))]
     Signature { path: PathBuf, found: Signature },
     /// It could not be found out what it carries.
-    #[error("cannot find out what `{}` carries: {error}", path.display())]
+    #[error("cannot check `{}` for signatures: {error}", path.display())]
     Probe { path: PathBuf, error: ProbeError },
     /// It is not what was inspected.
     #[error("`{}` has changed since it was inspected: {change}", path.display())]
@@ -128,7 +128,7 @@ impl std::fmt::Display for ReadOnly {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
             Self::Device => "the kernel's flag of the device is set",
-            Self::Mode => "its mode lets no one write",
+            Self::Mode => "its mode permits nobody to write",
             Self::Mount => "its filesystem is mounted read-only",
         })
     }
@@ -194,7 +194,7 @@ impl Refusal {
             Self::Used { by, .. } => by.hint(),
             Self::Signature { found, .. } => {
                 let kind = shell_word(&found.kind);
-                format!("if that may go, say so: `--overwrite-signature {kind}`")
+                format!("if it may be destroyed, add `--overwrite-signature {kind}`")
             }
             Self::LoopOverDevice { below, .. } => {
                 format!("name `{}` itself, and detach the loop device", below.display())
@@ -223,7 +223,7 @@ impl Refusal {
             Self::HardLinked { .. } => "work on a copy: `cp --sparse=always IMAGE COPY`",
             Self::Indirect { .. } => {
                 "put the image on ext4, XFS, btrfs or tmpfs; if nothing else uses the file below, \
-                 say so: `--sole-user`"
+                 add `--sole-user`"
             }
             Self::Busy { .. } => {
                 "look at `lsblk`, `dmsetup ls`, `/proc/mdstat`, `zpool status`, \
@@ -235,14 +235,14 @@ impl Refusal {
             }
             Self::BackingGone { .. } => "detach it, and attach an image that has a name",
             Self::Probe { error: ProbeError::Unreadable { .. }, .. } => {
-                "what cannot be read may be a filesystem on a failing disk: save its data first \
-                 (`ddrescue`); if nothing on it matters, overwrite these bytes and try again"
+                "the unreadable part may belong to a filesystem on a failing disk: save its data \
+                 first (`ddrescue`); if nothing on it matters, overwrite these bytes and try again"
             }
             Self::Probe { .. } => {
-                "install util-linux (`wipefs`), or see the reason above; what \
-                cannot be examined is not overwritten"
+                "install util-linux (`wipefs`), or see the reason above; a target that cannot be \
+                 examined is not overwritten"
             }
-            Self::Changed { .. } | Self::Gone { .. } => "look at the device, then start again",
+            Self::Changed { .. } | Self::Gone { .. } => "check the device, then start again",
             Self::Denied { .. } | Self::Unreachable { .. } | Self::NotOpened { .. } => {
                 "see the \
                 reason above; destructive methods need write access to the device"
@@ -264,7 +264,7 @@ fn naming_hint(names: &[PathBuf]) -> String {
     match names {
         [] => "it has no name that could be confirmed".to_owned(),
         [name, ..] => {
-            format!("if everything on it may go, say so: `--destroy {}`", shell_path(name))
+            format!("if everything on it may be destroyed, add `--destroy {}`", shell_path(name))
         }
     }
 }

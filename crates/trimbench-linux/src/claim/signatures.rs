@@ -1,13 +1,13 @@
-//! What a device or image carries that announces itself: filesystems, partition tables, members of
-//! LVM, RAID, LUKS, ZFS, bcache, swap.
+//! Signatures on a device or image: filesystems, partition tables, members of LVM, RAID, LUKS, ZFS,
+//! bcache, swap.
 //!
-//! The judge is `wipefs` of util-linux: its library is what udev and `mount` go by, and knows about
-//! a hundred formats. (Crates for that library need its headers to build, and it would be as silent
-//! about read errors.) It is asked twice: about a copy of the areas where signatures lie, which
-//! [`areas`](super::areas) could read, and about the device itself, for what depends on its blocks.
+//! `wipefs` of util-linux decides: udev and `mount` rely on its library, which knows about a
+//! hundred formats. (Crates for that library need its headers to build, and it would be as silent
+//! about read errors.) It is run twice: on a copy of the areas where signatures lie, which
+//! [`areas`](super::areas) could read, and on the device itself, for what depends on its blocks.
 //!
 //! Data without a signature (a database on the bare device, an encrypted volume without a header)
-//! is not noticed by anyone.
+//! cannot be detected.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -63,7 +63,7 @@ pub(crate) enum ProbeError {
     )]
     Unreadable { device: String, offset: u64, errno: Errno },
     /// There is no room in memory for what was read.
-    #[error("no copy in memory can be made of what `{device}` carries: {errno}")]
+    #[error("cannot copy the signature areas of `{device}` into memory: {errno}")]
     NotCopied { device: String, errno: Errno },
 }
 

@@ -1,9 +1,9 @@
-//! What uses a device or image, directly or through what stands on it.
+//! Users of a device or image, directly or through other devices on top of it.
 //!
-//! For a device, all that shows the same bytes is looked at: its partitions (or the disk that it is
-//! a partition of), what stands on them (dm, md, loop), and other paths to the same disk (equal
-//! WWID). Who asks for more than one can see (other pid namespaces, the kernel's own references)
-//! gets the last word from the kernel when the target is opened: `O_EXCL`, or a lease.
+//! For a device, everything that shows the same bytes is inspected: its partitions (or the disk
+//! that it is a partition of), devices on top of them (dm, md, loop), and other paths to the same
+//! disk (equal WWID). Users that are not visible (other pid namespaces, the kernel's own
+//! references) are left to the kernel when the target is opened: `O_EXCL`, or a lease.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -87,23 +87,27 @@ impl Use {
     pub(super) fn hint(&self) -> String {
         match self {
             Self::Mounted { at, process: Some(process), .. } => format!(
-                "if its content may go: `nsenter --target {process} --mount umount {}`",
+                "if its content may be destroyed: `nsenter --target {process} --mount umount {}`",
                 shell_path(at)
             ),
             Self::Mounted { at, .. } if at.as_os_str() == "/" => {
                 "choose another device: this one holds the running system".to_owned()
             }
             Self::Mounted { at, .. } => {
-                format!("if its content may go: `umount {}`", shell_path(at))
+                format!("if its content may be destroyed: `umount {}`", shell_path(at))
             }
             Self::Member { .. } => {
                 "unmount the filesystem; `btrfs filesystem show` lists its devices".to_owned()
             }
-            Self::Swap { path } => format!("if it may go: `swapoff {}`", shell_path(path)),
-            Self::Held { holder, .. } => {
-                format!("see `lsblk -s /dev/{holder}`, and take that down first")
+            Self::Swap { path } => {
+                format!("if the swap is not needed: `swapoff {}`", shell_path(path))
             }
-            Self::Attached { by, .. } => format!("if that may go: `losetup --detach /dev/{by}`"),
+            Self::Held { holder, .. } => {
+                format!("see `lsblk -s /dev/{holder}`, and stop that first")
+            }
+            Self::Attached { by, .. } => {
+                format!("if nothing needs the loop device: `losetup --detach /dev/{by}`")
+            }
             Self::Open { process, .. } => format!("end process {process} first"),
         }
     }
@@ -123,7 +127,7 @@ impl std::fmt::Display for Use {
             }
             Self::Swap { path } => write!(formatter, "swap on `{}`", path.display()),
             Self::Held { device, holder } => {
-                write!(formatter, "`{holder}` stands on `{device}`")
+                write!(formatter, "`{holder}` uses `{device}`")
             }
             Self::Attached { device, by } => {
                 write!(formatter, "`{device}` is attached to `{by}`")

@@ -1,8 +1,8 @@
 //! Aligned buffers of several sizes, reused, of bounded total size.
 //!
-//! Buffers for writing hold random bytes and are stamped before each use: every 4 KiB that is
-//! written differs from all others, so that nothing below can compress or deduplicate it. Buffers
-//! for reading are kept apart, since what they hold (zeroes of a hole) must never be written.
+//! Buffers for writing hold random bytes and are stamped before each use: every written 4 KiB
+//! differs from all others, so that nothing below can compress or deduplicate it. Buffers for
+//! reading are kept separate, because their content (zeroes of a hole) must never be written.
 
 use trimbench_core::Bytes;
 use trimbench_core::rng::Rng;

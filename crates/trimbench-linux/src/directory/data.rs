@@ -1,5 +1,5 @@
 //! Reads and writes from command to completion: pieces, buffers, short transfers, and the queue of
-//! those for which there is no room in the ring yet.
+//! those that do not fit into the ring yet.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;

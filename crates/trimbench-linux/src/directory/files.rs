@@ -1,4 +1,4 @@
-//! Which files there are, and in which order their commands may run.
+//! The files, and the order in which their commands may run.
 //!
 //! The order is that of [`FileOrder`].
 

@@ -1,8 +1,8 @@
-//! Commands on names and sizes: executed where nobody is kept waiting.
+//! Commands on names and sizes, executed where they delay nobody.
 //!
 //! These system calls block, for seconds when a device stalls. They run on a few threads; inline
-//! only where the caller has nothing else to do meanwhile, for a hop to a thread and back costs
-//! 10 us when the cores are awake and about 45 us when they are not.
+//! only if the caller has nothing else to do meanwhile, because a hop to a thread and back costs 10
+//! us when the cores are awake and about 45 us when they are not.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;

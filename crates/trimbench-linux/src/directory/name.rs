@@ -1,4 +1,4 @@
-//! Names of files and subdirectories, made without allocating.
+//! Names of files and subdirectories, built without allocating.
 
 use std::fmt::{self, Write};
 

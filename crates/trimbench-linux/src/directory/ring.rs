@@ -1,13 +1,13 @@
 //! Data transfers through `io_uring`.
 //!
-//! A ring of [`ENTRIES`] requests. Each is shown to the kernel at once, by a system call of its
-//! own: gathered until the next wait, they reached the device in bursts, and it idled in between.
-//! Measured on a virtio disk, 4 KiB at queue depth 32, gathered against at once: 77,000 against
-//! 89,000 to 94,000 reads/s, 99,000 against 119,000 to 154,000 writes/s; at queue depth 1 the
-//! second call costs about 1 us of 22 us.
+//! A ring of [`ENTRIES`] requests. Each is submitted to the kernel at once, by a system call of its
+//! own: when gathered until the next wait, they reached the device in bursts, and it idled in
+//! between. Measured on a virtio disk, 4 KiB at queue depth 32, gathered against at once: 77,000
+//! against 89,000 to 94,000 reads/s, 99,000 against 119,000 to 154,000 writes/s; at queue depth 1
+//! the second call costs about 1 us of 22 us.
 //!
-//! The ring owns file and buffer of each transfer until the kernel has given them back, and waits
-//! for that when it is dropped: nothing here can be misused from safe code.
+//! The ring owns file and buffer of each transfer until the kernel has returned them, and waits for
+//! that when it is dropped: safe code cannot misuse anything here.
 #![allow(unsafe_code)]
 
 use std::os::fd::{AsRawFd as _, OwnedFd};

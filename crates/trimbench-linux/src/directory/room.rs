@@ -1,13 +1,13 @@
-//! How much a run may write in a filesystem: what is free, less a reserve that is never used, less
-//! what other runs in the same filesystem were promised.
+//! The space that a run may use in a filesystem: free space, minus a reserve that is never used,
+//! minus the space promised to other runs in the same filesystem.
 //!
 //! A promise is a socket in the abstract namespace, whose name says which filesystem and how many
-//! bytes. It costs no I/O, every user sees it in `/proc/net/unix`, and the kernel takes it away
-//! with the process, however that ends. The filesystem is known by the number of its superblock,
-//! which directories, bind mounts and subvolumes share. A promise counts in full for as long as it
-//! is held: what of it was written already is counted twice, which errs on the safe side.
+//! bytes. It costs no I/O, every user sees it in `/proc/net/unix`, and the kernel removes it with
+//! the process, however that ends. The filesystem is identified by the number of its superblock,
+//! which directories, bind mounts and subvolumes share. A promise counts in full as long as it is
+//! held: the part that was already written counts twice, which errs on the safe side.
 //!
-//! Not seen: runs in another network namespace, as in a container.
+//! Not visible: runs in another network namespace, as in a container.
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};

@@ -1,9 +1,9 @@
 //! Files that are opened for one operation and moved through the page cache, as programs do.
 //!
-//! Buffered operations make the system calls that the C library of GNU makes for `fwrite` and
-//! `fread`: a buffer of the filesystem's block size; a piece that does not fit into it fills and
-//! empties it, and whole blocks of the rest go past it. Nothing is allocated for an operation once
-//! a thread has its buffers.
+//! Buffered operations make the same system calls as GNU's C library for `fwrite` and `fread`: a
+//! buffer of the filesystem's block size; a piece that does not fit fills and empties it, and whole
+//! blocks of the rest bypass it. Nothing is allocated for an operation once a thread has its
+//! buffers.
 
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;

@@ -1,16 +1,16 @@
-//! The directory of its own that a target works in: made, locked, marked, and removed with
-//! everything in it; and what crashed runs have left of theirs.
+//! The private directory of a target: created, locked, marked, and removed with everything in it;
+//! also the leftovers of crashed runs.
 //!
 //! A workspace is a directory `.trimbench-TOKEN`, 16 random hex digits, that holds the file
 //! [`MARKER`]. The marker's text repeats the token and names the directory: its filesystem, inode
 //! and time of birth, which no copy, restored backup or snapshot of it shares. Its owner holds a
 //! lock on the marker (flock), which the kernel releases with the process, however that ends.
 //!
-//! A leftover is removed only if all of it agrees: directory and marker belong to us and nobody
+//! A leftover is removed only if everything agrees: directory and marker belong to us and nobody
 //! else may write to them, the marker has one link, its text is what we would write there, nobody
 //! holds its lock, and no mount lies between it and its parent. Of its content only regular files
-//! of one link are removed, of the directory's owner and with names that a target makes; what else
-//! may be there stays, and with it the directory. Nothing is followed: no symbolic link, no mount.
+//! with one link are removed, owned by the directory's owner and with names that a target creates;
+//! anything else stays, and the directory with it. Nothing is followed: no symbolic link, no mount.
 //! A start that was killed before it had written the marker left an empty directory, or one with an
 //! empty marker that nobody locks: it is removed as an empty directory, or not at all.
 

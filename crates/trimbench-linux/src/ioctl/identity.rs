@@ -1,5 +1,5 @@
-//! What only the kernel can say of a device or file that is open: its generation, what a loop
-//! device stands on, and whether anyone else has the file open.
+//! Facts about an open device or file that only the kernel knows: its generation, the file or
+//! device below a loop device, and whether anyone else has the file open.
 //!
 //! Numbers and layouts are kernel ABI: `include/uapi/linux/fs.h`, `loop.h` and `fcntl.h`.
 

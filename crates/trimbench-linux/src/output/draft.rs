@@ -1,8 +1,9 @@
 //! A file that is being written, under a name of its own until it is whole.
 //!
 //! The draft of `run.json` is `.run.json.0123456789abcdef.partial`, with a random number. It is
-//! locked (flock) while it is written, so that what a killed process left can be told from what
-//! another process is writing. That of a recording ends with `.recording`: it is kept.
+//! locked (flock) while it is written, so that a draft left by a killed process is distinguishable
+//! from one that another process is writing. The name of a recording's draft ends with
+//! `.recording`: it is kept.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

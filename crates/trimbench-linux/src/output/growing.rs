@@ -1,4 +1,4 @@
-//! A file that grows for long and must be ended properly on a full disk, too.
+//! A file that grows for a long time and must be completed even on a full disk.
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write};

@@ -1,4 +1,4 @@
-//! What a path that the user named leads to, as a place for one file.
+//! The place for one output file that a path given by the user leads to.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Which language a device is to be spoken to in: sysfs says it, nothing is tried out.
+//! Detects the protocol of a device: sysfs says it, no command is sent.
 
 use std::fs;
 use std::os::fd::BorrowedFd;

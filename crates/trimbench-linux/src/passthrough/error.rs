@@ -1,5 +1,5 @@
-//! What can go wrong between us and a drive, and what to do about it. `command` is always the name
-//! of the command, `device` the kernel's name.
+//! Errors of drive commands, and what to do about them. `command` is always the name of the
+//! command, `device` the kernel's name.
 
 use trimbench_core::{Errno, Nanos};
 
@@ -83,7 +83,7 @@ pub(super) enum PassthroughError {
     #[error("`{command}` came back {missing} bytes short: its content is not used")]
     Short { command: &'static str, missing: usize },
     /// The answer contradicts its specification, so nothing in it is believed.
-    #[error("the answer to `{command}` makes no sense: {why}")]
+    #[error("the answer to `{command}` is invalid: {why}")]
     Malformed { command: &'static str, why: &'static str },
 }
 
@@ -113,8 +113,8 @@ pub(super) enum PurgeError {
     /// Sanitizing goes on, also after a loss of power, and the drive refuses reads and writes
     /// meanwhile.
     #[error(
-        "the drive still sanitizes after {} s, and goes on, also over a loss of power: purge it \
-         again later, which waits for the operation under way", waited.0 / 1_000_000_000
+        "the drive still sanitizes after {} s, and continues, also after a loss of power: purge \
+            it again later, which waits for the running operation", waited.0 / 1_000_000_000
     )]
     SanitizeOverdue { waited: Nanos },
     #[error(

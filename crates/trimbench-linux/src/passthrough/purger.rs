@@ -1,4 +1,4 @@
-//! A drive spoken to directly as what purges a block target and reads its counters.
+//! A passthrough drive that purges a block target and reads its counters.
 
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -41,7 +41,7 @@ pub enum PurgeChoice {
 
 /// A name that is no [`PurgeChoice`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is no way to purge; give `auto`, `trim` or one of {}", known().join(", "))]
+#[error("`{given}` is no means of purging; give `auto`, `trim` or one of {}", known().join(", "))]
 pub struct UnknownPurge {
     given: String,
 }

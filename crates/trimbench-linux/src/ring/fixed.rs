@@ -1,5 +1,5 @@
-//! A ring for one file: the file and the memory registered with the kernel, requests gathered and
-//! shown at once, and nothing allocated a request.
+//! A ring for one file: file and memory are registered with the kernel, requests are gathered and
+//! submitted at once, and nothing is allocated for a request.
 //!
 //! Registered memory is pinned once, not for each transfer. Where it may not be registered (before
 //! Linux 5.19, or beyond the limit of locked memory) transfers go without; likewise the file.

@@ -1,4 +1,4 @@
-//! The block events that are recorded, and where their fields lie: the kernel describes each in its
+//! The recorded block events, and the positions of their fields: the kernel describes each in its
 //! `format` file, and the layouts differ between versions.
 
 use trimbench_core::units::index;

@@ -1,12 +1,13 @@
 //! A tracefs instance of our own: made, settings written, removed.
 //!
 //! Its name is a random token that was registered before ([`crate::registry`]), so that a later
-//! start removes what is left, and nothing of anybody else's. What a killed process leaves would go
-//! on recording at some cost until then: therefore a small watcher, a shell in a process group of
-//! its own, waits for the end of a pipe that closes with this process, and removes the instance.
+//! start removes leftovers, and nothing of anybody else. The instance of a killed process would
+//! continue recording at some cost until then. Therefore a small watcher, a shell in a process
+//! group of its own, waits for the end of a pipe that closes with this process, and removes the
+//! instance.
 //!
-//! Where tracefs is not mounted, it is reached by a mount that no path leads to, and that ends with
-//! its descriptor.
+//! If tracefs is not mounted, it is reached by a mount that has no path and ends with its
+//! descriptor.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};

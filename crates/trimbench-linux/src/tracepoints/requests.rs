@@ -1,9 +1,9 @@
 //! From events to requests.
 //!
 //! A request carries one bio or several that were merged; a large bio becomes several requests. So
-//! a request is the range of sectors that was issued, and it entered when the first of the bios
-//! did that it carries. What waits is kept as ranges, and an issue cuts its own out of them.
-//! (An empty flush is the range of no sectors; one that the device does serves all that wait.)
+//! a request is the range of sectors that was issued, and it entered when the first of its bios
+//! did. Waiting bios are kept as ranges, and an issue cuts its own range out of them. (An empty
+//! flush is the range of no sectors; one flush by the device serves all that wait.)
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! From recorded steps to figures. A pure function of the record: a resumed run, a later report and
-//! the run itself compute the same.
+//! Computes figures from recorded steps. A pure function of the record: a resumed run, a later
+//! report and the run itself compute the same.
 //!
 //! Per trial: `S` = sum of (latency - baseline) of the serial probe, `A` = sum of (response time -
 //! baseline) of the open-loop load; both baselines are the means over all placebo windows (a median

@@ -46,7 +46,7 @@ settings! {
         pub repetitions: u32 = "repetitions", presets("3", "5", "3"), within(1, REPETITIONS_MAX);
         /// deletions of an empty file, {}
         pub placebos: u32 = "placebos", presets("8", "15", "10"), within(2, 1_000);
-        /// what is measured after each deletion, {}
+        /// time measured after each deletion, {}
         pub window: Nanos = "window", presets("3s", "10s", "30s"),
             within(Nanos::from_millis(100), HOUR);
         /// load before each deletion, not counted, {}
@@ -64,10 +64,10 @@ settings! {
         /// share of reads in the load; the rest are writes. Some drives of 2010 do not serve 500
         /// scattered writes a second
         pub read_share: Ppm = "read-share", default_to("90%"), within(Ppm(0), Ppm::ONE);
-        /// what load and probe access, {}
+        /// area that load and probe access, {}
         pub span: Bytes = "span", presets("1GiB", "4GiB", "8GiB"),
             whole_size(Bytes::mib(1), Bytes::gib(1 << 10));
-        /// pace of the serial probe, {}
+        /// time between starts of the serial probe, {}
         pub probe_interval: Nanos = "probe-interval", default_to("1ms"),
             within(Nanos::from_micros(100), Nanos::from_secs(1));
         /// on a device: bytes of one discard, {}; at most what the device takes

@@ -1,5 +1,5 @@
-//! The highest rate of deletion whose p99.9 of the load stays within a limit: which rate to try
-//! next, what a try shows, and the figures. No I/O.
+//! The search for the highest rate of deletion whose p99.9 of the load stays within a limit: which
+//! rate to try next, the result of a try, and the figures. No I/O.
 //!
 //! A try at one rate and chunk counts the accesses of the load whose response time exceeds the
 //! limit. Its p99.9 is within the limit if and only if no more than the thousandth part of the

@@ -1,4 +1,4 @@
-//! What is deleted: an extent of a device, or a file in a directory.
+//! The object to delete: an extent of a device, or a file in a directory.
 
 use trimbench_core::{
     BlockCommand, BlockSize, Bytes, Data, FileCommand, FileId, ForceDiscards, Operation,

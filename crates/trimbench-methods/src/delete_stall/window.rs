@@ -1,8 +1,8 @@
-//! What is collected while one deletion is measured.
+//! The data collected while one deletion is measured.
 //!
-//! Times are nanoseconds on the target's clock. Everything counts that was intended to start within
-//! the window, however late it ended: a stall that outlasts the window is still paid for by the
-//! requests that it holds.
+//! Times are nanoseconds on the target's clock. Every request with an intended start within the
+//! window counts, however late it ended: if a stall outlasts the window, the requests that it
+//! delays still show its full length.
 
 use trimbench_core::{Bytes, Errno, Instant, Nanos, Operation, OperationKind, Status};
 use trimbench_results::{LatencyHistogram, Series, Step};

@@ -1,4 +1,4 @@
-//! From recorded steps to figures. A pure function of the record.
+//! Computes figures from recorded steps. A pure function of the record.
 
 use trimbench_core::Caveat;
 use trimbench_results::{Figure, Step, Verdict};

@@ -1,4 +1,4 @@
-//! What is seen of a run, interval by interval: the callers, the devices' counters, the probe.
+//! Measurements of a run, interval by interval: the callers, the devices' counters, the probe.
 
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::{Bytes, DeviceStatistics, Instant, Nanos};

@@ -10,22 +10,22 @@ settings! {
     /// The method with its parameters.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct DeleteStorm(values) {
-        /// how many write at once, {}
+        /// number of writers at once, {}
         pub writers: u32 = "writers", default_to("4"), within(1, 64);
-        /// what each writes, {}: together most of the filesystem
+        /// bytes that each writes, {}: together most of the filesystem
         pub file_size: Bytes = "file-size", presets("256MiB", "16GiB", "512GB"),
             within(Bytes::mib(1), Bytes::gib(1 << 20));
         /// bytes of one command, {}
         pub piece: Bytes = "piece", default_to("1MiB"), within(Bytes(4_096), Bytes::mib(64));
         /// whether the first round is rewritten and read: `true` or `false`
         pub rewrite: bool = "rewrite", default_to("true"), true_false();
-        /// between probes, {}
+        /// time between probes, {}
         pub probe_interval: Nanos = "probe-interval", presets("10ms", "100ms", "100ms"),
             within(Nanos::from_millis(1), Nanos::from_secs(3_600));
-        /// of what is seen of the target's counters, {}; a stall is made of whole ones
+        /// time between readings of the target's counters, {}; a stall consists of whole intervals
         pub interval: Nanos = "interval", presets("20ms", "200ms", "1s"),
             within(Nanos::from_millis(1), Nanos::from_secs(3_600));
-        /// a command that takes longer is stalled, {}: what is located
+        /// a command that takes longer is stalled, {}, and is attributed to a layer
         pub threshold: Nanos = "threshold", presets("100ms", "500ms", "1s"),
             within(Nanos::from_millis(1), Nanos::from_secs(3_600));
     } with {

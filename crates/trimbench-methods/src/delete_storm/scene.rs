@@ -1,8 +1,8 @@
 //! The writers and the probe as streams, and the phases that they go through.
 //!
-//! Writers go through a phase side by side, each with one command outstanding. When the last is
-//! done with it, all begin the next one at that instant. Where the discards are waited for, the
-//! first writer makes the filesystem send them, and someone else says when they are over.
+//! Writers go through a phase concurrently, each with one command outstanding. When the last has
+//! finished it, all begin the next one at that instant. If the discards are waited for, the first
+//! writer makes the filesystem send them, and the caller says when they are over.
 
 use trimbench_core::units::index;
 use trimbench_core::{Bytes, FileCommand, FileId, ForceDiscards, Instant, Nanos, Next};

@@ -1,4 +1,4 @@
-//! The procedure: the scene is played, and looked at once in each interval.
+//! The procedure: runs the phases, and takes readings once in each interval.
 
 use trimbench_core::{
     BlockRequest, CallerWait, Caveat, FileCommand, Files, Instant, Nanos, OperationKind, Status,

@@ -14,12 +14,12 @@ settings! {
         /// bytes from the start of the device that are filled and discarded, {}, at most the
         /// device; `all`: the device
         pub span: Span = "span", presets("16GiB", "all", "all"), span_or_all();
-        /// how often in one go, {}
+        /// rounds in one go, {}
         pub repetitions: u32 = "repetitions", presets("2", "5", "3"), within(1, 100);
         /// size of the chunks, {}; `none`: no chunks
         pub chunk: Option<Bytes> = "chunk", presets("64MiB", "64MiB", "none"),
             or_word("none", whole_size(Bytes(4_096), Bytes::gib(4 << 10)));
-        /// how often in chunks, {}
+        /// rounds in chunks, {}
         pub chunk_repetitions: u32 = "chunk-repetitions", presets("1", "5", "1"), within(1, 100);
         /// outstanding discards, {}
         pub queue_depth: u32 = "queue-depth", default_to("1"), within(1, 1_024);

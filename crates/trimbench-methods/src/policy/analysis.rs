@@ -1,7 +1,7 @@
-//! From recorded cycles to figures. A pure function of the record.
+//! Computes figures from recorded cycles. A pure function of the record.
 //!
-//! Of each policy the last cycles count, as many as the criterion looks at: their response times
-//! together, their bytes together. Counters are those since the filesystem was made.
+//! For each policy the last cycles count, as many as the criterion looks at: their response times
+//! together, their bytes together. Counters are those since mkfs.
 
 use trimbench_core::{Caveat, Ppm};
 use trimbench_results::{Figure, LatencyHistogram, Quantile, Step, Verdict};

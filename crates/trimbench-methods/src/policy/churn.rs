@@ -1,5 +1,4 @@
-//! Files that come and go: a seeded sequence of deletions and creations, one command after the
-//! other.
+//! File churn: a seeded sequence of deletions and creations, one command after the other.
 
 use std::collections::VecDeque;
 

@@ -35,7 +35,7 @@ settings! {
     /// The method with its parameters.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct PolicyLab(values) {
-        /// which are compared, separated by commas, or `all`: {}
+        /// policies to compare, separated by commas, or `all`: {}
         pub compared: Vec<&'static str> = "policies", default_to("all"),
             parsed(
                 "none, online, batched, deferred, rate-limited, skip-by-queue, skip-by-latency, \
@@ -45,22 +45,22 @@ settings! {
         /// capacity of an emulated drive whose target sets none, {}
         pub drive: Bytes = "drive", presets("4GiB", "16GiB", "16GiB"),
             within(Bytes::gib(1), Bytes::gib(1 << 10));
-        /// share of the room that files take, {}
+        /// share of the space that files take, {}
         pub fill: Ppm = "used", default_to("80%"), within(percent(10), percent(95));
-        /// share that they take once, before as many are deleted at random as are too many, {}
+        /// share that files take once before, until random ones are deleted down to `used`, {}
         pub age: Ppm = "age", default_to("95%"), described("`used` to 98%");
         /// sizes of files, separated by commas, each as frequent as the others, {}
         pub sizes: Vec<Bytes> = "file-sizes", default_to("256KiB,1MiB,4MiB,16MiB"),
             list(whole_size(Bytes(UNIT), Bytes::gib(1)));
-        /// bytes of files made in a second, at the most, and as many deleted; {}
+        /// bytes of files written a second, at most, and as many deleted; {}
         pub churn: Bytes = "churn", default_to("20MB"),
             within(Bytes(100_000), Bytes(10_000_000_000));
-        /// a cycle makes so much anew, as a share of the room, {}
+        /// share of the space that a cycle writes anew, {}
         pub cycle: Ppm = "cycle", default_to("50%"), within(percent(1), percent(400));
-        /// cycles at the most, {}
+        /// cycles at most, {}
         pub cycles_max: u32 = "cycles", presets("16", "40", "40"),
             described("`stable-cycles` to 1000");
-        /// the amplification is stable over so many cycles, and figures are theirs, {}
+        /// cycles over which the write amplification must be stable, and which give the figures, {}
         pub window: usize = "stable-cycles", default_to("5"), within(2, 100);
         /// stable: it differs by at most this share of its mean, and a line through it rises by at
         /// most half of that; {}
@@ -78,13 +78,13 @@ settings! {
             whole_size(Bytes::mib(1), Bytes::gib(1 << 10));
         /// whether mkfs discards the whole drive
         pub mkfs_discard: bool = "mkfs-discard", default_to("yes"), yes_no();
-        /// p99.9 of the foreground that `paced` is to keep, {}
+        /// p99.9 of the foreground that `paced` has to keep, {}
         pub target: Nanos = "target", default_to("10ms"),
             within(Nanos(10_000), Nanos::from_secs(60));
-        /// the policy to choose has the lowest p99.9 of those whose write amplification is within
-        /// this share of the least, {}
+        /// the policy to choose has the lowest p99.9 of those whose write amplification is at most
+        /// this share above the least, {}
         pub slack: Ppm = "slack", default_to("10%"), within(Ppm(0), percent(1_000));
-        /// none is chosen that makes files more slowly than the fastest by more than this, {}
+        /// a policy is not chosen if its throughput is below the highest by more than this, {}
         pub lost: Ppm = "lost", default_to("10%"), within(Ppm(0), Ppm::ONE);
         /// parameters of the policy `batched`
         pub batched: String = "batched", presets("period=15s", "period=60s", "period=60s"), text();
@@ -97,7 +97,7 @@ settings! {
         pub skip_by_queue: String = "skip-by-queue", default_to("pending-max=8"), text();
         /// parameters of the policy `skip-by-latency`
         pub skip_by_latency: String = "skip-by-latency", default_to("threshold=15ms"), text();
-        /// parameters of the policy `paced`, but for its target
+        /// parameters of the policy `paced`, except its target
         pub paced: String = PACED, default_to("tolerance=0.1%"), text();
     } with {
         /// What is compared: a name of [`POLICIES`], and its text with parameters.

@@ -1,4 +1,4 @@
-//! The procedure: under each policy a new filesystem on the same drive, aged, then the same cycles
+//! The procedure: for each policy a new filesystem on the same drive, aged, then the same cycles
 //! until the write amplification is stable.
 
 use std::cell::Cell;

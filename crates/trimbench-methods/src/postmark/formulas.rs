@@ -93,7 +93,7 @@ pub struct Imported {
 #[non_exhaustive]
 pub enum ImportError {
     /// Another number of fields: give the line that `set report terse` prints, and it alone.
-    #[error("it has {found} numbers, and a terse line of PostMark has 13")]
+    #[error("it has {found} numbers; a terse line of PostMark has 13")]
     Fields {
         /// How many.
         found: usize,
@@ -105,7 +105,7 @@ pub enum ImportError {
         text: String,
     },
     /// What must be above zero is not: nothing can be worked out of the line.
-    #[error("its {metric} is {value}: nothing can be worked out of it")]
+    #[error("its {metric} is {value}: nothing can be derived from it")]
     Zero {
         /// Which.
         metric: &'static str,

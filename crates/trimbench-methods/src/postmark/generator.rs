@@ -1,8 +1,7 @@
-//! What `PostMark` does, one operation after the other: a pure state machine, without I/O.
+//! `PostMark`'s operations, one after the other: a pure state machine, without I/O.
 //!
-//! Which files there are, their sizes and their order follow from the seed alone, to the draw.
-//! Written from a specification that was checked against the program (1.5, and Debian's 1.53).
-//! Source: \[PM97\].
+//! The files, their sizes and their order follow from the seed alone, draw for draw. Written from a
+//! specification that was checked against the program (1.5, and Debian's 1.53). Source: \[PM97\].
 //!
 //! Units: sizes and lengths in bytes.
 
@@ -21,23 +20,23 @@ settings! {
     /// What decides the operations.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Settings(values) {
-        /// `set number`: files made at the beginning, {}
+        /// `set number`: files created at the beginning, {}
         pub number: u32 = "number", presets("5000", "50000", "50000"), within(1, 1_000_000);
-        /// `set transactions`: how many, {}
+        /// `set transactions`: number of transactions, {}
         pub transactions: u32 = "transactions", presets("5000", "50000", "50000"),
             within(0, 10_000_000);
-        /// `set size`: the least size of a new file, 0B to `size-high`
+        /// `set size`: minimum size of a new file, 0B to `size-high`
         pub size_low: u32 = "size-low", presets("500B", "1000B", "1000B"), size_from(Bytes(0));
-        /// `set size`: new files are smaller, and none grows beyond it; {}
+        /// `set size`: new files are smaller, and no file grows beyond it; {}
         pub size_high: u32 = "size-high", presets("10000B", "200000B", "200000B"),
             size_from(Bytes(1));
-        /// `set seed`: of PostMark's own generator, {}; `--seed` does not change it
+        /// `set seed`: seed of PostMark's own generator, {}; `--seed` does not change it
         pub seed: u32 = "seed", default_to("42"), within(0, u32::MAX);
-        /// `set subdirectories`: files are spread over as many; 0 and 1 are none, {}
+        /// `set subdirectories`: number of subdirectories for the files; 0 and 1 are none, {}
         pub subdirectories: u32 = "subdirectories", default_to("0"), within(0, 10_000);
-        /// `set bias read`: of 10, how often a transaction reads and does not append; -1: neither
+        /// `set bias read`: how many of 10 transactions read instead of append; -1: neither
         pub read_bias: Option<u32> = "bias-read", default_to("5"), bias();
-        /// `set bias create`: of 10, how often it creates and does not delete; -1: neither
+        /// `set bias create`: how many of 10 transactions create instead of delete; -1: neither
         pub create_bias: Option<u32> = "bias-create", default_to("5"), bias();
     }
     check Settings::check;

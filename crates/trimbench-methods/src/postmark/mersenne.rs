@@ -1,7 +1,7 @@
 //! The Mersenne Twister MT19937, seeded as its first publication did and `PostMark` does.
 //!
-//! Not for anything of our own ([`trimbench_core::rng`] is): `PostMark`'s files follow from its
-//! draws. Source: \[MT98\].
+//! Used only for `PostMark`, whose files follow from its draws; everything else uses
+//! [`trimbench_core::rng`]. Source: \[MT98\].
 
 /// Words of state, and how far apart the words are that are combined.
 const WORDS: usize = 624;

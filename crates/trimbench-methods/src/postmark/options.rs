@@ -1,4 +1,4 @@
-//! The method's parameters: those of `PostMark`, under its names, and how often it is run.
+//! The method's parameters: those of `PostMark`, under its names, and the number of repetitions.
 
 use trimbench_core::settings::{Values, default_to, one_of, presets, true_false, within, yes_no};
 use trimbench_core::{Bytes, Nanos, Payload, Stream, settings};
@@ -16,33 +16,34 @@ settings! {
     /// The method with its parameters.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Postmark(values) {
-        /// how often, {}
+        /// number of repetitions, {}
         pub repetitions: u32 = "repetitions", presets("3", "5", "10"), within(1, 100);
         /// What decides the operations.
         pub settings: Settings;
-        /// `set read`: bytes that are read at a time, {}
+        /// `set read`: bytes read at a time, {}
         pub read_block: u32 = "read-block", default_to("4096B"), size_from(Bytes(1));
-        /// `set write`: bytes that are written at a time, {}
+        /// `set write`: bytes written at a time, {}
         pub write_block: u32 = "write-block", default_to("4096B"), size_from(Bytes(1));
-        /// `set buffering`: `true`, as by the C library (fopen, fwrite), or `false` (open, write)
+        /// `set buffering`: `true`, through a C library buffer (fopen, fwrite), or `false` (open,
+        /// write)
         pub buffered: bool = "buffering", default_to("true"), true_false();
         /// `printable`: PostMark's characters, each file from the same beginning; or `random`
         pub payload: Payload = "data", default_to("printable"),
             one_of(&[("printable", Payload::Source), ("random", Payload::Random)]);
-        /// on filesystems made anew: `discard`, `nodiscard`, or `both` to compare them
+        /// on newly made filesystems: `discard`, `nodiscard`, or `both` to compare them
         pub mounts: &'static [bool] = "mounts", default_to("both"),
             one_of(MOUNTS);
-        /// on filesystems made anew: `both`, or `one`, the one of `buffering`
+        /// on newly made filesystems: `both`, or `one`, the one of `buffering`
         pub both_bufferings: bool = "bufferings", default_to("both"),
             one_of(&[("both", true), ("one", false)]);
-        /// on filesystems made anew: whether mkfs discards the whole device, {}
+        /// on newly made filesystems: whether mkfs discards the whole device, {}
         pub mkfs_discard: bool = "mkfs-discard", default_to("yes"), yes_no();
-        /// on filesystems made anew: idle time between mkfs and mount, {}
+        /// on newly made filesystems: idle time between mkfs and mount, {}
         pub settle: Nanos = "settle", default_to("0s"),
             within(Nanos::ZERO, Nanos::from_secs(24 * 3_600));
-        /// on filesystems made anew: `yes`, repetition k takes `seed` + k - 1, and an emulated
-        /// drive its k-th start state; `no`; `auto`, yes in virtual time, where it would else be a
-        /// copy
+        /// on newly made filesystems: `yes`: repetition k uses `seed` + k - 1, and an emulated
+        /// drive its k-th start state; `no`; `auto`: yes in virtual time, where repetitions would
+        /// otherwise be copies
         pub vary: Option<bool> = "vary", default_to("auto"),
             one_of(&[("auto", None), ("yes", Some(true)), ("no", Some(false))]);
     } with {

@@ -1,7 +1,7 @@
-//! `PostMark` on filesystems made anew: both mount options and both bufferings, side by side.
+//! `PostMark` on newly made filesystems: compares both mount options and both bufferings.
 //!
 //! Each run gets a filesystem of its own. Runs are interleaved, the order reversed in every other
-//! repetition (A B B A), so that what drifts does not look like an effect. Source: \[S0\].
+//! repetition (A B B A), so that drift does not look like an effect. Source: \[S0\].
 
 use trimbench_core::{
     Bytes, Clock, DiscardMode, FilesystemSpec, Instant, Nanos, Provisioner, Support,

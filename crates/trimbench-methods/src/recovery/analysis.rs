@@ -1,8 +1,8 @@
-//! From recorded passes to figures. A pure function of the record.
+//! Computes figures from recorded passes. A pure function of the record.
 //!
-//! A pass is its mean throughput: bytes over the time from its first command to the end of its
-//! last. A ratio is that of two passes. Where the drive could be purged by TRIM only, fresh means
-//! trimmed, and the ratio of the two is left out.
+//! A pass is represented by its mean throughput: bytes over the time from its first command to the
+//! end of its last. Ratios compare two passes. If the drive could be purged by TRIM only, fresh
+//! means trimmed, and the ratio of the two is left out.
 
 use trimbench_core::{Caveat, PurgeMeans};
 use trimbench_results::{Figure, Metric, Step, Verdict};

@@ -45,11 +45,12 @@ settings! {
         pub pass_depth: u32 = "pass-depth", default_to("32"), within(1, 1_024);
         /// `random`, or `compressible-25%`: a compressing drive stores a quarter; whole percent
         pub data: Data = "data", default_to("random"), data_kind();
-        /// `none`, or data of which fresh and fragmented passes are repeated, as
+        /// `none`, or data with which fresh and fragmented passes are repeated, as
         /// `compressible-10%`
         pub compare_data: Option<Data> = "compare-data", default_to("none"),
             or_word("none", data_kind());
-        /// idle time between phases, {}; drives collect and work TRIMs off meanwhile
+        /// idle time between phases, {}; drives do garbage collection and postponed TRIM work
+        /// meanwhile
         pub rest: Nanos = "rest", presets("1s", "30s", "10s"),
             within(Nanos::ZERO, Nanos::from_secs(24 * 3_600));
     } with {

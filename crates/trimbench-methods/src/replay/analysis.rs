@@ -1,8 +1,8 @@
-//! From recorded passes to figures. A pure function of the record.
+//! Computes figures from recorded passes. A pure function of the record.
 //!
 //! The gain of a pass is its write IOPS over those of the pass without TRIMs at the same pace: on
-//! average, and window by window of the trace. A window is a means over its own time; the average
-//! is over all time, so that slow windows weigh more in it.
+//! average, and window by window of the trace. A window is a mean over its own time; the average is
+//! over all time, so slow windows weigh more in it.
 
 use trimbench_core::Caveat;
 use trimbench_core::settings::Named as _;

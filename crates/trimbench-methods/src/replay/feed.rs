@@ -1,9 +1,9 @@
-//! From records of a trace to commands for a device, one after the other, at constant memory.
+//! Turns records of a trace into commands for a device, one after the other, in constant memory.
 //!
-//! Reads and TRIMs are stripped or kept, TRIMs synthesised, addresses fitted, and TRIMs that are
-//! larger than the device takes are split: they arrive whole, as several commands. What windows and
-//! counts are made of is the trace, not what a pass issues of it, so that window `k` of two passes
-//! is the same part of the trace.
+//! Reads and TRIMs are stripped or kept, TRIMs synthesised, addresses fitted, and TRIMs above the
+//! device's limit split into several commands, so that all of them arrives. Windows and counts
+//! refer to the trace, not to the commands that a pass issues, so window `k` of two passes is the
+//! same part of the trace.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
-//! From addresses of a trace to those of a device: scaling, whole logical blocks, and TRIMs that
-//! are larger than the device takes.
+//! Fits addresses of a trace to a device: scaling, whole logical blocks, and TRIMs above the
+//! device's limit.
 
 use trimbench_core::{BlockSize, Bytes, LbaRange};
 use trimbench_trace::{Record, RecordKind};

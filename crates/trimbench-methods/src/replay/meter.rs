@@ -1,8 +1,8 @@
-//! What a pass measures: totals, and the same for each window of the trace.
+//! Measurements of a pass: totals, and the same for each window of the trace.
 //!
-//! A window ends when the last of its commands other than TRIMs has ended; how long a TRIM takes
-//! shows in those. Service time counts from the issue of a command, response time from when it was
-//! due. Units: time in `Nanos` on the target's clock.
+//! A window ends when the last of its commands other than TRIMs has completed; the duration of a
+//! TRIM shows in those. Service time counts from the issue of a command, response time from when it
+//! was due. Units: time in `Nanos` on the target's clock.
 
 use trimbench_core::{BlockCommand, BlockSize, Bytes, Instant, Nanos, Wear};
 use trimbench_results::{LatencyHistogram, Series, Step};

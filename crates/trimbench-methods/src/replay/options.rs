@@ -84,11 +84,11 @@ settings! {
         /// span; or a trace file
         pub trace: Option<String> = "trace", default_to(GENERATED),
             mapped(text(), |text| trace_file(&text));
-        /// how much of a generated trace, {}
+        /// share of a generated trace to replay, {}
         pub length: Ppm = "length", default_to("100%"), within(Ppm(10_000), Ppm::ONE);
         /// the first bytes of the device, or `all`
         pub span: Span = "span", presets("2GiB", "all", "all"), span_or_all();
-        /// what becomes of TRIMs, a pass each: {}
+        /// treatment of TRIMs, a pass each: {}
         pub trims: Vec<ReplayedTrims> = "passes", default_to("kept,stripped"),
             parsed("`kept`, `stripped`, `synthesised`", read_trims);
         /// commands outstanding, TRIMs not counted, {}; a pass each
@@ -103,12 +103,12 @@ settings! {
             one_of(&[("kept", true), ("stripped", false)]);
         /// a trace for a larger device: {}
         pub scaling: Scaling = "scaling", default_to("refuse"), named();
-        /// commands of a window, {}
+        /// commands in a window, {}
         pub window: u64 = "window", presets("2000", "100000", "100000"), within(100, 100_000_000);
         /// what counts in a window: `all` commands of the trace, or `writes`
         pub window_of_writes: bool = "window-counts", default_to("all"),
             one_of(&[("all", false), ("writes", true)]);
-        /// synthesised: a MiB is trimmed when so much was written since it was accessed
+        /// synthesised: a MiB is trimmed when this much was written since it was last accessed
         pub trim_after: Bytes = "trim-after", presets("256MiB", "10GiB", "10GiB"),
             within(Bytes::mib(1), Bytes::gib(1 << 20));
         /// `random`, or `compressible-25%`: a compressing drive stores a quarter; whole percent

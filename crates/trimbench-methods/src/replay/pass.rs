@@ -1,13 +1,13 @@
 //! One pass: the commands of the trace, on one device.
 //!
-//! As fast as possible: a command is issued as soon as all before it in the trace have been and
-//! fewer than the queue depth are outstanding. TRIMs do not count as outstanding and are issued at
-//! their place in the trace, so that of the other commands each is issued by the same rule whether
-//! or not the TRIMs are there. At the trace's times: a command is issued when it is due, whatever
-//! has become of those before it.
+//! As fast as possible: a command is issued as soon as all earlier commands of the trace have been
+//! issued and fewer than the queue depth are outstanding. TRIMs do not count as outstanding and are
+//! issued at their place in the trace, so every other command is issued by the same rule with and
+//! without the TRIMs. At the trace's times: a command is issued when it is due, whether or not
+//! earlier ones have completed.
 //!
-//! What a device would have to keep in order, the trace's recorder did by waiting. A replay does
-//! not wait: a write may meet a TRIM of the same place that is still under way.
+//! The recorded programs kept commands in order by waiting. A replay does not wait: a write may
+//! meet a TRIM of the same place that is still in flight.
 
 use trimbench_core::{
     BlockCommand, Bytes, Caveat, Device, Instant, Interrupt, Nanos, Next, Workload,

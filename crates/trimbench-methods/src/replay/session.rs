@@ -1,9 +1,9 @@
-//! The procedure: a look at the trace, then its passes.
+//! The procedure: a survey of the trace, then its passes.
 //!
-//! On emulated drives each pass has a drive of its own, and two run side by side, each in a thread:
-//! they share nothing but the wish to stop. Steps are kept in the order of the plan, and a pass
-//! that fails ends those behind it only, so that the record is that of passes one after the other.
-//! On a real device they are.
+//! On emulated drives each pass has a drive of its own, and two run concurrently, each in a thread:
+//! they share only the stop request. Steps are saved in the order of the plan, and a pass that
+//! fails ends only later passes, so the record equals that of sequential passes. On a real device
+//! passes run sequentially.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;

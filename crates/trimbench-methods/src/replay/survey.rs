@@ -1,4 +1,4 @@
-//! A look at the whole trace before anything is written: what is in it, and whether it can be
+//! A survey of the whole trace before anything is written: its contents, and whether it can be
 //! replayed on this device.
 
 use trimbench_core::units::index;

@@ -1,8 +1,9 @@
-//! TRIMs for traces that have none: what was not accessed for long is trimmed.
+//! Synthesised TRIMs for traces without TRIMs: data that was not accessed for long is trimmed.
 //!
 //! The device is divided into chunks of 1 MiB. A chunk that was written by the trace is trimmed
-//! when so many bytes have been written since the last access to it. Nobody ever deleted it: a
-//! figure from such a pass says what a filesystem's TRIMs could bring, and is labelled.
+//! when a given number of bytes has been written since the last access to it. Nobody ever deleted
+//! it: a figure from such a pass shows the most that a filesystem's TRIMs could achieve, and is
+//! labelled.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! From recorded curves to figures. A pure function of the record.
+//! Computes figures from recorded curves. A pure function of the record.
 //!
 //! Throughput is compared slice by slice with a reference, after a running median of an odd number
 //! of slices. The settling time is the end of the last slice below 95 % of the reference.

@@ -30,10 +30,10 @@ settings! {
     pub struct Settle(values) {
         /// the first bytes of the device, or `all`
         pub span: Span = "span", presets("2GiB", "all", "all"), span_or_all();
-        /// shares of the span that are trimmed, from its start, {}
+        /// shares of the span to trim, from its start, {}
         pub ranges: Vec<Ppm> = "ranges", presets("25%,50%,100%", "1%,10%,50%,100%", "100%"),
             percents(Ppm(10_000), Ppm::ONE);
-        /// shares of the span that are written between two TRIMs, from its start, {}
+        /// shares of the span to write between two TRIMs, from its start, {}
         pub written: Vec<Ppm> = "written", presets("0,50%,100%", "0,1%,10%,50%,100%", "0"),
             percents(Ppm(0), Ppm::ONE);
         /// bytes of each write of the load, {}
@@ -43,15 +43,15 @@ settings! {
         /// how long the load runs after a TRIM, {}
         pub window: Nanos = "window", presets("2s", "60s", "10min"),
             within(Nanos::from_millis(10), DAY);
-        /// throughput is counted in slices of this time, {}; 20 to 10000 in a window
+        /// time over which throughput is counted, {}; 20 to 10000 in a window
         pub slice: Nanos = "slice", presets("10ms", "100ms", "1s"),
             within(Nanos::from_micros(100), Nanos::from_secs(60));
         /// slices of the running median, an odd number, {}
         pub smoothing: usize = "smoothing", default_to("5"), checked(within(1, 101), odd);
         /// idle time before a TRIM, and of a twin after it, {}
         pub rest: Nanos = "rest", presets("1s", "60s", "10min"), within(Nanos::ZERO, DAY);
-        /// what the pace is compared with: `twin`, the same after an idle time, or `plateau`, the
-        /// last quarter of the window
+        /// reference for the pace: `twin`, the same load after an idle time, or `plateau`, the last
+        /// quarter of the window
         pub reference: Reference = "reference", default_to("twin"), named();
     } with {
         pub(super) values: Values = values.clone();

@@ -1,4 +1,4 @@
-//! From recorded rounds to figures. A pure function of the record.
+//! Computes figures from recorded rounds. A pure function of the record.
 //!
 //! The figures of a trimmed share are those of its last window of rounds: the mean of the rounds'
 //! IOPS (Ave(y) of \[PTS\]), the bytes programmed over the bytes written by the host, percentiles

@@ -31,20 +31,21 @@ settings! {
         pub read_share: Ppm = "read-share", default_to("0"), within(Ppm(0), Ppm::ONE);
         /// `random`, or `compressible-25%`: a compressing drive stores a quarter; whole percent
         pub data: Data = "data", default_to("random"), data_kind();
-        /// a round lasts at least so long, {}
+        /// minimum time of a round, {}
         pub round_time: Nanos = "round-time", presets("0", "1min", "1min"),
             within(Nanos::ZERO, DAY);
-        /// and accesses at least this share of what is in use of the span, {}
+        /// minimum accesses of a round, as a share of what is in use of the span, {}
         pub round_share: Ppm = "round-share", presets("10%", "10%", "0"), within(Ppm(0), TENFOLD);
-        /// when to give up, {}
+        /// rounds after which the method gives up, {}
         pub rounds_max: u32 = "rounds-max", default_to("25"), within(5, 1_000);
-        /// shares of the span that are trimmed and left alone, one after the other, whole
-        /// percent, {}; 0 is always measured first, and the others are compared with it
+        /// shares of the span to trim and leave alone, one after the other, whole percent, {}; 0 is
+        /// always the first, as the reference for the others
         pub trimmed_shares: Vec<Ppm> = "trimmed-shares", presets("0,25%", "0,10%,25%,50%", "0"),
             mapped(percents(Ppm(0), Ppm(900_000)), with_zero);
         /// rounds beyond the steady state without any TRIM, {}
         pub ageing_rounds: u32 = "ageing-rounds", default_to("0"), within(0, 100_000);
-        /// idle time after preconditioning and after each TRIM, {}; drives collect meanwhile
+        /// idle time after preconditioning and after each TRIM, {}; drives do garbage collection
+        /// meanwhile
         pub rest: Nanos = "rest", default_to("0"), within(Nanos::ZERO, DAY);
     } with {
         pub(super) values: Values = values.clone();

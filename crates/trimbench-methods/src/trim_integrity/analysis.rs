@@ -1,4 +1,5 @@
-//! From the recorded steps to figures and verdicts. Pure: the same steps give the same figures.
+//! Computes figures and verdicts from the recorded steps. Pure: the same steps give the same
+//! figures.
 
 use trimbench_core::TrimPromise;
 use trimbench_core::units::rounded;

@@ -1,4 +1,4 @@
-//! What is trimmed: shares of the region at random, and shapes at which TRIMs go wrong.
+//! The cases: random shares of the region, and shapes at which TRIMs go wrong.
 
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;

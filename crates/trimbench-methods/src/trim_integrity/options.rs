@@ -23,16 +23,16 @@ settings! {
     /// The method with its parameters.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct TrimIntegrity(values) {
-        /// what is written and trimmed, {}; rounded down to a multiple of 64 granules
+        /// area to write and trim, {}; rounded down to a multiple of 64 granules
         pub region: Bytes = "region", presets("64MiB", "1GiB", "1GiB"),
             within(Bytes::mib(1), Bytes::gib(1 << 10));
-        /// what is written before and behind the region and never trimmed, {}; rounded up to a
-        /// granule
+        /// area before and behind the region that is written and never trimmed, {};
+        /// rounded up to a granule
         pub guard: Bytes = "guard", presets("1MiB", "16MiB", "1MiB"),
             within(Bytes(4_096), Bytes::gib(1));
         /// `all`, `shares` (the cases `share-P%` only) or `shapes` (all others)
         pub cases: Cases = "cases", presets("all", "all", "shares"), named();
-        /// shares of the region that are trimmed at random, separated by commas, {}
+        /// shares of the region to trim at random, separated by commas, {}
         pub shares: Vec<Ppm> = "shares",
             presets(
                 "0%,1%,10%,25%,50%,100%",
@@ -40,7 +40,7 @@ settings! {
                 "0%,25%,50%,75%,100%"
             ),
             ascending(list(within(Ppm(0), Ppm::ONE)));
-        /// what is trimmed at once in those, {}; rounded up to a granule
+        /// size of one random TRIM in those, {}; rounded up to a granule
         pub piece: Bytes = "piece", presets("64KiB", "256KiB", "192KiB"),
             within(Bytes(512), Bytes::gib(1));
         /// reads of everything after each TRIM, {}

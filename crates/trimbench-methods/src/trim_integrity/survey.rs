@@ -1,4 +1,4 @@
-//! What was found in each block: what it should hold, whether it does, and what it holds instead.
+//! The state of each block: what it should hold, whether it does, and what it holds instead.
 //!
 //! Memory: 9 bytes for each logical block of the span.
 

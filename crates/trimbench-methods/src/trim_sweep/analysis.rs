@@ -1,4 +1,4 @@
-//! From recorded steps to figures. A pure function of the record.
+//! Computes figures from recorded steps. A pure function of the record.
 //!
 //! The line through the medians of one content at queue depth 1, `latency = command + size * rate`,
 //! is that of Theil and Sen, with Sen's interval of the slope \[THEI50\] \[SEN68\].

@@ -27,10 +27,10 @@ settings! {
             ascending(mapped(list(within(1, 1_024)), with_one));
         /// discards of a row, at most, {}
         pub commands: u64 = "commands", presets("200", "10000", "10000"), within(3, 1_000_000);
-        /// bytes that a row discards, and that are written for it, at most; {}
+        /// bytes that a row discards, and writes beforehand, at most; {}
         pub row_bytes_max: Bytes = "row-bytes-max", presets("1280MiB", "16GiB", "16GiB"),
             within(Bytes::mib(1), Bytes(16 * TIB.0));
-        /// a row begins no discard after this time, {}
+        /// after this time a row begins no further discard, {}
         pub row_time_max: Nanos = "row-time-max", presets("5s", "60s", "60s"),
             within(Nanos::from_millis(100), HOUR.times(24));
         /// `no`: leave out the unaligned rows
@@ -42,18 +42,18 @@ settings! {
         /// idle time before each row, {}
         pub rest: Nanos = "rest", presets("500ms", "5s", "2s"),
             within(Nanos::ZERO, Nanos::from_secs(600));
-        /// least length of a row beside a load, {}
+        /// minimum length of a row under load, {}
         pub load_time: Nanos = "load-time", presets("2s", "30s", "30s"),
             within(Nanos::from_millis(100), HOUR);
-        /// accesses of 4 KiB a second beside the discards, {}; 0 leaves these rows out
+        /// accesses of 4 KiB a second during the discards, {}; 0 leaves these rows out
         pub load_gap: Option<Nanos> = "load-rate", default_to("1000"),
             mapped(within(0, 100_000_u64), |rate| 1_000_000_000_u64.checked_div(rate).map(Nanos));
         /// share of reads in the load; the rest are writes
         pub read_share: Ppm = "read-share", default_to("50%"), within(Ppm(0), Ppm::ONE);
-        /// what the load accesses, {}
+        /// area that the load accesses, {}
         pub load_span: Bytes = "load-span", presets("256MiB", "1GiB", "1GiB"),
             whole_size(Bytes::mib(1), TIB);
-        /// latency that a chunk is to keep, {}
+        /// latency limit for a chunk, {}
         pub keep: Nanos = "keep", default_to("10ms"), within(Nanos::from_micros(1), HOUR);
     } with {
         pub(super) values: Values = values.clone();

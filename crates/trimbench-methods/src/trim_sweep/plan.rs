@@ -1,4 +1,4 @@
-//! Which rows are measured, in which order, and where each discards.
+//! The plan: which rows are measured, in which order, and where each discards.
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, LbaRange};

@@ -1,4 +1,4 @@
-//! One row while it runs: the discards, the load beside them, and what both came to.
+//! One running row: the discards, the load during them, and the results of both.
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{

@@ -36,7 +36,7 @@ fn errors_say_what_is_wrong_and_what_would_be_right() {
         ("pased", "no policy is called `pased`; did you mean `paced`?; there are none, online, "),
         ("online,x=1", "`online` has no parameter `x`; it has none"),
         ("batched,perod=1s", "has no parameter `perod`; did you mean `period`?; it has period"),
-        ("batched,period", "`period` sets nothing; write `KEY=VALUE`"),
+        ("batched,period", "`period` is not a setting; write `KEY=VALUE`"),
         ("batched,period=1s,period=2s", "`period` is set twice"),
         (
             "batched,period=1",

@@ -1,6 +1,5 @@
-//! `batched`: at every T what was freed until then, one discard after the other, as `fstrim` does
-//! on ext4, whose FITRIM waits for each discard. A batch that takes longer than T runs into the
-//! next.
+//! `batched`: every T, discards all extents freed until then, one after the other, as `fstrim` does
+//! on ext4, whose FITRIM waits for each discard. A batch that takes longer than T delays the next.
 
 use trimbench_core::settings::{FromSettings as _, default_to, within};
 use trimbench_core::{Grant, Instant, Nanos, settings};
@@ -9,7 +8,7 @@ use crate::policy::{Backlog, PolicyInfo, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "batched",
-    summary: "discards at fixed times what was freed until then, one after the other",
+    summary: "discards all freed extents at fixed times, one after the other",
     parameters: Batched::rows,
     build: |values| Ok(Box::new(Batched::read(values)?)),
 };

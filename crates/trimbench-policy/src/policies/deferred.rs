@@ -1,6 +1,6 @@
-//! `deferred`: each extent after a delay, which gives its reuse a chance, and then throttled. The
-//! scheme of btrfs's `discard=async`, whose delay counts from the first extent freed in a block
-//! group; here it counts from the oldest part of an extent.
+//! `deferred`: discards each extent after a delay, during which it may be reused, and then
+//! throttled. This is the scheme of btrfs's `discard=async`, whose delay counts from the first
+//! extent freed in a block group; here it counts from the oldest part of an extent.
 
 use trimbench_core::settings::{FromSettings as _, default_to, within};
 use trimbench_core::{Blocks, Grant, Instant, Nanos, settings};
@@ -18,7 +18,7 @@ pub(crate) const INFO: PolicyInfo = PolicyInfo {
 settings! {
     #[derive(Clone, Copy, Debug)]
     struct Deferred(values) {
-        /// from the freeing to the discard, at least (btrfs, BTRFS_DISCARD_DELAY)
+        /// minimum time from the freeing to the discard (btrfs, BTRFS_DISCARD_DELAY)
         delay: Nanos = "delay", default_to("120s"),
             within(Nanos::ZERO, Nanos::from_secs(365 * 86_400));
         /// What comes after the delay.

@@ -6,7 +6,7 @@ use crate::policy::{Backlog, PolicyInfo, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "none",
-    summary: "never discards; all that is freed is skipped",
+    summary: "never discards; skips every freed extent",
     parameters: Vec::new,
     build: |_| Ok(Box::new(None)),
 };

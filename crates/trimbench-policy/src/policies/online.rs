@@ -1,5 +1,5 @@
-//! `online`: every freed extent at its commit, all at once, as `mount -o discard` of ext4 up to
-//! Linux 5.14.
+//! `online`: discards every freed extent at its commit, all at once, as `mount -o discard` of ext4
+//! does up to Linux 5.14.
 
 use trimbench_core::{Grant, Instant};
 

@@ -1,11 +1,11 @@
-//! `paced`: the control law of trimpace. It trims in steps that the foreground does not feel.
+//! `paced`: the control law of trimpace. It trims in steps that do not disturb the foreground.
 //!
 //! # The question
 //!
-//! A discard of n blocks makes the foreground wait: on a drive that drains its queue for it, for
-//! all of its service time; on others for less, or later. Drives differ by three orders of
-//! magnitude \[S0\], so no fixed rate is right. What one wants to state is a *target*: the latency
-//! that requests keep, but for a *tolerance*, the share of them that may be later.
+//! A discard of n blocks delays the foreground: on a drive that drains its queue for it, by its
+//! whole service time; on others by less, or later. Drives differ by three orders of magnitude
+//! \[S0\], so no fixed rate is right. The user states a *target*, the latency that requests keep,
+//! except for a *tolerance*, the share of requests that may be later.
 //!
 //! # The law
 //!
@@ -13,63 +13,66 @@
 //!
 //! | state | unit | what it is |
 //! |---|---|---|
-//! | `cost` | stall over length | what a discard of a length makes the foreground wait, a line |
-//! | `size` | blocks, in \[min, max\] | the length that has proved itself |
+//! | `cost` | stall over length | how long a discard of a length delays the foreground, a line |
+//! | `size` | blocks, in \[min, max\] | the length that was acceptable so far |
 //! | `share` | ppm, in \[load / 64, load\] | part of the time that discards may take |
 //! | `budget` | requests | late ones that the tolerance still covers; owed, if negative |
 //!
-//! **The stall of a discard** is measured. If at least four requests overlapped it: the longest of
-//! their latencies, less the usual one (without a discard about). If fewer did, its service time:
-//! what a request would have waited had it come at its start, to a drive that blocks.
+//! **The stall of a discard** is measured. If at least four requests overlapped it, it is the
+//! longest of their latencies minus the usual latency (without a discard nearby). If fewer did, it
+//! is the service time of the discard: the wait of a request that arrives at its start, on a drive
+//! that blocks.
 //!
 //! **Permitted** is a stall of `target * stall-share` or, if that is more, of one and a half times
-//! the least that any discard costs: a command that takes 92 ms \[S0\] does not get better by being
+//! the minimum cost of any discard: a command that takes 92 ms \[S0\] does not get better by being
 //! short.
 //!
 //! **Size.** The next discard has `min(size, the longest with a permitted stall by cost)` blocks.
 //! `size` starts at the minimum, grows by one minimum with each full discard whose stall was
 //! permitted, and falls to half of the discard's length when the stall was not. It doubles instead
 //! of growing by one while the stall is nearer to the least than to the permitted one by a factor
-//! of 3: twice the length then cannot pass what is permitted, if cost is a line. Every 64th discard
-//! has the minimum, to see the least again.
+//! of 3: then twice the length cannot exceed the permitted stall, if cost is a line. Every 64th
+//! discard has the minimum length, to measure the least again.
 //!
 //! **Spacing**, while the foreground is busy. After a discard that took s and stalled d comes the
 //! longer of two pauses:
 //! - `s * (1 - share) / share`, so that discards take no more than `share` of the time (s counts as
-//!   312 us at least: what is acknowledged at once is not free);
-//! - `2 * (usual + d - target) / tolerance`, if positive: requests come late for so long at each
-//!   discard, and half of the tolerance is spent on that.
+//!   at least 312 us, because a discard that is acknowledged at once is not free);
+//! - `2 * (usual + d - target) / tolerance`, if positive: each discard makes requests late for so
+//!   long, and half of the tolerance is spent on that.
 //!
-//! **Feedback.** What discards cost later (work put off by the drive, collection) shows in requests
-//! that overlap none. Each in time earns half the tolerance, each late one costs a request; at most
-//! two are saved, and a thousand owed. A late one that is owed halves `share`, if it and a discard
-//! began after the last halving. `share` begins at its minimum and climbs by `load / 64` a second
-//! while nothing is owed: so late requests are paid for before the next attempt.
+//! **Feedback.** The later cost of discards (work postponed by the drive, garbage collection) shows
+//! in requests that overlap none. Each request in time earns half the tolerance, each late one
+//! costs a request; at most two are saved, and a thousand owed. A late one that is owed halves
+//! `share`, if it and a discard began after the last halving. `share` begins at its minimum and
+//! climbs by `load / 64` a second while nothing is owed: so late requests are paid for before the
+//! next attempt.
 //!
 //! **Idle time first.** When no request was outstanding for `idle`, there is no pause. The size
 //! stays: the next request may come at any time.
 //!
-//! **Urgency** keeps the law from starving. It is u = 0 up to half of `backlog-max` or of
-//! `wait-max` and rises to 1 at the whole; pauses are scaled by 1 - u. What is freed beyond
-//! `backlog-max` is skipped, and counted.
+//! **Urgency** prevents starvation. It is u = 0 up to half of `backlog-max` or of `wait-max` and
+//! rises to 1 at the full value; pauses are scaled by 1 - u. Extents freed beyond `backlog-max` are
+//! skipped and counted.
 //!
 //! # What it guarantees
 //!
 //! - At most one discard is in flight, and at most `backlog-max` bytes wait.
-//! - What has waited for `wait-max` goes as fast as the drive takes it, whatever the foreground.
+//! - Extents that have waited for `wait-max` are discarded as fast as the drive allows, regardless
+//!   of the foreground.
 //! - Without urgency, a busy foreground shares the drive with discards for at most `load` of the
 //!   time.
-//! - If the cost of a length does not change and is a line, no stall is longer than permitted by
-//!   more than a quarter (what four requests may not see of it), but for the first discard, whose
-//!   cost nobody knows, and what noise adds.
-//! - If also the requests come evenly and keep the target by themselves, and there is no urgency,
-//!   at most the tolerance is late in the long run. This holds even where one command takes longer
-//!   than the target: discards are rare then.
+//! - If the cost of a length does not change and is a line, no stall exceeds the permitted one by
+//!   more than a quarter (the part that four requests may miss), except for the first discard,
+//!   whose cost is unknown, and for noise.
+//! - If in addition the requests come evenly and keep the target by themselves, and there is no
+//!   urgency, at most the tolerance is late in the long run. This holds even if one command takes
+//!   longer than the target: then discards are rare.
 //! - In the steady state `size` moves between half of the longest permitted length and, above it, a
 //!   quarter and one minimum; `share` between half of what the drive bears and what it climbs above
 //!   it until late requests are seen.
 //!
-//! # What it cannot
+//! # What it cannot guarantee
 //!
 //! - An extent that cannot be divided goes at once, however long; it is paid by a longer pause.
 //! - The first request after idle time may find a discard in flight, of the permitted stall.
@@ -135,11 +138,11 @@ struct Paced {
 settings! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct Settings(values) {
-        /// latency that requests of the foreground keep (assumed: middle of FreeBSD CAM's band)
+        /// latency limit for requests of the foreground (assumed: middle of FreeBSD CAM's band)
         target: Nanos = "target", default_to("10ms"), within(Nanos(10_000), Nanos::from_secs(60));
         /// share of the requests that may be later than the target (p99.9)
         tolerance: Ppm = "tolerance", default_to("0.1%"), within(Ppm(2), Ppm(500_000));
-        /// share of the target that one discard may make the foreground wait (assumed)
+        /// share of the target by which one discard may delay the foreground (assumed)
         stall_share: Ppm = "stall-share", default_to("50%"), within(Ppm(10_000), Ppm::ONE);
         /// share of the time that discards may take in a busy foreground (proposed for Scylla)
         load: Ppm = "load", default_to("5%"), within(Ppm(100), Ppm::ONE);
@@ -149,12 +152,12 @@ settings! {
         /// longest discard (OpenZFS, zfs_trim_extent_bytes_max)
         discard_max: Blocks = "discard-max", default_to("128MiB"),
             whole_blocks(DISCARD_MAX, values);
-        /// without requests for so long, the foreground is idle (assumed; f2fs: 5 s)
+        /// time without requests after which the foreground is idle (assumed; f2fs: 5 s)
         idle: Nanos = "idle", default_to("100ms"), within(Nanos(1_000), Nanos::from_secs(3_600));
         /// bytes waiting, at most; more is skipped (assumed: a quarter of a small drive)
         backlog_max: Blocks = "backlog-max", default_to("64GiB"),
             whole_blocks(Bytes::gib(1 << 20), values);
-        /// after so long a discard goes whatever the foreground (assumed)
+        /// time after which a discard is sent regardless of the foreground (assumed)
         wait_max: Nanos = "wait-max", default_to("24h"),
             within(Nanos::from_millis(1), Nanos::from_secs(365 * 86_400));
     }

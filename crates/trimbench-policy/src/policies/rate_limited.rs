@@ -1,4 +1,4 @@
-//! `rate-limited`: at most so many discards, and so many bytes, per second. The throttle of btrfs's
+//! `rate-limited`: limits discards and their bytes per second. This is the throttle of btrfs's
 //! `discard=async` without its delay.
 
 use trimbench_core::settings::FromSettings as _;
@@ -9,7 +9,7 @@ use crate::policy::{Backlog, PolicyInfo, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "rate-limited",
-    summary: "discards at most so many times, and so many bytes, per second",
+    summary: "limits the number and the bytes of discards per second",
     parameters: Throttle::rows,
     build: |values| Ok(Box::new(RateLimited(Throttle::read(values)?))),
 };

@@ -1,10 +1,11 @@
-//! `skip-by-latency`: while reads and writes take too long, what is freed is skipped, and so is all
-//! that waits: the second form of the skipping that \[S3\] proposes.
+//! `skip-by-latency`: while reads and writes take too long, freed extents are skipped, and so are
+//! all waiting ones: the second form of the skipping that \[S3\] proposes.
 //!
-//! Latency is a moving average, in which each request weighs an eighth (assumed; `FreeBSD`'s CAM,
-//! which steers writes by such an average, weighs 1/512). It is forgotten when none is outstanding
-//! and none has completed for a while: else one bad moment before a pause would skip all through
-//! it. The first request after a pause is the average.
+//! Latency is a moving average, in which each request has a weight of an eighth (assumed;
+//! `FreeBSD`'s CAM, which steers writes by such an average, uses 1/512). It is reset when no
+//! request is outstanding and none has completed for a while; otherwise one bad moment before a
+//! pause would cause skipping throughout the pause. After a pause the average begins with the first
+//! request.
 
 use trimbench_core::settings::{FromSettings as _, default_to, within};
 use trimbench_core::{Blocks, Grant, Instant, Nanos, settings};
@@ -21,10 +22,11 @@ pub(crate) const INFO: PolicyInfo = PolicyInfo {
 settings! {
     #[derive(Clone, Copy, Debug)]
     struct SkipByLatency(values) {
-        /// mean latency of reads and writes beyond which is skipped (FreeBSD CAM, upper bound)
+        /// mean latency of reads and writes above which discards are skipped (FreeBSD CAM, upper
+        /// bound)
         threshold: Nanos = "threshold", default_to("15ms"),
             within(Nanos(1_000), Nanos::from_secs(3_600));
-        /// the mean is forgotten when there was no request for so long (assumed)
+        /// time without requests after which the mean is reset (assumed)
         memory: Nanos = "memory", default_to("1s"),
             within(Nanos::from_millis(1), Nanos::from_secs(3_600));
         /// discards in flight, at most (OpenZFS, zfs_vdev_trim_max_active)

@@ -1,5 +1,5 @@
-//! `skip-by-queue`: what is freed while too much is pending is skipped: the first form of the
-//! skipping that \[S3\] proposes. Ceph's `BlueStore` does the same at a million.
+//! `skip-by-queue`: extents that are freed while too much is pending are skipped: the first form of
+//! the skipping that \[S3\] proposes. Ceph's `BlueStore` does the same at a million.
 
 use trimbench_core::settings::{FromSettings as _, default_to, within};
 use trimbench_core::{Blocks, Bytes, Grant, Instant, settings};
@@ -8,7 +8,7 @@ use crate::policy::{Backlog, PolicyInfo, TrimPolicy, whole_blocks};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "skip-by-queue",
-    summary: "discards at once, but skips what is freed while too much is pending",
+    summary: "discards at once, but skips extents that are freed while too much is pending",
     parameters: SkipByQueue::rows,
     build: |values| Ok(Box::new(SkipByQueue::read(values)?)),
 };

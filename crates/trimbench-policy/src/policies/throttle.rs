@@ -1,4 +1,4 @@
-//! A limit on discards by number and by bytes per second, as btrfs has it.
+//! A limit on discards by number and by bytes per second, as in btrfs.
 
 use trimbench_core::settings::{default_to, mapped, within};
 use trimbench_core::{BlockSize, Blocks, Bytes, Grant, Instant, Nanos, settings};

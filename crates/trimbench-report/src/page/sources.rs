@@ -1,4 +1,4 @@
-//! What the report is of: records, hosts, targets, and what is wrong with them.
+//! The sources of the report: records, hosts, targets, and flaws of the records.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What tells the sessions of a run apart in one line.
+//! Labels that distinguish the sessions of a run in one line.
 
 use trimbench_results::{RunRecord, Session};
 

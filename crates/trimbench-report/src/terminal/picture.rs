@@ -1,7 +1,7 @@
 //! Curves as characters: one line of them, or the picture of a deletion.
 //!
-//! Where a column stands for several values it shows their largest: a stall of one request is seen
-//! however long the curve. What is there is never blank, what is missing always is.
+//! If a column represents several values it shows the largest: a stall of one request is visible
+//! however long the curve. A column with data is never blank; one without data always is.
 
 use trimbench_core::units::{index, rounded};
 use trimbench_results::Series;

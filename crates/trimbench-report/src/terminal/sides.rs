@@ -1,5 +1,5 @@
-//! Figures of both mount options side by side, with what `discard` changes: the form of the tables
-//! of \[S0\], a table for each buffering.
+//! Compares the figures of both mount options, with the change caused by `discard`: the form of the
+//! tables of \[S0\], a table for each buffering.
 
 use trimbench_results::{Figure, Verdict};
 

@@ -1,4 +1,4 @@
-//! What a run of several sessions says of each in a line or two: its largest deletion, its target.
+//! A line or two about each session in the summary of a run: its largest deletion, its target.
 
 use trimbench_results::{RunRecord, Session};
 

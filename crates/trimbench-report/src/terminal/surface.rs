@@ -1,4 +1,4 @@
-//! Figures over a plane as a table: `settling-trimmed-50-written-100` stands in the column of 50 %
+//! Figures over a plane as a table: `settling-trimmed-50-written-100` is in the column of 50 %
 //! trimmed and the row of 100 % written before.
 
 use trimbench_core::Caveat;

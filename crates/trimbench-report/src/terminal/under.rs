@@ -1,6 +1,6 @@
-//! Figures of the same kind under different things as tables: `p99-under-paced` stands in the row
-//! of `paced` and the column that its title names before `, under`. As many tables as the width
-//! asks for.
+//! Figures of the same kind under different conditions as tables: `p99-under-paced` is in the row
+//! of `paced` and the column that its title names before `, under`. There are as many tables as the
+//! width requires.
 
 use trimbench_results::Figure;
 

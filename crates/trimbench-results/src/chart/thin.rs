@@ -1,4 +1,4 @@
-//! Fewer points that look the same: no extreme is lost.
+//! Thins a curve to fewer points that look the same, without losing an extreme.
 //!
 //! M4 \[JUGEL14\]: of all points that fall into one column of pixels the first, the lowest, the
 //! highest and the last draw the same line as all of them. So a stall of one sample among ten

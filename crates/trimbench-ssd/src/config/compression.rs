@@ -1,4 +1,4 @@
-//! The compression of a drive that stores less than it is given.
+//! Configuration of a drive that compresses data.
 
 use trimbench_core::settings::IfUnset::Required;
 use trimbench_core::settings::described;
@@ -13,7 +13,7 @@ settings! {
     /// A controller that compresses what it writes.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct CompressionConfig(values) {
-        /// what the best of all data still takes: metadata, and the limit of the method
+        /// minimum size of compressed data: metadata, and the limit of the algorithm
         pub floor: Ppm = "compression.floor", Required,
             described("whole percents between 10% and 100%");
     }

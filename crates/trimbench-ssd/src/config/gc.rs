@@ -1,4 +1,4 @@
-//! How the collector chooses, and when it works beside what it must.
+//! Configuration of garbage collection: how it chooses victims, and when it works in advance.
 
 use trimbench_core::settings::IfUnset::Required;
 use trimbench_core::settings::{Scalar as _, default_to, described, parsed, true_false};
@@ -42,22 +42,22 @@ impl VictimPolicy {
 }
 
 settings! {
-    /// The collector.
+    /// Garbage collection.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct GcConfig(values) {
-        /// which superblock is collected
+        /// garbage collection: which superblock is collected
         pub policy: VictimPolicy = "collector.policy", default_to("greedy"),
             parsed("`greedy`, `fifo`, `cost-benefit` or `d-choices=N`, N 1 to 1024",
                 VictimPolicy::read);
-        /// the host has two write points, one of them for data that is overwritten before it was
+        /// the host has two write frontiers, one of them for data that is overwritten before it was
         /// ever moved
         pub separate_hot: bool = "collector.separate_hot", default_to("false"), true_false();
-        /// the host must have been quiet for this long before the collector works ahead
+        /// idle time of the host before garbage collection works in advance
         pub idle_after: Nanos = "collector.idle_after", Required, described("at most 1h");
-        /// collects in idle time until this share of all superblocks is free
+        /// in idle time, collects until this share of all superblocks is free
         pub idle_free_target: Ppm = "collector.idle_free_target", Required,
             described("any share");
-        /// in idle time, leaves superblocks alone that hold more valid data than this share
+        /// in idle time, skips superblocks that hold more valid data than this share
         pub idle_valid_max: Ppm = "collector.idle_valid_max", Required, described("any share");
     }
 }

@@ -1,4 +1,4 @@
-//! The mapping cache of a drive that cannot hold all of its map.
+//! Configuration of the mapping cache of a drive that cannot hold its whole map.
 
 use trimbench_core::settings::IfUnset::{Required, SameAs};
 use trimbench_core::settings::described;
@@ -14,10 +14,10 @@ settings! {
     /// caches (in memory of its controller or of the host). Source: \[GUPT09\].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct MappingCacheConfig(values) {
-        /// what the cache holds: whole translation pages
+        /// size of the cache; it holds whole translation pages
         pub size: Bytes = "mapping_cache.size", Required,
             described("at least one translation page, at most 16GiB");
-        /// a translation page, with an entry of 4 bytes for each mapping unit
+        /// size of a translation page, with an entry of 4 bytes for each mapping unit
         pub page: Bytes = "mapping_cache.page", Required,
             described("a power of two of at least 4KiB, at most a program operation");
         /// read of a translation page into the die's register

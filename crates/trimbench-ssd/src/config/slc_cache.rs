@@ -1,4 +1,4 @@
-//! The SLC cache of a drive: its numbers, and how many superblocks they are.
+//! Configuration of the SLC cache, and its size in superblocks.
 
 use trimbench_core::settings::IfUnset::{Required, SameAs};
 use trimbench_core::settings::{default_to, described, named};
@@ -34,14 +34,14 @@ settings! {
     /// what is still valid into its other cells later.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct SlcCacheConfig(values) {
-        /// flash of its own; or free superblocks, fewer as the drive fills
+        /// `fixed`: flash of its own; `dynamic`: free superblocks, fewer as the drive fills
         pub mode: SlcMode = "slc_cache.mode", Required, named();
-        /// the most data that it holds, as a share of the exported capacity; rounded up to whole
+        /// maximum data in the cache, as a share of the exported capacity; rounded up to whole
         /// superblocks
         pub size: Ppm = "slc_cache.size", Required,
             described("above 0%, at most 100%; `dynamic`: at most 100% over the bits of a cell");
-        /// `dynamic`: what it may still hold on a full drive, as a share of the exported capacity.
-        /// It is taken from the over-provisioning
+        /// `dynamic`: size of the cache on a full drive, as a share of the exported capacity. It is
+        /// taken from the over-provisioning
         pub minimum: Ppm = "slc_cache.minimum", default_to("0"),
             described("at most the size, and times the bits of a cell at most the \
                 over-provisioning; 0 where the cache is fixed");
@@ -51,9 +51,9 @@ settings! {
         pub program: Nanos = "slc_cache.program", Required, described("at most 1h");
         /// read of such a page
         pub read: Nanos = "slc_cache.read", SameAs("nand.read"), described("at most 1h");
-        /// writes go past a full cache; or pay for folding it
+        /// `direct`: writes bypass a full cache; `fold`: they wait for folding
         pub when_full: WhenFull = "slc_cache.when_full", Required, named();
-        /// the host must have been quiet for this long before the cache is folded
+        /// idle time of the host before the cache is folded
         pub fold_idle_after: Nanos = "slc_cache.fold_idle_after", Required,
             described("at most 1h");
     }

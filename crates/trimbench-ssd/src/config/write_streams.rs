@@ -1,4 +1,4 @@
-//! Streams of sequential writes, and what a write that continues none of them costs.
+//! Configuration of sequential write streams, and the cost of a write that continues none of them.
 
 use trimbench_core::settings::IfUnset::Required;
 use trimbench_core::settings::described;
@@ -16,9 +16,9 @@ settings! {
     /// them has the drive close one and merge it \[KIM02\].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct WriteStreamsConfig(values) {
-        /// streams of sequential writes that the drive keeps apart
+        /// number of sequential write streams that the drive tracks
         pub count: u32 = "write_streams.count", Required, described("1 to 1024");
-        /// controller time of a write that continues none, beyond what any command takes
+        /// additional controller time of a write that continues none of the streams
         pub switch: Nanos = "write_streams.switch", Required, described("at most 1h");
     }
 }

@@ -1,7 +1,7 @@
 //! The SLC cache and the host's write frontiers.
 //!
-//! There are two frontiers, in the cache and beside it, of which one is in use and the other is
-//! parked. They change places between two program groups only, so that no group is left half full.
+//! There are two frontiers, inside and outside the cache. One is in use and the other is parked.
+//! They swap only between two program groups, so that no group is left half full.
 
 use trimbench_core::{Instant, Nanos};
 

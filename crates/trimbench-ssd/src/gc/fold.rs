@@ -1,7 +1,7 @@
-//! Folding: what is valid in the SLC cache moves to the other cells.
+//! Folding: moves valid data from the SLC cache to the other cells.
 //!
 //! A fold is a collection whose victim is the oldest full superblock of the cache: the same reads
-//! (of cells with one bit), programs, erases and debt.
+//! (of one-bit cells), programs, erases and debt.
 
 use std::ops::Range;
 

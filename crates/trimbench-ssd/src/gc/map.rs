@@ -1,4 +1,4 @@
-//! What a collection owes for the map, in a drive without DRAM.
+//! The debt of garbage collection for map updates, in a drive without DRAM.
 //!
 //! The units of a victim are updated by translation page, together ("batch updates", \[GUPT09\]):
 //! a page in the mapping cache is updated there, any other is read and programmed, and not cached.

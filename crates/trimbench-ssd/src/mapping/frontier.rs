@@ -1,8 +1,8 @@
-//! Write frontiers: how far the open superblock of a stream of data is written, and what fits.
+//! Write frontiers: how far the open superblock of a stream is written, and how much still fits.
 //!
-//! Without compression a program group and a superblock are full after a number of units, with it
-//! when their space is. Who writes does not ask which: a unit brings its space along, and without
-//! compression nobody looks at it.
+//! Without compression a program group and a superblock are full after a number of units; with
+//! compression, when their space is. The caller need not know which: each unit carries its size,
+//! which is ignored without compression.
 
 use std::ops::Range;
 

@@ -1,6 +1,9 @@
-//! How much of a superblock its units take, in a drive that compresses.
+//! Space that units take in a superblock, in a drive that compresses.
 //!
 //! Space is counted in hundredths of a unit (`points`): a unit that compresses to 46 percent takes
+//! 46. A superblock has as many addresses as the best compression may fill, and uses as many as its
+//! space allows. The size of one unit of a superblock is their mean: exact if all data compresses
+//! alike.
 //! 46. A superblock has as many addresses as the best compression may fill, of which those are used
 //! that its space allows. What one unit of a superblock takes is their mean: exact where all data
 //! compresses alike.

@@ -1,4 +1,4 @@
-//! Planted faults, for those who test what finds faults.
+//! Planted faults in the mapping, for testing the checks that must find them.
 
 use super::{Mapping, UNMAPPED};
 

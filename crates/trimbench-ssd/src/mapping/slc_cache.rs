@@ -1,8 +1,8 @@
-//! Superblocks of the SLC cache: which are being filled, which are full and wait to be folded.
+//! Superblocks of the SLC cache: which are being filled, and which are full and wait to be folded.
 //!
-//! A superblock of the cache is never the collector's victim by its count; the full ones wait in
-//! the order in which they were filled. A fixed cache has superblocks of its own, behind all
-//! others, with a list of free ones of their own.
+//! A superblock of the cache is never a garbage-collection victim by its count; the full ones wait
+//! in the order in which they were filled. A fixed cache has superblocks of its own, after all
+//! others, with a separate free list.
 
 use std::collections::VecDeque;
 

@@ -1,10 +1,10 @@
-//! Which closed superblock is collected.
+//! Victim selection: which closed superblock is collected.
 //!
-//! Greedy needs no more than the index of valid counts. The other policies keep here what they
-//! need beside it, by superblock: nothing of it is touched when a unit is written or invalidated.
+//! Greedy needs only the index of valid counts. The other policies keep additional data by
+//! superblock; writing or invalidating a unit does not touch it.
 //!
 //! Each choice is defined by a plain walk over all candidates. Greedy and cost-benefit make the
-//! same choice by vectorised searches (`search.rs`), but for a drive that compresses.
+//! same choice by vectorised searches (`search.rs`), except in a drive that compresses.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,10 +1,10 @@
 //! Dies that interrupt programs and erases for reads.
 //!
 //! Model: a read goes before the first operation of its die that has not yet let `reads_max` reads
-//! by, and behind the reads that did so before. An operation at work is interrupted: the die can
-//! read after a pause, and what is left of the operation follows the reads and takes longer by
-//! `resume`. One that would be over before the pause is let alone, and so is what cannot be
-//! interrupted at all: a read of the collector, a slice of background TRIM.
+//! pass, and behind the reads that passed it earlier. A running operation is interrupted: the die
+//! can read after a pause; the rest of the operation follows the reads and takes longer by
+//! `resume`. An operation that would end before the pause is not interrupted. Garbage-collection
+//! reads and slices of background TRIM cannot be interrupted.
 //!
 //! ```text
 //!              read arrives
@@ -12,8 +12,8 @@
 //!   ---- program ---|pause| read | read | resume + rest of the program |-- next operation --
 //! ```
 //!
-//! Source of the principle: \[WUHE12\]. Here the die keeps a list of what it has to do, as a read
-//! moves all of it; without suspension one instant suffices.
+//! Source of the principle: \[WUHE12\]. The die keeps a list of its operations because a read moves
+//! all of them; without suspension one instant is enough.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Discards: what they free, what they cost, and the work that the drive puts off.
+//! Discards: what they free, what they cost, and the work that the drive postpones.
 
 use std::ops::Range;
 

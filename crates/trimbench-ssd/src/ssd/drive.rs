@@ -1,4 +1,4 @@
-//! What the drive can do beside commands: be examined, lose its power, be purged.
+//! Operations on the drive besides commands: examine contents, cut the power, purge.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The way of reads, writes and flushes through the drive.
+//! The path of reads, writes and flushes through the drive.
 //!
 //! ```text
 //! read:   controller -> [translation pages] -> dies -> channels -> link -> + latency
@@ -7,11 +7,10 @@
 //! flush:  controller -> programs of all that came before -> + latency
 //! ```
 //!
-//! What a command takes is reserved at the instant at which it reaches it, never ahead: otherwise
-//! all that comes in between would wait for something that has not begun. Of what several commands
-//! share, only the controller is reserved when a command starts (it serves in that order), and the
-//! link towards the drive where nothing else uses it. Held against an exact event simulation
-//! (`docs/model/README.md`).
+//! A command reserves a resource when it reaches it, not earlier: otherwise commands in between
+//! would wait for something that has not begun. Of the shared resources, only the controller is
+//! reserved when a command starts (it serves in that order), and the link towards the drive if
+//! nothing else uses it. Compared with an exact event simulation (`docs/model/README.md`).
 
 pub(super) mod translation;
 

@@ -1,5 +1,5 @@
-//! Planted faults: a drive that has one cannot be told from a drive with such a bug. And the plain
-//! search for victims, beside which another one shows whether it has a bug.
+//! Planted faults: a drive with one behaves exactly like a drive with such a bug. Also the plain
+//! victim search, which reveals a bug in another search.
 
 use trimbench_core::Bytes;
 use trimbench_core::units::narrow;

@@ -1,4 +1,4 @@
-//! Preconditioning: the drive is brought into a state, and no time passes.
+//! Preconditioning: brings the drive into a state, without passing time.
 
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;

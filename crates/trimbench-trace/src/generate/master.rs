@@ -3,9 +3,9 @@
 //!
 //! - Published \[S4\]: bytes written over the capacity, writes for them, the sequential share, the
 //!   trimmed share, and that there are writes, flushes and TRIMs only.
-//! - Of the enterprise workload of \[JESD219\], and assumed for this one: half of the random writes
-//!   go to 5 % of the space, 30 % to 15 %, 20 % to 80 %.
-//! - Assumed: all else, as sizes, files, deletions, flushes and stamps.
+//! - From the enterprise workload of \[JESD219\], and assumed for this one: half of the random
+//!   writes go to 5 % of the space, 30 % to 15 %, 20 % to 80 %.
+//! - Assumed: everything else, for example sizes, files, deletions, flushes and timestamps.
 //!
 //! Model: the space is divided into slots. Random writes go to slots that are in use. Sequential
 //! writes are files of one slot each, written in episodes of 1 to 512. While little is free,

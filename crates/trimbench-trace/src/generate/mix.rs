@@ -43,7 +43,7 @@ pub enum MixError {
     #[error("`{0}` is not a multiple of {UNIT}; give one")]
     Size(Bytes),
     /// The capacity does not hold one command.
-    #[error("a space of {capacity} holds no command of {size}")]
+    #[error("a capacity of {capacity} is too small for a command of {size}")]
     Capacity {
         /// The space.
         capacity: Bytes,

@@ -1,4 +1,4 @@
-//! What lies behind each group of a recording, so that it can be read without its footer.
+//! The frame after each group of a recording, which makes it readable without its footer.
 
 use std::io::{self, SeekFrom};
 

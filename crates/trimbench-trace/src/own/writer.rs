@@ -1,5 +1,5 @@
-//! Writes our own format. Groups are made in memory and appended whole, so that a full disk costs
-//! the group that does not fit and no other.
+//! Writes our own format. Groups are built in memory and appended as a whole, so a full disk costs
+//! only the group that does not fit.
 
 use std::io;
 use std::sync::Arc;

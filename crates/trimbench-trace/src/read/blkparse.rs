@@ -1,11 +1,11 @@
-//! The text that blkparse makes of blktrace's events:
+//! The text output of blkparse for blktrace's events:
 //!
 //! ```text
 //!   8,0    3        1     0.000000000   697  Q   W 223490 + 8 [kjournald]
 //!   device cpu sequence   seconds       pid  event RWBS sector + sectors [process]
 //! ```
 //!
-//! An event of no bytes has no sector. What follows the sectors is not looked at, and neither is
+//! An event of no bytes has no sector. The rest of the line after the sectors is ignored, and so is
 //! the summary at the end.
 
 use crate::record::{Record, RecordKind};

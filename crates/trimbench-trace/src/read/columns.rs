@@ -1,4 +1,4 @@
-//! Traces of columns: MSR Cambridge, Alibaba, Tencent, SPC and `MiDAS`.
+//! Column formats: MSR Cambridge, Alibaba, Tencent, SPC and `MiDAS`.
 
 use crate::record::{Record, RecordKind};
 use crate::tally::Flaw;

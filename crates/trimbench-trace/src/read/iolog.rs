@@ -1,11 +1,11 @@
 //! fio's iolog, versions 2 and 3.
 //!
-//! Version 3: `stamp file action [offset length]`, stamps in microseconds since fio's start: so fio
-//! writes them (`log_io_u` in its `iolog.c`, as seen in 3.33).
+//! Version 3: `stamp file action [offset length]`, timestamps in microseconds since fio's start, as
+//! fio writes them (`log_io_u` in its `iolog.c`, as seen in 3.33).
 //!
-//! Version 2 has no stamps but `file wait amount length`. The documents say: microseconds since the
-//! wait before, and less than 100 do not count. fio itself takes them for milliseconds since its
-//! own start (`read_iolog_get`). Which is meant, the file does not say: [`Wait`].
+//! Version 2 has no timestamps but `file wait amount length`. The documentation says: microseconds
+//! since the previous wait, and less than 100 do not count. fio itself treats them as milliseconds
+//! since its own start (`read_iolog_get`). The file does not say which is meant: [`Wait`].
 
 use trimbench_core::Nanos;
 

@@ -1,5 +1,5 @@
-//! What the readers of all formats share: whether to skip what is wrong, what was counted, which
-//! device is read, and the clock.
+//! Shared by the readers of all formats: strictness, the counts of errors, the chosen device, and
+//! the clock.
 
 use trimbench_core::{Bytes, Nanos};
 

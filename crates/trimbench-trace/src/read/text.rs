@@ -1,5 +1,5 @@
-//! Traces of lines: what the formats of text share. A format says what a line is ([`Parser`]); this
-//! reads the file, finds lines, keeps the clock and counts.
+//! Text traces: shared by all line formats. A format parses a line ([`Parser`]); this module reads
+//! the file, splits lines, keeps the clock and counts.
 
 use trimbench_core::Nanos;
 

@@ -1,4 +1,4 @@
-//! Which units are live: a bit each, in chunks; nothing where all or none of a chunk is.
+//! Live units: a bit each, in chunks; no memory for chunks that are entirely live or entirely not.
 
 use std::ops::Range;
 

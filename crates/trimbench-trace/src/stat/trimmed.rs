@@ -1,4 +1,4 @@
-//! Which units are trimmed, and since when: extents that do not overlap.
+//! Trimmed units, and since when: extents that do not overlap.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

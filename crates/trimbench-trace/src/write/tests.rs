@@ -163,7 +163,7 @@ fn what_a_format_cannot_hold_is_told() {
     assert_eq!(account, Written { records: 1, rounded_stamps: 0, unaligned: 1 });
 
     let error = written(Format::Msr, &odd, (true, false)).unwrap_err().to_string();
-    assert_eq!(error, "`msr` is read and not written");
+    assert_eq!(error, "`msr` can be read but not written");
 }
 
 #[test]

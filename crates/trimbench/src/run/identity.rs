@@ -1,4 +1,4 @@
-//! Whether a target is the one on which a session was begun.
+//! Checks that a target is the one on which a session began.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,16 +36,19 @@ pub(super) fn check_same(then: &Identity, now: &Identity) -> Result<(), Failure>
     if changed == [PURGED_BY] {
         let means = |identity: &Identity| identity.get(PURGED_BY).cloned().unwrap_or_default();
         let error = anyhow::anyhow!(
-            "the drive was purged by {} when the run was begun, and would be by {}",
+            "the drive was purged by {} when the run began, and would now be purged by {}",
             means(then),
             means(now)
         );
-        return Err(Failure::usage(error).with_hint("give `--purge` as then, or begin anew"));
+        return Err(Failure::usage(error).with_hint(
+            "give the same `--purge` as then, or start a \
+            new run",
+        ));
     }
     changed.retain(|key| *key != PURGED_BY);
     let error = anyhow::anyhow!(
-        "the target is another one, or on another one, than when the run was begun: {} differs",
+        "the target, or the device below it, is not the one with which the run began: {} differs",
         changed.join(", ")
     );
-    Err(Failure::usage(error).with_hint("attach or mount the same one again, or begin anew"))
+    Err(Failure::usage(error).with_hint("attach or mount the same one again, or start a new run"))
 }

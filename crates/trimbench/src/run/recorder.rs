@@ -1,4 +1,4 @@
-//! Keeps in the record what sessions measure, and shows it.
+//! Saves the results of sessions in the record, and shows them.
 
 use std::fmt::Write as _;
 

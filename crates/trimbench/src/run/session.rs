@@ -92,7 +92,10 @@ fn measure(
     let (after, closed) = target.close();
     *environment_after = Some(after);
     same.map_err(|error| {
-        Failure::from(error).context("it changed while it was measured: do not use the steps")
+        Failure::from(error).context(
+            "the target changed during the measurement: do not use the \
+            steps",
+        )
     })?;
     match (found, closed) {
         (Err(MethodError::Unfit { reason }), _) if is_virtual && !plan.named => {

@@ -1,11 +1,10 @@
 //! Sessions on emulated targets, as many at a time as there are jobs.
 //!
-//! Each has a thread of its own for as long as it runs, and shares nothing with the others but room
-//! on the machine. The longest begin first, so that the last to end are short. What they say is
-//! shown and printed in the order of the plan; what they measured is kept as soon as they end. A
-//! session that fails ends those behind it, and what they measured is given up: the record is then
-//! the same whatever the number of jobs. When the user asks for the end, all of them end, and
-//! nothing is given up.
+//! Each session has a thread of its own, and shares only jobs and memory with the others. The
+//! longest begin first, so that the last to end are short. Their messages are printed in the order
+//! of the plan; their results are saved as soon as they end. A session that fails ends all later
+//! ones, and their results are dropped: the record is then the same whatever the number of jobs.
+//! When the user interrupts the run, all of them end, and no results are dropped.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,10 +1,10 @@
-//! `trimbench trace convert`: a trace in another format.
+//! `trimbench trace convert`: writes a trace in another format.
 
 use trimbench_core::exit;
 
-use super::args::ConvertArgs;
 use super::output::{account, write};
 use super::{open, refuse_empty, say_skipped};
+use crate::args::trace::ConvertArgs;
 use crate::failure::Failure;
 
 /// Reads one and writes the other. What was begun is removed on any error, and after Ctrl-C.

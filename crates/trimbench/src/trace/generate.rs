@@ -1,4 +1,4 @@
-//! `trimbench trace generate`: a trace that is made.
+//! `trimbench trace generate`: generates a trace.
 
 use trimbench_core::exit;
 use trimbench_core::rng::Rng;
@@ -6,8 +6,8 @@ use trimbench_methods::replay;
 use trimbench_trace::TraceSource;
 use trimbench_trace::generate::{Master, MasterConfig, Mix, MixConfig, SPACE_MIN};
 
-use super::args::GenerateArgs;
 use super::output::{account, write};
+use crate::args::trace::GenerateArgs;
 use crate::failure::Failure;
 
 /// Makes and writes it. What was begun is removed on any error, and after Ctrl-C.

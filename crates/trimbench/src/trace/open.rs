@@ -10,8 +10,8 @@ use trimbench_core::text::from_text;
 use trimbench_linux::Inode;
 use trimbench_trace::{Input, ReadOptions, Reader, TraceError, TraceSource, Traces};
 
-use super::args::ReadArgs;
 use super::unreadable;
+use crate::args::trace::ReadArgs;
 use crate::failure::Failure;
 
 /// The trace of these files, and which files these are whatever their names.

@@ -1,4 +1,4 @@
-//! A trace to a file: what was begun, and what came of it.
+//! Writes a trace to a file: its start, and a summary at the end.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -10,12 +10,12 @@ use serde_json::json;
 use trimbench_linux::{Begun, Durability, Inode, OutputFile};
 use trimbench_trace::{TraceSource, WriteError, Writer, Written};
 
-use super::args::OutputArgs;
 use super::each_batch;
 use crate::args::OutputFormat;
-use crate::commands::interrupt;
+use crate::args::trace::OutputArgs;
 use crate::failure::Failure;
 use crate::files::{Destination, Rules};
+use crate::interrupt::interrupt;
 use crate::output::{data, error_line};
 
 /// Writes all of `source`, which `check` looks at in the end. It comes from `inputs`, which are not
@@ -30,7 +30,7 @@ pub(super) fn write<S: TraceSource + ?Sized>(
 ) -> Result<Written, Failure> {
     let output = create(args, inputs)?;
     let begun = output.begun();
-    let answer = "ending; the file begun is removed (once more to end at once)";
+    let answer = "stopping; the incomplete file is removed (Ctrl-C again stops at once)";
     let interrupt = interrupt(answer, move || remove(begun.as_ref()))?;
     let file = output.file().try_clone().map_err(|error| unwritten(WriteError::Io(error)))?;
     let timed = source.is_timed();
@@ -69,7 +69,7 @@ pub(super) fn create(args: &OutputArgs, inputs: &[Inode]) -> Result<OutputFile, 
 pub(super) fn unwritten(error: WriteError) -> Failure {
     match error {
         WriteError::Unaligned { .. } => {
-            let hint = "`--to trimbench` and `--to iolog` hold it; `--lenient` leaves it out";
+            let hint = "`--to trimbench` and `--to iolog` can store it; `--lenient` leaves it out";
             Failure::usage(error).with_hint(hint)
         }
         WriteError::ReadOnly(_) => Failure::usage(error),
@@ -98,7 +98,11 @@ pub(super) fn account(args: &OutputArgs, from: &str, written: Written) {
                 );
             }
             if unaligned > 0 {
-                let _ = writeln!(text, "{unaligned} commands of no whole sectors were left out");
+                let _ = writeln!(
+                    text,
+                    "{unaligned} commands that are not whole sectors were \
+                    left out"
+                );
             }
             text
         }

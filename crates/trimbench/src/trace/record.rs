@@ -1,4 +1,4 @@
-//! `trimbench trace record`: what a block device is asked for, as a trace.
+//! `trimbench trace record`: records the commands of a block device as a trace.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use trimbench_linux::{
 };
 use trimbench_trace::{Format, Record, RecordKind, Sink, WriteError, Writer, Written};
 
-use super::args::RecordArgs;
 use super::output::{account, create, unwritten};
-use crate::commands::interrupt;
+use crate::args::trace::RecordArgs;
 use crate::failure::Failure;
+use crate::interrupt::interrupt;
 use crate::output::error_line;
 
 /// How often the kernel's buffers are emptied.
@@ -35,12 +35,12 @@ pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
     refuse_own_writes(args, &recorder)?;
     let output = create(&args.output, &[])?.lasting().map_err(Failure::target)?;
     let left = left_by_kill(&output);
-    let answer = "ending the recording (once more to end at once)";
-    let insisted = left.clone().unwrap_or_else(|| "the recording is not whole".to_owned());
+    let answer = "stopping the recording (Ctrl-C again stops at once)";
+    let insisted = left.clone().unwrap_or_else(|| "the recording is incomplete".to_owned());
     let interrupt = interrupt(answer, move || error_line(&insisted))?;
     let writer = Writer::recording(args.output.to, sink(&output)?).map_err(unwritten)?;
     error_line(&match args.time {
-        Some(time) => format!("recording `{device}` for {time} (Ctrl-C ends it before)"),
+        Some(time) => format!("recording `{device}` for {time} (Ctrl-C stops it earlier)"),
         None => format!("recording `{device}` until Ctrl-C"),
     });
     let (instance, watched) = recorder.instance();
@@ -112,7 +112,7 @@ fn left_by_kill(output: &OutputFile) -> Option<String> {
         OutputFile::Stream(_) => return None,
     };
     let path = path.display();
-    Some(format!("what was recorded until then stays in `{path}`: read it with `--lenient`"))
+    Some(format!("the commands recorded until then stay in `{path}`: read it with `--lenient`"))
 }
 
 /// What the trace is written to.

@@ -1,4 +1,4 @@
-//! `trimbench trace stat`: what a trace does, for people and for programs.
+//! `trimbench trace stat`: statistics of a trace, for people and for programs.
 
 use serde_json::{Value, json};
 use trimbench_core::Bytes;
@@ -7,16 +7,16 @@ use trimbench_results::number::{quantity, significant};
 use trimbench_trace::stat::{OfKind, StatisticsCollector, Table, TraceStatistics};
 use trimbench_trace::{Reader, RecordKind, TraceSource};
 
-use super::args::StatArgs;
 use super::{each_batch, open, refuse_empty, say_skipped};
 use crate::args::OutputFormat;
-use crate::commands::interrupt;
+use crate::args::trace::StatArgs;
 use crate::failure::Failure;
+use crate::interrupt::interrupt;
 use crate::output::{data, style};
 
 /// Reads the whole trace, then prints.
 pub(super) fn stat(args: &StatArgs) -> Result<u8, Failure> {
-    let interrupt = interrupt("ending; nothing is printed (once more to end at once)", || {})?;
+    let interrupt = interrupt("stopping; nothing is printed (Ctrl-C again stops at once)", || {})?;
     let (mut reader, _) = open::open(&args.files, &args.read)?;
     let mut collector = StatisticsCollector::new(args.unit);
     each_batch(&mut reader, &interrupt, |batch| {
@@ -152,7 +152,7 @@ fn heading(reader: &Reader, it: &TraceStatistics) -> String {
     let time = if reader.is_timed() {
         format!("over {}", quantity(it.duration.seconds(), "s"))
     } else {
-        "without stamps".to_owned()
+        "without timestamps".to_owned()
     };
     let span = quantity(it.span.0 as f64, "B");
     let records = reader.tally().records;
@@ -230,7 +230,7 @@ fn live(it: &TraceStatistics, style: Style) -> Vec<String> {
     let span = u128::from(it.span.0);
     let share = |bytes: u64| percent(bytes.into(), span);
     let text = format!(
-        "{} at the end ({} of the span), {} at most ({}); units of {}",
+        "{} at the end ({} of the span), maximum {} ({}); units of {}",
         quantity(it.live.end_bytes as f64, "B"),
         share(it.live.end_bytes),
         quantity(it.live.most_bytes as f64, "B"),
@@ -244,7 +244,7 @@ fn live(it: &TraceStatistics, style: Style) -> Vec<String> {
     lines.extend(style.labelled("", LABEL, &curve));
     if it.live.unfollowed_bytes > 0 {
         let text = format!(
-            "{} lie beyond what can be followed, and are not counted as live",
+            "{} lie beyond the memory limit of the statistics, and are not counted as live",
             quantity(it.live.unfollowed_bytes as f64, "B")
         );
         lines.extend(style.labelled("", LABEL, &text));
@@ -256,7 +256,7 @@ fn trims(it: &TraceStatistics) -> Grid {
     let trims = &it.trims;
     let all = it.kinds[RecordKind::Discard as usize].bytes;
     let mut grid = Grid::new(vec![
-        GridColumn::name("of what was trimmed"),
+        GridColumn::name("trimmed space"),
         GridColumn::number("bytes"),
         GridColumn::number("share"),
         GridColumn::number("commands"),

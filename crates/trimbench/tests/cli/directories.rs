@@ -129,7 +129,7 @@ fn a_resume_on_another_filesystem_is_refused() {
     tests::run("umount", &[image.path().to_str().unwrap()]);
     let output = trimbench(folder.path(), &["run", "--resume", "run"]);
     assert_eq!(code(&output), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("on another one"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is not the one"), "{}", stderr(&output));
     assert_eq!(record(folder.path(), "run").sessions, kept.sessions, "nothing is lost");
     assert_eq!(entries(image.path()), Vec::<String>::new());
 }

@@ -152,7 +152,7 @@ fn a_run_directory_that_cannot_be_made_is_an_error_before_the_run() {
     std::fs::write(folder.path().join("file"), "data").unwrap();
     let output = trimbench(folder.path(), &small(&["--output", "file/run"]));
     assert_eq!(code(&output), Some(3), "{}", stderr(&output));
-    assert!(stderr(&output).contains("cannot make the run directory"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cannot create the run directory"), "{}", stderr(&output));
     assert_eq!(stdout(&output), "");
 }
 

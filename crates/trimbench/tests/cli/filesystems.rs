@@ -65,7 +65,7 @@ fn what_does_not_go_together_is_a_usage_error_with_the_right_name() {
         ("ext4,memory=16MiB,discard-pth=worker:sim:vendor6", "did you mean `discard-path`?"),
         ("ext3:sim:vendor6", "did you mean `ext4`?"),
         ("btrfs:sim:vendor6", "no model of btrfs"),
-        ("ext4:.", "no device that a filesystem can be made on"),
+        ("ext4:.", "it is not a device"),
         ("ext4:sim:vendor6,capacity=128MiB", "does not fit"),
     ] {
         let arguments = [&POSTMARK[..], &["--target", target, "--output", "run"]].concat();

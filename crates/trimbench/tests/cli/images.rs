@@ -226,7 +226,7 @@ fn a_resume_on_another_image_of_that_name_is_refused() {
     let resumed = trimbench(folder.path(), &[&["run", "--resume", "run"], &named[..]].concat());
     let errors = stderr(&resumed);
     assert_eq!(code(&resumed), Some(2), "{errors}");
-    assert!(errors.contains("the target is another one") && errors.contains("inode"), "{errors}");
+    assert!(errors.contains("is not the one") && errors.contains("inode"), "{errors}");
     assert!(fs::read(&image).unwrap() == pattern());
 }
 

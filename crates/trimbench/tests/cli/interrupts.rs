@@ -93,7 +93,7 @@ fn a_run_that_is_at_work_is_not_resumed_beside_itself() {
     wait_for_steps(folder.path(), "run", 1, &mut child);
     let output = trimbench(folder.path(), &["run", "--resume", "run"]);
     assert_eq!(code(&output), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("another run is at work"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("another run is in progress"), "{}", stderr(&output));
     signal(&child, "-INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }

@@ -69,7 +69,7 @@ fn figures_context_and_records_are_files_and_lines_for_programs() {
     fs::write(path.join("context.json"), "theirs").unwrap();
     let refused = trimbench(path, &wishes);
     assert_eq!(code(&refused), Some(2), "{}", stderr(&refused));
-    assert!(stderr(&refused).contains("hint: name another file, or say `--overwrite`"));
+    assert!(stderr(&refused).contains("hint: name another file, or add `--overwrite`"));
     let output_again = trimbench(path, &[&wishes[..], &["--overwrite"]].concat());
     assert_eq!(code(&output_again), Some(0), "{}", stderr(&output_again));
     assert!(fs::read_to_string(path.join("context.json")).unwrap().contains("charts"));

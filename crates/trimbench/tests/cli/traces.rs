@@ -101,7 +101,7 @@ fn what_is_there_is_not_written_over() {
     let content = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     let (code, text) = convert("out", &[]);
     assert_eq!((code, content("out").as_str()), (Some(2), "mine"));
-    assert!(text.starts_with("error: `out` is there already\n\nhint: "), "{text}");
+    assert!(text.starts_with("error: `out` already exists\n\nhint: "), "{text}");
     for (out, reason) in [("log", "is the trace itself"), ("link", "is a symbolic link, and")] {
         let (code, text) = convert(out, &["--overwrite"]);
         assert_eq!((code, content("log").as_str()), (Some(2), LOG), "{text}");
@@ -129,7 +129,7 @@ fn what_was_begun_is_removed_after_an_error() {
     let place =
         "error: log, line 10: `5000 /d write -1 512`; expected numbers that are not negative";
     assert!(text.starts_with(place), "{text}");
-    assert!(text.contains("hint: `--lenient` skips what is wrong, and counts it"), "{text}");
+    assert!(text.contains("hint: `--lenient` skips errors, and counts them"), "{text}");
     let output = convert(&["--lenient"]);
     assert_eq!((code(&output), out.exists()), (Some(0), true), "{}", stderr(&output));
     assert_eq!(stderr(&output), "skipped: 1 x negative number\n");

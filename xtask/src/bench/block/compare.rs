@@ -1,4 +1,4 @@
-//! From runs to cases: ratios of medians, their intervals, and the bars.
+//! Turns runs into cases: ratios of medians, their intervals, and the bars.
 
 use trimbench_core::rng::Rng;
 use trimbench_results::statistics::{Bootstrap, bootstrap_ratio_of_medians};

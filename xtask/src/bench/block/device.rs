@@ -1,4 +1,4 @@
-//! A loop device over an image in memory, gone whatever happens.
+//! A loop device over an image in memory, which is removed in every case.
 
 use std::fs::File;
 use std::os::fd::AsRawFd as _;

@@ -1,8 +1,8 @@
 //! One processor for both sides and for the kernel's worker that does the loop device's work.
 //!
-//! Where the scheduler may choose, it puts the worker sometimes on the processor of the program
-//! that waits for it and sometimes on another, for seconds, and a command takes 10 or 50 us by that
-//! alone (measured on two virtual processors): which side meets which is chance.
+//! If the scheduler may choose, it sometimes puts the worker on the processor of the program that
+//! waits for it and sometimes on another, for seconds, and this alone decides whether a command
+//! takes 10 or 50 us (measured on two virtual processors): which side is affected is chance.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};

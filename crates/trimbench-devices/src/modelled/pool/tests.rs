@@ -43,7 +43,7 @@ fn what_is_no_pool_is_refused_with_what_would_be_right() {
         ("raidz2,polcy=online:sim:like-p3500*10", "did you mean `policy`?"),
         ("raidz2,policy=onlin:sim:like-p3500*10", "did you mean `online`?"),
         ("raidz9:sim:like-p3500*10", "did you mean"),
-        ("raidz2:/dev/null", "raidz2 is modelled, and can be made on emulated drives only"),
+        ("raidz2:/dev/null", "raidz2 is a model, and can be made on emulated drives only"),
     ] {
         let error = refused(text);
         assert!(error.is_usage() && error.to_string().contains(part), "{error}");

@@ -1,4 +1,4 @@
-//! Commands on files: names, and records that become dirty, are read, or are given back.
+//! Commands on files: names, and records that become dirty, are read, or are freed.
 //!
 //! A command first takes its processor time, then has its effect: data in pieces of 1 MiB, one
 //! after the other, each with the processor time of its bytes before it.

@@ -1,13 +1,13 @@
 //! Transaction groups: one open, one syncing.
 //!
 //! A group is open until it is five seconds old, has 64 MiB of dirty data, or someone waits for it,
-//! and until the group before it is synced. It is then quiesced, which takes no time here, as no
-//! command holds a group for longer than an instant. Syncing writes its records to free space, file
-//! by file; gives back, record by record, what they replaced and what was deleted; writes metadata,
-//! then the uberblock, and flushes. What a group gave back is free two groups later. Source:
-//! \[FBZFS\] `txg.c`, `dsl_pool.c`, `spa.c` (`spa_sync`).
+//! and until the previous group is synced. It is then quiesced, which takes no time here, because
+//! no command holds a group for longer than an instant. Syncing writes its records to free space,
+//! file by file; frees, record by record, the replaced and deleted data; writes metadata, then the
+//! uberblock, and flushes. Freed space is available two groups later. Source: \[FBZFS\] `txg.c`,
+//! `dsl_pool.c`, `spa.c` (`spa_sync`).
 //!
-//! Dirty data delay commands from 60 % of their most on, ever longer, and stop them at 100 %.
+//! From 60 % of their limit on, dirty data delay commands, increasingly; at 100 % they stop them.
 //! Source: \[FBZFS\] `dmu_tx_delay`.
 
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! Discards of freed space: the passes of the old manner, and what is told to the drives' policies.
+//! Discards of freed space: the passes of the old manner, and the reports to the drives' policies.
 
 use trimbench_core::{BlockCommand, Instant, Model, Nanos};
 

@@ -9,18 +9,18 @@ use super::*;
 /// A refusal, its name, and what it says: the message, and what to do.
 type Row = (Refusal, &'static str, &'static str, &'static str);
 
-const NAME_IT: &str = "if everything on it may go, say so: `--destroy /dev/disk/by-id/ata-a`";
+const NAME_IT: &str = "if everything on it may be destroyed, add `--destroy /dev/disk/by-id/ata-a`";
 const NO_KIND: &str =
     "name a block device, an image file, or a directory for methods that destroy nothing";
 const SEE_REASON: &str =
     "see the reason above; destructive methods need write access to the device";
-const START_AGAIN: &str = "look at the device, then start again";
+const START_AGAIN: &str = "check the device, then start again";
 const LOOK_FOR_LOCKS: &str =
     "look at `lslocks`, `lsof`, `losetup --list`, and at containers and virtual machines";
 const BE_ROOT: &str = "run as root (an image may also be overwritten by its owner), with /proc and \
     /sys mounted, /proc without `hidepid` and `subset`";
-const EXAMINE: &str = "install util-linux (`wipefs`), or see the reason above; what cannot be \
-    examined is not overwritten";
+const EXAMINE: &str = "install util-linux (`wipefs`), or see the reason above; a target that \
+    cannot be examined is not overwritten";
 
 fn path() -> PathBuf {
     PathBuf::from("/dev/sdb")
@@ -86,7 +86,7 @@ fn of_its_kind() -> Vec<Row> {
         (
             NotStored { path: path(), filesystem: "proc".to_owned() },
             "not-stored",
-            "`/dev/sdb` is a file of `proc`, which the kernel makes up",
+            "`/dev/sdb` is a file of `proc`, which is not stored on a disk",
             NO_KIND,
         ),
         (
@@ -117,7 +117,7 @@ fn unwritable() -> Vec<Row> {
         (
             read_only(ReadOnly::Mode),
             "read-only",
-            "`/dev/sdb` is read-only: its mode lets no one write",
+            "`/dev/sdb` is read-only: its mode permits nobody to write",
             "`chmod u+w IMAGE` if that was not on purpose",
         ),
         (
@@ -147,10 +147,9 @@ fn indirect() -> Vec<Row> {
         (
             Indirect { path: path(), filesystem: "overlay".to_owned() },
             "indirect",
-            "`/dev/sdb` lies on `overlay`, below which it may be another file that something else \
-             uses",
-            "put the image on ext4, XFS, btrfs or tmpfs; if nothing else uses the file below, say \
-             so: `--sole-user`",
+            "`/dev/sdb` lies on `overlay`, and the file below it may be in use under another inode",
+            "put the image on ext4, XFS, btrfs or tmpfs; if nothing else uses the file below, \
+                add `--sole-user`",
         ),
         (
             LoopOverDevice { path: path(), below: PathBuf::from("/dev/sdc") },
@@ -175,7 +174,7 @@ fn mounted_somewhere() -> Vec<Row> {
             mounted("/srv/my data", None),
             "mounted",
             "`/dev/sdb` is in use: `sdb1` is mounted at `/srv/my data`",
-            "if its content may go: `umount '/srv/my data'`",
+            "if its content may be destroyed: `umount '/srv/my data'`",
         ),
         (
             mounted("/", None),
@@ -187,7 +186,7 @@ fn mounted_somewhere() -> Vec<Row> {
             mounted("/", Some(71)),
             "mounted",
             "`/dev/sdb` is in use: `sdb1` is mounted at `/` in the mount namespace of process 71",
-            "if its content may go: `nsenter --target 71 --mount umount /`",
+            "if its content may be destroyed: `nsenter --target 71 --mount umount /`",
         ),
         (
             used(Member { device: "sdb1".to_owned(), filesystem: "0f5a7c1e-0000".to_owned() }),
@@ -206,19 +205,19 @@ fn in_use() -> Vec<Row> {
             used(Swap { path: PathBuf::from("/dev/sdb2") }),
             "swap",
             "`/dev/sdb` is in use: the machine swaps on `/dev/sdb2`",
-            "if it may go: `swapoff /dev/sdb2`",
+            "if the swap is not needed: `swapoff /dev/sdb2`",
         ),
         (
             used(Held { device: "sdb1".to_owned(), holder: "dm-0".to_owned() }),
             "held",
-            "`/dev/sdb` is in use: `dm-0` stands on `sdb1`",
-            "see `lsblk -s /dev/dm-0`, and take that down first",
+            "`/dev/sdb` is in use: `dm-0` uses `sdb1`",
+            "see `lsblk -s /dev/dm-0`, and stop that first",
         ),
         (
             used(Attached { device: "sdb1".to_owned(), by: "loop7".to_owned() }),
             "attached",
             "`/dev/sdb` is in use: `sdb1` is attached to the loop device `loop7`",
-            "if that may go: `losetup --detach /dev/loop7`",
+            "if nothing needs the loop device: `losetup --detach /dev/loop7`",
         ),
         (
             open(false),
@@ -249,7 +248,7 @@ fn in_use() -> Vec<Row> {
             InUse { path: path() },
             "in-use",
             "`/dev/sdb` is in use: the kernel counts another opening of it, by itself or by a \
-             process that cannot be seen from here",
+                process that is not visible from here",
             LOOK_FOR_LOCKS,
         ),
     ]
@@ -308,26 +307,26 @@ fn carrying() -> Vec<Row> {
             signature("ext4", None),
             "signature",
             "`/dev/sdb` carries a signature of `ext4` at 0x438 of `sdb1`",
-            "if that may go, say so: `--overwrite-signature ext4`",
+            "if it may be destroyed, add `--overwrite-signature ext4`",
         ),
         (
             signature("two words", Some("backup")),
             "signature",
             "`/dev/sdb` carries a signature of `two words` at 0x438 of `sdb1`, label `backup`",
-            "if that may go, say so: `--overwrite-signature 'two words'`",
+            "if it may be destroyed, add `--overwrite-signature 'two words'`",
         ),
         (
             probe(ProbeError::NoProgram),
             "probe",
-            "cannot find out what `/dev/sdb` carries: there is no `/usr/sbin/wipefs`",
+            "cannot check `/dev/sdb` for signatures: there is no `/usr/sbin/wipefs`",
             EXAMINE,
         ),
         (
             probe(unreadable),
             "probe",
-            "cannot find out what `/dev/sdb` carries: `sdb` cannot be read within 1 MiB from byte \
+            "cannot check `/dev/sdb` for signatures: `sdb` cannot be read within 1 MiB from byte \
              4096, where signatures lie: EIO (input/output error)",
-            "what cannot be read may be a filesystem on a failing disk: save its data first \
+            "the unreadable part may belong to a filesystem on a failing disk: save its data first \
              (`ddrescue`); if nothing on it matters, overwrite these bytes and try again",
         ),
     ]

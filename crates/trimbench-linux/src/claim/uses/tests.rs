@@ -93,7 +93,7 @@ fn each_use_is_told_in_a_sentence() {
         ),
         (member, "`vda1` belongs to the mounted btrfs 5d6a"),
         (Use::Swap { path: PathBuf::from("/swap") }, "swap on `/swap`"),
-        (Use::Held { device: device(), holder: "dm-0".to_owned() }, "`dm-0` stands on `vda1`"),
+        (Use::Held { device: device(), holder: "dm-0".to_owned() }, "`dm-0` uses `vda1`"),
         (
             Use::Attached { device: device(), by: "loop3".to_owned() },
             "`vda1` is attached to `loop3`",

@@ -1,7 +1,7 @@
 //! The course of an ATA sanitize operation (\[ATA\] ACS-4, 4.19 and 7.41).
 //!
-//! Operations go on over resets and loss of power. Unlike `NVMe`, the drive does not tell which
-//! operation is under way: one that is found so is waited for, and then the wanted one is run.
+//! Operations continue across resets and loss of power. Unlike `NVMe`, the drive does not say which
+//! operation is running: if one is found running, we wait for it, and then run the wanted one.
 
 use trimbench_core::Nanos;
 

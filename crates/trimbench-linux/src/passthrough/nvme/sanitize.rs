@@ -9,8 +9,8 @@
 //!                                Exit Failure Mode (only after AUSE)
 //! ```
 //!
-//! An operation goes on over resets and loss of power. One that is found under way is waited for;
-//! if it was the same action, the drive is purged by it.
+//! An operation continues across resets and loss of power. If one is found running, we wait for it;
+//! if it had the same action, the drive is purged by it.
 
 use trimbench_core::Nanos;
 

@@ -1,4 +1,5 @@
-//! Runs the search for the highest rate of deletion: the load beside chunks at a pace.
+//! Runs the search for the highest rate of deletion: the load while chunks are deleted at a
+//! constant rate.
 
 use trimbench_core::{Bytes, DeviceStatistics, Instant, Nanos, Status};
 use trimbench_results::Step;

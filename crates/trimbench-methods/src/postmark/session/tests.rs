@@ -11,7 +11,7 @@ use trimbench_engine::Preset;
 use trimbench_engine::method::MethodResult;
 use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{
-    DISCARDS_AFTER, Files, KeptSteps, close, figure, run_on_files, says, settings, taken,
+    DISCARDS_AFTER, KeptSteps, ToyFiles, close, figure, run_on_files, says, settings, taken,
 };
 
 /// 40 files, 60 transactions, three times, with this beside.
@@ -21,7 +21,7 @@ fn method(set: &[(&str, &str)]) -> Postmark {
     Postmark::resolve(Preset::Quick, &all).unwrap()
 }
 
-fn session(method: &Postmark, files: Files) -> (MethodResult, Virtual<Files>) {
+fn session(method: &Postmark, files: ToyFiles) -> (MethodResult, Virtual<ToyFiles>) {
     let mut target = Virtual::new(files);
     let found = run_on_files(method, &mut target, &mut KeptSteps::default(), Vec::new()).unwrap();
     (found, target)
@@ -30,7 +30,7 @@ fn session(method: &Postmark, files: Files) -> (MethodResult, Virtual<Files>) {
 /// How many commands a repetition takes, all told.
 fn commands_of_one(set: &[(&str, &str)]) -> usize {
     let once = method(&[set, &[("repetitions", "1")]].concat());
-    session(&once, Files::new()).1.model().log.len()
+    session(&once, ToyFiles::new()).1.model().log.len()
 }
 
 fn span(step: &Step, key: &str) -> f64 {
@@ -40,7 +40,7 @@ fn span(step: &Step, key: &str) -> f64 {
 #[test]
 fn phases_are_timed_apart_and_directories_and_sync_beside_them() {
     let method = method(&[("subdirectories", "3")]);
-    let (found, target) = session(&method, Files::new());
+    let (found, target) = session(&method, ToyFiles::new());
     let counts = method.forecast.counts;
     let seconds = |count: u32, each: u64| f64::from(count) * Nanos::from_millis(each).seconds();
     assert_eq!(found.steps.len(), 3);
@@ -75,7 +75,7 @@ fn phases_are_timed_apart_and_directories_and_sync_beside_them() {
 fn files_are_spread_over_the_subdirectories_and_their_own_directory_without() {
     for (subdirectories, expected) in [("0", 0..1), ("1", 0..1), ("4", 1..5)] {
         let method = method(&[("subdirectories", subdirectories), ("repetitions", "1")]);
-        let (_, target) = session(&method, Files::new());
+        let (_, target) = session(&method, ToyFiles::new());
         let mut used: Vec<u32> = (target.model().log.iter())
             .filter_map(|command| match command {
                 FileCommand::Store { directory, .. } => Some(directory.0),
@@ -96,7 +96,7 @@ fn pieces_buffering_and_data_are_as_set() {
     {
         let more = [("buffering", buffering), ("data", data)];
         let method = method(&[&set[..], &more[..]].concat());
-        let (_, target) = session(&method, Files::new());
+        let (_, target) = session(&method, ToyFiles::new());
         let (mut read, mut written) = (0, 0);
         for command in &target.model().log {
             match *command {
@@ -119,7 +119,7 @@ fn pieces_buffering_and_data_are_as_set() {
 #[test]
 fn empty_files_are_made_read_and_deleted() {
     let set = [("size-low", "0B"), ("size-high", "3B"), ("repetitions", "1")];
-    let (found, target) = session(&method(&set), Files::new());
+    let (found, target) = session(&method(&set), ToyFiles::new());
     let is_empty = |command: &&FileCommand| match command {
         FileCommand::Store { length, .. } | FileCommand::Load { length, .. } => *length == Bytes(0),
         _ => false,
@@ -134,7 +134,7 @@ fn empty_files_are_made_read_and_deleted() {
 fn a_filesystem_that_others_fill_ends_the_session_and_keeps_earlier_repetitions() {
     let once = commands_of_one(&[]);
     for beyond in [1, 60] {
-        let mut files = Files::new();
+        let mut files = ToyFiles::new();
         files.full_from = once + beyond;
         let (mut target, mut keeper) = (Virtual::new(files), KeptSteps::default());
         let error = run_on_files(&method(&[]), &mut target, &mut keeper, Vec::new()).unwrap_err();
@@ -156,7 +156,7 @@ fn a_filesystem_that_others_fill_ends_the_session_and_keeps_earlier_repetitions(
 #[test]
 fn ctrl_c_midway_ends_at_once_and_what_is_done_is_not_done_again() {
     let once = commands_of_one(&[]);
-    let (mut files, mut keeper) = (Files::new(), KeptSteps::default());
+    let (mut files, mut keeper) = (ToyFiles::new(), KeptSteps::default());
     files.interrupt_at = Some((once + 50, keeper.interrupt.clone()));
     let mut target = Virtual::new(files);
     let error = run_on_files(&method(&[]), &mut target, &mut keeper, Vec::new()).unwrap_err();
@@ -164,7 +164,7 @@ fn ctrl_c_midway_ends_at_once_and_what_is_done_is_not_done_again() {
     assert_eq!(target.model().log.len(), once + 51, "the operation under way is the last");
     assert_eq!(keeper.kept(), ["repetition-1"]);
 
-    let (mut target, mut later) = (Virtual::new(Files::new()), KeptSteps::default());
+    let (mut target, mut later) = (Virtual::new(ToyFiles::new()), KeptSteps::default());
     let found = run_on_files(&method(&[]), &mut target, &mut later, keeper.steps).unwrap();
     assert_eq!(later.kept(), ["repetition-2", "repetition-3"]);
     assert_eq!((found.steps.len(), target.model().log.len()), (3, 2 * once));
@@ -173,7 +173,7 @@ fn ctrl_c_midway_ends_at_once_and_what_is_done_is_not_done_again() {
 #[test]
 fn what_the_page_cache_swallowed_is_invalid() {
     for (percent, expected) in [(49, true), (51, false)] {
-        let mut files = Files::new();
+        let mut files = ToyFiles::new();
         files.percent_reaching = percent;
         let (found, _) = session(&method(&[]), files);
         let caveat = Caveat::CacheSwallowed;
@@ -190,7 +190,7 @@ fn what_the_page_cache_swallowed_is_invalid() {
 #[test]
 fn transactions_that_run_out_of_files_end_early_and_say_so() {
     let set = [("bias-create", "0"), ("bias-read", "10"), ("repetitions", "1")];
-    let (found, _) = session(&method(&set), Files::new());
+    let (found, _) = session(&method(&set), ToyFiles::new());
     let step = &found.steps[0];
     assert_eq!(step.caveats, [Caveat::OutOfFiles.id()]);
     // Each of the 40 was read once, as another went.
@@ -206,7 +206,7 @@ fn transactions_that_run_out_of_files_end_early_and_say_so() {
 fn the_log_is_forced_where_the_filesystem_needs_it() {
     let once = method(&[("repetitions", "1")]);
     for (force, expected) in [(ForceDiscards::Sync, 0), (ForceDiscards::FsyncDirtyFile, 1)] {
-        let mut files = Files::new();
+        let mut files = ToyFiles::new();
         files.capabilities.drain.force = force;
         let (_, target) = session(&once, files);
         let log = &target.model().log;
@@ -221,7 +221,7 @@ fn nothing_is_touched_where_the_files_do_not_fit() {
     let once = method(&[("repetitions", "1")]);
     let with = |available: Bytes| {
         let medium = Medium::Directory { available, fs_block: Bytes(4_096) };
-        Capabilities { medium, ..Files::new().capabilities }
+        Capabilities { medium, ..ToyFiles::new().capabilities }
     };
     assert_eq!(once.fits(&with(once.space())), Ok(()));
     let less = with(Bytes(once.space().0 - 1));
@@ -229,7 +229,7 @@ fn nothing_is_touched_where_the_files_do_not_fit() {
     let device = says(Bytes::gib(9), Bytes(4_096), Bytes::gib(1));
     assert!(once.fits(&device).unwrap_err().contains("name a directory"));
 
-    let mut files = Files::new();
+    let mut files = ToyFiles::new();
     files.capabilities = less;
     let mut target = Virtual::new(files);
     let error =

@@ -12,7 +12,7 @@ use trimbench_engine::Slots;
 use trimbench_engine::method::Findings;
 use trimbench_engine::method::MethodResult;
 use trimbench_engine::method::session::SessionContext;
-use trimbench_engine::testing::{Files, KeptSteps, close, figure, settings};
+use trimbench_engine::testing::{KeptSteps, ToyFiles, close, figure, settings};
 
 /// What an unmount takes here.
 const UNMOUNT_SPAN: Nanos = Nanos::from_millis(250);
@@ -21,12 +21,12 @@ const UNMOUNT_SPAN: Nanos = Nanos::from_millis(250);
 struct Shelf {
     capabilities: Capabilities,
     specs: Vec<FilesystemSpec>,
-    mounted: Option<Virtual<Files>>,
+    mounted: Option<Virtual<ToyFiles>>,
 }
 
 impl Shelf {
     fn new(clock: Clock) -> Self {
-        let capabilities = Capabilities { clock, ..Files::new().capabilities };
+        let capabilities = Capabilities { clock, ..ToyFiles::new().capabilities };
         Self { capabilities, specs: Vec::new(), mounted: None }
     }
 }
@@ -43,7 +43,7 @@ impl Provisioner for Shelf {
     fn make(&mut self, spec: &FilesystemSpec) -> Result<(), ProvisionError> {
         assert!(self.mounted.is_none(), "the one before was unmounted");
         self.specs.push(spec.clone());
-        let mut files = Files::new();
+        let mut files = ToyFiles::new();
         if spec.discard == DiscardMode::Off {
             files.capabilities.discard = Support::None;
         }

@@ -1,4 +1,4 @@
-//! What a discard costs the foreground, as a line over its length.
+//! The cost of a discard to the foreground, as a line over its length.
 //!
 //! ```text
 //!   stall

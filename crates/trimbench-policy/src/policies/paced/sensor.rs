@@ -1,4 +1,4 @@
-//! What `paced` sees: the foreground beside the last discard.
+//! The measurements of `paced`: the foreground during and after the last discard.
 
 use trimbench_core::{Blocks, Instant, Nanos, Ppm};
 

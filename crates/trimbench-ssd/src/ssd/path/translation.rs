@@ -1,18 +1,17 @@
-//! The way of commands through the map of a drive without DRAM.
+//! The path of commands through the map of a drive without DRAM.
 //!
-//! Model: after the controller, a read or a write needs its translation pages, one after the
-//! other. One that is cached costs nothing. One that is not is sensed on its die and goes over its
-//! channel; who needs it meanwhile waits for the same read. A write updates its pages as it finds
-//! them, and makes those that were nowhere, without a read. Then a read goes on to its data, a
-//! write to the link.
+//! Model: after the controller, a read or a write needs its translation pages, one after the other.
+//! A cached page costs nothing. Any other is sensed on its die and sent over its channel; commands
+//! that need it meanwhile wait for the same read. A write updates its pages, and creates those
+//! without a location, without a read. Then a read continues to its data, a write to the link.
 //!
-//! The page that goes for one that arrives is programmed at that instant, if it was updated. The
-//! command does not wait for this program, but the next that uses its die or channel does; and
-//! while as many such programs are under way as there are dies, the page that arrives waits.
+//! If the page that is evicted for the new one was updated, it is programmed at that instant. The
+//! command does not wait for this program, but the next command that uses its die or channel does.
+//! While as many such programs are in flight as there are dies, the new page waits.
 //!
-//! A TRIM updates the cache when it starts, as it does the map. The pages that it had to read for
-//! that are charged behind the controller, as many at once as there are dies; in the background
-//! they become work like the rest.
+//! A TRIM updates the cache when it starts, as it does the map. The reads of its pages are charged
+//! after the controller, as many at once as there are dies; in background mode they become work
+//! like the rest.
 
 use std::ops::Range;
 

@@ -46,7 +46,7 @@ fn uniform_random_writes_amplify_as_the_greedy_bound_says() {
 #[test]
 fn trimmed_space_is_over_provisioning() {
     // A quarter trimmed and never written again: alpha_eff = alpha / (1 - t). Source: F6 of the
-    // formulas in docs/model/collector.md.
+    // formulas in docs/model/gc.md.
     let config =
         SsdConfig { capacity: Bytes::mib(1024), over_provisioning: Ppm(70_000), ..plain() };
     let units = config.exported_units();

@@ -300,7 +300,7 @@ fn the_ssd340_writes_as_the_m500_does_and_both_gain_from_trim() {
     let trimmed = 13 * SIZE / 100 / LARGE * LARGE;
     let drives = ["like-ssd340", "like-m500"].map(|name| (iops(name, trimmed), iops(name, 0)));
     for (with, without) in drives {
-        // By formula F6 of docs/model/collector.md, 7.46 over 2.83.
+        // By formula F6 of docs/model/gc.md, 7.46 over 2.83.
         assert_near("with TRIM over without", with / without, 2.64, 0.1);
     }
     // Fitted to be alike under a trace (evidence `trace.2`), within 5 % as there.

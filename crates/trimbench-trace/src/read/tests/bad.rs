@@ -114,7 +114,7 @@ fn what_is_no_trace_is_said_to_be_none() {
     ];
     for (content, start) in cases {
         let error = read(&[content], &ReadOptions::default()).unwrap_err().to_string();
-        assert_eq!(error, format!("{start}, which is no format that is known here"));
+        assert_eq!(error, format!("{start}, which is no known format"));
     }
 }
 

@@ -146,7 +146,7 @@ fn parts_are_read_one_after_the_other_on_one_clock() {
     assert_eq!(outcome.records, expected);
     let mixed: [&[u8]; 2] = [b"1,W,0,512,1000\n", b"Flush\n"];
     let error = read(&mixed, &ReadOptions::default()).unwrap_err().to_string();
-    assert_eq!(error, "file1: its format is `jedec`, and that of the file before is `alibaba`");
+    assert_eq!(error, "file1: its format is `jedec`, but the previous file's is `alibaba`");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_format_that_is_named_is_not_guessed() {
     // Whole seconds could be any four numbers.
     let content = "5 1 0 4096\n6 3 0 4096\n";
     let error = text(content).unwrap_err().to_string();
-    assert_eq!(error, "file0: it begins with `5 1 0 4096`, which is no format that is known here");
+    assert_eq!(error, "file0: it begins with `5 1 0 4096`, which is no known format");
     let options = ReadOptions { format: Some(Format::Midas), ..ReadOptions::default() };
     let outcome = read(&[content.as_bytes()], &options).unwrap();
     assert_eq!(outcome.records.len(), 2);

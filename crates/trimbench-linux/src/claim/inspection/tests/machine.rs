@@ -224,9 +224,9 @@ fn a_partition_of_a_drive_is_described_as_sysfs_has_it() {
              |- link: /dev/disk/by-id/ata-Samsung_S3Z8-part1\n\
              |- link: /dev/disk/by-id/wwn-0x5002538e-part1\n\
              |- in use: `sdzy1` is mounted at `{}` (tmpfs)\n\
-             |- in use: `dm-90` stands on `sdzy1`\n\
-             |- in use: `dm-91` stands on `sdzy1`\n\
-             |- in use: `dm-91` stands on `dm-90`\n\
+             |- in use: `dm-90` uses `sdzy1`\n\
+             |- in use: `dm-91` uses `sdzy1`\n\
+             |- in use: `dm-91` uses `dm-90`\n\
              `- carries: `ext4` at 0x438 of `sdzy1`",
             place.display()
         );

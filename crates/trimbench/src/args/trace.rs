@@ -7,33 +7,33 @@ use trimbench_core::{BlockSize, Bytes, Nanos, Ppm};
 use trimbench_linux::RecordedEvent;
 use trimbench_trace::{Event, Format, ReadOptions, Wait};
 
-use crate::args::OutputFormat;
+use super::OutputFormat;
 
 /// What to do with traces.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Print what a trace does: commands, sizes, gaps, what is live, what TRIMs do.
+    /// Print statistics of a trace: commands, sizes, gaps, live data, effect of TRIMs.
     Stat(StatArgs),
     /// Write a trace in another format.
     Convert(ConvertArgs),
-    /// Make a trace: one like JEDEC's client master trace, or a simple mix.
+    /// Generate a trace: one like JEDEC's client master trace, or a simple mix.
     Generate(GenerateArgs),
-    /// Record what a block device is asked for, until Ctrl-C or for a time. Takes root.
+    /// Record the commands of a block device, until Ctrl-C or for a given time. Needs root.
     Record(RecordArgs),
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct StatArgs {
-    /// The files: one; one for each processor (blktrace; `NAME` alone stands for all of
-    /// `NAME.blktrace.*`); or parts, in their order. `-` is standard input.
+    /// The files of one trace: a single file; one file for each processor (blktrace; `NAME` alone
+    /// stands for all of `NAME.blktrace.*`); or parts, in their order. `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
-    /// The unit in which a drive maps: what a TRIM must cover whole to free it.
+    /// The mapping unit of the drive: a TRIM must cover a unit whole to free it.
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = unit)]
     pub(crate) unit: BlockSize,
-    /// How it is printed.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output_format: OutputFormat,
 }
@@ -53,41 +53,41 @@ pub(crate) struct ConvertArgs {
 pub(crate) struct GenerateArgs {
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// The drive for which it is made.
+    /// Capacity of the drive that the trace is for.
     #[arg(long, value_name = "SIZE", default_value = "256GB")]
     pub(crate) capacity: Bytes,
-    /// Everything random comes from it.
+    /// Seed of all random numbers.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// How much of the trace like the master trace, 1% to 100%.
+    /// Share of the master trace's length, 1% to 100%.
     #[arg(long, value_name = "SHARE", default_value = "100%", conflicts_with = "commands")]
     pub(crate) length: Ppm,
-    /// Make a simple mix of so many commands instead.
+    /// Generate a simple mix of this many commands instead.
     #[arg(long, value_name = "COUNT")]
     pub(crate) commands: Option<u64>,
     #[command(flatten)]
     pub(crate) mix: MixArgs,
 }
 
-/// What a simple mix is made of.
+/// The composition of a simple mix.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MixArgs {
-    /// The share of reads in a mix; what is not said of others are writes.
+    /// Share of reads in a mix; the remaining commands are writes.
     #[arg(long, value_name = "SHARE", default_value = "0%", requires = "commands")]
     pub(crate) reads: Ppm,
-    /// The share of TRIMs, each of what an earlier write wrote.
+    /// Share of TRIMs, each of which covers what an earlier write wrote.
     #[arg(long, value_name = "SHARE", default_value = "0%", requires = "commands")]
     pub(crate) trims: Ppm,
-    /// The share of flushes.
+    /// Share of flushes.
     #[arg(long, value_name = "SHARE", default_value = "0%", requires = "commands")]
     pub(crate) flushes: Ppm,
-    /// Bytes of a command, whole 4 KiB.
+    /// Bytes of each command, a multiple of 4 KiB.
     #[arg(long, value_name = "SIZE", default_value = "4KiB", requires = "commands")]
     pub(crate) size: Bytes,
-    /// The share of reads and writes that begin where the one before ended.
+    /// Share of reads and writes that begin where the previous one ended.
     #[arg(long, value_name = "SHARE", default_value = "0%", requires = "commands")]
     pub(crate) sequential: Ppm,
-    /// Time between two commands, on average.
+    /// Mean time between two commands.
     #[arg(long, value_name = "TIME", default_value = "1ms", requires = "commands")]
     pub(crate) gap: Nanos,
 }
@@ -95,16 +95,16 @@ pub(crate) struct MixArgs {
 /// Where a trace is written, and how.
 #[derive(Debug, clap::Args)]
 pub(crate) struct OutputArgs {
-    /// The file to write, which must not exist; `-` is standard output.
+    /// The file to write; `-` is standard output.
     #[arg(value_name = "OUT")]
     pub(crate) path: PathBuf,
     /// The format to write.
     #[arg(long, value_name = "FORMAT", value_parser = writable())]
     pub(crate) to: Format,
-    /// Write over OUT if it is there.
+    /// Replace OUT if it exists.
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// How the account of what was written is printed.
+    /// Format of the summary of what was written.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output_format: OutputFormat,
 }
@@ -116,10 +116,10 @@ pub(crate) struct RecordArgs {
     pub(crate) device: PathBuf,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// Which event is a command.
+    /// Event to record as a command.
     #[arg(long, value_enum, default_value_t)]
     event: EventArg,
-    /// How long to record; until Ctrl-C if not given.
+    /// How long to record; by default until Ctrl-C.
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<Nanos>,
 }
@@ -136,19 +136,20 @@ impl RecordArgs {
 /// How traces are read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReadArgs {
-    /// The format of the trace; found by its content if not given.
+    /// Format of the trace; by default detected by content.
     #[arg(long, value_name = "FORMAT", value_parser = readable())]
     format: Option<Format>,
-    /// Skip what is wrong and count it, instead of ending with it.
+    /// Skip and count errors, instead of ending at the first.
     #[arg(long)]
     pub(crate) lenient: bool,
-    /// The device whose commands count, as the format names it; needed where it names several.
+    /// Use only the commands of this device, as the format names it; needed if the trace names
+    /// several.
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
-    /// Which event is a command (blktrace, blkparse).
+    /// Event to read as a command (blktrace, blkparse).
     #[arg(long, value_enum, default_value_t)]
     event: EventArg,
-    /// What `wait` means (fio's iolog version 2).
+    /// Meaning of `wait` (fio's iolog version 2).
     #[arg(long, value_enum, default_value_t)]
     wait: WaitArg,
 }
@@ -156,7 +157,7 @@ pub(crate) struct ReadArgs {
 /// [`Event`] on the command line.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum EventArg {
-    /// `Q`: handed to the block layer; what fio replays.
+    /// `Q`: given to the block layer; this is what fio replays.
     #[default]
     Queue,
     /// `D`: issued to the drive, after merging and splitting.
@@ -166,7 +167,7 @@ enum EventArg {
 /// [`Wait`] on the command line.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum WaitArg {
-    /// As documented: microseconds since the wait before.
+    /// As documented: microseconds since the previous wait.
     #[default]
     Documented,
     /// As fio does: milliseconds since its start.
