@@ -697,8 +697,8 @@ const HOUSE: &[ClaimRow] = &[
         bar: "every acceptance test passes on the sources as they are, and fails once a fault is \
               planted in them (short form: one fault)",
         tier: Tier::Evidence,
-        short: seconds(300),
-        full: seconds(1_500),
+        short: seconds(170),
+        full: seconds(1_150),
         measure: house::red::measure,
         read: house::red::read,
     },

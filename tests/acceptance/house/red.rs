@@ -101,7 +101,7 @@ const GROUPS: &[Group] = &[
                 &["report_4", "report_5"],
             ),
             (
-                fault("crates/trimbench-report/src/page.rs", "(figures::caveats(&entries))", ""),
+                fault("crates/trimbench-report/src/page.rs", "(figures::caveats(&sessions))", ""),
                 &["report_3"],
             ),
             (
