@@ -6,7 +6,7 @@ use std::fs;
 use tempfile::TempDir;
 use trimbench_results::{
     Direction, Figure, Interval, Metric, Outcome, PlannedSession, Program, RunRecord, SCHEMA,
-    Session, Step, TargetRecord, Verdict,
+    Session, Step, Verdict,
 };
 
 use crate::acceptance::{Capture, Finding, Form, Raw};
@@ -124,31 +124,18 @@ fn measured(id: &str, value: f64) -> Figure {
 /// A finished session on a target of this name, with these figures.
 pub(in crate::acceptance) fn session(target: &str, figures: &[(&str, f64)]) -> Session {
     let figures = figures.iter().map(|(id, value)| measured(id, *value));
+    let plan = PlannedSession {
+        method: "delete-stall".to_owned(),
+        target: target.to_owned(),
+        preset: "quick".to_owned(),
+        options: BTreeMap::new(),
+    };
     Session {
-        plan: PlannedSession {
-            method: "delete-stall".to_owned(),
-            target: target.to_owned(),
-            preset: "quick".to_owned(),
-            options: BTreeMap::new(),
-        },
-        method_version: 1,
-        target: TargetRecord {
-            name: target.to_owned(),
-            kind: "emulated".to_owned(),
-            clock: "virtual".to_owned(),
-            identity: BTreeMap::new(),
-            capabilities: BTreeMap::new(),
-            provenance: None,
-        },
         state: "fresh".to_owned(),
-        environment_before: BTreeMap::new(),
-        environment_after: BTreeMap::new(),
-        steps: Vec::new(),
         figures: figures.collect(),
-        caveats: Vec::new(),
         trace_hash: Some("00".to_owned()),
         finished: true,
-        left_out: None,
+        ..Session::planned(plan, 1)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trimbench_results::{
     Chart, ChartSeries, Direction, LabelledSession, Metric, PlannedSession, Series, Session, Step,
-    TargetRecord, Verdict,
+    Verdict,
 };
 
 /// The charts of one session, which is called `vendor2`, of these steps and figures.
@@ -19,31 +19,17 @@ pub(crate) fn charts(
         figure.verdict.clone_from(verdict);
         figure
     };
+    let plan = PlannedSession {
+        method: method.id.to_owned(),
+        target: "sim:vendor2".to_owned(),
+        preset: "quick".to_owned(),
+        options: BTreeMap::new(),
+    };
     let session = Session {
-        plan: PlannedSession {
-            method: method.id.to_owned(),
-            target: "sim:vendor2".to_owned(),
-            preset: "quick".to_owned(),
-            options: BTreeMap::new(),
-        },
-        method_version: method.version,
-        target: TargetRecord {
-            name: "vendor2".to_owned(),
-            kind: "emulated".to_owned(),
-            clock: "virtual".to_owned(),
-            identity: BTreeMap::new(),
-            capabilities: BTreeMap::new(),
-            provenance: None,
-        },
-        state: String::new(),
-        environment_before: BTreeMap::new(),
-        environment_after: BTreeMap::new(),
         steps,
         figures: figures.iter().map(figure).collect(),
-        caveats: Vec::new(),
-        trace_hash: None,
         finished: true,
-        left_out: None,
+        ..Session::planned(plan, method.version)
     };
     let label = "vendor2".to_owned();
     (method.charts)(&[LabelledSession { source: 0, index: 0, session: &session, label }])

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use trimbench_core::Caveat;
 use trimbench_results::{
     Axis, Chart, ChartSeries, Direction, Figure, Interval, LabelledSession, Metric, Outcome,
-    PlannedSession, Program, Provenance, RunRecord, SCHEMA, Series, Session, Step, TargetRecord,
-    Verdict,
+    PlannedSession, Program, Provenance, RunRecord, SCHEMA, Series, Session, Step, Verdict,
 };
 
 use crate::method::MethodView;
@@ -37,27 +36,19 @@ pub(crate) fn session(name: &str, stutter: f64, [low, high]: [f64; 2]) -> Sessio
     longest.caveat(Caveat::WindowTooShort);
     let mut overdue = figure("overdue", "overdue time per GB", stutter, "s/GB");
     overdue.interval = Interval::new(low, high, 0.95);
-    Session {
-        plan: plan(name),
-        method_version: 1,
-        target: TargetRecord {
-            name: name.to_owned(),
-            kind: "emulated".to_owned(),
-            clock: "virtual".to_owned(),
-            identity: BTreeMap::from([("profile".to_owned(), "00ff".to_owned())]),
-            capabilities: BTreeMap::new(),
-            provenance: Some(Provenance { sourced: 10, fitted: 4, assumed: 9, set: 0 }),
-        },
+    let mut session = Session {
         state: "fresh, then filled once sequentially".to_owned(),
-        environment_before: BTreeMap::new(),
-        environment_after: BTreeMap::new(),
         steps: vec![placebo(), delete(1e9, 0.3), delete(4e9, 1.2)],
         figures: vec![overdue, headline, longest],
         caveats: vec![Caveat::Emulated.id().to_owned()],
         trace_hash: Some("0123456789abcdef".to_owned()),
         finished: true,
-        left_out: None,
-    }
+        ..Session::planned(plan(name), 1)
+    };
+    session.target.name = name.to_owned();
+    session.target.identity = BTreeMap::from([("profile".to_owned(), "00ff".to_owned())]);
+    session.target.provenance = Some(Provenance { sourced: 10, fitted: 4, assumed: 9, set: 0 });
+    session
 }
 
 fn placebo() -> Step {

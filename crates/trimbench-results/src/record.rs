@@ -290,6 +290,31 @@ impl RunRecord {
 }
 
 impl Session {
+    /// A session on an emulated drive of which nothing is known but the plan.
+    pub fn planned(plan: PlannedSession, method_version: u32) -> Self {
+        Self {
+            method_version,
+            target: TargetRecord {
+                name: plan.target.clone(),
+                kind: "emulated".to_owned(),
+                clock: "virtual".to_owned(),
+                identity: BTreeMap::new(),
+                capabilities: BTreeMap::new(),
+                provenance: None,
+            },
+            plan,
+            state: "not begun".to_owned(),
+            environment_before: BTreeMap::new(),
+            environment_after: BTreeMap::new(),
+            steps: Vec::new(),
+            figures: Vec::new(),
+            caveats: Vec::new(),
+            trace_hash: None,
+            finished: false,
+            left_out: None,
+        }
+    }
+
     /// Whether no caveat on the session, its steps or its figures invalidates.
     pub fn is_valid(&self) -> bool {
         let steps = self.steps.iter().flat_map(|step| &step.caveats);

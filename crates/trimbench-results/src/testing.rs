@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::metric::{Direction, Metric};
 use crate::record::{
-    Figure, Interval, Outcome, PlannedSession, Program, RunRecord, SCHEMA, Session, TargetRecord,
+    Figure, Interval, Outcome, PlannedSession, Program, RunRecord, SCHEMA, Session,
 };
 
 /// A figure without interval.
@@ -27,32 +27,16 @@ pub(crate) fn session(method: &str, mut figures: Vec<Figure>) -> Session {
     for figure in &mut figures {
         figure.role = crate::record::role(method, &figure.id);
     }
-    Session {
-        plan: PlannedSession {
-            method: method.to_owned(),
-            target: "sim:x".to_owned(),
-            preset: "quick".to_owned(),
-            options: BTreeMap::new(),
-        },
-        method_version: 1,
-        target: TargetRecord {
-            name: "x".to_owned(),
-            kind: "emulated".to_owned(),
-            clock: "virtual".to_owned(),
-            identity: BTreeMap::new(),
-            capabilities: BTreeMap::new(),
-            provenance: None,
-        },
-        state: String::new(),
-        environment_before: BTreeMap::new(),
-        environment_after: BTreeMap::new(),
-        steps: Vec::new(),
-        figures,
-        caveats: Vec::new(),
-        trace_hash: None,
-        finished: true,
-        left_out: None,
-    }
+    let plan = PlannedSession {
+        method: method.to_owned(),
+        target: "sim:x".to_owned(),
+        preset: "quick".to_owned(),
+        options: BTreeMap::new(),
+    };
+    let mut session = Session { figures, finished: true, ..Session::planned(plan, 1) };
+    session.target.name = "x".to_owned();
+    session.state = String::new();
+    session
 }
 
 /// A complete record of these sessions.

@@ -12,16 +12,14 @@ mod tests;
 /// Brings a session of an older format to the present one.
 pub(super) fn upgrade(session: &mut Session, schema: u64) {
     for figure in &mut session.figures {
-        if schema < 3 {
-            figure.role = role(&session.plan.method, &figure.id);
-        }
         if schema < 2 {
             figure.direction = direction(&figure.id, &figure.unit);
         }
-        if schema < 3
-            && let Some(Verdict::Other(words)) = &figure.verdict
-        {
-            figure.verdict = Some(Verdict::from_words(words));
+        if schema < 3 {
+            figure.role = role(&session.plan.method, &figure.id);
+            if let Some(Verdict::Other(words)) = &figure.verdict {
+                figure.verdict = Some(Verdict::from_words(words));
+            }
         }
     }
 }

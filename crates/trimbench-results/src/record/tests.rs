@@ -24,28 +24,17 @@ pub(super) fn record() -> RunRecord {
         preset: text("quick"),
         options: BTreeMap::from([(text("rate"), text("1000")), (text("mode"), text("unlink"))]),
     };
-    let target = TargetRecord {
-        name: text("vendor2"),
-        kind: text("emulated"),
-        clock: text("virtual"),
-        identity: BTreeMap::new(),
-        capabilities: BTreeMap::new(),
-        provenance: Some(Provenance { sourced: 10, fitted: 4, assumed: 9, set: 0 }),
-    };
-    let session = Session {
-        plan: plan.clone(),
-        method_version: 1,
-        target,
+    let mut session = Session {
         state: text("fresh, filled once"),
-        environment_before: BTreeMap::new(),
-        environment_after: BTreeMap::new(),
         steps: vec![step],
         figures: vec![figure],
         caveats: vec![text("emulated")],
         trace_hash: Some(text("00ff")),
         finished: true,
-        left_out: None,
+        ..Session::planned(plan.clone(), 1)
     };
+    session.target.name = text("vendor2");
+    session.target.provenance = Some(Provenance { sourced: 10, fitted: 4, assumed: 9, set: 0 });
     RunRecord {
         schema: SCHEMA,
         program: Program {

@@ -74,18 +74,18 @@ fn measure(
     let mut target = session.target.open(&opening)?;
     target.notes.iter().for_each(|note| error_line(note));
     let done = listener.opened(session_record(session, &target))?;
-    let fits = method.fits(target.capabilities());
-    if let (Err(reason), false) = (&fits, plan.named) {
-        let reason = reason.clone();
+    if !plan.named
+        && let Err(reason) = method.fits(target.capabilities())
+    {
         target.close().1?;
         return Ok(End::LeftOut(reason));
     }
-    let found = fits.map_err(|reason| MethodError::Unfit { reason }).and_then(|()| {
+    let found = {
         let rng = &Rng::new(seed).split(method.info().id);
         let monitor = &mut Watched { listener, watch: target.watch() };
         let context = SessionContext { rng, interrupt, monitor, traces: &TraceFiles, slots, done };
         trimbench_engine::run(method, target.opened(), context)
-    });
+    };
     let same = if found.is_ok() { target.still_same() } else { Ok(()) };
     let is_virtual = target.capabilities().clock == Clock::Virtual;
     // Closing cleans up, so it comes before any error is looked at.
@@ -145,27 +145,7 @@ fn clock_name(clock: Clock) -> &'static str {
 
 /// The part of the record of a session of which nothing is known but the plan.
 pub(super) fn planned_record(session: &Session) -> SessionRecord {
-    SessionRecord {
-        plan: session.planned.clone(),
-        method_version: session.method.info().version,
-        target: TargetRecord {
-            name: session.planned.target.clone(),
-            kind: "emulated".to_owned(),
-            clock: clock_name(Clock::Virtual).to_owned(),
-            identity: BTreeMap::new(),
-            capabilities: BTreeMap::new(),
-            provenance: None,
-        },
-        state: "not begun".to_owned(),
-        environment_before: BTreeMap::new(),
-        environment_after: BTreeMap::new(),
-        steps: Vec::new(),
-        figures: Vec::new(),
-        caveats: Vec::new(),
-        trace_hash: None,
-        finished: false,
-        left_out: None,
-    }
+    SessionRecord::planned(session.planned.clone(), session.method.info().version)
 }
 
 fn session_record(session: &Session, target: &OpenTarget) -> SessionRecord {

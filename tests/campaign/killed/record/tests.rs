@@ -1,4 +1,4 @@
-use trimbench_results::{PlannedSession, Program, SCHEMA, TargetRecord};
+use trimbench_results::{PlannedSession, Program, SCHEMA};
 
 use super::*;
 
@@ -10,28 +10,13 @@ pub(in crate::campaign) fn record(seed: u64, steps: usize) -> RunRecord {
         preset: "quick".to_owned(),
         options: BTreeMap::new(),
     };
-    let target = TargetRecord {
-        name: "image".to_owned(),
-        kind: "image".to_owned(),
-        clock: "wall".to_owned(),
-        identity: BTreeMap::new(),
-        capabilities: BTreeMap::new(),
-        provenance: None,
-    };
-    let session = Session {
-        plan: plan.clone(),
-        method_version: 1,
-        target,
+    let mut session = Session {
         state: String::new(),
-        environment_before: BTreeMap::new(),
-        environment_after: BTreeMap::new(),
         steps: (0..steps).map(step).collect(),
-        figures: Vec::new(),
-        caveats: Vec::new(),
-        trace_hash: None,
-        finished: false,
-        left_out: None,
+        ..Session::planned(plan.clone(), 1)
     };
+    session.target.kind = "image".to_owned();
+    session.target.clock = "wall".to_owned();
     let program = Program {
         name: "trimbench".to_owned(),
         version: "0.0.0".to_owned(),
