@@ -3,5 +3,8 @@
 mod planted;
 pub(super) mod records;
 pub(super) mod red;
+pub(super) mod settings;
+pub(super) mod size;
+pub(super) mod speed;
 
 pub use records::Compared;

@@ -10,6 +10,7 @@ use toml::Table;
 use super::planted::{PlantedFault, plant};
 use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::tree::Tree;
+use crate::{Repository, process};
 
 /// Everything that there is to compare, at least.
 const COMPARED: f64 = 100.0;
@@ -64,9 +65,7 @@ const PLANTED: [(&str, PlantedFault); 3] = [
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let repository = context.repository();
-    let reviewed = fs::read_to_string(repository.root().join(REVIEWED)).context(REVIEWED)?;
-    let reviewed: Table = reviewed.parse().context(REVIEWED)?;
-    let base = reviewed["base"].as_str().with_context(|| format!("{REVIEWED} names no base"))?;
+    let base = &base(repository)?;
     let compare = ["xtask", "compare-records", base, "--json"];
     let of_case = ["--case", CASE];
     let mut now = repository.command("cargo", &compare);
@@ -84,6 +83,16 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
         context.capture(name, &mut command)?;
     }
     Ok(())
+}
+
+/// The commit before the issue, as git abbreviates it.
+pub(super) fn base(repository: &Repository) -> Result<String> {
+    let reviewed = fs::read_to_string(repository.root().join(REVIEWED)).context(REVIEWED)?;
+    let reviewed: Table = reviewed.parse().context(REVIEWED)?;
+    let base = reviewed["base"].as_str().with_context(|| format!("{REVIEWED} names no base"))?;
+    let arguments = ["rev-parse", "--short=12", "--verify", &format!("{base}^{{commit}}")];
+    let commit = process::output(&mut repository.command("git", &arguments))?;
+    Ok(commit.trim().to_owned())
 }
 
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {

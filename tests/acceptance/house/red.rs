@@ -243,7 +243,7 @@ impl Group {
 }
 
 /// Names of the tests that ended so, `ok` or `FAILED`.
-fn outcomes(raw: &Raw, name: &str, outcome: &str) -> Result<BTreeSet<String>> {
+pub(super) fn outcomes(raw: &Raw, name: &str, outcome: &str) -> Result<BTreeSet<String>> {
     let text = raw.text(&raw.capture(name)?.output)?;
     let ended = text.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
     let tests: BTreeSet<String> =
