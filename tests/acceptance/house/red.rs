@@ -50,25 +50,25 @@ const GROUPS: &[Group] = &[
             ),
             (
                 fault(
-                    "crates/trimbench-methods/src/recovery/analysis.rs",
-                    "Some(self.rate(id)? / self.rate(of)?)",
-                    "Some(self.rate(id)? / self.rate(of)? * 0.9)",
+                    "crates/trimbench-methods/src/recovery/session.rs",
+                    "self.phases.trim(\"trim\", (Bytes(0), self.span))?;",
+                    "self.phases.trim(\"trim\", (Bytes(0), Bytes(self.span.0 / 8)))?;",
                 ),
                 &["device_1"],
             ),
             (
                 fault(
-                    "crates/trimbench-linux/src/claim/uses.rs",
-                    "let Some(numbers) = numbers else { continue };",
-                    "let Some(numbers) = numbers.filter(|_| false) else { continue };",
+                    "crates/trimbench-linux/src/claim.rs",
+                    "find(|one| !consent.signatures.contains(&one.kind));",
+                    "find(|one| !consent.signatures.contains(&one.kind) && one.kind.is_empty());",
                 ),
                 &["device_4"],
             ),
             (
                 fault(
-                    "crates/trimbench-core/src/exit.rs",
-                    "pub const INTERRUPTED: u8 = 130;",
-                    "pub const INTERRUPTED: u8 = 131;",
+                    "crates/trimbench/src/failure.rs",
+                    "MethodError::Run(RunError::Interrupted) => exit::INTERRUPTED,",
+                    "MethodError::Run(RunError::Interrupted) => exit::INVALID,",
                 ),
                 &["device_7"],
             ),
@@ -101,7 +101,11 @@ const GROUPS: &[Group] = &[
                 &["report_4", "report_5"],
             ),
             (
-                fault("crates/trimbench-report/src/page.rs", "(figures::caveats(&sessions))", ""),
+                fault(
+                    "crates/trimbench-report/src/page.rs",
+                    "@for method in &methods {",
+                    "@for method in methods.iter().skip(8) {",
+                ),
                 &["report_3"],
             ),
             (
