@@ -164,9 +164,9 @@ const GROUPS: &[Group] = &[
             (
                 fault(
                     "crates/trimbench-methods/src/replay/feed.rs",
-                    "Some(Planned { time, kind, range })\n",
-                    "Some(Planned { time: time + Nanos::from_millis(20), kind, range: (range.0, \
-                     range.0 + (range.1 - range.0) / 2) })\n",
+                    "pieces.map(|range| Planned { time, kind, range }));",
+                    "pieces.map(|(from, end)| {\nlet range = (from, from.midpoint(end));\n\
+                     Planned { time, kind, range }\n}));",
                 ),
                 &["trace_3", "trace_6"],
             ),
