@@ -143,7 +143,7 @@ impl DirectoryTarget {
     /// Prepares a directory of its own in `parent`, after removing what crashed runs left there.
     ///
     /// What was left is removed and the filesystem synced before this returns; the discards of it
-    /// may follow later (see [`crate::drain_rule`]).
+    /// may follow later (see [`crate::DRAIN_RULES`]).
     pub fn open(parent: &Path, options: DirectoryOptions) -> Result<Self, DirectoryError> {
         let mount = examine(parent)?;
         let cleaned = clean(parent, &mount)?;

@@ -157,7 +157,7 @@ impl Workplace {
     }
 
     /// On XFS: waits until the blocks of unlinked files are freed, in the log at least. An fsync
-    /// before that would not force their discards (see [`crate::drain_rule`]).
+    /// before that would not force their discards (see [`crate::DRAIN_RULES`]).
     fn wait_for_inactivation(&self) {
         if !self.inactivating.swap(false, Ordering::Relaxed)
             || ioctl::xfs_wait_for_inactivation(self.directory.as_fd()).is_ok()
