@@ -63,7 +63,6 @@ pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, T
     })
 }
 
-/// What the user is told where `count` leftovers of killed runs were removed.
 pub(crate) fn cleaned_note(count: usize) -> Vec<String> {
     let note = (count > 0).then(|| format!("removed what {count} crashed run(s) had left"));
     note.into_iter().collect()

@@ -31,6 +31,7 @@ mod program;
 mod random;
 mod registry;
 mod ring;
+mod size_classes;
 mod statistics;
 mod sysfs;
 #[cfg(test)]

@@ -27,7 +27,6 @@ use super::TracingError;
 
 /// Longer than any description of an event.
 const TEXT_MAX: usize = 64 << 10;
-/// Where tracefs usually is.
 const USUAL: &str = "/sys/kernel/tracing";
 /// The shell of the watcher, and what it does with the instance and its entry: at the end of the
 /// pipe the process may still have files of the instance open, which end with it a moment later.
@@ -39,7 +38,6 @@ for _ in 1 2 3 4 5 6 7 8 9; do
     sleep 0.1
 done"#;
 
-/// An instance, removed when dropped.
 #[derive(Debug)]
 pub(super) struct Instance {
     path: PathBuf,
@@ -75,7 +73,6 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Its name below `instances`.
     pub(super) fn name(&self) -> &str {
         self.token.name()
     }
@@ -85,7 +82,6 @@ impl Instance {
         self.watcher.is_some()
     }
 
-    /// Writes a setting.
     pub(super) fn set(&self, name: &str, value: &str) -> Result<(), TracingError> {
         let path = self.path.join(name);
         let open = OpenOptions::new().write(true).open(&path);
@@ -93,7 +89,6 @@ impl Instance {
             .map_err(|error| refused(&path, &error))
     }
 
-    /// Reads a description.
     pub(super) fn text(&self, name: &str) -> Result<String, TracingError> {
         let path = self.path.join(name);
         // Some end after the first read, whatever is left: it must take all.
@@ -104,12 +99,10 @@ impl Instance {
         Ok(String::from_utf8_lossy(&bytes[..length]).into_owned())
     }
 
-    /// Where `name` is, for messages.
     pub(super) fn shown(&self, name: &str) -> String {
         self.path.join(name).display().to_string()
     }
 
-    /// The buffers, one a processor.
     pub(super) fn buffers(&self) -> Result<Vec<File>, TracingError> {
         let folder = self.path.join("per_cpu");
         let open = |name: String| {

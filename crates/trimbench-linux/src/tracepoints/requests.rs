@@ -129,7 +129,6 @@ impl Requests {
         }
     }
 
-    /// Events lost so far.
     pub(super) fn lost(&self) -> u64 {
         self.lost
     }
