@@ -16,7 +16,7 @@ pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, T
     let environment = environment(parent)?;
     let mount = mount_of(parent)?;
     let Opening { seed, space: room, .. } = *opening;
-    let options = DirectoryOptions { seed, room, ..DirectoryOptions::default() };
+    let options = DirectoryOptions { seed, room };
     let target = DirectoryTarget::open(parent, options)?;
     let mut notes = cleaned_note(target.cleaned_leftovers().len());
     let promised = target.promised_to_others();

@@ -27,7 +27,7 @@ mod stream;
 mod workspace;
 
 use std::collections::VecDeque;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -147,6 +147,7 @@ impl DirectoryTarget {
             .ok_or_else(|| Problem::NoDiscardCounters { path: parent.to_owned() })?;
         let workspace = Workspace::create(parent).map_err(|errno| not_writable(parent, errno))?;
         let directory = workspace.directory().map_err(kernel("open the working directory"))?;
+        let io_block = io_block(&directory)?;
         let (access, mut caveats) = access_of(&workspace, &mount)?;
         if !is_physical_ssd(&mount) {
             caveats.push(Caveat::NotAPhysicalSsd);
@@ -157,7 +158,7 @@ impl DirectoryTarget {
             direct: access.direct,
             is_xfs: mount.filesystem == "xfs",
             inactivating: AtomicBool::new(false),
-            streams: Streams::new(io_block(&workspace)?, options.seed, stamp),
+            streams: Streams::new(io_block, options.seed, stamp),
         });
         let clock = MonotonicClock::start();
         let ring = Ring::new().map_err(kernel("set up io_uring"))?;
@@ -238,7 +239,7 @@ impl DirectoryTarget {
     }
 
     /// The file, opened again if it was closed to keep their number low.
-    fn opened(&mut self, id: FileId) -> Result<Arc<std::os::fd::OwnedFd>, Errno> {
+    fn opened(&mut self, id: FileId) -> Result<Arc<OwnedFd>, Errno> {
         if let Some(open) = self.files.open(id) {
             return Ok(open);
         }
@@ -501,8 +502,7 @@ fn access_of(workspace: &Workspace, mount: &Mount) -> Result<(Access, Vec<Caveat
 }
 
 /// What the filesystem wants programs to move at a time: the buffer of the C library has this size.
-fn io_block(workspace: &Workspace) -> Result<Bytes, Problem> {
-    let directory = workspace.directory().map_err(kernel("open the working directory"))?;
+fn io_block(directory: &OwnedFd) -> Result<Bytes, Problem> {
     let status = rustix::fs::fstat(directory)
         .map_err(|errno| kernel("look at the working directory")(errno_of(errno)))?;
     Ok(u64::try_from(status.st_blksize).map_or(Bytes(4_096), Bytes))
@@ -510,10 +510,7 @@ fn io_block(workspace: &Workspace) -> Result<Bytes, Problem> {
 
 fn capabilities(mount: &Mount, medium: Medium, discard_path: DirectoryDiscardPath) -> Capabilities {
     let devices = devices_of(mount);
-    let depth = |device: &BlockDevice| {
-        device.number("device/queue_depth").or_else(|| device.number("queue/nr_requests"))
-    };
-    let queue_depth = devices.iter().filter_map(depth).sum::<u64>();
+    let queue_depth = devices.iter().filter_map(BlockDevice::queue_depth).sum::<u64>();
     Capabilities {
         clock: Clock::Wall,
         medium,

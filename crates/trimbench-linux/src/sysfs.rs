@@ -76,6 +76,12 @@ impl BlockDevice {
         self.attribute(name)?.parse().ok()
     }
 
+    /// Requests that the disk works on at once, else those that its queue holds; `None` if it has no
+    /// queue.
+    pub(crate) fn queue_depth(&self) -> Option<u64> {
+        self.number("device/queue_depth").or_else(|| self.number("queue/nr_requests"))
+    }
+
     /// An attribute of the device itself, which for a partition is not its disk's (`size`).
     pub(crate) fn own_attribute(&self, name: &str) -> Option<String> {
         attribute(&self.own.join(name))

@@ -16,6 +16,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
 use crate::errno::{errno_in, errno_of};
@@ -107,10 +108,8 @@ impl Instance {
         let folder = self.path.join("per_cpu");
         let open = |name: String| {
             let path = folder.join(name).join("trace_pipe_raw");
-            let flags = rustix::fs::OFlags::RDONLY
-                | rustix::fs::OFlags::NONBLOCK
-                | rustix::fs::OFlags::CLOEXEC;
-            rustix::fs::open(&path, flags, rustix::fs::Mode::empty())
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            rustix::fs::open(&path, flags, Mode::empty())
                 .map(File::from)
                 .map_err(|errno| refused(&path, &io::Error::from(errno)))
         };
