@@ -76,8 +76,8 @@ impl BlockDevice {
         self.attribute(name)?.parse().ok()
     }
 
-    /// Requests that the disk works on at once, else those that its queue holds; `None` if it has no
-    /// queue.
+    /// Requests that the disk works on at once, else those that its queue holds; `None` where it
+    /// has no queue.
     pub(crate) fn queue_depth(&self) -> Option<u64> {
         self.number("device/queue_depth").or_else(|| self.number("queue/nr_requests"))
     }
