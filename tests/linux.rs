@@ -15,7 +15,8 @@ use trimbench_core::{
     Instant, Medium, Nanos, Status, Support, Tag, Target as _,
 };
 use trimbench_linux::{
-    DirectoryOptions, DirectoryTarget, DiscardObstacle, MountDiscard, environment,
+    DRAIN_RULES, DirectoryOptions, DirectoryTarget, DiscardObstacle, FilesystemDrain, MountDiscard,
+    environment,
 };
 
 /// The file that is deleted.
@@ -109,16 +110,30 @@ fn delete_and_drain(target: &mut DirectoryTarget, within: Nanos) -> Seen {
 /// All discards of a deletion come, in the time that the drain rule of the filesystem allows. On a
 /// disk that others keep busy they can come late though the rule is right: it is tried three times,
 /// each on a filesystem of its own.
-fn drains_in_time(kind: &str, check: fn(&DirectoryTarget)) {
+fn drains_in_time(kind: &str, row: &FilesystemDrain) {
+    let is_deferred = row.mount == Some(MountDiscard::Deferred);
     let drained = || {
-        let filesystem = LoopFilesystem::new(kind, 1024, "discard");
+        let filesystem = LoopFilesystem::new(kind, 1024, row.option);
         let mut target = open(filesystem.path());
-        check(&target);
+        let expected = row.mount.unwrap_or(MountDiscard::AtCommit);
+        assert_eq!(target.discard_path().mount, expected, "{kind}");
+        assert_eq!(target.capabilities().discard, Support::Native, "{kind}");
+        assert_eq!(target.caveats(), [Caveat::NotAPhysicalSsd], "{kind}");
+        assert_eq!(target.statistics().discard_pending.is_some(), is_deferred, "{kind}");
         let rule = target.capabilities().drain;
-        let seen = delete_and_drain(&mut target, Nanos::from_secs(10));
-        assert!(seen.discards >= FREED, "{} of {FREED}", seen.discards);
+        assert_eq!(rule, row.rule(), "{kind}");
+        // No rule writes to the scratch file where discards are deferred: live data would make its
+        // block group wait 120 s instead of 10.
+        let seen = delete_and_drain(&mut target, Nanos::from_secs(45));
+        assert!(seen.discards >= FREED, "{kind}: {} of {FREED}", seen.discards);
         target.close().expect("the filesystem is still there");
         let first = seen.first.expect("discards were seen");
+        if is_deferred {
+            let pending = seen.pending_after_sync.expect("it is counted from the mount on");
+            assert!(pending >= FREED, "{pending}");
+            assert_eq!(seen.pending_at_end, Some(Bytes(0)));
+            assert!(first >= Nanos::from_secs(5), "deferred, but seen after {first}");
+        }
         let in_time = first <= rule.latest_start && seen.last <= rule.latest_start + rule.quiet;
         (in_time, first, seen.last)
     };
@@ -130,68 +145,19 @@ fn drains_in_time(kind: &str, check: fn(&DirectoryTarget)) {
         }
         late.push((first, last));
     }
-    panic!("late three times, first and last discard: {late:?}");
+    panic!("{kind} was late three times, first and last discard: {late:?}");
 }
 
 #[test]
-fn on_ext4_a_sync_brings_all_discards() {
-    if !requires("on_ext4_a_sync_brings_all_discards", &[Root, Loop, Program("mkfs.ext4")]) {
-        return;
+fn the_discards_of_a_deletion_come_as_the_drain_rule_of_each_filesystem_says() {
+    let test = "the_discards_of_a_deletion_come_as_the_drain_rule_of_each_filesystem_says";
+    for row in &DRAIN_RULES {
+        let Some(kind) = row.types.first() else { continue };
+        let mkfs = format!("mkfs.{kind}").leak();
+        if requires(test, &[Root, Loop, Program(mkfs), Filesystem(kind)]) {
+            drains_in_time(kind, row);
+        }
     }
-    drains_in_time("ext4", |target| {
-        assert_eq!(target.capabilities().discard, Support::Native);
-        assert_eq!(target.discard_path().mount, MountDiscard::AtCommit);
-        assert_eq!(target.caveats(), [Caveat::NotAPhysicalSsd]);
-    });
-}
-
-#[test]
-fn on_xfs_an_fsync_right_after_the_unlink_brings_all_discards() {
-    let test = "on_xfs_an_fsync_right_after_the_unlink_brings_all_discards";
-    if !requires(test, &[Root, Loop, Program("mkfs.xfs"), Filesystem("xfs")]) {
-        return;
-    }
-    drains_in_time("xfs", |target| {
-        assert_eq!(target.capabilities().drain.force, ForceDiscards::FsyncDirtyFile);
-    });
-}
-
-#[test]
-fn on_btrfs_with_discard_sync_all_discards_come_within_the_commit() {
-    let test = "on_btrfs_with_discard_sync_all_discards_come_within_the_commit";
-    if !requires(test, &[Root, Loop, Program("mkfs.btrfs"), Filesystem("btrfs")]) {
-        return;
-    }
-    let filesystem = LoopFilesystem::new("btrfs", 1024, "discard=sync");
-    let mut target = open(filesystem.path());
-    assert_eq!(target.discard_path().mount, MountDiscard::AtCommit);
-    assert_eq!(target.statistics().discard_pending, None);
-    let rule = target.capabilities().drain;
-    let seen = delete_and_drain(&mut target, Nanos::from_secs(10));
-    assert!(seen.discards >= FREED, "{} of {FREED}", seen.discards);
-    assert!(seen.last <= rule.latest_start, "{:?}", seen.last);
-    target.close().unwrap();
-}
-
-#[test]
-fn on_btrfs_with_discard_async_discards_are_over_when_nothing_is_pending() {
-    let test = "on_btrfs_with_discard_async_discards_are_over_when_nothing_is_pending";
-    if !requires(test, &[Root, Loop, Program("mkfs.btrfs"), Filesystem("btrfs")]) {
-        return;
-    }
-    let filesystem = LoopFilesystem::new("btrfs", 1024, "discard=async");
-    let mut target = open(filesystem.path());
-    assert_eq!(target.discard_path().mount, MountDiscard::Deferred);
-    let rule = target.capabilities().drain;
-    // The scratch file stays empty: live data would make its block group wait 120 s instead of 10.
-    let seen = delete_and_drain(&mut target, Nanos::from_secs(45));
-    assert!(seen.pending_after_sync.unwrap() >= FREED, "{:?}", seen.pending_after_sync);
-    assert_eq!(seen.pending_at_end, Some(Bytes(0)));
-    assert!(seen.discards >= FREED, "{} of {FREED}", seen.discards);
-    let first = seen.first.unwrap();
-    assert!(first >= Nanos::from_secs(5), "deferred by 10 s, seen after {first:?}");
-    assert!(first <= rule.latest_start, "{first:?}");
-    target.close().unwrap();
 }
 
 #[test]

@@ -9,6 +9,7 @@ use ::tests::acceptance::{KEYS, Tier};
 use anyhow::{Context, Result};
 use trimbench_core::exit;
 use trimbench_core::settings::{FromSettings as _, IfUnset, Unit};
+use trimbench_linux::{DRAIN_RULES, FilesystemDrain};
 use trimbench_methods::METHODS;
 use trimbench_ssd::SsdConfig;
 
@@ -27,9 +28,10 @@ pub struct Generated {
 }
 
 /// Every generated document.
-pub const GENERATED: [Generated; 3] = [
+pub const GENERATED: [Generated; 4] = [
     Generated { path: "docs/reference/exit-codes.md", text: exit_codes },
     Generated { path: "docs/reference/profile-keys.md", text: profile_keys },
+    Generated { path: "docs/reference/drain-rules.md", text: drain_rules },
     Generated { path: "docs/claims.md", text: claims },
 ];
 
@@ -110,6 +112,48 @@ pub fn profile_keys() -> String {
         let (key, range, help) = (row.key, row.range, row.help);
         writeln!(page, "| `{key}` | {kind} | {range} | {unset} | {help} |")
             .expect("a string takes everything");
+    }
+    page
+}
+
+/// The page of drain rules.
+pub fn drain_rules() -> String {
+    let name = |row: &FilesystemDrain| match row.types {
+        [] => "others".to_owned(),
+        types => format!("{}, `{}`", types.join(", "), row.option),
+    };
+    let mut page = String::from(
+        "# Drain rules: when the discards of a deletion are over\n\n\
+         A filesystem sends the discards of a deleted file when it chooses. A figure about a \
+         deletion is valid only if they\nfell into its window, so each filesystem has a rule: \
+         what forces its discards, and how late they may begin. They are\nover when none came \
+         for 2 s and, where the filesystem counts what it still has to discard (`discard_pending` \
+         of\nbtrfs), that count has not fallen for 2 s either. In every case the discarded bytes \
+         must reach the freed bytes. All rules\ngive up after one hour. The rules are \
+         `trimbench_linux::DRAIN_RULES`; `cargo xtask docs` writes this page from them.\n\n\
+         The rules use the discard fields of `/sys/dev/block/MAJOR:MINOR/stat` of the devices \
+         below the filesystem (ms resolution;\na discard counts when it completes; no counter \
+         shows discards in flight).\n\n\
+         | filesystem, mount option | force | begins within |\n|---|---|---|\n",
+    );
+    for row in &DRAIN_RULES {
+        writeln!(page, "| {} | {} | {} |", name(row), row.force, row.latest_start)
+            .expect("a string takes everything");
+    }
+    page += "\n## Measured\n\n\
+         Linux 6.18.44 with 250 ticks a second, loop devices over sparse images on ext4, files \
+         written with `O_DIRECT` in pieces of\n4 MiB. Times count from the unlink. \
+         `tests/linux.rs` measures again with 256 MiB files.\n\n\
+         | filesystem, mount option | size | freed | force | first discard | last discard | \
+         discarded |\n|---|---|---|---|---|---|---|\n";
+    for row in &DRAIN_RULES {
+        for measured in row.measured {
+            writeln!(page, "| {} | {measured} |", name(row)).expect("a string takes everything");
+        }
+    }
+    page += "\n## Why\n\n";
+    for row in &DRAIN_RULES {
+        writeln!(page, "- **{}**: {}", name(row), row.why).expect("a string takes everything");
     }
     page
 }

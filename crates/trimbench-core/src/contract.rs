@@ -283,6 +283,15 @@ pub enum ForceDiscards {
     FsyncDirtyFile,
 }
 
+impl std::fmt::Display for ForceDiscards {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Sync => "sync of the filesystem",
+            Self::FsyncDirtyFile => "fsync of a dirty file",
+        })
+    }
+}
+
 /// When the discards of a deletion are over: how a method drains its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrainRule {

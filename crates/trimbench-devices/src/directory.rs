@@ -16,7 +16,7 @@ pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, T
     let environment = environment(parent)?;
     let mount = mount_of(parent)?;
     let Opening { seed, space: room, .. } = *opening;
-    let options = DirectoryOptions { seed, room, ..DirectoryOptions::default() };
+    let options = DirectoryOptions { seed, room };
     let target = DirectoryTarget::open(parent, options)?;
     let mut notes = cleaned_note(target.cleaned_leftovers().len());
     let promised = target.promised_to_others();
@@ -63,7 +63,6 @@ pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, T
     })
 }
 
-/// What the user is told where `count` leftovers of killed runs were removed.
 pub(crate) fn cleaned_note(count: usize) -> Vec<String> {
     let note = (count > 0).then(|| format!("removed what {count} crashed run(s) had left"));
     note.into_iter().collect()

@@ -29,7 +29,6 @@ mod tests;
 /// An emulated drive behind its virtual clock, with a layer for planted faults where there are any.
 pub type EmulatedDrive = Virtual<Faulty<Ssd>>;
 
-/// What errors call it.
 const EMULATED_DRIVE: &str = "an emulated drive";
 /// The setting that holds a resumed run to the profile that it was begun with.
 const PROFILE_HASH: &str = "profile-hash";
@@ -44,7 +43,6 @@ const UNIT: Bytes = Bytes(4_096);
 const EATEN_MAX: Bytes = Bytes::gib(1);
 /// A profile file is a few KiB.
 const PROFILE_MAX: u64 = 1 << 20;
-/// The longest planted freeze.
 const FREEZE_MAX: Nanos = Nanos::from_secs(24 * 3_600);
 /// Part of the available memory that the tables of a drive may take.
 const MEMORY_SHARE: u64 = 90;
@@ -286,7 +284,6 @@ impl Drives for EmulatedDrives {
 }
 
 impl EmulatedDrives {
-    /// Another one; see [`Drives::make`].
     fn drive(&self) -> EmulatedDrive {
         let mut drive =
             open_drive(self.config.clone(), self.faults).expect("the numbers were checked");
@@ -333,7 +330,6 @@ fn is_of_profile(key: &str) -> bool {
     key.contains('.')
 }
 
-/// All that may be set of an emulated drive.
 fn rows() -> Vec<Setting> {
     let mut rows = DriveSettings::rows();
     rows.extend(SsdConfig::rows());
@@ -341,7 +337,6 @@ fn rows() -> Vec<Setting> {
     rows
 }
 
-/// The text of a profile, and the profile; see [`find_profile`].
 fn load(name: &str) -> Result<(String, Profile), TargetError> {
     let text = if let Some(built_in) = BUILT_IN.iter().find(|profile| profile.name == name) {
         built_in.text.to_owned()
@@ -357,7 +352,6 @@ fn load(name: &str) -> Result<(String, Profile), TargetError> {
     Ok((text, profile))
 }
 
-/// Whether a profile's name means a file.
 fn is_file_name(name: &str) -> bool {
     name.contains(['/', '.'])
 }

@@ -14,72 +14,51 @@ use crate::options::{FILESYSTEMS, MODELLED};
 #[error(transparent)]
 pub struct TargetError(pub(crate) Box<Problem>);
 
-/// Why it cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
-    /// No profile of that name.
     #[error("there is no profile `{name}`{}", did_you_mean(.nearest.as_deref()))]
     UnknownProfile { name: String, nearest: Option<String> },
-    /// No filesystem of that name can be made.
     #[error("cannot make a filesystem `{name}`{}", did_you_mean(.nearest.as_deref()))]
     UnknownFilesystem { name: String, nearest: Option<String> },
-    /// A filesystem stands before something that is no device.
     #[error("cannot make a filesystem on `{below}`: it is not a device")]
     NothingBelow { below: String },
-    /// A filesystem of which there is no model stands before an emulated drive.
     #[error("there is no model of {name}, only of {}", MODELLED)]
     NotModelled { name: &'static str },
-    /// A pool stands before something other than emulated drives.
     #[error("{name} is a model, and can be made on emulated drives only")]
     NotOnDevices { name: String },
-    /// Filesystems cannot be made on the device or image file.
     #[error(transparent)]
     Provision(#[from] ProvisionError),
-    /// The modelled filesystem cannot be had.
     #[error(transparent)]
     Model(#[from] trimbench_fs::FsConfigError),
-    /// A setting behind a name cannot be used.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// A profile file cannot be read.
     #[error("cannot read the profile `{}`: {}", path.display(), reason(.error))]
     Unreadable { path: PathBuf, error: std::io::Error },
-    /// A profile is wrong.
     #[error("profile `{name}`: {error}")]
     Profile { name: String, error: ProfileError },
-    /// The drive's numbers do not go together.
     #[error("profile `{name}`: {error}")]
     Config { name: String, error: DriveConfigError },
-    /// The drive's tables would not fit into memory.
     #[error(
         "an emulated drive of {capacity} needs {needed} of memory, and {available} are available"
     )]
     Memory { capacity: Bytes, needed: Bytes, available: Bytes },
-    /// The device or image file may not be overwritten.
     #[error(transparent)]
     Claim(#[from] trimbench_linux::ClaimError),
-    /// The device or image file cannot be driven.
     #[error("`{}`: {error}", path.display())]
     Block { path: PathBuf, error: trimbench_linux::BlockError },
-    /// The drive cannot be purged as asked for.
     #[error("cannot purge by `{means}`: {reason}")]
     Purge { means: &'static str, reason: String },
     /// A character device, a socket, a pipe.
     #[error("`{}` is neither a directory nor a block device nor an image file", path.display())]
     NotATarget { path: PathBuf },
-    /// Nothing is there.
     #[error("`{}` does not exist", path.display())]
     Missing { path: PathBuf },
-    /// The path cannot be followed.
     #[error("cannot reach `{}`: {}", path.display(), reason(.error))]
     Unreachable { path: PathBuf, error: std::io::Error },
-    /// The profile is not the one that the run was begun with.
     #[error("profile `{name}` has changed since the run began")]
     ProfileChanged { name: String },
-    /// The directory cannot be used.
     #[error(transparent)]
     Directory(#[from] trimbench_linux::DirectoryError),
-    /// The filesystem below the directory cannot be found out.
     #[error(transparent)]
     Mount(#[from] trimbench_linux::MountError),
 }

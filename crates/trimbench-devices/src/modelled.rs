@@ -28,9 +28,7 @@ pub(crate) mod pool;
 #[cfg(test)]
 mod tests;
 
-/// What errors call it.
 const OF: &str = "the modelled filesystem";
-/// The longest processor time.
 const CPU_MAX: Nanos = Nanos::from_secs(1);
 /// What mke2fs discards at a time. Source: e2fsprogs, `mke2fs_discard_device`.
 const MKFS_DISCARD: Bytes = Bytes::gib(2);
@@ -39,7 +37,6 @@ const OVERWRITTEN: u64 = 8;
 /// The one tag: the provisioner issues one command after the other.
 const TAG: Tag = Tag(0);
 
-/// What the path of discards may be: what `discard` is served by.
 const DISCARD_PATHS: &[(&str, DiscardPath)] = &[
     ("in-commit", DiscardPath::InCommit),
     ("worker", DiscardPath::Worker),
@@ -76,12 +73,9 @@ settings! {
     }
 }
 
-/// A machine that is modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Machine {
-    /// [`FsConfig::default`].
     Today,
-    /// [`FsConfig::s0`].
     S0,
 }
 
@@ -90,7 +84,6 @@ impl Named for Machine {
 }
 
 impl ModelSettings {
-    /// What the filesystem is made as.
     fn config(&self) -> FsConfig {
         let mut config = match self.machine {
             None | Some(Machine::Today) => FsConfig::default(),
@@ -382,7 +375,6 @@ fn discard_all(drive: &mut EmulatedDrive) -> Result<(), ProvisionError> {
     Ok(())
 }
 
-/// Waits for the command under way.
 fn await_one<T: Target + ?Sized>(target: &mut T) -> Result<(), Errno> {
     let mut ended: Vec<Completion> = Vec::new();
     target.reap(Instant::NEVER, &mut ended);

@@ -25,15 +25,12 @@ pub struct Opening<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-/// An open target, by its kind.
 pub(crate) enum Kind {
     /// Emulated drives, made one by one.
     Drives(Box<dyn Drives>),
     /// Filesystems, real or modelled, made one by one.
     Filesystems(Box<dyn Provisioner>),
-    /// A directory of our own on a mounted filesystem.
     Directory(DirectoryTarget),
-    /// A block device or an image file.
     Device(BlockTarget),
 }
 

@@ -7,15 +7,12 @@ use trimbench_linux::FilesystemKind;
 
 /// What marks an emulated drive.
 pub(crate) const EMULATED: &str = "sim:";
-/// Filesystems that may stand before a device.
 pub(crate) const FILESYSTEMS: [&str; 8] = {
     let [a, b, c, d] = FilesystemKind::ALL;
     let [e, f, g, h] = POOLS;
     [a.id(), b.id(), c.id(), d.id(), e, f, g, h]
 };
-/// The filesystem that is modelled.
 pub(crate) const MODELLED: &str = "ext4";
-/// The pools that are modelled.
 pub(crate) const POOLS: [&str; 4] = ["stripe", "raidz1", "raidz2", "raidz3"];
 
 /// Settings behind a name, `KEY=VALUE[,KEY=VALUE]...`: the last one holds of those that are set
@@ -32,7 +29,6 @@ pub(crate) fn settings(
     Ok(values)
 }
 
-/// Settings as they stand behind a name.
 pub(crate) fn write_settings<'a>(
     formatter: &mut fmt::Formatter<'_>,
     settings: impl IntoIterator<Item = (&'a str, String)>,

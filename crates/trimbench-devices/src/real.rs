@@ -18,9 +18,7 @@ use crate::error::{Problem, TargetError};
 use crate::opened::{Kind, OpenTarget, Opening};
 use crate::options;
 
-/// What errors call it.
 const OF: &str = "a filesystem on a device";
-/// What separates mount options: the comma separates settings.
 const OPTION_GAP: char = ';';
 /// The least memory limit: buffers of the run itself take up to 256 MiB.
 const MEMORY_MIN: Bytes = Bytes::mib(384);
@@ -151,7 +149,6 @@ impl fmt::Display for RealSpec {
     }
 }
 
-/// For the record.
 fn cache_text(cache: CacheControl) -> String {
     match cache {
         CacheControl::Keep => "kept".to_owned(),

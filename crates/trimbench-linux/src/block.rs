@@ -49,6 +49,9 @@ mod tests;
 
 /// Commands under way at once; more wait in user space.
 const ENTRIES: u32 = 4096;
+/// Memory for data under way, for each size class of reads and of writes. Commands for which there
+/// is none wait in user space: 64 commands of 4 MiB or more are under way at once.
+const BUFFER_LIMIT: Bytes = Bytes::mib(256);
 /// The longest single wait; `reap` waits again.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(3_600);
 
@@ -56,13 +59,11 @@ const LONGEST_WAIT: Nanos = Nanos::from_secs(3_600);
 pub type FirstWrite = Box<dyn FnMut() -> Result<(), String>>;
 
 /// What a user of [`BlockTarget`] can choose.
+#[derive(Default)]
+#[expect(missing_debug_implementations, reason = "the check before the first write has none")]
 pub struct BlockOptions {
     /// Seed of the random data.
     pub seed: u64,
-    /// Memory for data under way, for each size (4 KiB to 4 MiB in steps of four times) of reads
-    /// and of writes. Commands for which there is none wait in user space: 64 commands of 4 MiB or
-    /// more are under way at once by default.
-    pub buffer_limit: Bytes,
     /// Called once, immediately before the first command that writes, discards or purges. After an
     /// error that command and every later one is refused. Kept as long as the target: what it owns
     /// may be what keeps others away.
@@ -88,10 +89,8 @@ pub struct BlockTarget {
     counters: Counters,
     permit: Permit,
     purger: Option<Box<dyn Purger>>,
-    /// By slot of the ring.
     flights: Vec<Flight>,
     free: Vec<u32>,
-    /// In the order of submission.
     backlog: VecDeque<Flight>,
     /// Slots of commands that go on, with their memory.
     unfinished: Vec<(u32, Option<Buffer>)>,
@@ -101,7 +100,6 @@ pub struct BlockTarget {
     broken: Option<Errno>,
 }
 
-/// By what means ranges are discarded.
 enum Discards {
     Unsupported,
     Ring,
@@ -109,44 +107,19 @@ enum Discards {
     Threads(Helpers),
 }
 
-/// Where the counters are.
 enum Counters {
-    /// The kernel's, of a device.
     Kernel(StatisticsSource),
-    /// Our own, of an image.
     Own(DeviceStatistics),
 }
 
 /// Whether something may be destroyed.
 enum Permit {
-    /// Not asked yet.
     Ask(FirstWrite),
     /// With what was asked, which is only kept.
     Granted {
         _asked: Option<FirstWrite>,
     },
     Refused(String),
-}
-
-impl Default for BlockOptions {
-    /// Seed 0, 256 MiB, no last look, the kernel's best means to discard, purge by TRIM.
-    fn default() -> Self {
-        let buffer_limit = Bytes::mib(256);
-        Self { seed: 0, buffer_limit, first_write: None, discard_on_threads: false, purger: None }
-    }
-}
-
-impl std::fmt::Debug for BlockOptions {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("BlockOptions")
-            .field("seed", &self.seed)
-            .field("buffer_limit", &self.buffer_limit)
-            .field("first_write", &self.first_write.is_some())
-            .field("discard_on_threads", &self.discard_on_threads)
-            .field("purger", &self.purger.is_some())
-            .finish()
-    }
 }
 
 impl std::fmt::Debug for BlockTarget {
@@ -179,7 +152,7 @@ impl BlockTarget {
         Ok(Self {
             discards,
             ring,
-            pool: Pool::new(options.buffer_limit, options.seed, stamp),
+            pool: Pool::new(BUFFER_LIMIT, options.seed, stamp),
             clock,
             medium,
             caveats: if is_physical { Vec::new() } else { vec![Caveat::NotAPhysicalSsd] },
@@ -229,7 +202,6 @@ impl BlockTarget {
         self.permitted()
     }
 
-    /// The flight of a command, if it can be taken.
     #[inline]
     fn plan(&mut self, tag: Tag, command: BlockCommand) -> Result<Flight, Rejected> {
         if let Some(errno) = self.broken {
@@ -289,7 +261,6 @@ impl BlockTarget {
         Ok(true)
     }
 
-    /// Gives the next piece of a command to the kernel.
     #[inline]
     fn launch(&mut self, slot: u32, buffer: Option<Buffer>) -> Result<(), Errno> {
         let flight = &mut self.flights[slot as usize];
@@ -320,7 +291,6 @@ impl BlockTarget {
         self.ring.start(slot, work)
     }
 
-    /// Takes in everything that ended.
     #[inline]
     fn collect(&mut self, out: &mut Vec<Completion>) -> Result<(), Errno> {
         let Self { ring, flights, pool, free, unfinished, counters, medium, clock, .. } = self;
@@ -369,7 +339,6 @@ impl BlockTarget {
         Ok(())
     }
 
-    /// Waits until something completes or `deadline` passes.
     #[inline]
     fn wait(&mut self, deadline: Instant, out: &mut Vec<Completion>) -> Result<(), Errno> {
         let before = out.len();

@@ -25,13 +25,11 @@ impl MonotonicClock {
         Self { origin: nanos(clock_gettime(ClockId::Monotonic)) }
     }
 
-    /// The time on this clock.
     #[inline]
     pub(crate) fn now(self) -> Instant {
         self.at_monotonic(Self::monotonic())
     }
 
-    /// The time on `CLOCK_MONOTONIC` itself.
     #[inline]
     pub(crate) fn monotonic() -> Nanos {
         nanos(clock_gettime(ClockId::Monotonic))

@@ -27,7 +27,7 @@ mod stream;
 mod workspace;
 
 use std::collections::VecDeque;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -45,12 +45,13 @@ use crate::inspect::{direct_io_alignment, is_physical_ssd};
 use crate::ioctl;
 use crate::mounts::{Mount, mount_of};
 use crate::random::random;
+use crate::size_classes::Direction;
 use crate::statistics::StatisticsSource;
 use crate::sysfs::{BlockDevice, devices_of};
 use crate::tracepoints::{Tracer, TracingError};
 use crate::workers::Workers;
 
-use buffers::{Direction, Pool};
+use buffers::Pool;
 use data::{Access, DataPath, Ended, Request};
 pub use discard_path::{DirectoryDiscardPath, DiscardObstacle};
 pub use error::DirectoryError;
@@ -72,16 +73,16 @@ const LEAST_AVAILABLE: Bytes = Bytes(16 << 20);
 /// A quick metadata command runs on the caller's thread only if nothing is due for so long: the
 /// deletion of a large, scattered file takes tenths of a second.
 const INLINE_SLACK: Nanos = Nanos::from_secs(1);
+/// Memory for data under way. Requests for which there is none wait.
+const BUFFER_LIMIT: Bytes = Bytes::mib(256);
 /// The longest single wait; `reap` waits again.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(3_600);
 
 /// What a user of [`DirectoryTarget`] can choose.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct DirectoryOptions {
     /// Seed of the random file content.
     pub seed: u64,
-    /// Memory for data under way, at least 4 MiB. Requests for which there is none wait.
-    pub buffer_limit: Bytes,
     /// What the files will take at the most. Runs side by side in the same filesystem leave it free
     /// for each other, beside the reserve.
     pub room: Bytes,
@@ -108,9 +109,7 @@ pub struct DirectoryTarget {
     caveats: Vec<Caveat>,
     cleaned: Vec<PathBuf>,
     statistics: StatisticsSource,
-    /// What the filesystem keeps its data on.
     devices: Vec<BlockDevice>,
-    /// While requests are watched.
     tracer: Option<Tracer>,
     /// Metadata commands that may start; `reap` decides where.
     due: VecDeque<(Tag, FileCommand)>,
@@ -119,13 +118,6 @@ pub struct DirectoryTarget {
     outstanding: u64,
     ended: Vec<Ended>,
     finished: Vec<Finished>,
-}
-
-impl Default for DirectoryOptions {
-    /// Seed 0, 256 MiB, and no room that others must leave.
-    fn default() -> Self {
-        Self { seed: 0, buffer_limit: Bytes::mib(256), room: Bytes(0) }
-    }
 }
 
 impl std::fmt::Debug for DirectoryTarget {
@@ -143,7 +135,7 @@ impl DirectoryTarget {
     /// Prepares a directory of its own in `parent`, after removing what crashed runs left there.
     ///
     /// What was left is removed and the filesystem synced before this returns; the discards of it
-    /// may follow later (see [`crate::drain_rule`]).
+    /// may follow later (see [`crate::DRAIN_RULES`]).
     pub fn open(parent: &Path, options: DirectoryOptions) -> Result<Self, DirectoryError> {
         let mount = examine(parent)?;
         let cleaned = clean(parent, &mount)?;
@@ -155,6 +147,7 @@ impl DirectoryTarget {
             .ok_or_else(|| Problem::NoDiscardCounters { path: parent.to_owned() })?;
         let workspace = Workspace::create(parent).map_err(|errno| not_writable(parent, errno))?;
         let directory = workspace.directory().map_err(kernel("open the working directory"))?;
+        let io_block = io_block(&directory)?;
         let (access, mut caveats) = access_of(&workspace, &mount)?;
         if !is_physical_ssd(&mount) {
             caveats.push(Caveat::NotAPhysicalSsd);
@@ -165,13 +158,13 @@ impl DirectoryTarget {
             direct: access.direct,
             is_xfs: mount.filesystem == "xfs",
             inactivating: AtomicBool::new(false),
-            streams: Streams::new(io_block(&workspace)?, options.seed, stamp),
+            streams: Streams::new(io_block, options.seed, stamp),
         });
         let clock = MonotonicClock::start();
         let ring = Ring::new().map_err(kernel("set up io_uring"))?;
         let workers = metadata::start(Arc::clone(&workplace), ring.event(), clock)
             .map_err(kernel("start threads"))?;
-        let pool = Pool::new(options.buffer_limit, options.seed, stamp);
+        let pool = Pool::new(BUFFER_LIMIT, options.seed, stamp);
         let discard_path = DirectoryDiscardPath::of(&mount);
         Ok(Self {
             data: DataPath::new(ring, pool, access),
@@ -230,7 +223,6 @@ impl DirectoryTarget {
         &self.caveats
     }
 
-    /// Starts a command that is next on its file.
     fn launch(&mut self, tag: Tag, command: FileCommand) {
         let (direction, id, offset, length) = match command {
             FileCommand::Read { file, offset, length } => (Direction::Read, file, offset, length),
@@ -247,7 +239,7 @@ impl DirectoryTarget {
     }
 
     /// The file, opened again if it was closed to keep their number low.
-    fn opened(&mut self, id: FileId) -> Result<Arc<std::os::fd::OwnedFd>, Errno> {
+    fn opened(&mut self, id: FileId) -> Result<Arc<OwnedFd>, Errno> {
         if let Some(open) = self.files.open(id) {
             return Ok(open);
         }
@@ -278,7 +270,6 @@ impl DirectoryTarget {
         }
     }
 
-    /// Takes in everything that ended.
     fn collect(&mut self, out: &mut Vec<Completion>) {
         let mut ended = std::mem::take(&mut self.ended);
         let rang = self.data.collect(&mut ended);
@@ -320,7 +311,6 @@ impl DirectoryTarget {
         self.finish(file, Completion { tag, at, status }, out);
     }
 
-    /// One command is over; what waited for it starts.
     fn finish(&mut self, file: Option<FileId>, completion: Completion, out: &mut Vec<Completion>) {
         out.push(completion);
         self.outstanding -= 1;
@@ -440,20 +430,14 @@ fn may_block_caller(command: FileCommand, slack: Nanos, deadline: Instant) -> bo
     }
 }
 
-/// Refuses what is no directory on a filesystem that can be measured.
 fn examine(parent: &Path) -> Result<Mount, Problem> {
     let path = || parent.to_owned();
     match std::fs::metadata(parent) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(Problem::Missing { path: path() });
         }
-        Err(error) => {
-            let errno = errno_of(error);
-            return Err(Problem::NotWritable { path: path(), errno });
-        }
-        Ok(found) if !found.is_dir() => {
-            return Err(Problem::NotADirectory { path: path() });
-        }
+        Err(error) => return Err(Problem::NotWritable { path: path(), errno: errno_of(error) }),
+        Ok(found) if !found.is_dir() => return Err(Problem::NotADirectory { path: path() }),
         Ok(_) => {}
     }
     let mount = mount_of(parent)?;
@@ -469,7 +453,6 @@ fn examine(parent: &Path) -> Result<Mount, Problem> {
     Ok(mount)
 }
 
-/// Removes what crashed runs left.
 fn clean(parent: &Path, mount: &Mount) -> Result<Vec<PathBuf>, Problem> {
     let cleaned =
         clean_leftovers(parent, |_, _| ()).map_err(|errno| not_writable(parent, errno))?;
@@ -482,7 +465,6 @@ fn clean(parent: &Path, mount: &Mount) -> Result<Vec<PathBuf>, Problem> {
     Ok(cleaned)
 }
 
-/// What may be written.
 fn room(parent: &Path, promised: Bytes) -> Result<Medium, Problem> {
     let status =
         rustix::fs::statvfs(parent).map_err(|errno| not_writable(parent, errno_of(errno)))?;
@@ -520,8 +502,7 @@ fn access_of(workspace: &Workspace, mount: &Mount) -> Result<(Access, Vec<Caveat
 }
 
 /// What the filesystem wants programs to move at a time: the buffer of the C library has this size.
-fn io_block(workspace: &Workspace) -> Result<Bytes, Problem> {
-    let directory = workspace.directory().map_err(kernel("open the working directory"))?;
+fn io_block(directory: &OwnedFd) -> Result<Bytes, Problem> {
     let status = rustix::fs::fstat(directory)
         .map_err(|errno| kernel("look at the working directory")(errno_of(errno)))?;
     Ok(u64::try_from(status.st_blksize).map_or(Bytes(4_096), Bytes))
@@ -529,10 +510,7 @@ fn io_block(workspace: &Workspace) -> Result<Bytes, Problem> {
 
 fn capabilities(mount: &Mount, medium: Medium, discard_path: DirectoryDiscardPath) -> Capabilities {
     let devices = devices_of(mount);
-    let depth = |device: &BlockDevice| {
-        device.number("device/queue_depth").or_else(|| device.number("queue/nr_requests"))
-    };
-    let queue_depth = devices.iter().filter_map(depth).sum::<u64>();
+    let queue_depth = devices.iter().filter_map(BlockDevice::queue_depth).sum::<u64>();
     Capabilities {
         clock: Clock::Wall,
         medium,

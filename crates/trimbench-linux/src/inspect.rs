@@ -22,15 +22,12 @@ pub(crate) enum DeviceKind {
     Loop,
     /// A virtual machine's disk.
     Virtio,
-    /// An `NVMe` namespace.
     Nvme,
-    /// An ATA disk.
     Sata,
     /// Another SCSI disk: SAS, USB, iSCSI, a hypervisor's.
     Scsi,
     /// Made of other block devices: device mapper, md.
     Stacked,
-    /// Anything else.
     Other,
 }
 
@@ -108,7 +105,6 @@ pub(crate) fn is_physical_ssd(mount: &Mount) -> bool {
     !devices.is_empty() && devices.iter().all(is_physical)
 }
 
-/// As [`is_physical_ssd`], of one device.
 pub(crate) fn is_physical(device: &BlockDevice) -> bool {
     match kind_of(device) {
         DeviceKind::Loop | DeviceKind::Virtio | DeviceKind::Other => false,
@@ -145,7 +141,6 @@ fn is_virtual_model(model: &str) -> bool {
     MARKS.iter().any(|mark| model.contains(mark))
 }
 
-/// Through what the kernel reaches it.
 pub(crate) fn kind_of(device: &BlockDevice) -> DeviceKind {
     let name = device.disk_name();
     let vendor = device.attribute("device/vendor").unwrap_or_default();
@@ -227,7 +222,6 @@ fn nvme_link(device: &BlockDevice) -> Option<String> {
     Some(format!("{speed} x{width}"))
 }
 
-/// Kernel, processors, memory and pressure.
 pub(crate) fn machine(found: &mut BTreeMap<String, String>) {
     let mut add = |key: &str, text: Option<String>| {
         if let Some(text) = text {

@@ -82,7 +82,6 @@ pub(crate) fn trim_free_space(directory: BorrowedFd<'_>) -> Result<(), Errno> {
     call(directory, FITRIM, &mut range)
 }
 
-/// In how many extents the file lies.
 pub(crate) fn extent_count(file: BorrowedFd<'_>) -> Result<u64, Errno> {
     // With room for no extent the kernel only counts them.
     let mut map = Fiemap { length: u64::MAX, ..Fiemap::default() };

@@ -31,6 +31,7 @@ mod program;
 mod random;
 mod registry;
 mod ring;
+mod size_classes;
 mod statistics;
 mod sysfs;
 #[cfg(test)]
@@ -44,7 +45,7 @@ pub use clock::wall_time_unix;
 pub use directory::{
     DirectoryDiscardPath, DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle,
 };
-pub use drain::{MountDiscard, drain_rule};
+pub use drain::{DRAIN_RULES, FilesystemDrain, MountDiscard};
 pub use inspect::environment;
 pub use ioctl::ignore_file_size_signal;
 pub use memory::available_memory;

@@ -195,7 +195,6 @@ impl MkfsProvisioner {
         Ok(())
     }
 
-    /// Mounts what was made, the filesystem `uuid`.
     fn mount(
         &mut self,
         wish: &FilesystemSpec,
@@ -314,7 +313,6 @@ impl Drop for MkfsProvisioner {
     }
 }
 
-/// What a filesystem on a device of this capacity can do at best.
 fn expected(capacity: Bytes) -> Capabilities {
     Capabilities {
         clock: Clock::Wall,
@@ -350,7 +348,6 @@ fn settle(span: Nanos, interrupt: &Interrupt) {
     }
 }
 
-/// What to do about a missing permission.
 fn root_advice(errno: Errno) -> Option<String> {
     let denied = matches!(errno, Errno(libc::EPERM | libc::EACCES));
     denied.then(|| "mounting and loop devices take root (`CAP_SYS_ADMIN`)".to_owned())

@@ -87,7 +87,6 @@ pub(crate) fn own_mounts() -> Result<Vec<Mount>, MountError> {
 /// A mount, and in whose eyes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeenMount {
-    /// The mount.
     pub(crate) mount: Mount,
     /// A process of the other mount namespace that has it; `None` if it is ours.
     pub(crate) process: Option<u32>,
@@ -96,7 +95,6 @@ pub(crate) struct SeenMount {
 /// The mounts of every mount namespace that can be read, ours first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AllMounts {
-    /// In the order of namespaces.
     pub(crate) mounts: Vec<SeenMount>,
     /// Processes whose mounts may not be read. Namespaces without a process are not counted.
     pub(crate) unreadable: usize,

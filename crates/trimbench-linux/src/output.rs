@@ -238,7 +238,6 @@ impl OutputDirectory {
             && locked != Err(rustix::io::Errno::WOULDBLOCK)
     }
 
-    /// Opens the regular file `name` for reading.
     fn look(&self, name: &OsStr) -> Result<File, OutputError> {
         let path = self.path.join(name);
         let opened = match rustix::fs::openat(self, name, opening::READ, Mode::empty()) {
@@ -295,7 +294,6 @@ impl Inode {
     }
 }
 
-/// The directory of a path and the name in it.
 fn split(path: &Path) -> Result<(&Path, &OsStr), OutputError> {
     let name = path.file_name();
     let parent = path.parent().unwrap_or(Path::new(""));
@@ -306,7 +304,6 @@ fn kind_of(status: &rustix::fs::Stat) -> FileType {
     FileType::from_raw_mode(status.st_mode)
 }
 
-/// What users call it.
 fn word(kind: FileType) -> &'static str {
     match kind {
         FileType::RegularFile => "regular file",

@@ -18,8 +18,6 @@ mod error;
 mod nvme;
 mod purge;
 mod purger;
-#[cfg(test)]
-mod script;
 mod scsi;
 #[cfg(test)]
 mod tests;

@@ -22,12 +22,9 @@ use crate::random::random;
 #[cfg(test)]
 mod tests;
 
-/// What is registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Registered {
-    /// A tracefs instance.
     Tracing,
-    /// A control group with a memory limit.
     Memory,
 }
 
@@ -54,7 +51,6 @@ impl Registered {
 }
 
 impl Token {
-    /// Registers a new name.
     pub(crate) fn new(what: Registered) -> Result<Self, Errno> {
         Self::in_folder(&folder(), what)
     }
@@ -75,12 +71,10 @@ impl Token {
         Ok(Self { folder, directory, entry, name, _file: file })
     }
 
-    /// What the thing is called.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where it is registered.
     pub(crate) fn entry(&self) -> PathBuf {
         self.folder.join(&self.entry)
     }
@@ -153,7 +147,6 @@ fn open(folder: &Path) -> Result<OwnedFd, Errno> {
     if alone { Ok(directory) } else { Err(Errno(libc::EPERM)) }
 }
 
-/// The name of the thing that a token stands for.
 fn name_of(token: u64) -> String {
     format!("trimbench-{token:016x}")
 }

@@ -24,7 +24,6 @@ const BELL: u64 = u64::MAX;
 /// How long a ring waits at its end for requests that the device does not complete.
 const PATIENCE: u32 = 60; // Waits of one second each.
 
-/// Which threads use a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Users {
     /// Any, one after the other.
@@ -33,7 +32,6 @@ pub(crate) enum Users {
     OneThread,
 }
 
-/// How long to wait for a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// Not at all: only show the kernel what was pushed.
@@ -44,7 +42,6 @@ pub(crate) enum Wait {
     Forever,
 }
 
-/// A ring.
 pub(crate) struct Uring {
     inner: IoUring,
     /// Requests pushed and not taken back, without the bell's.
@@ -52,7 +49,6 @@ pub(crate) struct Uring {
     bell: Option<Bell>,
 }
 
-/// What other threads end a wait with.
 struct Bell {
     event: Arc<OwnedFd>,
     /// Where the kernel puts the event counter's value; never moves while a read is under way.

@@ -35,12 +35,7 @@ impl StatisticsSource {
     /// For the filesystem of this mount. Without any device all counters stay 0. `None` if a device
     /// keeps no discard counters (Linux before 4.18).
     pub(crate) fn open(mount: &Mount) -> Option<Self> {
-        let mut files = Vec::new();
-        for device in devices_of(mount) {
-            let file = File::open(device.stat_path()).ok()?;
-            read(&file)?;
-            files.push(file);
-        }
+        let files = devices_of(mount).iter().map(counters).collect::<Option<_>>()?;
         let pending = btrfs_folder(mount)
             .filter(|_| mount.has_option("discard=async"))
             .map(|folder| folder.join("discard/discardable_bytes"));
@@ -49,9 +44,7 @@ impl StatisticsSource {
 
     /// For this device alone. `None` if it keeps no discard counters (Linux before 4.18).
     pub(crate) fn of_device(device: &BlockDevice) -> Option<Self> {
-        let file = File::open(device.stat_path()).ok()?;
-        read(&file)?;
-        Some(Self { files: vec![file], pending: None })
+        Some(Self { files: vec![counters(device)?], pending: None })
     }
 
     /// The sums over the devices now; `outstanding` is left 0, for the kernel's number counts
@@ -76,6 +69,12 @@ fn add(sum: &mut ClassStatistics, more: ClassStatistics) {
     sum.completed += more.completed;
     sum.bytes += more.bytes;
     sum.time += more.time;
+}
+
+/// The counters of a device, which include those of discards.
+fn counters(device: &BlockDevice) -> Option<File> {
+    let file = File::open(device.stat_path()).ok()?;
+    read(&file).map(|_| file)
 }
 
 fn read(file: &File) -> Option<DeviceStatistics> {

@@ -16,9 +16,7 @@ use crate::mounts::Mount;
 /// A block device that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BlockDevice {
-    /// Kernel name: `vda1`.
     pub(crate) name: String,
-    /// Its own folder in sysfs.
     own: PathBuf,
     /// Its disk's folder: the same unless this is a partition.
     disk: PathBuf,
@@ -34,7 +32,6 @@ impl BlockDevice {
         Some(Self { name, own, disk })
     }
 
-    /// The device of this kernel name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         let numbers = fs::read_to_string(format!("/sys/class/block/{name}/dev")).ok()?;
         let (major, minor) = numbers.trim().split_once(':')?;
@@ -49,17 +46,14 @@ impl BlockDevice {
         is_block.then(|| Self::from_numbers(major, minor))?
     }
 
-    /// Where its counters are.
     pub(crate) fn stat_path(&self) -> PathBuf {
         self.own.join("stat")
     }
 
-    /// The disk's kernel name.
     pub(crate) fn disk_name(&self) -> &str {
         self.disk.file_name().and_then(|name| name.to_str()).unwrap_or(&self.name)
     }
 
-    /// The disk's folder.
     pub(crate) fn disk(&self) -> &Path {
         &self.disk
     }
@@ -82,12 +76,17 @@ impl BlockDevice {
         self.attribute(name)?.parse().ok()
     }
 
+    /// Requests that the disk works on at once, else those that its queue holds; `None` where it
+    /// has no queue.
+    pub(crate) fn queue_depth(&self) -> Option<u64> {
+        self.number("device/queue_depth").or_else(|| self.number("queue/nr_requests"))
+    }
+
     /// An attribute of the device itself, which for a partition is not its disk's (`size`).
     pub(crate) fn own_attribute(&self, name: &str) -> Option<String> {
         attribute(&self.own.join(name))
     }
 
-    /// The same as a number.
     pub(crate) fn own_number(&self, name: &str) -> Option<u64> {
         self.own_attribute(name)?.parse().ok()
     }
@@ -99,7 +98,6 @@ impl BlockDevice {
         Some((major.parse().ok()?, minor.parse().ok()?))
     }
 
-    /// Whether it is a part of a disk.
     pub(crate) fn is_partition(&self) -> bool {
         self.own != self.disk
     }
@@ -181,11 +179,8 @@ pub(crate) fn btrfs_folder(mount: &Mount) -> Option<PathBuf> {
         return None;
     }
     let source = BlockDevice::from_node(Path::new(&mount.source))?;
-    let filesystems = Path::new("/sys/fs/btrfs");
-    names_in(filesystems)
-        .into_iter()
-        .map(|identity| filesystems.join(identity))
-        .find(|folder| folder.join("devices").join(&source.name).exists())
+    let identity = btrfs_with(&source.name).into_iter().next()?;
+    Some(Path::new("/sys/fs/btrfs").join(identity))
 }
 
 /// The devices that a mounted filesystem keeps its data on, in the order of their names; empty

@@ -148,7 +148,6 @@ impl Drop for Tracer {
     }
 }
 
-/// Joins events to requests as they come.
 #[derive(Debug)]
 struct Reader {
     stream: EventStream,
@@ -157,7 +156,6 @@ struct Reader {
 }
 
 impl Reader {
-    /// Takes in what the kernel has recorded.
     fn drain(&mut self) {
         let until = EventStream::settles_at();
         let lost = self.stream.drain();

@@ -11,10 +11,8 @@ use trimbench_core::Errno;
 #[cfg(test)]
 mod tests;
 
-/// What a thread makes of a job.
 pub(crate) type Perform<J, D> = Box<dyn Fn(J) -> D + Send + Sync>;
 
-/// The threads.
 pub(crate) struct Workers<J, D> {
     shared: Arc<Shared<J, D>>,
     threads: Vec<JoinHandle<()>>,
@@ -31,7 +29,6 @@ struct Shared<J, D> {
 
 struct State<J, D> {
     jobs: VecDeque<J>,
-    /// Threads that wait for a job.
     idle: usize,
     finished: Vec<D>,
     closing: bool,
@@ -46,7 +43,6 @@ impl<J: Send + 'static, D: Send + 'static> Workers<J, D> {
         Self { shared, threads: Vec::new(), name }
     }
 
-    /// Starts one more thread.
     pub(crate) fn start(&mut self) -> Result<(), Errno> {
         let shared = Arc::clone(&self.shared);
         let thread = std::thread::Builder::new().name(self.name.to_owned());
@@ -79,7 +75,6 @@ impl<J: Send + 'static, D: Send + 'static> Workers<J, D> {
         Ok(())
     }
 
-    /// Takes what ended.
     pub(crate) fn take_finished(&self, into: &mut Vec<D>) {
         into.append(&mut lock(&self.shared.state).finished);
     }

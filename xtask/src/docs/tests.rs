@@ -2,7 +2,7 @@ use std::fs;
 
 use ::tests::acceptance::KEYS;
 
-use super::{GENERATED, claims, exit_codes, run};
+use super::{GENERATED, claims, drain_rules, exit_codes, run};
 use crate::Repository;
 
 #[test]
@@ -30,5 +30,16 @@ fn the_page_of_claims_has_a_row_for_each() {
     let page = claims();
     for claim in KEYS.iter().flat_map(|key| key.claims) {
         assert!(page.contains(&format!("| {} | ", claim.id)), "{} is not in\n{page}", claim.id);
+    }
+}
+
+#[test]
+fn the_page_of_drain_rules_has_each_rule_with_its_measurements_and_its_reason() {
+    let page = drain_rules();
+    for row in &trimbench_linux::DRAIN_RULES {
+        assert!(page.contains(&format!("| {} | {} |", row.force, row.latest_start)), "{row:?}");
+        for part in row.measured.iter().chain([&row.why]) {
+            assert!(page.contains(part), "{part} is not in\n{page}");
+        }
     }
 }

@@ -28,12 +28,9 @@ use crate::options::{self, EMULATED};
 #[cfg(test)]
 mod tests;
 
-/// What errors call it.
 const OF: &str = "the modelled pool";
-/// What `manner` may be.
 const MANNERS: &[(&str, TrimManner)] =
     &[("freebsd", TrimManner::FreeBsd), ("openzfs", TrimManner::OpenZfs)];
-/// Drives of a pool, at most.
 const DRIVES_MAX: usize = 64;
 
 settings! {
@@ -65,7 +62,6 @@ fn policy(text: &str) -> Result<Choice, String> {
 /// A modelled pool and its drives, not yet made.
 #[derive(Clone, Debug)]
 pub struct PoolSpec {
-    /// `raidz2`.
     name: String,
     parity: u32,
     settings: PoolSettings,
@@ -226,7 +222,6 @@ pub struct ModelledPools {
 }
 
 impl ModelledPools {
-    /// The policy that is wished for.
     fn policy(&self, wish: &FilesystemSpec) -> Result<Choice, ProvisionError> {
         let text = match &wish.discard {
             DiscardMode::Off => "none",

@@ -8,9 +8,9 @@ use trimbench_core::{
 };
 
 use crate::errno::errno_of;
+use crate::size_classes::{Direction, LARGEST};
 
 use super::BlockTarget;
-use super::pool::{Direction, LARGEST};
 
 /// The tag of commands of our own; no other is under way.
 const OWN: Tag = Tag(u32::MAX);
@@ -40,7 +40,6 @@ impl BlockTarget {
         Ok(())
     }
 
-    /// Executes a command by itself.
     fn alone(&mut self, operation: &'static str, command: BlockCommand) -> Result<(), DriveError> {
         self.submit(OWN, command).map_err(refused(operation))?;
         let mut out = Vec::with_capacity(1);
@@ -53,7 +52,6 @@ impl BlockTarget {
         }
     }
 
-    /// Discards everything, piece by piece.
     fn trim_all(&mut self) -> Result<(), DriveError> {
         if self.medium.capabilities.discard == Support::None {
             let reason = "it takes no discards and has no purge of its own".to_owned();

@@ -2,7 +2,9 @@
 
 use trimbench_core::{Data, Errno, Instant, Status, Tag};
 
-use super::pool::{Direction, Holds, LARGEST};
+use crate::size_classes::{Direction, LARGEST};
+
+use super::pool::Holds;
 
 #[cfg(test)]
 mod tests;
@@ -10,7 +12,6 @@ mod tests;
 /// How often a piece is tried that the kernel asks to try again.
 const TRIES: u8 = 100;
 
-/// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
@@ -19,18 +20,15 @@ pub(super) enum Kind {
     Discard,
 }
 
-/// A command under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flight {
     pub(super) tag: Tag,
     pub(super) kind: Kind,
     /// First byte on the medium.
     pub(super) offset: u64,
-    /// Bytes.
     pub(super) length: u64,
     /// Bytes at the beginning that were moved already.
     pub(super) moved: u64,
-    /// What the memory of a write holds.
     pub(super) holds: Holds,
     /// When it was submitted; where that is needed.
     pub(super) issued: Instant,
@@ -39,7 +37,6 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    /// None: a slot that is free.
     pub(super) const NONE: Self = Self {
         tag: Tag(0),
         kind: Kind::Flush,
@@ -61,7 +58,6 @@ impl Flight {
         }
     }
 
-    /// How much the next request is for.
     #[inline]
     pub(super) fn piece(&self) -> u64 {
         let left = self.length - self.moved;

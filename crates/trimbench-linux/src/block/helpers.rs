@@ -15,10 +15,8 @@ pub(super) const THREADS: usize = 32;
 /// What a thread does with a range: first byte and length.
 pub(super) type Discard = Box<dyn Fn(u64, u64) -> Result<(), Errno> + Send + Sync>;
 
-/// The threads.
 pub(super) type Helpers = Workers<Job, Finished>;
 
-/// A range to work on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) slot: u32,
@@ -26,7 +24,6 @@ pub(super) struct Job {
     pub(super) length: u64,
 }
 
-/// A range that was worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Finished {
     pub(super) slot: u32,

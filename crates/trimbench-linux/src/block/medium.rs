@@ -70,8 +70,7 @@ impl BlockMedium {
         // A split at the limit must not leave a part of a granule on either side.
         let limit = bytes("queue/discard_max_bytes");
         let whole = Bytes(limit.0 - limit.0 % granularity.0);
-        let depth = device.number("device/queue_depth");
-        let depth = depth.or_else(|| device.number("queue/nr_requests")).unwrap_or(1);
+        let depth = device.queue_depth().unwrap_or(1);
         let capacity = capacity(&file, logical_block)?;
         let capabilities = Capabilities {
             clock: Clock::Wall,

@@ -13,24 +13,13 @@ use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 use trimbench_core::{Bytes, Data, Lba, stamp};
 
-use crate::ring::fixed::{Chunk, FixedRing, PAGE};
+use crate::ring::fixed::{Chunk, FixedRing};
+use crate::size_classes::{CLASSES, Direction, LARGEST, PAGE, class_of, class_size};
 
 #[cfg(test)]
 mod tests;
 
-/// The largest piece of a transfer; larger commands go piece by piece.
-pub(super) const LARGEST: u64 = 4 << 20;
-/// Sizes: from one page, each four times the one before. In [4 KiB, 4 MiB].
-const CLASSES: usize = 6;
-/// Memory is added in so many bytes at least.
 const SLAB: u64 = 1 << 20;
-
-/// What memory is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
-    Read,
-    Write,
-}
 
 /// Memory that is lent, and what it holds.
 pub(super) struct Buffer {
@@ -41,29 +30,25 @@ pub(super) struct Buffer {
 /// What memory was prepared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
-    /// Anything.
     Unknown,
     /// In each 4 KiB so many random bytes, then zeroes.
-    Random { bytes: u64 },
+    Random {
+        bytes: u64,
+    },
 }
 
 /// Where a write begins, for data that says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) lba: Lba,
-    /// Bytes of a logical block.
     pub(super) logical_block: u64,
 }
 
-/// All memory of a target.
 pub(super) struct Pool {
-    /// Unused memory by direction and class.
     free: [[Vec<Buffer>; CLASSES]; 2],
     /// Bytes of all memory by direction and class, lent or not.
     made: [[u64; CLASSES]; 2],
-    /// What each of these may be.
     limit: Bytes,
-    /// Random bytes.
     template: Vec<u8>,
     /// Written into every 4 KiB before it is written; never repeats.
     stamp: u64,
@@ -101,7 +86,6 @@ impl Pool {
         self.free[direction as usize][class].pop()
     }
 
-    /// Takes memory back.
     #[inline]
     pub(super) fn give_back(&mut self, direction: Direction, buffer: Buffer) {
         let class = class_of(buffer.chunk.length());
@@ -163,14 +147,4 @@ impl Pool {
             self.free[direction as usize][class].extend(new);
         }
     }
-}
-
-fn class_size(class: usize) -> u64 {
-    PAGE << (2 * class)
-}
-
-/// The smallest class that holds `length`.
-#[inline]
-fn class_of(length: u64) -> usize {
-    (0..CLASSES - 1).find(|&class| class_size(class) >= length).unwrap_or(CLASSES - 1)
 }

@@ -155,8 +155,8 @@ fn thousands_of_commands_are_outstanding_and_each_ends_once() {
 
 #[test]
 fn commands_without_memory_wait_and_end() {
-    let options = BlockOptions { buffer_limit: Bytes(8192), ..BlockOptions::default() };
-    let mut image = image_with(options);
+    let mut image = image();
+    image.target.pool = Pool::new(Bytes(8192), 0, 0);
     for tag in 0..100 {
         let length = if tag % 10 == 0 { SIZE } else { 4096 };
         image.target.submit(Tag(tag), image.write(0, length)).unwrap();

@@ -23,9 +23,7 @@ const SYS_ADMIN: u32 = 21;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, printed one by one")]
 pub(crate) struct Denial {
-    /// Whether the effective user is root.
     pub(super) is_root: bool,
-    /// Missing capabilities, by name.
     pub(super) missing_capabilities: Vec<&'static str>,
     /// Whether system calls are filtered (`Seccomp: 2`).
     pub(super) is_filtered: bool,
@@ -36,7 +34,6 @@ pub(crate) struct Denial {
 }
 
 impl Denial {
-    /// Looks at this process and at `path`.
     pub(super) fn of(path: &Path) -> Self {
         let status = read_table(Path::new("/proc/self/status")).unwrap_or_default();
         let users = attribute(Path::new("/proc/self/uid_map")).unwrap_or_default();

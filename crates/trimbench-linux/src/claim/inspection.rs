@@ -32,7 +32,6 @@ pub(super) const SECTOR: u64 = 512;
 /// Its `Display` is a short tree, for dry runs and beside refusals.
 #[derive(Clone, Debug)]
 pub struct Inspection {
-    /// As given.
     pub(super) given: PathBuf,
     /// Where it led: the device node, or the file, without symbolic links.
     pub(super) path: PathBuf,
@@ -43,7 +42,6 @@ pub struct Inspection {
     pub(super) signatures: Result<Vec<Signature>, ProbeError>,
 }
 
-/// A block device or an image file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     Device(Box<Device>),
@@ -69,7 +67,6 @@ pub(super) struct Device {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Image {
     pub(super) file: FileId,
-    /// How many names it has.
     pub(super) names: u64,
     pub(super) mount: Mount,
 }
@@ -361,7 +358,6 @@ impl Inspection {
         Ok(found)
     }
 
-    /// The kernel's name, or the file's.
     pub(super) fn label(&self) -> String {
         match &self.subject {
             Subject::Device(device) => device.block.name.clone(),

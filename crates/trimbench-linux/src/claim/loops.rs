@@ -19,10 +19,8 @@ mod tests;
 /// A file by device number and inode, as `stat` gives them: what a name may stop meaning.
 pub(super) type FileId = (u64, u64);
 
-/// A loop device with something attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AttachedLoop {
-    /// Kernel name: `loop3`.
     pub(super) name: String,
     /// The name of the backing file that the kernel remembers.
     pub(super) path: PathBuf,
@@ -71,7 +69,6 @@ impl AttachedLoop {
     }
 }
 
-/// All loop devices with something attached.
 pub(super) fn attached_loops() -> Vec<AttachedLoop> {
     let loops = disks().into_iter().filter(|disk| disk.name.starts_with("loop"));
     loops.filter_map(|disk| AttachedLoop::of(&disk)).collect()

@@ -20,7 +20,6 @@ mod tests;
 /// Where udev keeps names made of serial numbers.
 pub(super) const BY_ID: &str = "/dev/disk/by-id";
 
-/// What a name must lead to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// A block device with by-id links, one of which must be given.

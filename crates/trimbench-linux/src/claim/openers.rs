@@ -19,16 +19,12 @@ use crate::sysfs::attribute;
 #[cfg(test)]
 mod tests;
 
-/// What is looked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wanted {
-    /// Block devices by number.
     pub(super) devices: Vec<(u32, u32)>,
-    /// Regular files.
     pub(super) files: Vec<FileId>,
 }
 
-/// A process that has one of them open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Opener {
     pub(super) process: u32,
@@ -36,9 +32,7 @@ pub(super) struct Opener {
     pub(super) command: String,
     /// What it opened, as the kernel names it.
     pub(super) path: PathBuf,
-    /// Whether it may write.
     pub(super) writes: bool,
-    /// Whether it is a regular file.
     pub(super) is_file: bool,
 }
 
@@ -50,7 +44,6 @@ pub(super) struct Openers {
     pub(super) unseen: Option<Unseen>,
 }
 
-/// Looks at every process.
 pub(super) fn openers(wanted: &Wanted) -> Openers {
     let own = std::process::id();
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -21,13 +21,10 @@ pub struct ClaimError(#[from] pub(crate) Refusal);
 /// The reasons. `path` is the target, where nothing else is said.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
-    /// Nothing is there.
     #[error("`{}` does not exist", path.display())]
     Missing { path: PathBuf },
-    /// The path cannot be followed or examined.
     #[error("cannot reach `{}`: {errno}", path.display())]
     Unreachable { path: PathBuf, errno: Errno },
-    /// It is neither a block device nor a regular file.
     #[error("`{}` is a {what}, which is neither a block device nor an image file", path.display())]
     WrongType { path: PathBuf, what: &'static str },
     /// A regular file of a filesystem that stores none (`/proc`, `/sys`).
@@ -36,16 +33,12 @@ pub(crate) enum Refusal {
     /// It has no bytes: a detached loop device, a slot without a medium, an empty file.
     #[error("`{}` has a size of 0: {why}", path.display())]
     Empty { path: PathBuf, why: &'static str },
-    /// It was there and is no longer.
     #[error("`{}` is gone: {errno}", path.display())]
     Gone { path: PathBuf, errno: Errno },
-    /// It cannot or shall not be written.
     #[error("`{}` is read-only: {why}", path.display())]
     ReadOnly { path: PathBuf, why: ReadOnly },
-    /// A zoned device, which is not written like a disk.
     #[error("`{}` is a zoned device ({model})", path.display())]
     Zoned { path: PathBuf, model: String },
-    /// The file has other names, which nobody gave for destruction.
     #[error("`{}` has {links} names (hard links), and all of them would be destroyed",
         path.display())]
     HardLinked { path: PathBuf, links: u64 },
@@ -73,18 +66,15 @@ pub(crate) enum Refusal {
     #[error("`{}` is a loop device whose backing file `{}` was removed or replaced",
         path.display(), backing.display())]
     BackingGone { path: PathBuf, backing: PathBuf },
-    /// Nothing was named for destruction.
     #[error("`{}` would be destroyed, and `--destroy` does not name it", path.display())]
     NotNamed { path: PathBuf, names: Vec<PathBuf> },
     /// It was named, but by a name that may mean another device tomorrow.
     #[error("`--destroy {}` reaches the target `{}`, but by a name that may mean something else \
         tomorrow", given.display(), path.display())]
     WeakName { path: PathBuf, given: PathBuf, names: Vec<PathBuf> },
-    /// What was named is something else.
     #[error("`--destroy {}` names `{}`, which is not the target `{}`", given.display(),
         leads_to.display(), path.display())]
     WrongName { path: PathBuf, given: PathBuf, leads_to: PathBuf, names: Vec<PathBuf> },
-    /// What was named does not exist.
     #[error("`--destroy {}` names nothing: {errno}; the target is `{}`", given.display(),
         path.display())]
     NoSuchName { path: PathBuf, given: PathBuf, errno: Errno, names: Vec<PathBuf> },
@@ -92,23 +82,18 @@ pub(crate) enum Refusal {
     #[error("`{}` carries a signature of `{}` at {} of `{}`{}", path.display(), found.kind,
         found.offset, found.device, labelled(found.label.as_deref()))]
     Signature { path: PathBuf, found: Signature },
-    /// It could not be found out what it carries.
     #[error("cannot check `{}` for signatures: {error}", path.display())]
     Probe { path: PathBuf, error: ProbeError },
-    /// It is not what was inspected.
     #[error("`{}` has changed since it was inspected: {change}", path.display())]
     Changed { path: PathBuf, change: String },
-    /// The kernel forbids it.
     #[error("cannot open `{}` for writing: {errno}; {denial}", path.display())]
     Denied { path: PathBuf, errno: Errno, denial: Denial },
-    /// Opening failed in another way.
     #[error("cannot open `{}` for writing: {errno}", path.display())]
     NotOpened { path: PathBuf, errno: Errno },
     /// A fact that the decision needs cannot be read.
     #[error("cannot make sure that `{}` is unused: `{}` cannot be read: {errno}", path.display(),
         source_file.display())]
     Unknown { path: PathBuf, source_file: PathBuf, errno: Errno },
-    /// The mounts cannot be found out.
     #[error(transparent)]
     Mount(#[from] MountError),
 }
@@ -120,7 +105,6 @@ pub(crate) enum ReadOnly {
     Device,
     /// No one may write the file by its mode; root could, and is not meant to.
     Mode,
-    /// Its filesystem is mounted so.
     Mount,
 }
 
@@ -255,7 +239,6 @@ impl Refusal {
     }
 }
 
-/// The label of a filesystem, as a part of a sentence.
 fn labelled(label: Option<&str>) -> String {
     label.map(|label| format!(", label `{label}`")).unwrap_or_default()
 }

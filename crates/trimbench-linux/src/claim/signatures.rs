@@ -25,7 +25,6 @@ use crate::sysfs::{BlockDevice, numbers_of};
 #[cfg(test)]
 mod tests;
 
-/// One signature.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Signature {
     /// Kernel name of the target or of a partition of it; the file's name for an image.
@@ -34,26 +33,19 @@ pub(crate) struct Signature {
     pub(super) kind: String,
     /// Where, as `wipefs` prints it: `0x438`.
     pub(super) offset: String,
-    /// The label of a filesystem.
     pub(super) label: Option<String>,
 }
 
-/// Why signatures are not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ProbeError {
-    /// The program is not installed.
     #[error("there is no `/usr/sbin/wipefs`")]
     NoProgram,
-    /// It could not be started.
     #[error("cannot start `wipefs`: {errno}")]
     NotStarted { errno: Errno },
-    /// It failed.
     #[error("`wipefs` failed: {message}")]
     Failed { message: String },
-    /// Its output is not what its documentation says.
     #[error("`wipefs` printed something unexpected: {problem}")]
     Output { problem: String },
-    /// The device cannot be opened for reading.
     #[error("cannot open `{device}` for reading: {errno}")]
     NotReadable { device: String, errno: Errno },
     /// An area in which signatures lie cannot be read, or ends too early (ENODATA).
@@ -62,7 +54,6 @@ pub(crate) enum ProbeError {
         {errno}"
     )]
     Unreadable { device: String, offset: u64, errno: Errno },
-    /// There is no room in memory for what was read.
     #[error("cannot copy the signature areas of `{device}` into memory: {errno}")]
     NotCopied { device: String, errno: Errno },
 }

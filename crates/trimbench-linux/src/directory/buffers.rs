@@ -8,17 +8,11 @@ use trimbench_core::Bytes;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 
+use crate::size_classes::{CLASSES, Direction, LARGEST, PAGE, class_of, class_size};
+
 #[cfg(test)]
 mod tests;
 
-/// The largest piece of a transfer; larger commands go piece by piece.
-pub(super) const LARGEST: u64 = 4 << 20;
-/// Unit of alignment and of stamps: at least the logical block of common disks (512 B or 4 KiB).
-const PAGE: u64 = 4096;
-/// Sizes: from one page, each four times the one before. In [4 KiB, 4 MiB].
-const CLASSES: usize = 6;
-
-/// Memory at an address that is a multiple of 4 KiB.
 #[derive(Clone, Copy)]
 #[repr(C, align(4096))]
 struct Page([u8; 4096]);
@@ -30,16 +24,7 @@ pub(super) struct Buffer {
     direction: Direction,
 }
 
-/// What a buffer is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
-    Read,
-    Write,
-}
-
-/// All buffers of a target.
 pub(super) struct Pool {
-    /// Unused buffers by direction and class.
     free: [[Vec<Buffer>; CLASSES]; 2],
     /// Bytes of all buffers, lent or not.
     allocated: Bytes,
@@ -56,12 +41,10 @@ impl Buffer {
         self.pages.as_mut_ptr().cast()
     }
 
-    /// What it can hold.
     pub(super) fn size(&self) -> Bytes {
-        class_size(self.class)
+        Bytes(class_size(self.class))
     }
 
-    /// What it is for.
     pub(super) fn direction(&self) -> Direction {
         self.direction
     }
@@ -90,7 +73,7 @@ impl Pool {
     /// `None` while the limit is reached.
     pub(super) fn lend(&mut self, direction: Direction, length: Bytes) -> Option<Buffer> {
         debug_assert!(length.0 > 0 && length.0 <= LARGEST, "callers cut transfers into pieces");
-        let class = class_of(length);
+        let class = class_of(length.0);
         let mut buffer = match self.free[direction as usize][class].pop() {
             Some(buffer) => buffer,
             None => self.allocate(direction, class)?,
@@ -104,13 +87,12 @@ impl Pool {
         Some(buffer)
     }
 
-    /// Takes a buffer back.
     pub(super) fn give_back(&mut self, buffer: Buffer) {
         self.free[buffer.direction as usize][buffer.class].push(buffer);
     }
 
     fn allocate(&mut self, direction: Direction, class: usize) -> Option<Buffer> {
-        let size = class_size(class);
+        let size = Bytes(class_size(class));
         if self.allocated + size > self.limit {
             self.release_unused(size);
         }
@@ -130,18 +112,9 @@ impl Pool {
         for class in (0..CLASSES).rev() {
             for free in &mut self.free {
                 while self.allocated + needed > self.limit && free[class].pop().is_some() {
-                    self.allocated -= class_size(class);
+                    self.allocated -= Bytes(class_size(class));
                 }
             }
         }
     }
-}
-
-fn class_size(class: usize) -> Bytes {
-    Bytes(PAGE << (2 * class))
-}
-
-/// The smallest class that holds `length`.
-fn class_of(length: Bytes) -> usize {
-    (0..CLASSES - 1).find(|&class| class_size(class) >= length).unwrap_or(CLASSES - 1)
 }

@@ -9,10 +9,11 @@ use rustix::fs::Advice;
 use trimbench_core::units::index;
 use trimbench_core::{Bytes, Errno, FileId, Nanos, Status, Tag};
 
-use super::buffers::{Buffer, Direction, LARGEST, Pool};
+use crate::size_classes::{Direction, LARGEST};
+
+use super::buffers::{Buffer, Pool};
 use super::ring::{ENTRIES, Landed, Ring, Transfer};
 
-/// A read or write to do.
 pub(super) struct Request {
     pub(super) tag: Tag,
     pub(super) id: FileId,
@@ -24,7 +25,6 @@ pub(super) struct Request {
     pub(super) moved: Bytes,
 }
 
-/// A request that ended.
 pub(super) struct Ended {
     pub(super) tag: Tag,
     pub(super) id: FileId,
@@ -40,21 +40,17 @@ pub(super) struct Access {
     pub(super) alignment: u64,
 }
 
-/// Everything that moves data.
 pub(super) struct DataPath {
     ring: Ring,
-    pool: Pool,
+    pub(super) pool: Pool,
     access: Access,
-    /// By slot of the ring.
     requests: Vec<Option<Request>>,
     free_slots: Vec<u32>,
-    /// In the order of submission.
     backlog: VecDeque<Request>,
     landed: Vec<Landed>,
 }
 
 impl DataPath {
-    /// Nothing to do yet.
     pub(super) fn new(ring: Ring, pool: Pool, access: Access) -> Self {
         Self {
             ring,
@@ -136,7 +132,6 @@ impl DataPath {
     }
 }
 
-/// How much the next transfer moves.
 fn piece(request: &Request) -> Bytes {
     (request.length - request.moved).min(Bytes(LARGEST))
 }

@@ -37,7 +37,6 @@ pub enum DiscardObstacle {
 }
 
 impl DirectoryDiscardPath {
-    /// The path below this mount.
     pub(super) fn of(mount: &Mount) -> Self {
         let devices = devices_of(mount);
         let number = |device: &BlockDevice, name: &str| device.number(name).unwrap_or(0);
@@ -64,7 +63,6 @@ impl DirectoryDiscardPath {
         }
     }
 
-    /// For [`trimbench_core::Capabilities::discard`].
     pub(super) fn support(&self) -> Support {
         if self.obstacle().is_some() { Support::None } else { Support::Native }
     }

@@ -14,25 +14,20 @@ pub struct DirectoryError(#[from] pub(super) Problem);
 /// The reasons. `path` is as given, where nothing else is said.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
-    /// There is nothing of this name: make the directory first.
     #[error("`{}` does not exist: create it, or name another directory", path.display())]
     Missing { path: PathBuf },
-    /// It is a file or a device: name the directory.
     #[error("`{}` is not a directory: name one on the filesystem to measure", path.display())]
     NotADirectory { path: PathBuf },
-    /// We may not make files there.
     #[error(
         "cannot create files in `{}`: {errno}; choose a directory of yours or change its mode",
         path.display()
     )]
     NotWritable { path: PathBuf, errno: Errno },
-    /// The filesystem is mounted read-only.
     #[error(
         "the filesystem of `{}` is read-only: remount it with `-o rw` or choose another",
         path.display()
     )]
     ReadOnly { path: PathBuf },
-    /// Too little room above the reserve that is never used.
     #[error(
         "the filesystem of `{}` is nearly full: {free} free, of which {reserve} stay untouched{}; \
          make room or choose another",
@@ -40,16 +35,13 @@ pub(super) enum Problem {
         for_others(*promised)
     )]
     NearlyFull { path: PathBuf, free: Bytes, reserve: Bytes, promised: Bytes },
-    /// What is measured there would not be a local disk's filesystem.
     #[error("`{}` is on `{filesystem}`: {why}; choose a directory on a local disk", path.display())]
     UnsupportedFilesystem { path: PathBuf, filesystem: String, why: &'static str },
-    /// Its device keeps no counters of discards: Linux before 4.18.
     #[error(
         "the device below `{}` keeps no discard counters: Linux 4.18 or later is needed",
         path.display()
     )]
     NoDiscardCounters { path: PathBuf },
-    /// The mount could not be determined.
     #[error(transparent)]
     Mount(#[from] MountError),
     /// The kernel refused something that every supported system grants: look at limits
@@ -59,12 +51,10 @@ pub(super) enum Problem {
          (`ulimit -a`, `sysctl kernel.io_uring_disabled`)"
     )]
     Kernel { operation: &'static str, errno: Errno },
-    /// Something of ours could not be removed: remove it by hand once the reason is gone.
     #[error("cannot remove `{}`: {errno}; remove it by hand", path.display())]
     Removal { path: PathBuf, errno: Errno },
 }
 
-/// What other runs were promised, as a part of a sentence.
 fn for_others(promised: Bytes) -> String {
     match promised {
         Bytes(0) => String::new(),

@@ -21,7 +21,6 @@ struct Entry {
     order: FileOrder<Tag>,
 }
 
-/// All files of a target.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     entries: BTreeMap<FileId, Entry>,
@@ -63,12 +62,10 @@ impl Files {
         self.entries.get_mut(&file)?.order.startable()
     }
 
-    /// Where the file is.
     pub(super) fn place(&self, file: FileId) -> Place {
         self.entries.get(&file).map_or(Place::Top, |entry| entry.place)
     }
 
-    /// The open file, if it is.
     pub(super) fn open(&self, file: FileId) -> Option<Arc<OwnedFd>> {
         self.entries.get(&file)?.open.clone()
     }
@@ -91,7 +88,6 @@ impl Files {
         }
     }
 
-    /// A file that could not be made is not there.
     pub(super) fn never_came(&mut self, file: FileId) {
         if let Some(entry) = self.entries.get_mut(&file)
             && !entry.order.makes_later()
@@ -101,7 +97,6 @@ impl Files {
     }
 }
 
-/// Where a file is, and how it is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Place {
     /// In the target's directory, as `file-7`.

@@ -30,29 +30,22 @@ const XFS_INACTIVATION: Nanos = Nanos::from_millis(20);
 /// Where and how files are opened; the same for all threads.
 #[derive(Debug)]
 pub(super) struct Workplace {
-    /// The directory of the files.
     pub(super) directory: OwnedFd,
-    /// Whether files are opened past the page cache.
     pub(super) direct: bool,
     /// Whether files are freed some time after they were unlinked.
     pub(super) is_xfs: bool,
     /// Set by an unlink on XFS, until it was waited for.
     pub(super) inactivating: AtomicBool,
-    /// What moves through the page cache.
     pub(super) streams: Streams,
 }
 
-/// One command to execute.
 pub(super) struct Job {
     pub(super) tag: Tag,
     pub(super) command: FileCommand,
-    /// Where the file is.
     pub(super) place: Place,
-    /// The file, if it is open.
     pub(super) open: Option<Arc<OwnedFd>>,
 }
 
-/// A command that was executed.
 pub(super) struct Finished {
     pub(super) tag: Tag,
     pub(super) command: FileCommand,
@@ -138,7 +131,6 @@ impl Workplace {
         Ok(Some(open))
     }
 
-    /// Executes a command that is not about one file.
     fn perform_on_all(&self, command: FileCommand) -> Result<(), Errno> {
         match command {
             FileCommand::SyncFilesystem => rustix::fs::syncfs(&self.directory).map_err(errno_of),
@@ -157,7 +149,7 @@ impl Workplace {
     }
 
     /// On XFS: waits until the blocks of unlinked files are freed, in the log at least. An fsync
-    /// before that would not force their discards (see [`crate::drain_rule`]).
+    /// before that would not force their discards (see [`crate::DRAIN_RULES`]).
     fn wait_for_inactivation(&self) {
         if !self.inactivating.swap(false, Ordering::Relaxed)
             || ioctl::xfs_wait_for_inactivation(self.directory.as_fd()).is_ok()

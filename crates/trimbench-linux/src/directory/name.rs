@@ -19,7 +19,6 @@ pub(super) struct Name {
 const CAPACITY: usize = 22;
 
 impl Name {
-    /// Of a file.
     pub(super) fn of(file: FileId, place: Place) -> Self {
         match place {
             Place::Top => Self::written(format_args!("file-{}", file.0)),
@@ -34,7 +33,6 @@ impl Name {
         Self::written(format_args!("s{}", directory.0 - 1))
     }
 
-    /// As the kernel is told.
     pub(super) fn text(&self) -> &str {
         std::str::from_utf8(&self.bytes[..self.length]).expect("it was written as text")
     }

@@ -19,44 +19,37 @@ use trimbench_core::units::index;
 use trimbench_core::{Bytes, Errno, Nanos};
 
 use crate::ring::{Uring, Users, Wait};
+use crate::size_classes::Direction;
 
-use super::buffers::{Buffer, Direction};
+use super::buffers::Buffer;
 
 /// Transfers under way at once. More wait in user space: at 1000 a second it takes a stall of 4 s
 /// to get there, and at 4 KiB they pin 16 MiB.
 pub(super) const ENTRIES: u32 = 4096;
 
-/// One transfer to start.
 pub(super) struct Transfer {
     /// Comes back with the completion. Below [`ENTRIES`], and not of a transfer under way.
     pub(super) slot: u32,
-    /// Which file.
     pub(super) file: Arc<OwnedFd>,
     /// Where to or from; says the direction.
     pub(super) buffer: Buffer,
-    /// First byte in the file.
     pub(super) offset: Bytes,
     /// At most the buffer's size.
     pub(super) length: Bytes,
 }
 
-/// A transfer that ended.
 pub(super) struct Landed {
-    /// As given.
     pub(super) slot: u32,
-    /// For the pool.
     pub(super) buffer: Buffer,
     /// Bytes moved, which may be fewer than asked for.
     pub(super) moved: Result<Bytes, Errno>,
 }
 
-/// What the kernel works on for a transfer.
 struct Flight {
     file: Arc<OwnedFd>,
     buffer: Buffer,
 }
 
-/// The ring.
 pub(super) struct Ring {
     uring: Uring,
     flights: Vec<Option<Flight>>,
@@ -64,7 +57,6 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// A new ring.
     pub(super) fn new() -> Result<Self, Errno> {
         let mut uring = Uring::new(ENTRIES, Users::Any)?;
         let event = uring.bell()?;

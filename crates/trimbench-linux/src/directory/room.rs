@@ -52,7 +52,6 @@ impl Promise {
         Ok(Self { filesystem, name, _socket: socket })
     }
 
-    /// What others were promised in the same filesystem.
     pub(super) fn of_others(&self) -> Result<Bytes, Errno> {
         let table = std::fs::read(SOCKETS).map_err(errno_of)?;
         Ok(self.others_in(&String::from_utf8_lossy(&table)))
@@ -67,7 +66,6 @@ impl Promise {
     }
 }
 
-/// What is left free on a filesystem of this size.
 pub(super) fn reserve_of(size: Bytes) -> Bytes {
     let share = Bytes(size.0 / 20);
     if size < SMALL_FILESYSTEM { share } else { share.max(RESERVE) }

@@ -29,7 +29,6 @@ thread_local! {
     static BUFFERS: RefCell<Buffers> = RefCell::default();
 }
 
-/// What all operations share.
 #[derive(Debug)]
 pub(super) struct Streams {
     /// What [`Payload::Source`] writes.
@@ -41,31 +40,26 @@ pub(super) struct Streams {
     stamp: AtomicU64,
 }
 
-/// What a thread moves data with.
 #[derive(Default)]
 struct Buffers {
     /// Of the file, where it is buffered.
     file: Vec<u8>,
     /// Where a program reads to.
     read: Vec<u8>,
-    /// Incompressible bytes.
     random: Vec<u8>,
 }
 
 impl Streams {
-    /// On a filesystem of this block size.
     pub(super) fn new(block: Bytes, seed: u64, first_stamp: u64) -> Self {
         let (source, stamp) = (RwLock::default(), AtomicU64::new(first_stamp));
         Self { source, block: index(block.0.max(1)), seed, stamp }
     }
 
-    /// See [`trimbench_core::Target::set_source`].
     pub(super) fn set_source(&self, source: &[u8]) {
         let mut place = self.source.write().expect("nobody panics while writing it");
         source.clone_into(&mut place);
     }
 
-    /// Makes a file and writes it.
     pub(super) fn store(
         &self,
         directory: &OwnedFd,
@@ -82,7 +76,6 @@ impl Streams {
         self.write(&open(directory, name, flags, mode)?, length, stream)
     }
 
-    /// Writes at the end of a file.
     pub(super) fn append(
         &self,
         directory: &OwnedFd,
@@ -95,7 +88,6 @@ impl Streams {
         self.write(&file, length, stream)
     }
 
-    /// Reads a file from its beginning.
     pub(super) fn load(
         &self,
         directory: &OwnedFd,
@@ -146,7 +138,6 @@ impl Streams {
         })
     }
 
-    /// Makes incompressible bytes until there are enough.
     fn grow(&self, random: &mut Vec<u8>, size: usize) {
         if random.len() < size {
             let mut rng = Rng::new(self.seed).split("stream-data");
@@ -157,7 +148,6 @@ impl Streams {
         }
     }
 
-    /// Makes data differ from all other data.
     fn put_stamps(&self, data: &mut [u8]) {
         for place in data.chunks_mut(STAMPED) {
             let stamp = self.stamp.fetch_add(1, Ordering::Relaxed).to_le_bytes();
@@ -167,7 +157,6 @@ impl Streams {
     }
 }
 
-/// A file that is written through a buffer.
 struct Writer<'a> {
     file: &'a OwnedFd,
     buffer: &'a mut [u8],
@@ -197,18 +186,15 @@ impl Writer<'_> {
         self.filled += data.len();
     }
 
-    /// Writes what is in the buffer.
     fn finish(&mut self) -> Result<(), Errno> {
         let filled = std::mem::take(&mut self.filled);
         write_whole(self.file, &self.buffer[..filled])
     }
 }
 
-/// A file that is read through a buffer.
 struct Reader<'a> {
     file: &'a OwnedFd,
     buffer: &'a mut [u8],
-    /// What of the buffer is still to be given.
     held: std::ops::Range<usize>,
 }
 

@@ -134,8 +134,8 @@ fn three_thousand_requests_are_outstanding_at_once_and_all_end_once() {
 #[test]
 fn more_than_the_ring_holds_wait_in_user_space_with_bounded_memory() {
     let folder = folder();
-    let options = DirectoryOptions { buffer_limit: Bytes::mib(4), ..DirectoryOptions::default() };
-    let mut target = DirectoryTarget::open(folder.path(), options).unwrap();
+    let mut target = DirectoryTarget::open(folder.path(), DirectoryOptions::default()).unwrap();
+    target.data.pool = Pool::new(Bytes::mib(4), 0, 0);
     run(&mut target, FileCommand::Create { file: FILE });
     assert_eq!(run(&mut target, write(0, SIZE)), Status::Done);
     for tag in 0..6000_u32 {

@@ -34,21 +34,17 @@ mod tests;
 const PREFIX: &str = ".trimbench-";
 /// The file that makes a directory ours.
 const MARKER: &str = "trimbench-workspace";
-/// Its first line.
 const MARKER_TEXT: &str = "trimbench workspace 2: removed with everything in it at the next start";
 /// How often a workspace may be taken for a leftover before it has its marker.
 const TRIES: u32 = 8;
-/// A marker is never longer.
 const MARKER_MAX: u64 = 4_096;
 /// The file that tells whether direct I/O works.
 pub(super) const PROBE: &str = "probe";
 
-/// A directory of our own.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     parent: OwnedFd,
     name: String,
-    /// For messages.
     path: PathBuf,
     directory: OwnedFd,
     /// Holds the lock.
@@ -57,7 +53,6 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Makes a workspace in `parent`.
     pub(crate) fn create(parent: &Path) -> Result<Self, Errno> {
         let mut made = Self::begin(parent);
         for _ in 1..TRIES {
@@ -95,12 +90,10 @@ impl Workspace {
         }
     }
 
-    /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The directory, opened once more.
     pub(super) fn directory(&self) -> Result<OwnedFd, Errno> {
         rustix::io::fcntl_dupfd_cloexec(&self.directory, 0).map_err(errno_of)
     }
@@ -216,7 +209,6 @@ fn remove_contents(directory: &OwnedFd) -> Result<(), Errno> {
     unlink_if_there(directory, MARKER)
 }
 
-/// Whether nothing but the marker is left.
 fn is_marker_alone(directory: &OwnedFd) -> Result<bool, Errno> {
     Ok(Dir::read_from(directory)
         .map_err(errno_of)?
@@ -244,7 +236,6 @@ fn remove_files(directory: &OwnedFd) -> Result<(), Errno> {
     names.iter().try_for_each(|name| unlink_if_there(directory, name))
 }
 
-/// Whether it is a regular file with one name.
 fn is_single_file(status: &Stat) -> bool {
     FileType::from_raw_mode(status.st_mode) == FileType::RegularFile && status.st_nlink == 1
 }
@@ -270,7 +261,6 @@ fn heading(directory: &OwnedFd, name: &str) -> Result<String, Errno> {
     ))
 }
 
-/// Makes and locks the marker.
 fn mark(directory: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     let mode = Mode::RUSR | Mode::WUSR;
     let marker = rustix::fs::openat(directory, MARKER, opening::MAKE, mode).map_err(errno_of)?;
@@ -302,7 +292,6 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::open(path, opening::DIRECTORY, Mode::empty()).map_err(errno_of)
 }
 
-/// The prefix and exactly 16 hex digits.
 fn is_workspace_name(name: &str) -> bool {
     name.strip_prefix(PREFIX).is_some_and(|rest| {
         rest.len() == 16 && rest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))

@@ -25,12 +25,24 @@ fn mount_options_are_told_apart() {
 }
 
 #[test]
-fn only_xfs_needs_its_log_forced_and_only_deferring_filesystems_long_waits() {
-    let rule = |filesystem| drain_rule(filesystem, MountDiscard::AtCommit);
-    assert_eq!(rule("xfs").force, ForceDiscards::FsyncDirtyFile);
-    assert_eq!(rule("ext4").force, ForceDiscards::Sync);
-    assert_eq!(rule("ext4").latest_start, Nanos::from_secs(1));
-    assert_eq!(rule("btrfs").latest_start, Nanos::from_secs(1));
-    assert!(drain_rule("btrfs", MountDiscard::Deferred).latest_start > Nanos::from_secs(120));
-    assert!(rule("f2fs").latest_start > Nanos::from_secs(30));
+fn each_filesystem_has_the_rule_of_its_first_row_that_fits() {
+    for (index, row) in DRAIN_RULES.iter().enumerate() {
+        let mount = row.mount.unwrap_or(MountDiscard::AtCommit);
+        for filesystem in row.types {
+            assert_eq!(drain_rule(filesystem, mount), row.rule(), "{filesystem}");
+        }
+        assert_eq!(row.types.is_empty(), index + 1 == DRAIN_RULES.len(), "{row:?}");
+    }
+    let others = DRAIN_RULES.last().unwrap();
+    assert_eq!(drain_rule("unknown", MountDiscard::Deferred), others.rule());
+    assert!(others.latest_start > Nanos::from_secs(30), "the longest commit interval in use");
+}
+
+#[test]
+fn a_mount_that_defers_discards_waits_longer_than_one_that_does_not() {
+    let rule = |mount| drain_rule("btrfs", mount).latest_start;
+    assert!(rule(MountDiscard::Deferred) > Nanos::from_secs(120));
+    for mount in [MountDiscard::AtCommit, MountDiscard::Off] {
+        assert_eq!(rule(mount), Nanos::from_secs(1), "{mount:?}");
+    }
 }

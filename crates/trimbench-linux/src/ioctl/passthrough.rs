@@ -24,14 +24,11 @@ const SG_NONE: i32 = -1;
 const SG_TO_DEVICE: i32 = -2;
 const SG_FROM_DEVICE: i32 = -3;
 
-/// The data that goes with a command.
 #[derive(Debug)]
 pub(crate) enum Data<'a> {
-    /// None.
     None,
     /// From the drive, into this buffer.
     In(&'a mut [u8]),
-    /// To the drive.
     Out(&'a [u8]),
 }
 
@@ -47,7 +44,6 @@ pub(crate) struct NvmeCommand {
     pub(crate) timeout: Nanos,
 }
 
-/// What became of a SCSI command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScsiOutcome {
     /// The SCSI status byte: 0 good, 2 check condition.

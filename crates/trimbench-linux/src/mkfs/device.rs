@@ -31,7 +31,6 @@ struct Layout {
     uuid: u64,
 }
 
-/// As 16 bytes.
 pub(super) type Uuid = [u8; 16];
 
 /// A block device that stays what it is for as long as it is held.
@@ -48,7 +47,6 @@ struct Identity {
     numbers: (u32, u32),
     /// `None` before Linux 5.15.
     sequence: Option<u64>,
-    /// What a loop device stands on.
     backing: Option<LoopStatus>,
 }
 
@@ -72,12 +70,10 @@ impl HeldDevice {
         Ok(Self { file, node, identity })
     }
 
-    /// The descriptor, for mkfs.
     pub(super) fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
-    /// The node, for mount.
     pub(super) fn node(&self) -> &Path {
         &self.node
     }

@@ -16,11 +16,9 @@ use crate::registry::{self, Registered, Token};
 pub(super) struct MemoryLimit {
     group: PathBuf,
     token: Token,
-    /// The group that the process came from.
     before: PathBuf,
 }
 
-/// The two versions of control groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
     One,

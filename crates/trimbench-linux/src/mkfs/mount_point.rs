@@ -59,17 +59,14 @@ impl MountPoint {
         Ok(())
     }
 
-    /// Where to mount.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What killed runs had left.
     pub(super) fn cleaned(&self) -> &[PathBuf] {
         &self.cleaned
     }
 
-    /// Unmounts what is mounted there.
     #[expect(clippy::disallowed_methods, reason = "the target is closed: no time of its passes")]
     pub(super) fn unmount(&self) -> Result<(), Errno> {
         let once = || rustix::mount::unmount(&self.path, UnmountFlags::NOFOLLOW).map_err(errno_of);
@@ -126,7 +123,6 @@ fn noted(marker: &str) -> Vec<(u32, u32)> {
     marker.lines().filter_map(numbers).collect()
 }
 
-/// The number of a block device's node.
 fn device_of(node: &Path) -> Option<(u32, u32)> {
     let found = std::fs::metadata(node).ok()?;
     let is_device = std::os::unix::fs::FileTypeExt::is_block_device(&found.file_type());

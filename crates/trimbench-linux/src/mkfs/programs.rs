@@ -16,7 +16,6 @@ use crate::program::{program, program_path};
 mod tests;
 
 impl FilesystemKind {
-    /// The package that has its mkfs.
     const fn package(self) -> &'static str {
         match self {
             Self::Ext4 => "e2fsprogs",
@@ -115,7 +114,6 @@ fn parse_uuid(text: &str) -> Option<Uuid> {
     pairs.collect::<Result<Vec<u8>, _>>().ok()?.try_into().ok()
 }
 
-/// Mounts the device with these options.
 pub(super) fn mount(
     kind: FilesystemKind,
     options: &[String],

@@ -3,22 +3,18 @@
 //! Images have the fixed sizes that their commands ask for, so an offset beyond the end is a
 //! mistake here, and panics.
 
-/// 16 bits at byte `at`.
 pub(super) fn le16(image: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([image[at], image[at + 1]])
 }
 
-/// 32 bits at byte `at`.
 pub(super) fn le32(image: &[u8], at: usize) -> u32 {
     u32::from(le16(image, at)) | u32::from(le16(image, at + 2)) << 16
 }
 
-/// 64 bits at byte `at`.
 pub(super) fn le64(image: &[u8], at: usize) -> u64 {
     u64::from(le32(image, at)) | u64::from(le32(image, at + 4)) << 32
 }
 
-/// 128 bits at byte `at`.
 pub(super) fn le128(image: &[u8], at: usize) -> u128 {
     u128::from(le64(image, at)) | u128::from(le64(image, at + 8)) << 64
 }

@@ -10,7 +10,6 @@ use super::error::NoPassthrough;
 use crate::inspect::{DeviceKind, kind_of};
 use crate::sysfs::{BlockDevice, numbers_of};
 
-/// How to reach a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     NvmeNamespace,
@@ -18,13 +17,11 @@ pub(super) enum Route {
     Ata,
 }
 
-/// What sysfs says of a block device.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     pub(super) name: String,
     pub(super) disk: String,
     pub(super) kind: DeviceKind,
-    /// Of a SCSI disk.
     pub(super) vendor: String,
     /// It has the VPD page that only a translation of ATA gives (89h).
     pub(super) has_ata_page: bool,
@@ -63,7 +60,6 @@ impl Facts {
     }
 }
 
-/// The rules.
 pub(super) fn of_block_device(facts: &Facts) -> Result<Route, NoPassthrough> {
     let device = facts.name.clone();
     if facts.name != facts.disk {

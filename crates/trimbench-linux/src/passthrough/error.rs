@@ -8,7 +8,6 @@ use super::nvme::NvmeStatus;
 use super::purge::ReportedPurge;
 use super::scsi::Sense;
 
-/// Why a device cannot be spoken to directly.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoPassthrough {
     #[error("this is no device node: name the drive (`/dev/disk/by-id/...`)")]
@@ -24,7 +23,6 @@ pub(super) enum NoPassthrough {
          to trimbench"
     )]
     OtherDevice { device: String, kind: &'static str },
-    /// SAS, or a bridge without translation.
     #[error(
         "`{device}` is a SCSI disk of vendor `{vendor}` that shows no ATA drive behind it (no \
          VPD page 89h): SAS drives and such USB bridges are not spoken to; connect a SATA drive \
@@ -43,10 +41,8 @@ pub(super) enum NoPassthrough {
     Command(#[from] PassthroughError),
 }
 
-/// Why a command to a drive failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum PassthroughError {
-    /// EPERM or EACCES.
     #[error(
         "the kernel refused `{command}` with {errno}: run as root; if you are, a sandbox, a \
          container or the lockdown of the kernel withholds {capability}"
@@ -57,7 +53,6 @@ pub(super) enum PassthroughError {
     Kernel { command: &'static str, errno: Errno },
     #[error("the drive answered `{command}` with {status}")]
     Nvme { command: &'static str, status: NvmeStatus },
-    /// With the status and the error register.
     #[error(
         "the drive answered `{command}` with status {status:#04x} ({}), error {error:#04x} ({})",
         status_names(*status), error_names(*error)
@@ -134,7 +129,6 @@ pub(super) enum PurgeError {
     Command(#[from] PassthroughError),
 }
 
-/// Why a means that the drive has must not be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum PurgeObstacle {
     /// `count`: namespaces of the subsystem, this one included.

@@ -32,7 +32,6 @@ pub enum ReportedPurge {
     AtaSecurityErase,
 }
 
-/// A means that the drive has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PurgeOption {
     pub(super) means: ReportedPurge,

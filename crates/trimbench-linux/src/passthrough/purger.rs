@@ -46,7 +46,6 @@ pub struct UnknownPurge {
     given: String,
 }
 
-/// The ids of all means.
 fn known() -> Vec<&'static str> {
     ReportedPurge::all().map(ReportedPurge::id).collect()
 }

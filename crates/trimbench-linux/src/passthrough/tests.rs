@@ -1,5 +1,7 @@
 //! What is common to all drives: routes.
 
+pub(super) mod script;
+
 use std::os::fd::AsFd;
 
 use super::detect::{Facts, Route, of_block_device};

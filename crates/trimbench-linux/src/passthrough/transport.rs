@@ -11,14 +11,12 @@ use crate::ioctl::{self, Data, NvmeCommand, ScsiOutcome};
 pub(super) trait Transport {
     /// Sends an `NVMe` command; the answer is its status field without the phase bit.
     fn nvme(&mut self, command: &NvmeCommand, data: Data<'_>) -> Result<u16, Errno>;
-    /// Sends a SCSI command.
     fn scsi(
         &mut self,
         command: &[u8],
         data: Data<'_>,
         timeout: Nanos,
     ) -> Result<ScsiOutcome, Errno>;
-    /// Waits.
     fn pause(&mut self, span: Nanos);
 }
 

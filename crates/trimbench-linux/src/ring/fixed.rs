@@ -15,10 +15,10 @@ use io_uring::{Probe, opcode, squeue};
 use trimbench_core::Errno;
 use trimbench_core::units::{index, narrow};
 
+use crate::size_classes::PAGE;
+
 use super::{Uring, Users, Wait};
 
-/// Alignment of all memory: at least the logical block of common disks (512 B or 4 KiB).
-pub(crate) const PAGE: u64 = 4096;
 /// How many pieces of memory may be registered.
 const REGISTERED: u32 = 2048;
 /// `_IO(0x12, 0)` of `include/uapi/linux/blkdev.h`.
@@ -43,7 +43,6 @@ struct Slab {
     layout: Layout,
 }
 
-/// What the kernel is to do.
 pub(crate) enum Work {
     /// Fill the first `length` bytes of the chunk from `offset`.
     Read { chunk: Chunk, offset: u64, length: u64 },
@@ -82,12 +81,10 @@ unsafe impl Send for Slab {}
 unsafe impl Sync for Slab {}
 
 impl Chunk {
-    /// Bytes.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// The memory.
     #[inline]
     pub(crate) fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the chunks of a slab do not overlap, each has one owner, and the slab keeps
@@ -116,7 +113,6 @@ impl Drop for Slab {
 }
 
 impl FixedRing {
-    /// A ring of `entries` for this file.
     pub(crate) fn new(file: Arc<OwnedFd>, entries: u32) -> Result<Self, Errno> {
         let uring = Uring::new(entries, Users::OneThread)?;
         let submitter = uring.inner.submitter();

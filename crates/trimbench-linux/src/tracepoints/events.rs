@@ -20,11 +20,9 @@ pub(super) enum Happened {
     Requeued,
     /// A request, or its first part, is done.
     Completed,
-    /// A bio ended.
     BioEnded,
 }
 
-/// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockEvent {
     /// On `CLOCK_MONOTONIC`.
@@ -39,11 +37,9 @@ pub(super) struct BlockEvent {
     pub(super) sectors: u64,
 }
 
-/// Where the fields of one event lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     happened: Happened,
-    /// The number that events of this type begin with.
     id: u16,
     device: usize,
     sector: usize,
@@ -53,11 +49,9 @@ pub(super) struct Layout {
 }
 
 impl Happened {
-    /// All that are recorded.
     pub(super) const ALL: [Self; 5] =
         [Self::Queued, Self::Issued, Self::Requeued, Self::Completed, Self::BioEnded];
 
-    /// The kernel's name of the event.
     pub(super) const fn event(self) -> &'static str {
         match self {
             Self::Queued => "block_bio_queue",

@@ -16,6 +16,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
 use crate::errno::{errno_in, errno_of};
@@ -27,7 +28,6 @@ use super::TracingError;
 
 /// Longer than any description of an event.
 const TEXT_MAX: usize = 64 << 10;
-/// Where tracefs usually is.
 const USUAL: &str = "/sys/kernel/tracing";
 /// The shell of the watcher, and what it does with the instance and its entry: at the end of the
 /// pipe the process may still have files of the instance open, which end with it a moment later.
@@ -39,7 +39,6 @@ for _ in 1 2 3 4 5 6 7 8 9; do
     sleep 0.1
 done"#;
 
-/// An instance, removed when dropped.
 #[derive(Debug)]
 pub(super) struct Instance {
     path: PathBuf,
@@ -75,7 +74,6 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Its name below `instances`.
     pub(super) fn name(&self) -> &str {
         self.token.name()
     }
@@ -85,7 +83,6 @@ impl Instance {
         self.watcher.is_some()
     }
 
-    /// Writes a setting.
     pub(super) fn set(&self, name: &str, value: &str) -> Result<(), TracingError> {
         let path = self.path.join(name);
         let open = OpenOptions::new().write(true).open(&path);
@@ -93,7 +90,6 @@ impl Instance {
             .map_err(|error| refused(&path, &error))
     }
 
-    /// Reads a description.
     pub(super) fn text(&self, name: &str) -> Result<String, TracingError> {
         let path = self.path.join(name);
         // Some end after the first read, whatever is left: it must take all.
@@ -104,20 +100,16 @@ impl Instance {
         Ok(String::from_utf8_lossy(&bytes[..length]).into_owned())
     }
 
-    /// Where `name` is, for messages.
     pub(super) fn shown(&self, name: &str) -> String {
         self.path.join(name).display().to_string()
     }
 
-    /// The buffers, one a processor.
     pub(super) fn buffers(&self) -> Result<Vec<File>, TracingError> {
         let folder = self.path.join("per_cpu");
         let open = |name: String| {
             let path = folder.join(name).join("trace_pipe_raw");
-            let flags = rustix::fs::OFlags::RDONLY
-                | rustix::fs::OFlags::NONBLOCK
-                | rustix::fs::OFlags::CLOEXEC;
-            rustix::fs::open(&path, flags, rustix::fs::Mode::empty())
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            rustix::fs::open(&path, flags, Mode::empty())
                 .map(File::from)
                 .map_err(|errno| refused(&path, &io::Error::from(errno)))
         };

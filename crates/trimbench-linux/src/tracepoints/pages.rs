@@ -14,7 +14,6 @@ use trimbench_core::units::index;
 #[cfg(test)]
 mod tests;
 
-/// Bytes before the events.
 pub(super) const HEADER: usize = 16;
 /// Bit of the state: events were lost before this page.
 const MISSED: u64 = 1 << 31;
@@ -81,12 +80,10 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// The same of 32 bits.
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The same of 16 bits.
 pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }

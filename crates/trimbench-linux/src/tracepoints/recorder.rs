@@ -11,7 +11,7 @@ use crate::sysfs::{BlockDevice, devices_of};
 use super::TracingError;
 use super::events::{BlockEvent, Happened};
 use super::instance::Instance;
-use super::requests::{leaves, number};
+use super::requests::{event_numbers, leaves};
 use super::stream::EventStream;
 
 #[cfg(test)]
@@ -74,9 +74,7 @@ impl Recorder {
         }
         // Kernels differ in whether a bio carries its partition's number or the disk's; the sectors
         // are the disk's in both.
-        let parts = disk.partitions();
-        let all = std::iter::once(&disk).chain(&parts);
-        let numbers: Vec<u32> = all.filter_map(BlockDevice::numbers).map(number).collect();
+        let numbers = event_numbers(&disk);
         let start = if device.is_partition() { device.own_number("start") } else { None };
         let sectors = device.own_number("size").unwrap_or(u64::MAX);
         let stream = EventStream::new(Instance::create()?, &numbers, &[happened])?;

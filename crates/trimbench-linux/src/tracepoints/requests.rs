@@ -40,9 +40,7 @@ pub(super) fn disks(devices: &[BlockDevice]) -> Result<Vec<Disk>, TracingError> 
             if !leaf.disk().join("mq").exists() {
                 return Err(TracingError::NoRequests { device: leaf.name });
             }
-            let with_parts = std::iter::once(leaf.clone()).chain(leaf.partitions());
-            let numbers = with_parts.filter_map(|each| each.numbers()).map(number).collect();
-            disks.push(Disk { device, numbers });
+            disks.push(Disk { device, numbers: event_numbers(&leaf) });
         }
     }
     if disks.is_empty() { Err(TracingError::NoDevice) } else { Ok(disks) }
@@ -54,9 +52,11 @@ pub(super) fn leaves(device: &BlockDevice) -> Vec<BlockDevice> {
     if below.is_empty() { vec![whole] } else { below.iter().flat_map(leaves).collect() }
 }
 
-/// As events have it (`MKDEV`).
-pub(super) fn number((major, minor): (u32, u32)) -> u32 {
-    (major << 20) | minor
+/// The numbers that events of a disk and of its partitions carry (`MKDEV`).
+pub(super) fn event_numbers(disk: &BlockDevice) -> Vec<u32> {
+    let parts = disk.partitions();
+    let numbers = std::iter::once(disk).chain(&parts).filter_map(BlockDevice::numbers);
+    numbers.map(|(major, minor)| (major << 20) | minor).collect()
 }
 
 /// Joins events to requests. Events come in the order of their times.
@@ -129,7 +129,6 @@ impl Requests {
         }
     }
 
-    /// Events lost so far.
     pub(super) fn lost(&self) -> u64 {
         self.lost
     }

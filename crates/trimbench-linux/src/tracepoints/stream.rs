@@ -21,7 +21,6 @@ const PAGE_MAX: usize = 64 << 10;
 /// An event that is younger may still be preceded by one that is being written.
 const SETTLED: Nanos = Nanos::from_micros(200);
 
-/// The events of some devices.
 #[derive(Debug)]
 pub(super) struct EventStream {
     /// Dropped before the instance, which they keep from going.
@@ -102,7 +101,6 @@ impl EventStream {
         MonotonicClock::monotonic().saturating_sub(SETTLED)
     }
 
-    /// Drops what was not handed out.
     pub(super) fn forget(&mut self) {
         self.events.clear();
     }

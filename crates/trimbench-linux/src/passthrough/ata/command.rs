@@ -6,25 +6,19 @@ use crate::passthrough::scsi::{AtaCommand, AtaProtocol};
 
 /// Time for commands that only read or set; a drive may have to spin up or wake.
 const SHORT: Nanos = Nanos::from_secs(60);
-/// Bytes of a block of ATA data.
 pub(super) const BLOCK: usize = 512;
 
-/// What SANITIZE DEVICE does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sanitize {
-    /// SANITIZE STATUS EXT.
     Status,
     /// SANITIZE STATUS EXT that leaves the failed state of an operation that allowed it.
     ClearFailure,
-    /// CRYPTO SCRAMBLE EXT.
     CryptoScramble,
-    /// BLOCK ERASE EXT.
     BlockErase,
     /// OVERWRITE EXT: one pass of zeroes.
     Overwrite,
 }
 
-/// The commands of the security feature set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Security {
     SetPassword,
@@ -46,7 +40,6 @@ const TEMPLATE: AtaCommand = AtaCommand {
     timeout: SHORT,
 };
 
-/// IDENTIFY DEVICE: one block.
 pub(super) fn identify() -> AtaCommand {
     AtaCommand {
         name: "IDENTIFY DEVICE",
@@ -83,7 +76,6 @@ pub(super) fn sanitize(what: Sanitize) -> AtaCommand {
     }
 }
 
-/// A command of the security feature set.
 pub(super) fn security(what: Security, timeout: Option<Nanos>) -> AtaCommand {
     let (name, command) = match what {
         Security::SetPassword => ("SECURITY SET PASSWORD", 0xf1),

@@ -17,7 +17,6 @@ use crate::passthrough::scsi::{
 use crate::passthrough::transport::Transport;
 use crate::passthrough::{DriveIdentity, Protocol, refused_by_kernel};
 
-/// A drive, spoken to through `T`.
 #[derive(Debug)]
 pub(in crate::passthrough) struct AtaDrive<T> {
     pub(super) line: Line<T>,
@@ -114,7 +113,6 @@ impl<T: Transport + Debug> Protocol for AtaDrive<T> {
 }
 
 impl<T: Transport> Line<T> {
-    /// IDENTIFY DEVICE as of this moment.
     pub(super) fn identify(&mut self) -> Result<AtaIdentity, PassthroughError> {
         let mut image = [0; BLOCK];
         self.send(&command::identify(), Data::In(&mut image))?;

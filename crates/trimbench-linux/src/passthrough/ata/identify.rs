@@ -25,7 +25,6 @@ pub(super) struct AtaIdentity {
 #[expect(clippy::struct_excessive_bools, reason = "bits of the drive, each on its own")]
 pub(super) struct SecurityState {
     pub(super) supported: bool,
-    /// A user password is set.
     pub(super) enabled: bool,
     pub(super) locked: bool,
     pub(super) frozen: bool,

@@ -13,7 +13,6 @@ use crate::passthrough::purge::Patience;
 use crate::passthrough::scsi::AtaRegisters;
 use crate::passthrough::transport::Transport;
 
-/// What SANITIZE STATUS EXT says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "bits of the drive, each on its own")]
 pub(super) struct SanitizeStatus {

@@ -7,7 +7,7 @@ use crate::ioctl::ScsiOutcome;
 use crate::passthrough::Protocol as _;
 use crate::passthrough::error::{PassthroughError, PurgeError, PurgeObstacle};
 use crate::passthrough::purge::ReportedPurge;
-use crate::passthrough::script::{Script, Step};
+use crate::passthrough::tests::script::{Script, Step};
 
 mod purge;
 

@@ -15,7 +15,6 @@ use crate::passthrough::purge::{PurgeOption, ReportedPurge};
 use crate::passthrough::transport::Transport;
 use crate::passthrough::{DriveIdentity, Protocol, refused_by_kernel};
 
-/// A namespace, spoken to through `T`.
 #[derive(Debug)]
 pub(in crate::passthrough) struct NvmeDrive<T> {
     pub(super) transport: T,
@@ -26,7 +25,6 @@ pub(in crate::passthrough) struct NvmeDrive<T> {
     promise: TrimPromise,
 }
 
-/// What Identify says at one time.
 pub(super) struct Look {
     pub(super) controller: Controller,
     pub(super) namespace: Namespace,
@@ -34,7 +32,6 @@ pub(super) struct Look {
 }
 
 impl<T: Transport> NvmeDrive<T> {
-    /// Identifies the namespace.
     pub(in crate::passthrough) fn open(
         mut transport: T,
         nsid: u32,
@@ -109,7 +106,6 @@ impl<T: Transport + Debug> Protocol for NvmeDrive<T> {
     }
 }
 
-/// Sends a command that must succeed.
 pub(super) fn send(
     transport: &mut impl Transport,
     name: &'static str,
@@ -124,7 +120,6 @@ pub(super) fn send(
     if status.is_success() { Ok(()) } else { Err(failed) }
 }
 
-/// One of the structures of Identify.
 pub(super) fn identify(
     transport: &mut impl Transport,
     name: &'static str,
@@ -159,7 +154,6 @@ pub(super) fn look(transport: &mut impl Transport, nsid: u32) -> Result<Look, Pa
     Ok(Look { controller, namespace, identity })
 }
 
-/// The namespaces that are active for the controller.
 pub(in crate::passthrough) fn active_namespaces(
     transport: &mut impl Transport,
 ) -> Result<Vec<u32>, PassthroughError> {

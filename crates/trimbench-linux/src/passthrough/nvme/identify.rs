@@ -14,7 +14,6 @@ const OCP_UUID: [u8; 16] = [
     0xc1, 0x94, 0xd5, 0x5b, 0xe0, 0x94, 0x47, 0x94, 0xa2, 0x1d, 0x29, 0x99, 0x8f, 0x56, 0xbe, 0x6f,
 ];
 
-/// The controller, as far as it concerns us.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "bits of the drive, each on its own")]
 pub(super) struct Controller {
@@ -40,7 +39,6 @@ pub(super) struct Controller {
     pub(super) format_crypto: bool,
 }
 
-/// A namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Namespace {
     pub(super) size: Blocks,

@@ -7,7 +7,6 @@ use super::command::MAY_EXIT_FAILURE;
 use crate::passthrough::bytes::{le16, le32, le128};
 use crate::passthrough::purge::ReportedPurge;
 
-/// Log identifiers.
 pub(super) const SMART: u8 = 0x02;
 pub(super) const SANITIZE: u8 = 0x81;
 pub(super) const OCP_SMART: u8 = 0xc0;

@@ -7,7 +7,7 @@ use super::drive::NvmeDrive;
 use crate::passthrough::Protocol as _;
 use crate::passthrough::error::{PassthroughError, PurgeError, PurgeObstacle};
 use crate::passthrough::purge::ReportedPurge;
-use crate::passthrough::script::{Script, Step};
+use crate::passthrough::tests::script::{Script, Step};
 
 mod purge;
 

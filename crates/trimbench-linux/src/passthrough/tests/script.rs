@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 
 use trimbench_core::{Errno, Nanos};
 
-use super::transport::Transport;
 use crate::ioctl::{Data, NvmeCommand, ScsiOutcome};
+use crate::passthrough::transport::Transport;
 
 /// One exchange.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(in crate::passthrough) enum Step {
     /// An `NVMe` command: opcode, namespace, CDW10 and CDW11; then data and status.
     Nvme { sent: (u8, u32, u32, u32), data: Vec<u8>, answer: Result<u16, Errno> },
     /// A SCSI command: its bytes; then data and outcome.
@@ -21,23 +21,23 @@ pub(super) enum Step {
 
 /// The script, with what was written to the drive.
 #[derive(Debug, Default)]
-pub(super) struct Script {
+pub(in crate::passthrough) struct Script {
     steps: VecDeque<Step>,
-    pub(super) written: Vec<Vec<u8>>,
-    pub(super) timeouts: Vec<Nanos>,
+    pub(in crate::passthrough) written: Vec<Vec<u8>>,
+    pub(in crate::passthrough) timeouts: Vec<Nanos>,
 }
 
 impl Script {
-    pub(super) fn new(steps: impl IntoIterator<Item = Step>) -> Self {
+    pub(in crate::passthrough) fn new(steps: impl IntoIterator<Item = Step>) -> Self {
         Self { steps: steps.into_iter().collect(), ..Self::default() }
     }
 
-    pub(super) fn extend(&mut self, steps: impl IntoIterator<Item = Step>) {
+    pub(in crate::passthrough) fn extend(&mut self, steps: impl IntoIterator<Item = Step>) {
         self.steps.extend(steps);
     }
 
     #[track_caller]
-    pub(super) fn assert_finished(&self) {
+    pub(in crate::passthrough) fn assert_finished(&self) {
         assert!(self.steps.is_empty(), "not sent: {:02x?}", self.steps);
     }
 
