@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result};
 use trimbench_core::rng::Rng;
 use trimbench_core::{Nanos, Ppm};
-use trimbench_engine::{Parameters as _, Preset};
+use trimbench_engine::{MethodDefinition as _, Preset};
 use trimbench_methods::METHODS;
-use trimbench_methods::postmark::{self, Postmark};
+use trimbench_methods::postmark::Postmark;
 use trimbench_report::{Detail, MethodView, PageContext, PageSource, Style, csv, page, terminal};
 use trimbench_results::compare::judge;
 use trimbench_results::limits::evaluate;
@@ -198,7 +198,7 @@ fn judged(record: &RunRecord, options: &FuzzOptions<'_>) -> Result<(), String> {
                 let _ = info.resolve(preset, &session.options);
             }
         });
-        for session in record.sessions.iter().filter(|it| it.plan.method == postmark::ID) {
+        for session in record.sessions.iter().filter(|it| it.plan.method == Postmark::INFO.id) {
             let Some(preset) = Preset::from_id(&session.plan.preset) else { continue };
             let Ok(method) = Postmark::resolve(preset, &session.plan.options) else { continue };
             session.steps.iter().for_each(|step| drop(method.terse_1_51(step)));

@@ -32,8 +32,8 @@ pub mod workload;
 pub use area::{Area, DeviceArea, FileArea};
 pub use device_runner::Shape;
 pub use method::{
-    Demand, Findings, KeepFailed, Method, MethodError, MethodInfo, MethodResult, MethodSession,
-    Monitor, Parameters, Preset, SessionContext, Stage, run,
+    Demand, Findings, KeepFailed, Method, MethodDefinition, MethodError, MethodInfo, MethodResult,
+    MethodSession, Monitor, Preset, ResolvedMethod, SessionContext, Stage, run,
 };
 pub use runner::{Observer, RunError, Runner, Sample};
 pub use slots::{Permit, Slots};

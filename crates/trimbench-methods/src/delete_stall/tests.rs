@@ -8,7 +8,7 @@ use trimbench_results::{Figure, Step};
 use super::subject::FIRST_VICTIM;
 use super::window::{LOAD, PROBE, SCRIPT, Window};
 use super::*;
-use trimbench_engine::Parameters as _;
+use trimbench_engine::MethodDefinition as _;
 use trimbench_engine::method::Preset;
 use trimbench_engine::runner::{Observer, Sample};
 use trimbench_engine::testing::{assert_defined, settings};

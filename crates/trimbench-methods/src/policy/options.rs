@@ -6,8 +6,6 @@ use trimbench_core::settings::{
 };
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
-use super::ID;
-use trimbench_engine::Parameters;
 use trimbench_engine::settings::{UNIT, access_size, gap_of_rate, whole_size};
 use trimbench_engine::workload::Arrivals;
 
@@ -106,10 +104,6 @@ settings! {
         pub(super) values: Values = values.clone();
     }
     check PolicyLab::check;
-}
-
-impl Parameters for PolicyLab {
-    const ID: &'static str = ID;
 }
 
 impl PolicyLab {

@@ -10,8 +10,8 @@ use super::analysis::{Point, choose};
 use super::churn::Churn;
 use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN};
 use super::*;
+use trimbench_engine::MethodDefinition as _;
 use trimbench_engine::MethodError;
-use trimbench_engine::Parameters as _;
 use trimbench_engine::Preset;
 use trimbench_engine::method::MethodResult;
 use trimbench_engine::testing::run_on;
@@ -356,6 +356,6 @@ fn too_few_accesses_leave_no_choice() {
 fn the_page_has_every_figure() {
     for Metric { id, .. } in method(&[("policies", "paced")]).metrics() {
         let id = id.strip_suffix("-paced").map_or(id.to_string(), |column| format!("{column}-P"));
-        assert!(INFO.page.contains(&format!("`{id}`")), "{id}");
+        assert!(PolicyLab::INFO.page.contains(&format!("`{id}`")), "{id}");
     }
 }

@@ -1,10 +1,8 @@
 //! The method's parameters.
 
-use trimbench_core::settings::{Values, default_to, or_word, parsed, presets, within};
+use trimbench_core::settings::{default_to, or_word, parsed, presets, within};
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
-use super::ID;
-use trimbench_engine::Parameters;
 use trimbench_engine::method::ASSUMED_RATE;
 use trimbench_engine::rounds::{Load, RoundLength};
 use trimbench_engine::settings::{Span, access_size, data_kind, span_or_all};
@@ -53,13 +51,7 @@ settings! {
         /// meanwhile
         pub rest: Nanos = "rest", presets("1s", "30s", "10s"),
             within(Nanos::ZERO, Nanos::from_secs(24 * 3_600));
-    } with {
-        pub(super) values: Values = values.clone();
     }
-}
-
-impl Parameters for Recovery {
-    const ID: &'static str = ID;
 }
 
 impl Torture {

@@ -13,7 +13,7 @@ use trimbench_trace::{Record, RecordKind, TraceError, TraceSource, Traces};
 
 use super::*;
 use trimbench_core::Device;
-use trimbench_engine::Parameters as _;
+use trimbench_engine::MethodDefinition as _;
 use trimbench_engine::Slots;
 use trimbench_engine::method::MethodResult;
 use trimbench_engine::method::Preset;

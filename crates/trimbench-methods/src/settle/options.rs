@@ -3,8 +3,6 @@
 use trimbench_core::settings::{SettingError, Values, checked, default_to, named, presets, within};
 use trimbench_core::{Bytes, Nanos, Ppm, named_enum, settings};
 
-use super::ID;
-use trimbench_engine::Parameters;
 use trimbench_engine::settings::{Span, access_size, percents, span_or_all};
 
 /// Slices of a window at the most: each is a point of the record.
@@ -53,8 +51,6 @@ settings! {
         /// reference for the pace: `twin`, the same load after an idle time, or `plateau`, the last
         /// quarter of the window
         pub reference: Reference = "reference", default_to("twin"), named();
-    } with {
-        pub(super) values: Values = values.clone();
     }
     check Settle::check;
 }
@@ -64,10 +60,6 @@ fn odd(slices: usize) -> Result<usize, String> {
     (!even)
         .then_some(slices)
         .ok_or_else(|| format!("`{slices}` is even: no slice is in the middle of so many"))
-}
-
-impl Parameters for Settle {
-    const ID: &'static str = ID;
 }
 
 impl Settle {

@@ -7,7 +7,7 @@ use trimbench_ssd::TrimMode;
 
 use super::session::{CURVE, POINT, TWIN};
 use super::*;
-use trimbench_engine::Parameters as _;
+use trimbench_engine::MethodDefinition as _;
 use trimbench_engine::method::MethodResult;
 use trimbench_engine::method::Preset;
 use trimbench_engine::runner::RunError;
@@ -205,7 +205,7 @@ fn the_page_has_every_figure() {
     for Metric { id, .. } in method(&[]).metrics() {
         let id =
             if id.starts_with("settling-") { "settling-trimmed-R-written-W".into() } else { id };
-        assert!(INFO.page.contains(&format!("`{id}`")), "{id}");
+        assert!(Settle::INFO.page.contains(&format!("`{id}`")), "{id}");
     }
 }
 

@@ -3,8 +3,6 @@
 use trimbench_core::settings::{SettingError, Values, default_to, mapped, presets, within};
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
-use super::ID;
-use trimbench_engine::Parameters;
 use trimbench_engine::method::ASSUMED_RATE;
 use trimbench_engine::rounds::{Load, RoundLength};
 use trimbench_engine::settings::{Span, access_size, data_kind, percents, span_or_all};
@@ -47,8 +45,6 @@ settings! {
         /// idle time after preconditioning and after each TRIM, {}; drives do garbage collection
         /// meanwhile
         pub rest: Nanos = "rest", default_to("0"), within(Nanos::ZERO, DAY);
-    } with {
-        pub(super) values: Values = values.clone();
     }
     check SteadyState::check;
 }
@@ -58,10 +54,6 @@ fn with_zero(mut shares: Vec<Ppm>) -> Vec<Ppm> {
         shares.insert(0, Ppm(0));
     }
     shares
-}
-
-impl Parameters for SteadyState {
-    const ID: &'static str = ID;
 }
 
 impl SteadyState {

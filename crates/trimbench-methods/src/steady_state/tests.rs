@@ -4,7 +4,7 @@ use trimbench_results::{LatencyHistogram, Step};
 
 use super::*;
 use trimbench_core::BlockCommand;
-use trimbench_engine::Parameters as _;
+use trimbench_engine::MethodDefinition as _;
 use trimbench_engine::device_runner::Shape;
 use trimbench_engine::method::{Method, Preset};
 use trimbench_engine::runner::RunError;
@@ -373,9 +373,8 @@ fn one_seed_gives_one_run() {
 #[test]
 fn it_is_behind_the_one_door() {
     let set = settings(&[("trimmed-shares", "0,30%"), ("sizes", "1GiB")]);
-    let method = INFO.resolve(Preset::Quick, &set).unwrap();
-    assert_eq!(method.info().id, ID);
-    assert!(method.metrics().iter().any(|it| it.id == "gain-trimmed-30"));
+    let resolved = SteadyState::INFO.resolve(Preset::Quick, &set).unwrap();
+    assert!(resolved.method.metrics().iter().any(|it| it.id == "gain-trimmed-30"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use trimbench_ssd::TrimMode;
 
 use super::row::median_interval;
 use super::*;
-use trimbench_engine::Parameters as _;
+use trimbench_engine::MethodDefinition as _;
 use trimbench_engine::method::MethodResult;
 use trimbench_engine::method::Preset;
 use trimbench_engine::runner::RunError;
@@ -333,7 +333,7 @@ fn other_load_on_a_real_device_is_noticed_and_our_own_is_not() {
 fn the_page_has_every_figure() {
     let metrics = method(&[]).metrics();
     for Metric { id, .. } in metrics.iter().filter(|it| !it.id.starts_with("trim-p")) {
-        assert!(INFO.page.contains(&format!("`{id}`")), "{id}");
+        assert!(TrimSweep::INFO.page.contains(&format!("`{id}`")), "{id}");
     }
 }
 

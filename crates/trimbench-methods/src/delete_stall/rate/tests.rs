@@ -9,7 +9,7 @@ use trimbench_ssd::TrimMode;
 use super::*;
 use crate::delete_stall::DeleteStall;
 use trimbench_core::Opened;
-use trimbench_engine::Parameters;
+use trimbench_engine::MethodDefinition as _;
 use trimbench_engine::method::{Method as _, MethodResult, Preset};
 use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::run_on;

@@ -8,7 +8,7 @@ use trimbench_trace::NoTraces;
 
 use super::*;
 use crate::delete_stall::DeviceSubject;
-use trimbench_engine::Parameters;
+use trimbench_engine::MethodDefinition as _;
 use trimbench_engine::Slots;
 use trimbench_engine::method::session::SessionContext;
 use trimbench_engine::method::{MethodResult, Preset};

@@ -6,7 +6,7 @@ use trimbench_results::Step;
 
 use super::*;
 use trimbench_core::Nanos;
-use trimbench_engine::Parameters;
+use trimbench_engine::MethodDefinition as _;
 use trimbench_engine::Preset;
 use trimbench_engine::method::MethodResult;
 use trimbench_engine::runner::RunError;

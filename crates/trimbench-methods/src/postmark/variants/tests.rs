@@ -6,7 +6,7 @@ use trimbench_trace::NoTraces;
 use super::*;
 use crate::postmark::analyse;
 use trimbench_core::Opened;
-use trimbench_engine::Parameters;
+use trimbench_engine::MethodDefinition as _;
 use trimbench_engine::Preset;
 use trimbench_engine::Slots;
 use trimbench_engine::method::Findings;
