@@ -99,7 +99,7 @@ impl Method for DeleteStall {
                 |found| check_fit(self, found),
                 |files| {
                     let subject = DirectorySubject::new(self, files.capabilities().drain.force);
-                    run(self, (files, subject), session)
+                    run(self, files, subject, session)
                 },
             );
         }
@@ -109,7 +109,7 @@ impl Method for DeleteStall {
                 unreachable!("what takes block commands is a device");
             };
             let subject = DeviceSubject::new(self, logical_block, discard_max);
-            run(self, (device, subject), session)
+            run(self, device, subject, session)
         })
     }
 

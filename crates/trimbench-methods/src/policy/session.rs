@@ -188,7 +188,7 @@ impl Life<'_> {
         step.set("cycle", f64::from(cycle));
         step.measure(SPAN, (files.now() - begin).seconds());
         step.measure(MADE, made.0 as f64);
-        step.histograms.insert(RESPONSE.to_owned(), responses.to_text());
+        step.add_histogram(RESPONSE, &responses);
         Ok(step)
     }
 }

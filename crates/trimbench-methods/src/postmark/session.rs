@@ -46,7 +46,7 @@ pub(super) fn run(
     for id in ids {
         if !session.is_done(&id) {
             session.announce(&id, files.now());
-            session.keep(repeat(method, (files, &mut runner), id)?)?;
+            session.keep(repeat(method, files, &mut runner, id)?)?;
         }
     }
     session.hash(runner.trace_hash());
@@ -56,7 +56,8 @@ pub(super) fn run(
 /// One run of `PostMark`, from the first file to the last discard.
 pub(super) fn repeat(
     method: &Postmark,
-    (target, runner): (&mut Files<'_>, &mut Runner<FileCommand>),
+    target: &mut Files<'_>,
+    runner: &mut Runner<FileCommand>,
     id: String,
 ) -> Result<Step, MethodError> {
     let generator = Generator::new(&method.settings);

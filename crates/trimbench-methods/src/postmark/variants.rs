@@ -129,7 +129,7 @@ pub(super) fn run(
         })?;
         let files = provisioner.files();
         check_fit(&varied, files.capabilities())?;
-        let mut step = super::session::repeat(&varied, (files, &mut runner), id)?;
+        let mut step = super::session::repeat(&varied, files, &mut runner, id)?;
         step.kind = variant.id();
         now = provisioner.files().now();
         step.measure(UNMOUNT, provisioner.unmount()?.seconds());

@@ -4,7 +4,7 @@ use trimbench_core::settings::{default_to, or_word, parsed, presets, within};
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
 use trimbench_engine::method::ASSUMED_RATE;
-use trimbench_engine::rounds::{Load, RoundLength};
+use trimbench_engine::rounds::{Load, LoadLength, RoundLength};
 use trimbench_engine::settings::{Span, access_size, data_kind, span_or_all};
 
 /// Rounds of a torture until the steady state. Source: \[PTS\], with the share of ours.
@@ -79,7 +79,7 @@ impl Recovery {
     /// The rounds of a torture until the steady state.
     pub(super) fn rounds(span: Bytes) -> RoundLength {
         let bytes = Bytes(ROUND_SHARE.of(span.0));
-        RoundLength { time: ROUND_TIME, bytes, rounds_max: ROUNDS_MAX }
+        RoundLength { each: LoadLength { time: ROUND_TIME, bytes }, rounds_max: ROUNDS_MAX }
     }
 
     /// Bytes that one torture is assumed to write, at the most.
@@ -90,7 +90,7 @@ impl Recovery {
             Torture::Share(share) => share.of(span.0),
             Torture::Time(time) => in_time(time),
             Torture::Steady => {
-                Self::rounds(span).bytes.0.max(in_time(ROUND_TIME)) * u64::from(ROUNDS_MAX)
+                Self::rounds(span).each.bytes.0.max(in_time(ROUND_TIME)) * u64::from(ROUNDS_MAX)
             }
         }
     }

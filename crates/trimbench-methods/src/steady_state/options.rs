@@ -4,11 +4,12 @@ use trimbench_core::settings::{SettingError, Values, default_to, mapped, presets
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
 use trimbench_engine::method::ASSUMED_RATE;
-use trimbench_engine::rounds::{Load, RoundLength};
+use trimbench_engine::rounds::{Load, LoadLength, RoundLength};
 use trimbench_engine::settings::{Span, access_size, data_kind, percents, span_or_all};
 
 /// Bytes and queue depth of preconditioning writes. Source: \[PTS\], 128 KiB.
-pub(super) const SEQUENTIAL: (Bytes, u32) = (Bytes(128 << 10), 32);
+pub(super) const SEQUENTIAL_PIECE: Bytes = Bytes(128 << 10);
+pub(super) const SEQUENTIAL_DEPTH: u32 = 32;
 
 const DAY: Nanos = Nanos::from_secs(24 * 3_600);
 const TENFOLD: Ppm = Ppm(10_000_000);
@@ -75,13 +76,14 @@ impl SteadyState {
 
     pub(super) fn round(&self, span: Bytes) -> RoundLength {
         let bytes = Bytes(self.round_share.of(span.0));
-        RoundLength { time: self.round_time, bytes, rounds_max: self.rounds_max }
+        let each = LoadLength { time: self.round_time, bytes };
+        RoundLength { each, rounds_max: self.rounds_max }
     }
 
     /// Bytes that a round is assumed to access.
     pub(super) fn round_assumed(&self, span: Bytes) -> u64 {
         let timed = self.round_time.seconds() * ASSUMED_RATE as f64;
-        self.round(span).bytes.0.max(trimbench_core::units::rounded(timed))
+        self.round(span).each.bytes.0.max(trimbench_core::units::rounded(timed))
     }
 
     pub(super) fn rounds_total(&self) -> u64 {

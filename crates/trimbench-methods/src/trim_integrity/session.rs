@@ -81,7 +81,7 @@ impl Surveyed<'_> {
         let discards = case.discards(&layout, &mut rng);
         let promise = self.runner.device.trim_promise();
         let held = case.cut != Some(Cut::BeforeFlush);
-        let mut survey = Survey::new(&layout, (&discards, held), promise, generations);
+        let mut survey = Survey::new(&layout, &discards, held, promise, generations);
         let mut step = Step::new(case.id.clone(), "trim");
         step.set("promise_code", super::analysis::code(promise));
         step.set("granularity_bytes", layout.bytes(layout.granule).0 as f64);

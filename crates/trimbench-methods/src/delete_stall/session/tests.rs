@@ -139,7 +139,7 @@ fn session_of(
         done,
     };
     let mut session = MethodSession::new(context);
-    let ended = run(method, (&mut target, subject), &mut session);
+    let ended = run(method, &mut target, subject, &mut session);
     (ended.map(|()| session.found(method)), target)
 }
 
