@@ -26,10 +26,9 @@ use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Bytes, Capabilities, Medium, Opened, Support};
 use trimbench_results::{Metric, Step};
 
-use trimbench_engine::MethodError;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodInfo, check_fit, read_method,
+use trimbench_engine::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, check_fit, read_method,
 };
 
 impl MethodDefinition for DeleteStall {

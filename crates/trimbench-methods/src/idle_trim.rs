@@ -21,11 +21,9 @@ use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::Shape;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodInfo, read_method,
+use trimbench_engine::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, Shape, read_method,
 };
 
 /// What a target is assumed to discard in estimates, bytes a second.

@@ -22,10 +22,8 @@ use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Bytes, Capabilities, Clock, Medium, Nanos, Opened, Support};
 use trimbench_results::{Metric, Step};
 
-use trimbench_engine::MethodError;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{
-    Demand, Findings, Method, MethodDefinition, MethodInfo, read_method,
+use trimbench_engine::{
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, read_method,
 };
 
 /// What it says of every target but one.

@@ -30,11 +30,9 @@ use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Capabilities, Medium, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
-use trimbench_engine::MethodError;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodInfo, NEEDS_A_DIRECTORY,
-    check_fit, read_method,
+use trimbench_engine::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, NEEDS_A_DIRECTORY, check_fit, read_method,
 };
 
 /// What an operation is assumed to take beside its data, in estimates.

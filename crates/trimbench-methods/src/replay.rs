@@ -30,12 +30,10 @@ use trimbench_trace::Traces;
 use trimbench_trace::generate::{Master, SPACE_MIN};
 
 use survey::Survey;
-use trimbench_engine::MethodError;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodInfo, read_method,
+use trimbench_engine::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, read_method, settings,
 };
-use trimbench_engine::settings;
 
 impl MethodDefinition for Replay {
     const INFO: MethodInfo = MethodInfo {

@@ -25,10 +25,9 @@ use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
-use trimbench_engine::MethodError;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodInfo, read_method,
+use trimbench_engine::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, read_method,
 };
 
 impl TrimIntegrity {
@@ -54,7 +53,8 @@ impl MethodDefinition for TrimIntegrity {
     const INFO: MethodInfo = MethodInfo {
         id: "trim-integrity",
         version: 1,
-        summary: "does TRIM do what it promises, and nothing else: neighbours intact, promises kept",
+        summary: "does TRIM do what it promises, and nothing else: neighbours intact, promises \
+                  kept",
         options: Self::rows,
         resumes: true,
         named_limits: &[],

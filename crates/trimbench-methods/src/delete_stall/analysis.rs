@@ -20,7 +20,7 @@ use super::metrics::{
     response,
 };
 use super::options::DeleteStall;
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// Level of all intervals.
 const LEVEL: f64 = 0.95;

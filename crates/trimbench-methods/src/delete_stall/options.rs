@@ -5,8 +5,8 @@ use trimbench_core::settings::{
 };
 use trimbench_core::{Bytes, Nanos, Ppm, named_enum, settings};
 
+use trimbench_engine::Arrivals;
 use trimbench_engine::settings::{access_size, gap_of_rate, whole_size};
-use trimbench_engine::workload::Arrivals;
 
 /// The analysis grows with the cube of the deletions: with five sizes this takes some seconds.
 const REPETITIONS_MAX: u32 = 40;
@@ -104,9 +104,7 @@ impl DeleteStall {
             _ => Ok(()),
         }
     }
-}
 
-impl DeleteStall {
     /// Bytes that the target must hold: the load's area and the largest file.
     pub fn needed(&self) -> Bytes {
         let largest = if self.placebo_only { None } else { self.sizes.last() };

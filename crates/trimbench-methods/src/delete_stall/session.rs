@@ -8,15 +8,10 @@ use trimbench_results::Step;
 use super::options::{DeleteStall, Mode};
 use super::subject::{Groups, StallSubject};
 use super::window::Window;
-use trimbench_engine::MethodError;
-use trimbench_engine::area::Area;
-use trimbench_engine::drain::Discards;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{ASSUMED_RATE, is_virtual};
-use trimbench_engine::other_load::{NOTICED, OtherLoad};
-use trimbench_engine::runner::{HUNG_AFTER, Observer, RunError, Runner, Several, Single};
-use trimbench_engine::workload::{
-    FILL_DEPTH, FILL_PIECE, OpenLoop, RandomAccess, Script, SequentialWrite, SerialProbe,
+use trimbench_engine::{
+    ASSUMED_RATE, Area, Discards, FILL_DEPTH, FILL_PIECE, HUNG_AFTER, MethodError, MethodSession,
+    NOTICED, Observer, OpenLoop, OtherLoad, RandomAccess, RunError, Runner, Script,
+    SequentialWrite, SerialProbe, Several, Single, is_virtual,
 };
 
 mod rate;

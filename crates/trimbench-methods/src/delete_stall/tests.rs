@@ -8,10 +8,8 @@ use trimbench_results::{Figure, Step};
 use super::subject::FIRST_VICTIM;
 use super::window::{LOAD, PROBE, SCRIPT, Window};
 use super::*;
-use trimbench_engine::MethodDefinition as _;
-use trimbench_engine::method::Preset;
-use trimbench_engine::runner::{Observer, Sample};
 use trimbench_engine::testing::{assert_defined, settings};
+use trimbench_engine::{MethodDefinition as _, Observer, Preset, Sample};
 
 fn method(set: &[(&str, &str)]) -> DeleteStall {
     DeleteStall::resolve(Preset::Quick, &settings(set)).unwrap()

@@ -7,7 +7,7 @@
 use trimbench_core::{Bytes, Errno, Instant, Nanos, Operation, OperationKind, Status};
 use trimbench_results::{LatencyHistogram, Series, Step};
 
-use trimbench_engine::runner::{Observer, Sample};
+use trimbench_engine::{Observer, Sample};
 
 /// Streams of the run, in the order in which the runner is given them.
 pub(super) const SCRIPT: usize = 0;

@@ -5,7 +5,7 @@ use trimbench_results::{Figure, Step, Verdict};
 
 use super::metrics::{LOCATED, OfPhase, ratios, single};
 use super::scene::StormPhase;
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// Computes all figures.
 pub fn analyse(steps: &[Step]) -> Findings {

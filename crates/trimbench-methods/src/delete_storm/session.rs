@@ -10,11 +10,10 @@ use super::meter::{Meter, Tick, note};
 use super::metrics::{DURATION, STALL, STALL_LONGEST};
 use super::options::DeleteStorm;
 use super::scene::{Scene, StormPhase};
-use trimbench_engine::MethodError;
-use trimbench_engine::drain::Discards;
-use trimbench_engine::method::session::{MethodSession, Stage};
-use trimbench_engine::runner::{HUNG_AFTER, RunError, Runner, Sample};
-use trimbench_engine::{StallLayer, attribute_stalls};
+use trimbench_engine::{
+    Discards, HUNG_AFTER, MethodError, MethodSession, RunError, Runner, Sample, Stage, StallLayer,
+    attribute_stalls,
+};
 
 /// An interval in which the writers get less than this share of what they got alone is stalled.
 const STALLED_BELOW: f64 = 0.05;

@@ -7,7 +7,7 @@ use trimbench_results::{Figure, Metric, Step, Verdict};
 
 use super::metrics::{NEVER_WRITTEN, WayMetrics};
 use super::session::{PURGE, Way};
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// Repetitions that make an interval.
 const FEW: usize = 3;

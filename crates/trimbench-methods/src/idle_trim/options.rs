@@ -3,7 +3,8 @@
 use trimbench_core::settings::{default_to, or_word, presets, within};
 use trimbench_core::{Bytes, Nanos, settings};
 
-use trimbench_engine::settings::{Span, span_or_all, whole_size};
+use trimbench_engine::Span;
+use trimbench_engine::settings::{span_or_all, whole_size};
 
 settings! {
     /// The method with its parameters.

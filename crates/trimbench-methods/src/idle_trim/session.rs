@@ -8,13 +8,10 @@ use trimbench_core::{
 use trimbench_results::{Series, Step};
 
 use super::options::IdleTrim;
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::{DeviceRunner, Shape};
-use trimbench_engine::method::Method as _;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::other_load::OtherLoad;
-use trimbench_engine::runner::{Sample, Single};
-use trimbench_engine::workload::InOrder;
+use trimbench_engine::{
+    DeviceRunner, InOrder, Method as _, MethodError, MethodSession, OtherLoad, Sample, Shape,
+    Single,
+};
 
 /// Points of a curve, at most.
 const POINTS: usize = 200;

@@ -9,7 +9,7 @@ use trimbench_results::{Figure, LatencyHistogram, Quantile, Step, Verdict};
 use super::metrics::{CHOICE, COLUMNS, Column, Source, over_target};
 use super::options::{PACED, PolicyLab};
 use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN, criterion};
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// What is known of a policy: figures of one row of the tables.
 struct Life<'a> {

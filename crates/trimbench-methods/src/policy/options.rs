@@ -6,8 +6,8 @@ use trimbench_core::settings::{
 };
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
-use trimbench_engine::settings::{UNIT, access_size, gap_of_rate, whole_size};
-use trimbench_engine::workload::Arrivals;
+use trimbench_engine::settings::{access_size, gap_of_rate, whole_size};
+use trimbench_engine::{Arrivals, UNIT};
 
 /// All policies, in the order in which they run. A test holds them and the modelled filesystem's
 /// together.

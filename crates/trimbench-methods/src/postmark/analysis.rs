@@ -8,7 +8,7 @@ use trimbench_results::{Figure, Interval, Step, Verdict};
 use super::metrics::rows;
 use super::session::REPETITION;
 use super::variants::Variant;
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// Repetitions that make an interval.
 const FEW: usize = 3;

@@ -11,12 +11,11 @@ use super::formulas::{Times, metrics};
 use super::generator::{Generator, PostmarkOperation, PostmarkPhase};
 use super::metrics::METRICS;
 use super::options::Postmark;
-use trimbench_engine::MethodError;
-use trimbench_engine::drain::{Discards, Scratch, force};
-use trimbench_engine::method::Method as _;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::runner::{Runner, Sample, Single, UntilFailure};
-use trimbench_engine::workload::InOrder;
+use trimbench_engine::drain::force;
+use trimbench_engine::{
+    Discards, InOrder, Method as _, MethodError, MethodSession, Runner, Sample, Scratch, Single,
+    UntilFailure,
+};
 
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use super::metrics::{
     HEALED_OF_FRESH, OF_FRESH_COMPARED, PASSES, PassName, TRIMMED, TRIMMED_OF_FRESH, amplification,
     rate,
 };
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// From this share of fresh on, a drive counts as back to new.
 const AS_NEW: f64 = 0.98;

@@ -3,9 +3,8 @@
 use trimbench_core::settings::{default_to, or_word, parsed, presets, within};
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
-use trimbench_engine::method::ASSUMED_RATE;
-use trimbench_engine::rounds::{Load, LoadLength, RoundLength};
-use trimbench_engine::settings::{Span, access_size, data_kind, span_or_all};
+use trimbench_engine::settings::{access_size, data_kind, span_or_all};
+use trimbench_engine::{ASSUMED_RATE, Load, LoadLength, RoundLength, Span};
 
 /// Rounds of a torture until the steady state. Source: \[PTS\], with the share of ours.
 const ROUND_TIME: Nanos = Nanos::from_secs(60);

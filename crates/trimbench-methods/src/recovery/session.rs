@@ -4,15 +4,10 @@ use trimbench_core::{Bytes, Caveat, Data, Device, Nanos, PurgeMeans};
 use trimbench_results::Step;
 
 use super::options::{Recovery, Torture};
-use trimbench_engine::MethodError;
-use trimbench_engine::area::DeviceArea;
-use trimbench_engine::device_runner::{DeviceRunner, unobserved};
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::phase::{PhaseRunner, Planned};
-use trimbench_engine::rounds::{LoadLength, Rounds};
-use trimbench_engine::runner::Single;
-use trimbench_engine::series::{PassSeries, RateCurve};
-use trimbench_engine::workload::SequentialWrite;
+use trimbench_engine::{
+    DeviceArea, DeviceRunner, LoadLength, MethodError, MethodSession, PassSeries, PhaseRunner,
+    Planned, RateCurve, Rounds, SequentialWrite, Single, unobserved,
+};
 
 /// Steps of the plan without rounds: 2 purges, 2 fills, 2 tortures, a TRIM and 4 passes.
 const STEPS: usize = 11;

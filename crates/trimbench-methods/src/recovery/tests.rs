@@ -4,12 +4,10 @@ use trimbench_results::{Figure, Step};
 
 use super::*;
 use trimbench_core::BlockCommand;
-use trimbench_engine::MethodDefinition as _;
-use trimbench_engine::method::{Method, Preset};
-use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{
     KeptSteps, Toy, assert_defined, emulated, faulty, figure, profile, run, settings, small_tlc,
 };
+use trimbench_engine::{Method, MethodDefinition as _, Preset, RunError};
 
 fn method(set: &[(&str, &str)]) -> Recovery {
     Recovery::resolve(Preset::Quick, &settings(set)).unwrap()

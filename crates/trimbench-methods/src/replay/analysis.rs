@@ -10,7 +10,7 @@ use trimbench_results::{Figure, Metric, Step, Verdict};
 
 use super::metrics::{Gain, of_pass};
 use super::options::ReplayedTrims;
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// A gain or loss of this much counts as one.
 const EFFECT: f64 = 0.02;

@@ -5,7 +5,8 @@ use trimbench_core::{Bytes, LbaRange};
 use trimbench_trace::{Record, RecordKind};
 
 use super::options::Scaling;
-use trimbench_engine::device_runner::{Shape, cut_at_units};
+use trimbench_engine::Shape;
+use trimbench_engine::device_runner::cut_at_units;
 
 /// Addresses that were scaled are multiples of this where they were before.
 const ALIGNMENT: u64 = 4_096;

@@ -8,7 +8,7 @@ use trimbench_core::{BlockCommand, BlockSize, Bytes, Instant, Nanos, Wear};
 use trimbench_results::{LatencyHistogram, Series, Step};
 
 use super::feed::Boundaries;
-use trimbench_engine::runner::{Observer, Sample};
+use trimbench_engine::{Observer, Sample};
 
 /// Writes of a window, or of the whole pass.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,7 +7,8 @@ use trimbench_core::settings::{
 use trimbench_core::{Bytes, Data, Nanos, Ppm, named_enum, settings};
 use trimbench_trace::generate::MasterConfig;
 
-use trimbench_engine::settings::{Span, data_kind, span_or_all};
+use trimbench_engine::Span;
+use trimbench_engine::settings::{data_kind, span_or_all};
 
 /// The trace that is made instead of read.
 pub(super) const GENERATED: &str = "generated";

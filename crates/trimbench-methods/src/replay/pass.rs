@@ -20,11 +20,10 @@ use super::fit::Fit;
 use super::meter::Meter;
 use super::options::{Pace, Pass, Replay, ReplayedTrims};
 use super::session::Progress;
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::{DeviceRunner, unobserved};
-use trimbench_engine::method::is_virtual;
-use trimbench_engine::runner::Single;
-use trimbench_engine::workload::{FILL_DEPTH, FILL_PIECE, SequentialWrite};
+use trimbench_engine::{
+    DeviceRunner, FILL_DEPTH, FILL_PIECE, MethodError, SequentialWrite, Single, is_virtual,
+    unobserved,
+};
 
 /// TRIMs under way at once; the one after them waits, and all that follows it.
 const DISCARDS_MAX: u32 = 1_024;

@@ -20,11 +20,7 @@ use trimbench_trace::{TraceError, TraceSource, Traces};
 use super::options::{Pass, Replay, ReplayedTrims};
 use super::pass::{Passed, Task};
 use super::survey::Survey;
-use trimbench_engine::MethodError;
-use trimbench_engine::Permit;
-use trimbench_engine::method::ASSUMED_RATE;
-use trimbench_engine::method::session::{MethodSession, Stage};
-use trimbench_engine::runner::RunError;
+use trimbench_engine::{ASSUMED_RATE, MethodError, MethodSession, Permit, RunError, Stage};
 
 /// How often progress is shown, on the target's clock.
 const SHOW_EVERY: Nanos = Nanos::from_secs(1);

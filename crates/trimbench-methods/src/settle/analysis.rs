@@ -10,7 +10,7 @@ use trimbench_results::{Figure, Metric, Step, Verdict};
 use super::metrics::{self, LONGEST};
 use super::options::{Reference, Settle};
 use super::session::{CURVE, POINT, TWIN};
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// Below this share of the reference the drive has not settled.
 const SETTLED: f64 = 0.95;

@@ -3,7 +3,8 @@
 use trimbench_core::settings::{SettingError, Values, checked, default_to, named, presets, within};
 use trimbench_core::{Bytes, Nanos, Ppm, named_enum, settings};
 
-use trimbench_engine::settings::{Span, access_size, percents, span_or_all};
+use trimbench_engine::Span;
+use trimbench_engine::settings::{access_size, percents, span_or_all};
 
 /// Slices of a window at the most: each is a point of the record.
 const SLICES_MAX: u64 = 10_000;
@@ -73,9 +74,7 @@ impl Settle {
         );
         Err(values.wrong("slice", problem))
     }
-}
 
-impl Settle {
     /// How often the load runs at each point.
     pub(super) fn loads_per_point(&self) -> u64 {
         match self.reference {

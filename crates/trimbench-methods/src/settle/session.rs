@@ -6,15 +6,11 @@ use trimbench_core::{Bytes, Data, Device, Ppm};
 use trimbench_results::Step;
 
 use super::options::{Reference, Settle};
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::{DeviceRunner, Shape, unobserved};
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{Demand, Method as _};
-use trimbench_engine::phase::{Phase, PhaseRunner, Planned};
-use trimbench_engine::runner::Single;
-use trimbench_engine::series::SliceCurve;
-use trimbench_engine::settings::{UNIT, whole, whole_percent};
-use trimbench_engine::workload::{FILL_DEPTH, FILL_PIECE, SequentialWrite};
+use trimbench_engine::settings::{whole, whole_percent};
+use trimbench_engine::{
+    Demand, DeviceRunner, FILL_DEPTH, FILL_PIECE, Method as _, MethodError, MethodSession, Phase,
+    PhaseRunner, Planned, SequentialWrite, Shape, Single, SliceCurve, UNIT, unobserved,
+};
 
 /// Throughput against time after the TRIM; the same of the twin.
 pub(super) const CURVE: &str = "throughput-time";

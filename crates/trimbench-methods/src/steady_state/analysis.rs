@@ -10,9 +10,8 @@ use trimbench_results::{Figure, LatencyHistogram, Metric, Series, Step, Verdict}
 
 use super::metrics::{AGED_AMPLIFICATION, DRIFT, QUANTILES, ShareMetrics, aged_iops, gain};
 use super::options::SteadyState;
-use trimbench_engine::method::Findings;
 use trimbench_engine::settings::whole_percent;
-use trimbench_engine::steady::Criterion;
+use trimbench_engine::{Criterion, Findings};
 
 /// A gain within this of 1 is none: half of what a steady state may rise by.
 const NO_GAIN: f64 = 0.05;

@@ -1,6 +1,6 @@
 //! Charts, after \[PTS\]: IOPS round by round with both criteria of the steady window drawn.
 
-use trimbench_engine::steady::Criterion;
+use trimbench_engine::Criterion;
 use trimbench_results::Step;
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession, Mark};
 

@@ -3,9 +3,8 @@
 use trimbench_core::settings::{SettingError, Values, default_to, mapped, presets, within};
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
-use trimbench_engine::method::ASSUMED_RATE;
-use trimbench_engine::rounds::{Load, LoadLength, RoundLength};
-use trimbench_engine::settings::{Span, access_size, data_kind, percents, span_or_all};
+use trimbench_engine::settings::{access_size, data_kind, percents, span_or_all};
+use trimbench_engine::{ASSUMED_RATE, Load, LoadLength, RoundLength, Span};
 
 /// Bytes and queue depth of preconditioning writes. Source: \[PTS\], 128 KiB.
 pub(super) const SEQUENTIAL_PIECE: Bytes = Bytes(128 << 10);
@@ -65,9 +64,7 @@ impl SteadyState {
         }
         Ok(())
     }
-}
 
-impl SteadyState {
     /// The load on the first `span` bytes.
     pub(super) fn load(&self, span: Bytes) -> Load {
         let Self { access, queue_depth, read_share, data, .. } = *self;

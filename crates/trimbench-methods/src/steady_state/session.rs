@@ -4,14 +4,11 @@ use trimbench_core::{Bytes, Caveat, Data, Device, Ppm};
 use trimbench_results::Step;
 
 use super::options::{SEQUENTIAL_DEPTH, SEQUENTIAL_PIECE, SteadyState};
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::{DeviceRunner, Shape, unobserved};
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::phase::{PhaseRunner, Planned};
-use trimbench_engine::rounds::Rounds;
-use trimbench_engine::runner::Single;
-use trimbench_engine::settings::{UNIT, whole, whole_percent};
-use trimbench_engine::workload::SequentialWrite;
+use trimbench_engine::settings::{whole, whole_percent};
+use trimbench_engine::{
+    DeviceRunner, MethodError, MethodSession, PhaseRunner, Planned, Rounds, SequentialWrite, Shape,
+    Single, UNIT, unobserved,
+};
 
 pub(super) fn run(
     method: &SteadyState,

@@ -4,15 +4,11 @@ use trimbench_results::{LatencyHistogram, Step};
 
 use super::*;
 use trimbench_core::BlockCommand;
-use trimbench_engine::MethodDefinition as _;
-use trimbench_engine::device_runner::Shape;
-use trimbench_engine::method::{Method, Preset};
-use trimbench_engine::runner::RunError;
-use trimbench_engine::steady::Criterion;
 use trimbench_engine::testing::{
     KeptSteps, Toy, assert_defined, emulated, faulty, figure, profile, run, says, settings,
     small_tlc,
 };
+use trimbench_engine::{Criterion, Method, MethodDefinition as _, Preset, RunError, Shape};
 
 fn method(set: &[(&str, &str)]) -> SteadyState {
     SteadyState::resolve(Preset::Quick, &settings(set)).unwrap()

@@ -9,10 +9,7 @@ use super::cases::{Case, Cut, plan};
 use super::layout::{Layout, range};
 use super::options::TrimIntegrity;
 use super::survey::{Counts, FirstRead, Generations, Survey};
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::DeviceRunner;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::runner::RunError;
+use trimbench_engine::{DeviceRunner, MethodError, MethodSession, RunError};
 
 /// Bytes of one write, and of one piece of reading.
 const PIECE: Bytes = Bytes::mib(1);

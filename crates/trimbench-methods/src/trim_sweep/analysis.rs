@@ -14,7 +14,7 @@ use super::metrics::{
 use super::options::TrimSweep;
 use super::plan::SweepKind;
 use super::row::{key, median_level};
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// Level of all intervals.
 const LEVEL: f64 = 0.95;

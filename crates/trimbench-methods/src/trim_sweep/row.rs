@@ -6,9 +6,7 @@ use trimbench_core::{
 use trimbench_results::{LatencyHistogram, Quantile, Step};
 
 use super::options::TrimSweep;
-use trimbench_engine::area::DeviceArea;
-use trimbench_engine::runner::{Observer, Sample, Streams};
-use trimbench_engine::workload::{InOrder, OpenLoop};
+use trimbench_engine::{DeviceArea, InOrder, Observer, OpenLoop, Sample, Streams};
 
 /// Bytes of an access of the load.
 pub(super) const ACCESS: Bytes = Bytes(4_096);

@@ -8,12 +8,10 @@ use trimbench_results::Step;
 use super::options::TrimSweep;
 use super::plan::{Row, SweepKind, SweepSlot, TrimSweepPlan, filled};
 use super::row::{ACCESS, Seen, Side};
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::DeviceRunner;
-use trimbench_engine::method::Method as _;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::other_load::OtherLoad;
-use trimbench_engine::workload::{Arrivals, OpenLoop, RandomAccess};
+use trimbench_engine::{
+    Arrivals, DeviceRunner, Method as _, MethodError, MethodSession, OpenLoop, OtherLoad,
+    RandomAccess,
+};
 
 /// The step that says how the drive was purged.
 const PURGE: &str = "purge";

@@ -9,14 +9,11 @@ use trimbench_ssd::TrimMode;
 
 use super::row::median_interval;
 use super::*;
-use trimbench_engine::MethodDefinition as _;
-use trimbench_engine::method::MethodResult;
-use trimbench_engine::method::Preset;
-use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{
     KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, figure, resume, run,
     says, settings,
 };
+use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, RunError};
 
 const SMALL: [(&str, &str); 7] = [
     ("commands", "40"),

@@ -4,7 +4,7 @@ use super::super::feed::{Boundaries, Feed};
 use super::super::fit::Fit;
 use super::super::synthesis::Synthesis;
 use super::*;
-use trimbench_engine::device_runner::Shape;
+use trimbench_engine::Shape;
 
 const MIB: u64 = 1 << 20;
 

@@ -10,8 +10,7 @@ use crate::METHODS;
 use crate::trim_integrity::cases::plan;
 use crate::trim_integrity::layout::Layout;
 use crate::trim_integrity::{Cases, TrimIntegrity};
-use trimbench_engine::MethodDefinition as _;
-use trimbench_engine::method::{Method as _, Preset};
+use trimbench_engine::{Method as _, MethodDefinition as _, Preset};
 
 fn target(capacity: Bytes, logical_block: u64, granularity: Bytes) -> Capabilities {
     let logical_block = BlockSize::new(Bytes(logical_block)).unwrap();
