@@ -8,11 +8,27 @@ use super::*;
 /// Any record.
 const RECORD: &[u8] = include_bytes!("../../trimbench-results/src/advice/golden/four-drives.json");
 
+/// The methods that there were when records had formats 1 and 2: the list does not grow.
+const OF_OLDER_FORMATS: [&str; 11] = [
+    "delete-stall",
+    "trim-sweep",
+    "idle-trim",
+    "recovery",
+    "steady-state",
+    "trim-integrity",
+    "settle",
+    "postmark",
+    "delete-storm",
+    "policy",
+    "replay",
+];
+
 /// Metrics of today; one that is newer than a format has nothing to agree with.
 #[test]
 fn records_of_older_formats_are_read_with_what_the_metrics_say() {
     let record = RunRecord::from_json(RECORD).unwrap();
-    for (info, preset) in METHODS.iter().flat_map(|it| Preset::ALL.map(|preset| (it, preset))) {
+    let methods = METHODS.iter().filter(|info| OF_OLDER_FORMATS.contains(&info.id));
+    for (info, preset) in methods.flat_map(|it| Preset::ALL.map(|preset| (it, preset))) {
         let metrics = info.resolve(preset, &BTreeMap::new()).unwrap().method.metrics();
         let now: Vec<Figure> = metrics.iter().filter_map(|it| it.measured(1.0)).collect();
         let mut old = RunRecord { schema: 1, ..record.clone() };
