@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
-use trimbench_core::rng::Rng;
 use trimbench_core::Ppm;
+use trimbench_core::rng::Rng;
 use trimbench_engine::{MethodDefinition as _, Preset};
 use trimbench_methods::METHODS;
 use trimbench_methods::postmark::Postmark;
