@@ -36,6 +36,7 @@ pub mod earlier;
 pub mod fuzz;
 pub mod hostile;
 mod loops;
+mod methods;
 pub mod obstacles;
 pub mod operations;
 pub mod planted;
@@ -49,6 +50,7 @@ pub mod tree;
 pub mod write_log;
 
 pub use loops::{LoopDevice, LoopFilesystem, Mounted, is_mounted, unmount};
+pub use methods::{methods_in_directories, methods_on_devices};
 pub use repository::Repository;
 
 /// Something that not every machine has.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Interrupt, Opened, Virtual};
-use trimbench_engine::Parameters as _;
+use trimbench_engine::MethodDefinition as _;
 use trimbench_engine::{KeepFailed, Monitor, Slots, Stage};
 use trimbench_engine::{Preset, SessionContext};
 use trimbench_fs::{DiscardPath, FileSystem, FsConfig};

@@ -26,7 +26,7 @@ pub const READERS: &[&str] = &[
     "crates/trimbench-core/src/settings.rs",
     "crates/trimbench-core/src/settings/",
     "crates/trimbench-core/src/units/text.rs",
-    "crates/trimbench-engine/src/method/options.rs",
+    "crates/trimbench-engine/src/method.rs",
     "crates/trimbench-methods/src/postmark/formulas.rs",
     "crates/trimbench-engine/src/settings.rs",
     "crates/trimbench-policy/src/catalogue.rs",

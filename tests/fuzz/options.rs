@@ -12,9 +12,9 @@ use trimbench_core::{
     BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Nanos, Ppm, Support,
 };
 use trimbench_devices::{EmulatedSpec, PurgeChoice, TargetSpec};
-use trimbench_engine::{MethodInfo, Preset};
+use trimbench_engine::{MethodDefinition as _, MethodInfo, Preset, ResolvedMethod};
 use trimbench_methods::METHODS;
-use trimbench_methods::postmark::{self, Imported};
+use trimbench_methods::postmark::{Imported, Postmark};
 use trimbench_policy::{Choice, POLICIES};
 use trimbench_results::{ChangeLimit, Limit, Metric, Quantile};
 use trimbench_ssd::BUILT_IN;
@@ -98,7 +98,7 @@ impl Options {
         let mut metrics = Vec::new();
         for info in METHODS {
             let method = info.resolve(Preset::Standard, &BTreeMap::new());
-            metrics.extend(method.context("resolve a method")?.metrics());
+            metrics.extend(method.context("resolve a method")?.method.metrics());
         }
         let policy = |id: &str| Some(id.parse::<Choice>().ok()?.to_string());
         Ok(Self {
@@ -147,7 +147,7 @@ impl Options {
     /// Settings of a method; a key is that of another method at times.
     fn settings(&self, rng: &mut Rng) -> Result<Done, String> {
         let mut info = pick(METHODS, rng);
-        if info.id == postmark::ID && rng.below(SLOW) > 0 {
+        if info.id == Postmark::INFO.id && rng.below(SLOW) > 0 {
             info = &METHODS[0];
         }
         let preset = *pick(&Preset::ALL, rng);
@@ -172,14 +172,14 @@ impl Options {
         preset: Preset,
         set: &BTreeMap<String, String>,
     ) -> Result<Done, String> {
-        let method = match info.resolve(preset, set) {
-            Ok(method) => method,
+        let ResolvedMethod { options, method } = match info.resolve(preset, set) {
+            Ok(resolved) => resolved,
             Err(error) => return said(&error),
         };
-        let map = method.values().to_map();
+        let map = options.to_map();
         let again = info.resolve(preset, &map).map_err(|error| error.to_string())?;
-        if again.values().to_map() != map {
-            return Err(format!("{map:?} resolves to {:?}", again.values().to_map()));
+        if again.options.to_map() != map {
+            return Err(format!("{map:?} resolves to {:?}", again.options.to_map()));
         }
         let metrics = method.metrics();
         for text in method.built_in_limits() {

@@ -1,6 +1,6 @@
 //! Step `docs`: writes the documents that are generated from the constants they describe, the table
-//! of options on pages of methods, and on pages of evidence whether they are older than the model
-//! of emulated drives.
+//! of options on pages of methods, the list of methods, and on pages of evidence whether they are
+//! older than the model of emulated drives.
 
 use std::fmt::Write;
 use std::fs;
@@ -45,6 +45,10 @@ pub fn run(repository: &Repository, check: bool) -> Result<bool> {
         let Some(page) = present(&path) else { continue };
         let text = methods::with_options(&page, info).with_context(|| format!("read {path}"))?;
         wanted.push((path, text));
+    }
+    if let Some(page) = present(methods::INDEX) {
+        let text = methods::with_index(&page).context("read the list of methods")?;
+        wanted.push((methods::INDEX.to_owned(), text));
     }
     for path in KEYS.iter().map(page::path) {
         let Some(page) = present(&path) else { continue };

@@ -5,9 +5,10 @@ use std::cell::Cell;
 
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Data, Device, DeviceStatistics, Errno,
-    Instant, Interrupt, LbaRange, Medium, Nanos, Rejected, Status, Support,
+    BlockCommand, BlockSize, Bytes, Capabilities, Caveat, Clock, Data, Device, DeviceStatistics,
+    Errno, Instant, Interrupt, LbaRange, Medium, Nanos, Rejected, Status, Support,
 };
+use trimbench_results::Step;
 
 use crate::area::{Area, DeviceArea};
 use crate::method::MethodError;
@@ -283,10 +284,12 @@ impl<'a> DeviceRunner<'a> {
 
     /// What the device's counters say of the discards since `before`, once they show at least what
     /// was issued, or have had their time: they may be read before the last completion is in them.
+    /// The step gets a caveat where they are others than were issued.
     pub fn discards_since(
         &mut self,
         before: DeviceStatistics,
         issued: ClassStatistics,
+        step: &mut Step,
     ) -> Result<ClassStatistics, MethodError> {
         let give_up = self.now() + COUNTERS_LAG;
         loop {
@@ -298,6 +301,8 @@ impl<'a> DeviceRunner<'a> {
             };
             let all = counted.completed >= issued.completed && counted.bytes >= issued.bytes;
             if all || self.now() >= give_up {
+                let same = (counted.completed, counted.bytes) == (issued.completed, issued.bytes);
+                step.caveat((!same).then_some(Caveat::CommandsMerged));
                 return Ok(counted);
             }
             self.rest(COUNTERS_EVERY)?;

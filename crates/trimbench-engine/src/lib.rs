@@ -30,11 +30,25 @@ pub mod testing;
 pub mod workload;
 
 pub use area::{Area, DeviceArea, FileArea};
-pub use device_runner::Shape;
+pub use device_runner::{DeviceRunner, Shape, unobserved};
+pub use drain::{Discards, SCRATCH_LENGTH, Scratch};
 pub use method::{
-    Demand, Findings, KeepFailed, Method, MethodError, MethodInfo, MethodResult, MethodSession,
-    Monitor, Parameters, Preset, SessionContext, Stage, run,
+    ASSUMED_RATE, Demand, Findings, KeepFailed, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodResult, MethodSession, Monitor, NEEDS_A_DEVICE, NEEDS_A_DIRECTORY, Preset,
+    ResolvedMethod, SessionContext, Stage, check_fit, is_virtual, read_method, run,
 };
-pub use runner::{Observer, RunError, Runner, Sample};
+pub use other_load::{NOTICED, OtherLoad};
+pub use phase::{Phase, PhaseRunner, Planned};
+pub use rounds::{Load, LoadLength, RoundLength, Rounds};
+pub use runner::{
+    HUNG_AFTER, Observer, RunError, Runner, Sample, Several, Single, Streams, UntilFailure,
+};
+pub use series::{PassSeries, RateCurve, SliceCurve};
+pub use settings::{Span, UNIT};
 pub use slots::{Permit, Slots};
 pub use stall_attribution::{Slice, StallAttribution, StallLayer, attribute_stalls};
+pub use steady::{Criterion, SteadyVerdict};
+pub use workload::{
+    Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, OpenLoop, PacedScripts, RandomAccess,
+    Script, SequentialWrite, SerialProbe,
+};

@@ -1,20 +1,18 @@
 //! The interface of a method: its options, its needs, its targets and its results.
 
 mod error;
-mod options;
 pub mod session;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use trimbench_core::rng::Rng;
-use trimbench_core::settings::{Setting, SettingError, Values};
+use trimbench_core::settings::{FromSettings, Setting, SettingError, Values};
 use trimbench_core::{Bytes, Capabilities, Caveat, Clock, Nanos, Opened, Target};
 use trimbench_results::{Chart, Figure, LabelledSession, Metric, Step};
 use trimbench_trace::Traces;
 
 pub use error::MethodError;
-pub use options::Parameters;
 pub use session::{KeepFailed, MethodSession, Monitor, SessionContext, Stage};
 
 /// How thorough a run is.
@@ -47,7 +45,7 @@ impl Preset {
     }
 }
 
-/// A method as the command line lists it, and how its parameters are read.
+/// A method as the command line lists it, and how its options are read.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodInfo {
     /// Stable id.
@@ -63,8 +61,8 @@ pub struct MethodInfo {
     pub resumes: bool,
     /// Names for several limits at once, and what they stand for, as `FIGURE=VALUE`.
     pub named_limits: &'static [(&'static str, &'static [&'static str])],
-    /// The method with the parameters of a preset and the user's settings on top.
-    pub resolve: Resolve,
+    /// Reads them: [`read_method`].
+    pub read: fn(&Values) -> Result<Box<dyn Method>, SettingError>,
     /// Its page, in Markdown.
     pub page: &'static str,
     /// The charts of all its sessions in a report. Pure; a record that lacks something gives charts
@@ -72,40 +70,63 @@ pub struct MethodInfo {
     pub charts: fn(&[LabelledSession<'_>]) -> Vec<Chart>,
 }
 
-/// Resolves a preset and the user's settings.
-pub type Resolve = fn(Preset, &BTreeMap<String, String>) -> Result<Box<dyn Method>, SettingError>;
+/// A method with its options as a struct.
+pub trait MethodDefinition: Method + FromSettings + 'static {
+    /// What the command line lists of it.
+    const INFO: MethodInfo;
+
+    /// The method with the options of a preset, with the user's settings on top.
+    fn resolve(preset: Preset, set: &BTreeMap<String, String>) -> Result<Self, SettingError> {
+        Self::read(&Self::INFO.values(preset, set)?)
+    }
+}
+
+/// A method, and the options that it was read from.
+#[derive(Debug)]
+pub struct ResolvedMethod {
+    /// All options, as texts.
+    pub options: Values,
+    /// The method.
+    pub method: Box<dyn Method>,
+}
 
 impl MethodInfo {
-    /// The method with the parameters of a preset, with the user's settings on top; keys of other
+    /// The method with the options of a preset, with the user's settings on top; keys of other
     /// methods are left out.
     pub fn resolve(
         &self,
         preset: Preset,
         set: &BTreeMap<String, String>,
-    ) -> Result<Box<dyn Method>, SettingError> {
-        let options = (self.options)();
-        let known = |key: &&String| options.iter().any(|option| option.key == **key);
-        let set = set.iter().filter(|(key, _)| known(key));
-        (self.resolve)(preset, &set.map(|(key, value)| (key.clone(), value.clone())).collect())
+    ) -> Result<ResolvedMethod, SettingError> {
+        let rows = (self.options)();
+        let known = |key: &&String| rows.iter().any(|row| row.key == **key);
+        let options = self.values(preset, set.iter().filter(|(key, _)| known(key)))?;
+        Ok(ResolvedMethod { method: (self.read)(&options)?, options })
+    }
+
+    /// The options of a preset, with settings on top.
+    fn values<'a>(
+        &self,
+        preset: Preset,
+        set: impl IntoIterator<Item = (&'a String, &'a String)>,
+    ) -> Result<Values, SettingError> {
+        let rows = (self.options)();
+        let method = format!("`{}`", self.id);
+        let mut values = Values::new("option", method).in_preset(&rows, preset as usize);
+        for (key, text) in set {
+            values.set(&rows, key, text)?;
+        }
+        Ok(values)
     }
 }
 
-/// Of a method whose parameters are these.
-pub fn resolve<M: Method + Parameters + 'static>(
-    preset: Preset,
-    set: &BTreeMap<String, String>,
-) -> Result<Box<dyn Method>, SettingError> {
-    Ok(Box::new(M::resolve(preset, set)?))
+/// Reads a method whose options are a struct.
+pub fn read_method<M: MethodDefinition>(options: &Values) -> Result<Box<dyn Method>, SettingError> {
+    Ok(Box::new(M::read(options)?))
 }
 
-/// A method with its parameters, as resolved from a preset and what the user set.
+/// A method with its options, as resolved from a preset and what the user set.
 pub trait Method: fmt::Debug + Send + Sync {
-    /// The method as the command line lists it.
-    fn info(&self) -> &'static MethodInfo;
-
-    /// The values of all its options.
-    fn values(&self) -> &Values;
-
     /// All metrics that a run may find: what limits can be set on.
     fn metrics(&self) -> Vec<Metric>;
 

@@ -12,14 +12,13 @@ use trimbench_core::{
 };
 use trimbench_results::{LatencyHistogram, Step};
 
-use crate::area::{Area, DeviceArea};
 use crate::device_runner::{DeviceRunner, cut_at_units, unobserved};
 use crate::method::ASSUMED_RATE;
 use crate::method::MethodError;
 use crate::method::session::{MethodSession, Stage};
 use crate::other_load::OtherLoad;
 use crate::runner::{Observer, Sample, Single, Streams};
-use crate::workload::{InOrder, SequentialWrite};
+use crate::workload::InOrder;
 
 #[cfg(test)]
 mod tests;
@@ -126,7 +125,7 @@ impl Phase {
             step.measure("throughput_mb_per_s", accessed as f64 / 1e6 / seconds);
         }
         step.measure("latency_ns_max", self.longest.0 as f64);
-        step.histograms.insert("latency".to_owned(), self.latencies.to_text());
+        step.add_histogram("latency", &self.latencies);
         if let Some((before, after)) = self.wear
             && let Some(ratio) = after.amplification_since(before)
         {
@@ -136,7 +135,7 @@ impl Phase {
             step.measure("media_written_bytes", media.0 as f64);
             step.measure("write_amplification_ratio", ratio);
         }
-        self.other_load.into_iter().for_each(|caveat| step.caveat(caveat));
+        step.caveat(self.other_load);
     }
 }
 
@@ -219,36 +218,22 @@ impl<'a, 's> PhaseRunner<'a, 's> {
         self.runner.device.purge_means() != PurgeMeans::Trim || discard != Support::None
     }
 
-    /// Writes the area once, in order.
-    pub fn write<O>(
-        &mut self,
-        id: &str,
-        area: DeviceArea,
-        (piece, queue_depth): (Bytes, u32),
-        observer: &mut O,
-    ) -> Result<Phase, MethodError>
-    where
-        O: Observer<BlockCommand>,
-    {
-        debug_assert!(area.length().0 > 0, "an area to be written is not empty");
-        self.run(id, &mut Single(SequentialWrite::new(area, piece, queue_depth)), observer)
-    }
-
     /// Discards `[start, end)` of the device, one command after the other, each as large as the
     /// device takes, and keeps that as a step.
-    pub fn trim(&mut self, id: &str, range: (Bytes, Bytes)) -> Result<(), MethodError> {
-        let phase = self.discard(id, range)?;
-        let mut step = Step::new(id, "trim");
+    pub fn trim(&mut self, id: &str, start: Bytes, end: Bytes) -> Result<(), MethodError> {
+        let phase = self.discard(id, start, end)?;
+        self.keep_phase(id, "trim", &phase)
+    }
+
+    /// Keeps a phase as a step that has nothing else.
+    pub fn keep_phase(&mut self, id: &str, kind: &str, phase: &Phase) -> Result<(), MethodError> {
+        let mut step = Step::new(id, kind);
         phase.store(&mut step);
         self.keep(step)
     }
 
-    /// The same as a part of a step.
-    pub fn discard(
-        &mut self,
-        id: &str,
-        (start, end): (Bytes, Bytes),
-    ) -> Result<Phase, MethodError> {
+    /// Discards `[start, end)` as a part of a step.
+    pub fn discard(&mut self, id: &str, start: Bytes, end: Bytes) -> Result<Phase, MethodError> {
         let shape = self.runner.shape;
         let unit = shape.granularity.0;
         let most = (shape.discard_max.min(TRIM_PIECE_MAX).0 / unit * unit).max(unit);

@@ -29,13 +29,20 @@ pub struct Load {
     pub data: Data,
 }
 
-/// How long a round is, and how many there are at the most.
+/// How long a load lasts: until both are over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoundLength {
-    /// A round lasts at least this long.
+pub struct LoadLength {
+    /// It lasts at least this long.
     pub time: Nanos,
     /// At least so many bytes are accessed.
     pub bytes: Bytes,
+}
+
+/// How long a round is, and how many there are at the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundLength {
+    /// Each round.
+    pub each: LoadLength,
     /// When to give up.
     pub rounds_max: u32,
 }
@@ -49,14 +56,15 @@ pub struct Rounds {
 }
 
 impl Load {
-    /// One load without rounds: until so many bytes were accessed and so much time has passed.
+    /// One load without rounds.
     pub fn once(
         &self,
         phases: &mut PhaseRunner<'_, '_>,
         id: &str,
-        (bytes, time): (Bytes, Nanos),
+        length: LoadLength,
         curve: &mut RateCurve,
     ) -> Result<Phase, MethodError> {
+        let LoadLength { bytes, time } = length;
         let area = phases.runner.shape.first(self.span, self.data);
         let access = RandomAccess::new(area, self.access, self.read_share, phases.rng(id));
         let (count, until) = (bytes.pieces(self.access), phases.runner.now() + time);
@@ -66,22 +74,20 @@ impl Load {
 }
 
 impl Rounds {
-    /// Runs rounds until the criterion holds, or there are too many. Each is kept as a step
-    /// `PREFIX-N` of `kind`, after `mark` has noted on it what it belongs to. Returns the rounds
-    /// that it took.
+    /// Runs rounds until the criterion holds, or there are too many. Each is kept as the step that
+    /// `new_step` makes of its number, from 1 on. Returns the rounds that it took.
     pub fn until_steady(
         &mut self,
         phases: &mut PhaseRunner<'_, '_>,
-        (prefix, kind): (&str, &str),
-        (load, length): (&Load, RoundLength),
-        mark: impl Fn(&mut Step),
+        load: &Load,
+        length: RoundLength,
+        new_step: impl Fn(u32) -> Step,
     ) -> Result<u32, MethodError> {
         let mut iops = Vec::new();
         for number in 1..=length.rounds_max {
-            let mut step = Step::new(format!("{prefix}-{number}"), kind);
+            let mut step = new_step(number);
             step.set("round", f64::from(number));
-            mark(&mut step);
-            iops.extend(self.round(phases, &mut step, load, length)?);
+            iops.extend(self.round(phases, &mut step, load, length.each)?);
             let verdict = Criterion::PTS.judge_last(&iops);
             if let Some(verdict) = verdict {
                 step.measure("window_iops_mean", verdict.mean);
@@ -103,11 +109,11 @@ impl Rounds {
         phases: &mut PhaseRunner<'_, '_>,
         step: &mut Step,
         load: &Load,
-        length: RoundLength,
+        length: LoadLength,
     ) -> Result<Option<f64>, MethodError> {
         let begun = phases.runner.now();
         let mut curve = RateCurve::new(length.bytes.pieces(load.access), begun);
-        let phase = load.once(phases, &step.id, (length.bytes, length.time), &mut curve)?;
+        let phase = load.once(phases, &step.id, length, &mut curve)?;
         phase.store(step);
         if let Some(iops) = phase.rate() {
             step.measure("iops", iops);

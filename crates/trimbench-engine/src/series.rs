@@ -60,8 +60,7 @@ impl PassSeries {
         }
         let curves = [("throughput-address", means), ("throughput-address-min", slowest)];
         for (key, y) in curves {
-            let series = Series::new("GB", "MB/s", x.clone(), y);
-            step.series.extend(series.map(|series| (key.to_owned(), series)));
+            step.add_series(key, Series::new("GB", "MB/s", x.clone(), y));
         }
     }
 
@@ -128,8 +127,7 @@ impl RateCurve {
         for (key, unit, x) in
             [("iops-time", "s", time.collect()), ("iops-accessed", "GB", bytes.collect())]
         {
-            let series = Series::new(unit, "IOPS", x, y.clone());
-            step.series.extend(series.map(|series| (key.to_owned(), series)));
+            step.add_series(key, Series::new(unit, "IOPS", x, y.clone()));
         }
     }
 
@@ -199,8 +197,7 @@ impl SliceCurve {
         let seconds = self.slice.seconds();
         let x = (0..self.slices.len()).map(|slice| (slice as f64 + 0.5) * seconds).collect();
         let y = self.slices.iter().map(|bytes| Some(*bytes as f64 / 1e6 / seconds)).collect();
-        let series = Series::new("s", "MB/s", x, y);
-        step.series.extend(series.map(|series| (key.to_owned(), series)));
+        step.add_series(key, Series::new("s", "MB/s", x, y));
     }
 }
 

@@ -22,41 +22,30 @@ pub use session::{DeleteStallPlan, Trial, run};
 pub use subject::{DeviceSubject, DirectorySubject, Groups, StallSubject};
 
 use trimbench_core::rng::Rng;
-use trimbench_core::settings::{FromSettings as _, Values};
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Bytes, Capabilities, Medium, Opened, Support};
 use trimbench_results::{Metric, Step};
 
-use trimbench_engine::MethodError;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodInfo, check_fit, resolve,
+use trimbench_engine::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, check_fit, read_method,
 };
 
-/// Stable id.
-pub const ID: &str = "delete-stall";
-
-/// The method.
-pub const INFO: MethodInfo = MethodInfo {
-    id: ID,
-    version: 1,
-    summary: "how long you notice a deletion: seconds of stutter per GB deleted",
-    options: DeleteStall::rows,
-    resumes: true,
-    named_limits: &[],
-    resolve: resolve::<DeleteStall>,
-    page: include_str!("../../../docs/methods/delete-stall.md"),
-    charts: charts::charts,
-};
+impl MethodDefinition for DeleteStall {
+    const INFO: MethodInfo = MethodInfo {
+        id: "delete-stall",
+        version: 1,
+        summary: "how long you notice a deletion: seconds of stutter per GB deleted",
+        options: Self::rows,
+        resumes: true,
+        named_limits: &[],
+        read: read_method::<Self>,
+        page: include_str!("../../../docs/methods/delete-stall.md"),
+        charts: charts::charts,
+    };
+}
 
 impl Method for DeleteStall {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         metrics::metrics(self)
     }
@@ -109,7 +98,7 @@ impl Method for DeleteStall {
                 |found| check_fit(self, found),
                 |files| {
                     let subject = DirectorySubject::new(self, files.capabilities().drain.force);
-                    run(self, (files, subject), session)
+                    run(self, files, subject, session)
                 },
             );
         }
@@ -119,7 +108,7 @@ impl Method for DeleteStall {
                 unreachable!("what takes block commands is a device");
             };
             let subject = DeviceSubject::new(self, logical_block, discard_max);
-            run(self, (device, subject), session)
+            run(self, device, subject, session)
         })
     }
 

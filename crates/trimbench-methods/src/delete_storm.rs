@@ -20,42 +20,31 @@ pub use options::DeleteStorm;
 pub use scene::StormPhase;
 
 use trimbench_core::rng::Rng;
-use trimbench_core::settings::{FromSettings as _, Values};
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Bytes, Capabilities, Medium, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
-use trimbench_engine::MethodError;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodInfo, NEEDS_A_DIRECTORY, check_fit, resolve,
+use trimbench_engine::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, NEEDS_A_DIRECTORY, check_fit, read_method,
 };
 
-/// Stable id.
-pub const ID: &str = "delete-storm";
-
-/// The method.
-pub const INFO: MethodInfo = MethodInfo {
-    id: ID,
-    version: 1,
-    summary: "mass deletion, and the next job during its discards: its stalls, by layer",
-    options: DeleteStorm::rows,
-    // What a round leaves decides how the next one fares.
-    resumes: false,
-    named_limits: &[],
-    resolve: resolve::<DeleteStorm>,
-    page: include_str!("../../../docs/methods/delete-storm.md"),
-    charts: charts::charts,
-};
+impl MethodDefinition for DeleteStorm {
+    const INFO: MethodInfo = MethodInfo {
+        id: "delete-storm",
+        version: 1,
+        summary: "mass deletion, and the next job during its discards: its stalls, by layer",
+        options: Self::rows,
+        // What a round leaves decides how the next one fares.
+        resumes: false,
+        named_limits: &[],
+        read: read_method::<Self>,
+        page: include_str!("../../../docs/methods/delete-storm.md"),
+        charts: charts::charts,
+    };
+}
 
 impl Method for DeleteStorm {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         metrics::metrics()
     }

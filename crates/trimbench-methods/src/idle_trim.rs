@@ -17,29 +17,13 @@ pub use options::IdleTrim;
 pub use session::{IdleTrimPlan, Round, Way};
 
 use trimbench_core::rng::Rng;
-use trimbench_core::settings::{FromSettings as _, Values};
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::Shape;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{ASSUMED_RATE, Demand, Findings, Method, MethodInfo, resolve};
-
-/// Stable id.
-pub const ID: &str = "idle-trim";
-
-/// The method.
-pub const INFO: MethodInfo = MethodInfo {
-    id: ID,
-    version: 1,
-    summary: "TRIM of the whole device, empty and full: seconds per GB",
-    options: IdleTrim::rows,
-    resumes: true,
-    named_limits: &[],
-    resolve: resolve::<IdleTrim>,
-    page: include_str!("../../../docs/methods/idle-trim.md"),
-    charts: charts::charts,
+use trimbench_engine::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, Shape, read_method,
 };
 
 /// What a target is assumed to discard in estimates, bytes a second.
@@ -47,15 +31,21 @@ const ASSUMED_TRIM_RATE: f64 = 20e9;
 /// Less than this is no drive.
 const CAPACITY_MIN: Bytes = Bytes::mib(1);
 
+impl MethodDefinition for IdleTrim {
+    const INFO: MethodInfo = MethodInfo {
+        id: "idle-trim",
+        version: 1,
+        summary: "TRIM of the whole device, empty and full: seconds per GB",
+        options: Self::rows,
+        resumes: true,
+        named_limits: &[],
+        read: read_method::<Self>,
+        page: include_str!("../../../docs/methods/idle-trim.md"),
+        charts: charts::charts,
+    };
+}
+
 impl Method for IdleTrim {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         metrics::metrics()
     }

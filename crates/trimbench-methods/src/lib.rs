@@ -17,7 +17,7 @@ pub mod steady_state;
 pub mod trim_integrity;
 pub mod trim_sweep;
 
-use trimbench_engine::MethodInfo;
+use trimbench_engine::{MethodDefinition as _, MethodInfo};
 
 #[cfg(test)]
 mod testing;
@@ -26,15 +26,15 @@ mod tests;
 
 /// Every method, in the order of `trimbench list methods`.
 pub const METHODS: &[MethodInfo] = &[
-    delete_stall::INFO,
-    trim_sweep::INFO,
-    idle_trim::INFO,
-    recovery::INFO,
-    steady_state::INFO,
-    trim_integrity::INFO,
-    settle::INFO,
-    postmark::INFO,
-    delete_storm::INFO,
-    policy::INFO,
-    replay::INFO,
+    delete_stall::DeleteStall::INFO,
+    trim_sweep::TrimSweep::INFO,
+    idle_trim::IdleTrim::INFO,
+    recovery::Recovery::INFO,
+    steady_state::SteadyState::INFO,
+    trim_integrity::TrimIntegrity::INFO,
+    settle::Settle::INFO,
+    postmark::Postmark::INFO,
+    delete_storm::DeleteStorm::INFO,
+    policy::PolicyLab::INFO,
+    replay::Replay::INFO,
 ];

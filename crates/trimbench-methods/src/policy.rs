@@ -18,43 +18,33 @@ pub use analysis::analyse;
 pub use options::{POLICIES, PolicyLab};
 
 use trimbench_core::rng::Rng;
-use trimbench_core::settings::{FromSettings as _, Values};
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Bytes, Capabilities, Clock, Medium, Nanos, Opened, Support};
 use trimbench_results::{Metric, Step};
 
-use trimbench_engine::MethodError;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{Demand, Findings, Method, MethodInfo, resolve};
-
-/// Stable id.
-pub const ID: &str = "policy";
-
-/// The method.
-pub const INFO: MethodInfo = MethodInfo {
-    id: ID,
-    version: 1,
-    summary: "eight trim policies: latency of a load against write amplification",
-    options: PolicyLab::rows,
-    resumes: true,
-    named_limits: &[],
-    resolve: resolve::<PolicyLab>,
-    page: include_str!("../../../docs/methods/policy.md"),
-    charts: charts::charts,
+use trimbench_engine::{
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, read_method,
 };
 
 /// What it says of every target but one.
 const NEEDS_A_MODEL: &str = "trim policies work on a modelled filesystem, and what they cost is \
     read from the drive below: name `ext4:sim:NAME`";
 
+impl MethodDefinition for PolicyLab {
+    const INFO: MethodInfo = MethodInfo {
+        id: "policy",
+        version: 1,
+        summary: "eight trim policies: latency of a load against write amplification",
+        options: Self::rows,
+        resumes: true,
+        named_limits: &[],
+        read: read_method::<Self>,
+        page: include_str!("../../../docs/methods/policy.md"),
+        charts: charts::charts,
+    };
+}
+
 impl Method for PolicyLab {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         metrics::metrics(self)
     }

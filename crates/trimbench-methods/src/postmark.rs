@@ -25,45 +25,34 @@ pub use options::Postmark;
 pub use variants::Variant;
 
 use trimbench_core::rng::Rng;
-use trimbench_core::settings::{FromSettings as _, Values};
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Capabilities, Medium, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
-use trimbench_engine::MethodError;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodInfo, NEEDS_A_DIRECTORY, check_fit, resolve,
-};
-
-/// Stable id.
-pub const ID: &str = "postmark";
-
-/// The method.
-pub const INFO: MethodInfo = MethodInfo {
-    id: ID,
-    version: 1,
-    summary: "create, read, append to and delete many small files: 13 metrics of PostMark",
-    options: Postmark::rows,
-    resumes: true,
-    named_limits: &[],
-    resolve: resolve::<Postmark>,
-    page: include_str!("../../../docs/methods/postmark.md"),
-    charts: charts::charts,
+use trimbench_engine::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, NEEDS_A_DIRECTORY, check_fit, read_method,
 };
 
 /// What an operation is assumed to take beside its data, in estimates.
 const ASSUMED_OPERATION: Nanos = Nanos::from_micros(30);
 
+impl MethodDefinition for Postmark {
+    const INFO: MethodInfo = MethodInfo {
+        id: "postmark",
+        version: 1,
+        summary: "create, read, append to and delete many small files: 13 metrics of PostMark",
+        options: Self::rows,
+        resumes: true,
+        named_limits: &[],
+        read: read_method::<Self>,
+        page: include_str!("../../../docs/methods/postmark.md"),
+        charts: charts::charts,
+    };
+}
+
 impl Method for Postmark {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         metrics::metrics()
     }

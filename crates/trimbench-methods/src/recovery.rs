@@ -16,43 +16,33 @@ pub use analysis::analyse;
 pub use options::{Recovery, Torture};
 
 use trimbench_core::rng::Rng;
-use trimbench_core::settings::{FromSettings as _, Values};
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened, Support};
 use trimbench_results::{Metric, Step};
 
-use trimbench_engine::MethodError;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{ASSUMED_RATE, Demand, Findings, Method, MethodInfo, resolve};
-use trimbench_engine::settings;
-
-/// Stable id.
-pub const ID: &str = "recovery";
-
-/// The method.
-pub const INFO: MethodInfo = MethodInfo {
-    id: ID,
-    version: 1,
-    summary: "sequential writes when fresh, fragmented, healed by a second pass, and trimmed",
-    options: Recovery::rows,
-    resumes: false,
-    named_limits: &[],
-    resolve: resolve::<Recovery>,
-    page: include_str!("../../../docs/methods/recovery.md"),
-    charts: charts::charts,
+use trimbench_engine::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, read_method, settings,
 };
 
 /// The smallest device that it makes sense on.
 const SPACE: Bytes = Bytes::mib(16);
 
+impl MethodDefinition for Recovery {
+    const INFO: MethodInfo = MethodInfo {
+        id: "recovery",
+        version: 1,
+        summary: "sequential writes when fresh, fragmented, healed by a second pass, and trimmed",
+        options: Self::rows,
+        resumes: false,
+        named_limits: &[],
+        read: read_method::<Self>,
+        page: include_str!("../../../docs/methods/recovery.md"),
+        charts: charts::charts,
+    };
+}
+
 impl Method for Recovery {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         metrics::metrics(self)
     }

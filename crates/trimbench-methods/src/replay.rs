@@ -23,43 +23,33 @@ pub use analysis::analyse;
 pub use options::{Pace, Replay, ReplayedTrims, Scaling};
 
 use trimbench_core::rng::Rng;
-use trimbench_core::settings::{FromSettings as _, Values};
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened, Support};
 use trimbench_results::{Metric, Step};
 use trimbench_trace::Traces;
 use trimbench_trace::generate::{Master, SPACE_MIN};
 
 use survey::Survey;
-use trimbench_engine::MethodError;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{ASSUMED_RATE, Demand, Findings, Method, MethodInfo, resolve};
-use trimbench_engine::settings;
-
-/// Stable id.
-pub const ID: &str = "replay";
-
-/// The method.
-pub const INFO: MethodInfo = MethodInfo {
-    id: ID,
-    version: 1,
-    summary: "a trace with and without its TRIMs, in windows of 100,000 commands",
-    options: Replay::rows,
-    resumes: true,
-    named_limits: &[],
-    resolve: resolve::<Replay>,
-    page: include_str!("../../../docs/methods/replay.md"),
-    charts: charts::charts,
+use trimbench_engine::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, read_method, settings,
 };
 
+impl MethodDefinition for Replay {
+    const INFO: MethodInfo = MethodInfo {
+        id: "replay",
+        version: 1,
+        summary: "a trace with and without its TRIMs, in windows of 100,000 commands",
+        options: Self::rows,
+        resumes: true,
+        named_limits: &[],
+        read: read_method::<Self>,
+        page: include_str!("../../../docs/methods/replay.md"),
+        charts: charts::charts,
+    };
+}
+
 impl Method for Replay {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         metrics::metrics(self)
     }

@@ -19,44 +19,33 @@ pub use options::{Reference, Settle};
 pub use session::{Point, SettlePlan};
 
 use trimbench_core::rng::Rng;
-use trimbench_core::settings::{FromSettings as _, Values};
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::Shape;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{ASSUMED_RATE, Demand, Findings, Method, MethodInfo, resolve};
-use trimbench_engine::settings;
-
-/// Stable id.
-pub const ID: &str = "settle";
-
-/// The method.
-pub const INFO: MethodInfo = MethodInfo {
-    id: ID,
-    version: 1,
-    summary: "how long a drive is slower after a TRIM, by range and amount written before",
-    options: Settle::rows,
-    resumes: true,
-    named_limits: &[],
-    resolve: resolve::<Settle>,
-    page: include_str!("../../../docs/methods/settle.md"),
-    charts: charts::charts,
+use trimbench_engine::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, Shape, read_method, settings,
 };
 
 /// The smallest device that it makes sense on.
 const SPACE: Bytes = Bytes::mib(16);
 
+impl MethodDefinition for Settle {
+    const INFO: MethodInfo = MethodInfo {
+        id: "settle",
+        version: 1,
+        summary: "how long a drive is slower after a TRIM, by range and amount written before",
+        options: Self::rows,
+        resumes: true,
+        named_limits: &[],
+        read: read_method::<Self>,
+        page: include_str!("../../../docs/methods/settle.md"),
+        charts: charts::charts,
+    };
+}
+
 impl Method for Settle {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         metrics::metrics(self)
     }

@@ -8,12 +8,28 @@ use super::*;
 /// Any record.
 const RECORD: &[u8] = include_bytes!("../../trimbench-results/src/advice/golden/four-drives.json");
 
+/// The methods that there were when records had formats 1 and 2: the list does not grow.
+const OF_OLDER_FORMATS: [&str; 11] = [
+    "delete-stall",
+    "trim-sweep",
+    "idle-trim",
+    "recovery",
+    "steady-state",
+    "trim-integrity",
+    "settle",
+    "postmark",
+    "delete-storm",
+    "policy",
+    "replay",
+];
+
 /// Metrics of today; one that is newer than a format has nothing to agree with.
 #[test]
 fn records_of_older_formats_are_read_with_what_the_metrics_say() {
     let record = RunRecord::from_json(RECORD).unwrap();
-    for (info, preset) in METHODS.iter().flat_map(|it| Preset::ALL.map(|preset| (it, preset))) {
-        let metrics = info.resolve(preset, &BTreeMap::new()).unwrap().metrics();
+    let methods = METHODS.iter().filter(|info| OF_OLDER_FORMATS.contains(&info.id));
+    for (info, preset) in methods.flat_map(|it| Preset::ALL.map(|preset| (it, preset))) {
+        let metrics = info.resolve(preset, &BTreeMap::new()).unwrap().method.metrics();
         let now: Vec<Figure> = metrics.iter().filter_map(|it| it.measured(1.0)).collect();
         let mut old = RunRecord { schema: 1, ..record.clone() };
         old.sessions[0].plan.method = info.id.to_owned();
@@ -29,7 +45,7 @@ fn records_of_older_formats_are_read_with_what_the_metrics_say() {
 #[test]
 fn every_metric_has_an_id_of_its_own() {
     for info in METHODS {
-        let metrics = info.resolve(Preset::Standard, &BTreeMap::new()).unwrap().metrics();
+        let metrics = info.resolve(Preset::Standard, &BTreeMap::new()).unwrap().method.metrics();
         for (index, Metric { id, .. }) in metrics.iter().enumerate() {
             assert!(!metrics[..index].iter().any(|other| other.id == *id), "{id}");
         }

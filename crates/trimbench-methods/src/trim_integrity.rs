@@ -21,28 +21,13 @@ pub use analysis::analyse;
 pub use options::{Cases, TrimIntegrity};
 
 use trimbench_core::rng::Rng;
-use trimbench_core::settings::{FromSettings as _, Values};
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
-use trimbench_engine::MethodError;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{ASSUMED_RATE, Demand, Findings, Method, MethodInfo, resolve};
-
-/// Stable id.
-pub const ID: &str = "trim-integrity";
-
-/// The method.
-pub const INFO: MethodInfo = MethodInfo {
-    id: ID,
-    version: 1,
-    summary: "does TRIM do what it promises, and nothing else: neighbours intact, promises kept",
-    options: TrimIntegrity::rows,
-    resumes: true,
-    named_limits: &[],
-    resolve: resolve::<TrimIntegrity>,
-    page: include_str!("../../../docs/methods/trim-integrity.md"),
-    charts: charts::charts,
+use trimbench_engine::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, read_method,
 };
 
 impl TrimIntegrity {
@@ -64,15 +49,22 @@ impl TrimIntegrity {
     }
 }
 
+impl MethodDefinition for TrimIntegrity {
+    const INFO: MethodInfo = MethodInfo {
+        id: "trim-integrity",
+        version: 1,
+        summary: "does TRIM do what it promises, and nothing else: neighbours intact, promises \
+                  kept",
+        options: Self::rows,
+        resumes: true,
+        named_limits: &[],
+        read: read_method::<Self>,
+        page: include_str!("../../../docs/methods/trim-integrity.md"),
+        charts: charts::charts,
+    };
+}
+
 impl Method for TrimIntegrity {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         metrics::metrics()
     }

@@ -20,29 +20,13 @@ pub use options::TrimSweep;
 pub use plan::{Row, SweepKind, TrimSweepPlan};
 
 use trimbench_core::rng::Rng;
-use trimbench_core::settings::{FromSettings as _, Values};
+use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::Shape;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{ASSUMED_RATE, Demand, Findings, Method, MethodInfo, resolve};
-
-/// Stable id.
-pub const ID: &str = "trim-sweep";
-
-/// The method.
-pub const INFO: MethodInfo = MethodInfo {
-    id: ID,
-    version: 1,
-    summary: "the cost of one TRIM: latency against size, queue depth and content",
-    options: TrimSweep::rows,
-    resumes: true,
-    named_limits: &[("hlk", HLK)],
-    resolve: resolve::<TrimSweep>,
-    page: include_str!("../../../docs/methods/trim-sweep.md"),
-    charts: charts::charts,
+use trimbench_engine::{
+    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, Shape, read_method,
 };
 
 /// The only published limits \[HLK\]: every TRIM within 500 ms and, while TRIMs run, every read and
@@ -52,15 +36,21 @@ pub const HLK: &[&str] = &["trim-max=500ms", "loaded-max=500ms", "loaded-p98.5=1
 /// What a target is assumed to take for a TRIM in estimates.
 const ASSUMED_TRIM: Nanos = Nanos::from_millis(1);
 
+impl MethodDefinition for TrimSweep {
+    const INFO: MethodInfo = MethodInfo {
+        id: "trim-sweep",
+        version: 1,
+        summary: "the cost of one TRIM: latency against size, queue depth and content",
+        options: Self::rows,
+        resumes: true,
+        named_limits: &[("hlk", HLK)],
+        read: read_method::<Self>,
+        page: include_str!("../../../docs/methods/trim-sweep.md"),
+        charts: charts::charts,
+    };
+}
+
 impl Method for TrimSweep {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn values(&self) -> &Values {
-        &self.values
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         metrics::metrics(self)
     }

@@ -92,11 +92,6 @@ impl LatencyHistogram {
         self.counts.len()
     }
 
-    /// How many of them lie in the last class: they took [`LONGEST`] (within three digits) or more.
-    pub fn saturated(&self) -> u64 {
-        self.counts.count_at(LONGEST.0)
-    }
-
     /// The upper end of the highest class in use: at most 0.1 % above the longest latency, never
     /// below it. `None` when empty.
     pub fn max(&self) -> Option<Nanos> {
@@ -133,14 +128,6 @@ impl LatencyHistogram {
         }
         let wanted = total * u128::from(quantile.millionths);
         self.first_class_reaching(wanted, |middle, count| u128::from(middle) * u128::from(count))
-    }
-
-    /// The share of commands that took at most `limit`, in [0, 1]; the class that holds the limit
-    /// counts as within it. `None` when empty.
-    pub fn share_at_most(&self, limit: Nanos) -> Option<f64> {
-        let limit = limit.0.min(LONGEST.0);
-        let within = self.counts.count_between(0, limit);
-        (!self.counts.is_empty()).then(|| within as f64 / self.count() as f64)
     }
 
     /// The histogram as text; equal histograms give equal text.

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use trimbench_core::Caveat;
 
+use crate::histogram::LatencyHistogram;
 use crate::metric::{Direction, Metric};
 use crate::role::Role;
 use crate::verdict::Verdict;
@@ -368,9 +369,34 @@ impl Step {
         insert_finite(&mut self.metrics, key, value);
     }
 
-    /// Adds a caveat, once.
-    pub fn caveat(&mut self, caveat: Caveat) {
-        add_caveat(&mut self.caveats, caveat);
+    /// A value that was set.
+    pub fn parameter(&self, key: &str) -> Option<f64> {
+        self.parameters.get(key).copied()
+    }
+
+    /// A value that was measured.
+    pub fn metric(&self, key: &str) -> Option<f64> {
+        self.metrics.get(key).copied()
+    }
+
+    /// Adds a curve; nothing if it is none.
+    pub fn add_series(&mut self, key: &str, series: Option<Series>) {
+        self.series.extend(series.map(|series| (key.to_owned(), series)));
+    }
+
+    /// Adds latencies.
+    pub fn add_histogram(&mut self, key: &str, histogram: &LatencyHistogram) {
+        self.histograms.insert(key.to_owned(), histogram.to_text());
+    }
+
+    /// Latencies; `None` where there are none that can be read.
+    pub fn histogram(&self, key: &str) -> Option<LatencyHistogram> {
+        LatencyHistogram::from_text(self.histograms.get(key)?).ok()
+    }
+
+    /// Adds a caveat, once; nothing for `None`.
+    pub fn caveat(&mut self, caveat: impl Into<Option<Caveat>>) {
+        add_caveat(&mut self.caveats, caveat.into());
     }
 
     fn validate(&self) -> Result<(), Flaw> {
@@ -432,9 +458,9 @@ impl Figure {
         self.verdict.as_ref().map(Verdict::to_string)
     }
 
-    /// Adds a caveat, once.
-    pub fn caveat(&mut self, caveat: Caveat) {
-        add_caveat(&mut self.caveats, caveat);
+    /// Adds a caveat, once; nothing for `None`.
+    pub fn caveat(&mut self, caveat: impl Into<Option<Caveat>>) {
+        add_caveat(&mut self.caveats, caveat.into());
     }
 
     /// Adds the caveats of the steps that it is computed from, each once.
@@ -497,8 +523,7 @@ fn all_valid<'a>(ids: impl IntoIterator<Item = &'a String>) -> bool {
     !ids.into_iter().any(|id| Caveat::from_id(id).is_some_and(Caveat::invalidates))
 }
 
-fn add_caveat(ids: &mut Vec<String>, caveat: Caveat) {
-    if !ids.iter().any(|id| id == caveat.id()) {
-        ids.push(caveat.id().to_owned());
-    }
+fn add_caveat(ids: &mut Vec<String>, caveat: Option<Caveat>) {
+    let id = caveat.map(Caveat::id).filter(|id| !ids.iter().any(|other| other == id));
+    ids.extend(id.map(str::to_owned));
 }

@@ -9,9 +9,11 @@ use std::sync::Arc;
 use trimbench_core::nearest::{by_likeness, did_you_mean, nearest};
 use trimbench_core::text::to_text;
 use trimbench_devices::{Consent, PurgeChoice, TargetSpec, holds_file};
-use trimbench_engine::{Method, MethodError, MethodInfo, Parameters as _, Preset};
+use trimbench_engine::{
+    Method, MethodDefinition as _, MethodError, MethodInfo, Preset, ResolvedMethod,
+};
 use trimbench_methods::METHODS;
-use trimbench_methods::postmark::{self, Postmark};
+use trimbench_methods::postmark::Postmark;
 use trimbench_results::{Limit, Metric, PlannedSession};
 use trimbench_ssd::BUILT_IN;
 use trimbench_trace::Traces as _;
@@ -28,6 +30,7 @@ const DEFAULT_DRIVES: usize = 4;
 pub(crate) struct Session {
     pub(crate) planned: PlannedSession,
     pub(crate) target: TargetSpec,
+    pub(crate) info: &'static MethodInfo,
     pub(crate) method: Arc<dyn Method>,
 }
 
@@ -145,25 +148,26 @@ impl Session {
 
     fn new(
         target: TargetSpec,
-        method: &MethodInfo,
+        info: &'static MethodInfo,
         preset: Preset,
         set: &BTreeMap<String, String>,
     ) -> Result<Self, Failure> {
-        let method: Arc<dyn Method> = method.resolve(preset, set)?.into();
+        let ResolvedMethod { options, method } = info.resolve(preset, set)?;
+        let method: Arc<dyn Method> = method.into();
         let target = target.settled(method.emulated_capacity(), method.space());
         let planned = PlannedSession {
-            method: method.info().id.to_owned(),
+            method: info.id.to_owned(),
             target: target.to_string(),
             preset: preset.id().to_owned(),
-            options: method.values().to_map(),
+            options: options.to_map(),
         };
-        Ok(Self { planned, target, method })
+        Ok(Self { planned, target, info, method })
     }
 }
 
 /// The parameters of a recorded session of `postmark`; `None` for another method's.
 pub(crate) fn postmark_of(planned: &PlannedSession) -> Result<Option<Postmark>, Failure> {
-    if planned.method != postmark::ID {
+    if planned.method != Postmark::INFO.id {
         return Ok(None);
     }
     let preset = preset(&planned.preset)?;

@@ -2,7 +2,7 @@
 //! left untrimmed, and what the drive wrote for it.
 
 use anyhow::{Context as _, Result, ensure};
-use trimbench_engine::{Method as _, Parameters as _, Preset};
+use trimbench_engine::{Method as _, MethodDefinition as _, Preset};
 use trimbench_methods::policy::{POLICIES, PolicyLab};
 use trimbench_results::Figure;
 

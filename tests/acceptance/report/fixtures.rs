@@ -5,23 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
+use trimbench_methods::METHODS;
 
 use crate::acceptance::{Capture, Context};
+use crate::methods_on_devices;
 
-/// What is measured on drives, with options with which it is over in seconds.
-const ON_DRIVES: [&str; 8] = [
-    "delete-stall",
-    "trim-sweep",
-    "idle-trim",
-    "recovery",
-    "steady-state",
-    "trim-integrity",
-    "settle",
-    "replay",
-];
+/// Options with which what is measured on drives is over in seconds.
 const SHORT_ON_DRIVES: [&str; 2] = ["sizes=16MiB,32MiB,64MiB", "span=256MiB"];
-/// What is measured on files, the same.
-const ON_FILES: [&str; 3] = ["postmark", "delete-storm", "policy"];
+/// The same of what is measured on files.
 const SHORT_ON_FILES: [&str; 11] = [
     "file-size=32MiB",
     "number=2000",
@@ -43,7 +34,8 @@ pub(super) fn on_drives(
     methods: &[&str],
     drives: &[&str],
 ) -> Result<PathBuf> {
-    let methods = if methods.is_empty() { &ON_DRIVES } else { methods };
+    let all: Vec<&str> = methods_on_devices().collect();
+    let methods = if methods.is_empty() { &all } else { methods };
     // Options are refused where no method has them.
     let sets: &[&str] = if methods.contains(&"delete-stall") { &SHORT_ON_DRIVES } else { &[] };
     let targets = drives.iter().map(|drive| format!("sim:{drive},capacity=1GiB"));
@@ -55,13 +47,16 @@ pub(super) fn as_readme_says(context: &Context<'_>, name: &str) -> Result<PathBu
     run(context, name, (&[], &[]), &[])
 }
 
-/// All methods for files on a modelled filesystem on each of these drives: one whose page cache is
-/// small enough that files reach the drive.
+/// All methods for files alone on a modelled filesystem on each of these drives: one whose page
+/// cache is small enough that files reach the drive.
 pub(super) fn on_files(context: &Context<'_>, name: &str, drives: &[&str]) -> Result<PathBuf> {
     let targets = drives
         .iter()
         .map(|drive| format!("ext4,memory=16MiB,journal=8MiB:sim:{drive},capacity=512MiB"));
-    run(context, name, (&ON_FILES, &SHORT_ON_FILES), &targets.collect::<Vec<_>>())
+    let drives: Vec<&str> = methods_on_devices().collect();
+    let methods = METHODS.iter().map(|info| info.id).filter(|id| !drives.contains(id));
+    let methods: Vec<&str> = methods.collect();
+    run(context, name, (&methods, &SHORT_ON_FILES), &targets.collect::<Vec<_>>())
 }
 
 /// Runs into a folder of raw output. A run may be invalid or break a limit: reports are of those,

@@ -51,10 +51,13 @@ fn counters_that_lag_are_waited_for_and_no_longer_than_stated() {
     runner.all("test", discards, 1).unwrap();
     let issued = ClassStatistics { completed: 2, bytes: Bytes(16_384), ..Default::default() };
     let from = runner.now();
-    assert_eq!(runner.discards_since(before, issued).unwrap().completed, 2);
+    let mut step = Step::new("test", "test");
+    assert_eq!(runner.discards_since(before, issued, &mut step).unwrap().completed, 2);
     assert_eq!(runner.now(), from, "what is there needs no waiting");
+    assert!(step.caveats.is_empty());
     let issued = ClassStatistics { completed: 4, ..issued };
-    assert_eq!(runner.discards_since(before, issued).unwrap().completed, 2);
+    assert_eq!(runner.discards_since(before, issued, &mut step).unwrap().completed, 2);
+    assert_eq!(step.caveats, [Caveat::CommandsMerged.id()]);
     assert_eq!(runner.now() - from, COUNTERS_LAG);
 }
 

@@ -159,9 +159,10 @@ impl<'a> MethodSession<'a> {
         Ok(())
     }
 
-    /// Notes a caveat on the whole session, behind those that the analysis finds.
-    pub fn caveat(&mut self, caveat: Caveat) {
-        self.caveats.push(caveat);
+    /// Notes a caveat on the whole session, behind those that the analysis finds; nothing for
+    /// `None`.
+    pub fn caveat(&mut self, caveat: impl Into<Option<Caveat>>) {
+        self.caveats.extend(caveat.into());
     }
 
     /// Notes the hash over everything that happened on the target.

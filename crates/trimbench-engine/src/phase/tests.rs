@@ -5,6 +5,7 @@ use crate::method::session::SessionContext;
 use crate::runner::RunError;
 use crate::slots::Slots;
 use crate::testing::{KeptSteps, Toy};
+use crate::workload::SequentialWrite;
 use trimbench_trace::NoTraces;
 
 /// What `use_bench` does on a phases over the toy.
@@ -26,21 +27,18 @@ fn phases<R>(
     use_bench(&mut phases)
 }
 
-const MIB: (Bytes, u32) = (Bytes::mib(1), 2);
+/// Writes 16 MiB, two pieces of 1 MiB at a time.
+fn fill(phases: &mut PhaseRunner<'_, '_>, id: &str) -> Result<Phase, MethodError> {
+    let area = phases.runner.shape.first(Bytes::mib(16), Data::Random);
+    phases.run(id, &mut Single(SequentialWrite::new(area, Bytes::mib(1), 2)), &mut unobserved)
+}
 
 #[test]
 fn a_phase_lasts_from_its_first_command_to_the_end_of_its_last() {
     let (mut toy, mut kept) = (Virtual::new(Toy::new()), KeptSteps::default());
     let phase = phases(&mut toy, &mut kept, |phases| {
         phases.runner.rest(Nanos::from_millis(7)).unwrap();
-        phases
-            .write(
-                "fill",
-                phases.runner.shape.first(Bytes::mib(16), Data::Random),
-                MIB,
-                &mut unobserved,
-            )
-            .unwrap()
+        fill(phases, "fill").unwrap()
     });
     let mut step = Step::new("fill", "fill");
     phase.store(&mut step);
@@ -57,7 +55,7 @@ fn a_phase_lasts_from_its_first_command_to_the_end_of_its_last() {
 fn a_trim_names_everything_once_in_pieces_that_the_device_takes() {
     let (mut toy, mut kept) = (Virtual::new(Toy::new()), KeptSteps::default());
     phases(&mut toy, &mut kept, |phases| {
-        phases.trim("trim", (Bytes::mib(2), Bytes::mib(10))).unwrap();
+        phases.trim("trim", Bytes::mib(2), Bytes::mib(10)).unwrap();
     });
     let named = toy.model().log.iter().map(|(_, command)| match command {
         BlockCommand::Discard(range) => (range.start().0 / 2_048, range.length().0 / 2_048),
@@ -75,7 +73,7 @@ fn the_pieces_of_a_trim_end_where_the_units_of_the_granularity_do() {
     toy.capabilities.discard_granularity = Bytes::mib(1);
     let (mut toy, mut kept) = (Virtual::new(toy), KeptSteps::default());
     phases(&mut toy, &mut kept, |phases| {
-        phases.trim("trim", (Bytes(0), Bytes::mib(8))).unwrap();
+        phases.trim("trim", Bytes(0), Bytes::mib(8)).unwrap();
     });
     // In KiB; units end at 512, 1536, 2560, ...
     let named = toy.model().log.iter().map(|(_, command)| match command {
@@ -90,8 +88,7 @@ fn a_device_that_is_gone_breaks_the_step_that_it_was_in() {
     let gone_from = Instant::from_start(Nanos::from_micros(350));
     let mut toy = Virtual::new(Toy { gone_from, ..Toy::new() });
     let error = phases(&mut toy, &mut KeptSteps::default(), |phases| {
-        let area = phases.runner.shape.first(Bytes::mib(16), Data::Random);
-        phases.write("fill", area, MIB, &mut unobserved).map(|phase| phase.commands)
+        fill(phases, "fill").map(|phase| phase.commands)
     });
     let Err(MethodError::Broken { step, errno, .. }) = error else { panic!("{error:?}") };
     assert_eq!((step.as_str(), errno), ("fill", Errno::EIO));
@@ -102,8 +99,7 @@ fn a_device_that_hangs_is_given_up() {
     let hangs_from = Instant::from_start(Nanos::from_micros(350));
     let mut toy = Virtual::new(Toy { hangs_from, ..Toy::new() });
     let error = phases(&mut toy, &mut KeptSteps::default(), |phases| {
-        let area = phases.runner.shape.first(Bytes::mib(16), Data::Random);
-        phases.write("fill", area, MIB, &mut unobserved).map(|phase| phase.commands)
+        fill(phases, "fill").map(|phase| phase.commands)
     });
     let hung = matches!(error, Err(MethodError::Run(RunError::Hung { outstanding: 2, .. })));
     assert!(hung, "{error:?}");
@@ -122,9 +118,8 @@ fn others_on_a_real_device_are_noticed() {
         let mut toy = Toy { foreign, ..Toy::new() };
         toy.capabilities.clock = clock;
         phases(&mut Virtual::new(toy), &mut KeptSteps::default(), |phases| {
-            let area = phases.runner.shape.first(Bytes::mib(16), Data::Random);
             let mut step = Step::new("fill", "fill");
-            phases.write("fill", area, MIB, &mut unobserved).unwrap().store(&mut step);
+            fill(phases, "fill").unwrap().store(&mut step);
             step.caveats == [Caveat::OtherLoad.id()]
         })
     };
@@ -139,14 +134,7 @@ fn progress_is_shown_with_what_is_left_at_the_measured_rate() {
     phases(&mut toy, &mut kept, |phases| {
         phases.runner.rest(Nanos::from_secs(2)).unwrap();
         for id in ["fill-1", "fill-2"] {
-            phases
-                .write(
-                    id,
-                    phases.runner.shape.first(Bytes::mib(16), Data::Random),
-                    MIB,
-                    &mut unobserved,
-                )
-                .unwrap();
+            fill(phases, id).unwrap();
         }
     });
     let (text, done, total, left) = kept.stages.last().unwrap();

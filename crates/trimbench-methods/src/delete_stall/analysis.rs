@@ -20,7 +20,7 @@ use super::metrics::{
     response,
 };
 use super::options::DeleteStall;
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// Level of all intervals.
 const LEVEL: f64 = 0.95;
@@ -102,12 +102,12 @@ impl<'a> Trial<'a> {
             return None;
         }
         let (stutter, delay) = (metric(step, "stutter_s"), metric(step, "delay_request_s"));
-        Some(Self { step, gigabytes: step.parameters.get("label_bytes")? / 1e9, stutter, delay })
+        Some(Self { step, gigabytes: step.parameter("label_bytes")? / 1e9, stutter, delay })
     }
 }
 
 fn metric(step: &Step, key: &str) -> f64 {
-    step.metrics.get(key).copied().unwrap_or(0.0)
+    step.metric(key).unwrap_or(0.0)
 }
 
 /// `S` and `A` of a step, in seconds and request-seconds.
@@ -140,7 +140,7 @@ fn baseline(steps: &[Step]) -> Option<Baseline> {
 
 fn unsteady(steps: &[Step]) -> bool {
     steps.iter().filter(|step| step.kind == "placebo").any(|step| {
-        let window = step.parameters.get("window_s").copied().unwrap_or(0.0);
+        let window = step.parameter("window_s").unwrap_or(0.0);
         metric(step, "overdue_s") > UNSTEADY_SHARE * window
     })
 }
@@ -251,10 +251,7 @@ fn percentiles(steps: &[Step]) -> Vec<Figure> {
     for placebo in [false, true] {
         let mut merged = LatencyHistogram::new();
         for step in steps.iter().filter(|step| (step.kind == "placebo") == placebo) {
-            let histogram = step.histograms.get("response-time");
-            if let Some(Ok(histogram)) = histogram.map(|text| LatencyHistogram::from_text(text)) {
-                merged.merge(&histogram);
-            }
+            step.histogram("response-time").iter().for_each(|histogram| merged.merge(histogram));
         }
         for quantile in Quantile::STANDARD {
             let of_accesses = merged.percentile(quantile);

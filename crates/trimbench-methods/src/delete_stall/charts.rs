@@ -15,7 +15,7 @@ pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
 
 /// The largest deletion of the session, the first of equals.
 fn largest<'a>(session: &LabelledSession<'a>) -> Option<&'a Step> {
-    let size = |step: &Step| step.parameters.get("size_bytes").copied().unwrap_or(0.0);
+    let size = |step: &Step| step.parameter("size_bytes").unwrap_or(0.0);
     session.steps_of("delete").rev().max_by(|a, b| size(a).total_cmp(&size(b)))
 }
 
@@ -26,7 +26,7 @@ fn around_deletion(mut chart: Chart, series: &str, sessions: &[LabelledSession<'
         let Some(step) = largest(session) else { continue };
         let Some(curve) = step.series.get(series) else { continue };
         chart.curve(ChartSeries::line(&session.label, curve));
-        let size = step.parameters.get("size_bytes").copied().unwrap_or(0.0);
+        let size = step.parameter("size_bytes").unwrap_or(0.0);
         if let Some(at) = step.parameters.get("deleted_at_s") {
             let mark = (*at, format!("{} deleted", quantity(size, "B")));
             if !marked.contains(&mark) {
@@ -82,7 +82,7 @@ fn regression(sessions: &[LabelledSession<'_>]) -> Chart {
             .flat_map(|kind| session.steps_of(kind))
             .filter_map(|step| {
                 let size = step.parameters.get("size_bytes")?;
-                Some((size / GIGABYTE, *step.metrics.get("stutter_s")?))
+                Some((size / GIGABYTE, step.metric("stutter_s")?))
             })
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));

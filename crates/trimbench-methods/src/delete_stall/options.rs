@@ -5,10 +5,8 @@ use trimbench_core::settings::{
 };
 use trimbench_core::{Bytes, Nanos, Ppm, named_enum, settings};
 
-use super::ID;
-use trimbench_engine::Parameters;
+use trimbench_engine::Arrivals;
 use trimbench_engine::settings::{access_size, gap_of_rate, whole_size};
-use trimbench_engine::workload::Arrivals;
 
 /// The analysis grows with the cube of the deletions: with five sizes this takes some seconds.
 const REPETITIONS_MAX: u32 = 40;
@@ -91,14 +89,8 @@ settings! {
             within(Bytes(2_000_000), Bytes(100_000_000_000));
         /// `yes`: delete nothing, to see the method's noise
         pub placebo_only: bool = "placebo-only", default_to("no"), yes_no();
-    } with {
-        pub(super) values: Values = values.clone();
     }
     check DeleteStall::check;
-}
-
-impl Parameters for DeleteStall {
-    const ID: &'static str = ID;
 }
 
 impl DeleteStall {
@@ -112,9 +104,7 @@ impl DeleteStall {
             _ => Ok(()),
         }
     }
-}
 
-impl DeleteStall {
     /// Bytes that the target must hold: the load's area and the largest file.
     pub fn needed(&self) -> Bytes {
         let largest = if self.placebo_only { None } else { self.sizes.last() };

@@ -188,12 +188,10 @@ impl Tails {
             x.extend(std::iter::repeat_n(block as f64, slowest.len()));
             y.extend(slowest.iter().map(|response| Some(response.0 as f64 / 1e6)));
         }
-        let slowest = Series::new("block", "ms", x, y);
-        step.series.extend(slowest.map(|series| (SLOWEST.to_owned(), series)));
+        step.add_series(SLOWEST, Series::new("block", "ms", x, y));
         let blocks = (0..self.blocks.len()).map(|block| block as f64).collect();
         let counts = self.blocks.iter().map(|(count, _)| Some(*count as f64)).collect();
-        let counts = Series::new("block", "accesses", blocks, counts);
-        step.series.extend(counts.map(|series| (ACCESSES.to_owned(), series)));
+        step.add_series(ACCESSES, Series::new("block", "accesses", blocks, counts));
     }
 }
 
@@ -203,14 +201,13 @@ const ACCESSES: &str = "block-accesses";
 
 /// Whether the try kept the limit and the rate; `None` if it had too few accesses to say so.
 pub(super) fn verdict(step: &Step) -> Option<bool> {
-    let metric = |key: &str| step.metrics.get(key).copied();
-    let (count, exceeding) = (metric("load_count")?, metric("exceeding_count")?);
+    let (count, exceeding) = (step.metric("load_count")?, step.metric("exceeding_count")?);
     let kept = exceeding <= allowed(rounded(count)) as f64;
     if kept && rounded(count) < accesses_needed() {
         return None;
     }
     // The load alone deletes nothing.
-    let sustained = |key: &str| metric(key).is_none_or(|share| share >= SUSTAINED);
+    let sustained = |key: &str| step.metric(key).is_none_or(|share| share >= SUSTAINED);
     Some(kept && [ISSUED, DISCARDED, PACE].into_iter().all(sustained))
 }
 
@@ -254,7 +251,7 @@ fn p999<'a>(blocks: impl Iterator<Item = &'a (f64, Vec<f64>)>) -> Option<f64> {
 fn response(metric: &Metric, step: &Step, rng: &mut Rng) -> Option<Figure> {
     let blocks = blocks(step)?;
     let figure = metric.measured(p999(blocks.iter()))?;
-    let n = rounded(*step.metrics.get("load_count")?);
+    let n = rounded(step.metric("load_count")?);
     let points: Vec<(f64, f64)> = (0..blocks.len()).map(|block| (0.0, block as f64)).collect();
     let interval = bootstrap_interval(&points, rng, Bootstrap::default(), |drawn| {
         p999(drawn.iter().map(|(_, block)| &blocks[index(rounded(*block))]))
@@ -264,7 +261,7 @@ fn response(metric: &Metric, step: &Step, rng: &mut Rng) -> Option<Figure> {
 
 /// The figures of a search: a pure function of its steps.
 pub(super) fn figures(steps: &[Step], rng: &mut Rng) -> Vec<Figure> {
-    let parameter = |step: &Step, key: &str| step.parameters.get(key).copied().unwrap_or(0.0);
+    let parameter = |step: &Step, key: &str| step.parameter(key).unwrap_or(0.0);
     let chunk = |step: &Step| Bytes(rounded(parameter(step, "chunk_bytes")));
     let rate = |step: &Step| parameter(step, "deletion_bytes_per_s") / 1e6;
     let mut figures = Vec::new();

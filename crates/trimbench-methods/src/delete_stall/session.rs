@@ -8,15 +8,10 @@ use trimbench_results::Step;
 use super::options::{DeleteStall, Mode};
 use super::subject::{Groups, StallSubject};
 use super::window::Window;
-use trimbench_engine::MethodError;
-use trimbench_engine::area::Area;
-use trimbench_engine::drain::Discards;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{ASSUMED_RATE, is_virtual};
-use trimbench_engine::other_load::{NOTICED, OtherLoad};
-use trimbench_engine::runner::{HUNG_AFTER, Observer, RunError, Runner, Several, Single};
-use trimbench_engine::workload::{
-    FILL_DEPTH, FILL_PIECE, OpenLoop, RandomAccess, Script, SequentialWrite, SerialProbe,
+use trimbench_engine::{
+    ASSUMED_RATE, Area, Discards, FILL_DEPTH, FILL_PIECE, HUNG_AFTER, MethodError, MethodSession,
+    NOTICED, Observer, OpenLoop, OtherLoad, RandomAccess, RunError, Runner, Script,
+    SequentialWrite, SerialProbe, Several, Single, is_virtual,
 };
 
 mod rate;
@@ -70,6 +65,14 @@ impl DeleteStallPlan {
     }
 }
 
+/// What was seen in the window of a trial.
+struct Measured {
+    window: Window,
+    /// The counters before it, and when it closed.
+    before: DeviceStatistics,
+    closed: DeviceStatistics,
+}
+
 /// A target under the method.
 struct Deletions<'a, S: StallSubject> {
     method: &'a DeleteStall,
@@ -84,7 +87,8 @@ struct Deletions<'a, S: StallSubject> {
 /// Runs the method on a target and what it deletes there.
 pub fn run<S: StallSubject>(
     method: &DeleteStall,
-    (target, subject): (&mut dyn Target<Command = S::Command>, S),
+    target: &mut dyn Target<Command = S::Command>,
+    subject: S,
     session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
     let plan = DeleteStallPlan::new(method, session.rng);
@@ -147,10 +151,10 @@ impl<S: StallSubject> Deletions<'_, S> {
         self.idle(self.method.rest)?;
         self.quiet()?;
         let before = self.target.statistics();
-        let (window, closed) = self.measure(trial, ordinal, before)?;
-        self.judge(&window, (before, closed), trial, &mut step);
-        window.store(&mut step);
-        if let Some((count, errno)) = window.failures() {
+        let measured = self.measure(trial, ordinal, before)?;
+        self.judge(&measured, trial, &mut step);
+        measured.window.store(&mut step);
+        if let Some((count, errno)) = measured.window.failures() {
             let step = trial.id.clone();
             return Err(MethodError::Broken { step, count, errno });
         }
@@ -171,12 +175,12 @@ impl<S: StallSubject> Deletions<'_, S> {
         trial: &Trial,
         ordinal: u32,
         before: DeviceStatistics,
-    ) -> Result<(Window, DeviceStatistics), MethodError> {
+    ) -> Result<Measured, MethodError> {
         let method = self.method;
         let begin = self.target.now();
         let deleted_at = begin + method.lead;
         let end = deleted_at + self.window;
-        let mut window = Window::new((begin, deleted_at, end), method.overdue_after);
+        let mut window = Window::new(begin, deleted_at, end, method.overdue_after);
         let rng = self.rng.split(&trial.id);
         let access = |label: &str, share: Ppm| {
             RandomAccess::new(self.subject.load_area(), method.access, share, rng.split(label))
@@ -203,7 +207,7 @@ impl<S: StallSubject> Deletions<'_, S> {
         };
         // Load and probe issue nothing more; what is outstanding still counts.
         self.finish(&mut streams, &mut window)?;
-        Ok((window, closed))
+        Ok(Measured { window, before, closed })
     }
 
     /// Runs streams that issue nothing more until what is outstanding has ended.
@@ -227,14 +231,9 @@ impl<S: StallSubject> Deletions<'_, S> {
     }
 
     /// Notes what invalidates or limits the trial.
-    fn judge(
-        &self,
-        window: &Window,
-        (before, closed): (DeviceStatistics, DeviceStatistics),
-        trial: &Trial,
-        step: &mut Step,
-    ) {
-        let in_window = discarded(before, closed);
+    fn judge(&self, measured: &Measured, trial: &Trial, step: &mut Step) {
+        let Measured { window, before, closed } = measured;
+        let in_window = discarded(*before, *closed);
         step.measure("discarded_bytes_window", in_window.0 as f64);
         if trial.size.0 > 0 && in_window < trial.size {
             step.caveat(if in_window.0 == 0 {
@@ -255,10 +254,8 @@ impl<S: StallSubject> Deletions<'_, S> {
             let nothing = trial.size.0 == 0 && self.method.mode != Mode::Trim;
             let foreign = nothing && in_window > NOTICED;
             let ours = Bytes(window.accesses() * self.method.access.0);
-            let others = OtherLoad::before(before).caveat(self.target, closed, ours);
-            if let Some(caveat) = others.or(foreign.then_some(Caveat::OtherLoad)) {
-                step.caveat(caveat);
-            }
+            let others = OtherLoad::before(*before).caveat(self.target, *closed, ours);
+            step.caveat(others.or(foreign.then_some(Caveat::OtherLoad)));
         }
     }
 

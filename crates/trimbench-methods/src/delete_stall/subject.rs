@@ -5,8 +5,8 @@ use trimbench_core::{
 };
 
 use super::options::{DeleteStall, Mode};
-use trimbench_engine::area::{Area, DeviceArea, FileArea};
-use trimbench_engine::drain::{SCRATCH_LENGTH, Scratch, force};
+use trimbench_engine::drain::force;
+use trimbench_engine::{Area, DeviceArea, FileArea, SCRATCH_LENGTH, Scratch};
 
 /// Groups of commands; each group starts when the one before has ended.
 pub type Groups<C> = Vec<Vec<C>>;

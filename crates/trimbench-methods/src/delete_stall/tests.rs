@@ -8,10 +8,8 @@ use trimbench_results::{Figure, Step};
 use super::subject::FIRST_VICTIM;
 use super::window::{LOAD, PROBE, SCRIPT, Window};
 use super::*;
-use trimbench_engine::Parameters as _;
-use trimbench_engine::method::Preset;
-use trimbench_engine::runner::{Observer, Sample};
 use trimbench_engine::testing::{assert_defined, settings};
+use trimbench_engine::{MethodDefinition as _, Observer, Preset, Sample};
 
 fn method(set: &[(&str, &str)]) -> DeleteStall {
     DeleteStall::resolve(Preset::Quick, &settings(set)).unwrap()
@@ -35,7 +33,7 @@ fn sample(stream: usize, intended: u64, completed: u64) -> Sample<BlockCommand> 
 
 /// A window of ten seconds with a deletion after one, observed through the samples.
 fn observed(samples: &[Sample<BlockCommand>]) -> Step {
-    let mut window = Window::new((at(0), at(1_000), at(11_000)), Nanos::from_millis(10));
+    let mut window = Window::new(at(0), at(1_000), at(11_000), Nanos::from_millis(10));
     for sample in samples {
         window.observe(sample);
     }
@@ -85,7 +83,7 @@ fn the_longest_gap_is_between_completions_of_one_kind() {
 
 #[test]
 fn a_stall_beyond_the_window_is_noticed() {
-    let mut window = Window::new((at(0), at(1_000), at(2_000)), Nanos::from_millis(10));
+    let mut window = Window::new(at(0), at(1_000), at(2_000), Nanos::from_millis(10));
     window.observe(&sample(LOAD, 1_990, 2_005));
     assert!(!window.outlasted());
     window.observe(&sample(LOAD, 1_980, 2_500));
@@ -94,7 +92,7 @@ fn a_stall_beyond_the_window_is_noticed() {
 
 #[test]
 fn failures_are_kept_with_their_reason() {
-    let mut window = Window::new((at(0), at(1_000), at(2_000)), Nanos::from_millis(10));
+    let mut window = Window::new(at(0), at(1_000), at(2_000), Nanos::from_millis(10));
     window.observe(&Sample { status: Status::Failed(Errno::EIO), ..sample(LOAD, 1_100, 1_101) });
     assert_eq!(window.failures(), Some((1, Errno::EIO)));
 }

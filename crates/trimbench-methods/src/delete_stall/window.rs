@@ -7,7 +7,7 @@
 use trimbench_core::{Bytes, Errno, Instant, Nanos, Operation, OperationKind, Status};
 use trimbench_results::{LatencyHistogram, Series, Step};
 
-use trimbench_engine::runner::{Observer, Sample};
+use trimbench_engine::{Observer, Sample};
 
 /// Streams of the run, in the order in which the runner is given them.
 pub(super) const SCRIPT: usize = 0;
@@ -83,7 +83,9 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn new(
-        (begin, deleted_at, end): (Instant, Instant, Instant),
+        begin: Instant,
+        deleted_at: Instant,
+        end: Instant,
         overdue_after: Nanos,
     ) -> Self {
         debug_assert!(begin <= deleted_at && deleted_at < end);
@@ -176,19 +178,10 @@ impl Window {
         if let Some(worst) = self.response_time.max() {
             step.measure("response_s_max", worst.seconds());
         }
-        for (key, histogram) in
-            [("probe-latency", &self.probe_latency), ("response-time", &self.response_time)]
-        {
-            step.histograms.insert(key.to_owned(), histogram.to_text());
-        }
-        for (key, series) in [
-            ("response-ms-max", self.response_series()),
-            ("discarded-mib", self.discarded_series()),
-        ] {
-            if let Some(series) = series {
-                step.series.insert(key.to_owned(), series);
-            }
-        }
+        step.add_histogram("probe-latency", &self.probe_latency);
+        step.add_histogram("response-time", &self.response_time);
+        step.add_series("response-ms-max", self.response_series());
+        step.add_series("discarded-mib", self.discarded_series());
     }
 
     fn response_series(&self) -> Option<Series> {

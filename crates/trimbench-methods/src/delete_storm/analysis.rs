@@ -5,12 +5,12 @@ use trimbench_results::{Figure, Step, Verdict};
 
 use super::metrics::{LOCATED, OfPhase, ratios, single};
 use super::scene::StormPhase;
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// Computes all figures.
 pub fn analyse(steps: &[Step]) -> Findings {
     let step = |phase: StormPhase| steps.iter().find(|step| step.id == phase.id());
-    let value = |(phase, key): OfPhase| step(phase)?.metrics.get(key).copied();
+    let value = |(phase, key): OfPhase| step(phase)?.metric(key);
     let mut figures = Vec::new();
     for (metric, of) in single() {
         let Some(mut figure) = metric.measured(value(of)) else { continue };

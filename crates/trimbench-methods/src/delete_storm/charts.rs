@@ -115,7 +115,7 @@ fn timeline(session: &Session) -> (Curves, Vec<Mark>) {
     for step in &session.steps {
         let last = |series: &Series| series.x.last().copied().unwrap_or(0.0);
         let measured = step.series.values().map(last).fold(0.0, f64::max);
-        let span = step.metrics.get("duration_s").copied().unwrap_or(0.0).max(measured);
+        let span = step.metric("duration_s").unwrap_or(0.0).max(measured);
         for (name, series) in &step.series {
             let (x, y) = curves.entry(name.clone()).or_default();
             x.extend(series.x.iter().map(|x| begin + x));

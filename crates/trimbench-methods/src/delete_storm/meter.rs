@@ -126,8 +126,7 @@ pub(super) fn note(step: &mut Step, ticks: &[Tick], begin: Instant) {
         .collect();
     let seconds = |point: &Tick| (point.at - point.from).seconds();
     let mut curve = |key: String, unit: &str, y: Vec<Option<f64>>| {
-        let series = Series::new("s", unit, x.clone(), y);
-        step.series.extend(series.map(|series| (key, series)));
+        step.add_series(&key, Series::new("s", unit, x.clone(), y));
     };
     let callers: [(&str, OfCallers); 2] = [
         ("callers-read", |point| point.callers_read),

@@ -1,10 +1,7 @@
 //! The method's parameters.
 
-use trimbench_core::settings::{Values, default_to, presets, true_false, within};
+use trimbench_core::settings::{default_to, presets, true_false, within};
 use trimbench_core::{Bytes, Nanos, settings};
-
-use super::ID;
-use trimbench_engine::Parameters;
 
 settings! {
     /// The method with its parameters.
@@ -28,11 +25,5 @@ settings! {
         /// a command that takes longer is stalled, {}, and is attributed to a layer
         pub threshold: Nanos = "threshold", presets("100ms", "500ms", "1s"),
             within(Nanos::from_millis(1), Nanos::from_secs(3_600));
-    } with {
-        pub(super) values: Values = values.clone();
     }
-}
-
-impl Parameters for DeleteStorm {
-    const ID: &'static str = ID;
 }

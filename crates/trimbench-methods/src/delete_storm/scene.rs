@@ -8,8 +8,8 @@ use trimbench_core::units::index;
 use trimbench_core::{Bytes, FileCommand, FileId, ForceDiscards, Instant, Nanos, Next};
 
 use super::options::DeleteStorm;
-use trimbench_engine::drain::{Scratch, force};
-use trimbench_engine::runner::Streams;
+use trimbench_engine::drain::force;
+use trimbench_engine::{Scratch, Streams};
 
 /// The file that the probe makes and removes.
 const PROBE: FileId = FileId(0);

@@ -10,11 +10,10 @@ use super::meter::{Meter, Tick, note};
 use super::metrics::{DURATION, STALL, STALL_LONGEST};
 use super::options::DeleteStorm;
 use super::scene::{Scene, StormPhase};
-use trimbench_engine::MethodError;
-use trimbench_engine::drain::Discards;
-use trimbench_engine::method::session::{MethodSession, Stage};
-use trimbench_engine::runner::{HUNG_AFTER, RunError, Runner, Sample};
-use trimbench_engine::{StallLayer, attribute_stalls};
+use trimbench_engine::{
+    Discards, HUNG_AFTER, MethodError, MethodSession, RunError, Runner, Sample, Stage, StallLayer,
+    attribute_stalls,
+};
 
 /// An interval in which the writers get less than this share of what they got alone is stalled.
 const STALLED_BELOW: f64 = 0.05;
@@ -30,98 +29,153 @@ struct Watch {
     requests: Vec<BlockRequest>,
 }
 
+/// A directory under the method.
+struct Storm<'a, 't> {
+    method: &'a DeleteStorm,
+    target: &'a mut Files<'t>,
+    runner: Runner<FileCommand>,
+    scene: Scene<'a>,
+    meter: Meter,
+    watch: Watch,
+    trim: Trim,
+}
+
 pub(super) fn run(
     method: &DeleteStorm,
     target: &mut Files<'_>,
     session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
-    let mut runner = Runner::new(session.interrupt.clone());
-    let drain = target.capabilities().drain;
-    let mut scene = Scene::new(method, drain.force, target.now());
-    let mut meter = Meter::new(target.statistics(), target.now());
-    let mut watch = Watch::default();
-    let mut trim = Trim::default();
-    let total = scene.phases();
+    let mut storm = Storm {
+        method,
+        runner: Runner::new(session.interrupt.clone()),
+        scene: Scene::new(method, target.capabilities().drain.force, target.now()),
+        meter: Meter::new(target.statistics(), target.now()),
+        watch: Watch::default(),
+        trim: Trim::default(),
+        target,
+    };
+    let total = storm.scene.phases();
     while session.steps().len() < total {
-        let text = scene.phase().unwrap_or(StormPhase::CleanUp).id();
-        let (done, now) = (session.steps().len(), target.now());
+        let (done, now, text) = (session.steps().len(), storm.target.now(), storm.phase().id());
         session.show(&Stage { done, total, text, now, left: Nanos::ZERO });
-        play(method, (target, &mut runner), &mut scene, (&mut meter, &mut watch))?;
-        trim.look(target, &mut scene, method.interval);
-        look(target, &scene, &mut watch);
-        let ended: Vec<_> = scene.ended().skip(session.steps().len()).collect();
+        storm.play()?;
+        storm.trim.look(storm.target, &mut storm.scene, method.interval);
+        storm.look();
+        let ended: Vec<_> = storm.scene.ended().skip(session.steps().len()).collect();
         for (phase, from, to) in ended {
-            let mut step = Step::new(phase.id(), "phase");
-            note(&mut step, meter.within(from, to), from);
-            match trim.end_of(phase, to) {
-                end if end >= from => step.measure(DURATION, (end - from).seconds()),
-                // The last discard was seen before the phase began: it all fell into one interval.
-                _ => step.caveat(Caveat::PhaseTooShort),
-            }
-            if phase == StormPhase::SecondWrite {
-                let alone =
-                    session.step(StormPhase::WriteAgain.id()).expect("it was written before");
-                let ticks = meter.within(from, to);
-                match rate(alone).filter(|_| !ticks.is_empty()) {
-                    Some(rate_alone) => note_stall(&mut step, ticks, rate_alone),
-                    None => step.caveat(Caveat::PhaseTooShort),
-                }
-                note_places(&mut step, &watch, method.threshold);
-                watch = Watch::default();
-            }
-            if trim.gave_up && phase.waits_for_discards() {
-                step.caveat(Caveat::DiscardsIncomplete);
-            }
-            if target.capabilities().discard == Support::None {
-                step.caveat(Caveat::NoDiscard);
-            }
+            let step = storm.ended(phase, from, to, session);
             session.keep(step)?;
         }
     }
-    session.hash(runner.trace_hash());
+    session.hash(storm.runner.trace_hash());
     Ok(())
 }
 
-/// Plays the scene for one interval.
-fn play(
-    method: &DeleteStorm,
-    (target, runner): (&mut Files<'_>, &mut Runner<FileCommand>),
-    scene: &mut Scene<'_>,
-    (meter, watch): (&mut Meter, &mut Watch),
-) -> Result<(), MethodError> {
-    let until = target.now() + method.interval;
-    let (probe, step) = (scene.probe_stream(), scene.phase().unwrap_or(StormPhase::CleanUp).id());
-    let mut failure = None;
-    let mut observer = |sample: &Sample<FileCommand>| {
-        if let Status::Failed(errno) = sample.status {
-            failure.get_or_insert((sample.command, errno));
-        } else if sample.stream == probe {
-            meter.probed(sample.latency());
+impl Storm<'_, '_> {
+    /// The phase under way; the last when all are over.
+    fn phase(&self) -> StormPhase {
+        self.scene.phase().unwrap_or(StormPhase::CleanUp)
+    }
+
+    /// The step of a phase that has ended.
+    fn ended(
+        &mut self,
+        phase: StormPhase,
+        from: Instant,
+        to: Instant,
+        session: &MethodSession<'_>,
+    ) -> Step {
+        let mut step = Step::new(phase.id(), "phase");
+        let ticks = self.meter.within(from, to);
+        note(&mut step, ticks, from);
+        match self.trim.end_of(phase, to) {
+            end if end >= from => step.measure(DURATION, (end - from).seconds()),
+            // The last discard was seen before the phase began: it all fell into one interval.
+            _ => step.caveat(Caveat::PhaseTooShort),
         }
-        match sample.command {
-            FileCommand::Write { length, .. } => {
-                meter.wrote(length);
-                if watch.sees == Some(true) && sample.latency() > method.threshold {
-                    let (from, to) = (sample.issued, sample.completed);
-                    watch.waits.push(CallerWait { kind: OperationKind::Write, from, to });
-                }
+        if phase == StormPhase::SecondWrite {
+            let alone = session.step(StormPhase::WriteAgain.id()).expect("it was written before");
+            match rate(alone).filter(|_| !ticks.is_empty()) {
+                Some(rate_alone) => note_stall(&mut step, ticks, rate_alone),
+                None => step.caveat(Caveat::PhaseTooShort),
             }
-            FileCommand::Read { length, .. } => meter.read(length),
-            _ => {}
+            let watch = std::mem::take(&mut self.watch);
+            note_places(&mut step, &watch, self.method.threshold);
         }
-    };
-    runner.run_until(target, scene, &mut observer, until)?;
-    if let Some((command, errno)) = failure {
-        return Err(MethodError::of_file(step, command, errno));
+        if self.trim.gave_up && phase.waits_for_discards() {
+            step.caveat(Caveat::DiscardsIncomplete);
+        }
+        if self.target.capabilities().discard == Support::None {
+            step.caveat(Caveat::NoDiscard);
+        }
+        step
     }
-    let now = target.now();
-    meter.tick(target.statistics(), now);
-    let idle = meter.ticks.iter().rev().take_while(|tick| is_idle(tick)).last();
-    let quiet = idle.is_some_and(|first| now.since(first.from) >= HUNG_AFTER);
-    if quiet && runner.outstanding() > 0 {
-        return Err(RunError::Hung { outstanding: runner.outstanding(), limit: HUNG_AFTER }.into());
+
+    /// Plays the scene for one interval.
+    fn play(&mut self) -> Result<(), MethodError> {
+        let step = self.phase().id();
+        let Self { method, target, runner, scene, meter, watch, .. } = self;
+        let until = target.now() + method.interval;
+        let probe = scene.probe_stream();
+        let mut failure = None;
+        let mut observer = |sample: &Sample<FileCommand>| {
+            if let Status::Failed(errno) = sample.status {
+                failure.get_or_insert((sample.command, errno));
+            } else if sample.stream == probe {
+                meter.probed(sample.latency());
+            }
+            match sample.command {
+                FileCommand::Write { length, .. } => {
+                    meter.wrote(length);
+                    if watch.sees == Some(true) && sample.latency() > method.threshold {
+                        let (from, to) = (sample.issued, sample.completed);
+                        watch.waits.push(CallerWait { kind: OperationKind::Write, from, to });
+                    }
+                }
+                FileCommand::Read { length, .. } => meter.read(length),
+                _ => {}
+            }
+        };
+        runner.run_until(*target, scene, &mut observer, until)?;
+        if let Some((command, errno)) = failure {
+            return Err(MethodError::of_file(step, command, errno));
+        }
+        let now = target.now();
+        meter.tick(target.statistics(), now);
+        let idle = meter.ticks.iter().rev().take_while(|tick| is_idle(tick)).last();
+        let quiet = idle.is_some_and(|first| now.since(first.from) >= HUNG_AFTER);
+        let outstanding = runner.outstanding();
+        if quiet && outstanding > 0 {
+            return Err(RunError::Hung { outstanding, limit: HUNG_AFTER }.into());
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Notes requests from the deletion before the second round to its end.
+    fn look(&mut self) {
+        let Self { target, scene, watch, .. } = self;
+        let wanted = matches!(
+            scene.phase(),
+            Some(StormPhase::WriteAgain | StormPhase::DeleteAgain | StormPhase::SecondWrite)
+        );
+        if wanted && watch.sees.is_none() {
+            watch.sees = Some(target.watch_requests(true).is_ok());
+        }
+        if watch.sees != Some(true) {
+            return;
+        }
+        // Those under way come again when they have ended.
+        watch.requests.retain(|request| request.completed != Instant::NEVER);
+        target.take_requests(&mut watch.requests);
+        watch.lost = target.requests_lost();
+        if scene.phase() == Some(StormPhase::WriteAgain) {
+            watch.requests.clear();
+            watch.waits.clear();
+        } else if !wanted {
+            // It was watched before, so it can be told to stop.
+            let _ = target.watch_requests(false);
+        }
+    }
 }
 
 /// Whether nothing ended in an interval.
@@ -130,31 +184,6 @@ fn is_idle(tick: &Tick) -> bool {
         && tick.callers_wrote.0 == 0
         && tick.discard.completed == 0
         && tick.probe_max.is_none()
-}
-
-/// Notes requests from the deletion before the second round to its end.
-fn look(target: &mut Files<'_>, scene: &Scene<'_>, watch: &mut Watch) {
-    let wanted = matches!(
-        scene.phase(),
-        Some(StormPhase::WriteAgain | StormPhase::DeleteAgain | StormPhase::SecondWrite)
-    );
-    if wanted && watch.sees.is_none() {
-        watch.sees = Some(target.watch_requests(true).is_ok());
-    }
-    if watch.sees != Some(true) {
-        return;
-    }
-    // Those under way come again when they have ended.
-    watch.requests.retain(|request| request.completed != Instant::NEVER);
-    target.take_requests(&mut watch.requests);
-    watch.lost = target.requests_lost();
-    if scene.phase() == Some(StormPhase::WriteAgain) {
-        watch.requests.clear();
-        watch.waits.clear();
-    } else if !wanted {
-        // It was watched before, so it can be told to stop.
-        let _ = target.watch_requests(false);
-    }
 }
 
 /// When the discards of a phase were over.
@@ -199,8 +228,8 @@ impl Trim {
 
 /// Bytes a second that the writers wrote in a step; `None` if it ended within one interval.
 fn rate(step: &Step) -> Option<f64> {
-    let written = step.metrics.get("callers_written_bytes")?;
-    let duration = step.metrics.get(DURATION).filter(|duration| **duration > 0.0)?;
+    let written = step.metric("callers_written_bytes")?;
+    let duration = step.metric(DURATION).filter(|duration| *duration > 0.0)?;
     Some(written / duration)
 }
 

@@ -7,14 +7,9 @@ use trimbench_core::{
 
 use super::*;
 use trimbench_core::Target;
-use trimbench_engine::Parameters as _;
-use trimbench_engine::Slots;
-use trimbench_engine::method::MethodResult;
-use trimbench_engine::method::session::SessionContext;
-use trimbench_trace::NoTraces;
-
-use trimbench_engine::method::Preset;
 use trimbench_engine::testing::{KeptSteps, close, figure, settings};
+use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, SessionContext, Slots};
+use trimbench_trace::NoTraces;
 
 const SECOND: Nanos = Nanos::from_secs(1);
 

@@ -7,7 +7,7 @@ use trimbench_results::{Figure, Metric, Step, Verdict};
 
 use super::metrics::{NEVER_WRITTEN, WayMetrics};
 use super::session::{PURGE, Way};
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// Repetitions that make an interval.
 const FEW: usize = 3;
@@ -21,8 +21,7 @@ pub fn analyse(steps: &[Step], rng: &mut Rng) -> Findings {
         figures.extend(of_way(way, &rounds, rng));
     }
     if let Some(step) = steps.iter().find(|step| step.id == PURGE) {
-        let value = step.metrics.get("never_written_s").copied();
-        figures.extend(figure(&NEVER_WRITTEN, value, &[step]));
+        figures.extend(figure(&NEVER_WRITTEN, step.metric("never_written_s"), &[step]));
     }
     if !figures.iter().any(|figure| figure.headline) {
         caveats.push(Caveat::TooFewPoints);
@@ -39,8 +38,8 @@ fn figure(metric: &Metric, value: Option<f64>, rounds: &[&Step]) -> Option<Figur
 
 /// What a GB costs in one round; `None` if something was not measured.
 fn cost(round: &Step) -> Option<f64> {
-    let difference = round.metrics.get("full_s")? - round.metrics.get("empty_s")?;
-    Some(difference / (round.parameters.get("span_bytes")? / 1e9))
+    let difference = round.metric("full_s")? - round.metric("empty_s")?;
+    Some(difference / (round.parameter("span_bytes")? / 1e9))
 }
 
 fn of_way(way: Way, rounds: &[&Step], rng: &mut Rng) -> Vec<Figure> {
@@ -63,15 +62,10 @@ fn of_way(way: Way, rounds: &[&Step], rng: &mut Rng) -> Vec<Figure> {
         }
     }
     let spread = (costs.len() > 1).then_some(high - low);
-    let all = |key: &str| -> Vec<f64> {
-        rounds.iter().filter_map(|round| round.metrics.get(key).copied()).collect()
-    };
-    let rates: Vec<f64> = rounds
-        .iter()
-        .filter_map(|round| {
-            Some(round.parameters.get("span_bytes")? / 1e9 / round.metrics.get("full_s")?)
-        })
-        .collect();
+    let all =
+        |key: &str| -> Vec<f64> { rounds.iter().filter_map(|round| round.metric(key)).collect() };
+    let rate = |round: &Step| Some(round.parameter("span_bytes")? / 1e9 / round.metric("full_s")?);
+    let rates: Vec<f64> = rounds.iter().filter_map(|round| rate(round)).collect();
     let longest = all("full_command_s_max").into_iter().reduce(f64::max);
     let others = [
         (&metrics.spread, spread),

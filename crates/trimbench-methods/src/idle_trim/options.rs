@@ -1,11 +1,10 @@
 //! The method's parameters.
 
-use trimbench_core::settings::{Values, default_to, or_word, presets, within};
+use trimbench_core::settings::{default_to, or_word, presets, within};
 use trimbench_core::{Bytes, Nanos, settings};
 
-use super::ID;
-use trimbench_engine::Parameters;
-use trimbench_engine::settings::{Span, span_or_all, whole_size};
+use trimbench_engine::Span;
+use trimbench_engine::settings::{span_or_all, whole_size};
 
 settings! {
     /// The method with its parameters.
@@ -26,13 +25,7 @@ settings! {
         /// idle time before each timed TRIM, {}
         pub rest: Nanos = "rest", presets("1s", "30s", "60s"),
             within(Nanos::ZERO, Nanos::from_secs(3_600));
-    } with {
-        pub(super) values: Values = values.clone();
     }
-}
-
-impl Parameters for IdleTrim {
-    const ID: &'static str = ID;
 }
 
 impl IdleTrim {

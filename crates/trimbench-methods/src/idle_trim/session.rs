@@ -8,13 +8,10 @@ use trimbench_core::{
 use trimbench_results::{Series, Step};
 
 use super::options::IdleTrim;
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::{DeviceRunner, Shape};
-use trimbench_engine::method::Method as _;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::other_load::OtherLoad;
-use trimbench_engine::runner::{Sample, Single};
-use trimbench_engine::workload::InOrder;
+use trimbench_engine::{
+    DeviceRunner, InOrder, Method as _, MethodError, MethodSession, OtherLoad, Sample, Shape,
+    Single,
+};
 
 /// Points of a curve, at most.
 const POINTS: usize = 200;
@@ -194,19 +191,13 @@ impl Trimmed<'_> {
         name: &str,
         step: &mut Step,
     ) -> Result<(), MethodError> {
-        let counted = self.runner.discards_since(before, timed.issued)?;
         let issued = timed.issued;
+        let counted = self.runner.discards_since(before, issued, step)?;
         step.measure(&format!("{name}_commands_issued"), issued.completed as f64);
         step.measure(&format!("{name}_commands_completed"), counted.completed as f64);
         step.measure(&format!("{name}_bytes_completed"), counted.bytes.0 as f64);
-        if (counted.completed, counted.bytes) != (issued.completed, issued.bytes) {
-            step.caveat(Caveat::CommandsMerged);
-        }
         let after = self.runner.device.statistics();
-        let others = OtherLoad::before(before).caveat(self.runner.device, after, Bytes(0));
-        if let Some(caveat) = others {
-            step.caveat(caveat);
-        }
+        step.caveat(OtherLoad::before(before).caveat(self.runner.device, after, Bytes(0)));
         Ok(())
     }
 }
@@ -227,8 +218,7 @@ impl Timed {
             .map(|(_, (at, bytes))| (at.since(self.began).seconds(), Some(bytes.gigabytes())));
         let start = (0.0, Some(0.0));
         let (x, y) = std::iter::once(start).chain(points).unzip();
-        if let Some(series) = Series::new("s", "GB", x, y) {
-            step.series.insert(format!("trimmed-{}", name.replace('_', "-")), series);
-        }
+        let key = format!("trimmed-{}", name.replace('_', "-"));
+        step.add_series(&key, Series::new("s", "GB", x, y));
     }
 }

@@ -7,15 +7,11 @@ use trimbench_results::Step;
 use trimbench_ssd::TrimMode;
 
 use super::*;
-use trimbench_engine::Parameters as _;
-use trimbench_engine::method::MethodResult;
-use trimbench_engine::method::Preset;
-use trimbench_engine::runner::RunError;
-use trimbench_engine::settings::Span;
 use trimbench_engine::testing::{
     KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, figure, resume, run,
     settings,
 };
+use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, RunError, Span};
 
 fn method(set: &[(&str, &str)]) -> IdleTrim {
     IdleTrim::resolve(Preset::Quick, &settings(set)).unwrap()
@@ -174,7 +170,7 @@ fn other_load_on_a_real_device_is_noticed() {
 #[test]
 fn the_page_has_every_figure() {
     for Metric { id, .. } in method(&[]).metrics() {
-        assert!(INFO.page.contains(&format!("`{id}`")), "{id}");
+        assert!(IdleTrim::INFO.page.contains(&format!("`{id}`")), "{id}");
     }
 }
 

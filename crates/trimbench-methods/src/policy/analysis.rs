@@ -9,7 +9,7 @@ use trimbench_results::{Figure, LatencyHistogram, Quantile, Step, Verdict};
 use super::metrics::{CHOICE, COLUMNS, Column, Source, over_target};
 use super::options::{PACED, PolicyLab};
 use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN, criterion};
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// What is known of a policy: figures of one row of the tables.
 struct Life<'a> {
@@ -122,24 +122,24 @@ impl<'a> Life<'a> {
         let cycles: Vec<&Step> = steps.iter().filter(|step| step.kind == policy).collect();
         let last = cycles[cycles.len().saturating_sub(method.window)..].to_vec();
         let values = |steps: &[&Step]| -> Vec<f64> {
-            steps.iter().filter_map(|step| step.metrics.get(AMPLIFICATION).copied()).collect()
+            steps.iter().filter_map(|step| step.metric(AMPLIFICATION)).collect()
         };
         let steady = criterion(method).judge(&values(&last)).is_some_and(|it| it.steady);
         let mut responses = LatencyHistogram::new();
-        for text in last.iter().filter_map(|step| step.histograms.get(RESPONSE)) {
-            responses.merge(&LatencyHistogram::from_text(text).ok()?);
+        for histogram in last.iter().filter_map(|step| step.histogram(RESPONSE)) {
+            responses.merge(&histogram);
         }
         (!last.is_empty()).then_some(Self { policy, cycles, last, responses, steady })
     }
 
     /// The sum of a metric over the cycles that count.
     fn sum(&self, key: &str) -> f64 {
-        self.last.iter().filter_map(|step| step.metrics.get(key)).sum()
+        self.last.iter().filter_map(|step| step.metric(key)).sum()
     }
 
     /// A metric at the end.
     fn end(&self, key: &str) -> f64 {
-        self.cycles.last().and_then(|step| step.metrics.get(key).copied()).unwrap_or(0.0)
+        self.cycles.last().and_then(|step| step.metric(key)).unwrap_or(0.0)
     }
 
     /// Bytes written in the drive over those written to it.
@@ -201,5 +201,5 @@ impl<'a> Life<'a> {
 
 /// The most of a metric.
 fn most(steps: &[&Step], key: &str) -> f64 {
-    steps.iter().filter_map(|step| step.metrics.get(key).copied()).fold(0.0, f64::max)
+    steps.iter().filter_map(|step| step.metric(key)).fold(0.0, f64::max)
 }

@@ -7,8 +7,7 @@ use trimbench_core::units::index;
 use trimbench_core::{Bytes, FileCommand, FileId, Instant, Nanos, Next, Workload};
 
 use super::options::PolicyLab;
-use trimbench_engine::area::{Area, FileArea};
-use trimbench_engine::workload::FILL_PIECE;
+use trimbench_engine::{Area, FILL_PIECE, FileArea};
 
 /// Bytes of one write of a file.
 const PIECE: Bytes = Bytes(128 << 10);

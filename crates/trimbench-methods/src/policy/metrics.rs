@@ -53,7 +53,8 @@ impl Column {
     const fn new(
         key: &'static str,
         title: &'static str,
-        (unit, direction): (&'static str, Direction),
+        unit: &'static str,
+        direction: Direction,
         of: Source,
     ) -> Self {
         Self { key, title, unit, direction, of }
@@ -73,37 +74,33 @@ impl Column {
     }
 }
 
-const TIME: (&str, Direction) = ("ms", Lower);
-const COUNT: (&str, Direction) = ("", Neither);
-const BYTES: (&str, Direction) = ("B", Neither);
-const FEW_BYTES: (&str, Direction) = ("B", Lower);
-
 /// All columns, in their order.
 pub(super) const COLUMNS: [Column; 19] = [
-    Column::new("p50", "p50", TIME, Source::Percentile(Quantile::P50)),
-    Column::new("p99", "p99", TIME, Source::Percentile(Quantile::P99)),
-    Column::new("p99.9", "p99.9", TIME, Source::Percentile(Quantile::P99_9)),
-    Column::new("max", "max", TIME, Source::Worst),
-    Column::new("amplification", "write amplification", ("", Lower), Source::Amplification),
-    Column::new("throughput", "files made", ("MB/s", Higher), Source::Throughput),
-    Column::new("cycles", "cycles", COUNT, Source::Cycles),
-    Column::new("untrimmed", "left untrimmed", FEW_BYTES, Source::AtEnd(&[UNTRIMMED])),
-    Column::new("waited", "waited at most", FEW_BYTES, Source::Most(WAITING_MAX)),
-    Column::new("withheld", "withheld at most", FEW_BYTES, Source::Most(WITHHELD_MAX)),
-    Column::new("trim", "longest TRIM", TIME, Source::LongestTrim(LONGEST)),
-    Column::new("freed", "freed", BYTES, Source::AtEnd(&["freed_bytes"])),
-    Column::new("trimmed", "trimmed", BYTES, Source::AtEnd(&["issued_bytes"])),
+    Column::new("p50", "p50", "ms", Lower, Source::Percentile(Quantile::P50)),
+    Column::new("p99", "p99", "ms", Lower, Source::Percentile(Quantile::P99)),
+    Column::new("p99.9", "p99.9", "ms", Lower, Source::Percentile(Quantile::P99_9)),
+    Column::new("max", "max", "ms", Lower, Source::Worst),
+    Column::new("amplification", "write amplification", "", Lower, Source::Amplification),
+    Column::new("throughput", "files made", "MB/s", Higher, Source::Throughput),
+    Column::new("cycles", "cycles", "", Neither, Source::Cycles),
+    Column::new("untrimmed", "left untrimmed", "B", Lower, Source::AtEnd(&[UNTRIMMED])),
+    Column::new("waited", "waited at most", "B", Lower, Source::Most(WAITING_MAX)),
+    Column::new("withheld", "withheld at most", "B", Lower, Source::Most(WITHHELD_MAX)),
+    Column::new("trim", "longest TRIM", "ms", Lower, Source::LongestTrim(LONGEST)),
+    Column::new("freed", "freed", "B", Neither, Source::AtEnd(&["freed_bytes"])),
+    Column::new("trimmed", "trimmed", "B", Neither, Source::AtEnd(&["issued_bytes"])),
     Column::new(
         "not-trimmed",
         "not trimmed",
-        FEW_BYTES,
+        "B",
+        Lower,
         Source::AtEnd(&["skipped_bytes", WAITING]),
     ),
-    Column::new("rewritten", "rewritten", BYTES, Source::AtEnd(&["invalidated_bytes"])),
-    Column::new("issued", "issued", COUNT, Source::AtEnd(&["issued_count"])),
-    Column::new("deferred", "deferred", COUNT, Source::AtEnd(&["deferred_count"])),
-    Column::new("skipped", "skipped", COUNT, Source::AtEnd(&["skipped_count"])),
-    Column::new("invalidated", "invalidated", COUNT, Source::AtEnd(&["invalidated_count"])),
+    Column::new("rewritten", "rewritten", "B", Neither, Source::AtEnd(&["invalidated_bytes"])),
+    Column::new("issued", "issued", "", Neither, Source::AtEnd(&["issued_count"])),
+    Column::new("deferred", "deferred", "", Neither, Source::AtEnd(&["deferred_count"])),
+    Column::new("skipped", "skipped", "", Neither, Source::AtEnd(&["skipped_count"])),
+    Column::new("invalidated", "invalidated", "", Neither, Source::AtEnd(&["invalidated_count"])),
 ];
 
 /// All of them.

@@ -6,10 +6,8 @@ use trimbench_core::settings::{
 };
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
-use super::ID;
-use trimbench_engine::Parameters;
-use trimbench_engine::settings::{UNIT, access_size, gap_of_rate, whole_size};
-use trimbench_engine::workload::Arrivals;
+use trimbench_engine::settings::{access_size, gap_of_rate, whole_size};
+use trimbench_engine::{Arrivals, UNIT};
 
 /// All policies, in the order in which they run. A test holds them and the modelled filesystem's
 /// together.
@@ -106,10 +104,6 @@ settings! {
         pub(super) values: Values = values.clone();
     }
     check PolicyLab::check;
-}
-
-impl Parameters for PolicyLab {
-    const ID: &'static str = ID;
 }
 
 impl PolicyLab {

@@ -13,13 +13,9 @@ use trimbench_results::{LatencyHistogram, Step};
 use super::NEEDS_A_MODEL;
 use super::churn::Churn;
 use super::options::PolicyLab;
-use trimbench_engine::MethodError;
-use trimbench_engine::area::FileArea;
-use trimbench_engine::method::session::{MethodSession, Stage};
-use trimbench_engine::runner::{Runner, Sample, Single, Streams, UntilFailure};
-use trimbench_engine::steady::Criterion;
-use trimbench_engine::workload::{
-    FILL_DEPTH, FILL_PIECE, InOrder, OpenLoop, RandomAccess, SequentialWrite,
+use trimbench_engine::{
+    Criterion, FILL_DEPTH, FILL_PIECE, FileArea, InOrder, MethodError, MethodSession, OpenLoop,
+    RandomAccess, Runner, Sample, SequentialWrite, Single, Stage, Streams, UntilFailure,
 };
 
 /// Metrics of a cycle.
@@ -188,7 +184,7 @@ impl Life<'_> {
         step.set("cycle", f64::from(cycle));
         step.measure(SPAN, (files.now() - begin).seconds());
         step.measure(MADE, made.0 as f64);
-        step.histograms.insert(RESPONSE.to_owned(), responses.to_text());
+        step.add_histogram(RESPONSE, &responses);
         Ok(step)
     }
 }

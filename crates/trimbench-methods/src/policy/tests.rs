@@ -10,12 +10,8 @@ use super::analysis::{Point, choose};
 use super::churn::Churn;
 use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN};
 use super::*;
-use trimbench_engine::MethodError;
-use trimbench_engine::Parameters as _;
-use trimbench_engine::Preset;
-use trimbench_engine::method::MethodResult;
-use trimbench_engine::testing::run_on;
-use trimbench_engine::testing::{KeptSteps, assert_defined, close, figure, says, settings};
+use trimbench_engine::testing::{KeptSteps, assert_defined, close, figure, run_on, says, settings};
+use trimbench_engine::{MethodDefinition as _, MethodError, MethodResult, Preset};
 
 /// Small files on a small drive, which serves the writes of the load.
 const SMALL: [(&str, &str); 8] = [
@@ -356,6 +352,6 @@ fn too_few_accesses_leave_no_choice() {
 fn the_page_has_every_figure() {
     for Metric { id, .. } in method(&[("policies", "paced")]).metrics() {
         let id = id.strip_suffix("-paced").map_or(id.to_string(), |column| format!("{column}-P"));
-        assert!(INFO.page.contains(&format!("`{id}`")), "{id}");
+        assert!(PolicyLab::INFO.page.contains(&format!("`{id}`")), "{id}");
     }
 }

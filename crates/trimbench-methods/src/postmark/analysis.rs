@@ -8,7 +8,7 @@ use trimbench_results::{Figure, Interval, Step, Verdict};
 use super::metrics::rows;
 use super::session::REPETITION;
 use super::variants::Variant;
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// Repetitions that make an interval.
 const FEW: usize = 3;
@@ -41,8 +41,7 @@ pub fn analyse(steps: &[Step], rng: &mut Rng) -> Findings {
 fn means(steps: &[&Step], variant: Option<Variant>, rng: &mut Rng) -> Vec<Figure> {
     let mut figures = Vec::new();
     for row in rows() {
-        let values: Vec<f64> =
-            steps.iter().filter_map(|step| step.metrics.get(row.key).copied()).collect();
+        let values: Vec<f64> = steps.iter().filter_map(|step| step.metric(row.key)).collect();
         let Some(mut figure) = row.measured_with(variant).measured(mean(&values)) else { continue };
         figure.n = values.len() as u64;
         if values.len() < FEW {
@@ -87,7 +86,7 @@ fn differences(without: &[&Step], with: &[&Step], buffered: bool) -> Vec<Figure>
 
 /// The metric without and with `discard`, of each repetition that has both.
 fn pairs(without: &[&Step], with: &[&Step], key: &str) -> Vec<(f64, f64)> {
-    let of = |step: &Step| Some((*step.parameters.get("repetition")?, *step.metrics.get(key)?));
+    let of = |step: &Step| Some((step.parameter("repetition")?, step.metric(key)?));
     let partner = |repetition: f64| {
         let mut after = with.iter().filter_map(|step| of(step));
         after.find(|(other, _)| other.total_cmp(&repetition).is_eq()).map(|(_, after)| after)

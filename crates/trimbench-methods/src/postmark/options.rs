@@ -1,12 +1,10 @@
 //! The method's parameters: those of `PostMark`, under its names, and the number of repetitions.
 
-use trimbench_core::settings::{Values, default_to, one_of, presets, true_false, within, yes_no};
+use trimbench_core::settings::{default_to, one_of, presets, true_false, within, yes_no};
 use trimbench_core::{Bytes, Nanos, Payload, Stream, settings};
 
-use super::ID;
 use super::generator::{Forecast, Settings, size_from};
 use super::variants::Variant;
-use trimbench_engine::Parameters;
 
 /// Whether it is mounted with `discard`, a run each.
 const MOUNTS: &[(&str, &[bool])] =
@@ -51,12 +49,7 @@ settings! {
         pub variants: Vec<Variant> = variants(mounts, both_bufferings, buffered);
         /// What a repetition will do.
         pub forecast: Forecast = Forecast::new(&settings);
-        pub(super) values: Values = values.clone();
     }
-}
-
-impl Parameters for Postmark {
-    const ID: &'static str = ID;
 }
 
 impl Postmark {

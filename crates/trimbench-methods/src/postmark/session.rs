@@ -11,12 +11,11 @@ use super::formulas::{Times, metrics};
 use super::generator::{Generator, PostmarkOperation, PostmarkPhase};
 use super::metrics::METRICS;
 use super::options::Postmark;
-use trimbench_engine::MethodError;
-use trimbench_engine::drain::{Discards, Scratch, force};
-use trimbench_engine::method::Method as _;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::runner::{Runner, Sample, Single, UntilFailure};
-use trimbench_engine::workload::InOrder;
+use trimbench_engine::drain::force;
+use trimbench_engine::{
+    Discards, InOrder, Method as _, MethodError, MethodSession, Runner, Sample, Scratch, Single,
+    UntilFailure,
+};
 
 #[cfg(test)]
 mod tests;
@@ -46,7 +45,7 @@ pub(super) fn run(
     for id in ids {
         if !session.is_done(&id) {
             session.announce(&id, files.now());
-            session.keep(repeat(method, (files, &mut runner), id)?)?;
+            session.keep(repeat(method, files, &mut runner, id)?)?;
         }
     }
     session.hash(runner.trace_hash());
@@ -56,7 +55,8 @@ pub(super) fn run(
 /// One run of `PostMark`, from the first file to the last discard.
 pub(super) fn repeat(
     method: &Postmark,
-    (target, runner): (&mut Files<'_>, &mut Runner<FileCommand>),
+    target: &mut Files<'_>,
+    runner: &mut Runner<FileCommand>,
     id: String,
 ) -> Result<Step, MethodError> {
     let generator = Generator::new(&method.settings);

@@ -10,10 +10,7 @@ use trimbench_core::{
 use super::generator::Forecast;
 use super::options::Postmark;
 use super::session::REPETITION;
-use trimbench_engine::MethodError;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{Method as _, check_fit};
-use trimbench_engine::runner::Runner;
+use trimbench_engine::{Method as _, MethodError, MethodSession, Runner, check_fit};
 
 #[cfg(test)]
 mod tests;
@@ -129,7 +126,7 @@ pub(super) fn run(
         })?;
         let files = provisioner.files();
         check_fit(&varied, files.capabilities())?;
-        let mut step = super::session::repeat(&varied, (files, &mut runner), id)?;
+        let mut step = super::session::repeat(&varied, files, &mut runner, id)?;
         step.kind = variant.id();
         now = provisioner.files().now();
         step.measure(UNMOUNT, provisioner.unmount()?.seconds());

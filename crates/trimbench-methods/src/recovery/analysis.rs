@@ -12,7 +12,7 @@ use super::metrics::{
     HEALED_OF_FRESH, OF_FRESH_COMPARED, PASSES, PassName, TRIMMED, TRIMMED_OF_FRESH, amplification,
     rate,
 };
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// From this share of fresh on, a drive counts as back to new.
 const AS_NEW: f64 = 0.98;
@@ -32,7 +32,7 @@ impl<'a> Passes<'a> {
     }
 
     fn metric(&self, id: &str, key: &str) -> Option<f64> {
-        self.step(id)?.metrics.get(key).copied()
+        self.step(id)?.metric(key)
     }
 
     fn rate(&self, id: &str) -> Option<f64> {
@@ -158,5 +158,5 @@ fn comparison(passes: &Passes<'_>) -> Vec<Figure> {
 fn unsteady(steps: &[Step]) -> bool {
     let in_rounds = |step: &&Step| step.kind == "torture" && step.parameters.contains_key("round");
     let last = steps.iter().rfind(in_rounds);
-    last.is_some_and(|step| step.metrics.get("window_steady").is_none_or(|steady| *steady < 0.5))
+    last.is_some_and(|step| step.metric("window_steady").is_none_or(|steady| steady < 0.5))
 }

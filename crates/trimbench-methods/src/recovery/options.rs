@@ -1,13 +1,10 @@
 //! The method's parameters.
 
-use trimbench_core::settings::{Values, default_to, or_word, parsed, presets, within};
+use trimbench_core::settings::{default_to, or_word, parsed, presets, within};
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
-use super::ID;
-use trimbench_engine::Parameters;
-use trimbench_engine::method::ASSUMED_RATE;
-use trimbench_engine::rounds::{Load, RoundLength};
-use trimbench_engine::settings::{Span, access_size, data_kind, span_or_all};
+use trimbench_engine::settings::{access_size, data_kind, span_or_all};
+use trimbench_engine::{ASSUMED_RATE, Load, LoadLength, RoundLength, Span};
 
 /// Rounds of a torture until the steady state. Source: \[PTS\], with the share of ours.
 const ROUND_TIME: Nanos = Nanos::from_secs(60);
@@ -53,13 +50,7 @@ settings! {
         /// meanwhile
         pub rest: Nanos = "rest", presets("1s", "30s", "10s"),
             within(Nanos::ZERO, Nanos::from_secs(24 * 3_600));
-    } with {
-        pub(super) values: Values = values.clone();
     }
-}
-
-impl Parameters for Recovery {
-    const ID: &'static str = ID;
 }
 
 impl Torture {
@@ -87,7 +78,7 @@ impl Recovery {
     /// The rounds of a torture until the steady state.
     pub(super) fn rounds(span: Bytes) -> RoundLength {
         let bytes = Bytes(ROUND_SHARE.of(span.0));
-        RoundLength { time: ROUND_TIME, bytes, rounds_max: ROUNDS_MAX }
+        RoundLength { each: LoadLength { time: ROUND_TIME, bytes }, rounds_max: ROUNDS_MAX }
     }
 
     /// Bytes that one torture is assumed to write, at the most.
@@ -98,7 +89,7 @@ impl Recovery {
             Torture::Share(share) => share.of(span.0),
             Torture::Time(time) => in_time(time),
             Torture::Steady => {
-                Self::rounds(span).bytes.0.max(in_time(ROUND_TIME)) * u64::from(ROUNDS_MAX)
+                Self::rounds(span).each.bytes.0.max(in_time(ROUND_TIME)) * u64::from(ROUNDS_MAX)
             }
         }
     }

@@ -4,12 +4,10 @@ use trimbench_core::{Bytes, Caveat, Data, Device, Nanos, PurgeMeans};
 use trimbench_results::Step;
 
 use super::options::{Recovery, Torture};
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::{DeviceRunner, unobserved};
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::phase::{PhaseRunner, Planned};
-use trimbench_engine::rounds::Rounds;
-use trimbench_engine::series::{PassSeries, RateCurve};
+use trimbench_engine::{
+    DeviceArea, DeviceRunner, LoadLength, MethodError, MethodSession, PassSeries, PhaseRunner,
+    Planned, RateCurve, Rounds, SequentialWrite, Single, unobserved,
+};
 
 /// Steps of the plan without rounds: 2 purges, 2 fills, 2 tortures, a TRIM and 4 passes.
 const STEPS: usize = 11;
@@ -46,7 +44,7 @@ pub(super) fn run(
     if means == PurgeMeans::Trim {
         session.caveat(Caveat::PurgedByTrim);
     }
-    method.span.caveat(size).into_iter().for_each(|caveat| session.caveat(caveat));
+    session.caveat(method.span.caveat(size));
     if method.data != Data::Random {
         session.caveat(Caveat::CompressibleData);
     }
@@ -65,7 +63,7 @@ impl Passes<'_, '_> {
     fn fragment_and_trim(&mut self) -> Result<(), MethodError> {
         self.purge(2)?;
         self.torture(2)?;
-        self.phases.trim("trim", (Bytes(0), self.span))?;
+        self.phases.trim("trim", Bytes(0), self.span)?;
         self.phases.runner.rest(self.method.rest)?;
         self.pass("trimmed", self.method.data)
     }
@@ -83,14 +81,18 @@ impl Passes<'_, '_> {
         self.phases.runner.rest(self.method.rest)
     }
 
+    /// The span in order.
+    fn sequential(&self, data: Data) -> Single<SequentialWrite<DeviceArea>> {
+        let area = self.phases.runner.shape.first(self.span, data);
+        Single(SequentialWrite::new(area, self.method.pass_size, self.method.pass_depth))
+    }
+
     /// Writes the span in order and notes the curve; then the drive rests.
     fn pass(&mut self, id: &str, data: Data) -> Result<(), MethodError> {
-        let shape = self.phases.runner.shape;
-        let (size, depth) = (self.method.pass_size, self.method.pass_depth);
-        let area = shape.first(self.span, data);
-        let begun = self.phases.runner.now();
-        let mut curve = PassSeries::new(self.span, size, shape.logical_block, begun);
-        let phase = self.phases.write(id, area, (size, depth), &mut curve)?;
+        let (logical_block, begun) =
+            (self.phases.runner.shape.logical_block, self.phases.runner.now());
+        let mut curve = PassSeries::new(self.span, self.method.pass_size, logical_block, begun);
+        let phase = self.phases.run(id, &mut self.sequential(data), &mut curve)?;
         let mut step = Step::new(id, "pass");
         phase.store(&mut step);
         curve.store(&mut step);
@@ -101,30 +103,29 @@ impl Passes<'_, '_> {
     /// Fills every block in order, then fragments the drive by random writes.
     fn torture(&mut self, number: u32) -> Result<(), MethodError> {
         let fill = format!("fill-{number}");
-        let (size, depth) = (self.method.pass_size, self.method.pass_depth);
-        let area = self.phases.runner.shape.first(self.span, self.method.data);
-        let phase = self.phases.write(&fill, area, (size, depth), &mut unobserved)?;
-        let mut step = Step::new(fill, "fill");
-        phase.store(&mut step);
-        self.phases.keep(step)?;
+        let mut writes = self.sequential(self.method.data);
+        let phase = self.phases.run(&fill, &mut writes, &mut unobserved)?;
+        self.phases.keep_phase(&fill, "fill", &phase)?;
         let id = format!("torture-{number}");
-        match (self.tortured, self.method.torture) {
-            (Some(bytes), _) => self.random_writes(&id, (bytes, Nanos::ZERO))?,
-            (None, Torture::Share(share)) => {
-                let bytes = Bytes(share.of(self.span.0));
-                self.random_writes(&id, (bytes, Nanos::ZERO))?;
-            }
-            (None, Torture::Time(time)) => self.random_writes(&id, (Bytes(0), time))?,
-            (None, Torture::Steady) => self.until_steady(&id)?,
+        let of_bytes = |bytes| Some(LoadLength { bytes, time: Nanos::ZERO });
+        let length = match (self.tortured, self.method.torture) {
+            (Some(bytes), _) => of_bytes(bytes),
+            (None, Torture::Share(share)) => of_bytes(Bytes(share.of(self.span.0))),
+            (None, Torture::Time(time)) => Some(LoadLength { bytes: Bytes(0), time }),
+            (None, Torture::Steady) => None,
+        };
+        match length {
+            Some(length) => self.random_writes(&id, length)?,
+            None => self.until_steady(&id)?,
         }
         self.settle(&id)
     }
 
-    fn random_writes(&mut self, id: &str, limits: (Bytes, Nanos)) -> Result<(), MethodError> {
+    fn random_writes(&mut self, id: &str, length: LoadLength) -> Result<(), MethodError> {
         let load = self.method.load(self.span);
         let begun = self.phases.runner.now();
-        let mut curve = RateCurve::new(limits.0.pieces(load.access), begun);
-        let phase = load.once(&mut self.phases, id, limits, &mut curve)?;
+        let mut curve = RateCurve::new(length.bytes.pieces(load.access), begun);
+        let phase = load.once(&mut self.phases, id, length, &mut curve)?;
         let mut step = Step::new(id, "torture");
         phase.store(&mut step);
         curve.store(&mut step, 0.0, 0.0, load.access);
@@ -135,10 +136,11 @@ impl Passes<'_, '_> {
 
     fn until_steady(&mut self, id: &str) -> Result<(), MethodError> {
         let before = self.phases.session.steps().len();
-        let load = (&self.method.load(self.span), Recovery::rounds(self.span));
-        Rounds::default().until_steady(&mut self.phases, (id, "torture"), load, |_| {})?;
+        let (load, length) = (self.method.load(self.span), Recovery::rounds(self.span));
+        let step = |number| Step::new(format!("{id}-{number}"), "torture");
+        Rounds::default().until_steady(&mut self.phases, &load, length, step)?;
         let rounds = self.phases.session.steps()[before..].iter();
-        let written: f64 = rounds.filter_map(|step| step.metrics.get("written_bytes")).sum();
+        let written: f64 = rounds.filter_map(|step| step.metric("written_bytes")).sum();
         self.note_tortured(Bytes(trimbench_core::units::rounded(written)));
         Ok(())
     }

@@ -4,12 +4,10 @@ use trimbench_results::{Figure, Step};
 
 use super::*;
 use trimbench_core::BlockCommand;
-use trimbench_engine::Parameters as _;
-use trimbench_engine::method::{Method, Preset};
-use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{
     KeptSteps, Toy, assert_defined, emulated, faulty, figure, profile, run, settings, small_tlc,
 };
+use trimbench_engine::{Method, MethodDefinition as _, Preset, RunError};
 
 fn method(set: &[(&str, &str)]) -> Recovery {
     Recovery::resolve(Preset::Quick, &settings(set)).unwrap()
@@ -311,6 +309,6 @@ fn a_drive_that_fails_breaks_the_pass_that_it_was_in() {
 
 #[test]
 fn it_is_behind_the_one_door() {
-    let method = INFO.resolve(Preset::Published, &settings(&[])).unwrap();
-    assert_eq!((method.info().id, method.values().to_map()["torture"].as_str()), (ID, "20min"));
+    let resolved = Recovery::INFO.resolve(Preset::Published, &settings(&[])).unwrap();
+    assert_eq!(resolved.options.text("torture"), Some("20min"));
 }

@@ -10,7 +10,7 @@ use trimbench_results::{Figure, Metric, Step, Verdict};
 
 use super::metrics::{Gain, of_pass};
 use super::options::ReplayedTrims;
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// A gain or loss of this much counts as one.
 const EFFECT: f64 = 0.02;
@@ -39,7 +39,7 @@ fn gains(pass: &Step, passes: &[&Step]) -> Vec<Figure> {
     let stripped = format!("{pace}-{}", ReplayedTrims::Stripped.id());
     let without = passes.iter().find(|other| other.id == stripped && other.id != pass.id);
     let Some(without) = without else { return Vec::new() };
-    let rate = |step: &Step| step.metrics.get("write_iops").copied().filter(|rate| *rate > 0.0);
+    let rate = |step: &Step| step.metric("write_iops").filter(|rate| *rate > 0.0);
     let average = rate(pass).zip(rate(without)).map(|(with, without)| with / without);
     let ratios = ratios(pass, without);
     let gain = Gain::of(pace, trims);
@@ -74,7 +74,7 @@ fn ratios(with: &Step, without: &Step) -> Vec<f64> {
 
 /// What a pass came to.
 fn rates(pass: &Step) -> Vec<Figure> {
-    let figure = |(metric, key): (Metric, &str)| metric.measured(pass.metrics.get(key).copied());
+    let figure = |(metric, key): (Metric, &str)| metric.measured(pass.metric(key));
     let Some((pace, trims)) = pass.id.rsplit_once('-') else { return Vec::new() };
     of_pass(pace, trims).into_iter().filter_map(figure).collect()
 }

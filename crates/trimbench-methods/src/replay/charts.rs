@@ -61,7 +61,7 @@ fn windows(series: &str, title: &str, y: Axis, sessions: &[LabelledSession<'_>])
         TRIM. At first the passes of the greatest queue depth are shown.",
     );
     for session in sessions {
-        let depth = |step: &Step| step.parameters.get("queue_depth").copied();
+        let depth = |step: &Step| step.parameter("queue_depth");
         let greatest = session.steps_of("pass").filter_map(depth).fold(0.0, f64::max);
         for step in session.steps_of("pass") {
             let Some(curve) = step.series.get(series) else { continue };

@@ -8,14 +8,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use trimbench_core::{BlockCommand, Data, Nanos};
+use trimbench_core::{BlockCommand, Bytes, Data, Nanos};
 use trimbench_results::Step;
 use trimbench_trace::{Record, RecordKind, TraceError, TraceSource};
 
 use super::fit::Fit;
 use super::options::{Replay, ReplayedTrims};
 use super::synthesis::Synthesis;
-use trimbench_engine::device_runner::{Shape, cut_at_units};
 
 /// A command for the device. Its parts, for one that is passed on whole through memory costs more
 /// than it takes to make.
@@ -92,10 +91,6 @@ pub(super) struct Feed<'a> {
     synthesis: Option<Synthesis>,
     /// The rest of a TRIM that was split, and synthesised ones.
     pieces: VecDeque<Planned>,
-    discard_max: u64,
-    /// Origin and size of the units in which the device discards.
-    origin: u64,
-    granularity: u64,
     boundaries: &'a Boundaries,
     window: u64,
     window_of_writes: bool,
@@ -109,14 +104,14 @@ pub(super) struct Feed<'a> {
 impl<'a> Feed<'a> {
     /// The commands of a pass on a device.
     pub(super) fn new(
-        (method, trims): (&Replay, ReplayedTrims),
+        method: &Replay,
+        trims: ReplayedTrims,
         source: Box<dyn TraceSource + 'a>,
-        (fit, shape): (Fit, &Shape),
+        fit: Fit,
         boundaries: &'a Boundaries,
     ) -> Self {
-        let room = method.span.on(shape.size, shape.logical_block);
-        let synthesis =
-            (trims == ReplayedTrims::Synthesised).then(|| Synthesis::new(room, method.trim_after));
+        let synthesis = (trims == ReplayedTrims::Synthesised)
+            .then(|| Synthesis::new(Bytes(fit.room), method.trim_after));
         Self {
             source,
             batch: Vec::new(),
@@ -128,9 +123,6 @@ impl<'a> Feed<'a> {
             data: method.data,
             synthesis,
             pieces: VecDeque::new(),
-            discard_max: shape.discard_max.0,
-            origin: shape.origin.0,
-            granularity: shape.granularity.0,
             boundaries,
             window: method.window,
             window_of_writes: method.window_of_writes,
@@ -243,9 +235,8 @@ impl<'a> Feed<'a> {
     /// A TRIM comes next, in as many commands as the device needs.
     fn discard(&mut self, time: Nanos, range: (u64, u64)) {
         let before = self.pieces.len();
-        let pieces = cut_at_units(range, self.discard_max, self.origin, self.granularity);
         let kind = RecordKind::Discard;
-        self.pieces.extend(pieces.map(|range| Planned { time, kind, range }));
+        self.pieces.extend(self.fit.pieces(range).map(|range| Planned { time, kind, range }));
         self.counts.split += u64::from(self.pieces.len() > before + 1);
     }
 

@@ -1,11 +1,12 @@
 //! Fits addresses of a trace to a device: scaling, whole logical blocks, and TRIMs above the
 //! device's limit.
 
-use trimbench_core::{BlockSize, Bytes, LbaRange};
+use trimbench_core::{Bytes, LbaRange};
 use trimbench_trace::{Record, RecordKind};
 
 use super::options::Scaling;
-use trimbench_engine::device_runner::Shape;
+use trimbench_engine::Shape;
+use trimbench_engine::device_runner::cut_at_units;
 
 /// Addresses that were scaled are multiples of this where they were before.
 const ALIGNMENT: u64 = 4_096;
@@ -15,10 +16,10 @@ const ALIGNMENT: u64 = 4_096;
 pub(super) struct Fit {
     scaling: Scaling,
     /// Bytes of the device that are used, and of the trace.
-    room: u64,
+    pub(super) room: u64,
     span: u64,
     block: u64,
-    logical_block: BlockSize,
+    shape: Shape,
 }
 
 /// What became of a command.
@@ -32,10 +33,9 @@ pub(super) struct Fitted {
 
 impl Fit {
     /// For the first `room` bytes of a device and a trace that spans `span` bytes.
-    pub(super) fn new(scaling: Scaling, (room, span): (Bytes, Bytes), shape: &Shape) -> Self {
-        let logical_block = shape.logical_block;
-        let block = logical_block.bytes().0;
-        Self { scaling, room: room.0, span: span.0.max(1), block, logical_block }
+    pub(super) fn new(scaling: Scaling, room: Bytes, span: Bytes, shape: Shape) -> Self {
+        let block = shape.logical_block.bytes().0;
+        Self { scaling, room: room.0, span: span.0.max(1), block, shape }
     }
 
     /// Where a command with a range goes on the device, as `(start, end)` in bytes.
@@ -86,10 +86,16 @@ impl Fit {
         }
     }
 
+    /// `[start, end)` in pieces that the device takes as one TRIM.
+    pub(super) fn pieces(&self, range: (u64, u64)) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let Shape { discard_max, origin, granularity, .. } = self.shape;
+        cut_at_units(range, discard_max.0, origin.0, granularity.0)
+    }
+
     /// The logical blocks of `[start, end)`.
     #[inline]
     pub(super) fn blocks(&self, (start, end): (u64, u64)) -> LbaRange {
-        LbaRange::from_bytes(Bytes(start), Bytes(end - start), self.logical_block)
+        LbaRange::from_bytes(Bytes(start), Bytes(end - start), self.shape.logical_block)
             .expect("what was fitted is whole logical blocks")
     }
 }

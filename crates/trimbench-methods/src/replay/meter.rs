@@ -8,7 +8,7 @@ use trimbench_core::{BlockCommand, BlockSize, Bytes, Instant, Nanos, Wear};
 use trimbench_results::{LatencyHistogram, Series, Step};
 
 use super::feed::Boundaries;
-use trimbench_engine::runner::{Observer, Sample};
+use trimbench_engine::{Observer, Sample};
 
 /// Writes of a window, or of the whole pass.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,7 +85,8 @@ impl<'a> Meter<'a> {
     /// Of a pass that begins now; `paced` if commands have times of their own.
     pub(super) fn new(
         boundaries: &'a Boundaries,
-        (begun, wear): (Instant, Option<Wear>),
+        begun: Instant,
+        wear: Option<Wear>,
         logical_block: BlockSize,
         paced: bool,
     ) -> Self {
@@ -152,17 +153,16 @@ impl<'a> Meter<'a> {
         step.measure("service_ms_max", total.service_max.seconds() * 1e3);
         step.measure("response_ms_mean", total.response as f64 / 1e6 / count);
         step.measure("response_ms_max", total.response_max.seconds() * 1e3);
-        step.histograms.insert("write-service".to_owned(), self.service.to_text());
+        step.add_histogram("write-service", &self.service);
         if self.discards > 0 {
             step.measure("discard_service_ms_max", self.discard_service_max.seconds() * 1e3);
-            let text = self.discard_service.to_text();
-            step.histograms.insert("discard-service".to_owned(), text);
+            step.add_histogram("discard-service", &self.discard_service);
         }
         if let Some(lateness) = &self.lateness {
             step.measure("lateness_ms_max", self.lateness_max.seconds() * 1e3);
-            step.histograms.insert("lateness".to_owned(), lateness.to_text());
+            step.add_histogram("lateness", lateness);
         }
-        if let Some(ratio) = amplification((self.wear, wear)) {
+        if let Some(ratio) = amplification(self.wear, wear) {
             step.measure("write_amplification_ratio", ratio);
         }
         self.store_windows(step);
@@ -182,7 +182,7 @@ impl<'a> Meter<'a> {
             curves[1].push(per_second(writes.bytes.0 as f64 / 1e6));
             curves[2].push(mean(writes.service));
             curves[3].push(mean(writes.response));
-            curves[4].push(amplification((wear, *after)));
+            curves[4].push(amplification(wear, *after));
             (before, wear) = (*ended, *after);
         }
         let paced = self.lateness.is_some();
@@ -195,14 +195,13 @@ impl<'a> Meter<'a> {
         ];
         for ((key, unit, wanted), y) in names.into_iter().zip(curves) {
             let x = (1..=y.len()).map(|number| number as f64).collect();
-            let series = Series::new("window", unit, x, y).filter(|_| wanted);
-            step.series.extend(series.map(|series| (key.to_owned(), series)));
+            step.add_series(key, Series::new("window", unit, x, y).filter(|_| wanted));
         }
     }
 }
 
 /// Write amplification between two readings.
-fn amplification((before, after): (Option<Wear>, Option<Wear>)) -> Option<f64> {
+fn amplification(before: Option<Wear>, after: Option<Wear>) -> Option<f64> {
     after?.amplification_since(before?)
 }
 

@@ -1,15 +1,14 @@
 //! The method's parameters.
 
 use trimbench_core::settings::{
-    Named as _, Values, ascending, default_to, list, mapped, named, one_of, or_word, parsed,
-    presets, text, within,
+    Named as _, ascending, default_to, list, mapped, named, one_of, or_word, parsed, presets, text,
+    within,
 };
 use trimbench_core::{Bytes, Data, Nanos, Ppm, named_enum, settings};
 use trimbench_trace::generate::MasterConfig;
 
-use super::ID;
-use trimbench_engine::Parameters;
-use trimbench_engine::settings::{Span, data_kind, span_or_all};
+use trimbench_engine::Span;
+use trimbench_engine::settings::{data_kind, span_or_all};
 
 /// The trace that is made instead of read.
 pub(super) const GENERATED: &str = "generated";
@@ -116,13 +115,7 @@ settings! {
         /// idle time before each pass, {}
         pub rest: Nanos = "rest", presets("1s", "30s", "30s"),
             within(Nanos::ZERO, Nanos::from_secs(24 * 3_600));
-    } with {
-        pub(super) values: Values = values.clone();
     }
-}
-
-impl Parameters for Replay {
-    const ID: &'static str = ID;
 }
 
 impl Replay {

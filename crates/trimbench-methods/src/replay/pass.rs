@@ -20,11 +20,10 @@ use super::fit::Fit;
 use super::meter::Meter;
 use super::options::{Pace, Pass, Replay, ReplayedTrims};
 use super::session::Progress;
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::{DeviceRunner, unobserved};
-use trimbench_engine::method::is_virtual;
-use trimbench_engine::runner::Single;
-use trimbench_engine::workload::{FILL_DEPTH, FILL_PIECE, SequentialWrite};
+use trimbench_engine::{
+    DeviceRunner, FILL_DEPTH, FILL_PIECE, MethodError, SequentialWrite, Single, is_virtual,
+    unobserved,
+};
 
 /// TRIMs under way at once; the one after them waits, and all that follows it.
 const DISCARDS_MAX: u32 = 1_024;
@@ -68,15 +67,15 @@ impl Task<'_> {
         }
         runner.rest(method.rest)?;
         let boundaries = Boundaries::new();
-        let fit = Fit::new(method.scaling, (room, span), &runner.shape);
-        let feed = Feed::new((method, pass.trims), source, (fit, &runner.shape), &boundaries);
+        let fit = Fit::new(method.scaling, room, span, runner.shape);
+        let feed = Feed::new(method, pass.trims, source, fit, &boundaries);
         let begun = runner.now();
         let mut commands = Single(Commands::new(feed, pass.pace, begun));
         let in_virtual_time = is_virtual(runner.device);
         // Reading a real drive's counters takes a command of its own: at the ends only.
         let wear = runner.device.wear();
         let paced = matches!(pass.pace, Pace::Stamps(_));
-        let mut meter = Meter::new(&boundaries, (begun, wear), runner.shape.logical_block, paced);
+        let mut meter = Meter::new(&boundaries, begun, wear, runner.shape.logical_block, paced);
         runner.run_watched(&id, &mut commands, &mut meter, |device, meter, now| {
             meter.read_wear(|| if in_virtual_time { device.wear() } else { None });
             progress.show(now.since(begun), meter.written());

@@ -20,18 +20,14 @@ use trimbench_trace::{TraceError, TraceSource, Traces};
 use super::options::{Pass, Replay, ReplayedTrims};
 use super::pass::{Passed, Task};
 use super::survey::Survey;
-use trimbench_engine::MethodError;
-use trimbench_engine::Permit;
-use trimbench_engine::method::ASSUMED_RATE;
-use trimbench_engine::method::session::{MethodSession, Stage};
-use trimbench_engine::runner::RunError;
+use trimbench_engine::{ASSUMED_RATE, MethodError, MethodSession, Permit, RunError, Stage};
 
 /// How often progress is shown, on the target's clock.
 const SHOW_EVERY: Nanos = Nanos::from_secs(1);
 
 /// How far a pass is.
 #[derive(Clone, Copy, Debug, Default)]
-struct StallLayer {
+struct PassPlace {
     /// Since it began, on its target's clock.
     time: Nanos,
     written: Bytes,
@@ -39,13 +35,13 @@ struct StallLayer {
 
 /// Tells others how far a pass is, and the pass whether it must end.
 pub(super) struct Progress<'a> {
-    tell: &'a mut dyn FnMut(StallLayer),
+    tell: &'a mut dyn FnMut(PassPlace),
     told: Option<Nanos>,
     ends: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Progress<'a> {
-    fn new(tell: &'a mut dyn FnMut(StallLayer), ends: &'a dyn Fn() -> bool) -> Self {
+    fn new(tell: &'a mut dyn FnMut(PassPlace), ends: &'a dyn Fn() -> bool) -> Self {
         Self { tell, told: None, ends }
     }
 
@@ -53,7 +49,7 @@ impl<'a> Progress<'a> {
     pub(super) fn show(&mut self, time: Nanos, written: Bytes) {
         if self.told.is_none_or(|told| time < told || time >= told + SHOW_EVERY) {
             self.told = Some(time);
-            (self.tell)(StallLayer { time, written });
+            (self.tell)(PassPlace { time, written });
         }
     }
 
@@ -110,17 +106,10 @@ impl<'a> Replayed<'a> {
         Ok(Box::new(Master::new(config, self.rng.split("trace"))))
     }
 
-    /// Runs a pass on a device, which is `prepared` or must be purged and filled.
-    fn pass(
-        &self,
-        pass: Pass,
-        (device, prepared): (&mut dyn Device, bool),
-        interrupt: &Interrupt,
-        progress: &mut Progress<'_>,
-    ) -> Result<Passed, MethodError> {
+    /// A pass that is to be done, on a device that must be purged and filled if `prepare`.
+    fn task(&self, pass: Pass, prepare: bool) -> Result<Task<'a>, MethodError> {
         let (method, span, source) = (self.method, self.span, self.open()?);
-        let task = Task { method, pass, source, span, prepare: !prepared };
-        task.run(device, interrupt, progress)
+        Ok(Task { method, pass, source, span, prepare })
     }
 
     /// Notes what the whole session is known by.
@@ -130,7 +119,7 @@ impl<'a> Replayed<'a> {
         if means == PurgeMeans::Trim {
             session.caveat(Caveat::PurgedByTrim);
         }
-        self.part_of_drive.into_iter().for_each(|caveat| session.caveat(caveat));
+        session.caveat(self.part_of_drive);
     }
 }
 
@@ -139,14 +128,14 @@ struct Kept<'a, 's> {
     session: &'a mut MethodSession<'s>,
     hash: TraceHash,
     /// By pass.
-    places: Vec<StallLayer>,
+    places: Vec<PassPlace>,
     /// Bytes that a pass writes, about.
     written: Bytes,
 }
 
 impl<'a, 's> Kept<'a, 's> {
     fn new(replayed: &Replayed<'_>, session: &'a mut MethodSession<'s>) -> Self {
-        let places = vec![StallLayer::default(); replayed.passes.len()];
+        let places = vec![PassPlace::default(); replayed.passes.len()];
         Self { session, hash: TraceHash::default(), places, written: replayed.written }
     }
 
@@ -156,7 +145,7 @@ impl<'a, 's> Kept<'a, 's> {
     }
 
     /// Shows that a pass is so far.
-    fn show(&mut self, index: usize, name: &str, place: StallLayer) {
+    fn show(&mut self, index: usize, name: &str, place: PassPlace) {
         self.places[index] = place;
         let written: u64 = self.places.iter().map(|place| place.written.0).sum();
         let time: f64 = self.places.iter().map(|place| place.time.seconds()).sum();
@@ -193,7 +182,7 @@ pub(super) fn on_device(
         }
         let mut tell = |place| kept.show(index, &name, place);
         let mut progress = Progress::new(&mut tell, &|| false);
-        let passed = replayed.pass(pass, (device, false), interrupt, &mut progress)?;
+        let passed = replayed.task(pass, true)?.run(device, interrupt, &mut progress)?;
         kept.keep_pass(passed)?;
     }
     replayed.end(kept, device.purge_means());
@@ -202,7 +191,7 @@ pub(super) fn on_device(
 
 /// What a thread says of a pass.
 enum Message {
-    Shown(usize, StallLayer),
+    Shown(usize, PassPlace),
     Ended(usize, Result<Passed, MethodError>),
 }
 
@@ -225,7 +214,7 @@ pub(super) fn on_drives(
     std::thread::scope(|scope| {
         for _ in 0..=more.len() {
             let (send, replayed, queue) = (send.clone(), &replayed, &queue);
-            scope.spawn(move || work((replayed, drives), queue, &send));
+            scope.spawn(move || work(replayed, drives, queue, &send));
         }
         drop(send);
         let result = collect(&replayed, &mut kept, &receive, &queue);
@@ -277,7 +266,8 @@ impl<'a> Queue<'a> {
 }
 
 fn work(
-    (replayed, drives): (&Replayed<'_>, &dyn Drives),
+    replayed: &Replayed<'_>,
+    drives: &dyn Drives,
     queue: &Queue<'_>,
     send: &mpsc::Sender<Message>,
 ) {
@@ -288,8 +278,8 @@ fn work(
         let ends = || !queue.wants(index);
         let mut progress = Progress::new(&mut tell, &ends);
         let mut drive = drives.make();
-        let pass = replayed.passes[index];
-        let result = replayed.pass(pass, (&mut *drive, true), &interrupt, &mut progress);
+        let task = replayed.task(replayed.passes[index], false);
+        let result = task.and_then(|task| task.run(&mut *drive, &interrupt, &mut progress));
         if result.is_err() {
             queue.end_from(index + 1);
         }

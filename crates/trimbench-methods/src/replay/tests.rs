@@ -13,12 +13,8 @@ use trimbench_trace::{Record, RecordKind, TraceError, TraceSource, Traces};
 
 use super::*;
 use trimbench_core::Device;
-use trimbench_engine::Parameters as _;
-use trimbench_engine::Slots;
-use trimbench_engine::method::MethodResult;
-use trimbench_engine::method::Preset;
-use trimbench_engine::method::session::SessionContext;
 use trimbench_engine::testing::{KeptSteps, Toy, settings};
+use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, SessionContext, Slots};
 
 /// A trace in memory.
 struct Listed {

@@ -10,7 +10,7 @@ use trimbench_results::{Figure, Metric, Step, Verdict};
 use super::metrics::{self, LONGEST};
 use super::options::{Reference, Settle};
 use super::session::{CURVE, POINT, TWIN};
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// Below this share of the reference the drive has not settled.
 const SETTLED: f64 = 0.95;
@@ -49,7 +49,7 @@ pub fn analyse(method: &Settle, steps: &[Step]) -> Findings {
     };
     add(&metrics::SLOWEST, |it| it.slowest, f64::min);
     add(&metrics::LOST, |it| it.lost, f64::max);
-    let trim = |it: &Settled| it.step.metrics.get("trim_s").copied().unwrap_or(0.0);
+    let trim = |it: &Settled| it.step.metric("trim_s").unwrap_or(0.0);
     add(&metrics::TRIM, trim, f64::max);
     if method.reference == Reference::Twin {
         add(&metrics::TWIN, |it| it.twin, f64::max);
@@ -76,7 +76,7 @@ impl<'a> Settled<'a> {
     fn of(method: &Settle, step: &'a Step, best: f64) -> Option<Self> {
         let rates = rates(step, CURVE)?;
         let own = plateau(&rates)?;
-        let slice = *step.parameters.get("slice_s")?;
+        let slice = step.parameter("slice_s")?;
         let window = slice * rates.len() as f64;
         let smooth = |rates: &[f64]| running_median(rates, method.smoothing);
         let (reference, twin) = match method.reference {
@@ -111,7 +111,7 @@ impl<'a> Settled<'a> {
     }
 
     fn percents(&self) -> (f64, f64) {
-        let of = |key| self.step.parameters.get(key).copied().unwrap_or(-1.0);
+        let of = |key| self.step.parameter(key).unwrap_or(-1.0);
         (of("trimmed_percent"), of("written_percent"))
     }
 

@@ -18,10 +18,8 @@ fn settling(session: &LabelledSession<'_>, step: &Step) -> Option<f64> {
 
 fn surface(session: &LabelledSession<'_>) -> Chart {
     let axis = |key: &str| {
-        let mut values: Vec<f64> = session
-            .steps_of("point")
-            .filter_map(|step| step.parameters.get(key).copied())
-            .collect();
+        let mut values: Vec<f64> =
+            session.steps_of("point").filter_map(|step| step.parameter(key)).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
         values

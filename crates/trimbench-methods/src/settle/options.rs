@@ -3,9 +3,8 @@
 use trimbench_core::settings::{SettingError, Values, checked, default_to, named, presets, within};
 use trimbench_core::{Bytes, Nanos, Ppm, named_enum, settings};
 
-use super::ID;
-use trimbench_engine::Parameters;
-use trimbench_engine::settings::{Span, access_size, percents, span_or_all};
+use trimbench_engine::Span;
+use trimbench_engine::settings::{access_size, percents, span_or_all};
 
 /// Slices of a window at the most: each is a point of the record.
 const SLICES_MAX: u64 = 10_000;
@@ -53,8 +52,6 @@ settings! {
         /// reference for the pace: `twin`, the same load after an idle time, or `plateau`, the last
         /// quarter of the window
         pub reference: Reference = "reference", default_to("twin"), named();
-    } with {
-        pub(super) values: Values = values.clone();
     }
     check Settle::check;
 }
@@ -64,10 +61,6 @@ fn odd(slices: usize) -> Result<usize, String> {
     (!even)
         .then_some(slices)
         .ok_or_else(|| format!("`{slices}` is even: no slice is in the middle of so many"))
-}
-
-impl Parameters for Settle {
-    const ID: &'static str = ID;
 }
 
 impl Settle {
@@ -81,9 +74,7 @@ impl Settle {
         );
         Err(values.wrong("slice", problem))
     }
-}
 
-impl Settle {
     /// How often the load runs at each point.
     pub(super) fn loads_per_point(&self) -> u64 {
         match self.reference {

@@ -1,19 +1,16 @@
 //! The procedure: purge, then at each point empty, write, trim, load; and the same for its twin.
 
+use trimbench_core::contract::ClassStatistics;
 use trimbench_core::rng::Rng;
-use trimbench_core::{Bytes, Caveat, Data, Device, Ppm};
+use trimbench_core::{Bytes, Data, Device, Ppm};
 use trimbench_results::Step;
 
 use super::options::{Reference, Settle};
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::{DeviceRunner, Shape, unobserved};
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::method::{Demand, Method as _};
-use trimbench_engine::phase::{Phase, PhaseRunner, Planned};
-use trimbench_engine::runner::Single;
-use trimbench_engine::series::SliceCurve;
-use trimbench_engine::settings::{UNIT, whole, whole_percent};
-use trimbench_engine::workload::{FILL_DEPTH, FILL_PIECE, SequentialWrite};
+use trimbench_engine::settings::{whole, whole_percent};
+use trimbench_engine::{
+    Demand, DeviceRunner, FILL_DEPTH, FILL_PIECE, Method as _, MethodError, MethodSession, Phase,
+    PhaseRunner, Planned, SequentialWrite, Shape, Single, SliceCurve, UNIT, unobserved,
+};
 
 /// Throughput against time after the TRIM; the same of the twin.
 pub(super) const CURVE: &str = "throughput-time";
@@ -67,105 +64,100 @@ impl SettlePlan {
     }
 }
 
+/// A device under the method.
+struct Settling<'a, 's> {
+    method: &'a Settle,
+    phases: PhaseRunner<'a, 's>,
+    span: Bytes,
+}
+
 pub(super) fn run(
     method: &Settle,
     device: &mut dyn Device,
     session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
     let runner = DeviceRunner::new(device, session.interrupt);
-    let plan = SettlePlan::new(method, runner.shape, session.rng);
+    let SettlePlan { points, span } = SettlePlan::new(method, runner.shape, session.rng);
     let size = runner.shape.size;
     let Demand { written, time } = method.demand(size);
-    let planned = Planned { steps: plan.points.len() + 1, bytes: written.0 };
+    let planned = Planned { steps: points.len() + 1, bytes: written.0 };
     let mut phases = PhaseRunner::new(runner, session, planned);
     let purge = phases.purge_id(PURGE);
-    let ids = plan.points.iter().map(|point| point.id.clone());
+    let ids = points.iter().map(|point| point.id.clone());
     phases.session.plan(std::iter::once(purge.clone()).chain(ids), time);
     if !phases.session.is_done(&purge) {
         phases.purge(PURGE)?;
     }
-    for point in &plan.points {
-        if !phases.session.is_done(&point.id) {
-            let step = measure(method, &mut phases, point, plan.span)?;
-            phases.keep(step)?;
+    let mut settling = Settling { method, phases, span };
+    for point in &points {
+        if !settling.phases.session.is_done(&point.id) {
+            let step = settling.measure(point)?;
+            settling.phases.keep(step)?;
         }
     }
-    let trace_hash = phases.runner.trace_hash();
+    let trace_hash = settling.phases.runner.trace_hash();
     session.hash(trace_hash);
-    method.span.caveat(size).into_iter().for_each(|caveat| session.caveat(caveat));
+    session.caveat(method.span.caveat(size));
     Ok(())
 }
 
-/// One point, with its twin if there is one.
-fn measure(
-    method: &Settle,
-    phases: &mut PhaseRunner<'_, '_>,
-    point: &Point,
-    span: Bytes,
-) -> Result<Step, MethodError> {
-    let mut step = Step::new(point.id.clone(), POINT);
-    step.set("trimmed_percent", f64::from(point.percents.0));
-    step.set("written_percent", f64::from(point.percents.1));
-    step.set("range_bytes", point.range.0 as f64);
-    step.set("written_bytes", point.written.0 as f64);
-    step.set("slice_s", method.slice.seconds());
-    let before = phases.runner.device.statistics();
-    let emptied = empty_and_write(method, phases, point, span)?;
-    let trimmed = phases.discard(&point.id, (Bytes(0), point.range))?;
-    step.measure("trim_s", trimmed.ended.since(trimmed.begun).seconds());
-    load(method, phases, point, (CURVE, &mut step))?;
-    let mut issued = trimbench_core::contract::ClassStatistics::default();
-    for phase in [&emptied, &trimmed] {
-        issued.completed += phase.commands;
-        issued.bytes += phase.discarded;
+impl Settling<'_, '_> {
+    /// One point, with its twin if there is one.
+    fn measure(&mut self, point: &Point) -> Result<Step, MethodError> {
+        let mut step = Step::new(point.id.clone(), POINT);
+        step.set("trimmed_percent", f64::from(point.percents.0));
+        step.set("written_percent", f64::from(point.percents.1));
+        step.set("range_bytes", point.range.0 as f64);
+        step.set("written_bytes", point.written.0 as f64);
+        step.set("slice_s", self.method.slice.seconds());
+        let before = self.phases.runner.device.statistics();
+        let emptied = self.empty_and_write(point)?;
+        let trimmed = self.phases.discard(&point.id, Bytes(0), point.range)?;
+        step.measure("trim_s", trimmed.ended.since(trimmed.begun).seconds());
+        self.load(point, CURVE, &mut step)?;
+        let mut issued = ClassStatistics::default();
+        for phase in [&emptied, &trimmed] {
+            issued.completed += phase.commands;
+            issued.bytes += phase.discarded;
+        }
+        // Only now: the counters may lag, and the load must follow the TRIM at once.
+        self.phases.runner.discards_since(before, issued, &mut step)?;
+        if self.method.reference == Reference::Twin {
+            self.empty_and_write(point)?;
+            self.phases.discard(&point.id, Bytes(0), point.range)?;
+            self.phases.runner.rest(self.method.rest)?;
+            self.load(point, TWIN, &mut step)?;
+        }
+        Ok(step)
     }
-    // Only now: the counters may lag, and the load must follow the TRIM at once.
-    let counted = phases.runner.discards_since(before, issued)?;
-    if (counted.completed, counted.bytes) != (issued.completed, issued.bytes) {
-        step.caveat(Caveat::CommandsMerged);
-    }
-    if method.reference == Reference::Twin {
-        empty_and_write(method, phases, point, span)?;
-        phases.discard(&point.id, (Bytes(0), point.range))?;
-        phases.runner.rest(method.rest)?;
-        load(method, phases, point, (TWIN, &mut step))?;
-    }
-    Ok(step)
-}
 
-/// Trims the span, rests, writes what the point says, and rests again; the TRIM.
-fn empty_and_write(
-    method: &Settle,
-    phases: &mut PhaseRunner<'_, '_>,
-    point: &Point,
-    span: Bytes,
-) -> Result<Phase, MethodError> {
-    let emptied = phases.discard(&point.id, (Bytes(0), span))?;
-    phases.runner.rest(method.rest)?;
-    if point.written.0 > 0 {
-        let area = phases.runner.shape.first(point.written, Data::Random);
-        phases.write(&point.id, area, (FILL_PIECE, FILL_DEPTH), &mut unobserved)?;
-        phases.runner.flush(&point.id)?;
+    /// Trims the span, rests, writes what the point says, and rests again; the TRIM.
+    fn empty_and_write(&mut self, point: &Point) -> Result<Phase, MethodError> {
+        let Self { method, phases, span } = self;
+        let emptied = phases.discard(&point.id, Bytes(0), *span)?;
         phases.runner.rest(method.rest)?;
+        if point.written.0 > 0 {
+            let area = phases.runner.shape.first(point.written, Data::Random);
+            let mut writes = Single(SequentialWrite::new(area, FILL_PIECE, FILL_DEPTH));
+            phases.run(&point.id, &mut writes, &mut unobserved)?;
+            phases.runner.flush(&point.id)?;
+            phases.runner.rest(method.rest)?;
+        }
+        Ok(emptied)
     }
-    Ok(emptied)
-}
 
-/// Writes the range that was trimmed, in order and again and again, for the window.
-fn load(
-    method: &Settle,
-    phases: &mut PhaseRunner<'_, '_>,
-    point: &Point,
-    (curve, step): (&str, &mut Step),
-) -> Result<(), MethodError> {
-    let shape = phases.runner.shape;
-    let area = shape.first(point.range, Data::Random);
-    let begun = phases.runner.now();
-    let writes = SequentialWrite::new(area, method.access, method.queue_depth);
-    let mut writes = Single(writes.circling(begun + method.window));
-    let mut slices = SliceCurve::new(begun, method.slice, method.slices(), shape.logical_block);
-    let phase = phases.run(&point.id, &mut writes, &mut slices)?;
-    slices.store(curve, step);
-    phase.other_load.into_iter().for_each(|caveat| step.caveat(caveat));
-    Ok(())
+    /// Writes the range that was trimmed, in order and again and again, for the window.
+    fn load(&mut self, point: &Point, curve: &str, step: &mut Step) -> Result<(), MethodError> {
+        let Self { method, phases, .. } = self;
+        let shape = phases.runner.shape;
+        let area = shape.first(point.range, Data::Random);
+        let begun = phases.runner.now();
+        let writes = SequentialWrite::new(area, method.access, method.queue_depth);
+        let mut writes = Single(writes.circling(begun + method.window));
+        let mut slices = SliceCurve::new(begun, method.slice, method.slices(), shape.logical_block);
+        let phase = phases.run(&point.id, &mut writes, &mut slices)?;
+        slices.store(curve, step);
+        step.caveat(phase.other_load);
+        Ok(())
+    }
 }

@@ -7,14 +7,11 @@ use trimbench_ssd::TrimMode;
 
 use super::session::{CURVE, POINT, TWIN};
 use super::*;
-use trimbench_engine::Parameters as _;
-use trimbench_engine::method::MethodResult;
-use trimbench_engine::method::Preset;
-use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{
     KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, figure, resume, run,
     settings,
 };
+use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, RunError};
 
 /// Slices of the tests, s.
 const SLICE: f64 = 0.01;
@@ -205,7 +202,7 @@ fn the_page_has_every_figure() {
     for Metric { id, .. } in method(&[]).metrics() {
         let id =
             if id.starts_with("settling-") { "settling-trimmed-R-written-W".into() } else { id };
-        assert!(INFO.page.contains(&format!("`{id}`")), "{id}");
+        assert!(Settle::INFO.page.contains(&format!("`{id}`")), "{id}");
     }
 }
 

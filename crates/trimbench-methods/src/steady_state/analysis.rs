@@ -10,9 +10,8 @@ use trimbench_results::{Figure, LatencyHistogram, Metric, Series, Step, Verdict}
 
 use super::metrics::{AGED_AMPLIFICATION, DRIFT, QUANTILES, ShareMetrics, aged_iops, gain};
 use super::options::SteadyState;
-use trimbench_engine::method::Findings;
 use trimbench_engine::settings::whole_percent;
-use trimbench_engine::steady::Criterion;
+use trimbench_engine::{Criterion, Findings};
 
 /// A gain within this of 1 is none: half of what a steady state may rise by.
 const NO_GAIN: f64 = 0.05;
@@ -60,10 +59,6 @@ pub fn analyse(method: &SteadyState, steps: &mut Vec<Step>) -> Findings {
     Findings::new(figures, caveats)
 }
 
-fn metric(step: &Step, key: &str) -> Option<f64> {
-    step.metrics.get(key).copied()
-}
-
 /// The last window of rounds, or all if there are fewer.
 fn last_window<'a>(rounds: &[&'a Step]) -> Vec<&'a Step> {
     rounds[rounds.len().saturating_sub(Criterion::PTS.window)..].to_vec()
@@ -72,7 +67,7 @@ fn last_window<'a>(rounds: &[&'a Step]) -> Vec<&'a Step> {
 /// Bytes programmed over bytes written by the host, over all rounds; `None` unless the drive said
 /// so for each.
 fn amplification(rounds: &[&Step]) -> Option<f64> {
-    let sum = |key| rounds.iter().map(|step| metric(step, key)).sum::<Option<f64>>();
+    let sum = |key| rounds.iter().map(|step| step.metric(key)).sum::<Option<f64>>();
     let (host, media) = (sum("host_written_bytes")?, sum("media_written_bytes")?);
     (host > 0.0).then(|| media / host)
 }
@@ -80,7 +75,7 @@ fn amplification(rounds: &[&Step]) -> Option<f64> {
 impl<'a> Share<'a> {
     fn of(steps: &'a [Step], percent: u32) -> Self {
         let mine = |step: &&Step| {
-            let trimmed = step.parameters.get("trimmed_percent");
+            let trimmed = step.parameter("trimmed_percent");
             step.kind == "round" && trimmed.is_some_and(|x| (x - f64::from(percent)).abs() < 0.5)
         };
         let rounds = steps.iter().filter(mine).collect();
@@ -89,14 +84,14 @@ impl<'a> Share<'a> {
 
     /// The first round that ends a steady window; `None` if none does.
     fn steady_at(&self) -> Option<usize> {
-        let iops: Option<Vec<f64>> = self.rounds.iter().map(|step| metric(step, "iops")).collect();
+        let iops: Option<Vec<f64>> = self.rounds.iter().map(|step| step.metric("iops")).collect();
         Criterion::PTS.steady_at(&iops?)
     }
 
     /// Its figures; the first is the IOPS.
     fn figures(&self, steady: Option<usize>) -> Vec<Figure> {
         let window = last_window(&self.rounds);
-        let values = |key| window.iter().filter_map(|step| metric(step, key)).collect::<Vec<_>>();
+        let values = |key| window.iter().filter_map(|step| step.metric(key)).collect::<Vec<_>>();
         let of = ShareMetrics::of(self.percent);
         let mut figures = Vec::new();
         let mut add = |metric: &Metric, value: Option<f64>, n: u64| {
@@ -108,10 +103,7 @@ impl<'a> Share<'a> {
         add(&of.amplification, amplification(&window), n);
         let mut latencies = LatencyHistogram::new();
         for step in &window {
-            let histogram = step.histograms.get("latency");
-            if let Some(Ok(histogram)) = histogram.map(|text| LatencyHistogram::from_text(text)) {
-                latencies.merge(&histogram);
-            }
+            step.histogram("latency").iter().for_each(|histogram| latencies.merge(histogram));
         }
         for (metric, quantile) in of.latencies.iter().zip(QUANTILES) {
             let value = latencies.percentile(quantile).map(|value| value.0 as f64 / 1e6);
@@ -147,7 +139,7 @@ fn gained(percent: u32, ratio: f64) -> Option<Figure> {
 fn ageing(steps: &[Step], steady: Option<f64>) -> Vec<Figure> {
     let rounds: Vec<&Step> = steps.iter().filter(|step| step.kind == "ageing").collect();
     let window = last_window(&rounds);
-    let iops: Vec<f64> = window.iter().filter_map(|step| metric(step, "iops")).collect();
+    let iops: Vec<f64> = window.iter().filter_map(|step| step.metric("iops")).collect();
     let (Some(aged), Some(steady)) = (mean(&iops), steady) else { return Vec::new() };
     let drift = aged / steady - 1.0;
     let verdict = match drift {
@@ -168,20 +160,20 @@ fn curves(steps: &[Step]) -> Option<Step> {
     let mut summary = Step::new("all-rounds", "summary");
     let (mut seconds, mut accessed) = (Vec::new(), Vec::new());
     for round in &rounds {
-        let began = |key| round.parameters.get(key).copied();
-        seconds.push(began("began_s")? + metric(round, "elapsed_s")?);
-        let bytes = metric(round, "read_bytes").unwrap_or(0.0)
-            + metric(round, "written_bytes").unwrap_or(0.0);
+        let began = |key| round.parameter(key);
+        seconds.push(began("began_s")? + round.metric("elapsed_s")?);
+        let bytes = round.metric("read_bytes").unwrap_or(0.0)
+            + round.metric("written_bytes").unwrap_or(0.0);
         accessed.push(began("began_gb")? + bytes / 1e9);
     }
     for (key, metric_key, unit) in
         [("iops", "iops", "IOPS"), ("write-amplification", "write_amplification_ratio", "")]
     {
-        let y: Vec<Option<f64>> = rounds.iter().map(|round| metric(round, metric_key)).collect();
+        let y: Vec<Option<f64>> = rounds.iter().map(|round| round.metric(metric_key)).collect();
         for (axis, x_unit, x) in [("time", "s", &seconds), ("accessed", "GB", &accessed)] {
             let series = Series::new(x_unit, unit, x.clone(), y.clone());
             let series = series.filter(|series| series.y.iter().any(Option::is_some));
-            summary.series.extend(series.map(|series| (format!("{key}-{axis}"), series)));
+            summary.add_series(&format!("{key}-{axis}"), series);
         }
     }
     (!summary.series.is_empty()).then_some(summary)

@@ -1,6 +1,6 @@
 //! Charts, after \[PTS\]: IOPS round by round with both criteria of the steady window drawn.
 
-use trimbench_engine::steady::Criterion;
+use trimbench_engine::Criterion;
 use trimbench_results::Step;
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession, Mark};
 
@@ -29,7 +29,7 @@ impl Share<'_> {
     /// A metric of its rounds as a curve.
     fn curve(&self, metric: &str) -> ChartSeries {
         let x = (0..self.rounds.len()).map(|round| self.place(round)).collect();
-        let y = self.rounds.iter().map(|step| step.metrics.get(metric).copied()).collect();
+        let y = self.rounds.iter().map(|step| step.metric(metric)).collect();
         ChartSeries::new(format!("{} % trimmed", self.percent), ChartKind::Line, x, y)
     }
 }
@@ -42,7 +42,7 @@ pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
 fn shares<'a>(session: &LabelledSession<'a>) -> Vec<Share<'a>> {
     let mut shares: Vec<Share<'a>> = Vec::new();
     for step in session.steps_of("round") {
-        let percent = step.parameters.get("trimmed_percent").copied().unwrap_or(0.0);
+        let percent = step.parameter("trimmed_percent").unwrap_or(0.0);
         match shares.last_mut() {
             Some(share) if share.percent.total_cmp(&percent).is_eq() => share.rounds.push(step),
             last => {

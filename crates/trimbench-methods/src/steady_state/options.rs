@@ -3,14 +3,12 @@
 use trimbench_core::settings::{SettingError, Values, default_to, mapped, presets, within};
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
-use super::ID;
-use trimbench_engine::Parameters;
-use trimbench_engine::method::ASSUMED_RATE;
-use trimbench_engine::rounds::{Load, RoundLength};
-use trimbench_engine::settings::{Span, access_size, data_kind, percents, span_or_all};
+use trimbench_engine::settings::{access_size, data_kind, percents, span_or_all};
+use trimbench_engine::{ASSUMED_RATE, Load, LoadLength, RoundLength, Span};
 
 /// Bytes and queue depth of preconditioning writes. Source: \[PTS\], 128 KiB.
-pub(super) const SEQUENTIAL: (Bytes, u32) = (Bytes(128 << 10), 32);
+pub(super) const SEQUENTIAL_PIECE: Bytes = Bytes(128 << 10);
+pub(super) const SEQUENTIAL_DEPTH: u32 = 32;
 
 const DAY: Nanos = Nanos::from_secs(24 * 3_600);
 const TENFOLD: Ppm = Ppm(10_000_000);
@@ -47,8 +45,6 @@ settings! {
         /// idle time after preconditioning and after each TRIM, {}; drives do garbage collection
         /// meanwhile
         pub rest: Nanos = "rest", default_to("0"), within(Nanos::ZERO, DAY);
-    } with {
-        pub(super) values: Values = values.clone();
     }
     check SteadyState::check;
 }
@@ -60,10 +56,6 @@ fn with_zero(mut shares: Vec<Ppm>) -> Vec<Ppm> {
     shares
 }
 
-impl Parameters for SteadyState {
-    const ID: &'static str = ID;
-}
-
 impl SteadyState {
     fn check(&self, values: &Values) -> Result<(), SettingError> {
         if self.round_time == Nanos::ZERO && self.round_share == Ppm(0) {
@@ -72,9 +64,7 @@ impl SteadyState {
         }
         Ok(())
     }
-}
 
-impl SteadyState {
     /// The load on the first `span` bytes.
     pub(super) fn load(&self, span: Bytes) -> Load {
         let Self { access, queue_depth, read_share, data, .. } = *self;
@@ -83,13 +73,14 @@ impl SteadyState {
 
     pub(super) fn round(&self, span: Bytes) -> RoundLength {
         let bytes = Bytes(self.round_share.of(span.0));
-        RoundLength { time: self.round_time, bytes, rounds_max: self.rounds_max }
+        let each = LoadLength { time: self.round_time, bytes };
+        RoundLength { each, rounds_max: self.rounds_max }
     }
 
     /// Bytes that a round is assumed to access.
     pub(super) fn round_assumed(&self, span: Bytes) -> u64 {
         let timed = self.round_time.seconds() * ASSUMED_RATE as f64;
-        self.round(span).bytes.0.max(trimbench_core::units::rounded(timed))
+        self.round(span).each.bytes.0.max(trimbench_core::units::rounded(timed))
     }
 
     pub(super) fn rounds_total(&self) -> u64 {

@@ -3,13 +3,12 @@
 use trimbench_core::{Bytes, Caveat, Data, Device, Ppm};
 use trimbench_results::Step;
 
-use super::options::{SEQUENTIAL, SteadyState};
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::{DeviceRunner, Shape, unobserved};
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::phase::{PhaseRunner, Planned};
-use trimbench_engine::rounds::Rounds;
-use trimbench_engine::settings::{UNIT, whole, whole_percent};
+use super::options::{SEQUENTIAL_DEPTH, SEQUENTIAL_PIECE, SteadyState};
+use trimbench_engine::settings::{whole, whole_percent};
+use trimbench_engine::{
+    DeviceRunner, MethodError, MethodSession, PhaseRunner, Planned, Rounds, SequentialWrite, Shape,
+    Single, UNIT, unobserved,
+};
 
 pub(super) fn run(
     method: &SteadyState,
@@ -37,30 +36,32 @@ pub(super) fn run(
         let percent = whole_percent(*share).expect("checked when it was read");
         let rest = kept_of(span, *share, &shape).min(used);
         if rest < used {
-            phases.trim(&format!("trim-{percent}"), (rest, used))?;
+            phases.trim(&format!("trim-{percent}"), rest, used)?;
             phases.runner.rest(method.rest)?;
         }
         used = rest;
         let (load, length) = (method.load(used), method.round(used));
-        let mark = |step: &mut Step| {
+        let marked = |id: String, kind: &str| {
+            let mut step = Step::new(id, kind);
             step.set("trimmed_percent", f64::from(percent));
             step.set("used_bytes", used.0 as f64);
+            step
         };
-        let names = (format!("trimmed-{percent}-round"), "round");
-        let taken = rounds.until_steady(&mut phases, (&names.0, names.1), (&load, length), mark)?;
+        let taken = rounds.until_steady(&mut phases, &load, length, |number| {
+            marked(format!("trimmed-{percent}-round-{number}"), "round")
+        })?;
         let spared = method.rounds_max - taken;
         phases.forgo(spared as usize, method.round_assumed(used) * u64::from(spared));
         for number in 1..=if *share == Ppm(0) { method.ageing_rounds } else { 0 } {
-            let mut step = Step::new(format!("ageing-round-{number}"), "ageing");
+            let mut step = marked(format!("ageing-round-{number}"), "ageing");
             step.set("round", f64::from(taken + number));
-            mark(&mut step);
-            rounds.round(&mut phases, &mut step, &load, length)?;
+            rounds.round(&mut phases, &mut step, &load, length.each)?;
             phases.keep(step)?;
         }
     }
     let trace_hash = phases.runner.trace_hash();
     session.hash(trace_hash);
-    method.span.caveat(shape.size).into_iter().for_each(|caveat| session.caveat(caveat));
+    session.caveat(method.span.caveat(shape.size));
     if method.data != Data::Random {
         session.caveat(Caveat::CompressibleData);
     }
@@ -91,11 +92,10 @@ fn precondition(
         number += 1;
         let id = format!("precondition-{number}");
         let area = shape.first(span.min(left), method.data);
-        let phase = phases.write(&id, area, SEQUENTIAL, &mut unobserved)?;
+        let write = SequentialWrite::new(area, SEQUENTIAL_PIECE, SEQUENTIAL_DEPTH);
+        let phase = phases.run(&id, &mut Single(write), &mut unobserved)?;
         left = left.saturating_sub(span);
-        let mut step = Step::new(id, "precondition");
-        phase.store(&mut step);
-        phases.keep(step)?;
+        phases.keep_phase(&id, "precondition", &phase)?;
     }
     phases.runner.flush("flush")
 }

@@ -4,15 +4,11 @@ use trimbench_results::{LatencyHistogram, Step};
 
 use super::*;
 use trimbench_core::BlockCommand;
-use trimbench_engine::Parameters as _;
-use trimbench_engine::device_runner::Shape;
-use trimbench_engine::method::{Method, Preset};
-use trimbench_engine::runner::RunError;
-use trimbench_engine::steady::Criterion;
 use trimbench_engine::testing::{
     KeptSteps, Toy, assert_defined, emulated, faulty, figure, profile, run, says, settings,
     small_tlc,
 };
+use trimbench_engine::{Criterion, Method, MethodDefinition as _, Preset, RunError, Shape};
 
 fn method(set: &[(&str, &str)]) -> SteadyState {
     SteadyState::resolve(Preset::Quick, &settings(set)).unwrap()
@@ -373,9 +369,8 @@ fn one_seed_gives_one_run() {
 #[test]
 fn it_is_behind_the_one_door() {
     let set = settings(&[("trimmed-shares", "0,30%"), ("sizes", "1GiB")]);
-    let method = INFO.resolve(Preset::Quick, &set).unwrap();
-    assert_eq!(method.info().id, ID);
-    assert!(method.metrics().iter().any(|it| it.id == "gain-trimmed-30"));
+    let resolved = SteadyState::INFO.resolve(Preset::Quick, &set).unwrap();
+    assert!(resolved.method.metrics().iter().any(|it| it.id == "gain-trimmed-30"));
 }
 
 #[test]

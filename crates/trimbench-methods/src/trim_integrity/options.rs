@@ -1,10 +1,7 @@
 //! The method's parameters.
 
-use trimbench_core::settings::{Values, ascending, list, named, presets, within};
+use trimbench_core::settings::{ascending, list, named, presets, within};
 use trimbench_core::{Bytes, Ppm, named_enum, settings};
-
-use super::ID;
-use trimbench_engine::Parameters;
 
 named_enum! {
     /// Which cases are run.
@@ -47,11 +44,5 @@ settings! {
         pub reads: u32 = "reads", presets("3", "5", "2"), within(2, 100);
         /// discards and writes outstanding, {}
         pub queue_depth: u32 = "queue-depth", presets("8", "32", "1"), within(1, 1_024);
-    } with {
-        pub(super) values: Values = values.clone();
     }
-}
-
-impl Parameters for TrimIntegrity {
-    const ID: &'static str = ID;
 }

@@ -9,10 +9,7 @@ use super::cases::{Case, Cut, plan};
 use super::layout::{Layout, range};
 use super::options::TrimIntegrity;
 use super::survey::{Counts, FirstRead, Generations, Survey};
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::DeviceRunner;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::runner::RunError;
+use trimbench_engine::{DeviceRunner, MethodError, MethodSession, RunError};
 
 /// Bytes of one write, and of one piece of reading.
 const PIECE: Bytes = Bytes::mib(1);
@@ -81,7 +78,7 @@ impl Surveyed<'_> {
         let discards = case.discards(&layout, &mut rng);
         let promise = self.runner.device.trim_promise();
         let held = case.cut != Some(Cut::BeforeFlush);
-        let mut survey = Survey::new(&layout, (&discards, held), promise, generations);
+        let mut survey = Survey::new(&layout, &discards, held, promise, generations);
         let mut step = Step::new(case.id.clone(), "trim");
         step.set("promise_code", super::analysis::code(promise));
         step.set("granularity_bytes", layout.bytes(layout.granule).0 as f64);

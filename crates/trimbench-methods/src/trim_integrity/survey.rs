@@ -111,7 +111,8 @@ impl Survey {
     /// power is cut before they are flushed, the drive may leave all of it as it is.
     pub(super) fn new(
         layout: &Layout,
-        (discards, held): (&[LbaRange], bool),
+        discards: &[LbaRange],
+        held: bool,
         promise: TrimPromise,
         generations: Generations,
     ) -> Self {

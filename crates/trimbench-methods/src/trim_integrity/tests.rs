@@ -8,7 +8,7 @@ use trimbench_ssd::{ContentsConfig, Overreach, SsdConfig, TrimMode, TrimmedReads
 
 use self::drive::{Spoilt, config, device, faulty, method, run, run_with};
 use super::*;
-use trimbench_engine::method::MethodResult;
+use trimbench_engine::MethodResult;
 use trimbench_engine::testing::{self, KeptSteps};
 
 fn value(found: &MethodResult, id: &str) -> f64 {

@@ -14,7 +14,7 @@ use super::metrics::{
 use super::options::TrimSweep;
 use super::plan::SweepKind;
 use super::row::{key, median_level};
-use trimbench_engine::method::Findings;
+use trimbench_engine::Findings;
 
 /// Level of all intervals.
 const LEVEL: f64 = 0.95;
@@ -35,12 +35,8 @@ pub fn analyse(method: &TrimSweep, steps: &[Step]) -> Findings {
     Findings::new(figures, caveats)
 }
 
-fn metric(step: &Step, key: &str) -> Option<f64> {
-    step.metrics.get(key).copied()
-}
-
 fn parameter(step: &Step, key: &str) -> f64 {
-    step.parameters.get(key).copied().unwrap_or(0.0)
+    step.parameter(key).unwrap_or(0.0)
 }
 
 fn size(step: &Step) -> f64 {
@@ -72,17 +68,17 @@ fn figure(metric: &Metric, value: f64, rows: &[&Step]) -> Option<Figure> {
 fn reference(method: &TrimSweep, steps: &[Step]) -> Vec<Figure> {
     let rows = singles(steps, SweepKind::Mapped);
     let fitting = |row: &&&Step| {
-        size(row) <= method.reference.0 as f64 && metric(row, "latency_s_p50").is_some()
+        size(row) <= method.reference.0 as f64 && row.metric("latency_s_p50").is_some()
     };
     let Some(row) = rows.iter().rev().find(fitting) else { return Vec::new() };
     let mut figures = Vec::new();
     for quantile in Quantile::STANDARD {
-        let Some(value) = metric(row, &key("latency_s", quantile)) else { continue };
+        let Some(value) = row.metric(&key("latency_s", quantile)) else { continue };
         let metric_of = one_trim(quantile, label(row));
         let Some(mut found) = figure(&metric_of, value * 1e3, &[row]) else { continue };
         found.n = commands(row);
         if metric_of.headline {
-            let end = |key| metric(row, key).map(|seconds| seconds * 1e3);
+            let end = |key| row.metric(key).map(|seconds| seconds * 1e3);
             let ends = end("latency_s_p50_low").zip(end("latency_s_p50_high"));
             found.interval = ends.and_then(|(low, high)| Interval::new(low, high, median_level()));
         }
@@ -92,7 +88,7 @@ fn reference(method: &TrimSweep, steps: &[Step]) -> Vec<Figure> {
 }
 
 fn commands(row: &Step) -> u64 {
-    trimbench_core::units::rounded(metric(row, "commands_issued").unwrap_or(0.0))
+    trimbench_core::units::rounded(row.metric("commands_issued").unwrap_or(0.0))
 }
 
 /// What a GB costs, by content, and what a command of no size would.
@@ -100,10 +96,10 @@ fn lines(steps: &[Step]) -> Vec<Figure> {
     let mut figures = Vec::new();
     for kind in CONTENTS {
         let mut rows = singles(steps, kind);
-        rows.retain(|row| metric(row, "latency_s_p50").is_some());
+        rows.retain(|row| row.metric("latency_s_p50").is_some());
         let points: Vec<(f64, f64)> = rows
             .iter()
-            .filter_map(|row| Some((size(row) / 1e9, metric(row, "latency_s_p50")?)))
+            .filter_map(|row| Some((size(row) / 1e9, row.metric("latency_s_p50")?)))
             .collect();
         let Some(line) = theil_sen(&points) else { continue };
         let slope = sen_interval(&points, LEVEL);
@@ -137,7 +133,7 @@ fn rates(steps: &[Step]) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (best_of, key, scale) in table {
         let best = rows()
-            .filter_map(|row| Some((row, metric(row, key)?)))
+            .filter_map(|row| Some((row, row.metric(key)?)))
             .max_by(|a, b| a.1.total_cmp(&b.1));
         let Some((row, value)) = best else { continue };
         let queue_depth = parameter(row, "queue_depth");
@@ -150,9 +146,9 @@ fn rates(steps: &[Step]) -> Vec<Figure> {
 
 /// What a size keeps: the 99th percentile where there are discards enough, else the longest.
 fn kept(row: &Step) -> Option<(f64, &'static str)> {
-    let enough = metric(row, "commands_issued").unwrap_or(0.0) >= ENOUGH_FOR_P99;
-    let p99 = metric(row, "latency_s_p99").filter(|_| enough).map(|value| (value, "p99"));
-    p99.or_else(|| Some((metric(row, "latency_s_max")?, "longest")))
+    let enough = row.metric("commands_issued").unwrap_or(0.0) >= ENOUGH_FOR_P99;
+    let p99 = row.metric("latency_s_p99").filter(|_| enough).map(|value| (value, "p99"));
+    p99.or_else(|| Some((row.metric("latency_s_max")?, "longest")))
 }
 
 /// The largest size such that it and all smaller ones keep the stated latency.
@@ -215,11 +211,11 @@ fn limits(steps: &[Step]) -> Vec<Figure> {
     let loaded: Vec<&Step> =
         rows.iter().copied().filter(|step| step.kind == SweepKind::MappedLoaded.id()).collect();
     let worst = |worst_of: Metric, rows: &[&Step], key: &str, count: &str| {
-        let values: Option<Vec<f64>> = rows.iter().map(|row| metric(row, key)).collect();
+        let values: Option<Vec<f64>> = rows.iter().map(|row| row.metric(key)).collect();
         let values = values?;
         let (place, value) =
             values.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let n = rows.iter().filter_map(|row| metric(row, count)).sum::<f64>();
+        let n = rows.iter().filter_map(|row| row.metric(count)).sum::<f64>();
         let verdict = Verdict::InRow { row: rows[place].id.clone() };
         let found = figure(&worst_of, value, rows)?;
         Some(found.with_n(trimbench_core::units::rounded(n)).judged(verdict))

@@ -3,7 +3,7 @@
 use std::iter;
 
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession};
-use trimbench_results::{LatencyHistogram, Quantile, Step};
+use trimbench_results::{Quantile, Step};
 
 /// Contents of the trimmed range, as kinds of steps, with their names.
 const CONTENTS: [(&str, &str); 6] = [
@@ -59,7 +59,7 @@ fn rows<'a>(session: &LabelledSession<'a>, kind: &str) -> Vec<(f64, &'a Step)> {
     let mut rows: Vec<(f64, &Step)> = session
         .steps_of(kind)
         .filter(single)
-        .filter_map(|step| Some((*step.parameters.get("size_bytes")?, step)))
+        .filter_map(|step| Some((step.parameter("size_bytes")?, step)))
         .collect();
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
     rows
@@ -85,8 +85,7 @@ fn median_and_band(name: &str, session: &LabelledSession<'_>, kind: &str) -> Cha
 
 /// A percentile of a step's histogram, in ms.
 fn quantile(step: &Step, histogram: &str, quantile: Quantile) -> Option<f64> {
-    let histogram = LatencyHistogram::from_text(step.histograms.get(histogram)?).ok()?;
-    let value = histogram.percentile(quantile)?;
+    let value = step.histogram(histogram)?.percentile(quantile)?;
     Some(value.seconds() * 1e3).filter(|value| *value > 0.0)
 }
 

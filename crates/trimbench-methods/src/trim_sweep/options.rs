@@ -1,12 +1,10 @@
 //! The method's parameters.
 
 use trimbench_core::settings::{
-    Values, ascending, default_to, list, mapped, or_word, presets, within, yes_no,
+    ascending, default_to, list, mapped, or_word, presets, within, yes_no,
 };
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
-use super::ID;
-use trimbench_engine::Parameters;
 use trimbench_engine::settings::whole_size;
 
 const HOUR: Nanos = Nanos::from_secs(3_600);
@@ -55,18 +53,12 @@ settings! {
             whole_size(Bytes::mib(1), TIB);
         /// latency limit for a chunk, {}
         pub keep: Nanos = "keep", default_to("10ms"), within(Nanos::from_micros(1), HOUR);
-    } with {
-        pub(super) values: Values = values.clone();
     }
 }
 
 fn with_one(mut depths: Vec<u32>) -> Vec<u32> {
     depths.push(1);
     depths
-}
-
-impl Parameters for TrimSweep {
-    const ID: &'static str = ID;
 }
 
 impl TrimSweep {

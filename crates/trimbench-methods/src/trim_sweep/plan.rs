@@ -4,7 +4,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, LbaRange};
 
 use super::options::TrimSweep;
-use trimbench_engine::device_runner::Shape;
+use trimbench_engine::Shape;
 
 /// Fewer discards are no row.
 const COMMANDS_MIN: u64 = 3;

@@ -1,15 +1,12 @@
 //! One running row: the discards, the load during them, and the results of both.
 
-use trimbench_core::rng::Rng;
 use trimbench_core::{
     BlockCommand, Bytes, Instant, LbaRange, Nanos, Next, Operation, OperationKind, Workload,
 };
 use trimbench_results::{LatencyHistogram, Quantile, Step};
 
 use super::options::TrimSweep;
-use trimbench_engine::area::DeviceArea;
-use trimbench_engine::runner::{Observer, Sample, Streams};
-use trimbench_engine::workload::{Arrivals, InOrder, OpenLoop, RandomAccess};
+use trimbench_engine::{DeviceArea, InOrder, Observer, OpenLoop, Sample, Streams};
 
 /// Bytes of an access of the load.
 pub(super) const ACCESS: Bytes = Bytes(4_096);
@@ -30,29 +27,27 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// The discards of a row that begins at `now`, and its load on `area`.
+    /// The discards of a row that begins at `now`, and its load.
     ///
     /// Beside a load the discards are spread over `load_time`, so that there are accesses enough to
-    /// speak of; a drive that is slower is given one after the other. The load's gaps are random:
-    /// else the discards would meet always the same part of them.
+    /// speak of; a drive that is slower is given one after the other.
     pub(super) fn new(
         method: &TrimSweep,
-        (discards, queue_depth): (Vec<LbaRange>, u32),
-        load: Option<(DeviceArea, Nanos, Rng)>,
+        discards: Vec<LbaRange>,
+        queue_depth: u32,
+        load: Option<OpenLoop<DeviceArea>>,
         now: Instant,
     ) -> Self {
         let count = discards.len() as u64;
         let commands = discards.into_iter().map(BlockCommand::Discard).collect();
         let discards = InOrder::new(commands, queue_depth);
-        let Some((area, gap, rng)) = load else {
-            let discards = discards.until(now + method.row_time_max);
-            return Self { discards, load: None };
+        let discards = if load.is_none() {
+            discards.until(now + method.row_time_max)
+        } else {
+            let pace = Nanos(method.load_time.0 / count.max(1));
+            discards.paced(now, pace).until(now + method.row_time_max.max(method.load_time))
         };
-        let pace = Nanos(method.load_time.0 / count.max(1));
-        let longest = method.row_time_max.max(method.load_time);
-        let access = RandomAccess::new(area, ACCESS, method.read_share, rng);
-        let load = OpenLoop::new(access, Arrivals::Poisson, gap, now..Instant::NEVER);
-        Self { discards: discards.paced(now, pace).until(now + longest), load: Some(load) }
+        Self { discards, load }
     }
 }
 
@@ -189,7 +184,7 @@ impl Seen {
             step.measure("latency_s_p50_low", seconds[low]);
             step.measure("latency_s_p50_high", seconds[high]);
         }
-        step.histograms.insert("latency".to_owned(), histogram.to_text());
+        step.add_histogram("latency", &histogram);
     }
 
     fn store_load(&self, step: &mut Step) {
@@ -203,7 +198,7 @@ impl Seen {
                 step.measure(&key("response_s", quantile), response.seconds());
             }
         }
-        step.histograms.insert("response-time".to_owned(), self.response.to_text());
+        step.add_histogram("response-time", &self.response);
     }
 }
 

@@ -2,17 +2,16 @@
 
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::rng::Rng;
-use trimbench_core::{Bytes, Caveat, Device, DeviceStatistics, LbaRange, PurgeMeans};
+use trimbench_core::{Bytes, Caveat, Device, DeviceStatistics, Instant, LbaRange, PurgeMeans};
 use trimbench_results::Step;
 
 use super::options::TrimSweep;
 use super::plan::{Row, SweepKind, SweepSlot, TrimSweepPlan, filled};
-use super::row::{Seen, Side};
-use trimbench_engine::MethodError;
-use trimbench_engine::device_runner::DeviceRunner;
-use trimbench_engine::method::Method as _;
-use trimbench_engine::method::session::MethodSession;
-use trimbench_engine::other_load::OtherLoad;
+use super::row::{ACCESS, Seen, Side};
+use trimbench_engine::{
+    Arrivals, DeviceRunner, Method as _, MethodError, MethodSession, OpenLoop, OtherLoad,
+    RandomAccess,
+};
 
 /// The step that says how the drive was purged.
 const PURGE: &str = "purge";
@@ -148,13 +147,16 @@ impl Sweep<'_> {
 
     fn measure(&mut self, row: &Row, ranges: Vec<LbaRange>) -> Result<Seen, MethodError> {
         let shape = self.runner.shape;
+        let now = self.runner.now();
         let gap = self.method.load_gap.filter(|_| row.kind.is_loaded());
+        // Random gaps: else the discards would meet always the same part of them.
         let load = gap.map(|gap| {
             let area = shape.area(Bytes(0), self.method.load_span);
-            (area, gap, self.rng.split(&row.id))
+            let rng = self.rng.split(&row.id);
+            let access = RandomAccess::new(area, ACCESS, self.method.read_share, rng);
+            OpenLoop::new(access, Arrivals::Poisson, gap, now..Instant::NEVER)
         });
-        let now = self.runner.now();
-        let mut side = Side::new(self.method, (ranges, row.queue_depth), load, now);
+        let mut side = Side::new(self.method, ranges, row.queue_depth, load, now);
         let mut seen = Seen::default();
         self.runner.run(&row.id, &mut side, &mut seen)?;
         Ok(seen)
@@ -171,22 +173,16 @@ impl Sweep<'_> {
         let bytes = Bytes(seen.blocks() * self.runner.shape.logical_block.bytes().0);
         let issued =
             ClassStatistics { completed: seen.commands(), bytes, ..ClassStatistics::default() };
-        let counted = self.runner.discards_since(before, issued)?;
+        let counted = self.runner.discards_since(before, issued, step)?;
         step.measure("commands_issued", issued.completed as f64);
         step.measure("commands_completed", counted.completed as f64);
         step.measure("discarded_bytes_issued", issued.bytes.0 as f64);
         step.measure("discarded_bytes_completed", counted.bytes.0 as f64);
-        if (counted.completed, counted.bytes) != (issued.completed, issued.bytes) {
-            step.caveat(Caveat::CommandsMerged);
-        }
         if !row.kind.is_loaded() && seen.outstanding() < QUEUE_FULL * f64::from(row.queue_depth) {
             step.caveat(Caveat::QueueNotFull);
         }
         let after = self.runner.device.statistics();
-        let others = OtherLoad::before(before).caveat(self.runner.device, after, seen.accessed());
-        if let Some(caveat) = others {
-            step.caveat(caveat);
-        }
+        step.caveat(OtherLoad::before(before).caveat(self.runner.device, after, seen.accessed()));
         Ok(())
     }
 

@@ -9,14 +9,11 @@ use trimbench_ssd::TrimMode;
 
 use super::row::median_interval;
 use super::*;
-use trimbench_engine::Parameters as _;
-use trimbench_engine::method::MethodResult;
-use trimbench_engine::method::Preset;
-use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{
     KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, figure, resume, run,
     says, settings,
 };
+use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, RunError};
 
 const SMALL: [(&str, &str); 7] = [
     ("commands", "40"),
@@ -333,7 +330,7 @@ fn other_load_on_a_real_device_is_noticed_and_our_own_is_not() {
 fn the_page_has_every_figure() {
     let metrics = method(&[]).metrics();
     for Metric { id, .. } in metrics.iter().filter(|it| !it.id.starts_with("trim-p")) {
-        assert!(INFO.page.contains(&format!("`{id}`")), "{id}");
+        assert!(TrimSweep::INFO.page.contains(&format!("`{id}`")), "{id}");
     }
 }
 

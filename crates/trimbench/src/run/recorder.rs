@@ -163,7 +163,7 @@ impl Listener for Alone<'_, '_> {
         if let Some(session) = earlier {
             check_same(&session.target.identity, &record.target.identity)?;
         }
-        let resumes = recorder.plan.sessions[*index].method.info().resumes;
+        let resumes = recorder.plan.sessions[*index].info.resumes;
         let mut done = match earlier {
             Some(session) if resumes => session.steps.clone(),
             _ => Vec::new(),
@@ -180,9 +180,9 @@ impl Listener for Alone<'_, '_> {
         self.recorder.stage(stage);
     }
 
-    fn keep(&mut self, step: &Step) -> Result<(), Failure> {
-        self.recorder.show(self.index, step);
-        self.recorder.session(self.index).steps.push(step.clone());
+    fn keep(&mut self, step: Step) -> Result<(), Failure> {
+        self.recorder.show(self.index, &step);
+        self.recorder.session(self.index).steps.push(step);
         self.recorder.save()
     }
 }

@@ -25,7 +25,7 @@ pub(super) trait Listener {
     fn stage(&mut self, stage: &Stage<'_>);
 
     /// A step was measured: keep it.
-    fn keep(&mut self, step: &Step) -> Result<(), Failure>;
+    fn keep(&mut self, step: Step) -> Result<(), Failure>;
 }
 
 /// How a session ended, if nothing failed.
@@ -81,7 +81,7 @@ fn measure(
         return Ok(End::LeftOut(reason));
     }
     let found = {
-        let rng = &Rng::new(seed).split(method.info().id);
+        let rng = &Rng::new(seed).split(session.info.id);
         let monitor = &mut Watched { listener, watch: target.watch() };
         let context = SessionContext { rng, interrupt, monitor, traces: &TraceFiles, slots, done };
         trimbench_engine::run(method, target.opened(), context)
@@ -130,7 +130,7 @@ impl Monitor for Watched<'_> {
         if changed.is_some() {
             step.caveat(Caveat::TargetChanged);
         }
-        self.listener.keep(&step).map_err(|failure| KeepFailed(failure.error.into()))?;
+        self.listener.keep(step).map_err(|failure| KeepFailed(failure.error.into()))?;
         changed.map_or(Ok(()), |error| Err(KeepFailed(Box::new(error))))
     }
 }
@@ -145,7 +145,7 @@ fn clock_name(clock: Clock) -> &'static str {
 
 /// The part of the record of a session of which nothing is known but the plan.
 pub(super) fn planned_record(session: &Session) -> SessionRecord {
-    SessionRecord::planned(session.planned.clone(), session.method.info().version)
+    SessionRecord::planned(session.planned.clone(), session.info.version)
 }
 
 fn session_record(session: &Session, target: &OpenTarget) -> SessionRecord {

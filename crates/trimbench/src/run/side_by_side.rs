@@ -60,8 +60,8 @@ impl Listener for Reporter<'_> {
         self.say(News::Stage { done, total, text: text.to_owned(), now, left });
     }
 
-    fn keep(&mut self, step: &Step) -> Result<(), Failure> {
-        self.say(News::Step(Box::new(step.clone())));
+    fn keep(&mut self, step: Step) -> Result<(), Failure> {
+        self.say(News::Step(Box::new(step)));
         Ok(())
     }
 }

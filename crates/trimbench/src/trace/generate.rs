@@ -2,7 +2,8 @@
 
 use trimbench_core::exit;
 use trimbench_core::rng::Rng;
-use trimbench_methods::replay;
+use trimbench_engine::MethodDefinition as _;
+use trimbench_methods::replay::Replay;
 use trimbench_trace::TraceSource;
 use trimbench_trace::generate::{Master, MasterConfig, Mix, MixConfig, SPACE_MIN};
 
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 /// Makes and writes it. What was begun is removed on any error, and after Ctrl-C.
 pub(super) fn generate(args: &GenerateArgs) -> Result<u8, Failure> {
     // As `replay` makes it with this seed.
-    let rng = Rng::new(args.seed).split(replay::ID).split("trace");
+    let rng = Rng::new(args.seed).split(Replay::INFO.id).split("trace");
     let mut source: Box<dyn TraceSource> = match args.commands {
         None => master(args, rng)?,
         Some(commands) => Box::new(Mix::new(mix(args, commands), rng).map_err(Failure::usage)?),

@@ -10,24 +10,15 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 use tests::Need::Browser;
-use tests::{browser_python, requires, scratch};
+use tests::{browser_python, methods_on_devices, requires, scratch};
 
 use super::policies::RUN;
 use super::{code, stderr, trimbench};
 
 /// The program that drives Chromium.
 const CHECKER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/browser/check_report.py");
-/// Everything that is measured on a drive, on two.
-const ON_DRIVES: [&str; 19] = [
-    "run",
-    "delete-stall",
-    "trim-sweep",
-    "idle-trim",
-    "recovery",
-    "steady-state",
-    "trim-integrity",
-    "settle",
-    "replay",
+/// Everything that is measured on a drive, on two: the arguments behind the methods.
+const ON_DRIVES: [&str; 10] = [
     "--target",
     "sim:generic-nvme-tlc",
     "--target",
@@ -112,10 +103,12 @@ fn look() -> Vec<Line> {
     std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
     let image = image.to_str().unwrap();
     let policies = [&RUN[..], &POLICIES].concat();
+    let drives: Vec<&str> =
+        ["run"].into_iter().chain(methods_on_devices()).chain(ON_DRIVES).collect();
     let on_image =
         ["run", "trim-integrity", "--set", "region=4MiB", "--target", image, "--destroy", image];
     let runs: [(&str, &[&str]); 6] = [
-        ("drives", &ON_DRIVES),
+        ("drives", &drives),
         ("faulty", &FAULTY),
         ("files", &ON_FILES),
         ("policies", &policies),

@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use trimbench_methods::METHODS;
 
 use super::{DRIVES, ZOOMS, read};
 use crate::acceptance::planted::{Planted, failing};
@@ -16,7 +17,7 @@ fn planted(name: &str, change: impl Fn(&mut Value)) -> Vec<String> {
             "look-twelve",
             json!({
                 "bytes": 5e6, "drawn_ms": 1500.0, "all_drawn_ms": 4e3, "charts": 200,
-                "methods": vec!["a"; 11], "verdicts": verdicts,
+                "methods": vec!["a"; METHODS.len()], "verdicts": verdicts,
             }),
         ),
         (

@@ -11,7 +11,9 @@ use trimbench_core::{
     DriveError, Drives, Instant, Interrupt, LbaRange, Model, Nanos, Opened, Ppm, PurgeMeans,
     Rejected, Tag, TrimPromise, Virtual, Wear,
 };
-use trimbench_engine::{KeepFailed, Monitor, Parameters, Preset, SessionContext, Slots, Stage};
+use trimbench_engine::{
+    KeepFailed, MethodDefinition as _, Monitor, Preset, SessionContext, Slots, Stage,
+};
 use trimbench_methods::replay::Replay;
 use trimbench_results::Step;
 use trimbench_ssd::{Profile, Ssd, SsdConfig};

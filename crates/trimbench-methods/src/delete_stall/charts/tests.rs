@@ -1,10 +1,12 @@
-use super::super::INFO;
+use trimbench_engine::MethodDefinition as _;
+
+use super::super::DeleteStall;
 use crate::testing::{charts, curve, find, step};
 
 #[test]
 fn deletions_stand_over_their_sizes_with_placebos_at_nothing() {
     let charts = charts(
-        &INFO,
+        &DeleteStall::INFO,
         vec![
             step("delete-2", "delete", &[("size_bytes", 2e9)], &[("stutter_s", 1.0)]),
             step("delete-1", "delete", &[("size_bytes", 1e9)], &[("stutter_s", 0.6)]),

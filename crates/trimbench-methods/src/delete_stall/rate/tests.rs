@@ -9,13 +9,10 @@ use trimbench_ssd::TrimMode;
 use super::*;
 use crate::delete_stall::DeleteStall;
 use trimbench_core::Opened;
-use trimbench_engine::Parameters;
-use trimbench_engine::method::{Method as _, MethodResult, Preset};
-use trimbench_engine::runner::RunError;
-use trimbench_engine::testing::run_on;
 use trimbench_engine::testing::{
-    KeptSteps, Lying, assert_defined, close, drive, figure, modelled, resume, run, settings,
+    KeptSteps, Lying, assert_defined, close, drive, figure, modelled, resume, run, run_on, settings,
 };
+use trimbench_engine::{Method as _, MethodDefinition as _, MethodResult, Preset, RunError};
 
 const MB: u64 = 1_000_000;
 const HIGHEST: u64 = 1_000 * MB;

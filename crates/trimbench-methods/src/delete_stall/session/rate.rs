@@ -9,10 +9,9 @@ use super::super::rate::{
 };
 use super::super::subject::StallSubject;
 use super::{Deletions, SAMPLE_EVERY, discarded};
-use trimbench_engine::MethodError;
-use trimbench_engine::method::session::{MethodSession, Stage};
-use trimbench_engine::runner::{Sample, Several};
-use trimbench_engine::workload::{OpenLoop, PacedScripts, RandomAccess};
+use trimbench_engine::{
+    MethodError, MethodSession, OpenLoop, PacedScripts, RandomAccess, Sample, Several, Stage,
+};
 
 /// Of the streams of a part, chunks and load, the second.
 const LOAD: usize = 1;

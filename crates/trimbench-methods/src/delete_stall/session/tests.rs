@@ -8,11 +8,8 @@ use trimbench_trace::NoTraces;
 
 use super::*;
 use crate::delete_stall::DeviceSubject;
-use trimbench_engine::Parameters;
-use trimbench_engine::Slots;
-use trimbench_engine::method::session::SessionContext;
-use trimbench_engine::method::{MethodResult, Preset};
 use trimbench_engine::testing::{KeptSteps, settings};
+use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, SessionContext, Slots};
 
 /// Every command takes 100 us; accesses 10 ms, while a discard is being worked off in secret.
 struct Toy {
@@ -139,7 +136,7 @@ fn session_of(
         done,
     };
     let mut session = MethodSession::new(context);
-    let ended = run(method, (&mut target, subject), &mut session);
+    let ended = run(method, &mut target, subject, &mut session);
     (ended.map(|()| session.found(method)), target)
 }
 

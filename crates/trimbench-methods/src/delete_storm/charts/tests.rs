@@ -1,4 +1,6 @@
-use super::super::INFO;
+use trimbench_engine::MethodDefinition as _;
+
+use super::super::DeleteStorm;
 use crate::testing::{charts, curve, find, step, with};
 
 #[test]
@@ -7,7 +9,7 @@ fn phases_of_a_storm_stand_in_a_row() {
         with(step(id, "phase", &[], &[("duration_s", span)]), "write-throughput", &[0.5, 1.0], y)
     };
     let charts = charts(
-        &INFO,
+        &DeleteStorm::INFO,
         vec![phase("write", 2.0, &[5.0, 6.0]), phase("second-write", 3.0, &[0.0, 7.0])],
         &[("located-above", 0.9, None)],
     );

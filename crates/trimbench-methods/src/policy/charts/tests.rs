@@ -1,12 +1,14 @@
 use trimbench_results::Verdict;
 
-use super::super::INFO;
+use trimbench_engine::MethodDefinition as _;
+
+use super::super::PolicyLab;
 use crate::testing::{charts, curve, find};
 
 #[test]
 fn the_policies_that_are_not_beaten_are_joined_and_one_is_to_choose() {
     let charts = charts(
-        &INFO,
+        &PolicyLab::INFO,
         Vec::new(),
         &[
             ("p99.9-under-none", 5.0, Some(Verdict::Front)),

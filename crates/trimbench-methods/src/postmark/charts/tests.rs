@@ -1,12 +1,14 @@
 use trimbench_results::Verdict;
 
-use super::super::INFO;
+use trimbench_engine::MethodDefinition as _;
+
+use super::super::Postmark;
 use crate::testing::{charts, curve, find};
 
 #[test]
 fn noise_is_drawn_hollow_and_says_so() {
     let charts = charts(
-        &INFO,
+        &Postmark::INFO,
         Vec::new(),
         &[
             ("total-duration-diff-buffered", 16.0, None),

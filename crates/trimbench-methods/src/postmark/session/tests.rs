@@ -6,13 +6,10 @@ use trimbench_results::Step;
 
 use super::*;
 use trimbench_core::Nanos;
-use trimbench_engine::Parameters;
-use trimbench_engine::Preset;
-use trimbench_engine::method::MethodResult;
-use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{
     DISCARDS_AFTER, KeptSteps, ToyFiles, close, figure, run_on_files, says, settings, taken,
 };
+use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, RunError};
 
 /// 40 files, 60 transactions, three times, with this beside.
 fn method(set: &[(&str, &str)]) -> Postmark {

@@ -6,13 +6,10 @@ use trimbench_trace::NoTraces;
 use super::*;
 use crate::postmark::analyse;
 use trimbench_core::Opened;
-use trimbench_engine::Parameters;
-use trimbench_engine::Preset;
-use trimbench_engine::Slots;
-use trimbench_engine::method::Findings;
-use trimbench_engine::method::MethodResult;
-use trimbench_engine::method::session::SessionContext;
 use trimbench_engine::testing::{KeptSteps, ToyFiles, close, figure, settings};
+use trimbench_engine::{
+    Findings, MethodDefinition as _, MethodResult, Preset, SessionContext, Slots,
+};
 
 /// What an unmount takes here.
 const UNMOUNT_SPAN: Nanos = Nanos::from_millis(250);

@@ -1,4 +1,6 @@
-use super::super::INFO;
+use trimbench_engine::MethodDefinition as _;
+
+use super::super::Replay;
 use crate::testing::{charts, curve, find, step, with};
 
 #[test]
@@ -7,7 +9,7 @@ fn a_gain_is_the_ratio_of_both_passes_window_by_window() {
         with(step(id, "pass", &[("queue_depth", 32.0)], &[]), "iops-window", &[1.0, 2.0, 3.0], y)
     };
     let charts = charts(
-        &INFO,
+        &Replay::INFO,
         vec![pass("qd32-kept", &[10.0, 40.0, 5.0]), pass("qd32-stripped", &[10.0, 10.0, 0.0])],
         &[],
     );

@@ -4,7 +4,7 @@ use super::super::feed::{Boundaries, Feed};
 use super::super::fit::Fit;
 use super::super::synthesis::Synthesis;
 use super::*;
-use trimbench_engine::device_runner::Shape;
+use trimbench_engine::Shape;
 
 const MIB: u64 = 1 << 20;
 
@@ -28,7 +28,7 @@ fn fitted(
     (offset, length): (u64, u64),
 ) -> (Option<(u64, u64)>, bool) {
     let shape = shape(MIB, 512, (MIB, 512));
-    let fit = Fit::new(scaling, (Bytes(MIB), Bytes(4 * MIB)), &shape);
+    let fit = Fit::new(scaling, Bytes(MIB), Bytes(4 * MIB), shape);
     let (offset, length) = (Bytes(offset), Bytes(length));
     let fitted = fit.fit(&Record { time: Nanos::ZERO, kind, offset, length });
     (fitted.range, fitted.altered)
@@ -90,8 +90,8 @@ fn fed(
     let boundaries = Boundaries::new();
     let (records, given) = (records.to_vec(), false);
     let source = Box::new(Listed { records, timed: true, given, broken: false });
-    let fit = Fit::new(method.scaling, (shape.size, shape.size), &shape);
-    let mut feed = Feed::new((&method, trims), source, (fit, &shape), &boundaries);
+    let fit = Fit::new(method.scaling, shape.size, shape.size, shape);
+    let mut feed = Feed::new(&method, trims, source, fit, &boundaries);
     let commands = std::iter::from_fn(|| {
         let planned = feed.next()?;
         Some(feed.command(&planned))

@@ -7,12 +7,8 @@ use trimbench_trace::NoTraces;
 
 use super::*;
 use trimbench_core::Device;
-use trimbench_engine::Parameters as _;
-use trimbench_engine::Slots;
-use trimbench_engine::method::MethodResult;
-use trimbench_engine::method::session::SessionContext;
-use trimbench_engine::runner::RunError;
 use trimbench_engine::testing::{assert_defined, figure, small_tlc};
+use trimbench_engine::{MethodDefinition as _, MethodResult, RunError, SessionContext, Slots};
 
 /// Drives of 64 MiB.
 struct Stable {

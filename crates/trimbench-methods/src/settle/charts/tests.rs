@@ -1,4 +1,6 @@
-use super::super::INFO;
+use trimbench_engine::MethodDefinition as _;
+
+use super::super::Settle;
 use crate::testing::{charts, curve, find, step};
 
 #[test]
@@ -8,7 +10,7 @@ fn settling_times_stand_where_they_were_measured() {
         step(&id, "point", &[("trimmed_percent", trimmed), ("written_percent", written)], &[])
     };
     let charts = charts(
-        &INFO,
+        &Settle::INFO,
         vec![point(25.0, 0.0), point(100.0, 50.0)],
         &[
             ("settling-trimmed-25-written-0", 0.5, None),

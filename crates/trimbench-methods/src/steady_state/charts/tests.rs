@@ -1,4 +1,6 @@
-use super::super::INFO;
+use trimbench_engine::MethodDefinition as _;
+
+use super::super::SteadyState;
 use crate::testing::{charts, curve, find, step};
 
 #[test]
@@ -9,7 +11,7 @@ fn the_steady_window_has_its_band_and_its_slope() {
     };
     let iops = [200.0, 98.0, 99.0, 100.0, 101.0, 102.0];
     let rounds = (1..).zip(iops).map(|(number, iops)| round(number, iops)).collect();
-    let charts = charts(&INFO, rounds, &[]);
+    let charts = charts(&SteadyState::INFO, rounds, &[]);
     let chart = find(&charts, "rounds");
     let measured = curve(chart, "0 % trimmed");
     assert_eq!(measured.low.as_ref().unwrap()[..2], [None, Some(90.0)]);

@@ -11,10 +11,8 @@ use trimbench_results::Step;
 use trimbench_ssd::{Profile, SsdConfig};
 
 use crate::trim_integrity::TrimIntegrity;
-use trimbench_engine::MethodError;
-use trimbench_engine::Parameters;
-use trimbench_engine::method::{MethodResult, Preset};
 use trimbench_engine::testing::{Emulated, KeptSteps, resume, settings};
+use trimbench_engine::{MethodDefinition as _, MethodError, MethodResult, Preset};
 
 /// A small SATA drive that promises zeroes and reads them.
 pub(super) fn config() -> SsdConfig {

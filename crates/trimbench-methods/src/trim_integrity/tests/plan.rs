@@ -9,9 +9,8 @@ use super::drive::method;
 use crate::METHODS;
 use crate::trim_integrity::cases::plan;
 use crate::trim_integrity::layout::Layout;
-use crate::trim_integrity::{Cases, ID, TrimIntegrity};
-use trimbench_engine::Parameters;
-use trimbench_engine::method::{Method as _, Preset};
+use crate::trim_integrity::{Cases, TrimIntegrity};
+use trimbench_engine::{Method as _, MethodDefinition as _, Preset};
 
 fn target(capacity: Bytes, logical_block: u64, granularity: Bytes) -> Capabilities {
     let logical_block = BlockSize::new(Bytes(logical_block)).unwrap();
@@ -146,9 +145,8 @@ fn options_have_ranges_and_presets() {
 
 #[test]
 fn the_method_is_listed_and_its_own_limits_name_its_figures() {
-    let info = METHODS.iter().find(|info| info.id == ID).unwrap();
-    let method = info.resolve(Preset::Quick, &BTreeMap::new()).unwrap();
-    assert_eq!(method.info().id, ID);
+    let info = METHODS.iter().find(|info| info.id == "trim-integrity").unwrap();
+    let method = info.resolve(Preset::Quick, &BTreeMap::new()).unwrap().method;
     let figures = method.metrics();
     let limits = method.built_in_limits();
     assert_eq!(limits.len(), 4);
