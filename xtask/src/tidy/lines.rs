@@ -13,7 +13,7 @@ struct Lines {
 }
 
 /// A line for each crate and one for all. Test files are `tests.rs` and `testing.rs`, folders
-/// `tests` and `benches`, and the whole package `tests`.
+/// `tests`, `testing` and `benches`, and the whole package `tests`.
 pub(super) fn table(tree: &SourceTree) -> String {
     let mut crates: BTreeMap<&str, Lines> = BTreeMap::new();
     for file in tree.with_extension("rs") {
@@ -38,7 +38,8 @@ pub(super) fn table(tree: &SourceTree) -> String {
 }
 
 fn is_test(path: &str) -> bool {
-    let is = |part: &str| matches!(part, "tests" | "benches" | "tests.rs" | "testing.rs");
+    let is =
+        |part: &str| matches!(part, "tests" | "benches" | "testing" | "tests.rs" | "testing.rs");
     path.split('/').any(is)
 }
 
