@@ -9,7 +9,7 @@ use trimbench_ssd::{BUILT_IN, OriginCounts, Profile};
 
 use crate::args::{Listing, OutputFormat};
 use crate::failure::Failure;
-use crate::output::{data, human, style};
+use crate::output::{Printed, cleaned, document, joined, style};
 use crate::plan::unknown;
 
 /// Blanks before the text below a row.
@@ -38,36 +38,27 @@ pub(crate) fn list(
         (Listing::Methods, Some(name)) => method(name)?,
         (Listing::Profiles, Some(name)) => profile(name)?,
     };
-    let text = list.print(format);
-    match format {
-        OutputFormat::Human => human(&text),
-        OutputFormat::Json | OutputFormat::Ndjson => data(&text),
-    }
+    list.print(format);
     Ok(exit::DONE)
 }
 
-impl List {
-    fn print(self, format: OutputFormat) -> String {
-        let lines = match format {
-            OutputFormat::Human => {
-                let style = style();
-                let heading = self.heading.iter().flat_map(|line| style.labelled("", 0, line));
-                heading.chain(self.table.render(style)).collect()
-            }
-            OutputFormat::Json => vec![format!("{:#}", self.document())],
-            OutputFormat::Ndjson => self.items.iter().map(Value::to_string).collect(),
-        };
-        lines.into_iter().map(|line: String| line + "\n").collect()
+impl Printed for List {
+    fn human(&self) -> String {
+        let style = style();
+        let heading = self.heading.iter().flat_map(|line| style.labelled("", 0, line));
+        cleaned(&joined(heading.chain(self.table.render(style)).collect()))
     }
 
-    fn document(self) -> Value {
-        match self.about {
-            None => Value::Array(self.items),
-            Some((mut about, key)) => {
-                about[key] = Value::Array(self.items);
-                about
-            }
-        }
+    fn json(&self) -> String {
+        let items = Value::Array(self.items.clone());
+        let Some((about, key)) = &self.about else { return document(&items) };
+        let mut about = about.clone();
+        about[key] = items;
+        document(&about)
+    }
+
+    fn items(&self) -> Vec<Value> {
+        self.items.clone()
     }
 }
 
