@@ -1,5 +1,5 @@
-//! The directory target on real filesystems: ext4, XFS and btrfs on loop devices, and the drain
-//! rules of `docs/reference/drain-rules.md` measured again.
+//! The directory target on real filesystems: ext4, XFS and btrfs on loop devices; and the drain
+//! rules of `docs/reference/drain-rules.md`, measured again.
 //!
 //! What is asserted of times is what the rules promise, not what one machine needs.
 

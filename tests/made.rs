@@ -1,4 +1,4 @@
-//! Real filesystems made anew on image files and loop devices: made as wished, and gone afterwards,
+//! New filesystems on image files and loop devices: made as requested, and removed afterwards,
 //! whatever happens.
 
 use std::fs;

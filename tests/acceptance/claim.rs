@@ -1,4 +1,4 @@
-//! A claim, what is found about it, and the bar that a figure must meet.
+//! A claim, its findings, and the bar that a figure must meet.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! Raw output planted by the tests, in the form in which the claims keep it.
+//! Raw output made up by tests, in the format in which claims store it.
 
 use std::collections::BTreeMap;
 use std::fs;

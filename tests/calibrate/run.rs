@@ -1,4 +1,4 @@
-//! One run of PostMark on an emulated drive below the modelled filesystem, and many side by side.
+//! One run of PostMark on an emulated drive below the modelled filesystem, and many in parallel.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Tables in the form of \[S0\], and the null model beside them.
+//! Tables in the format of \[S0\], and those of the null model.
 
 use std::fmt::Write as _;
 

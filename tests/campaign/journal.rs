@@ -1,5 +1,5 @@
-//! What a campaign has done so far: `target/campaign/ID/SEED-SOURCES.ndjson`, a line an attempt in
-//! the order of their ends, and beside it what it is run on.
+//! The journal of a campaign in `target/campaign/ID/SEED-SOURCES.ndjson`: one line an attempt, in
+//! the order in which attempts end; and beside it the sources that it is run on.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;

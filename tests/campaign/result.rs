@@ -1,5 +1,5 @@
-//! The committed result of a campaign: `docs/evidence/campaigns/ID.json`, which says what it was
-//! run on, and `ID.ndjson.gz`, the line of each attempt.
+//! The committed result of a campaign: `docs/evidence/campaigns/ID.json` names its seed, commit and
+//! sources, `ID.ndjson.gz` has a line for each attempt.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! One file by two inodes: overlayfs and FUSE.
+//! One file with two inodes: overlayfs and FUSE.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

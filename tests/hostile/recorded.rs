@@ -1,4 +1,4 @@
-//! `trace record` on a full disk and killed.
+//! `trace record` on a full disk, and killed.
 
 use std::fs::{self, File};
 use std::io::Read as _;

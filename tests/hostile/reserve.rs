@@ -1,4 +1,4 @@
-//! Two runs side by side in one filesystem, whose free space suffices for one.
+//! Two parallel runs in one filesystem whose free space suffices for one.
 
 use std::path::Path;
 

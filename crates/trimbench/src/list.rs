@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use trimbench_core::exit;
+use trimbench_core::settings::PRESETS;
 use trimbench_devices::find_profile;
 use trimbench_methods::METHODS;
 use trimbench_report::{Grid, GridColumn};
@@ -76,20 +77,17 @@ fn method(id: &str) -> Result<List, Failure> {
     let ids: Vec<&str> = METHODS.iter().map(|method| method.id).collect();
     let method = METHODS.iter().find(|method| method.id == id);
     let method = method.ok_or_else(|| unknown("method", id, &ids))?;
-    let titles = ["option", "quick", "standard", "published"];
-    let mut table = Grid::new(titles.map(GridColumn::name).to_vec());
+    let titles = ["option"].into_iter().chain(PRESETS);
+    let mut table = Grid::new(titles.map(GridColumn::name).collect());
     let mut items = Vec::new();
     for option in (method.options)() {
-        let [quick, standard, published] = option.presets();
-        table.row([option.key, quick, standard, published].map(str::to_owned));
+        table.row([option.key].into_iter().chain(option.presets()).map(str::to_owned));
         table.span(INDENT, option.help.clone());
-        items.push(json!({
-            "key": option.key,
-            "meaning": option.help,
-            "quick": quick,
-            "standard": standard,
-            "published": published,
-        }));
+        let mut item = json!({ "key": option.key, "meaning": option.help });
+        for (preset, text) in PRESETS.into_iter().zip(option.presets()) {
+            item[preset] = text.into();
+        }
+        items.push(item);
     }
     let heading = vec![format!("{}: {}", method.id, method.summary), String::new()];
     let about = json!({ "id": method.id, "summary": method.summary });

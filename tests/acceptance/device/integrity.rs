@@ -1,4 +1,4 @@
-//! The integrity test on emulated drives of which is known what their TRIM does.
+//! The integrity test on emulated drives whose TRIM behaviour is known.
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_core::exit;

@@ -1,5 +1,5 @@
-//! The steady state's verdict beside a calculation of its own, and write amplification beside the
-//! formulas.
+//! The steady-state verdict compared with an independent calculation, and write amplification
+//! compared with formulas.
 //!
 //! The calculation here shares nothing with the method's: it is exact, in integers. For a window
 //! of five rounds y0 to y4 with sum S, N = -2 y0 - y1 + y3 + 2 y4 and the abscissae 0 to 4, the

@@ -1,5 +1,5 @@
-//! The eight trim policies beside each other on three drives: what the foreground felt, what was
-//! left untrimmed, and what the drive wrote for it.
+//! The eight trim policies on three drives: response time of the foreground load, bytes left
+//! untrimmed, and write amplification.
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_engine::{Method as _, Parameters as _, Preset};

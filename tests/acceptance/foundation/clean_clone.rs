@@ -1,4 +1,4 @@
-//! A clean clone builds and runs at once, and its first run tells the four drives apart.
+//! A clean clone builds and runs at once; its first run orders four drives correctly.
 
 use std::fs;
 use std::path::{Path, PathBuf};

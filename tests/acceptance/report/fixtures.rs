@@ -1,4 +1,4 @@
-//! Records for the claims on the report: real runs, short, and pages of them.
+//! Records for the claims about the report, from short real runs, and pages of these records.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,21 +7,11 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use crate::acceptance::{Capture, Context};
+use crate::{methods_on_drives, methods_on_files};
 
-/// What is measured on drives, with options with which it is over in seconds.
-const ON_DRIVES: [&str; 8] = [
-    "delete-stall",
-    "trim-sweep",
-    "idle-trim",
-    "recovery",
-    "steady-state",
-    "trim-integrity",
-    "settle",
-    "replay",
-];
+/// Options with which the methods on drives take seconds.
 const SHORT_ON_DRIVES: [&str; 2] = ["sizes=16MiB,32MiB,64MiB", "span=256MiB"];
-/// What is measured on files, the same.
-const ON_FILES: [&str; 3] = ["postmark", "delete-storm", "policy"];
+/// The same for the methods on files.
 const SHORT_ON_FILES: [&str; 11] = [
     "file-size=32MiB",
     "number=2000",
@@ -43,7 +33,8 @@ pub(super) fn on_drives(
     methods: &[&str],
     drives: &[&str],
 ) -> Result<PathBuf> {
-    let methods = if methods.is_empty() { &ON_DRIVES } else { methods };
+    let all = methods_on_drives();
+    let methods = if methods.is_empty() { &all } else { methods };
     // Options are refused where no method has them.
     let sets: &[&str] = if methods.contains(&"delete-stall") { &SHORT_ON_DRIVES } else { &[] };
     let targets = drives.iter().map(|drive| format!("sim:{drive},capacity=1GiB"));
@@ -61,7 +52,7 @@ pub(super) fn on_files(context: &Context<'_>, name: &str, drives: &[&str]) -> Re
     let targets = drives
         .iter()
         .map(|drive| format!("ext4,memory=16MiB,journal=8MiB:sim:{drive},capacity=512MiB"));
-    run(context, name, (&ON_FILES, &SHORT_ON_FILES), &targets.collect::<Vec<_>>())
+    run(context, name, (&methods_on_files(), &SHORT_ON_FILES), &targets.collect::<Vec<_>>())
 }
 
 /// Runs into a folder of raw output. A run may be invalid or break a limit: reports are of those,

@@ -1,4 +1,4 @@
-//! Much in one file: twelve drives with every method, and ten million samples with one stall.
+//! Large pages: twelve drives with every method, and ten million samples with one stall.
 
 use std::path::Path;
 

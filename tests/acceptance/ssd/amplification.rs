@@ -1,4 +1,4 @@
-//! Drives in steady state, and what they count: the raw output of `ssd.1` and `ssd.2`.
+//! Drives in steady state and their counters: the raw output of `ssd.1` and `ssd.2`.
 //!
 //! Everything is written by preconditioning, in no time: what is counted does not depend on time,
 //! and a drive is filled dozens of times in seconds. The drive's numbers are those of a profile; of
@@ -12,6 +12,8 @@ use trimbench_core::{Bytes, Ppm};
 use trimbench_ssd::{
     DriveCounters, GcConfig, Geometry, PreconditionStep, Profile, Ssd, SsdConfig, VictimPolicy,
 };
+
+use crate::acceptance::Context;
 
 /// Bytes of a mapping unit.
 const UNIT: u64 = 4096;
@@ -84,8 +86,13 @@ impl Measured {
     }
 }
 
+/// Measures these cells into the raw output of this name, a line each.
+pub(super) fn keep(context: &Context<'_>, name: &str, cells: Vec<Cell>) -> Result<()> {
+    context.keep(name, || cells.into_iter().map(measure).collect())
+}
+
 /// Brings a drive to its steady state and counts.
-pub(super) fn measure(cell: Cell) -> Result<Measured> {
+fn measure(cell: Cell) -> Result<Measured> {
     let config = config(cell)?;
     let exported = config.exported_units();
     // Whole superblocks; the reserve of the collector is beyond them.

@@ -1,4 +1,4 @@
-//! Write amplification in closed form, computed from nothing but numbers.
+//! Closed forms of write amplification, as functions of plain numbers.
 //!
 //! U logical units, T physical ones without the collector's reserve, alpha = T / U, n units a
 //! superblock, A the units programmed over those that the host writes. The unknown is found by

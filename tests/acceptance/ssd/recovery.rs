@@ -1,4 +1,4 @@
-//! The published recovery test on whole drives of 256 GB: how long it takes, and what it shows.
+//! The published recovery test on whole drives of 256 GB: its wall time and its results.
 
 use anyhow::{Context as _, Result};
 use trimbench_results::Step;

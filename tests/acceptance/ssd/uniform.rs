@@ -1,4 +1,4 @@
-//! Write amplification in steady state beside the closed forms.
+//! Write amplification in steady state compared with closed forms.
 
 use std::fmt::Write as _;
 
@@ -80,8 +80,7 @@ fn cells(form: Form) -> Vec<Cell> {
 }
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
-    let cells = cells(context.form());
-    context.keep(NAME, || cells.into_iter().map(amplification::measure).collect())
+    amplification::keep(context, NAME, cells(context.form()))
 }
 
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {

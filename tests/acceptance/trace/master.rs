@@ -1,4 +1,4 @@
-//! A run of the size of JEDEC's master trace: how long it takes, and what its trace is like.
+//! A run of the size of JEDEC's master trace: its wall time, and the properties of the trace.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! From one end to the other: `PostMark` on a real filesystem that sends discards, recorded as its
-//! device is asked for it, and replayed on an emulated drive and on a device.
+//! End to end: `PostMark` on a real filesystem that sends discards is recorded at its device, then
+//! replayed on an emulated drive and on a device.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

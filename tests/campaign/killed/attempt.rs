@@ -1,5 +1,4 @@
-//! One kill: at a moment that is drawn from the time that the run takes, or after so many changes
-//! in its output directory.
+//! One kill: at a random moment of the run, or after a number of changes in its output directory.
 
 use std::fs::{self, File};
 use std::mem::MaybeUninit;

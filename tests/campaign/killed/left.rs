@@ -1,4 +1,4 @@
-//! What a run holds when it is killed, and what of it is left after the next start.
+//! Resources that a run holds when it is killed, and which of them remain after the next start.
 
 use std::fs;
 use std::path::{Path, PathBuf};

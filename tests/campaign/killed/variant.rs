@@ -1,4 +1,4 @@
-//! What is run and killed.
+//! The runs that are killed.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! The place of an attempt: a folder on one of several filesystems, with what is the run's and what
-//! is not, and how all is taken down again.
+//! The scene of an attempt: a folder on one of several filesystems, with objects that the run may
+//! change and objects that it must not; and its removal.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

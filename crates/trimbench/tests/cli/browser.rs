@@ -10,24 +10,15 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 use tests::Need::Browser;
-use tests::{browser_python, requires, scratch};
+use tests::{browser_python, methods_on_drives, requires, scratch};
 
 use super::policies::RUN;
 use super::{code, stderr, trimbench};
 
 /// The program that drives Chromium.
 const CHECKER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/browser/check_report.py");
-/// Everything that is measured on a drive, on two.
-const ON_DRIVES: [&str; 19] = [
-    "run",
-    "delete-stall",
-    "trim-sweep",
-    "idle-trim",
-    "recovery",
-    "steady-state",
-    "trim-integrity",
-    "settle",
-    "replay",
+/// Two drives, on which every method for drives runs.
+const ON_DRIVES: [&str; 10] = [
     "--target",
     "sim:generic-nvme-tlc",
     "--target",
@@ -111,11 +102,12 @@ fn look() -> Vec<Line> {
     let image = path.join("disk");
     std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
     let image = image.to_str().unwrap();
+    let drives = [&["run"], &methods_on_drives()[..], &ON_DRIVES].concat();
     let policies = [&RUN[..], &POLICIES].concat();
     let on_image =
         ["run", "trim-integrity", "--set", "region=4MiB", "--target", image, "--destroy", image];
     let runs: [(&str, &[&str]); 6] = [
-        ("drives", &ON_DRIVES),
+        ("drives", &drives),
         ("faulty", &FAULTY),
         ("files", &ON_FILES),
         ("policies", &policies),

@@ -1,5 +1,5 @@
-//! \[S3\]'s storm on the modelled pool: a mass deletion in the old manner of FreeBSD, and where the
-//! next job stalls.
+//! The deletion storm of \[S3\] on the modelled pool: a mass deletion as older FreeBSD did it, and
+//! where the next job stalls.
 
 use anyhow::Result;
 

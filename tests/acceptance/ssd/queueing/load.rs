@@ -1,4 +1,4 @@
-//! What a drive is given, and what is measured of it.
+//! The load on a drive, and the metrics that are measured.
 
 use trimbench_core::rng::Rng;
 

@@ -1,4 +1,4 @@
-//! What the claim measures: the lines of its raw output.
+//! The measurements of the claim: the lines of its raw output.
 
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
