@@ -49,7 +49,7 @@ const HANG: Duration = Duration::from_secs(20);
 /// What all executions at once may take at most, touched or not. The largest input that is read has
 /// a few KB; the rest is windows of decoders, and tables of small drives.
 const MEMORY_MAX_KIB: u64 = 256 << 10;
-/// How often that is looked at.
+/// How often that is checked.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Counts what is allocated: what was asked for and never touched is in no other count.

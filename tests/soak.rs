@@ -77,7 +77,7 @@ pub struct SoakSummary {
     pub seed: u64,
     /// Configurations that were run to their end.
     pub configurations: u64,
-    /// What was done in them, each run counted once though it was made twice.
+    /// Counts of all runs; a run that was made twice counts once.
     pub tally: SoakTally,
     /// Over the hashes of the configurations, in their order.
     pub hash: String,

@@ -161,7 +161,7 @@ pub(in crate::acceptance) fn deletion(id: &str, share: f64) -> Step {
     step
 }
 
-/// Which findings hold, by what they are about.
+/// Which findings hold, by subject.
 pub(crate) fn failing(findings: &[Finding]) -> Vec<&str> {
     findings.iter().filter(|finding| !finding.holds()).map(|it| it.what.as_str()).collect()
 }

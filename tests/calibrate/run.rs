@@ -147,7 +147,7 @@ pub(super) fn side_by_side<T: Sync, R: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Nobody looks on.
+/// A monitor that ignores everything.
 struct Silent;
 
 impl Monitor for Silent {

@@ -49,7 +49,7 @@ impl Journal {
         Ok(Self { about, path, file, made })
     }
 
-    /// What it is run on: the commit is the one that it was begun on.
+    /// The sources that it runs on, with the commit on which it began.
     pub(super) fn about(&self) -> &About {
         &self.about
     }

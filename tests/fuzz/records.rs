@@ -77,9 +77,9 @@ impl Feed for Records {
     }
 }
 
-/// What is done with a record.
+/// The uses of a record.
 struct FuzzOptions<'a> {
-    /// What it is compared with.
+    /// The record that it is compared with.
     other: &'a RunRecord,
     limits: &'a [Limit],
     page: bool,

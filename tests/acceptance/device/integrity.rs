@@ -135,7 +135,7 @@ impl Drive {
     }
 }
 
-/// A count, what it is of, and what it must be.
+/// A count, its subject, and its required value.
 type Counted = (String, f64, Bar);
 
 fn reads(run: &Run, key: &str, broken: bool) -> Result<[Counted; 2]> {

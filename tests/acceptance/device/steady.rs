@@ -218,7 +218,7 @@ fn series_of(run: &Run) -> Result<Vec<Vec<Round>>> {
     Ok(series.into_iter().map(|(_, rounds)| rounds).collect())
 }
 
-/// Write amplification of the last window of each share beside the formulas.
+/// Write amplification of the last window of each share, compared with the formulas.
 fn amplification(raw: &Raw) -> Result<Vec<Finding>> {
     let run = raw.run("trimmed")?;
     let drive = Drive::read(raw, &run.session)?;
@@ -252,7 +252,7 @@ fn amplification_of(run: &Run, percent: u32, drive: &Drive) -> Result<Finding> {
 
 /// What of a drive decides its write amplification.
 struct Drive {
-    /// Physical over exported space, without what the collector keeps free.
+    /// Physical over exported space, without the superblocks reserved for garbage collection.
     alpha: f64,
     superblock_units: u32,
 }

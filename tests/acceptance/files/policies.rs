@@ -126,7 +126,7 @@ impl Seed {
         self.method.target.0 as f64 / 1e6
     }
 
-    /// Whether the result tells how long one TRIM takes.
+    /// Whether the result says how long one TRIM takes.
     fn tells(&self) -> Result<bool> {
         let trim = format!("one TRIM takes {:.3} ms", self.longest()?);
         let figure =

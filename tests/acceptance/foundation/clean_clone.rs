@@ -54,7 +54,7 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Whether the drives are told apart as the sources say.
+/// Whether the drives are in the order that the sources give.
 fn drives(raw: &Raw, record: &RunRecord) -> Result<[Finding; 2]> {
     let mut stutters = Vec::new();
     for session in &record.sessions {

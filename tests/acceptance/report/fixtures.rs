@@ -41,7 +41,7 @@ pub(super) fn on_drives(
     run(context, name, (methods, sets), &targets.collect::<Vec<_>>())
 }
 
-/// What `trimbench run` does unless told otherwise: the first command of the README.
+/// `trimbench run` with its defaults: the first command of the README.
 pub(super) fn as_readme_says(context: &Context<'_>, name: &str) -> Result<PathBuf> {
     run(context, name, (&[], &[]), &[])
 }
@@ -104,7 +104,7 @@ pub(super) fn written(to: &Path, content: &[u8]) -> Result<PathBuf> {
     Ok(to.to_owned())
 }
 
-/// Makes a record one of a format to come, with things in it that nobody knows yet.
+/// Turns a record into one of a future format, with fields that this version does not know.
 pub(super) fn of_the_future(record: &mut Value) {
     record["schema"] = FUTURE.into();
     record["program"]["version"] = "9.0.0".into();

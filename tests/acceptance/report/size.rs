@@ -32,7 +32,7 @@ const STALLED: u32 = 7_654_321;
 const STALL_MS: f64 = 2000.0;
 /// The chart that they are drawn in.
 const CHART: &str = "delete-stall-response";
-/// Zooms that are looked at.
+/// The zooms that are checked.
 const ZOOMS: usize = 11;
 /// A file of so many MB at most.
 const TWELVE_MB: f64 = 6.0;

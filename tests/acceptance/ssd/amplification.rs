@@ -20,10 +20,10 @@ const UNIT: u64 = 4096;
 /// Operations before anything is counted, in drive fills: \[FRAN12\]'s share in use comes to rest
 /// at a rate of 1 - q a fill.
 const WARM_UP: u64 = 12;
-/// Whose numbers the drives have where they do not matter.
+/// The profile of all parameters that do not matter here.
 const PROFILE: &str = "generic-nvme-tlc";
 
-/// A collector's policy.
+/// A policy of garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Policy {
     Greedy,
@@ -49,7 +49,7 @@ pub(super) enum Traffic {
     Healing,
 }
 
-/// A drive and what it is given.
+/// A drive and its load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cell {
     pub(super) policy: Policy,
@@ -68,7 +68,7 @@ pub(super) struct Measured {
     pub(super) cell: Cell,
     /// Logical units.
     pub(super) exported: u64,
-    /// Superblocks without the collector's reserve.
+    /// Superblocks without those reserved for garbage collection.
     pub(super) superblocks: u64,
     /// Write amplification of successive parts.
     pub(super) parts: Vec<f64>,

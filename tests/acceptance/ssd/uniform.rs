@@ -10,11 +10,12 @@ use crate::acceptance::{Bar, Capture, Context, Finding, Form, Raw};
 
 /// The measured cells, in the raw output.
 const NAME: &str = "uniform";
-/// How far from a formula: the bar, and with the half superblock that the collector has open.
+/// Largest error against a formula: the bar, and the bar with the half superblock that garbage
+/// collection has open.
 const MARGIN_PERCENT: f64 = 0.5;
 const MARGIN_WITH_OPEN_PERCENT: f64 = 0.25;
-/// On average the collector's open superblock is half full, and what is in it is valid: so much
-/// more than the closed ones holds the data when a victim is chosen.
+/// On average the open superblock of garbage collection is half full of valid data: it holds data
+/// besides the closed ones when a victim is chosen.
 const OPEN: f64 = 0.5;
 /// In tenths of a percent.
 const OVER_PROVISIONING: [u32; 4] = [70, 125, 200, 280];

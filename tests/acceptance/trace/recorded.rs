@@ -25,7 +25,7 @@ const TRANSACTIONS: &str = "transactions=500";
 const SIZE: &str = "size-high=40000B";
 /// How long the filesystem has for discards that it sends late.
 const SETTLE: Duration = Duration::from_secs(4);
-/// The replays, and what they are on.
+/// The replays and their targets.
 const REPLAYS: [(&str, &str); 2] =
     [("replay-sim", "emulated drive"), ("replay-loop", "loop device")];
 const EMULATED: &str = "sim:generic-sata-tlc,capacity=640MiB";

@@ -9,7 +9,7 @@ use rustix::process::Pid;
 #[cfg(test)]
 mod tests;
 
-/// Where the program makes directories of its own, beside those that it is given.
+/// Where the program makes directories of its own, in addition to the given ones.
 const OURS: [&str; 2] = ["/run/", "/tmp/"];
 /// Where control groups are.
 const GROUPS: &str = "/sys/fs/cgroup";

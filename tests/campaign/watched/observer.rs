@@ -50,7 +50,7 @@ pub(super) struct Fate<'a> {
     pub meanwhile: &'a mut dyn FnMut() -> Result<()>,
     /// When it gets Ctrl-C.
     pub interrupt: Duration,
-    /// Block devices of which every change is told, whoever makes it.
+    /// Block devices whose every change is reported, whichever process makes it.
     pub guarded: &'a [u32],
 }
 

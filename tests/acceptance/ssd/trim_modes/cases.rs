@@ -37,7 +37,7 @@ pub(super) struct Blocking {
     pub(super) delays_ns: Vec<u64>,
 }
 
-/// A background TRIM beside reads in a closed loop.
+/// A background TRIM during reads in a closed loop.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Background {
     pub(super) ranges: u64,
