@@ -43,7 +43,7 @@ pub use table::KEYS;
 pub struct Key {
     /// Its name: the first part of its claims' ids.
     pub name: &'static str,
-    /// What it is about, for the title of its page.
+    /// Its subject, for the title of its page.
     pub title: &'static str,
     /// Its claims, in the order of their numbers.
     pub claims: &'static [ClaimRow],

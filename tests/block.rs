@@ -1,4 +1,4 @@
-//! The block target on loop devices: what arrives at the device, and what goes wrong there.
+//! The block target on loop devices: requests that reach the device, and errors there.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;

@@ -44,11 +44,13 @@ pub struct Mean {
 }
 
 /// What the user asks for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, clap::Args)]
 pub struct CalibrateOptions {
-    /// Fit nothing: the tables of the profiles as they are.
+    /// Fit nothing: the tables of the profiles as they are
+    #[arg(long)]
     pub tables: bool,
-    /// Repetitions of each column.
+    /// Repetitions of each column
+    #[arg(long, value_name = "N", default_value_t = 10)]
     pub repetitions: u32,
 }
 

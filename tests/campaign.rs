@@ -87,19 +87,21 @@ pub trait Attempts: Sync {
 }
 
 /// What the user asks for.
-#[derive(Clone, Copy, Debug)]
-pub struct CampaignOptions<'a> {
-    /// Which campaign.
-    pub id: &'a str,
-    /// What attempts are drawn from.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CampaignOptions {
+    /// Which: the claim that it shows, as `safe.2`
+    pub id: String,
+    /// What its attempts are drawn from
+    #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Begin no attempt after this long.
-    pub limit: Option<Duration>,
+    /// Begin no attempt after so many minutes
+    #[arg(long, value_name = "MINUTES")]
+    pub minutes: Option<u64>,
 }
 
 /// Goes on with a campaign; whether nothing is wrong with what is known of it by now.
-pub fn run(repository: &Repository, options: &CampaignOptions<'_>) -> Result<bool> {
-    let campaign = find(options.id)?;
+pub fn run(repository: &Repository, options: &CampaignOptions) -> Result<bool> {
+    let campaign = find(&options.id)?;
     let sources = Sources::read(repository, campaign.sources)?;
     let folder = folder(repository, campaign)?;
     let attempts = (campaign.prepare)(repository, &folder)?;
@@ -108,7 +110,7 @@ pub fn run(repository: &Repository, options: &CampaignOptions<'_>) -> Result<boo
     let journal = Journal::open(&folder, &about)?;
     let missing = journal.missing();
     println!("{}: {} of {} attempts are made", about.campaign, journal.len(), about.attempts);
-    let until = options.limit.map(Deadline::after);
+    let until = options.minutes.map(Deadline::after_minutes);
     let run = Run { campaign, attempts: &*attempts, seed: options.seed, until };
     let journal = Mutex::new(journal);
     run.make(&missing, |number, line| {

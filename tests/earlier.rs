@@ -1,4 +1,4 @@
-//! The program of an earlier commit, built once and kept below the target folder.
+//! Builds the program of an earlier commit once and stores it below the target folder.
 
 use std::path::PathBuf;
 

@@ -49,7 +49,7 @@ const HANG: Duration = Duration::from_secs(20);
 /// What all executions at once may take at most, touched or not. The largest input that is read has
 /// a few KB; the rest is windows of decoders, and tables of small drives.
 const MEMORY_MAX_KIB: u64 = 256 << 10;
-/// How often that is looked at.
+/// How often that is checked.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Counts what is allocated: what was asked for and never touched is in no other count.
@@ -57,19 +57,25 @@ const LOOK: Duration = Duration::from_millis(50);
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
 /// What the user asks for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, clap::Args)]
 pub struct FuzzOptions {
-    /// What is read.
-    pub subject: FuzzSubject,
-    /// What executions are drawn from.
+    /// What is drawn from
+    #[arg(default_value_t = 1)]
     pub seed: u64,
-    /// The first of them.
+    /// What is read
+    #[arg(long, value_enum, default_value_t)]
+    pub subject: FuzzSubject,
+    /// The number of the first input
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub first: u64,
-    /// How many, from the first on.
+    /// How many inputs are read
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub executions: u64,
-    /// This one only.
-    pub only: Option<u64>,
-    /// The summary as JSON.
+    /// This one only
+    #[arg(long, value_name = "NUMBER")]
+    pub execution: Option<u64>,
+    /// The summary as JSON
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -159,7 +165,7 @@ pub fn smoke() -> Result<bool> {
         (FuzzSubject::Options, 50_000),
     ];
     let smoke = |(subject, executions)| {
-        run(FuzzOptions { subject, seed: 1, first: 0, executions, only: None, json: false })
+        run(FuzzOptions { subject, seed: 1, first: 0, executions, execution: None, json: false })
     };
     parts.into_iter().try_fold(true, |good, part| Ok(good & smoke(part)?))
 }
@@ -180,7 +186,7 @@ struct State {
 impl State {
     fn new(options: FuzzOptions) -> Self {
         let all = options.first..options.first.saturating_add(options.executions);
-        let numbers = options.only.map_or(all, |number| number..number + 1);
+        let numbers = options.execution.map_or(all, |number| number..number + 1);
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let (subject, seed) = (options.subject, options.seed);
         let empty =

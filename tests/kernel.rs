@@ -1,4 +1,4 @@
-//! The modelled ext4 beside that of the running kernel, where it is the one that the model is of.
+//! The modelled ext4 compared with the running kernel's, if that is the modelled version.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What checks trimbench beyond unit tests.
+//! Everything that tests trimbench beyond unit tests.
 //!
 //! - Claims of the project ([`acceptance`]), and campaigns, which take hours ([`campaign`]).
 //! - Random emulated drives ([`soak`]) and damaged inputs ([`fuzz`]), until something breaks.
@@ -36,7 +36,7 @@ pub mod earlier;
 pub mod fuzz;
 pub mod hostile;
 mod loops;
-mod methods;
+pub mod methods;
 pub mod obstacles;
 pub mod operations;
 pub mod planted;
@@ -50,7 +50,7 @@ pub mod tree;
 pub mod write_log;
 
 pub use loops::{LoopDevice, LoopFilesystem, Mounted, is_mounted, unmount};
-pub use methods::{methods_in_directories, methods_on_devices};
+pub use methods::{methods_in_directories, methods_on_drives, methods_on_files};
 pub use repository::Repository;
 
 /// Something that not every machine has.

@@ -1,5 +1,5 @@
-//! The directory target on real filesystems: ext4, XFS and btrfs on loop devices, and the drain
-//! rules of `docs/reference/drain-rules.md` measured again.
+//! The directory target on real filesystems: ext4, XFS and btrfs on loop devices; and the drain
+//! rules of `docs/reference/drain-rules.md`, measured again.
 //!
 //! What is asserted of times is what the rules promise, not what one machine needs.
 
@@ -25,7 +25,7 @@ const VICTIM: FileId = FileId(1);
 const SCRATCH: FileId = FileId(2);
 /// Deleted in each test: two block groups of ext4, or more than one of btrfs's small ones.
 const FREED: Bytes = Bytes(256 << 20);
-/// How often counters are looked at.
+/// How often counters are read.
 const LOOK: Nanos = Nanos::from_millis(10);
 
 /// When discards were seen, from the end of the drain's commands on.

@@ -1,5 +1,5 @@
-//! The locator on real filesystems: planted stalls are found where they were planted. And the
-//! tracepoints that it stands on.
+//! Stall attribution on real filesystems: planted stalls are attributed to the right layer; and the
+//! tracepoints that it uses.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;

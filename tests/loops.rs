@@ -1,4 +1,4 @@
-//! Loop devices over images of our own, filesystems on them, and other mounts: gone again when
+//! Loop devices over images of our own, filesystems on them, and other mounts; removed when
 //! dropped, whatever happens.
 
 use std::path::{Path, PathBuf};

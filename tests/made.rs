@@ -1,4 +1,4 @@
-//! Real filesystems made anew on image files and loop devices: made as wished, and gone afterwards,
+//! New filesystems on image files and loop devices: made as requested, and removed afterwards,
 //! whatever happens.
 
 use std::fs;
@@ -100,7 +100,7 @@ fn attached(path: &Path) -> bool {
     !output.stdout.is_empty()
 }
 
-/// Each filesystem is new, of this type and mounted as wished; nothing is left.
+/// Each filesystem is new, of this type and mounted as requested; nothing is left.
 fn is_made_as_wished(kind: FilesystemKind, mebibytes: u64) {
     let (_folder, path) = image(mebibytes);
     let mut filesystems = made(&path, kind, &["noatime"]).expect("it may be overwritten");

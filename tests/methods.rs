@@ -1,35 +1,64 @@
-//! The methods by what they run on, so that a new one is among them.
+//! Methods by the kind of target that they measure, so that no test and no page lists them by hand.
 
 use std::collections::BTreeMap;
 
 use trimbench_core::{BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Support};
-use trimbench_engine::Preset;
+use trimbench_engine::{MethodInfo, Preset};
 use trimbench_methods::METHODS;
 
-/// Ids of the methods that run on whole devices with the options of `quick`.
-pub fn methods_on_devices() -> impl Iterator<Item = &'static str> {
-    let logical_block = BlockSize::SECTOR;
-    methods_on(Medium::Device { capacity: Bytes::gib(20), logical_block })
+/// Of the targets below: enough for the `quick` options of every method.
+pub const CAPACITY: Bytes = Bytes::gib(20);
+
+/// A drive of usual size, for [`capabilities`].
+pub const DRIVE: Medium = Medium::Device { capacity: CAPACITY, logical_block: BlockSize::SECTOR };
+/// A directory with as much room, for [`capabilities`].
+pub const DIRECTORY: Medium = Medium::Directory { available: CAPACITY, fs_block: Bytes(4_096) };
+
+/// Ids of the methods that measure block devices.
+pub fn methods_on_drives() -> Vec<&'static str> {
+    methods(|info| runs_on(info, DRIVE))
 }
 
-/// The same of those that run in directories.
-pub fn methods_in_directories() -> impl Iterator<Item = &'static str> {
-    methods_on(Medium::Directory { available: Bytes::gib(20), fs_block: Bytes(4_096) })
+/// Ids of the methods that measure filesystems only.
+pub fn methods_on_files() -> Vec<&'static str> {
+    methods(|info| !runs_on(info, DRIVE))
 }
 
-fn methods_on(medium: Medium) -> impl Iterator<Item = &'static str> {
-    let capabilities = Capabilities {
-        clock: Clock::Wall,
+/// Ids of the methods that run in real directories.
+pub fn methods_in_directories() -> Vec<&'static str> {
+    methods(|info| runs_on(info, DIRECTORY))
+}
+
+/// What a target reports that has nothing special about it.
+pub fn capabilities(medium: Medium, clock: Clock, discard: Support) -> Capabilities {
+    Capabilities {
+        clock,
         medium,
-        discard: Support::Native,
+        discard,
         discard_max: Bytes::gib(1),
         discard_granularity: Bytes(4_096),
         queue_depth: 32,
         drain: DrainRule::IMMEDIATE,
-    };
-    let quick = METHODS.iter().map(|info| (info.id, info.resolve(Preset::Quick, &BTreeMap::new())));
-    quick.filter_map(move |(id, resolved)| {
-        let method = resolved.expect("the options of a preset are right").method;
-        method.fits(&capabilities).is_ok().then_some(id)
-    })
+    }
+}
+
+fn methods(is_wanted: impl Fn(&MethodInfo) -> bool) -> Vec<&'static str> {
+    METHODS.iter().filter(|info| is_wanted(info)).map(|info| info.id).collect()
+}
+
+fn runs_on(info: &MethodInfo, medium: Medium) -> bool {
+    let method = info.resolve(Preset::Quick, &BTreeMap::new()).expect("presets are valid").method;
+    method.fits(&capabilities(medium, Clock::Wall, Support::Native)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_is_in_one_list() {
+        let (drives, files) = (methods_on_drives(), methods_on_files());
+        assert!(drives.contains(&"trim-sweep") && files.contains(&"postmark"));
+        assert_eq!(drives.len() + files.len(), METHODS.len());
+    }
 }

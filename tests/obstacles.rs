@@ -1,5 +1,5 @@
-//! Attempts to destroy something that was not meant: each sets up an obstacle on images and devices
-//! of its own, and says what must be refused.
+//! Attempts to destroy a target that was not meant. Each sets up an obstacle on images and devices
+//! of its own, and names the expected refusal.
 //!
 //! [`ATTEMPTS`] is the table. It knows nothing of how the attempt is made, so that the library and
 //! the command line can be held against the same rows. What an attempt makes is taken down again

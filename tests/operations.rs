@@ -1,5 +1,5 @@
-//! Logs of file operations that run on any file target: a real ext4 and the modelled one do the
-//! same, and what their devices were sent is laid side by side.
+//! Logs of file operations that run on any file target: a real ext4 and the modelled one perform
+//! the same operations, and the requests to their devices are compared.
 //!
 //! Each file is stored, and durable before the next one comes, so that its blocks get their place
 //! in the order of the log and not when write-back likes; what is deleted waits for a commit. One

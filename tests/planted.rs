@@ -1,5 +1,5 @@
-//! Stalls planted on real filesystems, and what callers and the block layer saw of them: the proof
-//! of the locator.
+//! Stalls planted on real filesystems, and the data of callers and of the block layer about them:
+//! the test of stall attribution.
 //!
 //! Callers write, read, sync, make and remove files, each a thread that waits for one system call
 //! at a time, on ext4 with `discard` on a disk that can be stopped ([`SlowDisk`]).

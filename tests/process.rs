@@ -20,7 +20,7 @@ pub use rustix::process::Signal;
 
 use crate::steps::{Deadline, seconds};
 
-/// How often a running child is looked at: the error of a measured time, at most.
+/// How often a running child is polled: the largest error of a measured time.
 const POLL: Duration = Duration::from_millis(5);
 /// What a child gets between being asked to end and being ended: enough to save its results.
 const GRACE: Duration = Duration::from_secs(2);

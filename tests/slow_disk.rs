@@ -149,7 +149,7 @@ impl SlowDisk {
         self.image.pace.set(|state| state.delay = delay);
     }
 
-    /// Stops the disk, or lets it go on: it then does what it was asked for meanwhile.
+    /// Stops the disk, or resumes it: it then serves the requests that arrived meanwhile.
     pub fn freeze(&self, frozen: bool) {
         self.image.pace.set(|state| state.frozen = frozen);
     }
@@ -196,7 +196,7 @@ impl SlowDevice {
         &self.image.path
     }
 
-    /// Stops the device, or lets it go on: it then does what it was asked for meanwhile.
+    /// Stops the device, or resumes it: it then serves the requests that arrived meanwhile.
     pub fn freeze(&self, frozen: bool) {
         self.image.pace.set(|state| state.frozen = frozen);
     }

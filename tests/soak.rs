@@ -24,7 +24,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -49,19 +49,24 @@ const COMMIT_DIGITS: usize = 7;
 const CANARY_COMMANDS: [(Size, u64); 2] = [(Size::Tiny, 2_000), (Size::Small, 100_000)];
 
 /// What the user asks for.
-#[derive(Clone, Debug)]
-pub struct SoakOptions<'a> {
-    /// An integer, or a commit's id; the commit checked out without.
-    pub seed: Option<&'a str>,
-    /// How many configurations, from the first on.
+#[derive(Clone, Debug, clap::Args)]
+pub struct SoakOptions {
+    /// An integer, or at least 7 digits of a commit's id (default: the commit checked out)
+    pub seed: Option<String>,
+    /// How many random configurations
+    #[arg(long, value_name = "N", default_value_t = 16)]
     pub configurations: u64,
-    /// Commands of each configuration's long run.
+    /// Commands of each configuration's long run
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub commands: u64,
-    /// No configuration is begun after this long.
-    pub limit: Option<Duration>,
-    /// This configuration only.
-    pub only: Option<u64>,
-    /// The summary as JSON.
+    /// Begin no configuration after so many minutes
+    #[arg(long, value_name = "MINUTES")]
+    pub minutes: Option<u64>,
+    /// This configuration only
+    #[arg(long, value_name = "NUMBER")]
+    pub configuration: Option<u64>,
+    /// The summary as JSON
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -72,7 +77,7 @@ pub struct SoakSummary {
     pub seed: u64,
     /// Configurations that were run to their end.
     pub configurations: u64,
-    /// What was done in them, each run counted once though it was made twice.
+    /// Counts of all runs; a run that was made twice counts once.
     pub tally: SoakTally,
     /// Over the hashes of the configurations, in their order.
     pub hash: String,
@@ -117,15 +122,16 @@ impl SoakSummary {
 }
 
 /// Runs a soak and prints what it came to; whether that is good.
-pub fn run(repository: &Repository, options: &SoakOptions<'_>) -> Result<bool> {
-    let seed = match options.seed {
+pub fn run(repository: &Repository, options: &SoakOptions) -> Result<bool> {
+    let seed = match &options.seed {
         Some(text) => parse_seed(text)?,
         None => commit_seed(&repository.state()?.commit)?,
     };
     let start = Instant::now();
     eprintln!("soak: seed {seed}, model {MODEL_VERSION}, {} commands a long run", options.commands);
-    let numbers = options.only.map_or(0..options.configurations, |number| number..number + 1);
-    let deadline = options.limit.map(Deadline::after);
+    let numbers =
+        options.configuration.map_or(0..options.configurations, |number| number..number + 1);
+    let deadline = options.minutes.map(Deadline::after_minutes);
     let mut summary = SoakSummary { seed, ..SoakSummary::default() };
     plant_canaries(&mut summary)?;
     let series = Series { seed, commands: options.commands, deadline };
@@ -143,10 +149,15 @@ pub fn run(repository: &Repository, options: &SoakOptions<'_>) -> Result<bool> {
 /// What CI runs: one seed that stays the same, and the commit's, which is another at each landing.
 pub fn smoke(repository: &Repository) -> Result<bool> {
     let mut good = true;
-    for seed in [Some("1"), None] {
-        let (configurations, commands) = (8, 300_000);
-        let options =
-            SoakOptions { seed, configurations, commands, limit: None, only: None, json: false };
+    for seed in [Some("1".to_owned()), None] {
+        let options = SoakOptions {
+            seed,
+            configurations: 8,
+            commands: 300_000,
+            minutes: None,
+            configuration: None,
+            json: false,
+        };
         good &= run(repository, &options)?;
     }
     Ok(good)

@@ -14,6 +14,11 @@ impl Deadline {
         Self(Instant::now() + span)
     }
 
+    /// So many minutes from now.
+    pub fn after_minutes(minutes: u64) -> Self {
+        Self::after(Duration::from_secs(60 * minutes))
+    }
+
     /// What is left; zero when it has passed.
     pub fn remaining(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())

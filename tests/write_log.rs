@@ -19,7 +19,7 @@ mod tests;
 /// What a disk writes whole or not at all, bytes: the block of the filesystems that lie on it.
 pub const UNIT: usize = 4_096;
 
-/// What was done to a disk, in order.
+/// The writes to a disk, in order.
 #[derive(Debug, Default)]
 pub struct WriteLog {
     entries: Mutex<Vec<Entry>>,

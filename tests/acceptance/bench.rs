@@ -1,4 +1,4 @@
-//! Claims about speed: what `cargo xtask bench --json` printed.
+//! Claims about speed, read from the output of `cargo xtask bench --json`.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! Raw output: programs are run, and what they print is kept untouched, with the command line, the
-//! exit status and the time in `captures.ndjson` beside it.
+//! Raw output: runs programs and stores what they print, unchanged. `captures.ndjson` beside it has
+//! the command line, the exit status and the time of each.
 
 use std::cell::{OnceCell, RefCell};
 use std::fs::{self, File, OpenOptions};

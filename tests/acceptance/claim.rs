@@ -1,4 +1,4 @@
-//! A claim, what is found about it, and the bar that a figure must meet.
+//! A claim, its findings, and the bar that a figure must meet.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -78,7 +78,7 @@ pub struct Finding {
     pub command: String,
     /// The file of raw output, in the claim's folder.
     pub raw: String,
-    /// What a reader must know beside the figure; may be empty.
+    /// A remark on the figure; may be empty.
     pub note: String,
 }
 

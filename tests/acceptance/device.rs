@@ -1,4 +1,5 @@
-//! Claims of the second issue: block devices and emulated drives, and nobody's data lost.
+//! Claims about block devices and emulated drives: measurements are right, and nobody's data is
+//! lost.
 
 pub(super) mod arrival;
 pub(super) mod discards;

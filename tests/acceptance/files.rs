@@ -1,6 +1,6 @@
-//! Claims of the issue on files: PostMark to the letter, on real directories; the published tables
-//! from fitted drives; the modelled ext4 beside the real one; deletions on filesystems made anew;
-//! what a TRIM leaves behind; where stalls lie, and the storm of \[S3\]; trim policies.
+//! Claims about files: PostMark on real directories, the published tables from fitted drives, the
+//! modelled ext4 compared with the real one, deletions on newly made filesystems, the time after a
+//! TRIM, stall attribution, the deletion storm of \[S3\], and trim policies.
 
 pub(super) mod deletions;
 pub(super) mod kernel;

@@ -1,4 +1,4 @@
-//! Claims of the first issue: one command measures how long a deletion is noticed.
+//! Claims about the basics: one command measures how long a deletion stalls the load.
 
 pub(super) mod arithmetic;
 mod checkout;

@@ -1,4 +1,4 @@
-//! Claims of the issue on the project's own shape: behaviour stays, and that is proven.
+//! Claims about refactoring: behaviour stays the same, and tests show it.
 
 mod planted;
 pub(super) mod records;

@@ -1,4 +1,4 @@
-//! Raw output planted by the tests, in the form in which the claims keep it.
+//! Raw output made up by tests, in the format in which claims store it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -161,7 +161,7 @@ pub(in crate::acceptance) fn deletion(id: &str, share: f64) -> Step {
     step
 }
 
-/// Which findings hold, by what they are about.
+/// Which findings hold, by subject.
 pub(crate) fn failing(findings: &[Finding]) -> Vec<&str> {
     findings.iter().filter(|finding| !finding.holds()).map(|it| it.what.as_str()).collect()
 }

@@ -1,5 +1,5 @@
-//! Claims of the issue on the report: one file that is drawn with its records' data and answers its
-//! reader, small and quick with much in it, and honest about records that are not whole.
+//! Claims about the report: one file drawn from the data of its records, interactive, small and
+//! fast even with much data, and clear about incomplete records.
 
 pub(super) mod checks;
 mod fixtures;

@@ -1,4 +1,5 @@
-//! What claims have in common: runs of the program, where they work, and what their records say.
+//! Helpers of several claims: runs of the program, their directories, and the contents of their
+//! records.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,5 @@
-//! Claims of the issue on safety: what a hostile tester destroyed, and that it cannot happen again.
+//! Claims about safety: losses that a hostile tester once caused, and that they cannot happen
+//! again.
 
 pub(super) mod attacks;
 pub(super) mod campaign;

@@ -1,4 +1,4 @@
-//! Claims of the fourth issue: the emulated SSD is as true as the theory, as fast as memory allows.
+//! Claims about the emulated SSD: it agrees with theory, and is as fast as memory allows.
 
 mod amplification;
 pub(super) mod formulas;

@@ -1,4 +1,4 @@
-//! Every claim of the project: what is said, when it holds, and where it is checked.
+//! Every claim of the project: its statement, its conditions, and where it is checked.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use super::{ClaimRow, Key, Tier, device, files, foundation, house, report, safe,
 use crate::Need::{self, Filesystem, Loop, Program, Root, Tracing};
 use crate::campaign::{inputs, killed, mutants, watched};
 
-/// What acceptance tests need of the machine.
+/// What acceptance tests require of the machine.
 const LOOP: &[Need] = &[Root, Loop];
 const EXT4: &[Need] = &[Root, Loop, Tracing, Program("mkfs.ext4"), Filesystem("ext4")];
 const TRACED: &[Need] = &[Root, Loop, Tracing];
 const BLKTRACE: &[Need] =
     &[Root, Loop, Tracing, Program("mkfs.ext4"), Program("blkparse"), Program("fio")];
 
-/// Where CI checks what is no acceptance test here.
+/// Where CI checks claims that are not acceptance tests.
 const VALUES: &str = "crates/trimbench/tests/cli/values.rs";
 const DIRECTORIES: &str = "crates/trimbench/tests/cli/directories.rs";
 const SOAK: &str = "the step `soak`";
@@ -26,7 +26,7 @@ const HOSTILE: &str = "crates/trimbench/tests/cli/hostile.rs";
 pub const KEYS: [Key; 8] = [
     Key {
         name: "foundation",
-        title: "A first true measurement: the emulated SSD and a real directory under one command.",
+        title: "First measurements: the emulated SSD and a real directory under one command.",
         claims: FOUNDATION,
     },
     Key {
@@ -36,7 +36,7 @@ pub const KEYS: [Key; 8] = [
     },
     Key {
         name: "ssd",
-        title: "The emulated SSD: as true as the theory, as fast as memory allows.",
+        title: "The emulated SSD: agrees with theory, as fast as memory allows.",
         claims: SSD,
     },
     Key {
@@ -52,8 +52,7 @@ pub const KEYS: [Key; 8] = [
     },
     Key {
         name: "report",
-        title: "The report: one file, drawn with its records' data, honest about those that are \
-                not whole.",
+        title: "The report: one file, drawn from its records, clear about incomplete ones.",
         claims: REPORT,
     },
     Key {
@@ -72,8 +71,8 @@ const FOUNDATION: &[ClaimRow] = &[
     ClaimRow {
         id: "foundation.1",
         title: "A clean clone builds and runs at once",
-        bar: "the first release build within 180 s on 2 cores, the first run within 20 s; 3D \
-              XPoint 0.000 s/GB, vendor2 the worst of the four drives",
+        bar: "the first release build takes at most 180 s on 2 cores, the first run at most 20 \
+              s; 3D XPoint has 0.000 s/GB, and vendor2 is the worst of the four drives",
         tier: Tier::Evidence,
         short: seconds(110),
         full: seconds(240),
@@ -82,7 +81,7 @@ const FOUNDATION: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "foundation.2",
-        title: "The same seed gives the same bytes, whatever happens in between",
+        title: "The same seed gives the same bytes, also after an interruption",
         bar: "no byte of run.json differs between two runs of one seed, nor after SIGINT or \
               SIGKILL and `--resume`; another seed gives another trace hash in every session",
         tier: Tier::Acceptance(&[]),
@@ -105,10 +104,11 @@ const FOUNDATION: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "foundation.4",
-        title: "Known stalls are measured as they are",
-        bar: "a stop of 2 s: stutter, equivalent stop, overdue time and read gap 2 s and a delay \
-              of 2000 request-s, each within 1 %; a drive of 0.25 s/GB: that within 3 % over all \
-              sizes and at each, and a delay that grows with the square of the size",
+        title: "Known stalls are measured correctly",
+        bar: "a stop of 2 s: stutter, equivalent stop, overdue time and read gap are 2 s and the \
+              delay is 2000 request-s, each within 1 %; a drive of 0.25 s/GB: the slope is \
+              within 3 % over all sizes and at each size, and the delay grows with the square of \
+              the size",
         tier: Tier::Acceptance(&[]),
         short: seconds(3),
         full: seconds(20),
@@ -117,10 +117,10 @@ const FOUNDATION: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "foundation.5",
-        title: "Without a deletion there is no stutter, and with one all discards are waited for",
-        bar: "the interval of at least 18 of 20 placebo-only runs on the real disk covers 0 \
-              (short form: that of 1); on ext4, XFS and btrfs the discards within the window \
-              reach the freed bytes",
+        title: "No deletion, no stutter; and after a deletion the run waits for all discards",
+        bar: "for at least 18 of 20 placebo-only runs on the real disk the interval covers 0 \
+              (short form: for 1 of 1); on ext4, XFS and btrfs the bytes discarded within the \
+              window reach the bytes freed",
         tier: Tier::Evidence,
         short: seconds(55),
         full: seconds(1_160),
@@ -142,10 +142,10 @@ const FOUNDATION: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "foundation.7",
-        title: "The tests are green in a clean clone and turn red on a wrong line",
-        bar: "`cargo xtask test`: none fails, none skips that may not, at least 150 pass, within \
-              20 min (short form: those of two packages); a planted bug in the collector and one \
-              in the statistics each fail a test",
+        title: "The tests pass in a clean clone and fail on a wrong line",
+        bar: "`cargo xtask test`: no test fails, only listed tests skip, at least 150 pass, \
+              within 20 min (short form: the tests of two packages); a bug planted in garbage \
+              collection and one planted in the statistics each fail a test",
         tier: Tier::Evidence,
         short: seconds(45),
         full: seconds(500),
@@ -157,9 +157,10 @@ const FOUNDATION: &[ClaimRow] = &[
 const DEVICE: &[ClaimRow] = &[
     ClaimRow {
         id: "device.1",
-        title: "One command runs six methods on four drives, and TRIM makes a fragmented drive new",
-        bar: "under 60 s; sequential writes after TRIM at least 0.98 of fresh, fragmented at most \
-              0.7, the second pass above the fragmented one; compressible data make the \
+        title: "One command runs six methods on four drives, and TRIM restores the speed of a \
+                fragmented drive",
+        bar: "under 60 s; sequential writes after TRIM at least 0.98 of fresh, fragmented at \
+              most 0.7, the second pass above the fragmented one; compressible data make the \
               compressing drive look at least 1.5 times as fast as it is, and the report says so",
         tier: Tier::Acceptance(&[]),
         short: seconds(60),
@@ -169,7 +170,7 @@ const DEVICE: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "device.2",
-        title: "Every method completes on a loop device, and its discards free the image",
+        title: "Every method completes on a loop device, and its discards free space of the image",
         bar: "exit code 0 for each of six methods; the image is full after the passes of \
               `recovery`, and empty after `idle-trim`, which ends with a TRIM; `recovery` calls \
               its ratio not measurable where TRIM is the only purge",
@@ -181,10 +182,10 @@ const DEVICE: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "device.3",
-        title: "The block target measures as fio does, at no more cost",
-        bar: "4 KiB random writes on one loop device, queue depths 1 and 32, in turns with fio: \
-              ratio of medians of IOPS at least 0.95, of p50 and p99 at most 1.1, of CPU time a \
-              command at most 1.05; fio against fio beside it",
+        title: "The block target measures the same as fio, for no more CPU time",
+        bar: "4 KiB random writes on one loop device at queue depths 1 and 32, in turns with \
+              fio: ratio of medians at least 0.95 for IOPS, at most 1.1 for p50 and p99, at most \
+              1.05 for CPU time per command; fio compared with itself as the control",
         tier: Tier::Evidence,
         short: seconds(50),
         full: seconds(420),
@@ -193,10 +194,10 @@ const DEVICE: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "device.4",
-        title: "What was not named is refused, and not one byte of it changes",
-        bar: "at least 15 attempts by the command line end with exit code 3 and leave every \
-              checksum as it was; each is let through, and does write, once its obstacle is gone; \
-              every row of the table is attempted by the command line or by the library's test",
+        title: "A target that was not named is refused, and none of its bytes changes",
+        bar: "at least 15 attempts through the command line end with exit code 3 and leave every \
+              checksum unchanged; each succeeds, and writes, once its obstacle is gone; every \
+              row of the table is attempted through the command line or in the library's test",
         tier: Tier::Acceptance(LOOP),
         short: seconds(50),
         full: seconds(240),
@@ -205,12 +206,12 @@ const DEVICE: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "device.5",
-        title: "Each discard of the sweep is one discard at the device; integrity is judged \
-                rightly",
+        title: "Each discard of the sweep is one discard at the device; integrity verdicts are \
+                right",
         bar: "block tracepoints on a loop device: commands completed equal commands issued in \
               every row, at every queue depth, size and alignment; `trim-integrity`: right \
               verdict, figure and exit code for drives that read zeroes, old data or unstable \
-              data, and for planted faults that eat 4 KiB on either side",
+              data, and for planted faults that destroy 4 KiB on either side",
         tier: Tier::Acceptance(TRACED),
         short: seconds(20),
         full: seconds(480),
@@ -219,12 +220,12 @@ const DEVICE: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "device.6",
-        title: "The steady state is what its definition says, and trimmed space is worth what it \
-                must",
+        title: "Steady state is what its definition says, and trimmed space counts as \
+                over-provisioning",
         bar: "the first steady round of 1,000 random series, hundreds of them exactly at or just \
-              beyond a limit, and of every window that was measured, equals an independent \
-              calculation in integers; write amplification with 0, 10, 25 and 50 % trimmed is \
-              within 2 % of the formulas",
+              beyond a limit, and of every measured window, equals an independent integer \
+              calculation; write amplification with 0, 10, 25 and 50 % trimmed is within 2 % of \
+              the formulas",
         tier: Tier::Acceptance(&[]),
         short: seconds(25),
         full: seconds(180),
@@ -233,12 +234,12 @@ const DEVICE: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "device.7",
-        title: "However a run ends, its record can be read, and it goes on or says why it cannot",
-        bar: "each of six methods, each ending: the right exit code and reason, a record that \
-              `trimbench report` reads with what was measured before, and a `--resume` that \
-              completes or ends for the same reason: EIO, a device that vanishes, a full disk \
-              below the record and below a loop device, SIGINT, SIGKILL (after which an \
-              emulated session begins anew); SIGINT and SIGKILL on a loop device, too",
+        title: "However a run ends, its record can be read, and it resumes or says why it cannot",
+        bar: "six methods, each with each ending: the right exit code and reason, a record from \
+              which `trimbench report` shows what was measured, and a `--resume` that completes \
+              or ends for the same reason. The endings: EIO, a device that vanishes, a full disk \
+              below the record and below a loop device, SIGINT, SIGKILL (after which an emulated \
+              session starts again); SIGINT and SIGKILL also on a loop device",
         tier: Tier::Acceptance(LOOP),
         short: seconds(55),
         full: seconds(420),
@@ -250,11 +251,12 @@ const DEVICE: &[ClaimRow] = &[
 const SSD: &[ClaimRow] = &[
     ClaimRow {
         id: "ssd.1",
-        title: "Write amplification is that of the closed forms",
-        bar: "uniform random 4 KiB writes under FIFO, greedy and d-choices, 80/20 and 90/10 under \
-              FIFO: within 0.5 % of the formulas at an over-provisioning of 7, 12.5, 20 and 28 %, \
-              without the collector's reserve, on 8 and 32 GiB, three superblock sizes each \
-              (short form: 8 GiB, at 7 and 28 %); sequential writes: 1",
+        title: "Write amplification agrees with closed forms",
+        bar: "uniform random 4 KiB writes under FIFO, greedy and d-choices, 80/20 and 90/10 \
+              under FIFO: within 0.5 % of the formulas at an over-provisioning of 7, 12.5, 20 \
+              and 28 %, without the superblocks reserved for garbage collection, on 8 and 32 \
+              GiB, three superblock sizes each (short form: 8 GiB, at 7 and 28 %); sequential \
+              writes: 1",
         tier: Tier::Acceptance(&[]),
         short: seconds(60),
         full: seconds(640),
@@ -263,12 +265,12 @@ const SSD: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "ssd.2",
-        title: "Trimmed space is over-provisioning, and a sequential pass heals a drive",
-        bar: "random deallocation at rates of 0.1, 0.2 and 0.3 and 10, 13 and 25 % trimmed for \
-              good, 8 GiB, under greedy and FIFO at an over-provisioning of 7 and 28 % (short \
-              form: greedy, 7 %, 13 % trimmed): within 0.5 % of the formulas; after torture, \
-              write amplification of a sequential pass falls from each tenth to the next, and \
-              that of a second pass is 1",
+        title: "Trimmed space counts as over-provisioning, and a sequential pass restores a drive",
+        bar: "random deallocation at rates of 0.1, 0.2 and 0.3, and 10, 13 and 25 % trimmed \
+              permanently, on 8 GiB, under greedy and FIFO at an over-provisioning of 7 and 28 % \
+              (short form: greedy, 7 %, 13 % trimmed): within 0.5 % of the formulas; after \
+              torture, write amplification of a sequential pass falls from each tenth to the \
+              next, and is 1 in a second pass",
         tier: Tier::Acceptance(&[]),
         short: seconds(30),
         full: seconds(150),
@@ -277,12 +279,12 @@ const SSD: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "ssd.3",
-        title: "Queues in the drive are those of queueing theory and of an exact simulation",
-        bar: "mean wait of one die within 2 % of M/D/1 at loads 0.3, 0.6 and 0.9; ceilings of \
+        title: "Queues in the drive agree with queueing theory and with an exact simulation",
+        bar: "mean wait of one die within 2 % of M/D/1 at loads 0.3, 0.6 and 0.9; the limits of \
               link, channel and die within 1 % of arithmetic; IOPS, mean and p99 of 64 dies on 8 \
               channels within 2 % of an exact event simulation at queue depths 1, 32 and 128, \
-              with and without erases; throughput over queue depth within 1 % of the law and of \
-              its corner",
+              with and without erases; throughput over queue depth within 1 % of Little's law, \
+              also at the corner of its curve",
         tier: Tier::Acceptance(&[]),
         short: seconds(40),
         full: seconds(90),
@@ -291,13 +293,13 @@ const SSD: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "ssd.4",
-        title: "Each TRIM mode has its picture and its arithmetic",
-        bar: "a blocking TRIM of 1, 16 and 256 ranges adds its cost, to the nanosecond, to \
-              everything queued behind it; a background TRIM takes its share of the foreground \
+        title: "The cost of each TRIM mode is computed exactly",
+        bar: "a blocking TRIM of 1, 16 and 256 ranges adds its cost, to the nanosecond, to every \
+              command queued behind it; a background TRIM takes its share of the foreground \
               within 2 % until its work is done, after work / share within 2 %, and nothing \
               afterwards; `none` costs its command, to the nanosecond; `ignored` frees nothing \
-              and leaves write amplification within 2 % of that without any TRIM, where a drive \
-              that acts on it has less than half",
+              and leaves write amplification within 2 % of a run without TRIM, where a drive \
+              that acts on TRIM has less than half",
         tier: Tier::Acceptance(&[]),
         short: seconds(20),
         full: seconds(30),
@@ -307,11 +309,11 @@ const SSD: &[ClaimRow] = &[
     ClaimRow {
         id: "ssd.5",
         title: "A drive of 256 GiB is emulated nearly as fast as memory allows",
-        bar: "4 KiB random writes in steady state on 256 GiB, over the bare C model in the same \
-              run: the model alone at least 0.6, through the contract with runner and histogram \
-              at queue depth 32 at least 0.35, at 7 and 28 % over-provisioning; at most 10 bytes \
-              of memory a 4 KiB unit; TRIM of the whole mapped drive in at most 1 s of wall time \
-              (short form: at 28 %, where it is slower by comparison)",
+        bar: "4 KiB random writes in steady state on 256 GiB, compared with the bare C model in \
+              the same run: the model alone at least 0.6, through the contract with runner and \
+              histogram at queue depth 32 at least 0.35, at 7 and 28 % over-provisioning; at \
+              most 10 bytes of memory per 4 KiB unit; TRIM of the whole mapped drive in at most \
+              1 s of wall time (short form: at 28 %, where the ratio is lower)",
         tier: Tier::Evidence,
         short: seconds(50),
         full: seconds(420),
@@ -320,10 +322,10 @@ const SSD: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "ssd.6",
-        title: "`recovery` on a drive of 256 GB: a bench test of hours in a minute",
+        title: "`recovery` on a drive of 256 GB: hours of bench time in two minutes",
         bar: "preset `published` (20 minutes of random writes, twice) in at most 120 s of wall \
-              time, at least 50 times as fast as the drive; the m4 of [S2] at 250 MB/s when \
-              fresh, at most 0.7 of it when fragmented, above that after a second pass, at least \
+              time, at least 50 times as fast as the drive; the m4 of [S2] writes 250 MB/s when \
+              fresh, at most 0.7 of that when fragmented, more after a second pass, at least \
               0.98 after TRIM; full form also on a TLC drive, and `standard` on both until the \
               steady state of [PTS], in at most 300 s",
         tier: Tier::Evidence,
@@ -336,10 +338,10 @@ const SSD: &[ClaimRow] = &[
         id: "ssd.7",
         title: "No invariant is violated in a long soak, and planted faults are found",
         bar: "10^9 commands over at least 200 random configurations (short form: 2 x 10^7 over \
-              40) without a violation; every run made twice has one hash, the second time with \
-              the mapping kept up to date at every command and a plain search for victims, which \
-              in a tenth of the configurations or more takes the place of the vectorised one; \
-              every planted fault is found by the law that must find it",
+              40) without a violation; every run is made twice and gives the same hash: the \
+              second time the mapping is updated at every command, and in at least a tenth of \
+              the configurations a plain search for victims replaces the vectorised one; every \
+              planted fault is detected by the invariant that must detect it",
         tier: Tier::Tests(SOAK),
         short: seconds(40),
         full: seconds(1_130),
@@ -351,7 +353,7 @@ const SSD: &[ClaimRow] = &[
 const FILES: &[ClaimRow] = &[
     ClaimRow {
         id: "files.1",
-        title: "PostMark to the letter: its operations, and no slower",
+        title: "PostMark exactly: its operations, and no slower",
         bar: "both golden vectors and a third set are exact; counts and bytes of five further \
               sets of parameters equal those of Debian's postmark in the same directory; wall \
               time at most 1.05 of it on tmpfs: median of 12 interleaved pairs (short form: 3)",
@@ -363,10 +365,11 @@ const FILES: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "files.2",
-        title: "Old terse lines are printed, and read with the true deletion rate",
+        title: "Old terse lines are printed, and read with the correct deletion rate",
         bar: "`report --compat 1.51` prints the line of Debian's postmark, field by field, where \
-              no phase takes a second; the import of the 24 published columns finds the old \
-              formula in each, and 507 deletions a second for vendor2 where the table says 971.77",
+              no phase takes a second; the import of the 24 published columns detects the old \
+              formula in each, and gives 507 deletions a second for vendor2 where the table says \
+              971.77",
         tier: Tier::Acceptance(&[Need::Program("postmark")]),
         short: seconds(15),
         full: seconds(60),
@@ -375,12 +378,12 @@ const FILES: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "files.3",
-        title: "The published tables of six drives from 18 fitted values, on the modelled \
+        title: "18 fitted values reproduce the published tables of six drives on the modelled \
                 filesystem",
-        bar: "unbuffered durations within 5 %; creation under discard within 3 %; what discard \
-              adds to the total within 1.5 points (vendor4 to 6), 3 (vendor1), 5 (vendor3), as a \
-              ratio within 10 % (vendor2); deletion within 2 s or 30 %, vendor2's without a bar; \
-              240 runs (short form: 72) at the rate of 240 a minute on 2 cores",
+        bar: "unbuffered durations within 5 %; creation under discard within 3 %; the increase \
+              of the total under discard within 1.5 points (vendor4 to 6), 3 (vendor1), 5 \
+              (vendor3), as a ratio within 10 % (vendor2); deletion within 2 s or 30 %, without \
+              a bar for vendor2; 240 runs (short form: 72) at 240 a minute on 2 cores",
         tier: Tier::Evidence,
         short: seconds(60),
         full: seconds(200),
@@ -389,11 +392,11 @@ const FILES: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "files.4",
-        title: "The modelled ext4 sends a device what the kernel's ext4 sends",
-        bar: "six logs of operations (short form: two) on the model and on ext4 on a loop device, \
-              median of 5 runs: discards within 15 %, discarded bytes within 10 %, written bytes \
-              within 10 %; of files deleted beside free space both discard more than twice what \
-              is freed, and both drop discards at an unmount",
+        title: "The modelled ext4 sends its device the same requests as the kernel's ext4",
+        bar: "six logs of operations (short form: two) on the model and on ext4 on a loop \
+              device, median of 5 runs: discards within 15 %, discarded bytes within 10 %, \
+              written bytes within 10 %; for files deleted next to free space both discard more \
+              than twice the freed bytes, and both drop discards at unmount",
         tier: Tier::Tests(KERNEL),
         short: seconds(60),
         full: seconds(240),
@@ -402,15 +405,15 @@ const FILES: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "files.5",
-        title: "How long a deletion is noticed, on drives and on filesystems made for it",
-        bar: "like-optane-900p 0.000 s/GB and like-rc100 0.25 s/GB, as [S1] has them (the second \
-              is calibrated), by themselves and under the modelled ext4; real ext4, XFS and btrfs \
-              on loop devices run to the end, and what they say of the difference is what its \
-              intervals say: noise where they hold 0 (short form: ext4 alone). What their \
-              deletions cost is that of a file in memory: without a bar. The highest rate of \
-              deletion that keeps the load's p99.9 below 80 ms: on the modelled ext4 upon \
-              vendor2, whose every TRIM makes 2 or 3 accesses miss it, 3 to 5 chunks in 10.5 s; \
-              on real ext4 there is one that keeps 20 ms (full form)",
+        title: "How long a deletion stalls the load, on drives and on newly made filesystems",
+        bar: "like-optane-900p 0.000 s/GB and like-rc100 0.25 s/GB, as in [S1] (the second is \
+              fitted), both bare and under the modelled ext4; real ext4, XFS and btrfs on loop \
+              devices complete, and the verdict agrees with the interval: noise where it \
+              contains 0 (short form: ext4 only). A deletion there costs what it costs on a file \
+              in memory: no bar. The highest rate of deletion that keeps the load's p99.9 below \
+              80 ms: on the modelled ext4 on vendor2, where every TRIM makes 2 or 3 accesses \
+              exceed it, 3 to 5 chunks in 10.5 s; on real ext4 a rate exists that keeps 20 ms \
+              (full form)",
         tier: Tier::Acceptance(&[]),
         short: seconds(25),
         full: seconds(480),
@@ -419,13 +422,13 @@ const FILES: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "files.6",
-        title: "`settle` finds the surface: settling time by range and by bytes written between \
+        title: "`settle` measures settling time by trimmed range and by bytes written between \
                 TRIMs",
-        bar: "vendor6 and generic-nvme-tlc: at each of nine points, nothing written between \
-              included, the settling time is the model's work over its share, from one slice less \
-              to two slices more; the twins show 0, or one slice where a new stream of writes \
-              costs more than 5 % of it; a drive that does not put TRIM off settles at once at \
-              every point, and its TRIM takes the work instead",
+        bar: "vendor6 and generic-nvme-tlc: at each of nine points, including no writes in \
+              between, the settling time is the model's work divided by its share, from one \
+              slice less to two slices more; the twins show 0, or one slice where a new stream \
+              of writes costs more than 5 % of it; a drive that does not postpone TRIM work \
+              settles at once at every point, and its TRIM takes that time instead",
         tier: Tier::Acceptance(&[]),
         short: seconds(10),
         full: seconds(60),
@@ -434,16 +437,17 @@ const FILES: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "files.7",
-        title: "The layer in which a stall lies is found; `delete-storm` as [S3]'s, one in 32",
-        bar: "planted on ext4 with `discard` over a loop device: a device that freezes for 2 s, a \
+        title: "A stall is attributed to the right layer; `delete-storm` reproduces that of [S3] \
+                at 1/32",
+        bar: "planted on ext4 with `discard` on a loop device: a device that freezes for 2 s, a \
               filesystem frozen for 2 s, four tags for seven callers on a slow device; at least \
-              95 % of the stalled time in the right layer, no event lost. On a modelled raidz2 of \
-              10 x P3500, in at most 60 s of wall time: discards take 1.0 +- 0.2 of the writing \
-              before them (both fitted) and the next round stalls for 0.5 +- 0.15 of that \
-              (predicted); while it stalls, the drives complete no write for at least 0.85 of the \
-              time and the locator says above for at least 0.85 of it; with a drive whose TRIM \
-              blocks and today's OpenZFS it says device for most of it. One in 64 is too small \
-              for the model: more than 0.65",
+              95 % of the stalled time is attributed to the right layer, no event is lost. On a \
+              modelled raidz2 of 10 x P3500, in at most 60 s of wall time: discards take 1.0 +- \
+              0.2 of the writing before them (both fitted) and the next round stalls for 0.5 +- \
+              0.15 of that (predicted); during the stall the drives complete no write for at \
+              least 0.85 of the time, and at least 0.85 of it is attributed to the layers above \
+              the device; with a drive whose TRIM blocks and current OpenZFS most of it is \
+              attributed to the device. At 1/64 the model is too small: more than 0.65",
         tier: Tier::Tests(LOCATOR),
         short: seconds(35),
         full: seconds(240),
@@ -452,11 +456,11 @@ const FILES: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "files.8",
-        title: "`policy` charges eight trim policies for both sides, on three drives",
+        title: "`policy` charges eight trim policies with both costs, on three drives",
         bar: "on each drive: eight policies with every figure; bytes freed = trimmed + not \
-              trimmed + rewritten; `none` trims nothing, and no write amplification is above its \
-              by more than the tolerance; `paced` keeps its target where no TRIM takes longer \
-              than that, and where one does the result says so; both occur",
+              trimmed + rewritten; `none` trims nothing, and no policy's write amplification \
+              exceeds its by more than the tolerance; `paced` keeps its target unless one TRIM \
+              takes longer than the target, and then the result says so; both cases occur",
         tier: Tier::Acceptance(&[]),
         short: seconds(25),
         full: seconds(240),
@@ -470,10 +474,11 @@ const TRACE: &[ClaimRow] = &[
         id: "trace.1",
         title: "`replay` of 800 GB of writes, four times, on a drive of 256 GB",
         bar: "a generated trace of the master trace's size at queue depth 1 and 32, with and \
-              without TRIM, on an emulated TLC drive, in at most 45 s of wall time on 2 cores and \
-              2 GiB of memory; the trace's statistics beside the published ones: 800 GB within 1 \
-              %, at least 37 million writes and at most 2 % more, a quarter of them sequential \
-              within 4 %, 13 % of the space trimmed in the end within 4 % of that; in both forms",
+              without TRIM, on an emulated TLC drive, in at most 45 s of wall time on 2 cores \
+              and 2 GiB of memory; statistics of the trace compared with the published ones: 800 \
+              GB within 1 %, at least 37 million writes and at most 2 % more, a quarter of them \
+              sequential within 4 %, 13 % of the space trimmed at the end within 4 % of that; in \
+              both forms",
         tier: Tier::Evidence,
         short: seconds(75),
         full: seconds(75),
@@ -482,11 +487,12 @@ const TRACE: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "trace.2",
-        title: "The drives of [S4]: alike on average, and not at any time",
+        title: "The drives of [S4]: equal on average, different at most times",
         bar: "like-ssd340 and like-m500, a generated trace at queue depth 32: averages with TRIM \
               within 5 % of each other (fitted), at least a fifth of the windows more than 25 % \
-              apart, and in some window of each at least 3 times the writes with TRIM as without; \
-              at 256 GB in windows of 100,000 commands (short form: 32 GiB, windows of 13,400)",
+              apart, and in some window of each at least 3 times as many writes with TRIM as \
+              without; at 256 GB in windows of 100,000 commands (short form: 32 GiB, windows of \
+              13,400)",
         tier: Tier::Evidence,
         short: seconds(25),
         full: seconds(150),
@@ -495,11 +501,11 @@ const TRACE: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "trace.3",
-        title: "Without its TRIMs a trace keeps its schedule, and with them, too",
-        bar: "a trace at its own times on emulated vendor2, which stops for 80 ms a TRIM: no \
-              other command is issued at another time without the TRIMs, and a TRIM of 4 GiB and \
-              4 KiB arrives to the byte; on a loop device that stops for 2 s, no command is \
-              issued more than 10 ms late (needs root)",
+        title: "A trace keeps its schedule with and without its TRIMs",
+        bar: "a trace with its recorded times on emulated vendor2, which stops for 80 ms per \
+              TRIM: without the TRIMs no other command is issued at another time, and a TRIM of \
+              4 GiB and 4 KiB arrives exactly; on a loop device that stops for 2 s, no command \
+              is issued more than 10 ms late (needs root)",
         tier: Tier::Acceptance(&[]),
         short: seconds(30),
         full: seconds(90),
@@ -508,11 +514,11 @@ const TRACE: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "trace.4",
-        title: "Traces are read as they are, and written so that they come back as they were",
-        bar: "one blktrace recorded here: commands and bytes of each kind are blkparse's; two \
-              iologs that fio wrote, and one that it replayed: fio's counts; every round trip \
-              through a format that is written gives the same bytes, TRIMs of more than 4 GiB \
-              among them; every reader survives damaged files and garbage, 10^7 in the full form",
+        title: "Traces are read correctly, and written so that they read back the same",
+        bar: "one blktrace recorded here: commands and bytes of each kind equal blkparse's; two \
+              iologs written by fio and one replayed by fio: fio's counts; every round trip \
+              through a format that is written gives the same bytes, also with TRIMs of more \
+              than 4 GiB; every reader survives damaged files and garbage, 10^7 in the full form",
         tier: Tier::Acceptance(BLKTRACE),
         short: seconds(50),
         full: seconds(900),
@@ -521,11 +527,11 @@ const TRACE: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "trace.5",
-        title: "Traces are read faster than others read them, in constant memory",
+        title: "Traces are read faster than by other programs, in constant memory",
         bar: "medians of runs in turns: blktrace's binary to blkparse's text at least 5 times as \
-              fast as by blkparse; that text read at least 3 times as fast as blkparse prints it; \
-              an iolog at least 3 times as fast as fio reads it, whose start is not counted; 10 \
-              GB through a pipe in the memory that a thirtieth takes, and at most 64 MiB",
+              fast as blkparse; that text is read at least 3 times as fast as blkparse prints \
+              it; an iolog at least 3 times as fast as fio reads it, not counting fio's start; \
+              10 GB through a pipe takes the memory of a thirtieth of it, and at most 64 MiB",
         tier: Tier::Evidence,
         short: seconds(85),
         full: seconds(600),
@@ -535,10 +541,10 @@ const TRACE: &[ClaimRow] = &[
     ClaimRow {
         id: "trace.6",
         title: "PostMark on a real ext4 with `-o discard` is recorded, and replayed",
-        bar: "the recorded writes and TRIMs are to the byte what the kernel's own counters of the \
-              device show, and there are 100 TRIMs; an emulated drive and a loop device are each \
-              given as many writes and as many trimmed bytes as were recorded (mounted with \
-              `sync`, as files of seconds would not leave the page cache; needs root)",
+        bar: "the recorded writes and TRIMs equal the kernel's own counters of the device to the \
+              byte, and there are 100 TRIMs; an emulated drive and a loop device each receive as \
+              many writes and as many trimmed bytes as were recorded (mounted with `sync`, \
+              because files deleted within seconds would not leave the page cache; needs root)",
         tier: Tier::Acceptance(EXT4),
         short: seconds(35),
         full: seconds(120),
@@ -550,12 +556,11 @@ const TRACE: &[ClaimRow] = &[
 const REPORT: &[ClaimRow] = &[
     ClaimRow {
         id: "report.1",
-        title: "Every chart is drawn with its data and answers; the page is quiet, fits and is \
-                accessible",
+        title: "Every chart shows its data and reacts to the reader; the page is free of errors, \
+                fits the window and is accessible",
         bar: "records of emulated drives, modelled filesystems, an image and a directory: no \
-              check in Chromium finds a fault, the verdicts of four drives that differ are right; \
-              and of a page that is broken on purpose, in 17 ways, the check for it finds every \
-              one",
+              check in Chromium fails, and the verdicts of four different drives are right; on a \
+              page broken on purpose, in 17 ways, the check for each detects it",
         tier: Tier::Tests(BROWSER),
         short: seconds(100),
         full: seconds(600),
@@ -564,11 +569,11 @@ const REPORT: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "report.2",
-        title: "A report of much is small and quick, and no extreme is lost in it",
+        title: "A report of much data is small and fast, and no extreme value is lost",
         bar: "twelve drives with every method: file under 6 MB, drawn within 2 s; 10^7 samples: \
-              file under 8 MB, and the one stall of 2 s among them is in what is drawn and seen \
-              on the screen from all of the axis to a millionth of it; where none is planted none \
-              is seen",
+              file under 8 MB, and the one stall of 2 s among them is drawn, and visible at \
+              every zoom from the whole axis to a millionth of it; without a planted stall none \
+              is visible",
         tier: Tier::Evidence,
         short: seconds(125),
         full: seconds(400),
@@ -577,9 +582,9 @@ const REPORT: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "report.3",
-        title: "There is a picture of every section of the page, in light and dark",
-        bar: "in `docs/images/report` (of the short form: with the raw output), made anew by this \
-              very measurement: two pictures of each of at least 16 sections, none of them blank, \
+        title: "There are pictures of every section of the page, in light and dark",
+        bar: "in `docs/images/report` (short form: with the raw output), made again by this \
+              measurement: two pictures of each of at least 16 sections, none of them blank, \
               none larger than 60 KiB",
         tier: Tier::Acceptance(&[Need::Browser]),
         short: seconds(45),
@@ -589,11 +594,11 @@ const REPORT: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "report.4",
-        title: "One report takes records of two hosts and three versions of the schema",
-        bar: "a record of schema 1 as it was written, one of today's of another host, one of a \
-              schema to come: each is named with its host, has its verdict and its charts; the \
-              one to come has a message that says so, the first one that says how it ended, \
-              today's none; the page complains of nothing",
+        title: "One report shows records of two hosts and three versions of the schema",
+        bar: "an original record of schema 1, a current one of another host, and one of a future \
+              schema: each is named with its host and has its verdict and its charts; the future \
+              one has a message that says so, the first one a message about how it ended, the \
+              current one none; the page reports no error",
         tier: Tier::Acceptance(&[Need::Browser]),
         short: seconds(13),
         full: seconds(60),
@@ -602,12 +607,11 @@ const REPORT: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "report.5",
-        title: "Records that are broken, empty, partial or of the future are named, the rest is \
-                shown",
-        bar: "beside a sound record one that is cut off, one of no bytes, one that is JSON but no \
-              record, one whose run did not end, one of a schema to come and a folder without \
-              one: a message on each and on no other; the sound one's verdict and all of its \
-              figures are there; exit code 2; the page complains of nothing",
+        title: "Broken, empty, partial and future records are named, and the rest is shown",
+        bar: "next to a sound record one that is cut off, one of no bytes, one that is JSON but \
+              no record, one whose run did not end, one of a future schema and a folder without \
+              one: a message about each of these and no other; the verdict and all figures of \
+              the sound one are shown; exit code 2; the page reports no error",
         tier: Tier::Acceptance(&[Need::Browser]),
         short: seconds(15),
         full: seconds(60),
@@ -619,9 +623,9 @@ const REPORT: &[ClaimRow] = &[
 const SAFE: &[ClaimRow] = &[
     ClaimRow {
         id: "safe.1",
-        title: "What a hostile tester destroyed, lost or got misstated is safe now",
-        bar: "at least 60 rows; each loses something with the program of the commit before the \
-              issue, and nothing with this one",
+        title: "What a hostile tester destroyed, lost or falsified is safe now",
+        bar: "at least 60 rows; each loses something with the program before the safety work, \
+              and nothing with the current one",
         tier: Tier::Tests(HOSTILE),
         short: seconds(110),
         full: seconds(900),
@@ -630,10 +634,11 @@ const SAFE: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "safe.2",
-        title: "The kernel sees no run change what was not named, whatever is exchanged or killed",
-        bar: "5,000 runs watched, none of them outside of what was named and its output and \
-              temporary directories; every planted violation is seen, at least 10; the campaign \
-              is of these sources, and a fresh sample of 2 % holds as well",
+        title: "The kernel sees no run change a target that was not named, whatever is exchanged \
+                or killed",
+        bar: "5,000 runs watched: no change outside of the named targets and the run's output \
+              and temporary directories; every planted violation is detected, at least 10; the \
+              sources of the campaign are unchanged, and a new sample of 2 % holds as well",
         tier: Tier::Campaign,
         short: seconds(45),
         full: seconds(240),
@@ -642,11 +647,11 @@ const SAFE: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "safe.3",
-        title: "A mutant of the safety code is killed by a test",
-        bar: "at least 98 % of the mutants of claim, guard, mkfs and the writing module; the \
-              others are explained one by one, no test fails without a mutant; the campaign is of \
-              these sources, and a fresh sample of 2 % holds as well (not in the short form: what \
-              it needs takes minutes to build)",
+        title: "Every mutant of the safety code is killed by a test",
+        bar: "at least 98 % of the mutants of claim, guard, mkfs and the writing module are \
+              killed; each other one is explained, and no test fails without a mutant; the \
+              sources of the campaign are unchanged, and a new sample of 2 % holds as well (not \
+              in the short form: building it takes minutes)",
         tier: Tier::Campaign,
         short: seconds(10),
         full: seconds(900),
@@ -655,10 +660,11 @@ const SAFE: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "safe.4",
-        title: "After kill -9 and power cuts records are whole, readable and resumable",
-        bar: "500 kills and 200 power cuts of ext4, XFS and btrfs: the record is the newest that \
-              was kept or a later one, goes on to its end, emulated runs to the same bytes, and \
-              after the next start nothing is left behind; a fresh sample of 2 % holds as well",
+        title: "After SIGKILL and power cuts records are complete, readable and resumable",
+        bar: "500 kills and 200 power cuts of ext4, XFS and btrfs: the record is the last one \
+              acknowledged as saved or a later one, the run resumes and completes, emulated runs \
+              with the same bytes, and after the next start nothing is left behind; a new sample \
+              of 2 % holds as well",
         tier: Tier::Campaign,
         short: seconds(45),
         full: seconds(120),
@@ -667,9 +673,9 @@ const SAFE: &[ClaimRow] = &[
     },
     ClaimRow {
         id: "safe.5",
-        title: "Damaged inputs and garbage into every reader break nothing",
-        bar: "10^7 inputs, no panic, no hang, at most 256 MiB; the campaign is of these sources, \
-              and a fresh sample of 2 % holds as well",
+        title: "Damaged inputs and garbage break no reader",
+        bar: "10^7 inputs, no panic, no hang, at most 256 MiB; the sources of the campaign are \
+              unchanged, and a new sample of 2 % holds as well",
         tier: Tier::Campaign,
         short: seconds(60),
         full: seconds(180),
@@ -681,11 +687,11 @@ const SAFE: &[ClaimRow] = &[
 const HOUSE: &[ClaimRow] = &[
     ClaimRow {
         id: "house.1",
-        title: "Every record is that of the program before the redesign, less its commit and what \
-                was reviewed",
-        bar: "no record and no exit code differs, of every method in virtual time, three seeds, \
-              after three kills, and no step and number of commands on loop devices; each of \
-              three planted changes of behaviour is noticed",
+        title: "Every record equals that of the program before the redesign, except its commit \
+                and reviewed differences",
+        bar: "no record and no exit code differs: every method in virtual time, three seeds, \
+              three kills; on loop devices no step and no number of commands; each of three \
+              planted changes of behaviour is detected",
         tier: Tier::Evidence,
         short: seconds(90),
         full: seconds(900),
@@ -718,7 +724,7 @@ const HOUSE: &[ClaimRow] = &[
     ClaimRow {
         id: "house.4",
         title: "Every acceptance test fails where its claim is false",
-        bar: "every acceptance test passes on the sources as they are, and fails once a fault is \
+        bar: "every acceptance test passes on the unchanged sources, and fails after a fault is \
               planted in them (short form: one fault)",
         tier: Tier::Evidence,
         short: seconds(100),

@@ -1,5 +1,6 @@
-//! Claims of the issue on traces: the size of JEDEC's master trace in a minute, what \[S4\] saw of
-//! two drives, the fairness of a replay; what is read and written, and how fast; what is recorded.
+//! Claims about traces: a replay of the size of JEDEC's master trace within a minute, what \[S4\]
+//! saw of two drives, the fairness of a replay, reading and writing of formats with their speed,
+//! and recording.
 
 pub(super) mod counts;
 pub(super) mod drives;

@@ -1,4 +1,4 @@
-//! The kernel's tracefs, which is mounted where nobody has done so.
+//! The kernel's tracefs, mounted if it is not.
 
 use std::path::{Path, PathBuf};
 

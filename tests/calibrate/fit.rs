@@ -1,4 +1,4 @@
-//! The three values of each drive, and where they are written.
+//! Fits the three values of each drive and writes them into its profile.
 //!
 //! Each is searched for by the secant rule, from what stands in the profile on, against one
 //! published figure of the *buffered* columns; nothing of the unbuffered ones and no deletion is

@@ -1,4 +1,4 @@
-//! The published tables: three durations a column, from which all 13 metrics follow.
+//! The published tables: three durations a column, from which all 13 metrics are computed.
 
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! One run of PostMark on an emulated drive below the modelled filesystem, and many side by side.
+//! One run of PostMark on an emulated drive below the modelled filesystem, and many in parallel.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -147,7 +147,7 @@ pub(super) fn side_by_side<T: Sync, R: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Nobody looks on.
+/// A monitor that ignores everything.
 struct Silent;
 
 impl Monitor for Silent {

@@ -1,4 +1,4 @@
-//! Tables in the form of \[S0\], and the null model beside them.
+//! Tables in the format of \[S0\], and those of the null model.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ const OF_TRANSACTIONS: [usize; 6] = [1, 2, 5, 6, 7, 10];
 /// And the one that follows from that of creation alone.
 const OF_CREATION: usize = 4;
 
-/// All tables, and what they are.
+/// All tables with their titles.
 pub fn tables(runs: &[CalibrationRun]) -> Result<String> {
     let repetitions = runs.iter().map(|run| run.repetition + 1).max().unwrap_or(0);
     let mut text = format!(

@@ -1,5 +1,5 @@
-//! One power cut: a run writes its record to a disk that keeps a log; then the disk is taken as it
-//! may be after a power cut at some place of the log, mounted, and looked at.
+//! One power cut: a run writes its record to a disk that logs its writes; the state of the disk at
+//! some point of the log is then mounted and inspected.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Campaign `safe.5`: damaged inputs and garbage into everything that reads. Each block is of one
-//! subject and runs in a process of its own, so that what takes it down is one failed attempt.
+//! Campaign `safe.5`: damaged inputs and garbage for every reader. Each block of inputs is for one
+//! reader and runs in a process of its own, so that a crash is one failed attempt.
 //!
 //! The program that runs them is built as tests are: an overflow or a broken invariant, which the
 //! program that users have would not notice, is a panic.

@@ -1,5 +1,5 @@
-//! What a campaign has done so far: `target/campaign/ID/SEED-SOURCES.ndjson`, a line an attempt in
-//! the order of their ends, and beside it what it is run on.
+//! The journal of a campaign in `target/campaign/ID/SEED-SOURCES.ndjson`: one line an attempt, in
+//! the order in which attempts end; and beside it the sources that it is run on.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
@@ -49,7 +49,7 @@ impl Journal {
         Ok(Self { about, path, file, made })
     }
 
-    /// What it is run on: the commit is the one that it was begun on.
+    /// The sources that it runs on, with the commit on which it began.
     pub(super) fn about(&self) -> &About {
         &self.about
     }

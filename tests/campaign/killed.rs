@@ -1,4 +1,4 @@
-//! Campaign `safe.4`: the program is killed, or the disk that it writes its record to loses power.
+//! Campaign `safe.4`: the program is killed, or the disk with its record loses power.
 //!
 //! Of each seven attempts five are kills (`attempt`) and two are power cuts
 //! (`crashed`). Either way the record is then held against what the run had acknowledged,

@@ -1,5 +1,5 @@
-//! The committed result of a campaign: `docs/evidence/campaigns/ID.json`, which says what it was
-//! run on, and `ID.ndjson.gz`, the line of each attempt.
+//! The committed result of a campaign: `docs/evidence/campaigns/ID.json` names its seed, commit and
+//! sources, `ID.ndjson.gz` has a line for each attempt.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -33,7 +33,7 @@ pub struct About {
     pub attempts: u64,
     /// The commit that was checked out when it was begun.
     pub commit: String,
-    /// What it is about.
+    /// Its subject.
     pub sources: Sources,
 }
 
@@ -98,7 +98,7 @@ impl Ledger {
         self.missing() == 0
     }
 
-    /// The lines, as what they are of.
+    /// The lines, parsed.
     pub fn outcomes<T: DeserializeOwned>(&self) -> Result<Vec<T>> {
         let outcome =
             |line: &Value| T::deserialize(line).with_context(|| format!("read the attempt {line}"));
@@ -159,7 +159,7 @@ pub(super) fn store(
     Ok([path, packed])
 }
 
-/// The committed result of a campaign: what it was run on, and its lines as text.
+/// The committed result of a campaign: its sources, and its lines as text.
 pub fn load(repository: &Repository, id: &str) -> Result<(About, String)> {
     let (path, packed) = paths(repository.root(), id);
     let missing =

@@ -1,4 +1,4 @@
-//! Which sources a campaign's result is about, and whether they are still the same.
+//! The sources that a campaign's result depends on, and whether they have changed since.
 
 use std::collections::BTreeMap;
 

@@ -69,7 +69,7 @@ struct Outcome {
     /// Whether a violation was planted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     planted: bool,
-    /// Deeds that were told, each object once.
+    /// Reported operations, each object once.
     deeds: u64,
     /// Processes that were watched.
     processes: u64,

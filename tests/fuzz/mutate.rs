@@ -1,4 +1,4 @@
-//! What is done to files and texts: small damages, of kinds that readers stumble over.
+//! Mutations of files and texts: small damages of the kinds that break parsers.
 
 use trimbench_core::rng::Rng;
 

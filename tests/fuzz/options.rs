@@ -1,5 +1,5 @@
-//! What the command line says, as texts: what is read prints as what reads as the same, and
-//! whatever is computed of it before a run begins can be.
+//! Texts of the command line: a parsed value prints as text that parses to the same value, and
+//! everything that is computed before a run can be computed from it.
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};

@@ -1,5 +1,5 @@
-//! Profiles: one that is read has a source for each value; one that passes its checks is built
-//! where it says that it takes little memory, and works.
+//! Profiles: one that is read has a source for each value; one that passes its checks is built, if
+//! its estimated memory is small, and takes commands.
 
 use anyhow::{Context as _, Result};
 use trimbench_core::rng::Rng;

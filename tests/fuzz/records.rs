@@ -1,5 +1,5 @@
-//! Run records: what is understood of a damaged one is whole, says what is missing, and goes
-//! through everything that is done with a record.
+//! Run records: what is salvaged from a damaged record is consistent, says what is missing, and can
+//! be used like any record.
 
 use std::collections::BTreeMap;
 
@@ -77,9 +77,9 @@ impl Feed for Records {
     }
 }
 
-/// What is done with a record.
+/// The uses of a record.
 struct FuzzOptions<'a> {
-    /// What it is compared with.
+    /// The record that it is compared with.
     other: &'a RunRecord,
     limits: &'a [Limit],
     page: bool,

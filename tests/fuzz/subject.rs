@@ -1,4 +1,4 @@
-//! What is read, and what one execution comes to.
+//! The readers that are fuzzed, and the result of one execution.
 
 use std::borrow::Cow;
 use std::cell::Cell;

@@ -1,4 +1,4 @@
-//! Traces: a file is made, read in some way, and what must hold is looked at.
+//! Traces: a file is generated and read in some way; then its invariants are checked.
 
 use std::borrow::Cow;
 use std::io::Cursor;

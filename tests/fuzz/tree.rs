@@ -1,4 +1,5 @@
-//! Documents as trees, so that damages get past a parser's first look: JSON and TOML.
+//! JSON and TOML documents as trees, so that mutations pass the parser and reach the code behind
+//! it.
 //!
 //! Unlike the trees of the parsers, these may hold a key twice and words that are no value.
 

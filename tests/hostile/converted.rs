@@ -1,4 +1,4 @@
-//! `trace convert` onto its own input, by whatever name, and onto what is in use.
+//! `trace convert` with an output that is its own input under another name, or a file in use.
 
 use std::fs::{self, File};
 use std::process::Stdio;

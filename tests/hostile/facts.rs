@@ -1,4 +1,4 @@
-//! Facts that cannot be read: what a user without privileges does not see.
+//! Facts that cannot be read without privileges.
 //!
 //! The program runs as nobody, on targets that everybody may write and that root uses.
 

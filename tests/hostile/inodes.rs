@@ -1,4 +1,4 @@
-//! One file by two inodes: overlayfs and FUSE.
+//! One file with two inodes: overlayfs and FUSE.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ impl Drop for Overlay {
     }
 }
 
-/// That nothing is written by this name, under which nobody can know who else uses it.
+/// Nothing is written through this name, because its other users cannot be detected.
 fn is_kept(tool: &Tool, target: &Path, image: &Path) -> Result<(), String> {
     let output = overwrite(tool, target, image);
     let content = fs::read(image).expect("it can be read");

@@ -1,4 +1,4 @@
-//! Things of others that look like leftovers of killed runs.
+//! Objects of others that look like leftovers of killed runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `ext4:DEVICE` and its like: devices that are exchanged between claim, mkfs and mount.
+//! `ext4:DEVICE` and the like: the device is exchanged between claim, mkfs and mount.
 //!
 //! The exchange happens in a wrapper over mkfs or mount, in a mount namespace of the row's own: so
 //! at that point and no other.

@@ -1,4 +1,4 @@
-//! Figures that were wrong or hid that something was wrong.
+//! Figures that were wrong, or that hid a problem.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _, pipe};

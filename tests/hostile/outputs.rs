@@ -1,4 +1,4 @@
-//! Output files: predictable names, symbolic and hard links, directories that are exchanged.
+//! Output files: predictable names, symbolic and hard links, exchanged directories.
 
 use std::fs;
 use std::os::unix::fs::symlink;

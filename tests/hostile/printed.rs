@@ -1,4 +1,5 @@
-//! Output directories that are removed, renamed, immutable or full: what was measured is printed.
+//! Output directories that are removed, renamed, immutable or full: measured figures are still
+//! printed.
 
 use std::fs;
 use std::process::{Command, Output};

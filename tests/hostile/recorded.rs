@@ -1,4 +1,4 @@
-//! `trace record` on a full disk and killed.
+//! `trace record` on a full disk, and killed.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -30,7 +30,7 @@ const READ: u64 = 4_096;
 /// Longer than the program waits before it saves, and than its watcher takes.
 const SAVED: Duration = Duration::from_millis(600);
 
-/// A recording under way of a device that nobody else uses.
+/// A running recording of a device without other users.
 struct Recording {
     child: Child,
     device: File,

@@ -1,4 +1,4 @@
-//! `report` and what it must not replace: records, special files, files of others.
+//! Files that `report` must not replace: records, special files, files of others.
 
 use std::fs::{self, File};
 use std::io::Read as _;

@@ -1,4 +1,4 @@
-//! Two runs side by side in one filesystem, whose free space suffices for one.
+//! Two parallel runs in one filesystem whose free space suffices for one.
 
 use std::path::Path;
 
@@ -49,7 +49,7 @@ fn two_mounts(tool: &Tool) -> Result<(), String> {
     second_is_refused(tool, folder.path(), (filesystem.path(), &place))
 }
 
-/// Whether there is a file with something in it, beside the marker.
+/// Whether there is a file with content besides the marker.
 fn is_written(workspace: &Path) -> bool {
     let entries = std::fs::read_dir(workspace).into_iter().flatten().flatten();
     let mut files = entries.filter(|entry| entry.file_name() != "trimbench-workspace");

@@ -1,4 +1,4 @@
-//! Programs that run beside an attack: waited for at a chosen point, stopped, killed.
+//! Background programs of an attack: waited for at a chosen point, stopped, killed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};

@@ -1,4 +1,4 @@
-//! What several rows share: a folder with something precious in it, small runs, and runs that wait.
+//! Helpers of several rows: a folder with valuable data, small runs, and runs that wait.
 
 use std::fs::{self, File};
 use std::io::{PipeReader, Read as _, Write as _};

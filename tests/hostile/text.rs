@@ -1,4 +1,4 @@
-//! Names that are no UTF-8, escape sequences, words for the shell, cells for spreadsheets.
+//! Names that are not UTF-8, terminal escape sequences, shell metacharacters, spreadsheet formulas.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

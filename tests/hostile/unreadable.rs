@@ -1,4 +1,4 @@
-//! Signatures that cannot be read, and a prober that cannot be believed.
+//! Signatures that cannot be read, and a prober whose answer cannot be trusted.
 //!
 //! The disk that fails is a file served by FUSE. A filesystem lies on it, and in that filesystem
 //! the image, which is attached to a loop device where a device is wanted: so nothing but the one

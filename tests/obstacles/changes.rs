@@ -1,4 +1,4 @@
-//! What is another thing when it is claimed than when it was looked at.
+//! Targets that change between inspection and claim.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What someone uses: mounted, swapped to, open, attached, locked, under another name.
+//! Targets in use: mounted, used as swap, open, attached, locked, in use under another name.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;

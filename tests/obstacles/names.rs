@@ -1,4 +1,4 @@
-//! What was not named, or not by a name that always means the same.
+//! Targets that were not named, or whose name may change its meaning.
 
 use super::scene::{Scene, relink};
 

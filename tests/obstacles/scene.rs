@@ -1,4 +1,4 @@
-//! The scene of an attempt: images and devices of its own, and how all is taken down again.
+//! The scene of an attempt: images and devices of its own, and their removal.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;

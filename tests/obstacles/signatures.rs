@@ -1,4 +1,4 @@
-//! What holds data of a known kind: filesystems, volumes, partition tables.
+//! Targets with content of a known type: filesystems, volumes, partition tables.
 
 use super::scene::{IMAGE_BYTES, Scene, make_ext4, partition, text, write_at};
 use crate::run;

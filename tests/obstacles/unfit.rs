@@ -1,4 +1,4 @@
-//! What cannot be overwritten at all: nothing there, no block device or file, empty, read-only.
+//! Targets that cannot be overwritten: missing, neither block device nor file, empty, read-only.
 
 use std::fs::File;
 use std::path::PathBuf;

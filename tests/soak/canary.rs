@@ -16,7 +16,7 @@ pub(super) enum Canary {
     TrimEatsNeighbour,
     /// Midway the tables disagree about one unit.
     TablesDisagree,
-    /// Midway a unit is trimmed, but copied on by the collector.
+    /// Midway a unit is trimmed, but garbage collection still copies it.
     TrimmedIsCopied,
     /// Every command fails though none should.
     CommandsFail,

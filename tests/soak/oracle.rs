@@ -40,7 +40,7 @@ pub(super) struct Found {
 /// A disagreement, in words.
 pub(super) type Judgement = Result<(), String>;
 
-/// Something that is told what is done and knows what must be found.
+/// An oracle: it is notified of every command and knows the expected content.
 pub(super) trait Oracle {
     /// Whether it knows anything.
     const WATCHES: bool = true;
@@ -54,7 +54,7 @@ pub(super) trait Oracle {
     /// The range was discarded.
     fn discard(&mut self, range: LbaRange);
 
-    /// What was done so far lasts.
+    /// Everything so far is durable.
     fn flush(&mut self);
 
     /// The drive was purged.

@@ -315,7 +315,7 @@ impl<'a, O: Oracle> Session<'a, O> {
         Ok(())
     }
 
-    /// Host and collector and padding are all that is programmed.
+    /// Programs = host writes + garbage collection + padding.
     fn check_programs(&self) -> Result<(), Stop> {
         let counters = self.target.model().inner().counters();
         let DriveCounters { programmed_units, saved_units, .. } = counters;

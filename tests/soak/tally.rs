@@ -51,13 +51,13 @@ tally! {
     power_cuts,
     /// Purges.
     purges,
-    /// Times that every invariant was checked and every unit looked at.
+    /// How often every invariant and every unit was checked.
     walks,
     /// Units that the host wrote, as all below counted by the drive.
     written_units,
     /// Units that held data and were freed by a discard.
     freed_units,
-    /// Units that the collector moved.
+    /// Units moved by garbage collection.
     collected_units,
     /// Units that were moved out of an SLC cache.
     folded_units,

@@ -34,17 +34,21 @@ pub struct Bench {
 pub const BENCHES: [Bench; 2] = [ssd::BENCH, block::BENCH];
 
 /// What the user asks for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct BenchOptions<'a> {
-    /// A benchmark; all without.
-    pub name: Option<&'a str>,
-    /// Parameters small enough for CI.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct BenchOptions {
+    /// The benchmark (default: all)
+    pub name: Option<String>,
+    /// Parameters small enough for CI
+    #[arg(long)]
     pub small: bool,
-    /// Only the cases whose name holds this.
-    pub case: Option<&'a str>,
-    /// How often each side of each case is measured, at least once; else 5 times, small ones 3.
+    /// Only the cases whose name holds this
+    #[arg(long, value_name = "TEXT")]
+    pub case: Option<String>,
+    /// How often each side of each case is measured
+    #[arg(long, value_name = "N")]
     pub repetitions: Option<NonZero<usize>>,
-    /// The lines of the history on standard output in place of the table.
+    /// A line of JSON for each side of each case, in place of the table
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -156,8 +160,9 @@ struct Line<'a> {
 
 /// Runs one benchmark or all, prints what was measured, and appends it to `bench.ndjson` beside
 /// cargo's products. A benchmark that lacks its peer is skipped with a message: no failure.
-pub fn run(repository: &Repository, options: &BenchOptions<'_>) -> Result<bool> {
-    let BenchOptions { name, small, case, json, .. } = *options;
+pub fn run(repository: &Repository, options: &BenchOptions) -> Result<bool> {
+    let (name, case) = (options.name.as_deref(), options.case.as_deref());
+    let BenchOptions { small, json, .. } = *options;
     let chosen: Vec<&Bench> =
         BENCHES.iter().filter(|bench| name.is_none_or(|name| name == bench.name)).collect();
     if chosen.is_empty() {

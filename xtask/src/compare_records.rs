@@ -39,17 +39,21 @@ const SEEDS: [u64; 3] = [1, 2, 3];
 const SHOWN: usize = 12;
 
 /// What to compare.
-#[derive(Clone, Copy, Debug)]
-pub struct CompareRecordsOptions<'a> {
-    /// The earlier commit, as git takes it.
-    pub base: &'a str,
-    /// Only the cases whose name holds this.
-    pub case: Option<&'a str>,
-    /// Runs the earlier program again, too, whose records are kept otherwise.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CompareRecordsOptions {
+    /// The earlier commit
+    pub base: String,
+    /// Only the cases whose name holds this; `real` for those on loop devices
+    #[arg(long, value_name = "TEXT")]
+    pub case: Option<String>,
+    /// Run the earlier program again, too: its records are kept otherwise
+    #[arg(long)]
     pub fresh: bool,
-    /// This program in place of today's.
-    pub program: Option<&'a Path>,
-    /// A line of JSON for each comparison.
+    /// This program in place of today's
+    #[arg(long, value_name = "FILE")]
+    pub program: Option<PathBuf>,
+    /// A line of JSON for each comparison
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -63,7 +67,7 @@ struct Side {
 }
 
 /// Compares; whether nothing differs but what is meant to.
-pub fn run(repository: &Repository, options: &CompareRecordsOptions<'_>) -> Result<bool> {
+pub fn run(repository: &Repository, options: &CompareRecordsOptions) -> Result<bool> {
     let base = format!("{}^{{commit}}", options.base);
     let arguments = ["rev-parse", "--short=12", "--verify", "--quiet", &base];
     let commit = process::output(&mut repository.command("git", &arguments));
@@ -77,7 +81,7 @@ pub fn run(repository: &Repository, options: &CompareRecordsOptions<'_>) -> Resu
     };
     let now = folder.join("now");
     fs::create_dir_all(&now).with_context(|| format!("make {}", now.display()))?;
-    let program = match options.program {
+    let program = match &options.program {
         Some(program) => program.canonicalize().context("find the program")?,
         None => campaign::program(repository, &now)?,
     };
@@ -86,7 +90,7 @@ pub fn run(repository: &Repository, options: &CompareRecordsOptions<'_>) -> Resu
     fs::create_dir_all(&inputs).with_context(|| format!("make {}", inputs.display()))?;
     traces::write(&inputs)?;
     let comparison = Comparison { before, now, inputs, reviewed: Reviewed::table()? };
-    let chosen = |case: &&Case| options.case.is_none_or(|text| case.name.contains(text));
+    let chosen = |case: &&Case| options.case.as_ref().is_none_or(|text| case.name.contains(text));
     let cases: Vec<&Case> = CASES.iter().filter(chosen).collect();
     let compared = comparison.all(&cases, options)?;
     let difference = folder.join("outputs.diff");
@@ -126,7 +130,7 @@ struct Comparison {
 
 impl Comparison {
     /// Runs and compares everything, as many runs at a time as there are processors.
-    fn all(&self, cases: &[&Case], options: &CompareRecordsOptions<'_>) -> Result<Vec<Compared>> {
+    fn all(&self, cases: &[&Case], options: &CompareRecordsOptions) -> Result<Vec<Compared>> {
         let runs: Vec<(&Case, u64)> =
             SEEDS.iter().flat_map(|seed| cases.iter().map(move |case| (*case, *seed))).collect();
         let compared = Mutex::new(Vec::new());
@@ -139,7 +143,7 @@ impl Comparison {
         let resumed: Vec<&Case> = cases.iter().copied().filter(|case| case.is_resumed()).collect();
         in_parallel(&resumed, |case| resumed::compare(self, case)?.into_iter().try_for_each(add))?;
         // On the machine's own devices, and by its clock: alone.
-        if options.case.is_none_or(|text| "real".contains(text)) {
+        if options.case.as_ref().is_none_or(|text| "real".contains(text)) {
             real::compare(self)?.into_iter().try_for_each(add)?;
         }
         Ok(compared.into_inner().unwrap_or_else(PoisonError::into_inner))

@@ -31,13 +31,15 @@ const SHORT: Duration = Duration::from_secs(5 * 60);
 const FULL: Duration = Duration::from_secs(45 * 60);
 
 /// What the user asks for.
-#[derive(Clone, Copy, Debug)]
-pub struct EvidenceOptions<'a> {
-    /// A key, an item, or everything.
-    pub id: Option<&'a str>,
-    /// The short form is enough.
+#[derive(Clone, Debug, clap::Args)]
+pub struct EvidenceOptions {
+    /// A key (`foundation`) or an item (`foundation.1`); all keys without
+    pub id: Option<String>,
+    /// The short form: at most 5 minutes a key instead of 45
+    #[arg(long)]
     pub short: bool,
-    /// Measure again what was measured before.
+    /// Measure again what was measured on these very sources before
+    #[arg(long)]
     pub fresh: bool,
 }
 
@@ -75,9 +77,9 @@ struct Line<'a> {
 }
 
 /// Measures what is asked for; whether every figure holds.
-pub fn run(repository: &Repository, options: &EvidenceOptions<'_>) -> Result<bool> {
+pub fn run(repository: &Repository, options: &EvidenceOptions) -> Result<bool> {
     let mut good = true;
-    for (key, claims) in select(&KEYS, options.id)? {
+    for (key, claims) in select(&KEYS, options.id.as_deref())? {
         let state = repository.state()?;
         let store = Store::new(&repository.target().join("evidence"));
         let register = Register { repository, state, store, short: options.short };

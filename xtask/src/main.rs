@@ -1,10 +1,8 @@
 //! `cargo xtask`: everything a contributor or CI does with this repository, as one program.
 #![expect(clippy::print_stderr, reason = "a program reports to its user")]
 
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -51,100 +49,17 @@ enum Step {
     },
     /// Fit vendor1 to vendor6 to the published tables, through the modelled filesystem, and print
     /// theirs
-    Calibrate {
-        /// Fit nothing: the tables of the profiles as they are
-        #[arg(long)]
-        tables: bool,
-        /// Repetitions of each column
-        #[arg(long, value_name = "N", default_value_t = 10)]
-        repetitions: u32,
-    },
+    Calibrate(calibrate::CalibrateOptions),
     /// Measure ourselves, each benchmark beside a peer
-    Bench {
-        /// The benchmark (default: all)
-        name: Option<String>,
-        /// Parameters small enough for CI
-        #[arg(long)]
-        small: bool,
-        /// Only the cases whose name holds this
-        #[arg(long, value_name = "TEXT")]
-        case: Option<String>,
-        /// How often each side of each case is measured
-        #[arg(long, value_name = "N")]
-        repetitions: Option<NonZero<usize>>,
-        /// A line of JSON for each side of each case, in place of the table
-        #[arg(long)]
-        json: bool,
-    },
+    Bench(bench::BenchOptions),
     /// Run random emulated drives under random loads and faults until something breaks
-    Soak {
-        /// An integer, or at least 7 digits of a commit's id (default: the commit checked out)
-        seed: Option<String>,
-        /// How many random configurations
-        #[arg(long, value_name = "N", default_value_t = 16)]
-        configurations: u64,
-        /// Commands of each configuration's long run
-        #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-        commands: u64,
-        /// Begin no configuration after so many minutes
-        #[arg(long, value_name = "MINUTES")]
-        minutes: Option<u64>,
-        /// This configuration only
-        #[arg(long, value_name = "NUMBER")]
-        configuration: Option<u64>,
-        /// The summary as JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Soak(soak::SoakOptions),
     /// Feed readers of what others wrote with damaged inputs and garbage until something breaks
-    Fuzz {
-        /// What is drawn from
-        #[arg(default_value_t = 1)]
-        seed: u64,
-        /// What is read
-        #[arg(long, value_enum, default_value_t)]
-        subject: fuzz::FuzzSubject,
-        /// The number of the first input
-        #[arg(long, value_name = "NUMBER", default_value_t = 0)]
-        first: u64,
-        /// How many inputs are read
-        #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-        executions: u64,
-        /// This one only
-        #[arg(long, value_name = "NUMBER")]
-        execution: Option<u64>,
-        /// The summary as JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Fuzz(fuzz::FuzzOptions),
     /// Hold what is recorded against the records of an earlier commit's program
-    CompareRecords {
-        /// The earlier commit
-        base: String,
-        /// Only the cases whose name holds this; `real` for those on loop devices
-        #[arg(long, value_name = "TEXT")]
-        case: Option<String>,
-        /// Run the earlier program again, too: its records are kept otherwise
-        #[arg(long)]
-        fresh: bool,
-        /// This program in place of today's
-        #[arg(long, value_name = "FILE")]
-        program: Option<PathBuf>,
-        /// A line of JSON for each comparison
-        #[arg(long)]
-        json: bool,
-    },
+    CompareRecords(compare_records::CompareRecordsOptions),
     /// Go on with a test that takes hours, until it is complete; its result is to be committed
-    Campaign {
-        /// Which: the claim that it shows, as `safe.2`
-        id: String,
-        /// What its attempts are drawn from
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
-        /// Begin no attempt after so many minutes
-        #[arg(long, value_name = "MINUTES")]
-        minutes: Option<u64>,
-    },
+    Campaign(campaign::CampaignOptions),
     /// What `bench block` starts as a process of its own; destroys what is on the loop device
     #[command(hide = true)]
     BenchBlockWork {
@@ -170,16 +85,7 @@ enum Step {
         first: bool,
     },
     /// Measure the project's claims again: one JSON line for each figure, and docs/evidence
-    Evidence {
-        /// A key (`foundation`) or an item (`foundation.1`); all keys without
-        id: Option<String>,
-        /// The short form: at most 5 minutes a key instead of 45
-        #[arg(long)]
-        short: bool,
-        /// Measure again what was measured on these very sources before
-        #[arg(long)]
-        fresh: bool,
-    },
+    Evidence(evidence::EvidenceOptions),
 }
 
 fn main() -> ExitCode {
@@ -223,37 +129,12 @@ fn run(step: Step) -> Result<bool> {
         Step::Tidy { lines: false } => tidy::run(&repository),
         Step::Docs { check } => docs::run(&repository, check),
         Step::Vendor { check } => vendor::run(&repository, check),
-        Step::Calibrate { tables, repetitions } => {
-            let options = calibrate::CalibrateOptions { tables, repetitions };
-            calibrate::run(&repository, &options).map(|()| true)
-        }
-        Step::Bench { name, small, case, repetitions, json } => {
-            let (name, case) = (name.as_deref(), case.as_deref());
-            let options = bench::BenchOptions { name, small, case, repetitions, json };
-            bench::run(&repository, &options)
-        }
-        Step::Soak { seed, configurations, commands, minutes, configuration, json } => {
-            let limit = minutes.map(|minutes| Duration::from_secs(60 * minutes));
-            let (seed, only) = (seed.as_deref(), configuration);
-            let options = soak::SoakOptions { seed, configurations, commands, limit, only, json };
-            soak::run(&repository, &options)
-        }
-        Step::Fuzz { seed, subject, first, executions, execution, json } => {
-            fuzz::run(fuzz::FuzzOptions { subject, seed, first, executions, only: execution, json })
-        }
-        Step::CompareRecords { base, case, fresh, program, json } => {
-            let (base, case, program) = (base.as_str(), case.as_deref(), program.as_deref());
-            let options =
-                compare_records::CompareRecordsOptions { base, case, fresh, program, json };
-            compare_records::run(&repository, &options)
-        }
-        Step::Campaign { id, seed, minutes } => {
-            let limit = minutes.map(|minutes| Duration::from_secs(60 * minutes));
-            campaign::run(&repository, &campaign::CampaignOptions { id: &id, seed, limit })
-        }
-        Step::Evidence { id, short, fresh } => {
-            let options = evidence::EvidenceOptions { id: id.as_deref(), short, fresh };
-            evidence::run(&repository, &options)
-        }
+        Step::Calibrate(options) => calibrate::run(&repository, &options).map(|()| true),
+        Step::Bench(options) => bench::run(&repository, &options),
+        Step::Soak(options) => soak::run(&repository, &options),
+        Step::Fuzz(options) => fuzz::run(options),
+        Step::CompareRecords(options) => compare_records::run(&repository, &options),
+        Step::Campaign(options) => campaign::run(&repository, &options),
+        Step::Evidence(options) => evidence::run(&repository, &options),
     }
 }

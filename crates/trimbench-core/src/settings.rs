@@ -41,8 +41,8 @@ pub struct Setting {
 /// What holds where a setting is not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfUnset {
-    /// A text; of methods, one for each of the presets quick, standard and published.
-    Preset([&'static str; 3]),
+    /// A text; of methods, one for each of [`PRESETS`].
+    Preset(PresetTexts),
     /// The text of another setting.
     SameAs(&'static str),
     /// Nothing: there is a value for that, see [`optional`].
@@ -127,9 +127,15 @@ pub enum SettingError {
     },
 }
 
+/// The names of a method's presets, in the order of a setting's texts.
+pub const PRESETS: [&str; 3] = ["quick", "standard", "published"];
+
+/// A text for each of [`PRESETS`].
+pub type PresetTexts = [&'static str; PRESETS.len()];
+
 /// The text that holds where nothing is set.
 pub const fn default_to(text: &'static str) -> IfUnset {
-    IfUnset::Preset([text; 3])
+    IfUnset::Preset([text; PRESETS.len()])
 }
 
 /// The texts that hold in a method's presets where nothing is set.
@@ -154,10 +160,10 @@ impl Setting {
     }
 
     /// Its texts in a method's presets; empty where there are none.
-    pub fn presets(&self) -> [&'static str; 3] {
+    pub fn presets(&self) -> PresetTexts {
         match self.unset {
             IfUnset::Preset(texts) => texts,
-            IfUnset::SameAs(_) | IfUnset::Absent | IfUnset::Required => [""; 3],
+            IfUnset::SameAs(_) | IfUnset::Absent | IfUnset::Required => [""; PRESETS.len()],
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use trimbench_core::rng::Rng;
-use trimbench_core::settings::{FromSettings, Setting, SettingError, Values};
+use trimbench_core::settings::{FromSettings, PRESETS, Setting, SettingError, Values};
 use trimbench_core::{Bytes, Capabilities, Caveat, Clock, Nanos, Opened, Target};
 use trimbench_results::{Chart, Figure, LabelledSession, Metric, Step};
 use trimbench_trace::Traces;
@@ -27,16 +27,12 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// Every preset, in the order of an option's texts in [`Setting::presets`].
-    pub const ALL: [Self; 3] = [Self::Quick, Self::Standard, Self::Published];
+    /// Every preset, in the order of [`PRESETS`].
+    pub const ALL: [Self; PRESETS.len()] = [Self::Quick, Self::Standard, Self::Published];
 
     /// The name on the command line and in records.
     pub const fn id(self) -> &'static str {
-        match self {
-            Self::Quick => "quick",
-            Self::Standard => "standard",
-            Self::Published => "published",
-        }
+        PRESETS[self as usize]
     }
 
     /// The preset of this name.

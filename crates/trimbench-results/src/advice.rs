@@ -1,14 +1,14 @@
 //! The verdict: what the owner of a drive or filesystem should do about TRIM, and why.
 //!
-//! From the sessions of one target, whatever methods were run. Each rule asks one question of the
-//! figures, against a limit that is a constant with its reason: does TRIM harm, does it reach the
-//! drive, does it bring something, what does it cost while others work, at which pace would it not?
-//! The page `docs/reference/verdicts.md` has them all.
+//! Input: the sessions of one target, whatever methods were run. Each rule asks one question and
+//! compares a figure with a limit, a constant with its reason: does TRIM destroy data, does it
+//! reach the drive, what does it gain, what does it cost a concurrent load, and at which pace does
+//! it cost nothing? `docs/reference/verdicts.md` lists all rules.
 //!
-//! Noise supports nothing: a figure with an interval is on one side of a limit only if the whole
-//! interval is. A figure that may not be believed ([`Session::believes`]) supports nothing either;
-//! and where it would change the answer if it were believed, there is none. So an invalid figure
-//! never turns an answer into a recommendation.
+//! Noise decides nothing: a figure with an interval is on one side of a limit only if the whole
+//! interval is. An invalid figure ([`Session::believes`]) decides nothing either; if it would
+//! change the answer were it valid, there is no answer. So an invalid figure never leads to a
+//! recommendation.
 
 use std::fmt;
 
@@ -31,21 +31,21 @@ use cost::Cost;
 use facts::{Facts, Found, Trust};
 use words::shown;
 
-/// The stutter, s/GB, that is noticed: a deletion of 5 GB then holds up others for 0.1 s, the
-/// longest answer that feels instantaneous \[NIEL93\].
+/// The smallest noticeable stutter, s/GB: a deletion of 5 GB then delays other requests by 0.1 s,
+/// the longest response time that feels instantaneous \[NIEL93\].
 pub const STUTTER_S_PER_GB: f64 = 0.02;
-/// The longest wait of a read or write that is not noticed, s: \[NIEL93\] again, and what \[HLK\]
-/// grants 98.5 % of the accesses beside TRIMs.
+/// The longest latency of a read or write that nobody notices, s: \[NIEL93\] again, and the limit
+/// of \[HLK\] for 98.5 % of the accesses during TRIMs.
 pub const WAIT_S: f64 = 0.1;
-/// A TRIM that takes longer alone can explain why others wait beside it, s: what `trim-sweep`
-/// keeps unless asked otherwise. Also the p99.9 under `online` that is not noticed in `policy`: the
-/// target that `paced` has unless asked otherwise.
+/// A TRIM that takes longer than this, s, can alone explain why other requests wait: the default
+/// limit of `trim-sweep`. Also the highest p99.9 under `online` that nobody notices in `policy`:
+/// the default target of `paced`.
 pub const LONG_TRIM_S: f64 = 0.01;
-/// What online TRIM may add to the duration of `postmark`, %: repeated runs of file benchmarks on
-/// one machine differ by 4 to 5 %, so that half of this would be within what nobody sees.
+/// How much online TRIM may add to the duration of `postmark`, %: repeated runs of file benchmarks
+/// on one machine differ by 4 to 5 %, so half of this would not be noticeable.
 pub const SLOWDOWN_PERCENT: f64 = 10.0;
-/// The time, s, for which writers may stand still after a mass deletion: the longest pause after
-/// which a user's thought is not interrupted \[NIEL93\].
+/// The longest acceptable stall of writers after a mass deletion, s: the longest pause that does
+/// not interrupt a user's thought \[NIEL93\].
 pub const STORM_STALL_S: f64 = 1.0;
 /// A share of the speed that counts as a gain or loss: `recovery` and `replay` use the same.
 pub const SHARE: f64 = 0.02;
@@ -54,7 +54,7 @@ pub const STEADY_SHARE: f64 = 0.05;
 /// The ratio of two write amplifications that counts: from this amplification on `recovery`, too,
 /// says that the drive worked.
 pub const WEAR_RATIO: f64 = 1.1;
-/// Below this write amplification there is nothing that TRIM could save.
+/// Below this write amplification TRIM cannot reduce wear.
 pub const NO_WEAR: f64 = 1.05;
 
 /// What to do, why, and how sure that is.
@@ -62,11 +62,11 @@ pub const NO_WEAR: f64 = 1.05;
 pub struct Advice {
     /// What to do.
     pub action: Action,
-    /// What the answer rests on, the most important first.
+    /// The reasons, the most important first.
     pub because: Vec<Reason>,
     /// What would change the answer, each with its number, in words.
     pub would_change: Vec<String>,
-    /// Which questions were not asked, and which method asks them.
+    /// Questions that no session answers, and the method that answers each.
     pub not_measured: Vec<String>,
 }
 
@@ -75,11 +75,11 @@ pub struct Advice {
 #[serde(tag = "id", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Action {
-    /// Online TRIM: it costs nothing that is noticed.
+    /// Online TRIM: its cost is not noticeable.
     MountWithDiscard,
-    /// Batched TRIM at a quiet time: it brings something, and is noticed or not known to be.
+    /// Batched TRIM at a quiet time: TRIM has a gain, and its cost is noticeable or unknown.
     WeeklyFstrim,
-    /// TRIM all the time, but slowly.
+    /// Online TRIM at a limited rate.
     PacedTrim {
         /// The policy that the method `policy` found best, with `online` and others beaten.
         policy: Option<String>,
@@ -93,17 +93,17 @@ pub enum Action {
         /// What to write into `queue/discard_max_bytes`.
         bytes: u64,
     },
-    /// TRIM does not reach the drive, or the drive does nothing with it.
+    /// TRIM does not reach the drive, or the drive ignores it.
     TrimDoesNotReach,
-    /// TRIM destroys what was not trimmed.
+    /// TRIM destroys data outside of the trimmed range.
     DoNotTrim,
-    /// The drive is no faster and wears no less for it.
+    /// TRIM makes the drive neither faster nor less worn.
     NothingToGain,
-    /// Too little was measured, or too little may be believed.
+    /// Too little was measured, or too few figures are valid.
     Unknown,
 }
 
-/// One thing that an answer rests on.
+/// A reason for an answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reason {
     /// In words, with its numbers.
@@ -180,8 +180,8 @@ impl Reason {
     }
 }
 
-/// What to do, by the sessions of one target: one drive, or one filesystem on it. Sessions that
-/// were left out or are not finished say nothing.
+/// Advice from the sessions of one target: one drive, or one filesystem on it. Sessions that were
+/// left out or are not finished are ignored.
 pub fn advise(sessions: &[&Session]) -> Advice {
     let believed = answer(&Facts::new(sessions, Trust::Valid));
     let doubtful = facts::doubtful(sessions).into_iter();

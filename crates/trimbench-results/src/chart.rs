@@ -22,20 +22,20 @@ pub struct Chart {
     pub id: String,
     /// What it shows, in a short phrase.
     pub title: String,
-    /// What to see in it, in words: for those who cannot see it, and below it for all.
+    /// A description in words: for readers who cannot see the chart, and shown below it.
     pub description: String,
-    /// What runs from left to right; with [`Self::horizontal`] from top to bottom.
+    /// The horizontal axis; with [`Self::horizontal`] the vertical one.
     pub x: Axis,
     /// What the values are.
     pub y: Axis,
     /// What the colours of [`ChartKind::Cells`] stand for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub z: Option<Axis>,
-    /// Bars lie: for long names.
+    /// Horizontal bars, for long names.
     pub horizontal: bool,
-    /// What is drawn, the first curve undermost.
+    /// The curves; later ones are drawn over earlier ones.
     pub series: Vec<ChartSeries>,
-    /// Lines and stretches that are named.
+    /// Named lines and intervals on an axis.
     pub marks: Vec<Mark>,
     /// Where the numbers are from and what limits them, a sentence each.
     pub notes: Vec<String>,
@@ -48,7 +48,7 @@ pub struct Axis {
     pub title: String,
     /// In what unit; empty for a plain number.
     pub unit: String,
-    /// How values become places.
+    /// How values map to positions.
     pub scale: AxisScale,
     /// The names of an [`AxisScale::Category`], in order: the places are 0, 1, ...
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -61,7 +61,7 @@ pub struct Axis {
     pub max: Option<f64>,
 }
 
-/// How values become places.
+/// How values map to positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AxisScale {
@@ -114,7 +114,7 @@ pub struct ChartSeries {
     /// A text at each bar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<Vec<String>>,
-    /// Bars that are not told apart from nothing: drawn hollow.
+    /// Bars that are not distinguishable from zero: drawn hollow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub faint: Option<Vec<bool>>,
     /// Curves of one stack stand on each other.
@@ -132,7 +132,7 @@ pub struct ChartSeries {
     pub thinned_from: Option<u64>,
 }
 
-/// A place, or a stretch of places, with a name.
+/// A named position or interval on an axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mark {
     /// On which axis the places are: `x` or `y`.

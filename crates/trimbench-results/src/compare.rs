@@ -1,10 +1,9 @@
-//! Two records side by side: what became better or worse, and what cannot be compared.
+//! Compares two records: which figures became better or worse, and which cannot be compared.
 //!
-//! Sessions belong together by method and target, and of those first the ones with the same preset
-//! and options. Figures belong together by id. A change is *told apart* from none where both
-//! figures have an interval and these do not touch; or, for figures without, where both come from
-//! an emulated drive and one seed, for then nothing but a cause makes a difference. Otherwise
-//! nothing is claimed.
+//! Sessions are paired by method and target, those with the same preset and options first. Figures
+//! are paired by id. A change is *significant* if both figures have intervals that do not overlap;
+//! or, without intervals, if both records are of an emulated drive with the same seed, where any
+//! difference has a cause. Otherwise no change is claimed.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +18,10 @@ mod tests;
 
 pub use limit::{ChangeLimit, ChangeLimitError, ChangeOutcome, judge};
 
-/// Two records side by side.
+/// The comparison of two records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Sessions that belong together, in the order of the record before.
+    /// Pairs of sessions, in the order of the record before.
     pub pairs: Vec<Pair>,
     /// Sessions of the record before that have no partner, by index.
     pub only_before: Vec<usize>,
@@ -30,7 +29,7 @@ pub struct Comparison {
     pub only_after: Vec<usize>,
 }
 
-/// Two sessions that belong together.
+/// Two sessions of the same method on the same target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
     /// The method of both.
@@ -43,7 +42,7 @@ pub struct Pair {
     pub after: usize,
     /// Why none of the figures can be compared; empty if they can.
     pub obstacles: Vec<String>,
-    /// What else is not the same, and may be the cause of a change.
+    /// Other differences, which may be the cause of a change.
     pub differences: Vec<String>,
     /// The figures of both, headlines first, then in the order of the session before.
     pub changes: Vec<MetricChange>,
@@ -73,9 +72,9 @@ pub struct MetricChange {
     /// By how much of the value before it is worse, in percent; negative if it is better. `None`
     /// where it has no direction, or a ratio has no meaning and there is a difference.
     pub worse_percent: Option<f64>,
-    /// What became of it.
+    /// How it changed.
     pub effect: Effect,
-    /// Why it cannot be compared, or is not told apart, in words.
+    /// Why it cannot be compared, or why the change is not significant, in words.
     pub remark: Option<String>,
 }
 
@@ -88,21 +87,21 @@ pub struct Value {
     pub interval: Option<Interval>,
 }
 
-/// What became of a figure.
+/// How a figure changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
-    /// Worse, and told apart.
+    /// Significantly worse.
     Worse,
-    /// There is a difference, but none that is told apart from noise.
+    /// There is a difference, but it is not distinguishable from noise.
     NotToldApart,
-    /// Another value, told apart, of a figure that has no better or worse.
+    /// Significantly different, of a figure without a direction.
     Changed,
     /// Missing on one side, invalid, or in another unit.
     NotComparable,
     /// The same to the last bit.
     Same,
-    /// Better, and told apart.
+    /// Significantly better.
     Better,
 }
 
@@ -121,7 +120,7 @@ impl Comparison {
     }
 }
 
-/// Compares what was measured before with what was measured after.
+/// Compares the record before with the record after.
 pub fn compare(before: &RunRecord, after: &RunRecord) -> Comparison {
     let mut free: Vec<usize> = (0..after.sessions.len()).collect();
     let mut partners: Vec<Option<usize>> = vec![None; before.sessions.len()];
@@ -309,7 +308,7 @@ fn change(
     change
 }
 
-/// What became of a figure that can be compared, and what is to be said of it.
+/// How a comparable figure changed, and a remark about it.
 fn effect(
     before: &Figure,
     after: &Figure,

@@ -20,7 +20,7 @@ use trimbench_core::Nanos;
 #[cfg(test)]
 mod tests;
 
-/// The longest latency that is told from longer ones: 24 h.
+/// The longest latency that is distinguished from longer ones: 24 h.
 pub const LONGEST: Nanos = Nanos::from_secs(24 * 3_600);
 /// Significant decimal digits that are kept.
 const DIGITS: u8 = 3;

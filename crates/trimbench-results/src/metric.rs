@@ -23,7 +23,7 @@ pub struct Metric {
     pub direction: Direction,
     /// Whether it may be the method's main result. Of a session it is the first such figure.
     pub headline: bool,
-    /// What it says about TRIM, where advice asks for it.
+    /// Its meaning for advice about TRIM, if it has one.
     pub role: Option<Role>,
 }
 
@@ -35,7 +35,7 @@ pub enum Direction {
     Lower,
     /// The higher the better: a rate, a share of the fresh drive's speed.
     Higher,
-    /// Neither: it tells what was found, not how good that is.
+    /// Neither: it describes the target and has no better or worse.
     #[default]
     Neither,
 }

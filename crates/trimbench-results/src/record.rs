@@ -52,9 +52,9 @@ pub struct RunRecord {
     pub seed: u64,
     /// How far the run got.
     pub outcome: Outcome,
-    /// What was to be done, in order.
+    /// The planned sessions, in order.
     pub plan: Vec<PlannedSession>,
-    /// What was done, in plan order; shorter than the plan while the run is not complete.
+    /// The sessions, in the order of the plan; fewer than planned while the run is not complete.
     pub sessions: Vec<Session>,
 }
 
@@ -80,9 +80,9 @@ pub enum Outcome {
     Running,
     /// Everything in the plan was done.
     Complete,
-    /// Ended early on request; what was measured before is here.
+    /// Ended early on request; the record has what was measured before.
     Interrupted,
-    /// Ended early by an error; what was measured before is here.
+    /// Ended early by an error; the record has what was measured before.
     Failed {
         /// The error as it was printed.
         message: String,
@@ -96,7 +96,7 @@ pub struct PlannedSession {
     pub method: String,
     /// The target as the user would name it, `sim:vendor2`.
     pub target: String,
-    /// The preset's name: `quick`, `standard` or `published`.
+    /// The preset's name: `quick`.
     pub preset: String,
     /// All options, resolved, as texts with units (`"1GiB"`, `"30s"`).
     pub options: BTreeMap<String, String>,
@@ -117,9 +117,9 @@ pub struct Session {
     pub environment_before: BTreeMap<String, String>,
     /// The same after it; empty for an emulated target.
     pub environment_after: BTreeMap<String, String>,
-    /// What was done, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// What was found, in the order of importance; complete only when `finished`.
+    /// The figures, the most important first; complete only if `finished`.
     pub figures: Vec<Figure>,
     /// Ids of the caveats on the session as a whole.
     pub caveats: Vec<String>,
@@ -144,7 +144,7 @@ pub struct TargetRecord {
     pub clock: String,
     /// What tells this target from others: profile hash, model, serial, filesystem.
     pub identity: BTreeMap<String, String>,
-    /// What it can do, as texts with units.
+    /// Its capabilities, as texts with units.
     pub capabilities: BTreeMap<String, String>,
     /// Where the values of an emulated drive come from; `None` for real targets.
     pub provenance: Option<Provenance>,
@@ -198,7 +198,7 @@ pub struct Step {
     pub caveats: Vec<String>,
 }
 
-/// A number that the run found, with what is known of its certainty.
+/// A result of the run, with its uncertainty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Stable id, kebab-case: `stutter`.
@@ -218,10 +218,10 @@ pub struct Figure {
     /// Which way it is better.
     #[serde(default)]
     pub direction: Direction,
-    /// What it says about TRIM, where advice asks for it.
+    /// Its meaning for advice about TRIM, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
-    /// What to make of it.
+    /// The verdict on it.
     pub verdict: Option<Verdict>,
     /// Ids of the caveats on this figure.
     pub caveats: Vec<String>,

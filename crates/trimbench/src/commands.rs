@@ -3,16 +3,17 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use serde_json::Value;
 use trimbench_core::exit;
 use trimbench_core::text::{shell_path, shell_word, to_text};
 use trimbench_report::Detail;
 use trimbench_results::limits::{LimitOutcome, evaluate};
 use trimbench_results::{Figure, Limit, RunRecord, Session as SessionRecord};
 
-use crate::args::{OutputFormat, RunArgs};
+use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::interrupt::interrupt;
-use crate::output::{data, error_line, human, style};
+use crate::output::{Printed, cleaned, data, error_line, record_json, style};
 use crate::plan::Plan;
 use crate::run::{fresh_record, program, run as run_plan};
 use crate::store::{Host, Store};
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     } else {
         let plan = Plan::new(args)?;
         if args.dry_run {
-            human(&crate::dry_run::describe(&plan));
+            data(&cleaned(&crate::dry_run::describe(&plan)));
             return Ok(exit::DONE);
         }
         plan.check_traces()?;
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         return ended.result.map(|()| exit::DONE);
     }
     // What was measured is printed before anything else can fail.
-    show(&record, args.output_format);
+    RunEnd(&record).print(args.output_format);
     let kept = ended.kept.is_ok();
     let mut failures: Vec<Failure> =
         [ended.result.map_err(|failure| resumable(failure, &store, &plan)), ended.kept]
@@ -133,18 +134,21 @@ fn resumed(directory: &Path, args: &RunArgs) -> Result<(Plan, RunRecord, Store),
     Ok((plan, record, store))
 }
 
-/// Prints what the format asks for at the end.
-fn show(record: &RunRecord, format: OutputFormat) {
-    match format {
-        OutputFormat::Human => {
-            let detail = if record.sessions.len() > 1 { Detail::Summary } else { Detail::Full };
-            data(&trimbench_report::terminal(record, detail, style()));
-        }
-        OutputFormat::Json => data(&String::from_utf8_lossy(&record.to_json())),
-        OutputFormat::Ndjson => {
-            let end = serde_json::json!({ "event": "end", "end": record.outcome });
-            data(&format!("{end}\n"));
-        }
+/// The record at the end of a run. Its steps and figures are printed while it goes on.
+struct RunEnd<'a>(&'a RunRecord);
+
+impl Printed for RunEnd<'_> {
+    fn human(&self) -> String {
+        let detail = if self.0.sessions.len() > 1 { Detail::Summary } else { Detail::Full };
+        trimbench_report::terminal(self.0, detail, style())
+    }
+
+    fn json(&self) -> String {
+        record_json(self.0)
+    }
+
+    fn items(&self) -> Vec<Value> {
+        vec![serde_json::json!({ "event": "end", "end": self.0.outcome })]
     }
 }
 

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use trimbench_core::exit;
 use trimbench_report::{Grid, GridColumn, Style, effect_words};
-use trimbench_results::compare::{ChangeOutcome, Value, judge};
+use trimbench_results::compare::{ChangeOutcome, Value as MetricValue, judge};
 use trimbench_results::number::{quantity, significant};
 use trimbench_results::{ChangeLimit, Comparison, Effect, MetricChange, Pair, RunRecord, compare};
 
 use crate::args::OutputFormat;
 use crate::failure::Failure;
-use crate::output::{data, error_line, human, style};
+use crate::output::{Printed, cleaned, document, error_line, joined, style};
 use crate::store::Store;
 
 /// The table has at most so many rows of figures that became worse.
@@ -33,17 +33,52 @@ pub(crate) fn run(
         Failure::usage(error)
             .with_hint("`trimbench report DIR --csv OUT` has the ids of all figures")
     })?;
-    match format {
-        OutputFormat::Human => human(&table(&before, &after, &comparison, style())),
-        OutputFormat::Json => {
-            let document = json!({ "comparison": comparison, "limits": outcomes });
-            data(&format!("{document:#}\n"));
-        }
-        OutputFormat::Ndjson => data(&lines(&comparison, &outcomes)),
-    }
-    outcomes.iter().for_each(say);
-    let holds = outcomes.iter().all(|outcome| outcome.failure.is_none());
+    let compared = Compared { before, after, comparison, outcomes };
+    compared.print(format);
+    compared.outcomes.iter().for_each(say);
+    let holds = compared.outcomes.iter().all(|outcome| outcome.failure.is_none());
     Ok(if holds { exit::DONE } else { exit::LIMIT_FAILED })
+}
+
+/// Two records, and what came of comparing them.
+struct Compared {
+    before: RunRecord,
+    after: RunRecord,
+    comparison: Comparison,
+    outcomes: Vec<ChangeOutcome>,
+}
+
+impl Printed for Compared {
+    fn human(&self) -> String {
+        cleaned(&table(&self.before, &self.after, &self.comparison, style()))
+    }
+
+    fn json(&self) -> String {
+        document(&json!({ "comparison": self.comparison, "limits": self.outcomes }))
+    }
+
+    /// A value for each change, each pair that cannot be compared, each session without a partner,
+    /// and each limit.
+    fn items(&self) -> Vec<Value> {
+        let Self { comparison, outcomes, .. } = self;
+        let mut items = Vec::new();
+        for (pair, change) in comparison.worst_first() {
+            let Pair { method, target, .. } = pair;
+            items.push(json!({
+                "event": "change", "method": method, "target": target, "change": change,
+            }));
+        }
+        for pair in comparison.pairs.iter().filter(|pair| !pair.obstacles.is_empty()) {
+            items.push(json!({ "event": "not-comparable", "pair": pair }));
+        }
+        for (event, sessions) in
+            [("only-before", &comparison.only_before), ("only-after", &comparison.only_after)]
+        {
+            items.extend(sessions.iter().map(|index| json!({ "event": event, "session": index })));
+        }
+        items.extend(outcomes.iter().map(|outcome| json!({ "event": "limit", "limit": outcome })));
+        items
+    }
 }
 
 /// How one figure fared under one limit.
@@ -65,28 +100,6 @@ fn say(outcome: &ChangeOutcome) {
         "limit {limit} {verdict}: {figure} in {method} on {target}: {}",
         words.join(", ")
     ));
-}
-
-/// A line of JSON for each change, each pair that cannot be compared, each session without a
-/// partner, and each limit.
-fn lines(comparison: &Comparison, outcomes: &[ChangeOutcome]) -> String {
-    let mut lines = Vec::new();
-    for (pair, change) in comparison.worst_first() {
-        let Pair { method, target, .. } = pair;
-        lines.push(json!({
-            "event": "change", "method": method, "target": target, "change": change,
-        }));
-    }
-    for pair in comparison.pairs.iter().filter(|pair| !pair.obstacles.is_empty()) {
-        lines.push(json!({ "event": "not-comparable", "pair": pair }));
-    }
-    for (event, sessions) in
-        [("only-before", &comparison.only_before), ("only-after", &comparison.only_after)]
-    {
-        lines.extend(sessions.iter().map(|index| json!({ "event": event, "session": index })));
-    }
-    lines.extend(outcomes.iter().map(|outcome| json!({ "event": "limit", "limit": outcome })));
-    lines.into_iter().map(|line| line.to_string() + "\n").collect()
 }
 
 /// What became worse, then the headlines, then what cannot be compared.
@@ -125,11 +138,11 @@ fn table(before: &RunRecord, after: &RunRecord, comparison: &Comparison, style: 
     let rows = worse.len() + headlines.len();
     let mut lines = if rows > 0 { grid.render(style) } else { Vec::new() };
     lines.extend(notes.iter().flat_map(|note| style.labelled("-", 2, note)));
-    lines.into_iter().map(|line| line + "\n").collect()
+    joined(lines)
 }
 
 fn row(pair: &Pair, change: &MetricChange) -> Vec<String> {
-    let value = |side: Option<Value>| {
+    let value = |side: Option<MetricValue>| {
         side.map_or_else(|| "none".to_owned(), |side| quantity(side.value, &change.unit))
     };
     let by = match (change.ratio, change.difference) {

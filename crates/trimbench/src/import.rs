@@ -10,7 +10,7 @@ use trimbench_report::{Grid, GridColumn};
 
 use crate::args::OutputFormat;
 use crate::failure::Failure;
-use crate::output::{data, human, style};
+use crate::output::{Printed, cleaned, document, joined, style};
 
 /// `trimbench import postmark`: terse lines. Empty lines, and those that begin with `#`, are
 /// skipped.
@@ -40,18 +40,25 @@ pub(crate) fn postmark(
         let error = anyhow::anyhow!("`{}` has no terse line", file.display());
         return Err(Failure::usage(error));
     }
-    if format == OutputFormat::Json {
-        let all: Vec<Value> = imported.iter().map(|(line, it)| object(*line, it)).collect();
-        data(&format!("{:#}\n", Value::Array(all)));
-        return Ok(exit::DONE);
-    }
-    for (line, it) in &imported {
-        match format {
-            OutputFormat::Human => human(&table(*line, it)),
-            OutputFormat::Json | OutputFormat::Ndjson => data(&format!("{}\n", object(*line, it))),
-        }
-    }
+    ImportedLines(imported).print(format);
     Ok(exit::DONE)
+}
+
+/// The results of each line, with its number.
+struct ImportedLines(Vec<(usize, Imported)>);
+
+impl Printed for ImportedLines {
+    fn human(&self) -> String {
+        self.0.iter().map(|(line, it)| cleaned(&table(*line, it))).collect()
+    }
+
+    fn json(&self) -> String {
+        document(&Value::Array(self.items()))
+    }
+
+    fn items(&self) -> Vec<Value> {
+        self.0.iter().map(|(line, it)| object(*line, it)).collect()
+    }
 }
 
 fn read(file: &Path) -> std::io::Result<String> {
@@ -91,7 +98,7 @@ fn table(line: usize, imported: &Imported) -> String {
         (false, _) => format!("{DELETION_ALONE} is already the true rate, as printed from 1.52 on"),
     };
     grid.span(0, remark);
-    grid.render(style()).into_iter().map(|line| line + "\n").collect()
+    joined(grid.render(style()))
 }
 
 fn object(line: usize, imported: &Imported) -> Value {

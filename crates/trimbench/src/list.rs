@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use trimbench_core::exit;
+use trimbench_core::settings::PRESETS;
 use trimbench_devices::find_profile;
 use trimbench_methods::METHODS;
 use trimbench_report::{Grid, GridColumn};
@@ -9,7 +10,7 @@ use trimbench_ssd::{BUILT_IN, OriginCounts, Profile};
 
 use crate::args::{Listing, OutputFormat};
 use crate::failure::Failure;
-use crate::output::{data, human, style};
+use crate::output::{Printed, cleaned, document, joined, style};
 use crate::plan::unknown;
 
 /// Blanks before the text below a row.
@@ -38,36 +39,27 @@ pub(crate) fn list(
         (Listing::Methods, Some(name)) => method(name)?,
         (Listing::Profiles, Some(name)) => profile(name)?,
     };
-    let text = list.print(format);
-    match format {
-        OutputFormat::Human => human(&text),
-        OutputFormat::Json | OutputFormat::Ndjson => data(&text),
-    }
+    list.print(format);
     Ok(exit::DONE)
 }
 
-impl List {
-    fn print(self, format: OutputFormat) -> String {
-        let lines = match format {
-            OutputFormat::Human => {
-                let style = style();
-                let heading = self.heading.iter().flat_map(|line| style.labelled("", 0, line));
-                heading.chain(self.table.render(style)).collect()
-            }
-            OutputFormat::Json => vec![format!("{:#}", self.document())],
-            OutputFormat::Ndjson => self.items.iter().map(Value::to_string).collect(),
-        };
-        lines.into_iter().map(|line: String| line + "\n").collect()
+impl Printed for List {
+    fn human(&self) -> String {
+        let style = style();
+        let heading = self.heading.iter().flat_map(|line| style.labelled("", 0, line));
+        cleaned(&joined(heading.chain(self.table.render(style)).collect()))
     }
 
-    fn document(self) -> Value {
-        match self.about {
-            None => Value::Array(self.items),
-            Some((mut about, key)) => {
-                about[key] = Value::Array(self.items);
-                about
-            }
-        }
+    fn json(&self) -> String {
+        let items = Value::Array(self.items.clone());
+        let Some((about, key)) = &self.about else { return document(&items) };
+        let mut about = about.clone();
+        about[key] = items;
+        document(&about)
+    }
+
+    fn items(&self) -> Vec<Value> {
+        self.items.clone()
     }
 }
 
@@ -85,20 +77,17 @@ fn method(id: &str) -> Result<List, Failure> {
     let ids: Vec<&str> = METHODS.iter().map(|method| method.id).collect();
     let method = METHODS.iter().find(|method| method.id == id);
     let method = method.ok_or_else(|| unknown("method", id, &ids))?;
-    let titles = ["option", "quick", "standard", "published"];
-    let mut table = Grid::new(titles.map(GridColumn::name).to_vec());
+    let titles = ["option"].into_iter().chain(PRESETS);
+    let mut table = Grid::new(titles.map(GridColumn::name).collect());
     let mut items = Vec::new();
     for option in (method.options)() {
-        let [quick, standard, published] = option.presets();
-        table.row([option.key, quick, standard, published].map(str::to_owned));
+        table.row([option.key].into_iter().chain(option.presets()).map(str::to_owned));
         table.span(INDENT, option.help.clone());
-        items.push(json!({
-            "key": option.key,
-            "meaning": option.help,
-            "quick": quick,
-            "standard": standard,
-            "published": published,
-        }));
+        let mut item = json!({ "key": option.key, "meaning": option.help });
+        for (preset, text) in PRESETS.into_iter().zip(option.presets()) {
+            item[preset] = text.into();
+        }
+        items.push(item);
     }
     let heading = vec![format!("{}: {}", method.id, method.summary), String::new()];
     let about = json!({ "id": method.id, "summary": method.summary });

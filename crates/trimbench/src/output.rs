@@ -1,26 +1,71 @@
 //! The only place that prints.
 //!
 //! Text for people has no hidden characters except line ends, whoever chose the names in it
-//! ([`human`], [`error_line`]); the report cleans its own text, because it has colours. Data for
-//! programs is exact to the byte ([`data`]).
+//! ([`cleaned`], [`error_line`]); the report cleans its own text, because it has colours. Data for
+//! programs is exact to the byte ([`data`]). Each [`OutputFormat`] is known here only.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde_json::Value;
 use trimbench_core::reason;
 use trimbench_core::text::visible;
 use trimbench_report::Style;
+use trimbench_results::RunRecord;
+
+use crate::args::OutputFormat;
 
 /// Whether data could not be written.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Writes lines for a person to stdout, as [`data`].
-pub(crate) fn human(text: &str) {
+/// A result that is printed on stdout in any [`OutputFormat`].
+pub(crate) trait Printed {
+    /// Text for people; `cleaned` where names in it are not ours.
+    fn human(&self) -> String;
+
+    /// The same as one JSON document, with its line end.
+    fn json(&self) -> String;
+
+    /// The same as JSON values, each of which becomes a line.
+    fn items(&self) -> Vec<Value>;
+
+    /// The result in this format.
+    fn text(&self, format: OutputFormat) -> String {
+        match format {
+            OutputFormat::Human => self.human(),
+            OutputFormat::Json => self.json(),
+            OutputFormat::Ndjson => joined(self.items().iter().map(Value::to_string).collect()),
+        }
+    }
+
+    /// Writes the result to stdout, as [`data`].
+    fn print(&self, format: OutputFormat) {
+        data(&self.text(format));
+    }
+}
+
+/// The text without hidden characters except line ends.
+pub(crate) fn cleaned(text: &str) -> String {
     let lines = text.split_inclusive('\n').map(|line| match line.strip_suffix('\n') {
         Some(line) => visible(line) + "\n",
         None => visible(line),
     });
-    data(&lines.collect::<String>());
+    lines.collect()
+}
+
+/// A JSON value as a document for programs and people.
+pub(crate) fn document(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// The document of a record: the bytes of `run.json`.
+pub(crate) fn record_json(record: &RunRecord) -> String {
+    String::from_utf8_lossy(&record.to_json()).into_owned()
+}
+
+/// Lines as one text.
+pub(crate) fn joined(lines: Vec<String>) -> String {
+    lines.into_iter().map(|line| line + "\n").collect()
 }
 
 /// Writes data to stdout. A reader that went away (`| head`) is no error; anything else is said,

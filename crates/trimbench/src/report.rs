@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
 use trimbench_core::exit;
 use trimbench_core::text::{to_text, visible};
 use trimbench_linux::OutputDirectory;
@@ -12,10 +13,10 @@ use trimbench_report::{CONTEXT_MARK, Detail, FIGURE_MARK, MethodView, PAGE_MARK,
 use trimbench_report::{PageSource, figure_files, header_line};
 use trimbench_results::RunRecord;
 
-use crate::args::{OutputFormat, ReportArgs};
+use crate::args::ReportArgs;
 use crate::failure::Failure;
 use crate::files::{Destination, Rules};
-use crate::output::{data, error_line, human, style};
+use crate::output::{Printed, data, error_line, record_json, style};
 use crate::store::{PAGE, Store};
 
 /// `trimbench report`.
@@ -34,7 +35,11 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
         error_line(&format!("figures in {}", path.display()));
     }
     if !stdout {
-        print(&sources, args.output_format);
+        let is_one = sources.len() < 2;
+        let readable = sources.iter().filter_map(|source| Some((source, source.record.as_ref()?)));
+        readable.for_each(|(source, record)| {
+            SourceRecord { name: &source.name, record, is_one }.print(args.output_format);
+        });
     }
     let invalid =
         |source: &PageSource| source.record.as_ref().is_some_and(|record| !record.is_valid());
@@ -166,30 +171,36 @@ fn name(run: &Path) -> String {
     directory.file_name().map_or_else(|| to_text(directory), to_text)
 }
 
-fn print(sources: &[PageSource], format: OutputFormat) {
-    let records = sources.iter().filter_map(|source| Some((source, source.record.as_ref()?)));
-    for (source, record) in records {
-        match format {
-            OutputFormat::Human => {
-                if sources.len() > 1 {
-                    human(&format!("{}\n\n", visible(&source.name)));
-                }
-                let detail = if sources.len() > 1 { Detail::Summary } else { Detail::Full };
-                data(&trimbench_report::terminal(record, detail, style()));
-            }
-            OutputFormat::Json => data(&String::from_utf8_lossy(&record.to_json())),
-            OutputFormat::Ndjson => {
-                for (session, figures) in record.sessions.iter().map(|one| &one.figures).enumerate()
-                {
-                    for figure in figures {
-                        let line = serde_json::json!({
-                            "record": source.name, "session": session, "figure": figure,
-                        });
-                        data(&format!("{line}\n"));
-                    }
-                }
-            }
+/// A record of a report.
+struct SourceRecord<'a> {
+    name: &'a str,
+    record: &'a RunRecord,
+    /// Whether the report is of this record only.
+    is_one: bool,
+}
+
+impl Printed for SourceRecord<'_> {
+    fn human(&self) -> String {
+        let text = |detail| trimbench_report::terminal(self.record, detail, style());
+        if self.is_one {
+            return text(Detail::Full);
         }
+        format!("{}\n\n{}", visible(self.name), text(Detail::Summary))
+    }
+
+    fn json(&self) -> String {
+        record_json(self.record)
+    }
+
+    /// A value for each figure.
+    fn items(&self) -> Vec<Value> {
+        let sessions = self.record.sessions.iter().enumerate();
+        let figures = sessions.flat_map(|(index, session)| {
+            session.figures.iter().map(
+                move |figure| json!({ "record": self.name, "session": index, "figure": figure }),
+            )
+        });
+        figures.collect()
     }
 }
 

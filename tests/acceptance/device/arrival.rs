@@ -1,4 +1,4 @@
-//! Every method on a loop device, and the image below it: what was discarded is free again.
+//! Every method on a loop device: its discards free blocks of the image below.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! Discards of the sweep, as the kernel's tracepoints saw them at the device, and the verdicts of
-//! the integrity test.
+//! Discards of the sweep as counted by the kernel's tracepoints, and the verdicts of the integrity
+//! test.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! All methods on four emulated drives, and what TRIM does for the speed of two of them.
+//! Every method on four emulated drives, and the effect of TRIM on the speed of two of them.
 
 use anyhow::{Context as _, Result};
 use trimbench_results::{RunRecord, Session};

@@ -1,4 +1,4 @@
-//! Runs that end before their end: what is kept, and how it goes on.
+//! Interrupted and failed runs: what the record holds, and how the run is resumed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The integrity test on emulated drives of which is known what their TRIM does.
+//! The integrity test on emulated drives whose TRIM behaviour is known.
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_core::exit;
@@ -135,7 +135,7 @@ impl Drive {
     }
 }
 
-/// A count, what it is of, and what it must be.
+/// A count, its subject, and its required value.
 type Counted = (String, f64, Bar);
 
 fn reads(run: &Run, key: &str, broken: bool) -> Result<[Counted; 2]> {

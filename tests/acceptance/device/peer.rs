@@ -1,4 +1,4 @@
-//! The block target beside fio on one loop device, in turns.
+//! The block target compared with fio, in turns on one loop device.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! Attempts to destroy what was not named, by the command line and by the library.
+//! Attempts to destroy targets that were not named, through the command line and through the
+//! library.
 //!
 //! The table is that of the tests, `tests/obstacles.rs`: each row sets a scene on images and
 //! devices of its own. What happens between looking and claiming cannot be timed from outside the

@@ -1,5 +1,5 @@
-//! The steady state's verdict beside a calculation of its own, and write amplification beside the
-//! formulas.
+//! The steady-state verdict compared with an independent calculation, and write amplification
+//! compared with formulas.
 //!
 //! The calculation here shares nothing with the method's: it is exact, in integers. For a window
 //! of five rounds y0 to y4 with sum S, N = -2 y0 - y1 + y3 + 2 y4 and the abscissae 0 to 4, the
@@ -218,7 +218,7 @@ fn series_of(run: &Run) -> Result<Vec<Vec<Round>>> {
     Ok(series.into_iter().map(|(_, rounds)| rounds).collect())
 }
 
-/// Write amplification of the last window of each share beside the formulas.
+/// Write amplification of the last window of each share, compared with the formulas.
 fn amplification(raw: &Raw) -> Result<Vec<Finding>> {
     let run = raw.run("trimmed")?;
     let drive = Drive::read(raw, &run.session)?;
@@ -252,7 +252,7 @@ fn amplification_of(run: &Run, percent: u32, drive: &Drive) -> Result<Finding> {
 
 /// What of a drive decides its write amplification.
 struct Drive {
-    /// Physical over exported space, without what the collector keeps free.
+    /// Physical over exported space, without the superblocks reserved for garbage collection.
     alpha: f64,
     superblock_units: u32,
 }

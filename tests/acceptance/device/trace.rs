@@ -1,5 +1,5 @@
-//! The kernel's own record of what a block device was given: its block tracepoints, in a tracefs
-//! instance of our own, so that nobody else's tracing is touched.
+//! The kernel's block tracepoints: every request of a block device. They are read through a tracefs
+//! instance of our own, so other tracing on the machine is not disturbed.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;

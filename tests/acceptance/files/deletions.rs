@@ -1,5 +1,5 @@
-//! `delete-stall` on filesystems that are made for it: modelled ext4 on the drives of \[S1\], and
-//! real ones on loop devices.
+//! `delete-stall` on filesystems made for it: the modelled ext4 on the drives of \[S1\], and real
+//! filesystems on loop devices.
 
 use std::path::Path;
 

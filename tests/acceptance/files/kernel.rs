@@ -1,5 +1,5 @@
-//! The modelled ext4 beside that of the running kernel: the same operations, and what their devices
-//! were sent.
+//! The modelled ext4 compared with the running kernel's: the same operations, and the requests that
+//! each sends to its device.
 //!
 //! The kernel's discards and bytes are its own counters of a loop device (diskstats), which count
 //! each request that the device completed. The process that plays them is held to one processor.

@@ -1,4 +1,5 @@
-//! Terse lines: printed as 1.51 did, and read with the true deletion rate.
+//! Terse lines of PostMark: printed as version 1.51 prints them, and read with the correct deletion
+//! rate.
 
 use std::fmt::Write as _;
 use std::fs;

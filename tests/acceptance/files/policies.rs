@@ -1,5 +1,5 @@
-//! The eight trim policies beside each other on three drives: what the foreground felt, what was
-//! left untrimmed, and what the drive wrote for it.
+//! The eight trim policies on three drives: response time of the foreground load, bytes left
+//! untrimmed, and write amplification.
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_engine::{Method as _, MethodDefinition as _, Preset};
@@ -126,7 +126,7 @@ impl Seed {
         self.method.target.0 as f64 / 1e6
     }
 
-    /// Whether the result tells how long one TRIM takes.
+    /// Whether the result says how long one TRIM takes.
     fn tells(&self) -> Result<bool> {
         let trim = format!("one TRIM takes {:.3} ms", self.longest()?);
         let figure =

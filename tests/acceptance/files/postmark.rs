@@ -1,5 +1,5 @@
-//! The generator beside the golden vectors, and a real directory beside Debian's `postmark` in the
-//! same place: what was done, and how fast.
+//! The generator compared with the golden vectors; operations and speed on a real directory
+//! compared with Debian's `postmark` in the same directory.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};

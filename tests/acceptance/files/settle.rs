@@ -1,5 +1,5 @@
-//! How long a drive is slower after a TRIM: the surface of two drives that put it off, against work
-//! over share, and a drive that does not.
+//! How long a drive is slower after a TRIM: two drives that postpone TRIM work, compared with work
+//! / share, and a drive that does not.
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_results::Step;

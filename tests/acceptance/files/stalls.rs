@@ -1,6 +1,6 @@
-//! Where stalls lie: those that are planted on real filesystems are found where they were planted,
-//! and that of \[S3\] on a modelled pool. The verdict on a planted one is computed from what was
-//! seen: each caller's waits and each request of the device, a line each.
+//! Stall attribution: stalls planted on real filesystems, and the one of \[S3\] on a modelled pool.
+//! The verdict on a planted stall is computed from the raw output: one line for each wait of a
+//! caller and each request of the device.
 
 mod storm;
 

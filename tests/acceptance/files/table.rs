@@ -1,5 +1,5 @@
-//! The published tables of \[S0\] beside what the calibrated drives give: the gates on what was not
-//! fitted, and the null model, for which unbuffered is as buffered.
+//! The published tables of \[S0\] compared with those of the fitted drives: bars for the columns
+//! that were not fitted, and a null model in which unbuffered equals buffered.
 
 use anyhow::{Result, ensure};
 use trimbench_methods::postmark::METRICS;

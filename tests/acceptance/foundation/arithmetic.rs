@@ -1,4 +1,4 @@
-//! The stall arithmetic: what the method must find is known beforehand.
+//! The arithmetic of stalls, on targets whose stalls are known.
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_results::Step;

@@ -1,4 +1,4 @@
-//! A clean clone of the commit: nothing that is not committed comes along.
+//! A clean clone of the commit, without uncommitted files.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! A clean clone builds and runs at once, and its first run tells the four drives apart.
+//! A clean clone builds and runs at once; its first run orders four drives correctly.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Whether the drives are told apart as the sources say.
+/// Whether the drives are in the order that the sources give.
 fn drives(raw: &Raw, record: &RunRecord) -> Result<[Finding; 2]> {
     let mut stutters = Vec::new();
     for session in &record.sessions {

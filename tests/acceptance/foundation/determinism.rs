@@ -1,4 +1,4 @@
-//! Same seed, same bytes: also after an interrupt and after a crash.
+//! The same seed gives the same bytes, also after an interrupt and after a crash.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A directory of the root filesystem: measured, pictured, and left as it was.
+//! A run in a directory of the root filesystem: measured, reported, and left as it was.
 
 use std::fs;
 use std::path::{Path, PathBuf};

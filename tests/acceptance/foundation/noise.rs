@@ -1,4 +1,4 @@
-//! The method's own noise, and the discards of the filesystems that it deletes on.
+//! The noise of the method itself, and the discards of the filesystems on which it deletes.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The emulated SSD's own speed, beside a bare C model measured in the same minutes.
+//! The speed of the emulated SSD, compared with a bare C model measured in the same minutes.
 
 use anyhow::Result;
 

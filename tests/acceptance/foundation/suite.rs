@@ -1,4 +1,4 @@
-//! The tests: green in a clean clone, red when a line is wrong.
+//! The test suite: passes in a clean clone, fails when a line of the source is wrong.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Changes of the sources that something must notice.
+//! Source changes that a comparison or a test must detect.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What is recorded is what the program before the issue recorded.
+//! Records equal those of the program before the redesign.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Each acceptance test is red where what it claims is not so.
+//! Each acceptance test fails where its claim is false.
 //!
 //! The sources are copied, faults are planted there, and the acceptance tests that must notice them
 //! are built and run there. Faults of one group are planted together: no two of them can be noticed

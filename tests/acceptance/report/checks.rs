@@ -1,5 +1,5 @@
-//! Every chart is drawn with the data of its record and answers, in Chromium; and each check finds
-//! the page broken that was broken for it.
+//! In Chromium, every chart is drawn from the data of its record and reacts to the reader; each
+//! check detects a page that was broken for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};

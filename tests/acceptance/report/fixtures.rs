@@ -1,18 +1,17 @@
-//! Records for the claims on the report: real runs, short, and pages of them.
+//! Records for the claims about the report, from short real runs, and pages of these records.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
-use trimbench_methods::METHODS;
 
 use crate::acceptance::{Capture, Context};
-use crate::methods_on_devices;
+use crate::{methods_on_drives, methods_on_files};
 
-/// Options with which what is measured on drives is over in seconds.
+/// Options with which the methods on drives take seconds.
 const SHORT_ON_DRIVES: [&str; 2] = ["sizes=16MiB,32MiB,64MiB", "span=256MiB"];
-/// The same of what is measured on files.
+/// The same for the methods on files.
 const SHORT_ON_FILES: [&str; 11] = [
     "file-size=32MiB",
     "number=2000",
@@ -34,7 +33,7 @@ pub(super) fn on_drives(
     methods: &[&str],
     drives: &[&str],
 ) -> Result<PathBuf> {
-    let all: Vec<&str> = methods_on_devices().collect();
+    let all = methods_on_drives();
     let methods = if methods.is_empty() { &all } else { methods };
     // Options are refused where no method has them.
     let sets: &[&str] = if methods.contains(&"delete-stall") { &SHORT_ON_DRIVES } else { &[] };
@@ -42,7 +41,7 @@ pub(super) fn on_drives(
     run(context, name, (methods, sets), &targets.collect::<Vec<_>>())
 }
 
-/// What `trimbench run` does unless told otherwise: the first command of the README.
+/// `trimbench run` with its defaults: the first command of the README.
 pub(super) fn as_readme_says(context: &Context<'_>, name: &str) -> Result<PathBuf> {
     run(context, name, (&[], &[]), &[])
 }
@@ -53,10 +52,7 @@ pub(super) fn on_files(context: &Context<'_>, name: &str, drives: &[&str]) -> Re
     let targets = drives
         .iter()
         .map(|drive| format!("ext4,memory=16MiB,journal=8MiB:sim:{drive},capacity=512MiB"));
-    let drives: Vec<&str> = methods_on_devices().collect();
-    let methods = METHODS.iter().map(|info| info.id).filter(|id| !drives.contains(id));
-    let methods: Vec<&str> = methods.collect();
-    run(context, name, (&methods, &SHORT_ON_FILES), &targets.collect::<Vec<_>>())
+    run(context, name, (&methods_on_files(), &SHORT_ON_FILES), &targets.collect::<Vec<_>>())
 }
 
 /// Runs into a folder of raw output. A run may be invalid or break a limit: reports are of those,
@@ -108,7 +104,7 @@ pub(super) fn written(to: &Path, content: &[u8]) -> Result<PathBuf> {
     Ok(to.to_owned())
 }
 
-/// Makes a record one of a format to come, with things in it that nobody knows yet.
+/// Turns a record into one of a future format, with fields that this version does not know.
 pub(super) fn of_the_future(record: &mut Value) {
     record["schema"] = FUTURE.into();
     record["program"]["version"] = "9.0.0".into();

@@ -1,4 +1,4 @@
-//! Records that are not whole: a message for each, and the rest is shown.
+//! Damaged and incomplete records: the page has a message for each, and shows everything else.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! A picture of every section, in light and dark, for people to look at.
+//! Screenshots of every section, in light and dark, for people to look at.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! One report of records of two hosts and three formats: the first, today's, and one to come.
+//! One report of records from two hosts in three formats: the first one, the current one, and a
+//! future one.
 
 use std::fs;
 

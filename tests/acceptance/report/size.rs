@@ -1,4 +1,4 @@
-//! Much in one file: twelve drives with every method, and ten million samples with one stall.
+//! Large pages: twelve drives with every method, and ten million samples with one stall.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ const STALLED: u32 = 7_654_321;
 const STALL_MS: f64 = 2000.0;
 /// The chart that they are drawn in.
 const CHART: &str = "delete-stall-response";
-/// Zooms that are looked at.
+/// The zooms that are checked.
 const ZOOMS: usize = 11;
 /// A file of so many MB at most.
 const TWELVE_MB: f64 = 6.0;

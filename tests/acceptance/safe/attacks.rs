@@ -1,5 +1,5 @@
-//! The table of attacks, `tests::hostile`: each row loses something with the program as it was
-//! before the issue, and nothing with the program of today.
+//! The table of attacks, `tests::hostile`: each row causes a loss with the program before the
+//! safety work, and none with the current program.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

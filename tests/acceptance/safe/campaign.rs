@@ -1,5 +1,5 @@
-//! The evidence of a campaign: its committed lines, whether its sources are still the same, and a
-//! fresh sample.
+//! The evidence of a campaign: its committed results, a check that its sources are unchanged, and a
+//! new random sample.
 
 use std::fs;
 

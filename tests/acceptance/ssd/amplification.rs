@@ -1,4 +1,4 @@
-//! Drives in steady state, and what they count: the raw output of `ssd.1` and `ssd.2`.
+//! Drives in steady state and their counters: the raw output of `ssd.1` and `ssd.2`.
 //!
 //! Everything is written by preconditioning, in no time: what is counted does not depend on time,
 //! and a drive is filled dozens of times in seconds. The drive's numbers are those of a profile; of
@@ -13,15 +13,17 @@ use trimbench_ssd::{
     DriveCounters, GcConfig, Geometry, PreconditionStep, Profile, Ssd, SsdConfig, VictimPolicy,
 };
 
+use crate::acceptance::Context;
+
 /// Bytes of a mapping unit.
 const UNIT: u64 = 4096;
 /// Operations before anything is counted, in drive fills: \[FRAN12\]'s share in use comes to rest
 /// at a rate of 1 - q a fill.
 const WARM_UP: u64 = 12;
-/// Whose numbers the drives have where they do not matter.
+/// The profile of all parameters that do not matter here.
 const PROFILE: &str = "generic-nvme-tlc";
 
-/// A collector's policy.
+/// A policy of garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Policy {
     Greedy,
@@ -47,7 +49,7 @@ pub(super) enum Traffic {
     Healing,
 }
 
-/// A drive and what it is given.
+/// A drive and its load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cell {
     pub(super) policy: Policy,
@@ -66,7 +68,7 @@ pub(super) struct Measured {
     pub(super) cell: Cell,
     /// Logical units.
     pub(super) exported: u64,
-    /// Superblocks without the collector's reserve.
+    /// Superblocks without those reserved for garbage collection.
     pub(super) superblocks: u64,
     /// Write amplification of successive parts.
     pub(super) parts: Vec<f64>,
@@ -84,8 +86,13 @@ impl Measured {
     }
 }
 
+/// Measures these cells into the raw output of this name, a line each.
+pub(super) fn keep(context: &Context<'_>, name: &str, cells: Vec<Cell>) -> Result<()> {
+    context.keep(name, || cells.into_iter().map(measure).collect())
+}
+
 /// Brings a drive to its steady state and counts.
-pub(super) fn measure(cell: Cell) -> Result<Measured> {
+fn measure(cell: Cell) -> Result<Measured> {
     let config = config(cell)?;
     let exported = config.exported_units();
     // Whole superblocks; the reserve of the collector is beyond them.

@@ -1,6 +1,6 @@
-//! Write amplification in closed form, computed from nothing but numbers.
+//! Closed forms of write amplification, as functions of plain numbers.
 //!
-//! U logical units, T physical ones without the collector's reserve, alpha = T / U, n units a
+//! U logical units, T physical ones without those reserved for gc, alpha = T / U, n units a
 //! superblock, A the units programmed over those that the host writes. The unknown is found by
 //! bisection: every equation here has one side that rises and one that falls.
 

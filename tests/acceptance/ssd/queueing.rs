@@ -1,4 +1,5 @@
-//! Queueing: the emulated drive beside closed forms, arithmetic and an exact event simulation.
+//! Queueing: the emulated drive compared with closed forms, arithmetic and an exact event
+//! simulation.
 //!
 //! - One die, Poisson reads, fixed service time s, load rho: the mean wait of M/D/1 is
 //!   rho s / (2 (1 - rho)).

@@ -1,4 +1,4 @@
-//! The published recovery test on whole drives of 256 GB: how long it takes, and what it shows.
+//! The published recovery test on whole drives of 256 GB: its wall time and its results.
 
 use anyhow::{Context as _, Result};
 use trimbench_results::Step;
@@ -6,7 +6,7 @@ use trimbench_results::Step;
 use crate::acceptance::runs::metric;
 use crate::acceptance::{Bar, Context, Finding, Raw};
 
-/// The drive of \[S2\], and one behind whose link the collector is hidden.
+/// The drive of \[S2\], and one whose link is so slow that it hides garbage collection.
 const PUBLISHED: &str = "like-m4-256";
 const OTHER: &str = "generic-sata-tlc";
 /// What the drives hold.
@@ -77,7 +77,7 @@ fn times(raw: &Raw, drive: &str, preset: &str, most: f64) -> Result<[Finding; 2]
     ])
 }
 
-/// The four passes of the published test, beside what \[S2\] says of them.
+/// The four passes of the published test, with the values of \[S2\].
 fn passes(raw: &Raw) -> Result<[Finding; 4]> {
     let run = raw.good_run(&name(PUBLISHED, "published"))?;
     let speed = |pass: &str| run.throughput(pass);

@@ -1,4 +1,4 @@
-//! The soak: random drives under random loads and faults, and nothing that must hold is violated.
+//! The soak: random drives under random loads and faults, without a violated invariant.
 
 use anyhow::{Context as _, Result, ensure};
 

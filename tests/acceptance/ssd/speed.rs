@@ -1,4 +1,5 @@
-//! Speed and memory of the emulated SSD on a drive that no cache holds, beside a bare C model.
+//! Speed and memory of the emulated SSD on a drive larger than any CPU cache, compared with a bare
+//! C model.
 
 use anyhow::Result;
 

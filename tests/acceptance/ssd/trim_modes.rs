@@ -1,4 +1,4 @@
-//! TRIM modes: what each costs, whom, and for how long.
+//! TRIM modes: the cost of each, which commands pay it, and for how long.
 
 mod cases;
 

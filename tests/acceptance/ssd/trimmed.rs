@@ -1,4 +1,5 @@
-//! Write amplification under TRIM beside the closed forms, and how a drive heals.
+//! Write amplification under TRIM compared with closed forms, and how a sequential pass restores a
+//! drive.
 
 use anyhow::{Context as _, Result};
 
@@ -62,8 +63,7 @@ fn cells(form: Form) -> Vec<Cell> {
 }
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
-    let cells = cells(context.form());
-    context.keep(NAME, || cells.into_iter().map(amplification::measure).collect())
+    amplification::keep(context, NAME, cells(context.form()))
 }
 
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {

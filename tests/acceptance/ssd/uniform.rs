@@ -1,4 +1,4 @@
-//! Write amplification in steady state beside the closed forms.
+//! Write amplification in steady state compared with closed forms.
 
 use std::fmt::Write as _;
 
@@ -10,11 +10,12 @@ use crate::acceptance::{Bar, Capture, Context, Finding, Form, Raw};
 
 /// The measured cells, in the raw output.
 const NAME: &str = "uniform";
-/// How far from a formula: the bar, and with the half superblock that the collector has open.
+/// Largest error against a formula: the bar, and the bar with the half superblock that garbage
+/// collection has open.
 const MARGIN_PERCENT: f64 = 0.5;
 const MARGIN_WITH_OPEN_PERCENT: f64 = 0.25;
-/// On average the collector's open superblock is half full, and what is in it is valid: so much
-/// more than the closed ones holds the data when a victim is chosen.
+/// On average the open superblock of garbage collection is half full of valid data: it holds data
+/// besides the closed ones when a victim is chosen.
 const OPEN: f64 = 0.5;
 /// In tenths of a percent.
 const OVER_PROVISIONING: [u32; 4] = [70, 125, 200, 280];
@@ -80,8 +81,7 @@ fn cells(form: Form) -> Vec<Cell> {
 }
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
-    let cells = cells(context.form());
-    context.keep(NAME, || cells.into_iter().map(amplification::measure).collect())
+    amplification::keep(context, NAME, cells(context.form()))
 }
 
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {

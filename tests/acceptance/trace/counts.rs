@@ -1,5 +1,5 @@
-//! What is read is what is there: blkparse's counts of one recording, fio's of its logs, round
-//! trips through each format that is written, and readers that survive what they are fed.
+//! Readers agree with blkparse on a recording and with fio on its logs; round trips through each
+//! format that is written; readers survive damaged input.
 
 use std::collections::BTreeMap;
 use std::fs::File;

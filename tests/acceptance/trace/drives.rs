@@ -1,4 +1,4 @@
-//! What \[S4\] saw of two drives: equal averages, other windows, and what TRIM brings at times.
+//! What \[S4\] saw of two drives: equal averages, different windows, and when TRIM helps.
 
 use anyhow::Result;
 

@@ -1,5 +1,5 @@
-//! A replay is fair: taking the TRIMs out leaves all other commands where they were, a TRIM of more
-//! than 4 GiB arrives whole, and a device that stops does not stop the schedule.
+//! Replay is fair: removing the TRIMs leaves all other commands at their times, a TRIM of more than
+//! 4 GiB is issued whole, and a device that stalls does not delay the schedule.
 
 mod schedule;
 

@@ -1,4 +1,4 @@
-//! Made traces for the claims on reading: as large as wanted, the same each time.
+//! Generated traces for the claims about reading, of any size and always the same.
 
 use std::fs;
 use std::io::{BufWriter, Write};

@@ -1,4 +1,4 @@
-//! A run of the size of JEDEC's master trace: how long it takes, and what its trace is like.
+//! A run of the size of JEDEC's master trace: its wall time, and the properties of the trace.
 
 use std::fs;
 
@@ -60,7 +60,7 @@ fn work(run: &Run) -> Result<String> {
     Ok(format!("{:.1} million writes of {:.2} TB together", commands / 1e6, bytes / 1e12))
 }
 
-/// The generated trace beside what is published of the master trace.
+/// The generated trace, compared with the published figures of the master trace.
 fn statistics(run: &Run) -> Result<Vec<Finding>> {
     let found = |key: &str| run.metric("trace", key);
     let finding = |what: &str, figure, bar, note: &str| {

@@ -1,5 +1,5 @@
-//! From one end to the other: `PostMark` on a real filesystem that sends discards, recorded as its
-//! device is asked for it, and replayed on an emulated drive and on a device.
+//! End to end: `PostMark` on a real filesystem that sends discards is recorded at its device, then
+//! replayed on an emulated drive and on a device.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ const TRANSACTIONS: &str = "transactions=500";
 const SIZE: &str = "size-high=40000B";
 /// How long the filesystem has for discards that it sends late.
 const SETTLE: Duration = Duration::from_secs(4);
-/// The replays, and what they are on.
+/// The replays and their targets.
 const REPLAYS: [(&str, &str); 2] =
     [("replay-sim", "emulated drive"), ("replay-loop", "loop device")];
 const EMULATED: &str = "sim:generic-sata-tlc,capacity=640MiB";

@@ -1,4 +1,4 @@
-//! How fast traces are read, beside blkparse and fio in turns, and in how much memory.
+//! Speed and memory of reading traces, in turns with blkparse and fio.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! One kill: at a moment that is drawn from the time that the run takes, or after so many changes
-//! in its output directory.
+//! One kill: at a random moment of the run, or after a number of changes in its output directory.
 
 use std::fs::{self, File};
 use std::mem::MaybeUninit;
@@ -36,7 +35,7 @@ const CLEANING: Duration = Duration::from_secs(2);
 /// How often the next start may find the target in use, and the pause before another.
 const REFUSALS: u64 = 3;
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often a running program is looked at.
+/// How often a running program is polled.
 const POLL: Duration = Duration::from_micros(100);
 /// Changes in a directory of outputs.
 const CHANGES: inotify::WatchFlags = inotify::WatchFlags::CREATE

@@ -1,4 +1,4 @@
-//! What a run holds when it is killed, and what of it is left after the next start.
+//! Resources that a run holds when it is killed, and which of them remain after the next start.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use rustix::process::Pid;
 #[cfg(test)]
 mod tests;
 
-/// Where the program makes directories of its own, beside those that it is given.
+/// Where the program makes directories of its own, in addition to the given ones.
 const OURS: [&str; 2] = ["/run/", "/tmp/"];
 /// Where control groups are.
 const GROUPS: &str = "/sys/fs/cgroup";

@@ -1,5 +1,5 @@
-//! What a record must be after a kill or a power cut: whole, of this run, and no older than what
-//! the run had acknowledged as kept.
+//! Requirements on a record after a kill or a power cut: complete, of this run, and at least as new
+//! as what the run had acknowledged as saved.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What is run and killed.
+//! The runs that are killed.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 /// Something that is run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Variant {
-    /// What it is, for the lines.
+    /// Its name in the result.
     pub(crate) name: &'static str,
     /// What it runs on.
     place: Place,

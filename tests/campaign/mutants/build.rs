@@ -1,4 +1,4 @@
-//! Building a tree that is mutated, and the programs of its tests.
+//! Builds a mutated tree and its test programs.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

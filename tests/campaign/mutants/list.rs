@@ -1,4 +1,4 @@
-//! What is mutated: `cargo mutants` lists it, and this applies it.
+//! Lists mutants by `cargo mutants`, and applies them.
 
 use std::path::PathBuf;
 

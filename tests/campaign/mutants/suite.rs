@@ -1,4 +1,4 @@
-//! The tests that may kill a mutant, and which functions each comes through.
+//! The tests that may kill a mutant, and the functions that each test executes.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! What is attempted, drawn from a seed and a number.
+//! Draws an attempt from a seed and a number.
 
 use trimbench_core::rng::Rng;
 

@@ -1,4 +1,4 @@
-//! What the observer in the kernel tells: a deed, its object and who did it.
+//! Events of the observer in the kernel: the operation, its object, and the process.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! From what was drawn to a scene: what the program is told, what it may change, and what is
-//! exchanged while it runs.
+//! Turns a drawn attempt into a scene: the arguments of the program, what it may change, and what
+//! is exchanged while it runs.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

@@ -1,5 +1,6 @@
-//! What a run may change: what was named, its output and temporary directories, and what the kernel
-//! lends it (pipes, a terminal, a control group). Everything else is a violation.
+//! What a run may change: the targets that were named, its output and temporary directories, and
+//! objects that the kernel provides to it (pipes, a terminal, a control group). Any other change is
+//! a violation.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;

@@ -1,5 +1,5 @@
-//! The observer in the kernel: compiled, loaded, and asked what a program did from its first
-//! instruction to the end of the last process that it started.
+//! The observer in the kernel: compiled, loaded, and queried for everything that a program did,
+//! from its first instruction to the exit of the last process that it started.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -50,7 +50,7 @@ pub(super) struct Fate<'a> {
     pub meanwhile: &'a mut dyn FnMut() -> Result<()>,
     /// When it gets Ctrl-C.
     pub interrupt: Duration,
-    /// Block devices of which every change is told, whoever makes it.
+    /// Block devices whose every change is reported, whichever process makes it.
     pub guarded: &'a [u32],
 }
 

@@ -1,4 +1,4 @@
-//! Violations to order: each must be seen, or the observer is blind.
+//! Planted violations: if one is not detected, the observer is blind.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

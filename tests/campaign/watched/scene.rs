@@ -1,5 +1,5 @@
-//! The place of an attempt: a folder on one of several filesystems, with what is the run's and what
-//! is not, and how all is taken down again.
+//! The scene of an attempt: a folder on one of several filesystems, with objects that the run may
+//! change and objects that it must not; and its removal.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -153,7 +153,7 @@ pub(super) fn image_of(path: &Path, bytes: u64) -> Result<()> {
     file.set_len(bytes).context("sparse files take no room")
 }
 
-/// Gives an image the superblock of an ext4, as far as it is told by.
+/// Writes the part of an ext4 superblock by which a prober recognises it into an image.
 pub(super) fn sign(image: &Path) -> Result<()> {
     let mut superblock = vec![0; 1024];
     superblock[0x38..0x3a].copy_from_slice(&0xEF53_u16.to_le_bytes());

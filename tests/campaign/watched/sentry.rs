@@ -1,5 +1,4 @@
-//! fanotify over the objects that must not change: whoever changes one is told of, whatever path it
-//! came by.
+//! fanotify on the objects that must not change: reports every change, whatever the path.
 
 use std::path::Path;
 

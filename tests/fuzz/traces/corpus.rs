@@ -1,4 +1,4 @@
-//! Whole files of every format and packing: what mutations begin with.
+//! The corpus: complete files of every format and compression, from which mutations start.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};

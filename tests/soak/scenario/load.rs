@@ -6,7 +6,7 @@ use trimbench_core::{BlockCommand, Blocks, DISCARD_RANGES_MAX, Data, Lba, LbaRan
 
 use super::{HALF, Scenario, Size, UNIT, UNIT_BLOCKS, between, pick, scaled};
 
-/// What is done to the drive, one after the other.
+/// The commands to the drive, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::soak) enum Step {
     /// A command that the drive must take, as soon as fewer than the queue depth are outstanding.

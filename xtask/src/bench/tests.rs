@@ -67,7 +67,7 @@ fn the_history_grows() {
 
 #[test]
 fn an_unknown_benchmark_is_named_with_those_there_are() {
-    let options = BenchOptions { name: Some("sdd"), ..BenchOptions::default() };
+    let options = BenchOptions { name: Some("sdd".to_owned()), ..BenchOptions::default() };
     let error = run(&Repository::here().unwrap(), &options).unwrap_err().to_string();
     assert!(error.contains("`sdd`") && error.contains("ssd"), "{error}");
 }
@@ -76,9 +76,9 @@ fn an_unknown_benchmark_is_named_with_those_there_are() {
 fn an_unknown_case_is_an_error_and_measures_nothing() {
     let repository = Repository::here().unwrap();
     let options = BenchOptions {
-        name: Some("ssd"),
+        name: Some("ssd".to_owned()),
         small: true,
-        case: Some("OP 9 %"),
+        case: Some("OP 9 %".to_owned()),
         ..BenchOptions::default()
     };
     match run(&repository, &options) {

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use ::tests::methods::{CAPACITY, DIRECTORY, DRIVE, capabilities};
 use anyhow::{Context as _, Result};
-use trimbench_core::{BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Support};
+use trimbench_core::settings::PRESETS;
+use trimbench_core::{Clock, Support};
 use trimbench_engine::{Demand, Method, MethodInfo, Preset};
 use trimbench_methods::METHODS;
 use trimbench_results::number::quantity;
@@ -12,17 +14,14 @@ use trimbench_results::number::quantity;
 #[cfg(test)]
 mod tests;
 
-/// How a table of options begins.
-const HEAD: &str = "| key | quick | standard | published | meaning, unit and range |\n\
-    |---|---|---|---|---|\n";
+/// How a table of options begins, whatever presets it has a column for.
+const HEAD: &str = "| key | quick |";
 
 /// The page that lists all methods, and how its table begins.
 pub(crate) const INDEX: &str = "docs/methods/README.md";
 const INDEX_HEAD: &str = "| method | measures | headline | drives | directories | \
     without discard | `quick` writes | `quick` takes | on resume |\n\
     |---|---|---|---|---|---|---|---|---|\n";
-/// The capacity for which the list says what a run takes.
-const CAPACITY: Bytes = Bytes::gib(20);
 
 /// Where the page of a method is, from the top folder.
 pub(crate) fn path(info: &MethodInfo) -> String {
@@ -31,18 +30,19 @@ pub(crate) fn path(info: &MethodInfo) -> String {
 
 /// The page of a method with the table of its options as they are; an error if it has none.
 pub(crate) fn with_options(page: &str, info: &MethodInfo) -> Result<String> {
-    let mut rows = String::new();
+    let columns = PRESETS.len() + 2;
+    let mut rows = format!("| key | {} | meaning, unit and range |\n", PRESETS.join(" | "));
+    writeln!(rows, "|{}", "---|".repeat(columns))?;
     for option in (info.options)() {
-        let [quick, standard, published] = option.presets();
-        let (key, help) = (option.key, option.help);
-        writeln!(rows, "| `{key}` | {quick} | {standard} | {published} | {help} |")?;
+        let (key, texts, help) = (option.key, option.presets().join(" | "), option.help);
+        writeln!(rows, "| `{key}` | {texts} | {help} |")?;
     }
-    with_rows(page, HEAD, &rows)
+    with_table(page, HEAD, &rows)
 }
 
 /// The list of all methods with its table as it is; an error if it has none.
 pub(crate) fn with_index(page: &str) -> Result<String> {
-    let mut rows = String::new();
+    let mut rows = INDEX_HEAD.to_owned();
     for info in METHODS {
         let method = info.resolve(Preset::Quick, &BTreeMap::new())?.method;
         let targets = targets(&*method);
@@ -65,7 +65,7 @@ pub(crate) fn with_index(page: &str) -> Result<String> {
             id = info.id,
         )?;
     }
-    with_rows(page, INDEX_HEAD, &rows)
+    with_table(page, INDEX_HEAD, &rows)
 }
 
 /// What the list says of a method that runs on modelled filesystems only.
@@ -73,37 +73,23 @@ const MODELLED: &str = "modelled";
 
 /// Whether a method runs on drives, in directories, and where there are no discards.
 fn targets(method: &dyn Method) -> [&'static str; 3] {
-    let logical_block = BlockSize::SECTOR;
-    let device = Medium::Device { capacity: CAPACITY, logical_block };
-    let directory = Medium::Directory { available: CAPACITY, fs_block: Bytes(4_096) };
-    let fits = |medium, clock, discard| {
-        let capabilities = Capabilities {
-            clock,
-            medium,
-            discard,
-            discard_max: Bytes::gib(1),
-            discard_granularity: Bytes(4_096),
-            queue_depth: 32,
-            drain: DrainRule::IMMEDIATE,
-        };
-        method.fits(&capabilities).is_ok()
-    };
+    let fits = |medium, clock, discard| method.fits(&capabilities(medium, clock, discard)).is_ok();
     let yes = |fits| if fits { "yes" } else { "no" };
     let in_directory =
-        match [Clock::Wall, Clock::Virtual].map(|clock| fits(directory, clock, Support::Native)) {
+        match [Clock::Wall, Clock::Virtual].map(|clock| fits(DIRECTORY, clock, Support::Native)) {
             [true, _] => "yes",
             [false, true] => MODELLED,
             _ => "no",
         };
-    let without = [device, directory].map(|medium| fits(medium, Clock::Wall, Support::None));
-    [yes(fits(device, Clock::Wall, Support::Native)), in_directory, yes(without.contains(&true))]
+    let without = [DRIVE, DIRECTORY].map(|medium| fits(medium, Clock::Wall, Support::None));
+    [yes(fits(DRIVE, Clock::Wall, Support::Native)), in_directory, yes(without.contains(&true))]
 }
 
-/// The page with other rows in the table that begins so.
-fn with_rows(page: &str, head: &str, rows: &str) -> Result<String> {
-    let found = page.split_once(head);
-    let (before, behind) = found.with_context(|| format!("it has no table `{}`", head.trim()))?;
-    let old = behind.split_inclusive('\n').take_while(|line| line.starts_with('|'));
-    let after = &behind[old.map(str::len).sum()..];
-    Ok(format!("{before}{head}{rows}{after}"))
+/// The page with this table in place of the one that begins with `head`.
+fn with_table(page: &str, head: &str, table: &str) -> Result<String> {
+    let start = page.find(head).with_context(|| format!("it has no table `{head}`"))?;
+    let (before, old) = page.split_at(start);
+    let rows = old.split_inclusive('\n').take_while(|line| line.starts_with('|'));
+    let after = &old[rows.map(str::len).sum()..];
+    Ok(format!("{before}{table}{after}"))
 }

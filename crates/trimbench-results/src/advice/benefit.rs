@@ -1,4 +1,4 @@
-//! What TRIM brings: speed that comes back, and less wear.
+//! The gain of TRIM: restored speed, and less wear.
 
 use trimbench_core::Caveat;
 
@@ -8,20 +8,20 @@ use super::{NO_WEAR, Reason, SHARE, STEADY_SHARE, WEAR_RATIO};
 use crate::record::Session;
 use crate::role::Role;
 
-/// What TRIM brings.
+/// The gain of TRIM.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Benefit {
     /// Speed or wear, for these reasons.
     Some(Vec<Reason>),
-    /// Neither, where it was looked for: the drive has no work that TRIM could spare it.
+    /// Neither, although measured: the drive has no work that TRIM could save.
     None(Vec<Reason>),
-    /// Neither, though there was work to spare: nothing was freed.
+    /// Neither, although there was work to save: TRIM freed nothing.
     NoEffect(Vec<Reason>),
-    /// No method was run that could tell, or not well enough.
+    /// Unknown: no method measured it, or not precisely enough.
     Unmeasured,
 }
 
-/// What one session says.
+/// The result of one session.
 enum Sign {
     Gain(Reason),
     /// No gain. Whether the drive wrote no more than the host did, so that none was possible.
@@ -98,7 +98,7 @@ struct Speed<'a> {
     figures: Vec<Found<'a>>,
     /// TRIM makes it faster.
     gain: bool,
-    /// There is nothing that TRIM could bring back.
+    /// There is no lost speed that TRIM could restore.
     none: bool,
 }
 
@@ -125,7 +125,7 @@ fn sign(session: &Session, speed: Speed<'_>, wear: Option<&Wear<'_>>) -> Option<
     none.then_some(Sign::Nothing(said, no_wear))
 }
 
-/// A fragmented drive, and what TRIM gives back of its sequential speed.
+/// A fragmented drive, and the share of its sequential speed that TRIM restores.
 fn recovery<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
     let figure = |role| facts.within(it, &role);
     let (before, after) = (figure(Role::FragmentedSpeed)?, figure(Role::RecoveredSpeed)?);
@@ -175,7 +175,7 @@ fn steady<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
     sign(it.1, speed, wear.as_ref())
 }
 
-/// A trace with and without its TRIMs: what is left once their cost is paid.
+/// A trace with and without its TRIMs: the net gain, including the cost of TRIM.
 fn replay<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
     let (pace, gain) = best_gain(facts, it)?;
     let wear = |trims| facts.within(it, &Role::TraceWear { pace: pace.to_owned(), trims });

@@ -1,4 +1,4 @@
-//! What online TRIM costs those who work meanwhile.
+//! The cost of online TRIM for a concurrent load.
 
 use super::benefit::best_gain;
 use super::facts::{Facts, Found};
@@ -8,16 +8,16 @@ use super::{
 };
 use crate::role::Role;
 
-/// What online TRIM costs.
+/// The cost of online TRIM.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cost {
-    /// Nothing that is noticed.
+    /// Not noticeable.
     Fine(Vec<Reason>),
     /// The noise is as large as the limit.
     Unclear(Vec<Reason>),
-    /// Someone waits for it.
+    /// Noticeable: other requests wait.
     Noticed(Vec<Reason>),
-    /// Nobody looked.
+    /// Not measured.
     Unmeasured,
 }
 
@@ -30,7 +30,7 @@ pub(super) enum Side {
 }
 
 impl Side {
-    /// The whole interval counts. A figure that should have one and has not says nothing sure.
+    /// Compares the whole interval. A figure without the interval that it should have is unclear.
     pub(super) fn of_estimate(found: Found<'_>, limit: f64) -> Self {
         match found.figure.interval {
             Some(interval) if interval.high <= limit => Self::Below,
@@ -39,7 +39,7 @@ impl Side {
         }
     }
 
-    /// A figure that was counted or is the longest of all: it is what it is.
+    /// A count or a maximum, which has no interval.
     pub(super) fn of_fact(found: Found<'_>, limit: f64) -> Self {
         if found.value() <= limit { Self::Below } else { Self::Above }
     }
@@ -70,7 +70,7 @@ impl Cost {
 
 type Signs = Vec<(Side, Reason)>;
 
-/// How long a deletion is noticed.
+/// How long a deletion stalls the load.
 fn stutter(facts: &Facts<'_>) -> Signs {
     let mut signs = Signs::new();
     if let Some(found) = facts.worst(&Role::StutterPerGb) {
@@ -103,8 +103,8 @@ fn stutter(facts: &Facts<'_>) -> Signs {
     signs
 }
 
-/// How long reads and writes wait beside TRIMs. There is no such load without TRIMs to compare
-/// with: a long wait counts only where one TRIM takes long, too.
+/// How long reads and writes wait during TRIMs. There is no such load without TRIMs to compare
+/// with, so a long wait counts only if a single TRIM takes long, too.
 fn waits(facts: &Facts<'_>) -> Signs {
     let Some(longest) = facts.worst(&Role::WaitBesideTrim) else { return Signs::new() };
     let text = format!("the longest read or write beside TRIMs took {}", longest.shown());
@@ -119,7 +119,7 @@ fn waits(facts: &Facts<'_>) -> Signs {
     vec![(Side::Above, Reason::new(text, &[longest, trim]))]
 }
 
-/// What mounting with `discard` adds to a load of small files.
+/// How much mounting with `discard` slows a load of small files.
 fn files(facts: &Facts<'_>) -> Signs {
     let found = [true, false].map(|buffered| facts.worst(&Role::DurationAdded { buffered }));
     let signs = found.into_iter().flatten().map(|found| {
@@ -129,8 +129,8 @@ fn files(facts: &Facts<'_>) -> Signs {
     signs.collect()
 }
 
-/// Whether writers stood still after a mass deletion. That they did not, in one storm, proves
-/// nothing of smaller deletions.
+/// Whether writers stalled after a mass deletion. One storm without a stall proves nothing about
+/// smaller deletions.
 fn storm(facts: &Facts<'_>) -> Signs {
     let found = facts.worst(&Role::StallAfterDeletion);
     let found = found.filter(|found| Side::of_fact(*found, STORM_STALL_S) == Side::Above);
@@ -141,7 +141,7 @@ fn storm(facts: &Facts<'_>) -> Signs {
     sign.into_iter().collect()
 }
 
-/// Whether a trace gets fewer writes done with its TRIMs, even at its best.
+/// Whether a trace completes fewer writes with its TRIMs, even in its best window.
 fn trace(facts: &Facts<'_>) -> Signs {
     let best = facts.sessions().filter_map(|it| best_gain(facts, it)).map(|(_, gain)| gain);
     let worst = best.min_by(|a, b| a.value().total_cmp(&b.value()));

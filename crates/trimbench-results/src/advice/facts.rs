@@ -1,4 +1,4 @@
-//! What the sessions say, and whether TRIM harms or does not arrive.
+//! The figures of the sessions, and whether TRIM destroys data or does not reach the drive.
 
 use trimbench_core::Caveat;
 
@@ -12,13 +12,13 @@ use crate::role::Role;
 /// Which figures count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// Those that may be believed.
+    /// The valid ones.
     Valid,
-    /// All: what the answer would be if all could be.
+    /// All: gives the answer as if all were valid.
     All,
 }
 
-/// The sessions of one target that say something.
+/// The sessions of one target that have results.
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
     sessions: Vec<(usize, &'a Session)>,
@@ -52,13 +52,13 @@ impl Found<'_> {
     }
 }
 
-/// A session that was done to its end, and did what its method is for.
+/// A session that finished and measured what its method is for.
 fn says_something(session: &Session) -> bool {
     let placebo = session.caveats.iter().any(|id| id == Caveat::PlaceboOnly.id());
     session.finished && session.left_out.is_none() && !placebo
 }
 
-/// What was measured and may not be believed, in words.
+/// The invalid figures, in words.
 pub(super) fn doubtful(sessions: &[&Session]) -> Vec<String> {
     let sessions = sessions.iter().filter(|session| says_something(session));
     let of = sessions.filter_map(|session| {
@@ -81,7 +81,7 @@ impl<'a> Facts<'a> {
         Self { sessions: sessions.filter(|(_, it)| says_something(it)).collect(), trust }
     }
 
-    /// Whether something was measured in this role, believed or not.
+    /// Whether a figure has this role, valid or not.
     pub(super) fn has(&self, role: &Role) -> bool {
         let mut figures = self.sessions.iter().flat_map(|(_, session)| &session.figures);
         figures.any(|figure| figure.role.as_ref() == Some(role))
@@ -133,7 +133,7 @@ impl<'a> Facts<'a> {
         lost.collect()
     }
 
-    /// Why TRIM does not seem to arrive; nothing where it may. Whatever it brought has arrived.
+    /// Why TRIM seems not to reach the drive; `None` if it may. A gain shows that it did.
     pub(super) fn unreached(&self, benefit: &Benefit) -> Vec<Reason> {
         let mut because = Vec::new();
         for (_, session) in self.sessions() {

@@ -1,4 +1,5 @@
-//! What to do where online TRIM is noticed: pace it, make it smaller, or do it at night.
+//! Advice where the cost of online TRIM is noticeable: pace it, limit its size, or trim at a quiet
+//! time.
 
 use super::facts::{Facts, Found};
 use super::words::shown;
@@ -7,10 +8,10 @@ use crate::record::Step;
 use crate::role::Role;
 use crate::verdict::Verdict;
 
-/// An answer, what it rests on, and what would change it.
+/// An answer, its reasons, and what would change it.
 type Answer = (Action, Vec<Reason>, Vec<String>);
 
-/// Whether a pace was looked for.
+/// Whether a pace was searched for.
 pub(super) fn was_sought(facts: &Facts<'_>) -> bool {
     facts.has(&Role::PolicyChoice) || facts.worst(&Role::DeletionRate).is_some()
 }
@@ -54,7 +55,7 @@ pub(super) fn by_policy(facts: &Facts<'_>) -> Option<(Action, Vec<Reason>)> {
     Some((action, [name].iter().chain(&others).filter_map(|policy| side(policy)).collect()))
 }
 
-/// The answer where online TRIM is noticed.
+/// The advice where the cost of online TRIM is noticeable.
 pub(super) fn noticed(facts: &Facts<'_>) -> Answer {
     at_a_rate(facts).or_else(|| in_pieces(facts)).unwrap_or_else(|| at_night(facts))
 }

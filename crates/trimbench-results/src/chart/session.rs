@@ -1,4 +1,4 @@
-//! What charts of a method are made of: its sessions, each with a label.
+//! Input of a method's charts: its sessions, each with a label.
 
 use std::ops::Deref;
 
@@ -15,12 +15,13 @@ pub struct LabelledSession<'a> {
     pub index: usize,
     /// The session.
     pub session: &'a Session,
-    /// The target's name, and whatever else tells it from other sessions of its method.
+    /// The target's name, and whatever else distinguishes it from other sessions of its method.
     pub label: String,
 }
 
 impl<'a> LabelledSession<'a> {
-    /// A chart of this session alone, without curves; `what` tells it from its others.
+    /// A chart of this session only, without curves; `what` distinguishes it from the session's
+    /// other charts.
     pub fn chart(&self, what: &str, title: &str, x: Axis, y: Axis) -> Chart {
         let id = format!("{}-{}-{}-{what}", self.plan.method, self.source, self.index);
         Chart::new(id, format!("{title}: {}", self.label), x, y)

@@ -19,7 +19,7 @@ pub struct ChangeLimit {
     pub percent: f64,
 }
 
-/// How one figure fared.
+/// The result of a limit for one figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChangeOutcome {
     /// The limit.
@@ -46,7 +46,7 @@ pub enum ChangeLimitError {
         /// The text as given.
         text: String,
     },
-    /// Every headline is meant, and the record before has none: nothing would be judged.
+    /// The limit applies to every headline, and the record before has none.
     #[error("the run before has no headline to judge by")]
     NoHeadline,
     /// The record before has no such figure.

@@ -1,22 +1,20 @@
 //! Writes a trace to a file: its start, and a summary at the end.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use trimbench_linux::{Begun, Durability, Inode, OutputFile};
 use trimbench_trace::{TraceSource, WriteError, Writer, Written};
 
 use super::each_batch;
-use crate::args::OutputFormat;
 use crate::args::trace::OutputArgs;
 use crate::failure::Failure;
 use crate::files::{Destination, Rules};
 use crate::interrupt::interrupt;
-use crate::output::{data, error_line};
+use crate::output::{Printed, data, document, error_line, joined};
 
 /// Writes all of `source`, which `check` looks at in the end. It comes from `inputs`, which are not
 /// written over. The file gets its name when it is whole; what was begun is removed on any error,
@@ -79,39 +77,49 @@ pub(super) fn unwritten(error: WriteError) -> Failure {
 
 /// Says what was written, on stderr where the trace itself goes to stdout.
 pub(super) fn account(args: &OutputArgs, from: &str, written: Written) {
-    let Written { records, rounded_stamps, unaligned } = written;
-    let document = json!({
-        "from": from,
-        "to": args.to.id(),
-        "records": records,
-        "rounded_stamps": rounded_stamps,
-        "unaligned": unaligned,
-    });
-    let text = match args.output_format {
-        OutputFormat::Human => {
-            let mut text = format!("{records} commands, {from} to {}\n", args.to.id());
-            if rounded_stamps > 0 {
-                let _ = writeln!(
-                    text,
-                    "{rounded_stamps} stamps were rounded down to a microsecond, the finest that \
-                     the format has"
-                );
-            }
-            if unaligned > 0 {
-                let _ = writeln!(
-                    text,
-                    "{unaligned} commands that are not whole sectors were \
-                    left out"
-                );
-            }
-            text
-        }
-        OutputFormat::Json => format!("{document:#}\n"),
-        OutputFormat::Ndjson => format!("{document}\n"),
-    };
+    let text = Account { from, to: args.to.id(), written }.text(args.output_format);
     if args.path == Path::new("-") {
         text.lines().for_each(error_line);
     } else {
         data(&text);
+    }
+}
+
+/// What was written, and from what.
+struct Account<'a> {
+    from: &'a str,
+    to: &'a str,
+    written: Written,
+}
+
+impl Printed for Account<'_> {
+    fn human(&self) -> String {
+        let Self { from, to, written: Written { records, rounded_stamps, unaligned } } = self;
+        let mut lines = vec![format!("{records} commands, {from} to {to}")];
+        if *rounded_stamps > 0 {
+            lines.push(format!(
+                "{rounded_stamps} stamps were rounded down to a microsecond, the finest that the \
+                 format has"
+            ));
+        }
+        if *unaligned > 0 {
+            lines.push(format!("{unaligned} commands that are not whole sectors were left out"));
+        }
+        joined(lines)
+    }
+
+    fn json(&self) -> String {
+        self.items().iter().map(document).collect()
+    }
+
+    fn items(&self) -> Vec<Value> {
+        let Self { from, to, written: Written { records, rounded_stamps, unaligned } } = self;
+        vec![json!({
+            "from": from,
+            "to": to,
+            "records": records,
+            "rounded_stamps": rounded_stamps,
+            "unaligned": unaligned,
+        })]
     }
 }

@@ -8,11 +8,10 @@ use trimbench_trace::stat::{OfKind, StatisticsCollector, Table, TraceStatistics}
 use trimbench_trace::{Reader, RecordKind, TraceSource};
 
 use super::{each_batch, open, refuse_empty, say_skipped};
-use crate::args::OutputFormat;
 use crate::args::trace::StatArgs;
 use crate::failure::Failure;
 use crate::interrupt::interrupt;
-use crate::output::{data, style};
+use crate::output::{Printed, document, joined, style};
 
 /// Reads the whole trace, then prints.
 pub(super) fn stat(args: &StatArgs) -> Result<u8, Failure> {
@@ -26,12 +25,28 @@ pub(super) fn stat(args: &StatArgs) -> Result<u8, Failure> {
     let code = refuse_empty(&reader)?;
     let statistics = collector.finish();
     say_skipped(&reader);
-    data(&match args.output_format {
-        OutputFormat::Human => human(&reader, &statistics, style()),
-        OutputFormat::Json => format!("{:#}\n", document(&reader, &statistics)),
-        OutputFormat::Ndjson => format!("{}\n", document(&reader, &statistics)),
-    });
+    ReaderStatistics { reader: &reader, statistics: &statistics }.print(args.output_format);
     Ok(code)
+}
+
+/// The statistics of a trace that was read.
+struct ReaderStatistics<'a> {
+    reader: &'a Reader,
+    statistics: &'a TraceStatistics,
+}
+
+impl Printed for ReaderStatistics<'_> {
+    fn human(&self) -> String {
+        joined(human(self.reader, self.statistics, style()))
+    }
+
+    fn json(&self) -> String {
+        document(&described(self.reader, self.statistics))
+    }
+
+    fn items(&self) -> Vec<Value> {
+        vec![described(self.reader, self.statistics)]
+    }
 }
 
 /// What a command is called.
@@ -53,7 +68,7 @@ fn ratio(part: u128, whole: u128) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-fn document(reader: &Reader, it: &TraceStatistics) -> Value {
+fn described(reader: &Reader, it: &TraceStatistics) -> Value {
     let kinds = RecordKind::ALL.map(|kind| {
         let of = &it.kinds[kind as usize];
         json!({
@@ -121,7 +136,7 @@ fn bins(table: &Table) -> Value {
     Value::Array(bins.collect())
 }
 
-fn human(reader: &Reader, it: &TraceStatistics, style: Style) -> String {
+fn human(reader: &Reader, it: &TraceStatistics, style: Style) -> Vec<String> {
     let mut lines = vec![heading(reader, it), String::new()];
     lines.extend(kinds(it).render(style));
     lines.push(String::new());
@@ -145,7 +160,7 @@ fn human(reader: &Reader, it: &TraceStatistics, style: Style) -> String {
             lines.extend(distribution(title, table, unit).render(style));
         }
     }
-    lines.into_iter().map(|line| line + "\n").collect()
+    lines
 }
 
 fn heading(reader: &Reader, it: &TraceStatistics) -> String {

@@ -10,14 +10,14 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 use tests::Need::Browser;
-use tests::{browser_python, methods_on_devices, requires, scratch};
+use tests::{browser_python, methods_on_drives, requires, scratch};
 
 use super::policies::RUN;
 use super::{code, stderr, trimbench};
 
 /// The program that drives Chromium.
 const CHECKER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/browser/check_report.py");
-/// Everything that is measured on a drive, on two: the arguments behind the methods.
+/// Two drives, on which every method for drives runs.
 const ON_DRIVES: [&str; 10] = [
     "--target",
     "sim:generic-nvme-tlc",
@@ -102,9 +102,8 @@ fn look() -> Vec<Line> {
     let image = path.join("disk");
     std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
     let image = image.to_str().unwrap();
+    let drives = [&["run"], &methods_on_drives()[..], &ON_DRIVES].concat();
     let policies = [&RUN[..], &POLICIES].concat();
-    let drives: Vec<&str> =
-        ["run"].into_iter().chain(methods_on_devices()).chain(ON_DRIVES).collect();
     let on_image =
         ["run", "trim-integrity", "--set", "region=4MiB", "--target", image, "--destroy", image];
     let runs: [(&str, &[&str]); 6] = [

@@ -1,5 +1,5 @@
-//! \[S3\]'s storm on the modelled pool: a mass deletion in the old manner of FreeBSD, and where the
-//! next job stalls.
+//! The deletion storm of \[S3\] on the modelled pool: a mass deletion as older FreeBSD did it, and
+//! where the next job stalls.
 
 use anyhow::Result;
 
@@ -23,7 +23,7 @@ const OTHERS: [Storm; 2] = [
 /// for, as docs/model/pool.md says.
 const TOO_SMALL: Storm =
     ("too-small", "raidz2,policy=online,scale=64:sim:like-p3500,capacity=5632MiB*10", "7680MiB");
-/// A slow drive under a filesystem that holds nobody up.
+/// A slow drive under a filesystem that delays no request.
 const SLOW_DRIVE: Storm =
     ("slow-drive", "raidz2,manner=openzfs,scale=256:sim:vendor2,capacity=512MiB*10", "512MiB");
 /// \[S3\]: 30 minutes of TRIM after 30 minutes of writing; the next round stalled for 15.

@@ -1,4 +1,4 @@
-//! The emulated drive under a load, through the contract.
+//! The emulated drive under a load, through the device contract.
 
 use anyhow::{Context as _, Result};
 use trimbench_core::{

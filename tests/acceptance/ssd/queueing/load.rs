@@ -1,10 +1,10 @@
-//! What a drive is given, and what is measured of it.
+//! The load on a drive, and the metrics that are measured.
 
 use trimbench_core::rng::Rng;
 
 use super::numbers::CAPACITY_UNITS;
 
-/// Reads at random in a closed loop, and writes of whole groups in order beside them.
+/// Random reads in a closed loop, and concurrent sequential writes of whole groups.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     /// Reads outstanding.
@@ -17,7 +17,7 @@ pub(super) struct Load {
     pub(super) seed: u64,
 }
 
-/// Writes beside the reads, of 64 KiB each.
+/// Concurrent writes, of 64 KiB each.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Writes {
     None,

@@ -1,4 +1,4 @@
-//! The numbers of a drive, for the emulated drive and for what it is compared with.
+//! Parameters of a drive, shared by the emulated drive and the models that it is compared with.
 
 use trimbench_core::{Bytes, Nanos, Ppm};
 use trimbench_ssd::{

@@ -1,4 +1,4 @@
-//! An exact event simulation of an array of dies, to hold the emulated drive against.
+//! An exact event simulation of an array of dies, as an oracle for the emulated drive.
 //!
 //! It shares no code with the drive, and none of its method: nothing is reserved ahead. Every
 //! resource has a queue and takes the next task when it is free, each end is an event, and all that

@@ -1,5 +1,5 @@
-//! What the claim measures: the lines of its raw output. `times` is how many times as long as in
-//! the short form.
+//! The measurements of the claim: the lines of its raw output. `times` multiplies the length of the
+//! short form.
 
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};

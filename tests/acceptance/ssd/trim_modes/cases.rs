@@ -1,4 +1,4 @@
-//! What the claim measures: the lines of its raw output.
+//! The measurements of the claim: the lines of its raw output.
 
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub(super) struct Blocking {
     pub(super) delays_ns: Vec<u64>,
 }
 
-/// A background TRIM beside reads in a closed loop.
+/// A background TRIM during reads in a closed loop.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Background {
     pub(super) ranges: u64,

@@ -1,4 +1,5 @@
-//! When commands of a replay reach an emulated drive, with the trace's TRIMs and without.
+//! When the commands of a replay are submitted to an emulated drive, with and without the TRIMs of
+//! the trace.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
