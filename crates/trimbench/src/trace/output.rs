@@ -82,14 +82,14 @@ pub(super) fn account(args: &OutputArgs, from: &str, written: Written) {
     let Written { records, rounded_stamps, unaligned } = written;
     let document = json!({
         "from": from,
-        "to": args.to.id(),
+        "to": args.to.id,
         "records": records,
         "rounded_stamps": rounded_stamps,
         "unaligned": unaligned,
     });
     let text = match args.output_format {
         OutputFormat::Human => {
-            let mut text = format!("{records} commands, {from} to {}\n", args.to.id());
+            let mut text = format!("{records} commands, {from} to {}\n", args.to.id);
             if rounded_stamps > 0 {
                 let _ = writeln!(
                     text,
