@@ -8,10 +8,10 @@ fn with_formats(page: &str) -> Result<String> {
 #[test]
 fn what_was_edited_by_hand_is_written_again_and_the_rest_stays() {
     let edited = "# Formats\n\n| id | format | TRIMs | timestamps | detected by | written |\n\
-        |---|---|---|---|---|---|\n| `toy` |\n\n## When a trace begins\n\nNever.\n\n\
+        |---|---|---|---|---|---|\n| `gone` |\n\n## When a trace begins\n\nNever.\n\n\
         ## The formats\n\nNone.\n\n## One device\n\nYes.\n";
     let page = with_formats(edited).unwrap();
-    assert!(!page.contains("`toy`") && !page.contains("Never.") && !page.contains("None."));
+    assert!(!page.contains("`gone`") && !page.contains("Never.") && !page.contains("None."));
     let tencent = "| `tencent` | Tencent's block traces [OSCA20] | no | 1 s | the shape of its \
         lines | no |\n";
     assert!(page.contains(tencent), "{page}");
