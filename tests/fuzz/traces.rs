@@ -6,7 +6,7 @@ use std::io::Cursor;
 use trimbench_core::rng::Rng;
 use trimbench_core::{BlockSize, Nanos, Ppm};
 use trimbench_trace::stat::StatisticsCollector;
-use trimbench_trace::{Event, Format, Input, ReadOptions, Reader, TraceError, TraceSource, Wait};
+use trimbench_trace::{Event, FORMATS, Input, ReadOptions, Reader, TraceError, TraceSource, Wait};
 
 use super::mutate;
 use super::subject::{Done, Feed, guarded};
@@ -39,8 +39,8 @@ fn draw(corpus: &Corpus, rng: &mut Rng) -> (Vec<Vec<u8>>, ReadOptions) {
     let half = |rng: &mut Rng| rng.below(2) == 0;
     // Garbage reaches a reader only if it is told which.
     let format = half(rng).then(|| {
-        let at = usize::try_from(rng.below(Format::ALL.len() as u64)).expect("below a length");
-        Format::ALL[at]
+        let at = usize::try_from(rng.below(FORMATS.len() as u64)).expect("below a length");
+        FORMATS[at]
     });
     let options = ReadOptions {
         format,

@@ -30,7 +30,7 @@ use serde_json::Value;
 use trimbench_results::RunRecord;
 
 use crate::{Repository, process};
-use cases::{CASES, Case};
+use cases::Case;
 use reviewed::Reviewed;
 
 /// Of everything random; which ones does not matter.
@@ -90,8 +90,9 @@ pub fn run(repository: &Repository, options: &CompareRecordsOptions) -> Result<b
     fs::create_dir_all(&inputs).with_context(|| format!("make {}", inputs.display()))?;
     traces::write(&inputs)?;
     let comparison = Comparison { before, now, inputs, reviewed: Reviewed::table()? };
+    let all = cases::all();
     let chosen = |case: &&Case| options.case.as_ref().is_none_or(|text| case.name.contains(text));
-    let cases: Vec<&Case> = CASES.iter().filter(chosen).collect();
+    let cases: Vec<&Case> = all.iter().filter(chosen).collect();
     let compared = comparison.all(&cases, options)?;
     let difference = folder.join("outputs.diff");
     let lines = outputs::compare(&comparison, &cases, &difference)?;
@@ -173,7 +174,7 @@ impl Comparison {
         }
         if migrated != now {
             let value = |json: &[u8]| serde_json::from_slice::<Value>(json);
-            let judged = self.reviewed.judge(case.name, &value(&migrated)?, &value(&now)?);
+            let judged = self.reviewed.judge(&case.name, &value(&migrated)?, &value(&now)?);
             compared.differences.extend(judged.unmeant.iter().map(ToString::to_string));
             compared.rows = judged.used;
             if compared.differences.is_empty() && compared.rows.is_empty() {
@@ -202,7 +203,7 @@ impl Comparison {
         if seed == SEEDS[0] {
             outputs::make(side, case, &folder)?;
         }
-        fs::write(&told, case.arguments).context("keep the arguments")?;
+        fs::write(&told, case.arguments.as_ref()).context("keep the arguments")?;
         Ok(folder)
     }
 

@@ -1,5 +1,5 @@
 //! Step `docs`: writes the documents that are generated from the constants they describe, the table
-//! of options on pages of methods, the list of methods, and on pages of evidence whether they are
+//! of options on pages of methods, parts of other pages, and on pages of evidence whether they are
 //! older than the model of emulated drives.
 
 use std::fmt::Write;
@@ -16,7 +16,10 @@ use trimbench_ssd::SsdConfig;
 use crate::Repository;
 use crate::evidence::page;
 
+use parts::PARTS;
+
 pub(crate) mod methods;
+mod parts;
 
 /// A document and what writes it.
 #[derive(Clone, Copy, Debug)]
@@ -46,9 +49,11 @@ pub fn run(repository: &Repository, check: bool) -> Result<bool> {
         let text = methods::with_options(&page, info).with_context(|| format!("read {path}"))?;
         wanted.push((path, text));
     }
-    if let Some(page) = present(methods::INDEX) {
-        let text = methods::with_index(&page).context("read the list of methods")?;
-        wanted.push((methods::INDEX.to_owned(), text));
+    for parts in PARTS.chunk_by(|a, b| a.path == b.path) {
+        let path = parts[0].path;
+        let Some(page) = present(path) else { continue };
+        let text = parts.iter().try_fold(page, |page, part| part.written(&page));
+        wanted.push((path.to_owned(), text.with_context(|| format!("read {path}"))?));
     }
     for path in KEYS.iter().map(page::path) {
         let Some(page) = present(&path) else { continue };

@@ -8,9 +8,7 @@ use std::fmt;
 
 use trimbench_core::fault::Faulty;
 use trimbench_core::rng::Rng;
-use trimbench_core::settings::{
-    FromSettings as _, IfUnset, Named, named, one_of, optional, within,
-};
+use trimbench_core::settings::{FromSettings as _, IfUnset, Named, named, optional, within};
 use trimbench_core::{
     Account, BlockCommand, Bytes, Capabilities, Completion, DiscardMode, Drive as _, DriveError,
     Errno, Files, FilesystemSpec, Instant, LbaRange, Medium, Model, Nanos, ProvisionError,
@@ -37,12 +35,6 @@ const OVERWRITTEN: u64 = 8;
 /// The one tag: the provisioner issues one command after the other.
 const TAG: Tag = Tag(0);
 
-const DISCARD_PATHS: &[(&str, DiscardPath)] = &[
-    ("in-commit", DiscardPath::InCommit),
-    ("worker", DiscardPath::Worker),
-    ("worker-unclipped", DiscardPath::WorkerUnclipped),
-];
-
 settings! {
     /// The settings that may follow its name.
     #[derive(Clone, Debug)]
@@ -51,7 +43,7 @@ settings! {
         machine: Option<Machine> = "machine", IfUnset::Absent, optional(named());
         /// {}: how `mount -o discard` is implemented
         discard_path: Option<DiscardPath> = "discard-path", IfUnset::Absent,
-            optional(one_of(DISCARD_PATHS));
+            optional(named());
         /// memory of the machine, {}
         memory: Option<Bytes> = "memory", IfUnset::Absent,
             optional(within(Bytes::mib(16), Bytes::gib(1 << 10)));
@@ -183,7 +175,7 @@ impl ModelledSpec {
             Scheduler::None => "none",
             Scheduler::Cfq => "CFQ",
         };
-        let path = one_of(DISCARD_PATHS).show(&self.config.discard);
+        let path = named::<DiscardPath>().show(&self.config.discard);
         let journal = made.journal.map_or("as mke2fs".to_owned(), |size| size.to_string());
         [
             ("discard-path", path.unwrap_or_else(|| "none".to_owned())),

@@ -3,25 +3,10 @@
 use trimbench_core::{Bytes, Nanos, Ppm};
 use trimbench_policy::PolicyError;
 
+use crate::discard_path::DiscardPath;
+
 /// The filesystem's block. ext4's usual one, and the only one modelled.
 pub const FS_BLOCK: Bytes = Bytes(4096);
-
-/// What becomes of freed extents once the transaction that freed them is committed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiscardPath {
-    /// Nothing (`nodiscard`).
-    None,
-    /// Discarded one after the other within the commit, after its commit record; whoever waits for
-    /// the commit waits for them, and the space is free only then. ext4 up to Linux 4.12, and in
-    /// substance up to 5.14 (which sends the discards of one commit side by side).
-    InCommit,
-    /// Free at once; a worker discards what is still free of each freed extent, one after the
-    /// other, and gives up what is left at unmount. ext4 from Linux 5.15.
-    Worker,
-    /// As [`Self::Worker`], but a discard begins at the freed extent and runs to the end of the
-    /// free space behind it. ext4 today (seen on 6.18).
-    WorkerUnclipped,
-}
 
 /// How ext4 finds free blocks, and merges what becomes free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

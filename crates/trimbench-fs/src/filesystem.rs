@@ -22,7 +22,8 @@ use crate::cache::PageCache;
 use crate::commands::{
     Commands, Progress, Slot, Stage, Stop, Task, check_transfer, require, status_after,
 };
-use crate::config::{DiscardPath, FS_BLOCK, FsConfig, FsConfigError};
+use crate::config::{FS_BLOCK, FsConfig, FsConfigError};
+use crate::discard_path::DiscardPath;
 use crate::discards::{DiscardCounters, Discards, bytes};
 use crate::extent::Extent;
 use crate::files::Files;

@@ -6,16 +6,15 @@
 //! The structs are read from the tables that define them. A table gives ranges in words;
 //! [`SsdConfig::check`] enforces them, because most depend on other values, and quotes them.
 
-use trimbench_core::settings::IfUnset::{Absent, Required};
-use trimbench_core::settings::{
-    FromSettings as _, Named as _, Unit, default_to, described, named, optional, true_false,
-};
+use trimbench_core::settings::IfUnset::Required;
+use trimbench_core::settings::{FromSettings as _, Unit, default_to, described, named, true_false};
 use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise, named_enum, settings};
 
 mod compression;
 mod gc;
 mod mapping_cache;
 mod slc_cache;
+mod trim;
 mod write_streams;
 
 pub use compression::CompressionConfig;
@@ -23,6 +22,7 @@ pub(crate) use compression::WHOLE;
 pub use gc::{GcConfig, VictimPolicy};
 pub use mapping_cache::MappingCacheConfig;
 pub use slc_cache::{SlcCacheConfig, SlcMode, WhenFull};
+pub use trim::{TrimConfig, TrimMode};
 pub use write_streams::WriteStreamsConfig;
 
 #[cfg(test)]
@@ -136,65 +136,6 @@ settings! {
         pub command: Nanos = "host.command", Required, described("at most 1h");
         /// fixed latency of each command that occupies nothing: host, link and firmware pipeline
         pub latency: Nanos = "host.latency", Required, described("at most 1h");
-    }
-}
-
-named_enum! {
-    /// What the drive does with a TRIM.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum TrimMode {
-        /// Waits until the queue is empty, then works with nothing beside it (non-queued SATA
-        /// TRIM).
-        Blocking = "blocking",
-        /// Occupies the controller in its turn, like any command.
-        Queued = "queued",
-        /// Acknowledges at once and works it off later in slices that steal a share of the
-        /// controller and of the dies.
-        Background = "background",
-        /// Acknowledges; there is nothing to do.
-        None = "none",
-        /// Acknowledges and frees nothing (some USB bridges).
-        Ignored = "ignored",
-    }
-}
-
-settings! {
-    /// The cost of a TRIM: `command + ranges * range + mapped * per_gib_mapped + unmapped *
-    /// per_gib_unmapped`, and who pays it when.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct TrimConfig(values) {
-        /// which resources a TRIM occupies, and when
-        pub mode: TrimMode = "trim.mode", Required, named();
-        /// fixed cost of the command
-        pub command: Nanos = "trim.command", Required, described("at most 1h");
-        /// cost of each range of the protocol
-        pub range: Nanos = "trim.range", Required, described("at most 1h");
-        /// cost of a GiB of units that hold data; charged unit by unit
-        pub per_gib_mapped: Nanos = "trim.per_gib_mapped", Required, described("at most 1h");
-        /// cost of a GiB of units that hold none
-        pub per_gib_unmapped: Nanos = "trim.per_gib_unmapped", Required, described("at most 1h");
-        /// the largest range of the protocol (ATA: 65,535 sectors)
-        pub range_max: Bytes = "trim.range_max", Required, described("at least 4KiB");
-        /// the largest discard that the drive takes in one command
-        pub command_max: Bytes = "trim.command_max", Required,
-            described("at least `trim.range_max`");
-        /// the drive frees whole pieces of this size only
-        pub granularity: Bytes = "trim.granularity", default_to("4KiB"),
-            described("a positive multiple of 4KiB, at most `trim.command_max` and 64GiB");
-        /// start of the first such piece
-        pub alignment: Bytes = "trim.alignment", default_to("0"),
-            described("a multiple of 4KiB, below `trim.granularity`");
-        /// only `background`: share of controller and dies that the work takes while the host is
-        /// busy
-        pub background_share: Ppm = "trim.background_share", default_to("0"),
-            described("above 0%, below 100%");
-        /// only `background`: period of the slices
-        pub background_slice: Nanos = "trim.background_slice", default_to("0"),
-            described("at least 1us, at most 1h");
-        /// only `background`: maximum postponed work; a TRIM beyond it is acknowledged only when
-        /// the backlog has shrunk to the bound
-        pub background_bound: Option<Nanos> = "trim.background_bound", Absent,
-            optional(described("at most 1h"));
     }
 }
 
@@ -365,7 +306,7 @@ impl SsdConfig {
     pub fn check(&self) -> Result<(), DriveConfigError> {
         self.check_geometry()?;
         self.check_interfaces()?;
-        self.check_trim()?;
+        self.trim.check(self)?;
         self.check_times()?;
         self.gc.check(self)?;
         if let Some(cache) = &self.slc_cache {
@@ -435,45 +376,6 @@ impl SsdConfig {
             ("nand.channel_bytes_per_second", self.nand.channel_rate >= RATE_MIN),
             ("suspend.reads_max", self.nand.suspend.is_none_or(|suspend| suspend.reads_max > 0)),
         ])
-    }
-
-    fn check_trim(&self) -> Result<(), DriveConfigError> {
-        let trim = &self.trim;
-        let (share, is_background) = (trim.background_share, trim.mode == TrimMode::Background);
-        self.hold(&[
-            ("trim.range_max", trim.range_max.0 >= UNIT_BYTES),
-            ("trim.command_max", trim.command_max >= trim.range_max),
-            (
-                "trim.granularity",
-                trim.granularity.0 >= UNIT_BYTES
-                    && trim.granularity.0.is_multiple_of(UNIT_BYTES)
-                    && trim.granularity <= trim.command_max.min(Bytes::gib(64)),
-            ),
-            (
-                "trim.alignment",
-                trim.alignment.0.is_multiple_of(UNIT_BYTES) && trim.alignment < trim.granularity,
-            ),
-            ("trim.background_share", !is_background || (share.0 > 0 && share < Ppm::ONE)),
-            (
-                "trim.background_slice",
-                !is_background || trim.background_slice >= Nanos::from_micros(1),
-            ),
-        ])?;
-        let is_flash = self.media == Media::Flash;
-        let translates =
-            self.slc_cache.is_some() || self.compression.is_some() || self.mapping_cache.is_some();
-        require(
-            is_flash || !translates,
-            "drive.media",
-            "in-place",
-            "`flash` where there is an SLC cache, compression or a mapping cache",
-        )?;
-        require(
-            is_flash || matches!(trim.mode, TrimMode::None | TrimMode::Ignored),
-            "trim.mode",
-            trim.mode.id(),
-            "`none` or `ignored` on a medium that is overwritten in place",
-        )
     }
 
     /// Every time in the tables is at most [`STEP_MAX`].

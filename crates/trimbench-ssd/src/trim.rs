@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use trimbench_core::units::narrow;
-use trimbench_core::{Bytes, Instant, Nanos, Ppm};
+use trimbench_core::{Bytes, Instant, Nanos};
 
 use crate::config::{TrimConfig, UNIT_BYTES};
 use crate::mapping::Deallocated;
@@ -76,16 +76,13 @@ pub(crate) struct Backlog {
     /// All work that was ever put off, and what of it is done.
     added: Nanos,
     done: Nanos,
-    /// Work at most that TRIMs which are acknowledged have left to do.
-    bound: Option<Nanos>,
     /// TRIMs that wait until the backlog has shrunk, in their order.
     held: VecDeque<Held>,
     /// When the next slice begins; meaningful while something is pending.
     slice_at: Instant,
     /// When the period of the last slice ends: no other begins before.
     paused_until: Instant,
-    slice: Nanos,
-    share: Ppm,
+    config: TrimConfig,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -102,12 +99,10 @@ impl Backlog {
         Self {
             added: Nanos::ZERO,
             done: Nanos::ZERO,
-            bound: config.background_bound,
             held: VecDeque::new(),
             slice_at: Instant::NEVER,
             paused_until: Instant::START,
-            slice: config.background_slice,
-            share: config.background_share,
+            config: *config,
         }
     }
 
@@ -121,7 +116,10 @@ impl Backlog {
     /// Whether the TRIM whose work was added last must wait for the backlog. If so,
     /// [`Self::acknowledged`] gives it back, at `at` or later.
     pub(crate) fn hold(&mut self, slot: Slot, at: Instant) -> bool {
-        let until_done = self.bound.map_or(Nanos::ZERO, |bound| self.added.saturating_sub(bound));
+        let until_done = self
+            .config
+            .background_bound
+            .map_or(Nanos::ZERO, |bound| self.added.saturating_sub(bound));
         let waits = until_done > self.done;
         if waits {
             self.held.push_back(Held { slot, until_done, at });
@@ -147,10 +145,9 @@ impl Backlog {
     /// Does the slice that is due; how long it takes, of the foreground unless it is `idle`.
     pub(crate) fn run_slice(&mut self, idle: bool) -> Nanos {
         debug_assert!(self.pending() > Nanos::ZERO, "slices end with the work");
-        let span = if idle { self.slice } else { self.slice.scaled(self.share).max(Nanos(1)) };
-        let done = span.min(self.pending());
+        let done = self.config.slice(idle).min(self.pending());
         self.done += done;
-        self.paused_until = self.slice_at + self.slice;
+        self.paused_until = self.slice_at + self.config.background_slice;
         let left = self.pending() > Nanos::ZERO;
         self.slice_at = if left { self.paused_until } else { Instant::NEVER };
         done

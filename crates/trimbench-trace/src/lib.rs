@@ -5,9 +5,9 @@
 //! into memory. A file is opened by the caller: this crate reads what is passed in.
 
 pub mod format;
+pub mod formats;
 pub mod generate;
 pub mod input;
-mod own;
 pub mod read;
 pub mod record;
 mod sink;
@@ -18,10 +18,11 @@ pub mod traces;
 mod unpack;
 pub mod write;
 
-pub use format::Format;
+pub use format::{Event, Format, ReadOptions, Wait};
+pub use formats::FORMATS;
+pub use formats::own::is_guarded;
 pub use input::Input;
-pub use own::is_guarded;
-pub use read::{Event, ReadOptions, Reader, Wait};
+pub use read::Reader;
 pub use record::{Record, RecordKind};
 pub use sink::Sink;
 pub use source::{TraceError, TracePosition, TraceSource};

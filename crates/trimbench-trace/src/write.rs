@@ -4,22 +4,16 @@
 //! ([`Written`]), and a range that cannot be expressed is an error, or left out and counted on
 //! request.
 
-mod digits;
-
 use std::fmt;
 use std::io::{self, Write};
 
-use crate::format::Format;
-use crate::own::OwnWriter;
-use crate::record::{Record, RecordKind};
+use crate::format::{Format, PrintOptions, Printed, Printer, Writing};
+use crate::formats::own::OwnWriter;
+use crate::record::Record;
 use crate::sink::{Sink, Whole};
-
-use digits::{decimal, padded};
 
 /// Text that is collected before it is written.
 const CHUNK: usize = 1 << 16;
-/// Bytes of a sector in blkparse's text.
-const SECTOR: u64 = 512;
 
 /// Writes the records of one trace.
 pub struct Writer {
@@ -50,8 +44,8 @@ pub enum WriteError {
     #[error("cannot write the trace")]
     Io(#[source] io::Error),
     /// The format is one of those that are only read.
-    #[error("`{}` can be read but not written", .0.id())]
-    ReadOnly(Format),
+    #[error("`{}` can be read but not written", .0.id)]
+    ReadOnly(&'static Format),
     /// The format says ranges in sectors of 512 bytes, and this is not a whole number of them.
     #[error(
         "record {number} ({} B at byte {}) is not whole sectors of 512 bytes, which the format \
@@ -68,23 +62,14 @@ pub enum WriteError {
 /// How a trace is written.
 enum Form {
     Own(Box<OwnWriter>),
-    Text { text: Vec<u8>, dialect: Dialect },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Dialect {
-    /// fio's version 2, without waits: an order only.
-    Untimed,
-    /// fio's version 3.
-    Timed,
-    Blkparse,
+    Text { text: Vec<u8>, printer: Printer, is_timed: bool },
 }
 
 impl Writer {
     /// Begins a trace. `timed` is [`crate::TraceSource::is_timed`] of what will be written; a
     /// `lenient` writer leaves out what the format cannot hold, and counts it.
     pub fn new(
-        format: Format,
+        format: &'static Format,
         out: Box<dyn Write + Send>,
         timed: bool,
         lenient: bool,
@@ -95,32 +80,27 @@ impl Writer {
     /// Begins a recording: a trace of which something must be left whatever happens. After each
     /// [`Writer::save`] a lenient reader finds what was saved, although the trace was never
     /// finished; and where no more can be written, [`Writer::keep`] finishes what was.
-    pub fn recording(format: Format, out: Box<dyn Sink>) -> Result<Self, WriteError> {
+    pub fn recording(format: &'static Format, out: Box<dyn Sink>) -> Result<Self, WriteError> {
         Self::begin(format, out, true, true)
     }
 
     fn begin(
-        format: Format,
+        format: &'static Format,
         out: Box<dyn Sink>,
         timed: bool,
         recording: bool,
     ) -> Result<Self, WriteError> {
         let mut out = Whole::new(out);
-        let form = match format {
-            Format::Trimbench => {
+        let form = match format.writing {
+            Writing::Own => {
                 let own = OwnWriter::new(&mut out, timed, recording);
                 Form::Own(Box::new(own.map_err(WriteError::Io)?))
             }
-            Format::Iolog | Format::Blkparse => {
-                let dialect = match (format, timed) {
-                    (Format::Blkparse, _) => Dialect::Blkparse,
-                    (_, true) => Dialect::Timed,
-                    (_, false) => Dialect::Untimed,
-                };
-                out.append(dialect.heading(), 0).map_err(WriteError::Io)?;
-                Form::Text { text: Vec::new(), dialect }
+            Writing::Text(printer) => {
+                out.append((printer.heading)(timed), 0).map_err(WriteError::Io)?;
+                Form::Text { text: Vec::new(), printer, is_timed: timed }
             }
-            other => return Err(WriteError::ReadOnly(other)),
+            Writing::Example(_) => return Err(WriteError::ReadOnly(format)),
         };
         let written = Written::default();
         Ok(Self { out, form, lenient: recording, written, saved: written })
@@ -128,29 +108,26 @@ impl Writer {
 
     /// Writes the next records.
     pub fn write(&mut self, records: &[Record]) -> Result<(), WriteError> {
-        let (text, dialect) = match &mut self.form {
+        let (text, printer, is_timed) = match &mut self.form {
             Form::Own(own) => {
                 own.write(&mut self.out, records).map_err(WriteError::Io)?;
                 self.written.records += records.len() as u64;
                 return Ok(());
             }
-            Form::Text { text, dialect } => (text, *dialect),
+            Form::Text { text, printer, is_timed } => (text, *printer, *is_timed),
         };
         for record in records {
-            if dialect == Dialect::Blkparse {
-                if !(record.offset.0 | record.length.0).is_multiple_of(SECTOR) {
-                    if !self.lenient {
-                        let number = self.written.records + 1;
-                        return Err(WriteError::Unaligned { number, record: *record });
-                    }
+            let number = self.written.records + 1;
+            match (printer.line)(text, record, PrintOptions { number, is_timed }) {
+                Printed::Exact => {}
+                Printed::Rounded => self.written.rounded_stamps += 1,
+                Printed::Inexpressible if self.lenient => {
                     self.written.unaligned += 1;
                     continue;
                 }
-                blkparse_line(text, record, self.written.records + 1);
-            } else {
-                let rounded = dialect == Dialect::Timed && !record.time.0.is_multiple_of(1_000);
-                self.written.rounded_stamps += u64::from(rounded);
-                iolog_line(text, record, dialect);
+                Printed::Inexpressible => {
+                    return Err(WriteError::Unaligned { number, record: *record });
+                }
             }
             self.written.records += 1;
             if text.len() >= CHUNK {
@@ -210,59 +187,6 @@ impl fmt::Debug for Writer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Writer").field("written", &self.written).finish_non_exhaustive()
     }
-}
-
-impl Dialect {
-    /// What stands above the commands: fio wants the file named and opened.
-    const fn heading(self) -> &'static [u8] {
-        match self {
-            Self::Untimed => b"fio version 2 iolog\ntrace add\ntrace open\n",
-            Self::Timed => b"fio version 3 iolog\n0 trace add\n0 trace open\n",
-            Self::Blkparse => b"",
-        }
-    }
-}
-
-fn iolog_line(text: &mut Vec<u8>, record: &Record, dialect: Dialect) {
-    if dialect == Dialect::Timed {
-        decimal(text, record.time.0 / 1_000);
-        text.push(b' ');
-    }
-    let action: &[u8] = match record.kind {
-        RecordKind::Read => b"trace read ",
-        RecordKind::Write => b"trace write ",
-        RecordKind::Discard => b"trace trim ",
-        RecordKind::Flush => b"trace sync ",
-    };
-    text.extend_from_slice(action);
-    decimal(text, record.offset.0);
-    text.push(b' ');
-    decimal(text, record.length.0);
-    text.push(b'\n');
-}
-
-/// A line as blkparse prints an event `Q`; device, processor and process are made up.
-fn blkparse_line(text: &mut Vec<u8>, record: &Record, sequence: u64) {
-    text.extend_from_slice(b"  8,0    0 ");
-    padded(text, sequence, 8, b' ');
-    text.push(b' ');
-    padded(text, record.time.0 / 1_000_000_000, 5, b' ');
-    text.push(b'.');
-    padded(text, record.time.0 % 1_000_000_000, 9, b'0');
-    let operation: &[u8] = match record.kind {
-        RecordKind::Read => b"     0  Q   R ",
-        RecordKind::Write => b"     0  Q   W ",
-        RecordKind::Discard => b"     0  Q   D ",
-        RecordKind::Flush => b"     0  Q  FN [trimbench]\n",
-    };
-    text.extend_from_slice(operation);
-    if record.kind == RecordKind::Flush {
-        return;
-    }
-    decimal(text, record.offset.0 / SECTOR);
-    text.extend_from_slice(b" + ");
-    decimal(text, record.length.0 / SECTOR);
-    text.extend_from_slice(b" [trimbench]\n");
 }
 
 #[cfg(test)]

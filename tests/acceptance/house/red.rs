@@ -90,7 +90,7 @@ const GROUPS: &[Group] = &[
             ),
             (
                 fault(
-                    "crates/trimbench-trace/src/read/blktrace.rs",
+                    "crates/trimbench-trace/src/formats/blktrace.rs",
                     "command(kind, time, offset, u64::from(fields.bytes))?",
                     "command(kind, time, offset, u64::from(fields.bytes) + 512)?",
                 ),

@@ -5,29 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
 use trimbench_core::{Bytes, Nanos};
-use trimbench_trace::{Format, Record, RecordKind, Writer};
+use trimbench_trace::{FORMATS, Format, Record, RecordKind, Writer};
 
-/// Texts of the formats that are only read, and of what their readers pass.
-const TEXTS: [&str; 9] = [
-    " Write 8 16\r\n TRIMS 1024 8388616\r\nflush\r\n\tw\t0,\t1\r\nT 5 1\r\nRead 9 1 \n",
-    "  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [kjournald]\n\
-     8,0    3        2     0.000001829   697  G   W 223490 + 8 [kjournald]\n\
-     8,0    0        3     1.500000001     0  m   N cfq697 insert\n\
-     8,0    0        3     2.6     0  Q FWS [kworker/1:1H]\n\
-     8,0  0  4  2.7 0  D DS 8 + 8388616 [a (b)]\n\
-     CPU0 (sda):\n Reads Queued:         144,     1404KiB\n",
-    "fio version 3 iolog\n21 /d add\n114 /d open\n119 /d read 503808 4096\n20101 /d write 1 2\n\
-     20109 /d sync 3940352 0\n20111 /d trim 0 4294971392\n20112 /d close\n",
-    "fio version 2 iolog\n/d add\n/d open\n/d write 0 512\n/d wait 2000 0\n/d wait 99 0\n\
-     /d trim 512 512\n/d close\n",
-    "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
-     128166372003061629,hm,1,Read,383496192,32768,413\n\
-     128166372016382155,hm,1,Write,2822144,4096,2110\n",
-    "419,W,8792731648,16384,1577808144360767\n419,R,0,4096,1577808144360768\n",
-    "1538323200,12910952,128,0,1063\n1538323201,8,8388616,1,1063\n",
-    "0,20941264,8192,W,0.551706\n0 , 20939840 ,0,w, 0.554041\n0,8,512,r,1.5,more,fields\n",
-    "0.146559796 1 0 4096 \n0.146609386 0 1 8182 0\n2 3 2 4096\n",
-];
+/// What readers pass beside the samples of the formats.
+const TEXTS: [&str; 1] =
+    ["fio version 2 iolog\n/d add\n/d open\n/d write 0 512\n/d wait 2000 0\n/d wait 99 0\n\
+     /d trim 512 512\n/d close\n"];
 
 /// A text of JESD219A packed by gzip, zstd (two frames), xz, and zip (piped, and stored).
 const PACKED: [&str; 5] = [
@@ -50,18 +33,19 @@ pub(in crate::fuzz) struct Corpus {
 
 impl Corpus {
     pub(in crate::fuzz) fn new() -> Result<Self> {
-        let mut files: Vec<Vec<u8>> = TEXTS.iter().map(|text| text.as_bytes().to_vec()).collect();
+        let samples = FORMATS.iter().map(|format| format.sample).filter(|text| !text.is_empty());
+        let mut files: Vec<Vec<u8>> =
+            samples.chain(TEXTS).map(|text| text.as_bytes().to_vec()).collect();
         for hexadecimal in PACKED {
             files.push(bytes(hexadecimal)?);
         }
         for big_endian in [false, true] {
             files.push(events(big_endian));
         }
-        for (format, count) in [(Format::Trimbench, 3), (Format::Trimbench, 300)] {
-            files.push(written(format, &records(count))?);
-        }
-        for format in [Format::Iolog, Format::Blkparse] {
-            files.push(written(format, &records(12))?);
+        for format in FORMATS.iter().filter(|format| format.is_written()) {
+            for count in [3, 12, 300] {
+                files.push(written(format, &records(count))?);
+            }
         }
         Ok(Self { files })
     }
@@ -131,7 +115,7 @@ impl Write for Memory {
     }
 }
 
-fn written(format: Format, records: &[Record]) -> Result<Vec<u8>> {
+fn written(format: &'static Format, records: &[Record]) -> Result<Vec<u8>> {
     let memory = Memory::default();
     let mut writer = Writer::new(format, Box::new(memory.clone()), true, false)?;
     writer.write(records)?;

@@ -1,6 +1,9 @@
 //! Random drives.
 
+use std::iter;
+
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::Named as _;
 use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Instant, Nanos, Ppm};
 use trimbench_ssd::{
@@ -157,8 +160,8 @@ pub(super) fn mapping_cache(rng: &mut Rng, it: &mut Scenario) {
 
 /// The modes that act are drawn as twice as likely: the others free nothing.
 pub(super) fn trim_mode(rng: &mut Rng, it: &mut Scenario) {
-    use TrimMode::{Background, Blocking, Ignored, None, Queued};
-    let modes = [Blocking, Blocking, Queued, Queued, Background, Background, None, Ignored];
+    let weighed = |(_, mode): &(_, TrimMode)| iter::repeat_n(*mode, 1 + usize::from(mode.frees()));
+    let modes: Vec<TrimMode> = TrimMode::NAMES.iter().flat_map(weighed).collect();
     it.drive.trim.mode = pick(rng, &modes);
 }
 

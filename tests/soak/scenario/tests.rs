@@ -1,5 +1,8 @@
 use std::collections::BTreeSet;
 
+use trimbench_core::settings::Named as _;
+use trimbench_ssd::TrimMode;
+
 use super::*;
 
 fn scenarios(size: Size) -> impl Iterator<Item = Scenario> {
@@ -37,8 +40,8 @@ fn every_feature_is_drawn_alone_and_not_at_all() {
         seen.insert(format!("freezes {}", faults.freeze_on_discard.0 > 0));
         seen.insert(format!("fails {}", faults.fail_from.is_some()));
     }
-    // Five modes, three reads, two media, three starts, four caches and none, and both of ten.
-    assert_eq!(seen.len(), 5 + 3 + 2 + 3 + 5 + 2 * 10, "{seen:?}");
+    // The modes, three reads, two media, three starts, four caches and none, and both of ten.
+    assert_eq!(seen.len(), TrimMode::NAMES.len() + 3 + 2 + 3 + 5 + 2 * 10, "{seen:?}");
 }
 
 #[test]

@@ -1,15 +1,21 @@
-//! The cases: every method, every kind of target in virtual time, and every profile.
+//! The cases: every method, every kind of target in virtual time, every profile, and every format
+//! of traces. Profiles and formats that no written case has are added.
+
+use std::borrow::Cow;
+
+use trimbench_ssd::BUILT_IN;
+use trimbench_trace::FORMATS;
 
 /// A run of `trimbench`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Case {
-    pub(super) name: &'static str,
+    pub(super) name: Cow<'static, str>,
     /// The words behind `trimbench run`.
-    pub(super) arguments: &'static str,
+    pub(super) arguments: Cow<'static, str>,
 }
 
 const fn case(name: &'static str, arguments: &'static str) -> Case {
-    Case { name, arguments }
+    Case { name: Cow::Borrowed(name), arguments: Cow::Borrowed(arguments) }
 }
 
 /// Runs that are also ended at some points and resumed. They take some tenths of a second, and are
@@ -17,7 +23,37 @@ const fn case(name: &'static str, arguments: &'static str) -> Case {
 pub(super) const RESUMED: [&str; 2] = ["sessions", "filesystems"];
 
 /// All of them. Together with three seeds they take about four minutes of one processor.
-pub(super) const CASES: &[Case] = &[
+pub(super) fn all() -> Vec<Case> {
+    let written = |text: &str| WRITTEN.iter().any(|case| case.arguments.contains(text));
+    let profiles = BUILT_IN.iter().filter(|profile| !written(&format!("sim:{}", profile.name)));
+    let targets: Vec<String> =
+        profiles.map(|profile| format!("--target sim:{}", profile.name)).collect();
+    let of_profiles = PROFILES.map(|(name, arguments)| Case {
+        name: Cow::Borrowed(name),
+        arguments: Cow::Owned(format!("{arguments} {}", targets.join(" "))),
+    });
+    let formats = FORMATS.iter().filter(|it| !written(&format!("trace={}.trace", it.id)));
+    let of_formats = formats.map(|format| Case {
+        name: Cow::Owned(format!("replay-{}", format.id)),
+        arguments: Cow::Owned(format!(
+            "replay --target sim:generic-sata-tlc --set trace={}.trace --set passes={}",
+            format.id,
+            if format.has_discards { "kept" } else { "stripped" }
+        )),
+    });
+    WRITTEN.iter().cloned().chain(of_profiles).chain(of_formats).collect()
+}
+
+/// Runs on every profile that no written case has.
+const PROFILES: [(&str, &str); 2] = [
+    ("profiles", "trim-sweep delete-stall"),
+    (
+        "profiles-written",
+        "steady-state trim-integrity idle-trim --capacity 2GiB --set rounds-max=8",
+    ),
+];
+
+const WRITTEN: &[Case] = &[
     case("every-method", ""),
     case(
         "sessions",
@@ -45,26 +81,6 @@ pub(super) const CASES: &[Case] = &[
         "policies",
         "policy --target ext4:sim:vendor2 --target ext4:sim:generic-nvme-qlc --set cycles=8 \
          --set batched=period=5s",
-    ),
-    case(
-        "profiles",
-        "trim-sweep delete-stall \
-         --target sim:generic-nvme-qlc --target sim:generic-nvme-dramless \
-         --target sim:generic-sata-compressing --target sim:vendor1 --target sim:vendor3 \
-         --target sim:vendor4 --target sim:vendor5 --target sim:vendor6 --target sim:like-rc100 \
-         --target sim:like-850-pro --target sim:like-m4-256 --target sim:like-p3500 \
-         --target sim:like-vertex4 --target sim:like-ssd340 --target sim:like-m500 \
-         --target sim:like-optane-900p",
-    ),
-    case(
-        "profiles-written",
-        "steady-state trim-integrity idle-trim --capacity 2GiB --set rounds-max=8 \
-         --target sim:generic-nvme-qlc --target sim:generic-nvme-dramless \
-         --target sim:generic-sata-compressing --target sim:vendor1 --target sim:vendor3 \
-         --target sim:vendor4 --target sim:vendor5 --target sim:vendor6 --target sim:like-rc100 \
-         --target sim:like-850-pro --target sim:like-m4-256 --target sim:like-p3500 \
-         --target sim:like-vertex4 --target sim:like-ssd340 --target sim:like-m500 \
-         --target sim:like-optane-900p",
     ),
     case(
         "search",
@@ -169,17 +185,17 @@ pub(super) const CASES: &[Case] = &[
 
 impl Case {
     /// The words behind `trimbench run`.
-    pub(super) fn words(&self) -> impl Iterator<Item = &'static str> {
+    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
         self.arguments.split_whitespace()
     }
 
     /// The names of the traces among them.
-    pub(super) fn traces(&self) -> impl Iterator<Item = &'static str> {
+    pub(super) fn traces(&self) -> impl Iterator<Item = &str> {
         self.words().filter_map(|word| word.strip_prefix("trace="))
     }
 
     /// Whether its run is also killed and resumed.
     pub(super) fn is_resumed(&self) -> bool {
-        RESUMED.contains(&self.name)
+        RESUMED.contains(&self.name.as_ref())
     }
 }

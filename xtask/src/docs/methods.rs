@@ -11,17 +11,13 @@ use trimbench_engine::{Demand, Method, MethodInfo, Preset};
 use trimbench_methods::METHODS;
 use trimbench_results::number::quantity;
 
+use super::parts;
+
 #[cfg(test)]
 mod tests;
 
 /// How a table of options begins, whatever presets it has a column for.
 const HEAD: &str = "| key | quick |";
-
-/// The page that lists all methods, and how its table begins.
-pub(crate) const INDEX: &str = "docs/methods/README.md";
-const INDEX_HEAD: &str = "| method | measures | headline | drives | directories | \
-    without discard | `quick` writes | `quick` takes | on resume |\n\
-    |---|---|---|---|---|---|---|---|---|\n";
 
 /// Where the page of a method is, from the top folder.
 pub(crate) fn path(info: &MethodInfo) -> String {
@@ -37,14 +33,17 @@ pub(crate) fn with_options(page: &str, info: &MethodInfo) -> Result<String> {
         let (key, texts, help) = (option.key, option.presets().join(" | "), option.help);
         writeln!(rows, "| `{key}` | {texts} | {help} |")?;
     }
-    with_table(page, HEAD, &rows)
+    let found = parts::between(page, HEAD, "\n\n");
+    let (before, after) = found.with_context(|| format!("it has no table `{HEAD}`"))?;
+    Ok(format!("{before}{}{after}", rows.trim_end()))
 }
 
-/// The list of all methods with its table as it is; an error if it has none.
-pub(crate) fn with_index(page: &str) -> Result<String> {
-    let mut rows = INDEX_HEAD.to_owned();
+/// The rows of the list of all methods.
+pub(super) fn index() -> String {
+    let mut rows = String::new();
     for info in METHODS {
-        let method = info.resolve(Preset::Quick, &BTreeMap::new())?.method;
+        let method =
+            info.resolve(Preset::Quick, &BTreeMap::new()).expect("presets are valid").method;
         let targets = targets(&*method);
         // A modelled drive has the capacity that the method asks for, and always begins anew.
         let modelled = targets[1] == MODELLED;
@@ -53,7 +52,7 @@ pub(crate) fn with_index(page: &str) -> Result<String> {
         let (bytes, time) = (quantity(written.0 as f64, "B"), quantity(time.seconds(), "s"));
         let metrics = method.metrics();
         let headline = metrics.iter().find(|metric| metric.headline);
-        let headline = headline.with_context(|| format!("{} has no headline", info.id))?;
+        let headline = headline.expect("every method has a headline");
         let unit = if headline.unit.is_empty() { "" } else { &format!(", {}", headline.unit) };
         writeln!(
             rows,
@@ -63,9 +62,10 @@ pub(crate) fn with_index(page: &str) -> Result<String> {
             targets.join(" | "),
             if info.resumes && !modelled { "continues" } else { "starts again" },
             id = info.id,
-        )?;
+        )
+        .expect("a string takes everything");
     }
-    with_table(page, INDEX_HEAD, &rows)
+    rows
 }
 
 /// What the list says of a method that runs on modelled filesystems only.
@@ -83,13 +83,4 @@ fn targets(method: &dyn Method) -> [&'static str; 3] {
         };
     let without = [DRIVE, DIRECTORY].map(|medium| fits(medium, Clock::Wall, Support::None));
     [yes(fits(DRIVE, Clock::Wall, Support::Native)), in_directory, yes(without.contains(&true))]
-}
-
-/// The page with this table in place of the one that begins with `head`.
-fn with_table(page: &str, head: &str, table: &str) -> Result<String> {
-    let start = page.find(head).with_context(|| format!("it has no table `{head}`"))?;
-    let (before, old) = page.split_at(start);
-    let rows = old.split_inclusive('\n').take_while(|line| line.starts_with('|'));
-    let after = &old[rows.map(str::len).sum()..];
-    Ok(format!("{before}{table}{after}"))
 }

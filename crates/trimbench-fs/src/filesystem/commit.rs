@@ -15,7 +15,8 @@ use trimbench_core::units::index;
 use trimbench_core::{BlockCommand, Errno, Instant, Model};
 
 use crate::commands::Slot;
-use crate::config::{Allocation, DiscardPath};
+use crate::config::Allocation;
+use crate::discard_path::DiscardSender;
 use crate::discards::bytes;
 use crate::journal::{Phase, merged, merged_as_freed};
 use crate::lower::{Owner, Transfer};
@@ -146,7 +147,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// Discards the next freed extent within the commit; `false` if there is none to.
     fn discard_next(&mut self, now: Instant) -> bool {
         let commit = self.journal.committing.as_mut().expect("something commits");
-        if self.config.discard != DiscardPath::InCommit {
+        if self.config.discard.rule().sender != DiscardSender::Commit {
             return false;
         }
         let Some(&extent) = commit.transaction.freed.get(commit.discarded) else { return false };
@@ -167,11 +168,11 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         for &extent in &transaction.freed {
             self.allocator.give(extent);
             self.trimmed[index(extent.start / self.layout.group_fs_blocks())] = false;
-            match self.config.discard {
+            match self.config.discard.rule().sender {
                 _ if self.policy.is_some() => self.policy_frees(extent, now),
-                DiscardPath::None => self.discards.counters.dropped += bytes(extent.length),
-                DiscardPath::InCommit => {}
-                DiscardPath::Worker | DiscardPath::WorkerUnclipped => self.discards.push(extent),
+                DiscardSender::Nobody => self.discards.counters.dropped += bytes(extent.length),
+                DiscardSender::Commit => {}
+                DiscardSender::Worker => self.discards.push(extent),
             }
         }
         self.arm_flusher(now);

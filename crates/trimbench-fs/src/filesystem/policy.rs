@@ -24,7 +24,8 @@ use trimbench_policy::{
 };
 
 use crate::allocator::Change;
-use crate::config::{DiscardPath, FS_BLOCK};
+use crate::config::FS_BLOCK;
+use crate::discard_path::DiscardPath;
 use crate::discards::{DiscardCounters, bytes};
 use crate::extent::Extent;
 use crate::lower::{Owner, Transfer};

@@ -9,7 +9,7 @@ use trimbench_core::units::index;
 use trimbench_core::{BlockCommand, Errno, Instant, Model, Support};
 
 use crate::commands::{Progress, Slot, Stage, Stop, ended, require};
-use crate::config::{DiscardPath, FS_BLOCK};
+use crate::config::FS_BLOCK;
 use crate::discards::{Job, bytes};
 use crate::extent::Extent;
 use crate::lower::{Owner, Transfer};
@@ -46,10 +46,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             self.discards.counters.reused += bytes(rest.length);
             return None;
         };
-        let end = match self.config.discard {
-            DiscardPath::WorkerUnclipped => free.end(),
-            _ => free.end().min(rest.end()),
-        };
+        let end = self.config.discard.rule().end(rest.end(), free.end());
         let extent = Extent::between(free.start, end);
         let within = end.min(rest.end());
         let counters = &mut self.discards.counters;

@@ -7,7 +7,7 @@ use trimbench_core::{BlockCommand, Bytes, Instant, LbaRange, Nanos, Rejected};
 
 use super::path::translation::PageReads;
 use super::{LOGICAL_BLOCK, Ssd, UnitSpan};
-use crate::config::{TrimMode, UNIT_BYTES};
+use crate::config::UNIT_BYTES;
 use crate::mapping::Deallocated;
 use crate::slots::Slot;
 use crate::trim::work;
@@ -16,7 +16,7 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn start_discard(&mut self, at: Instant, slot: Slot, ranges: &[LbaRange]) {
         let trim = self.config.trim;
-        let acts = self.acts_on_discards();
+        let acts = trim.mode.frees();
         let (mut units, mut pieces) = (Deallocated::default(), 0);
         let mut reads = PageReads::default();
         for range in ranges {
@@ -35,7 +35,7 @@ impl Ssd {
         let cost = if acts { work(&trim, pieces, units) } else { Nanos::ZERO };
         self.counters.discards += 1;
         let overhead = self.config.host.command + trim.command;
-        if trim.mode == TrimMode::Background {
+        if trim.mode.postpones() {
             let done = self.controller.reserve(at, overhead);
             self.backlog.add(at, cost + self.time_of(reads));
             self.begins_at = self.begins_at.min(self.backlog.next_slice());
@@ -45,13 +45,9 @@ impl Ssd {
             return;
         }
         self.counters.trim_work_done += cost;
-        self.alone = trim.mode == TrimMode::Blocking;
+        self.alone = trim.mode.is_exclusive();
         let done = self.controller.reserve(at, overhead + cost);
         self.finish_discard(done, slot, reads);
-    }
-
-    pub(super) fn acts_on_discards(&self) -> bool {
-        !matches!(self.config.trim.mode, TrimMode::None | TrimMode::Ignored)
     }
 
     /// What a TRIM of these units frees: others only with a planted fault.
@@ -63,7 +59,7 @@ impl Ssd {
     }
 
     pub(super) fn blocks(&self, what: BlockCommand) -> bool {
-        self.config.trim.mode == TrimMode::Blocking && matches!(what, BlockCommand::Discard(_))
+        self.config.trim.mode.is_exclusive() && matches!(what, BlockCommand::Discard(_))
     }
 
     /// A slice of put-off TRIM work. TRIMs that wait for it alone do not make the drive busy.

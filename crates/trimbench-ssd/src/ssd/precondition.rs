@@ -52,7 +52,7 @@ impl Ssd {
     /// Makes the changes in no time and without a trace in the contents; the drive is at rest
     /// afterwards.
     pub(super) fn fill(&mut self, changes: impl Iterator<Item = PreconditionStep>, data: Data) {
-        let (acts, granules) = (self.acts_on_discards(), self.granules);
+        let (acts, granules) = (self.config.trim.mode.frees(), self.granules);
         let percent = self.stored_percent(data);
         let Some(flash) = &mut self.flash else { return };
         let counters = &mut self.counters;

@@ -1,4 +1,6 @@
 use super::*;
+use trimbench_core::Ppm;
+
 use crate::config::TrimMode;
 use crate::ssd::tests::trim as config;
 

@@ -1,8 +1,7 @@
 //! How the format of a trace is known by its content.
 
-use crate::format::Format;
-
-use super::text::fits;
+use crate::format::{Detection, Format, excerpt};
+use crate::formats::FORMATS;
 
 /// Lines of a text that are looked at to find its format.
 const LINES: usize = 64;
@@ -11,21 +10,12 @@ pub(super) const EMPTY: &str = "it is empty";
 
 /// The format of a file that begins so; else what was found, as the end of "FILE: ...". `prefix`
 /// is the whole file, or longer than a few lines.
-pub(super) fn detect(prefix: &[u8]) -> Result<Format, String> {
+pub(super) fn detect(prefix: &[u8]) -> Result<&'static Format, String> {
     if prefix.is_empty() {
         return Err(EMPTY.to_owned());
     }
-    if prefix.starts_with(b"PAR1") {
-        return Ok(Format::Trimbench);
-    }
-    // `0x65617400 | version`, of either byte order.
-    if let [a, b, c, d, ..] = prefix
-        && ([*b, *c, *d] == *b"\x74\x61\x65" || [*a, *b, *c] == *b"\x65\x61\x74")
-    {
-        return Ok(Format::Blktrace);
-    }
-    if prefix.starts_with(b"fio version ") {
-        return Ok(Format::Iolog);
+    if let Some(format) = by_beginning(prefix) {
+        return Ok(format);
     }
     if prefix.get(257..262) == Some(b"ustar") {
         return Err("it is a tar archive: extract it first, as by `tar -xO`".to_owned());
@@ -34,8 +24,11 @@ pub(super) fn detect(prefix: &[u8]) -> Result<Format, String> {
         return Err("it is no text and no binary trace".to_owned());
     }
     let lines = complete_lines(prefix);
-    let fitting: Vec<Format> =
-        Format::ALL.into_iter().filter(|format| fits(*format, &lines)).collect();
+    let fits = |format: &&'static Format| match format.detection {
+        Detection::Lines(fits) => fits(&lines),
+        Detection::Beginning(..) => false,
+    };
+    let fitting: Vec<&'static Format> = FORMATS.iter().copied().filter(fits).collect();
     match fitting.as_slice() {
         [] => {
             let line = lines.first().map_or_else(String::new, |line| excerpt(line));
@@ -43,18 +36,15 @@ pub(super) fn detect(prefix: &[u8]) -> Result<Format, String> {
         }
         [one] => Ok(*one),
         several => {
-            let ids: Vec<&str> = several.iter().map(|format| format.id()).collect();
+            let ids: Vec<&str> = several.iter().map(|format| format.id).collect();
             Err(format!("it may be any of {}", ids.join(", ")))
         }
     }
 }
 
-/// The beginning of a line as a message may quote it.
-pub(super) fn excerpt(line: &[u8]) -> String {
-    const LONGEST: usize = 60;
-    let shown = &line[..line.len().min(LONGEST)];
-    let dots = if line.len() > LONGEST { "..." } else { "" };
-    format!("{}{dots}", shown.escape_ascii())
+/// The format that is known by this beginning of a file.
+pub(super) fn by_beginning(prefix: &[u8]) -> Option<&'static Format> {
+    FORMATS.iter().copied().find(|format| format.begins(prefix))
 }
 
 /// The first lines that have something in them; the last only if it is not the only one and whole.

@@ -1,36 +1,36 @@
 //! Every format as its makers write it, and as nobody should.
 
 mod bad;
-mod events;
 mod formats;
 
 use std::io::Cursor;
 
 use trimbench_core::{Bytes, Nanos};
 
-use super::{ReadOptions, Reader};
+use super::Reader;
+use crate::format::{Format, ReadOptions};
 use crate::input::Input;
 use crate::record::{Record, RecordKind};
 use crate::source::{TraceError, TraceSource};
 use crate::tally::{Flaw, Ignored};
 
 /// A record from its parts.
-pub(super) fn record(time: u64, kind: RecordKind, offset: u64, length: u64) -> Record {
+pub(crate) fn record(time: u64, kind: RecordKind, offset: u64, length: u64) -> Record {
     Record { time: Nanos(time), kind, offset: Bytes(offset), length: Bytes(length) }
 }
 
 /// What reading came to.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
-    pub(super) format: &'static str,
-    pub(super) timed: bool,
-    pub(super) records: Vec<Record>,
-    pub(super) flaws: Vec<(Flaw, u64)>,
-    pub(super) ignored: Vec<(Ignored, u64)>,
+pub(crate) struct Outcome {
+    pub(crate) format: &'static str,
+    pub(crate) timed: bool,
+    pub(crate) records: Vec<Record>,
+    pub(crate) flaws: Vec<(Flaw, u64)>,
+    pub(crate) ignored: Vec<(Ignored, u64)>,
 }
 
 /// Reads files of these contents to the end.
-pub(super) fn read(files: &[&[u8]], options: &ReadOptions) -> Result<Outcome, TraceError> {
+pub(crate) fn read(files: &[&[u8]], options: &ReadOptions) -> Result<Outcome, TraceError> {
     let input = |(number, content): (usize, &&[u8])| {
         Input::file(format!("file{number}"), Cursor::new(content.to_vec()))
     };
@@ -46,7 +46,7 @@ pub(super) fn read(files: &[&[u8]], options: &ReadOptions) -> Result<Outcome, Tr
     }
     assert_eq!(reader.tally().records, records.len() as u64, "what is counted is what was read");
     Ok(Outcome {
-        format: reader.format().id(),
+        format: reader.format().id,
         timed: reader.is_timed(),
         records,
         flaws: reader.tally().flaws().collect(),
@@ -55,10 +55,20 @@ pub(super) fn read(files: &[&[u8]], options: &ReadOptions) -> Result<Outcome, Tr
 }
 
 /// Reads a text with the defaults.
-pub(super) fn text(content: &str) -> Result<Outcome, TraceError> {
+pub(crate) fn text(content: &str) -> Result<Outcome, TraceError> {
     read(&[content.as_bytes()], &ReadOptions::default())
 }
 
-pub(super) fn lenient() -> ReadOptions {
+/// Checks that the sample of a format is recognised, and read as these records.
+pub(crate) fn assert_sample(format: &Format, expected: &[Record]) {
+    // Also without the last end of line.
+    for sample in [format.sample, format.sample.trim_end()] {
+        let outcome = text(sample).unwrap();
+        assert_eq!((outcome.format, outcome.records.as_slice()), (format.id, expected));
+        assert_eq!((outcome.timed, outcome.flaws), (format.clock.is_some(), Vec::new()));
+    }
+}
+
+pub(crate) fn lenient() -> ReadOptions {
     ReadOptions { lenient: true, ..ReadOptions::default() }
 }

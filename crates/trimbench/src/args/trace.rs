@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use trimbench_core::{BlockSize, Bytes, Nanos, Ppm};
 use trimbench_linux::RecordedEvent;
-use trimbench_trace::{Event, Format, ReadOptions, Wait};
+use trimbench_trace::{Event, FORMATS, Format, ReadOptions, Wait};
 
 use super::OutputFormat;
 
@@ -100,7 +100,7 @@ pub(crate) struct OutputArgs {
     pub(crate) path: PathBuf,
     /// The format to write.
     #[arg(long, value_name = "FORMAT", value_parser = writable())]
-    pub(crate) to: Format,
+    pub(crate) to: &'static Format,
     /// Replace OUT if it exists.
     #[arg(long)]
     pub(crate) overwrite: bool,
@@ -138,7 +138,7 @@ impl RecordArgs {
 pub(crate) struct ReadArgs {
     /// Format of the trace; by default detected by content.
     #[arg(long, value_name = "FORMAT", value_parser = readable())]
-    format: Option<Format>,
+    format: Option<&'static Format>,
     /// Skip and count errors, instead of ending at the first.
     #[arg(long)]
     pub(crate) lenient: bool,
@@ -192,17 +192,20 @@ impl ReadArgs {
     }
 }
 
-fn readable() -> impl clap::builder::TypedValueParser<Value = Format> {
-    formats(Format::ALL.as_slice())
+fn readable() -> impl clap::builder::TypedValueParser<Value = &'static Format> {
+    formats(|_| true)
 }
 
-fn writable() -> impl clap::builder::TypedValueParser<Value = Format> {
-    formats(Format::WRITABLE.as_slice())
+fn writable() -> impl clap::builder::TypedValueParser<Value = &'static Format> {
+    formats(Format::is_written)
 }
 
-fn formats(formats: &[Format]) -> impl clap::builder::TypedValueParser<Value = Format> {
+fn formats(
+    is_offered: fn(&Format) -> bool,
+) -> impl clap::builder::TypedValueParser<Value = &'static Format> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
-    let ids: Vec<&'static str> = formats.iter().map(|format| format.id()).collect();
+    let formats = FORMATS.iter().filter(|format| is_offered(format));
+    let ids: Vec<&'static str> = formats.map(|format| format.id).collect();
     PossibleValuesParser::new(ids).map(|id| Format::from_id(&id).expect("it is one of them"))
 }
 

@@ -14,6 +14,6 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<u8, Failure> {
         refuse_empty(reader).map(|_| ())
     })?;
     say_skipped(&reader);
-    account(&args.output, reader.format().id(), written);
+    account(&args.output, reader.format().id, written);
     Ok(exit::DONE)
 }

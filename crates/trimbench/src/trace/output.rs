@@ -77,7 +77,7 @@ pub(super) fn unwritten(error: WriteError) -> Failure {
 
 /// Says what was written, on stderr where the trace itself goes to stdout.
 pub(super) fn account(args: &OutputArgs, from: &str, written: Written) {
-    let text = Account { from, to: args.to.id(), written }.text(args.output_format);
+    let text = Account { from, to: args.to.id, written }.text(args.output_format);
     if args.path == Path::new("-") {
         text.lines().for_each(error_line);
     } else {

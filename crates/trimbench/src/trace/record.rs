@@ -185,11 +185,11 @@ fn write(
 }
 
 /// How long after a save comes the next, in a recording of this length.
-fn pause(format: Format, length: Nanos) -> Nanos {
-    match format {
-        Format::Trimbench => SAVED_EVERY.max(Nanos(length.0 / SAVED_PART)),
-        _ => SAVED_EVERY,
+fn pause(format: &Format, length: Nanos) -> Nanos {
+    if format.is_text() {
+        return SAVED_EVERY;
     }
+    SAVED_EVERY.max(Nanos(length.0 / SAVED_PART))
 }
 
 /// The record of a command; `None` for what is none of a device.

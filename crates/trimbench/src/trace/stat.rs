@@ -96,7 +96,7 @@ fn described(reader: &Reader, it: &TraceStatistics) -> Value {
     let skipped: Vec<Value> = counts(tally.flaws().map(|(it, n)| (it.text(), n)).collect());
     let ignored: Vec<Value> = counts(tally.ignored().map(|(it, n)| (it.text(), n)).collect());
     json!({
-        "format": reader.format().id(),
+        "format": reader.format().id,
         "timed": reader.is_timed(),
         "records": tally.records,
         "skipped": skipped,
@@ -171,11 +171,7 @@ fn heading(reader: &Reader, it: &TraceStatistics) -> String {
     };
     let span = quantity(it.span.0 as f64, "B");
     let records = reader.tally().records;
-    format!(
-        "{}: {records} commands {time}, up to byte {} ({span})",
-        reader.format().id(),
-        it.span.0
-    )
+    format!("{}: {records} commands {time}, up to byte {} ({span})", reader.format().id, it.span.0)
 }
 
 fn kinds(it: &TraceStatistics) -> Grid {

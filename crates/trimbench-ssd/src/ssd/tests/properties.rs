@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use trimbench_core::settings::Named as _;
 use trimbench_core::{Target, Virtual};
 
 use super::*;
@@ -81,7 +82,8 @@ fn kind() -> impl Strategy<Value = SsdConfig> {
 }
 
 fn mode() -> impl Strategy<Value = TrimMode> {
-    prop_oneof![Just(TrimMode::Blocking), Just(TrimMode::Queued), Just(TrimMode::Background),]
+    let modes = TrimMode::NAMES.iter().map(|(_, mode)| *mode);
+    prop::sample::select(modes.filter(|mode| mode.frees()).collect::<Vec<_>>())
 }
 
 /// Runs the steps with up to eight commands outstanding; the completion times.

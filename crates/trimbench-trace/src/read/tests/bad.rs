@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::format::Format;
-use crate::read::buffer::WINDOW;
+use crate::format::buffer::WINDOW;
+use crate::formats::FORMATS;
 
 /// A text, the error of reading it strictly, and what reading it leniently counts and keeps.
 #[rustfmt::skip]
@@ -54,13 +55,13 @@ fn what_is_wrong_is_named_with_its_line_or_skipped_and_counted() {
     for (content, error, flaw, kept) in table() {
         let lines: Vec<&str> = content.lines().collect();
         let format = match lines[0] {
-            line if line.starts_with("Write") => Format::Jedec,
-            line if line.starts_with("fio") => Format::Iolog,
-            line if line.starts_with("8,0") => Format::Blkparse,
-            line if line.starts_with("0,") => Format::Spc,
-            _ => Format::Alibaba,
+            line if line.starts_with("Write") => "jedec",
+            line if line.starts_with("fio") => "iolog",
+            line if line.starts_with("8,0") => "blkparse",
+            line if line.starts_with("0,") => "spc",
+            _ => "alibaba",
         };
-        let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+        let options = ReadOptions { format: Format::from_id(format), ..ReadOptions::default() };
         let found = read(&[content.as_bytes()], &options).unwrap_err();
         assert_eq!(found.to_string(), error);
         let options = ReadOptions { lenient: true, ..options };
@@ -71,34 +72,25 @@ fn what_is_wrong_is_named_with_its_line_or_skipped_and_counted() {
     }
 }
 
-/// A text of one write of a sector, or of 4 KiB in `MiDAS`, that begins so many bytes below 2^64.
-fn near_the_end(format: Format, below: u64) -> String {
-    let byte = u64::MAX - (below - 1);
-    let sector = byte / 512;
-    match format {
-        Format::Jedec => format!("Write {sector} 1\n"),
-        Format::Blkparse => format!("8,0 0 1 0.5 1 Q W {sector} + 1 [a]\n"),
-        Format::Iolog => format!("fio version 3 iolog\n5 f write {byte} 512\n"),
-        Format::Msr => format!("128166372003061629,hm,1,Write,{byte},512,413\n"),
-        Format::Alibaba => format!("1,W,{byte},512,1000\n"),
-        Format::Tencent => format!("1538323200,{sector},1,1,1063\n"),
-        Format::Spc => format!("0,{sector},512,W,0.5\n"),
-        Format::Midas => format!("0.5 1 {} 4096\n", byte / 4096),
-        Format::Trimbench | Format::Blktrace => unreachable!("these are no texts"),
-    }
+/// A text of one write of 4 KiB that begins so many bytes below 2^64.
+fn near_the_end(format: &'static Format, below: u64) -> Vec<u8> {
+    let start = u64::MAX - (below - 1);
+    let write = record(0, RecordKind::Write, start, 4096);
+    format.example(&[write]).unwrap_or_else(|| match format.id {
+        "iolog" => format!("fio version 3 iolog\n5 f write {start} 4096\n").into_bytes(),
+        "blkparse" => format!("8,0 0 1 0.5 1 Q W {} + 8 [a]\n", start / 512).into_bytes(),
+        other => panic!("{other} is no text"),
+    })
 }
 
 #[test]
 fn a_range_that_ends_at_2_to_the_64_is_refused_in_every_text() {
-    let binary = |format: &Format| matches!(format, Format::Trimbench | Format::Blktrace);
-    for format in Format::ALL.into_iter().filter(|format| !binary(format)) {
-        let unit = if format == Format::Midas { 4096 } else { 512 };
+    for format in FORMATS.iter().copied().filter(|format| format.is_text()) {
         let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
-        let below = read(&[near_the_end(format, 2 * unit).as_bytes()], &options).unwrap();
+        let below = read(&[&near_the_end(format, 2 * 4096)], &options).unwrap();
         let ends: Vec<u64> = below.records.iter().map(|record| record.end().0).collect();
-        assert_eq!(ends, [u64::MAX - (unit - 1)], "{format:?}");
-        let beyond = near_the_end(format, unit);
-        let error = read(&[beyond.as_bytes()], &options).unwrap_err().to_string();
+        assert_eq!(ends, [u64::MAX - 4095], "{format:?}");
+        let error = read(&[&near_the_end(format, 4096)], &options).unwrap_err().to_string();
         assert!(error.ends_with("expected numbers and ranges below 2^64"), "{format:?}: {error}");
     }
 }
@@ -123,7 +115,7 @@ fn a_line_without_end_does_not_fill_the_memory() {
     let mut content = b"Write 0 8\n".to_vec();
     content.resize(3 * WINDOW, b'1');
     content.extend_from_slice(b"\nWrite 8 8\n");
-    let options = ReadOptions { format: Some(Format::Jedec), ..ReadOptions::default() };
+    let options = ReadOptions { format: Format::from_id("jedec"), ..ReadOptions::default() };
     let error = read(&[&content], &options).unwrap_err().to_string();
     assert!(error.starts_with("file0, line 2: `1111") && error.ends_with("less than 256 KiB"));
     let outcome = read(&[&content], &ReadOptions { lenient: true, ..options }).unwrap();

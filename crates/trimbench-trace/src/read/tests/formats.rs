@@ -1,127 +1,45 @@
 //! Each format of text, as its makers write it; and that it is known by its content.
 
 use super::*;
-use crate::format::Format;
-use crate::read::{Event, Wait};
+use crate::format::{Event, Format, Wait};
+use crate::formats::FORMATS;
 use RecordKind::{Discard, Flush, Read, Write};
 
-/// Beyond 4 GiB: what 32 bits do not hold.
-const LONG: u64 = (4 << 30) + 4096;
-
-/// A text of each format, and its records.
-fn samples() -> Vec<(&'static str, String, Vec<Record>)> {
-    let s = 1_000_000_000;
-    vec![
-        (
-            "jedec",
-            " Write 8 16\r\n TRIMS 1024 8388616\r\nflush\r\n\tw\t0,\t1\r\nT 5 1\r\nd 5 1\r\n\
-             Read 9 1 \n"
-                .to_owned(),
-            vec![
-                record(0, Write, 4096, 8192),
-                record(0, Discard, 1024 * 512, LONG),
-                record(0, Flush, 0, 0),
-                record(0, Write, 0, 512),
-                record(0, Discard, 2560, 512),
-                record(0, Discard, 2560, 512),
-                record(0, Read, 4608, 512),
-            ],
-        ),
-        (
-            "blkparse",
-            "  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [kjournald]\n\
-             8,0    3        2     0.000001829   697  G   W 223490 + 8 [kjournald]\n\
-             8,0    0        3     1.500000001     0  m   N cfq697 insert_request\n\
-             8,0    0        3     2.500000001     0  Q  DS 0 + 8388616 [a (b) c]\n\
-             259,0 0 3 2.500000001 0 D FN [swapper/0]\n\
-             8,0    0        3     2.600000001     0  Q FWS [kworker/1:1H]\n\
-             8,0    0        3     2.600000002     0  Q  RA 8 + 8\n\
-             CPU0 (sda):\n Reads Queued:         144,     1404KiB\t Writes Queued:         740\n\
-             \nTotal (sda):\nThroughput (R/W): 1KiB/s / 2KiB/s\nEvents (sda): 3 entries\n\
-             Skips: 0 \n"
-                .to_owned(),
-            vec![
-                record(0, Write, 223_490 * 512, 4096),
-                record(2 * s + s / 2 + 1, Discard, 0, LONG),
-                record(2_600_000_001, Flush, 0, 0),
-                record(2_600_000_002, Read, 4096, 4096),
-            ],
-        ),
-        (
-            "iolog",
-            format!(
-                "fio version 3 iolog\n21 /d add\n114 /d open\n119 /d read 503808 4096\n\
-                 20101 /d write 1 2\n20109 /d sync 3940352 0\n20110 /d datasync 0 0\n\
-                 20111 /d trim 0 {LONG}\n20112 /d close\n"
-            ),
-            vec![
-                record(119_000, Read, 503_808, 4096),
-                record(20_101_000, Write, 1, 2),
-                record(20_109_000, Flush, 0, 0),
-                record(20_110_000, Flush, 0, 0),
-                record(20_111_000, Discard, 0, LONG),
-            ],
-        ),
-    ]
-}
-
-/// The same of traces in columns.
-fn columns() -> Vec<(&'static str, String, Vec<Record>)> {
-    let s = 1_000_000_000;
-    vec![
-        (
-            "msr",
-            "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
-             128166372003061629,hm,1,Read,383496192,32768,413\n\
-             128166372016382155,hm,1,Write,2822144,4096,2110\n"
-                .to_owned(),
-            vec![
-                record(0, Read, 383_496_192, 32_768),
-                record(1_332_052_600, Write, 2_822_144, 4096),
-            ],
-        ),
-        (
-            "alibaba",
-            "419,W,8792731648,16384,1577808144360767\n419,R,0,4096,1577808144360768\n".to_owned(),
-            vec![record(0, Write, 8_792_731_648, 16_384), record(1000, Read, 0, 4096)],
-        ),
-        (
-            "tencent",
-            "1538323200,12910952,128,0,1063\n1538323201,8,8388616,1,1063\n".to_owned(),
-            vec![record(0, Read, 12_910_952 * 512, 65_536), record(s, Write, 4096, LONG)],
-        ),
-        (
-            "spc",
-            "0,20941264,8192,W,0.551706\n0 , 20939840 ,0,w, 0.554041\n0,8,512,r,1.5,more,fields\n"
-                .to_owned(),
-            vec![
-                record(551_706_000, Write, 20_941_264 * 512, 8192),
-                record(3 * s / 2, Read, 4096, 512),
-            ],
-        ),
-        (
-            "midas",
-            "0.146559796 1 0 4096 \n0.146609386 0 1 8182 0\n2 3 2 4096\n".to_owned(),
-            vec![
-                record(146_559_796, Write, 0, 4096),
-                record(146_609_386, Read, 4096, 8182),
-                record(2 * s, Discard, 8192, 4096),
-            ],
-        ),
-    ]
+#[test]
+fn every_sample_is_known_by_its_content_and_read_whole() {
+    for format in FORMATS.iter().filter(|format| format.is_text()) {
+        let outcome = text(format.sample).unwrap();
+        assert_eq!(outcome.format, format.id);
+        assert!(!outcome.records.is_empty() && outcome.flaws.is_empty(), "{format:?}");
+        assert_eq!(outcome.timed, format.clock.is_some(), "{format:?}");
+        let discards = outcome.records.iter().any(|record| record.kind == Discard);
+        assert_eq!(discards, format.has_discards, "{format:?}");
+    }
 }
 
 #[test]
-fn each_format_is_known_by_its_content_and_read() {
-    for (format, text, expected) in samples().into_iter().chain(columns()) {
-        let outcome = read(&[text.as_bytes()], &ReadOptions::default()).unwrap();
-        assert_eq!(outcome.format, format);
-        assert_eq!(outcome.records, expected, "{format}");
-        assert_eq!(outcome.timed, format != "jedec", "{format}");
-        assert_eq!(outcome.flaws, [], "{format}");
-        // The same without the last end of line.
-        let cut = read(&[text.trim_end().as_bytes()], &ReadOptions::default()).unwrap();
-        assert_eq!(cut.records, expected, "{format} without its last end of line");
+fn an_example_is_read_as_the_records_that_it_was_made_of() {
+    let made: Vec<Record> = (0..100)
+        .map(|n| {
+            let kind = RecordKind::ALL[usize::try_from(n % 4).unwrap()];
+            let (offset, length) =
+                if kind == Flush { (0, 0) } else { (4096 * (100 - n), 4096 * (1 + n)) };
+            record(n * 1_000_000_000, kind, offset, length)
+        })
+        .collect();
+    let ranges = |records: &[Record]| -> Vec<_> {
+        records.iter().map(|record| (record.kind, record.offset, record.length)).collect()
+    };
+    for format in FORMATS {
+        let Some(example) = format.example(&made) else { continue };
+        let outcome = read(&[&example], &ReadOptions::default()).unwrap();
+        assert_eq!((outcome.format, outcome.flaws.as_slice()), (format.id, &[][..]));
+        let expressible = |it: &&Record| format.example(&[**it]).is_some_and(|it| !it.is_empty());
+        let wanted: Vec<Record> = made.iter().filter(expressible).copied().collect();
+        assert_eq!(ranges(&outcome.records), ranges(&wanted), "{format:?}");
+        if outcome.timed {
+            assert_eq!(outcome.records, wanted, "{format:?}");
+        }
     }
 }
 
@@ -131,7 +49,7 @@ fn lines_that_fall_on_the_edge_of_the_window_are_whole() {
     let line = |number: u64| format!("{number},W,{},512,{}\n", number * 512, number + 10);
     let count = 40_000;
     let content: String = (1..=count).map(|n| line(n).replacen(&format!("{n}"), "7", 1)).collect();
-    assert!(content.len() > 3 * super::super::buffer::WINDOW);
+    assert!(content.len() > 3 * crate::format::buffer::WINDOW);
     let outcome = text(&content).unwrap();
     let expected: Vec<Record> =
         (1..=count).map(|n| record((n - 1) * 1000, Write, n * 512, 512)).collect();
@@ -198,7 +116,7 @@ fn a_format_that_is_named_is_not_guessed() {
     let content = "5 1 0 4096\n6 3 0 4096\n";
     let error = text(content).unwrap_err().to_string();
     assert_eq!(error, "file0: it begins with `5 1 0 4096`, which is no known format");
-    let options = ReadOptions { format: Some(Format::Midas), ..ReadOptions::default() };
+    let options = ReadOptions { format: Format::from_id("midas"), ..ReadOptions::default() };
     let outcome = read(&[content.as_bytes()], &options).unwrap();
     assert_eq!(outcome.records.len(), 2);
 }

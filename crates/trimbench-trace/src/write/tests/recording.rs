@@ -3,18 +3,16 @@
 use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex};
 
-use crate::format::Format;
+use crate::format::{Format, ReadOptions};
 use crate::input::Input;
-use crate::read::{ReadOptions, Reader};
+use crate::read::Reader;
 use crate::record::{Record, RecordKind};
 use crate::sink::Sink;
 use crate::source::TraceSource;
 use crate::tally::Flaw;
 use crate::write::{Writer, Written};
 
-use super::record;
-
-const FORMATS: [Format; 3] = Format::WRITABLE;
+use super::{named, record, written_formats};
 
 /// A disk of so many bytes, with one file.
 #[derive(Clone, Debug)]
@@ -70,7 +68,11 @@ fn commands(count: u64) -> Vec<Record> {
 }
 
 /// Records with a save after every ten; what was kept, and the file's length after each save.
-fn recorded(format: Format, disk: &Disk, records: &[Record]) -> (Option<Written>, Vec<usize>) {
+fn recorded(
+    format: &'static Format,
+    disk: &Disk,
+    records: &[Record],
+) -> (Option<Written>, Vec<usize>) {
     let mut saves = Vec::new();
     let Ok(mut writer) = Writer::recording(format, Box::new(disk.clone())) else {
         return (None, saves);
@@ -85,7 +87,11 @@ fn recorded(format: Format, disk: &Disk, records: &[Record]) -> (Option<Written>
 }
 
 /// The records, and whether the end was missing.
-fn read(format: Format, bytes: &[u8], lenient: bool) -> Result<(Vec<Record>, bool), String> {
+fn read(
+    format: &'static Format,
+    bytes: &[u8],
+    lenient: bool,
+) -> Result<(Vec<Record>, bool), String> {
     let options = ReadOptions { format: Some(format), lenient, ..ReadOptions::default() };
     let input = Input::file("recording", Cursor::new(bytes.to_vec()));
     let text = |error: crate::TraceError| error.to_string();
@@ -104,7 +110,7 @@ fn read(format: Format, bytes: &[u8], lenient: bool) -> Result<(Vec<Record>, boo
 #[test]
 fn a_full_disk_leaves_a_whole_trace_of_the_first_commands() {
     let records = commands(200);
-    for format in FORMATS {
+    for format in written_formats() {
         let whole = Disk::new(1 << 20, true);
         let (written, _) = recorded(format, &whole, &records);
         assert_eq!(written.unwrap().records, 200);
@@ -138,7 +144,7 @@ fn a_full_disk_leaves_a_whole_trace_of_the_first_commands() {
 #[test]
 fn a_recording_that_was_killed_has_everything_up_to_the_last_save() {
     let records = commands(120);
-    for format in FORMATS {
+    for format in written_formats() {
         let disk = Disk::new(1 << 20, true);
         let (_, saves) = recorded(format, &disk, &records);
         let content = disk.content();
@@ -149,8 +155,8 @@ fn a_recording_that_was_killed_has_everything_up_to_the_last_save() {
             assert!(found.len() >= saved && found.len() <= records.len(), "{text}");
             assert_eq!(found, records[..found.len()], "{text}");
             // A text that ends with a line is whole.
-            assert!(cut || found.len() == saved || format != Format::Trimbench, "{text}");
-            if format == Format::Trimbench {
+            assert!(cut || found.len() == saved || format != named("trimbench"), "{text}");
+            if format == named("trimbench") {
                 assert!(cut && found.len() == saved, "{text}");
                 let strict = read(format, &content[..length], false).unwrap_err();
                 assert!(strict.contains("`--lenient`"), "{strict}");
@@ -163,28 +169,28 @@ fn a_recording_that_was_killed_has_everything_up_to_the_last_save() {
 fn half_a_line_is_not_read_as_a_shorter_command() {
     let text = "fio version 3 iolog\n0 trace add\n0 trace open\n5 trace write 4096 4096\n\
                 9 trace write 8192 40";
-    let strict = read(Format::Iolog, text.as_bytes(), false).unwrap_err();
+    let strict = read(named("iolog"), text.as_bytes(), false).unwrap_err();
     assert!(strict.contains("line 5") && strict.contains("cut off"), "{strict}");
-    let (found, cut) = read(Format::Iolog, text.as_bytes(), true).unwrap();
+    let (found, cut) = read(named("iolog"), text.as_bytes(), true).unwrap();
     assert_eq!((found, cut), (vec![record(5_000, RecordKind::Write, 4096, 4096)], true));
 }
 
 #[test]
 fn what_no_frame_leads_to_is_no_recording() {
     let disk = Disk::new(1 << 20, true);
-    recorded(Format::Trimbench, &disk, &commands(60));
+    recorded(named("trimbench"), &disk, &commands(60));
     let content = disk.content();
     // A frame in the middle is damaged: what comes before it cannot be found.
     let magics: Vec<usize> = memchr::memmem::find_iter(&content, b"TBG1").collect();
     assert_eq!(magics.len(), 6);
     let mut broken = content[..content.len() - 100].to_vec();
     broken[magics[2]] ^= 1;
-    assert!(read(Format::Trimbench, &broken, true).is_err());
+    assert!(read(named("trimbench"), &broken, true).is_err());
     // One that leads to itself or forward, too.
     let mut first = content[..magics[0] + 4].to_vec();
-    assert_eq!(read(Format::Trimbench, &first, true).unwrap().0.len(), 10);
+    assert_eq!(read(named("trimbench"), &first, true).unwrap().0.len(), 10);
     let at = memchr::memmem::rfind(&first, b"trimbench.previous").unwrap();
     let digit = at + first[at..].iter().position(|byte| *byte == b'0').unwrap();
     first[digit] = b'9';
-    assert!(read(Format::Trimbench, &first, true).is_err());
+    assert!(read(named("trimbench"), &first, true).is_err());
 }

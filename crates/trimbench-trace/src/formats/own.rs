@@ -38,14 +38,32 @@ use parquet::schema::types::{SchemaDescriptor, Type};
 use trimbench_core::units::index;
 use trimbench_core::{Bytes, Nanos};
 
+use crate::format::{ClockOrigin, Detection, Format, OpenTrace, Reading, Writing};
 use crate::input::ReadSeek;
 use crate::record::{Record, RecordKind};
 use crate::source::TraceError;
 
 mod frame;
+mod part;
 mod writer;
 
 pub(crate) use writer::OwnWriter;
+
+pub(crate) static FORMAT: Format = Format {
+    id: "trimbench",
+    title: "our own: columns in a Parquet file",
+    has_discards: true,
+    timestamps: "1 ns, or none",
+    grammar: include_str!("own/grammar.txt"),
+    sample: "",
+    detection: Detection::Beginning("`PAR1` at its beginning", |start| start.starts_with(b"PAR1")),
+    clock: Some(ClockOrigin::Trace),
+    reading: Reading::Seekable(|name, file, options| {
+        let reader = OwnReader::new(name, file, options.lenient)?;
+        Ok(OpenTrace { is_timed: reader.timed, reader: Box::new(reader) })
+    }),
+    writing: Writing::Own,
+};
 
 /// Rows of a group: 8 MiB of records.
 pub(crate) const GROUP: usize = 1 << 18;
@@ -61,7 +79,7 @@ thread_local! {
 }
 
 /// A trace in our own format that is read.
-pub(crate) struct OwnReader {
+struct OwnReader {
     name: String,
     file: SerializedFileReader<Shared>,
     timed: bool,
@@ -70,13 +88,13 @@ pub(crate) struct OwnReader {
     sum: Sum,
     group: usize,
     columns: Option<Columns>,
-    /// It was never finished: its footer was made of its frames. Until somebody asked.
+    /// It was never finished, which is not yet counted: its footer was made of its frames.
     unfinished: bool,
 }
 
 /// What went wrong within a file.
 #[derive(Debug)]
-pub(crate) enum Damage {
+enum Damage {
     /// A group of rows cannot be decoded, or holds what is no record.
     Group {
         /// Where it begins.
@@ -115,11 +133,7 @@ struct Shared {
 
 impl OwnReader {
     /// A `lenient` reader takes a recording that was never finished.
-    pub(crate) fn new(
-        name: String,
-        mut file: Box<dyn ReadSeek>,
-        lenient: bool,
-    ) -> Result<Self, TraceError> {
+    fn new(name: String, mut file: Box<dyn ReadSeek>, lenient: bool) -> Result<Self, TraceError> {
         let io = |error| TraceError::io(&name, error);
         let (length, footer) = match footer(&mut file) {
             Ok(length) => (length, Block::new()),
@@ -139,22 +153,9 @@ impl OwnReader {
         Ok(Self { name, file, timed, expected, sum: Sum::NEW, group, columns, unfinished })
     }
 
-    /// Whether it was never finished; says so once.
-    pub(crate) fn take_unfinished(&mut self) -> bool {
-        std::mem::take(&mut self.unfinished)
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub(crate) fn is_timed(&self) -> bool {
-        self.timed
-    }
-
     /// Puts at most `most` records into `batch`, none at the end. After damage the next call goes
     /// on with the next group.
-    pub(crate) fn read(&mut self, batch: &mut Vec<Record>, most: usize) -> Result<(), Damage> {
+    fn next_records(&mut self, batch: &mut Vec<Record>, most: usize) -> Result<(), Damage> {
         loop {
             let mut columns = match self.columns.take() {
                 Some(columns) if columns.left > 0 => columns,

@@ -1,30 +1,26 @@
-//! Files in our own format.
+//! Reads the records of a file in our own format: in order, strictly or not.
 
-use crate::own::{Damage, OwnReader};
+use crate::format::shared::Shared;
+use crate::format::{BATCH, BatchReader};
 use crate::record::Record;
 use crate::source::{TraceError, TracePosition};
 use crate::tally::Flaw;
 
-use super::strictness::Shared;
-use super::{BATCH, Inner};
+use super::{Damage, OwnReader};
 
-/// One file of a trace.
-pub(super) struct Part(pub(super) OwnReader);
-
-impl Inner for Part {
+impl BatchReader for OwnReader {
     fn read(&mut self, batch: &mut Vec<Record>, shared: &mut Shared) -> Result<(), TraceError> {
-        let Self(file) = self;
-        if file.take_unfinished() {
+        if std::mem::take(&mut self.unfinished) {
             shared.tally.flaw(Flaw::Cut);
         }
         loop {
-            let Err(damage) = file.read(batch, BATCH) else {
-                let name = file.name();
+            let Err(damage) = self.next_records(batch, BATCH) else {
+                let name = &self.name;
                 return batch.iter_mut().try_for_each(|record| order(record, name, shared));
             };
             batch.clear();
             match damage {
-                _ if !shared.lenient => return Err(damage.error(file.name())),
+                _ if !shared.lenient => return Err(damage.error(&self.name)),
                 Damage::Group { rows, .. } => shared.tally.count(Flaw::Group, rows),
                 Damage::Sum => shared.tally.flaw(Flaw::Sum),
             }

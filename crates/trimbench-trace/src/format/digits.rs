@@ -1,12 +1,12 @@
 //! Numbers as text, without the machinery of formatting.
 
 /// Puts a number behind `text`.
-pub(super) fn decimal(text: &mut Vec<u8>, number: u64) {
+pub(crate) fn decimal(text: &mut Vec<u8>, number: u64) {
     padded(text, number, 1, b'0');
 }
 
 /// Puts a number behind `text`, at least so wide, filled up in front.
-pub(super) fn padded(text: &mut Vec<u8>, number: u64, width: usize, filler: u8) {
+pub(crate) fn padded(text: &mut Vec<u8>, number: u64, width: usize, filler: u8) {
     // 2^64 has 20 digits.
     let mut digits = [filler; 20];
     let mut first = digits.len();

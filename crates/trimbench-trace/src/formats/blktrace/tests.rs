@@ -1,6 +1,9 @@
 //! blktrace's binary: both byte orders, sets of files, what is no command, what is broken.
 
-use super::*;
+use crate::format::ReadOptions;
+use crate::read::tests::{lenient, read, record};
+use crate::record::RecordKind;
+use crate::tally::{Flaw, Ignored};
 use Ignored::{Empty, Notice, OtherEvent, Passthrough};
 use RecordKind::{Discard, Flush, Read, Write};
 

@@ -22,13 +22,13 @@ pub(crate) enum Skip {
 pub(crate) struct Shared {
     pub(crate) tally: ReadCounts,
     pub(crate) lenient: bool,
-    pub(super) devices: Devices,
-    pub(super) clock: Clock,
+    pub(crate) devices: Devices,
+    pub(crate) clock: Clock,
 }
 
 /// Which device is read.
 #[derive(Debug)]
-pub(super) struct Devices {
+pub(crate) struct Devices {
     wanted: Option<Vec<u8>>,
     /// That of the first command, if none was named.
     first: Option<Vec<u8>>,
@@ -36,13 +36,13 @@ pub(super) struct Devices {
 
 /// Makes stamps of a trace out of a file's.
 #[derive(Debug, Default)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     zero: Option<u64>,
     last: u64,
 }
 
 impl Shared {
-    pub(super) fn new(options: &ReadOptions) -> Self {
+    pub(crate) fn new(options: &ReadOptions) -> Self {
         let wanted = options.device.as_ref().map(|device| device.as_bytes().to_vec());
         Self {
             tally: ReadCounts::default(),
@@ -56,7 +56,7 @@ impl Shared {
 impl Devices {
     /// Whether commands of this device are read.
     #[inline]
-    pub(super) fn check(&mut self, device: &[u8]) -> Result<(), Skip> {
+    pub(crate) fn check(&mut self, device: &[u8]) -> Result<(), Skip> {
         if let Some(wanted) = &self.wanted {
             let other = Skip::Ignored(Ignored::OtherDevice);
             return if wanted == device { Ok(()) } else { Err(other) };
@@ -77,7 +77,7 @@ impl Clock {
     /// with the trace (`absolute`), the first command is at 0. A stamp before the last one is a
     /// flaw, and what is given beside it is the last one.
     #[inline]
-    pub(super) fn stamp(&mut self, stamp: u64, absolute: bool) -> (Nanos, bool) {
+    pub(crate) fn stamp(&mut self, stamp: u64, absolute: bool) -> (Nanos, bool) {
         let zero = *self.zero.get_or_insert(if absolute { stamp } else { 0 });
         match stamp.checked_sub(zero) {
             Some(time) if time >= self.last => {
@@ -91,7 +91,7 @@ impl Clock {
 
 /// A command of any kind, with its range checked. The time is still the file's.
 #[inline]
-pub(super) fn command(
+pub(crate) fn command(
     kind: RecordKind,
     time: u64,
     offset: u64,
@@ -109,6 +109,6 @@ pub(super) fn command(
 
 /// `count` units of `unit` bytes or nanoseconds.
 #[inline]
-pub(super) fn units(count: u64, unit: u64) -> Result<u64, Skip> {
+pub(crate) fn units(count: u64, unit: u64) -> Result<u64, Skip> {
     count.checked_mul(unit).ok_or(Skip::Flaw(Flaw::Beyond))
 }

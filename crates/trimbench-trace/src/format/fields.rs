@@ -2,30 +2,30 @@
 
 use crate::tally::Flaw;
 
-use super::strictness::Skip;
+use super::shared::Skip;
 
 /// What is left of a line.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     rest: &'a [u8],
 }
 
 /// The error of a line that has other fields.
-pub(super) const SHAPE: Skip = Skip::Flaw(Flaw::Shape);
+pub(crate) const SHAPE: Skip = Skip::Flaw(Flaw::Shape);
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(line: &'a [u8]) -> Self {
+    pub(crate) fn new(line: &'a [u8]) -> Self {
         Self { rest: line }
     }
 
     /// What is left.
-    pub(super) fn rest(&self) -> &'a [u8] {
+    pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
     /// Passes blanks and tabs.
     #[inline]
-    pub(super) fn blanks(&mut self) {
+    pub(crate) fn blanks(&mut self) {
         while let [b' ' | b'\t', rest @ ..] = self.rest {
             self.rest = rest;
         }
@@ -33,7 +33,7 @@ impl<'a> Fields<'a> {
 
     /// A whole number in decimal digits, of any length.
     #[inline]
-    pub(super) fn number(&mut self) -> Result<u64, Skip> {
+    pub(crate) fn number(&mut self) -> Result<u64, Skip> {
         let (value, digits) = leading(self.rest);
         if digits == 0 {
             return Err(Skip::Flaw(match self.rest {
@@ -49,7 +49,7 @@ impl<'a> Fields<'a> {
 
     /// The digits of a whole number, as text.
     #[inline]
-    pub(super) fn digits(&mut self) -> Result<&'a [u8], Skip> {
+    pub(crate) fn digits(&mut self) -> Result<&'a [u8], Skip> {
         let from = self.rest;
         self.number()?;
         Ok(&from[..from.len() - self.rest.len()])
@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
 
     /// A whole number, and `byte` behind it.
     #[inline]
-    pub(super) fn number_before(&mut self, byte: u8) -> Result<u64, Skip> {
+    pub(crate) fn number_before(&mut self, byte: u8) -> Result<u64, Skip> {
         let number = self.number()?;
         self.byte(byte)?;
         Ok(number)
@@ -65,7 +65,7 @@ impl<'a> Fields<'a> {
 
     /// Seconds with any number of digits behind the point, in nanoseconds, rounded down.
     #[inline]
-    pub(super) fn seconds(&mut self) -> Result<u64, Skip> {
+    pub(crate) fn seconds(&mut self) -> Result<u64, Skip> {
         let whole = self.number()?;
         let mut nanos = 0;
         if let [b'.', rest @ ..] = self.rest {
@@ -80,7 +80,7 @@ impl<'a> Fields<'a> {
 
     /// Passes one byte, which must be `byte`.
     #[inline]
-    pub(super) fn byte(&mut self, byte: u8) -> Result<(), Skip> {
+    pub(crate) fn byte(&mut self, byte: u8) -> Result<(), Skip> {
         match self.rest {
             [first, rest @ ..] if *first == byte => {
                 self.rest = rest;
@@ -92,7 +92,7 @@ impl<'a> Fields<'a> {
 
     /// What stands before the next `byte` or the end; passes `byte` too.
     #[inline]
-    pub(super) fn until(&mut self, byte: u8) -> &'a [u8] {
+    pub(crate) fn until(&mut self, byte: u8) -> &'a [u8] {
         let end = self.rest.iter().position(|it| *it == byte).unwrap_or(self.rest.len());
         let (field, rest) = self.rest.split_at(end);
         self.rest = rest.get(1..).unwrap_or_default();
@@ -101,7 +101,7 @@ impl<'a> Fields<'a> {
 
     /// What stands before the next blank or the end, with the blanks behind it passed.
     #[inline]
-    pub(super) fn word(&mut self) -> &'a [u8] {
+    pub(crate) fn word(&mut self) -> &'a [u8] {
         let end = self.rest.iter().position(|it| matches!(it, b' ' | b'\t'));
         let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         self.rest = rest;
@@ -111,7 +111,7 @@ impl<'a> Fields<'a> {
 
     /// A number that a blank or the end follows; the blanks are passed.
     #[inline]
-    pub(super) fn number_word(&mut self) -> Result<u64, Skip> {
+    pub(crate) fn number_word(&mut self) -> Result<u64, Skip> {
         let number = self.number()?;
         match self.rest {
             [] => {}
@@ -123,7 +123,7 @@ impl<'a> Fields<'a> {
 
     /// Nothing may be left but blanks.
     #[inline]
-    pub(super) fn end(mut self) -> Result<(), Skip> {
+    pub(crate) fn end(mut self) -> Result<(), Skip> {
         self.blanks();
         if self.rest.is_empty() { Ok(()) } else { Err(SHAPE) }
     }

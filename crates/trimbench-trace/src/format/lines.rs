@@ -1,38 +1,56 @@
-//! Text traces: shared by all line formats. A format parses a line ([`Parser`]); this module reads
-//! the file, splits lines, keeps the clock and counts.
+//! Text traces: shared by all line formats. A format parses a line ([`LineFormat`]); this module
+//! reads the file, splits lines, keeps the clock and counts.
 
-use trimbench_core::Nanos;
-
-use crate::format::Format;
 use crate::record::Record;
 use crate::source::{TraceError, TracePosition};
 use crate::tally::{Flaw, Ignored};
 
-use super::blkparse::Blkparse;
 use super::buffer::Buffer;
-use super::columns::{Alibaba, Midas, Msr, Spc, Tencent};
-use super::detect::excerpt;
-use super::iolog::{Iolog, Version};
-use super::jedec::Jedec;
-use super::strictness::{Devices, Shared, Skip};
-use super::{BATCH, Event, Inner, ReadOptions, Wait};
+use super::shared::{Devices, Shared, Skip};
+use super::{
+    BATCH, BatchReader, ClockOrigin, Detection, Format, OpenTrace, ReadOptions, Reading, Writing,
+    excerpt,
+};
 
-/// What a line is.
-pub(super) trait Parser: Send {
-    /// Whether its stamps begin with the trace; else the first command is at 0.
-    const FROM_ZERO: bool;
+/// A format of lines.
+pub(crate) trait LineFormat: Default + Send + 'static {
+    /// What the timestamps count from; `None` without any.
+    const CLOCK: Option<ClockOrigin>;
     /// The shape of a line, as "expected ...".
     const SHAPE: &'static str;
     /// Whether programs write it, so that a command in a last line without an end is half of one: a
     /// number in it may have lost digits.
     const ENDS_LINES: bool = false;
+    /// Lines above the first that is parsed: [`LineFormat::open`] consumes them.
+    const HEADER_LINES: u64 = 0;
+
+    /// Begins a file, whose first bytes are in the buffer.
+    fn open(_buffer: &mut Buffer, _options: &ReadOptions) -> Result<Self, TraceError> {
+        Ok(Self::default())
+    }
+
+    /// Whether the records of this file have timestamps.
+    fn is_timed(&self) -> bool {
+        Self::CLOCK.is_some()
+    }
 
     /// The record of a line, which has no blank at either end. Its time is that of the file.
-    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, Skip>;
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, Skip>;
+
+    /// The line of a record, for examples; `None` if the format cannot express it. A format that
+    /// is written needs none.
+    fn example(_record: &Record) -> Option<String> {
+        None
+    }
 
     /// Whether this may be what stands above the columns.
-    fn heading(_line: &[u8]) -> bool {
+    fn is_heading(_line: &[u8]) -> bool {
         false
+    }
+
+    /// Whether lines that can all be parsed are enough to recognise the format.
+    fn is_distinct(_lines: &[&[u8]]) -> bool {
+        true
     }
 }
 
@@ -55,36 +73,51 @@ struct TextLine<'a> {
     ended: bool,
 }
 
-/// The reader of a file of this format, and whether its records have stamps.
-///
-/// # Panics
-/// If the format is no text.
-pub(super) fn open(
-    format: Format,
-    buffer: Buffer,
-    options: &ReadOptions,
-) -> Result<(Box<dyn Inner>, bool), TraceError> {
-    let lines = match format {
-        Format::Jedec => Lines::boxed(buffer, Jedec),
-        Format::Iolog => return open_iolog(buffer, options.wait),
-        Format::Blkparse => Lines::boxed(buffer, Blkparse { event: options.event }),
-        Format::Msr => Lines::boxed(buffer, Msr),
-        Format::Alibaba => Lines::boxed(buffer, Alibaba),
-        Format::Tencent => Lines::boxed(buffer, Tencent),
-        Format::Spc => Lines::boxed(buffer, Spc),
-        Format::Midas => Lines::boxed(buffer, Midas),
-        Format::Trimbench | Format::Blktrace => unreachable!("they are no text"),
-    };
-    Ok((lines, format != Format::Jedec))
-}
-
-impl<P: Parser + 'static> Lines<P> {
-    fn boxed(buffer: Buffer, parser: P) -> Box<dyn Inner> {
-        Box::new(Self { buffer, parser, line: 0 })
+/// What of a [`Format`] follows from how its lines are parsed and printed.
+pub(crate) const fn format<P: LineFormat>() -> Format {
+    Format {
+        id: "",
+        title: "",
+        has_discards: false,
+        timestamps: "none",
+        grammar: "",
+        sample: "",
+        detection: Detection::Lines(fits::<P>),
+        clock: P::CLOCK,
+        reading: Reading::Text(open::<P>),
+        writing: Writing::Example(example::<P>),
     }
 }
 
-impl<P: Parser> Inner for Lines<P> {
+fn example<P: LineFormat>(record: &Record) -> Option<Vec<u8>> {
+    P::example(record).map(|line| format!("{line}\n").into_bytes())
+}
+
+/// Opens a file of this format.
+fn open<P: LineFormat>(mut buffer: Buffer, options: &ReadOptions) -> Result<OpenTrace, TraceError> {
+    let parser = P::open(&mut buffer, options)?;
+    let is_timed = parser.is_timed();
+    let reader = Box::new(Lines { buffer, parser, line: P::HEADER_LINES });
+    Ok(OpenTrace { reader, is_timed })
+}
+
+/// Whether all of these lines can be those of a format.
+fn fits<P: LineFormat>(lines: &[&[u8]]) -> bool {
+    let (mut parser, options) = (P::default(), ReadOptions::default());
+    let mut seen = false;
+    let fit = lines.iter().enumerate().all(|(index, line)| {
+        if index == 0 && P::is_heading(line) {
+            return true;
+        }
+        // A line of many devices is a line all the same.
+        let line = parser.parse(line, &mut Shared::new(&options).devices);
+        seen |= !matches!(line, Err(Skip::Ignored(Ignored::Text)));
+        !matches!(line, Err(Skip::Flaw(Flaw::Shape | Flaw::Operation)))
+    });
+    fit && seen && P::is_distinct(lines)
+}
+
+impl<P: LineFormat> BatchReader for Lines<P> {
     fn read(&mut self, batch: &mut Vec<Record>, shared: &mut Shared) -> Result<(), TraceError> {
         while batch.len() < BATCH {
             let window = self.buffer.available();
@@ -123,7 +156,7 @@ impl<P: Parser> Inner for Lines<P> {
     }
 }
 
-impl<P: Parser> Lines<P> {
+impl<P: LineFormat> Lines<P> {
     /// Reads on behind what is available, which is the beginning of one line. If that is longer
     /// than the window, the line is passed.
     fn refill(&mut self, shared: &mut Shared) -> Result<(), TraceError> {
@@ -154,54 +187,24 @@ impl<P: Parser> Lines<P> {
     }
 }
 
-/// Whether all of these lines can be those of a format.
-pub(crate) fn fits(format: Format, lines: &[&[u8]]) -> bool {
-    match format {
-        Format::Jedec => all::<Jedec>(Jedec, lines),
-        Format::Blkparse => all::<Blkparse>(Blkparse { event: Event::Queue }, lines),
-        Format::Msr => all::<Msr>(Msr, lines),
-        Format::Alibaba => all::<Alibaba>(Alibaba, lines),
-        Format::Tencent => all::<Tencent>(Tencent, lines),
-        Format::Spc => all::<Spc>(Spc, lines),
-        // Integers alone are too little to know it by.
-        Format::Midas => lines.iter().any(|it| it.contains(&b'.')) && all::<Midas>(Midas, lines),
-        // They are known by how they begin.
-        Format::Trimbench | Format::Blktrace | Format::Iolog => false,
-    }
-}
-
-fn all<P: Parser>(mut parser: P, lines: &[&[u8]]) -> bool {
-    let options = ReadOptions::default();
-    let mut seen = false;
-    let fit = lines.iter().enumerate().all(|(index, line)| {
-        if index == 0 && P::heading(line) {
-            return true;
-        }
-        // A line of many devices is a line all the same.
-        let line = parser.line(line, &mut Shared::new(&options).devices);
-        seen |= !matches!(line, Err(Skip::Ignored(Ignored::Text)));
-        !matches!(line, Err(Skip::Flaw(Flaw::Shape | Flaw::Operation)))
-    });
-    fit && seen
-}
-
 /// Takes one line: into the batch, into the counts, or as an error.
 #[inline]
-fn take<P: Parser>(
+fn take<P: LineFormat>(
     parser: &mut P,
     line: TextLine<'_>,
     batch: &mut Vec<Record>,
     shared: &mut Shared,
 ) -> Result<(), TraceError> {
     let line = TextLine { text: line.text.trim_ascii(), ..line };
-    if line.text.is_empty() || (line.number == 1 && P::heading(line.text)) {
+    if line.text.is_empty() || (line.number == 1 && P::is_heading(line.text)) {
         shared.tally.ignore(Ignored::Text);
         return Ok(());
     }
-    let flaw = match parser.line(line.text, &mut shared.devices) {
+    let flaw = match parser.parse(line.text, &mut shared.devices) {
         Ok(_) if P::ENDS_LINES && !line.ended => Flaw::Cut,
         Ok(mut record) => {
-            let (time, right) = shared.clock.stamp(record.time.0, !P::FROM_ZERO);
+            let (time, right) =
+                shared.clock.stamp(record.time.0, P::CLOCK == Some(ClockOrigin::Command));
             record.time = time;
             if right {
                 batch.push(record);
@@ -226,7 +229,7 @@ fn take<P: Parser>(
 }
 
 #[cold]
-fn wrong<P: Parser>(line: TextLine<'_>, flaw: Flaw) -> TraceError {
+fn wrong<P: LineFormat>(line: TextLine<'_>, flaw: Flaw) -> TraceError {
     let expected = match flaw {
         Flaw::Negative => "numbers that are not negative",
         Flaw::Beyond => "numbers and ranges below 2^64",
@@ -240,29 +243,4 @@ fn wrong<P: Parser>(line: TextLine<'_>, flaw: Flaw) -> TraceError {
     let found = format!("`{}`", excerpt(line.text));
     let (name, place) = (line.file.to_owned(), TracePosition::Line(line.number));
     TraceError::Broken { name, place, found, expected }
-}
-
-/// Reads the first line of an iolog, and whether it has stamps.
-fn open_iolog(mut buffer: Buffer, wait: Wait) -> Result<(Box<dyn Inner>, bool), TraceError> {
-    let window = buffer.available();
-    let end = memchr::memchr(b'\n', window);
-    let first = &window[..end.unwrap_or(window.len())];
-    let version = match first.trim_ascii() {
-        b"fio version 2 iolog" => Version::Two,
-        b"fio version 3 iolog" => Version::Three,
-        other => {
-            return Err(TraceError::Broken {
-                name: buffer.name().to_owned(),
-                place: TracePosition::Line(1),
-                found: format!("`{}`", excerpt(other)),
-                expected: "`fio version 2 iolog` or `fio version 3 iolog`",
-            });
-        }
-    };
-    let has_waits = || memchr::memmem::find(window, b" wait ").is_some();
-    let timed = version == Version::Three || wait == Wait::Fio || has_waits();
-    let used = end.map_or(window.len(), |end| end + 1);
-    buffer.consume(used);
-    let parser = Iolog { version, wait, timed, now: Nanos::ZERO };
-    Ok((Box::new(Lines { buffer, parser, line: 1 }), timed))
 }

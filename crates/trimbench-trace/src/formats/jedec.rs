@@ -2,32 +2,38 @@
 //! 512 bytes, without stamps. Read liberally, because the standard's text cannot be checked freely:
 //! any case, blanks, tabs and commas between fields, a blank in front, CR at the end.
 
+#[cfg(test)]
+mod tests;
+
+use crate::format::fields::{Fields, SHAPE};
+use crate::format::lines::{self, LineFormat};
+use crate::format::shared::{Devices, Skip, command, units};
+use crate::format::{ClockOrigin, Format};
 use crate::record::{Record, RecordKind};
-use crate::tally::Flaw;
 
-use super::fields::{Fields, SHAPE};
-use super::strictness::{Devices, Skip, command, units};
-use super::text::Parser;
+use super::columns::{OPERATION, SECTOR};
 
-/// Bytes of a logical block.
-const SECTOR: u64 = 512;
+pub(crate) static FORMAT: Format = Format {
+    id: "jedec",
+    title: "the client master trace of JESD219A, as text",
+    has_discards: true,
+    grammar: include_str!("jedec/grammar.txt"),
+    sample: " Write 8 16\r\n TRIMS 1024 8388616\r\nflush\r\n\tw\t0,\t1\r\nT 5 1\r\n\
+             d 5 1\r\nRead 9 1 \n",
+    ..lines::format::<Jedec>()
+};
 
-/// Lines of the master trace.
-#[derive(Debug)]
-pub(super) struct Jedec;
+#[derive(Debug, Default)]
+struct Jedec;
 
-impl Parser for Jedec {
-    const FROM_ZERO: bool = true;
+impl LineFormat for Jedec {
+    const CLOCK: Option<ClockOrigin> = None;
     const SHAPE: &'static str = "`Write LBA COUNT`, `Trim LBA COUNT`, `Read LBA COUNT` or `Flush`";
 
-    fn line(&mut self, line: &[u8], _: &mut Devices) -> Result<Record, Skip> {
+    fn parse(&mut self, line: &[u8], _: &mut Devices) -> Result<Record, Skip> {
         let letters = line.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
         let (word, rest) = line.split_at(letters);
-        let kind = operation(word).ok_or(if letters == 0 {
-            SHAPE
-        } else {
-            Skip::Flaw(Flaw::Operation)
-        })?;
+        let kind = operation(word).ok_or(if letters == 0 { SHAPE } else { OPERATION })?;
         let mut fields = Fields::new(rest);
         gap(&mut fields);
         if kind == RecordKind::Flush && fields.rest().is_empty() {
@@ -39,6 +45,17 @@ impl Parser for Jedec {
         gap(&mut fields);
         fields.end()?;
         command(kind, 0, units(start, SECTOR)?, units(count, SECTOR)?)
+    }
+
+    fn example(record: &Record) -> Option<String> {
+        let operation = match record.kind {
+            RecordKind::Read => "Read",
+            RecordKind::Write => "Write",
+            RecordKind::Discard => "Trims",
+            RecordKind::Flush => return Some("Flush".to_owned()),
+        };
+        let (block, count) = (record.offset.0 / SECTOR, record.length.0 / SECTOR);
+        Some(format!("{operation} {block} {count}"))
     }
 }
 

@@ -4,14 +4,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::format::buffer::Buffer;
+use crate::format::shared::Shared;
+use crate::format::{BATCH, BatchReader, Event};
 use crate::record::Record;
 use crate::source::{TraceError, TracePosition};
 use crate::tally::Flaw;
 
-use super::blktrace::{Blktrace, since};
-use super::buffer::Buffer;
-use super::strictness::Shared;
-use super::{BATCH, Event, Inner};
+use super::{Blktrace, since};
 
 /// Files of one trace.
 pub(super) struct Merge {
@@ -63,7 +63,7 @@ impl Merge {
     }
 }
 
-impl Inner for Merge {
+impl BatchReader for Merge {
     fn read(&mut self, batch: &mut Vec<Record>, shared: &mut Shared) -> Result<(), TraceError> {
         if self.next.is_none() {
             self.begin(shared)?;

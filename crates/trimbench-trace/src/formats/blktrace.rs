@@ -12,21 +12,38 @@
 //! Bytes have 32 bits: a longer TRIM is several events, as it is several commands. A write that
 //! carries a flush, before its data or with it, is a write here.
 
+mod merge;
+#[cfg(test)]
+mod tests;
+
 use trimbench_core::Nanos;
 
+use crate::format::buffer::Buffer;
+use crate::format::shared::{Shared, Skip, command, units};
+use crate::format::{BATCH, ClockOrigin, Detection, Event, Format, Reading, Writing, excerpt};
 use crate::record::{Record, RecordKind};
 use crate::source::{TraceError, TracePosition};
 use crate::tally::{Flaw, Ignored};
 
-use super::buffer::Buffer;
-use super::detect::excerpt;
-use super::strictness::{Shared, Skip, command, units};
-use super::{BATCH, Event};
+use super::columns::SECTOR;
+use merge::Merge;
+
+pub(crate) static FORMAT: Format = Format {
+    id: "blktrace",
+    title: "blktrace's binary events",
+    has_discards: true,
+    timestamps: "1 ns",
+    grammar: include_str!("blktrace/grammar.txt"),
+    sample: "",
+    detection: Detection::Beginning("its magic number, in either byte order", is_magic),
+    clock: Some(ClockOrigin::Event),
+    reading: Reading::Merged(|buffers, options| Box::new(Merge::new(buffers, options.event))),
+    writing: Writing::Example(example),
+};
 
 /// Bytes of an event, without what follows it.
 const EVENT: usize = 48;
 const MAGIC: u32 = 0x6561_7407;
-const SECTOR: u64 = 512;
 
 /// Events, in the low half of the action.
 const QUEUE: u32 = 1;
@@ -41,7 +58,7 @@ const NOTIFY: u32 = 1 << 26;
 const DISCARD: u32 = 1 << 29;
 
 /// A file of events.
-pub(super) struct Blktrace {
+struct Blktrace {
     buffer: Buffer,
     /// The event that is a command.
     wanted: u32,
@@ -67,7 +84,7 @@ struct Fields {
 }
 
 impl Blktrace {
-    pub(super) fn new(buffer: Buffer, event: Event) -> Self {
+    fn new(buffer: Buffer, event: Event) -> Self {
         let wanted = match event {
             Event::Queue => QUEUE,
             Event::Issue => ISSUE,
@@ -76,26 +93,22 @@ impl Blktrace {
         Self { buffer, wanted, big_endian: None, first: None, last: 0, device }
     }
 
-    pub(super) fn name(&self) -> &str {
+    fn name(&self) -> &str {
         self.buffer.name()
     }
 
     /// The stamp of the first event that is no notice, if one was seen.
-    pub(super) fn first(&self) -> Option<u64> {
+    fn first(&self) -> Option<u64> {
         self.first
     }
 
     /// Which byte order the file has, once an event was seen.
-    pub(super) fn big_endian(&self) -> Option<bool> {
+    fn big_endian(&self) -> Option<bool> {
         self.big_endian
     }
 
     /// Puts the next commands into `batch`; none at the end. Their time is the file's.
-    pub(super) fn read(
-        &mut self,
-        batch: &mut Vec<Record>,
-        shared: &mut Shared,
-    ) -> Result<(), TraceError> {
+    fn read(&mut self, batch: &mut Vec<Record>, shared: &mut Shared) -> Result<(), TraceError> {
         while batch.len() < BATCH {
             let window = self.buffer.available();
             if window.len() < EVENT {
@@ -279,6 +292,29 @@ impl Fields {
 
 /// The record with the stamps of a trace, which begins at `zero`.
 #[inline]
-pub(super) fn since(record: Record, zero: u64) -> Record {
+fn since(record: Record, zero: u64) -> Record {
     Record { time: Nanos(record.time.0.saturating_sub(zero)), ..record }
+}
+
+/// `0x65617400 | version`, in either byte order.
+fn is_magic(start: &[u8]) -> bool {
+    matches!(start, [_, b't', b'a', b'e', ..] | [b'e', b'a', b't', _, ..])
+}
+
+/// An event of what is queued, as a little-endian processor writes it; its length must have 32
+/// bits.
+fn example(record: &Record) -> Option<Vec<u8>> {
+    const DEVICE: u32 = 8 << 20;
+    let kind = match record.kind {
+        RecordKind::Read => READ,
+        RecordKind::Write => WRITE,
+        RecordKind::Flush => FLUSH,
+        RecordKind::Discard => DISCARD | WRITE,
+    };
+    let length = u32::try_from(record.length.0).ok()?;
+    let mut event = [MAGIC, 0].map(u32::to_le_bytes).concat();
+    event.extend([record.time.0, record.offset.0 / SECTOR].map(u64::to_le_bytes).concat());
+    // Bytes, action, process, device, processor; then the error and what follows it, nothing.
+    event.extend([length, kind | QUEUE, 42, DEVICE, 0, 0].map(u32::to_le_bytes).concat());
+    Some(event)
 }

@@ -8,16 +8,43 @@
 //! An event of no bytes has no sector. The rest of the line after the sectors is ignored, and so is
 //! the summary at the end.
 
+#[cfg(test)]
+mod tests;
+
+use crate::format::buffer::Buffer;
+use crate::format::digits::{decimal, padded};
+use crate::format::fields::{Fields, SHAPE};
+use crate::format::lines::{self, LineFormat};
+use crate::format::shared::{Devices, Skip, command, units};
+use crate::format::{
+    ClockOrigin, Event, Format, PrintOptions, Printed, Printer, ReadOptions, Writing,
+};
 use crate::record::{Record, RecordKind};
-use crate::tally::{Flaw, Ignored};
+use crate::source::TraceError;
+use crate::tally::Ignored;
 
-use super::Event;
-use super::fields::{Fields, SHAPE};
-use super::strictness::{Devices, Skip, command, units};
-use super::text::Parser;
+use super::columns::{OPERATION, SECTOR};
 
-/// Bytes of a sector.
-const SECTOR: u64 = 512;
+pub(crate) static FORMAT: Format = Format {
+    id: "blkparse",
+    title: "text output of blkparse",
+    has_discards: true,
+    timestamps: "1 ns",
+    grammar: include_str!("blkparse/grammar.txt"),
+    sample: "  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [kjournald]\n  \
+             8,0    3        2     0.000001829   697  G   W 223490 + 8 [kjournald]\n  \
+             8,0    0        3     1.500000001     0  m   N cfq697 insert_request\n  \
+             8,0    0        3     2.500000001     0  Q  DS 0 + 8388616 [a (b) c]\n\
+             259,0 0 3 2.500000001 0 D FN [swapper/0]\n  \
+             8,0    0        3     2.600000001     0  Q FWS [kworker/1:1H]\n  \
+             8,0    0        3     2.600000002     0  Q  RA 8 + 8\n\
+             CPU0 (sda):\n Reads Queued:         144,     1404KiB\t Writes Queued:         740\n\
+             \nTotal (sda):\nThroughput (R/W): 1KiB/s / 2KiB/s\nEvents (sda): 3 entries\n\
+             Skips: 0 \n",
+    writing: Writing::Text(Printer { heading: |_| b"", line: print }),
+    ..lines::format::<Blkparse>()
+};
+
 /// How the lines of a summary begin, without the blanks in front.
 const SUMMARY: [&[u8]; 12] = [
     b"CPU",
@@ -35,18 +62,22 @@ const SUMMARY: [&[u8]; 12] = [
 ];
 
 /// Lines of blkparse.
-#[derive(Debug)]
-pub(super) struct Blkparse {
-    pub(super) event: Event,
+#[derive(Debug, Default)]
+struct Blkparse {
+    event: Event,
 }
 
-impl Parser for Blkparse {
+impl LineFormat for Blkparse {
     const ENDS_LINES: bool = true;
-    const FROM_ZERO: bool = true;
+    const CLOCK: Option<ClockOrigin> = Some(ClockOrigin::Trace);
     const SHAPE: &'static str =
         "`major,minor cpu sequence seconds pid event RWBS sector + sectors`, as blkparse prints";
 
-    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, Skip> {
+    fn open(_: &mut Buffer, options: &ReadOptions) -> Result<Self, TraceError> {
+        Ok(Self { event: options.event })
+    }
+
+    fn parse(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, Skip> {
         let mut fields = Fields::new(line);
         if !line[0].is_ascii_digit() {
             let summary = SUMMARY.iter().any(|start| line.starts_with(start));
@@ -117,6 +148,34 @@ fn kind(operation: &[u8]) -> Result<RecordKind, Skip> {
     } else if has(b'N') {
         Err(Skip::Ignored(Ignored::Passthrough))
     } else {
-        Err(Skip::Flaw(Flaw::Operation))
+        Err(OPERATION)
     }
+}
+
+/// A line as blkparse prints an event `Q`; device, processor and process are made up.
+fn print(text: &mut Vec<u8>, record: &Record, options: PrintOptions) -> Printed {
+    if !(record.offset.0 | record.length.0).is_multiple_of(SECTOR) {
+        return Printed::Inexpressible;
+    }
+    text.extend_from_slice(b"  8,0    0 ");
+    padded(text, options.number, 8, b' ');
+    text.push(b' ');
+    padded(text, record.time.0 / 1_000_000_000, 5, b' ');
+    text.push(b'.');
+    padded(text, record.time.0 % 1_000_000_000, 9, b'0');
+    let operation: &[u8] = match record.kind {
+        RecordKind::Read => b"     0  Q   R ",
+        RecordKind::Write => b"     0  Q   W ",
+        RecordKind::Discard => b"     0  Q   D ",
+        RecordKind::Flush => b"     0  Q  FN [trimbench]\n",
+    };
+    text.extend_from_slice(operation);
+    if record.kind == RecordKind::Flush {
+        return Printed::Exact;
+    }
+    decimal(text, record.offset.0 / SECTOR);
+    text.extend_from_slice(b" + ");
+    decimal(text, record.length.0 / SECTOR);
+    text.extend_from_slice(b" [trimbench]\n");
+    Printed::Exact
 }

@@ -6,10 +6,10 @@ use crate::source::TraceError;
 
 /// The size of the window: the longest line, and more than the longest event of blktrace (48 bytes
 /// and 64 KiB behind them).
-pub(super) const WINDOW: usize = 1 << 18;
+pub(crate) const WINDOW: usize = 1 << 18;
 
 /// A window on a file.
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     name: String,
     file: Box<dyn Read + Send>,
     bytes: Vec<u8>,
@@ -21,39 +21,39 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    pub(super) fn new(name: String, file: Box<dyn Read + Send>) -> Self {
+    pub(crate) fn new(name: String, file: Box<dyn Read + Send>) -> Self {
         Self { name, file, bytes: vec![0; WINDOW], start: 0, end: 0, before: 0, ended: false }
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// What was read and not consumed.
     #[inline]
-    pub(super) fn available(&self) -> &[u8] {
+    pub(crate) fn available(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
     /// Where in the file that begins.
-    pub(super) fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.before + self.start as u64
     }
 
     /// Whether there is nothing behind what is available.
-    pub(super) fn ended(&self) -> bool {
+    pub(crate) fn ended(&self) -> bool {
         self.ended
     }
 
     /// Goes on by `count` bytes, which are available.
     #[inline]
-    pub(super) fn consume(&mut self, count: usize) {
+    pub(crate) fn consume(&mut self, count: usize) {
         debug_assert!(count <= self.end - self.start, "only what is available is consumed");
         self.start += count;
     }
 
     /// Keeps what is available, and reads behind it until the window is full or the file ends.
-    pub(super) fn fill(&mut self) -> Result<(), TraceError> {
+    pub(crate) fn fill(&mut self) -> Result<(), TraceError> {
         self.bytes.copy_within(self.start..self.end, 0);
         self.before += self.start as u64;
         self.end -= self.start;
