@@ -51,8 +51,8 @@ const GROUPS: &[Group] = &[
             (
                 fault(
                     "crates/trimbench-methods/src/recovery/session.rs",
-                    "self.phases.trim(\"trim\", (Bytes(0), self.span))?;",
-                    "self.phases.trim(\"trim\", (Bytes(0), Bytes(self.span.0 / 8)))?;",
+                    "self.phases.trim(\"trim\", Bytes(0), self.span)?;",
+                    "self.phases.trim(\"trim\", Bytes(0), Bytes(self.span.0 / 8))?;",
                 ),
                 &["device_1"],
             ),
@@ -147,9 +147,9 @@ const GROUPS: &[Group] = &[
             ),
             (
                 fault(
-                    "crates/trimbench-ssd/src/trim.rs",
-                    "self.slice.scaled(self.share).max(Nanos(1))",
-                    "self.slice.scaled(self.share).times(2)",
+                    "crates/trimbench-ssd/src/config/trim.rs",
+                    "slice.scaled(self.background_share).max(Nanos(1))",
+                    "slice.scaled(self.background_share).times(2)",
                 ),
                 &["files_6"],
             ),
@@ -164,8 +164,8 @@ const GROUPS: &[Group] = &[
             (
                 fault(
                     "crates/trimbench-methods/src/replay/feed.rs",
-                    "pieces.map(|range| Planned { time, kind, range }));",
-                    "pieces.map(|(from, end)| {\nlet range = (from, from.midpoint(end));\n\
+                    "pieces(range).map(|range| Planned { time, kind, range }));",
+                    "pieces(range).map(|(from, end)| {\nlet range = (from, from.midpoint(end));\n\
                      Planned { time, kind, range }\n}));",
                 ),
                 &["trace_3", "trace_6"],
