@@ -155,11 +155,20 @@ const GROUPS: &[Group] = &[
             ),
             (
                 fault(
-                    "crates/trimbench-linux/src/block.rs",
-                    "Discards::Ring | Discards::Unsupported => Work::Discard { offset, length },",
-                    "Discards::Ring | Discards::Unsupported => Work::Sync,",
+                    "crates/trimbench-methods/src/recovery/session.rs",
+                    "        self.pass(\"trimmed\", self.method.data)\n",
+                    "self.pass(\"trimmed\", self.method.data)?;\n\
+                     self.phases.trim(\"again\", Bytes(0), self.span)\n",
                 ),
-                &["device_2", "device_5"],
+                &["device_2"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-methods/src/trim_integrity/analysis.rs",
+                    "lost: sum(\"neighbour_blocks_lost\"),",
+                    "lost: sum(\"neighbour_blocks_lost\") / 1_000_000,",
+                ),
+                &["device_5"],
             ),
             (
                 fault(
