@@ -29,9 +29,9 @@ const CASES: [&str; 6] = [
 ];
 /// Of the loop device, MiB.
 const SIZE: u64 = 1024;
-/// What is read may differ by this share: the kernel and programs that look for signatures read too,
-/// and the serial probe reads as often as the device lets it. In how many commands is not compared:
-/// it depends on how the pages of a buffer lie in memory.
+/// What is read may differ by this share: the kernel and programs that look for signatures read
+/// too, and the serial probe reads as often as the device lets it. In how many commands is not
+/// compared: it depends on how the pages of a buffer lie in memory.
 const READ: f64 = 0.15;
 
 /// Runs both programs on a loop device, one after the other; nothing where there can be none.
