@@ -94,9 +94,17 @@ impl Repository {
         Ok(files)
     }
 
+    /// The commit of this name, in 12 digits.
+    pub fn commit(&self, name: &str) -> Result<String> {
+        let peeled = format!("{name}^{{commit}}");
+        let arguments = ["rev-parse", "--short=12", "--verify", "--quiet", &peeled];
+        let commit = output(&mut self.command("git", &arguments));
+        let commit = commit.with_context(|| format!("`{name}` is no commit"))?;
+        Ok(commit.trim().to_owned())
+    }
+
     /// What the sources are now.
     pub fn state(&self) -> Result<State> {
-        let head = output(&mut self.command("git", &["rev-parse", "--short=12", "HEAD"]))?;
         let sources: Vec<String> =
             self.files()?.into_iter().filter(|path| is_source(path)).collect();
         let hashes = self.hashes(&sources)?;
@@ -104,7 +112,7 @@ impl Repository {
             hashes.iter().zip(&sources).map(|(hash, path)| format!("{hash} {path}")).collect();
         let whole = self.git_with_input(&["hash-object", "--stdin"], &lines.join("\n"))?;
         Ok(State {
-            commit: head.trim().to_owned(),
+            commit: self.commit("HEAD")?,
             sources: whole.trim().to_owned(),
             dirty: self.is_dirty()?,
         })

@@ -68,11 +68,7 @@ struct Side {
 
 /// Compares; whether nothing differs but what is meant to.
 pub fn run(repository: &Repository, options: &CompareRecordsOptions) -> Result<bool> {
-    let base = format!("{}^{{commit}}", options.base);
-    let arguments = ["rev-parse", "--short=12", "--verify", "--quiet", &base];
-    let commit = process::output(&mut repository.command("git", &arguments));
-    let commit = commit.with_context(|| format!("`{}` is no commit", options.base))?;
-    let commit = commit.trim();
+    let commit = &repository.commit(&options.base)?;
     let folder = repository.target().join("compare");
     let before = Side {
         program: earlier::build(repository, commit, None)?,

@@ -89,8 +89,10 @@ pub struct BlockTarget {
     counters: Counters,
     permit: Permit,
     purger: Option<Box<dyn Purger>>,
+    /// By slot of the ring.
     flights: Vec<Flight>,
     free: Vec<u32>,
+    /// In the order of submission.
     backlog: VecDeque<Flight>,
     /// Slots of commands that go on, with their memory.
     unfinished: Vec<(u32, Option<Buffer>)>,
@@ -100,6 +102,7 @@ pub struct BlockTarget {
     broken: Option<Errno>,
 }
 
+/// By what means ranges are discarded.
 enum Discards {
     Unsupported,
     Ring,
@@ -108,12 +111,15 @@ enum Discards {
 }
 
 enum Counters {
+    /// The kernel's, of a device.
     Kernel(StatisticsSource),
+    /// Our own, of an image.
     Own(DeviceStatistics),
 }
 
 /// Whether something may be destroyed.
 enum Permit {
+    /// Not asked yet.
     Ask(FirstWrite),
     /// With what was asked, which is only kept.
     Granted {

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use super::planted::{PlantedFault, plant};
+use crate::Repository;
 use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::tree::Tree;
-use crate::{Repository, process};
 
 /// Everything that there is to compare, at least.
 const COMPARED: f64 = 100.0;
@@ -85,14 +85,12 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The commit before the issue, as git abbreviates it.
+/// The commit before the issue.
 pub(super) fn base(repository: &Repository) -> Result<String> {
     let reviewed = fs::read_to_string(repository.root().join(REVIEWED)).context(REVIEWED)?;
     let reviewed: Table = reviewed.parse().context(REVIEWED)?;
     let base = reviewed["base"].as_str().with_context(|| format!("{REVIEWED} names no base"))?;
-    let arguments = ["rev-parse", "--short=12", "--verify", &format!("{base}^{{commit}}")];
-    let commit = process::output(&mut repository.command("git", &arguments))?;
-    Ok(commit.trim().to_owned())
+    repository.commit(base)
 }
 
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {

@@ -4,6 +4,8 @@
 //! of them alike; medians are compared.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_results::statistics::median;
@@ -56,14 +58,12 @@ fn run(
     context: &Context<'_>,
     (_, options): Kind,
     name: &str,
-    program: Option<&std::path::Path>,
+    program: Option<&Path>,
 ) -> Result<()> {
     let output = context.folder().join("run");
-    let mut command = context.trimbench(&["run"])?;
-    if let Some(program) = program {
-        command = std::process::Command::new(program);
-        command.arg("run").current_dir(context.repository().root());
-    }
+    let program = program.map_or_else(|| context.binary(), Ok)?;
+    let mut command = Command::new(program);
+    command.arg("run").current_dir(context.repository().root());
     context.capture_well(name, command.args(options).arg("--output").arg(&output))?;
     let kept = context.folder().join(format!("{name}.json"));
     fs::rename(output.join("run.json"), kept).context("keep the record")?;

@@ -26,6 +26,7 @@ pub(super) struct Flight {
     pub(super) kind: Kind,
     /// First byte on the medium.
     pub(super) offset: u64,
+    /// Bytes.
     pub(super) length: u64,
     /// Bytes at the beginning that were moved already.
     pub(super) moved: u64,
@@ -37,6 +38,7 @@ pub(super) struct Flight {
 }
 
 impl Flight {
+    /// None: a slot that is free.
     pub(super) const NONE: Self = Self {
         tag: Tag(0),
         kind: Kind::Flush,

@@ -19,6 +19,7 @@ use crate::size_classes::{CLASSES, Direction, LARGEST, PAGE, class_of, class_siz
 #[cfg(test)]
 mod tests;
 
+/// Memory is added in so many bytes at least.
 const SLAB: u64 = 1 << 20;
 
 /// Memory that is lent, and what it holds.
@@ -41,14 +42,18 @@ pub(super) enum Holds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) lba: Lba,
+    /// Bytes of a logical block.
     pub(super) logical_block: u64,
 }
 
 pub(super) struct Pool {
+    /// Unused memory by direction and class.
     free: [[Vec<Buffer>; CLASSES]; 2],
     /// Bytes of all memory by direction and class, lent or not.
     made: [[u64; CLASSES]; 2],
+    /// What each of these may be.
     limit: Bytes,
+    /// Random bytes.
     template: Vec<u8>,
     /// Written into every 4 KiB before it is written; never repeats.
     stamp: u64,

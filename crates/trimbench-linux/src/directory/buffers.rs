@@ -25,6 +25,7 @@ pub(super) struct Buffer {
 }
 
 pub(super) struct Pool {
+    /// Unused buffers by direction and class.
     free: [[Vec<Buffer>; CLASSES]; 2],
     /// Bytes of all buffers, lent or not.
     allocated: Bytes,
