@@ -12,8 +12,8 @@ use trimbench_core::rng::Rng;
 use trimbench_results::RunRecord;
 
 use super::killed::attempt::Resumed;
-use super::killed::record::{Acknowledged, Progress, Promise};
-use super::killed::variant::{CRASHED, Makes, Scene, Variant};
+use super::killed::record::{Acknowledged, Progress};
+use super::killed::variant::{CRASHED, Scene, Variant};
 use super::killed::{Bench, Line};
 
 #[cfg(test)]
@@ -79,11 +79,7 @@ fn run(
     output: &Path,
     acknowledge: &mut dyn FnMut(Progress),
 ) -> Result<()> {
-    let promise = match variant.makes {
-        Makes::Record => Promise::Steps,
-        _ => Promise::Sessions,
-    };
-    let mut acknowledged = Acknowledged::nothing(promise);
+    let mut acknowledged = Acknowledged::nothing(variant.makes.promise());
     let mut command = bench.command(&scene.begin(variant, output), scene.folder());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let printed = BufReader::new(child.stdout.take().expect("it is piped"));

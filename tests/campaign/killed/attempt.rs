@@ -18,7 +18,7 @@ use trimbench_core::rng::Rng;
 use trimbench_results::RunRecord;
 
 use super::left::Held;
-use super::record::{Acknowledged, Progress, Promise, check, check_resumed, names};
+use super::record::{Acknowledged, Progress, check, check_resumed, names};
 use super::variant::{Makes, Scene, VARIANTS, Variant};
 use super::{Bench, Line, complaint};
 
@@ -234,7 +234,7 @@ impl<'a> UnderWay<'a> {
         let of = RunRecord::from_json(&reference.bytes).context("read the reference")?;
         let is_same = self.variant.makes == Makes::SameRecord;
         let printed = fs::read_to_string(self.scene.folder().join("stdout")).unwrap_or_default();
-        let least = Acknowledged::by_all(Promise::Steps, &printed);
+        let least = Acknowledged::by_all(self.variant.makes.promise(), &printed);
         let resumed = Resumed { bench, scene: &self.scene, output: &self.output };
         resumed.check(self.variant, (&of, is_same), least, line)?;
         let bytes = fs::read(self.made()).unwrap_or_default();

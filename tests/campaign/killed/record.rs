@@ -34,9 +34,9 @@ impl Progress {
 /// What the program promises to have kept when it goes on to the next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Promise {
-    /// Every step before: after a kill, and of real targets after a power cut.
+    /// Every step before: of real targets.
     Steps,
-    /// Every session before: of emulated targets after a power cut.
+    /// Every session before: of emulated targets, whose sessions are kept as a whole at their end.
     Sessions,
 }
 

@@ -6,6 +6,8 @@ use crate::{LoopDevice, LoopFilesystem};
 use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 
+use super::record::Promise;
+
 /// Something that is run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Variant {
@@ -30,6 +32,16 @@ pub(crate) enum Makes {
     SameTrace,
     /// A recording of a device.
     Recording,
+}
+
+impl Makes {
+    /// What the program promises to have kept.
+    pub(crate) fn promise(self) -> Promise {
+        match self {
+            Self::SameRecord => Promise::Sessions,
+            _ => Promise::Steps,
+        }
+    }
 }
 
 /// What a variant runs on.
