@@ -51,6 +51,11 @@ pub trait Model {
     /// What it can do.
     fn capabilities(&self) -> &Capabilities;
 
+    /// See [`Target::drive_discards`].
+    fn drive_discards(&self) -> Vec<DriveDiscards> {
+        Vec::new()
+    }
+
     /// See [`Target::watch_requests`].
     ///
     /// # Errors
@@ -96,6 +101,11 @@ pub trait Target {
 
     /// Counters as the kernel's diskstats; only differences mean something.
     fn statistics(&self) -> DeviceStatistics;
+
+    /// What became of freed space, drive by drive; empty where nobody counts it.
+    fn drive_discards(&self) -> Vec<DriveDiscards> {
+        Vec::new()
+    }
 
     /// Gives the bytes that [`crate::Payload::Source`] stands for from now on: as many as the
     /// largest operation writes. Models keep no contents and need none.
@@ -228,6 +238,34 @@ impl DeviceStatistics {
             OperationKind::Metadata => None,
         }
     }
+}
+
+/// What became of the space that a filesystem freed on one of its drives, since it was made. In
+/// bytes, freed = issued + skipped + invalidated + waiting; numbers do not add up so, because extents
+/// merge and split.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DriveDiscards {
+    /// Extents that came up for a discard.
+    pub freed: PolicyCounts,
+    /// Discards issued.
+    pub issued: PolicyCounts,
+    /// Of these, the ones that did not go at the instant of their freeing.
+    pub deferred: PolicyCounts,
+    /// Given up without a discard: by the policy, or because they are too short.
+    pub skipped: PolicyCounts,
+    /// Written again before their discard.
+    pub invalidated: PolicyCounts,
+    /// Waiting for a discard.
+    pub waiting: Bytes,
+}
+
+/// A number of extents or discards, and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PolicyCounts {
+    /// How many.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: Bytes,
 }
 
 /// What a workload wants next.

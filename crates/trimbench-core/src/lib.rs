@@ -35,8 +35,8 @@ pub use command::{
     OperationKind, Payload, Rejected, Status, Stream, Tag,
 };
 pub use contract::{
-    Capabilities, Clock, DISCARD_RANGES_MAX, DeviceStatistics, DrainRule, ForceDiscards, Grant,
-    Interrupt, Medium, Model, Next, Support, Target, Workload,
+    Capabilities, Clock, DISCARD_RANGES_MAX, DeviceStatistics, DrainRule, DriveDiscards,
+    ForceDiscards, Grant, Interrupt, Medium, Model, Next, PolicyCounts, Support, Target, Workload,
 };
 pub use drive::{Device, Drive, DriveError, Drives, PurgeMeans, TrimPromise, Wear};
 pub use errno::{Errno, reason};
@@ -44,8 +44,7 @@ pub use file_order::FileOrder;
 pub use layers::{BlockRequest, CallerWait};
 pub use opened::Opened;
 pub use provision::{
-    Account, DiscardMode, Files, FilesystemSpec, PolicyAccount, PolicyCounts, ProvisionError,
-    Provisioner,
+    Account, DiscardMode, Files, FilesystemSpec, PolicyAccount, ProvisionError, Provisioner,
 };
 pub use units::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};
 pub use virtual_time::Virtual;

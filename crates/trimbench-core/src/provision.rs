@@ -1,7 +1,7 @@
 //! Newly made filesystems: how a method gets them, on modelled and real devices alike.
 
 use crate::command::FileCommand;
-use crate::contract::{Capabilities, Target};
+use crate::contract::{Capabilities, PolicyCounts, Target};
 use crate::drive::Wear;
 use crate::units::{Bytes, Nanos};
 
@@ -80,15 +80,6 @@ pub struct PolicyAccount {
     pub withheld_max: Bytes,
     /// The longest that a discard took, from its issue to its end, since the account before.
     pub longest: Nanos,
-}
-
-/// A number of extents or discards, and their bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PolicyCounts {
-    /// How many.
-    pub count: u64,
-    /// Their bytes.
-    pub bytes: Bytes,
 }
 
 /// Makes filesystems on one device, one after the other, and mounts them. Dropping it unmounts.

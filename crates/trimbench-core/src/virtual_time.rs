@@ -1,7 +1,7 @@
 //! Virtual time: makes a target of any model.
 
 use crate::command::{Completion, Content, FileId, Rejected, Tag};
-use crate::contract::{Capabilities, DeviceStatistics, Model, Target};
+use crate::contract::{Capabilities, DeviceStatistics, DriveDiscards, Model, Target};
 use crate::drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
 use crate::layers::BlockRequest;
 use crate::units::{Bytes, Instant, LbaRange, Nanos};
@@ -82,6 +82,10 @@ impl<M: Model> Target for Virtual<M> {
 
     fn statistics(&self) -> DeviceStatistics {
         self.model.statistics()
+    }
+
+    fn drive_discards(&self) -> Vec<DriveDiscards> {
+        self.model.drive_discards()
     }
 
     fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {

@@ -3,24 +3,26 @@
 //!
 //! [`Pool`] is a model of file commands over several models of block devices. Nothing is written in
 //! place: a transaction group collects changes, is written to free space as a whole, and frees the
-//! replaced data two groups later. A trim policy discards the freed space, in one of two manners
-//! ([`TrimManner`]).
+//! replaced data two groups later. A trim policy discards the freed space, in the manner of one of
+//! several systems ([`TrimManner`]).
 //!
 //! ```text
-//! command -> processor -> throttle -> open group -> syncing group -> allocator -> stripe
-//!                                                        |                          |
-//!                                          freed records |                          v
-//!                                                        v        queue of classes, per drive
-//!                                  trimmer, per drive -> discards ->  (write meets a discard
-//!                                                                      under way: it is parked)
+//! command -> processor -> throttle -> open group -> syncing group -> metaslabs -> stripe
+//!                                        ^             | frees           | free      |
+//!                                        |             v                 v           v
+//!                 discards of OpenZFS are its children   trimmer, per drive     queue of classes,
+//!                                        |             | gate, policy                per drive
+//!                                        +-------------+-- discards ------------->
 //! ```
 //!
-//! Sources: \[FBZFS\] for the old manner of FreeBSD, \[OPENZFS\] for today's.
+//! Sources: \[FBZFS\] for FreeBSD, \[OPENZFS\] for today's.
 
 mod config;
 mod drive;
+mod gate;
 mod pool;
 mod queue;
+mod range_tree;
 mod space;
 mod stripe;
 

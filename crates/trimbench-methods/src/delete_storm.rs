@@ -7,6 +7,7 @@
 
 mod analysis;
 mod charts;
+mod discards;
 mod meter;
 mod metrics;
 mod options;

@@ -61,8 +61,19 @@ impl Trimmer {
 
     /// An extent was freed, and its commit is done.
     pub fn freed(&mut self, now: Instant, range: LbaRange) {
+        self.freed_since(now, now, range);
+    }
+
+    /// The same of an extent that was freed at `since`, and that the filesystem kept back until now.
+    pub fn freed_since(&mut self, now: Instant, since: Instant, range: LbaRange) {
         let kept = self.policy.admit(now, range.length(), &self.backlog());
-        self.queue.freed(now, range, kept);
+        self.queue.freed(since, range, kept);
+    }
+
+    /// An extent was freed that the filesystem does not discard, because it is too short: it counts
+    /// as skipped.
+    pub fn passed_over(&mut self, now: Instant, range: LbaRange) {
+        self.queue.freed(now, range, Blocks(0));
     }
 
     /// A range was written again, or is about to be: it must not be discarded any more. A discard

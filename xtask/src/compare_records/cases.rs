@@ -75,7 +75,7 @@ const WRITTEN: &[Case] = &[
         "pools",
         "delete-storm --target raidz2:sim:like-p3500*10 \
          --target raidz1,policy=paced+target=5ms,scale=32:sim:generic-sata-tlc*4 \
-         --target stripe,manner=openzfs:sim:generic-nvme-tlc*2",
+         --target stripe:sim:generic-nvme-tlc*2",
     ),
     case(
         "policies",

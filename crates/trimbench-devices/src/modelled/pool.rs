@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use trimbench_core::fault::Faulty;
+use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{
-    FromSettings as _, IfUnset, Setting, Values, default_to, one_of, optional, parsed, within,
+    FromSettings as _, IfUnset, Setting, ValueKind, Values, checked, default_to, one_of, optional,
+    parsed, within,
 };
 use trimbench_core::{
     Bytes, Capabilities, DiscardMode, FileCommand, Files, FilesystemSpec, Instant, Model as _,
@@ -29,8 +31,15 @@ use crate::options::{self, EMULATED};
 mod tests;
 
 const OF: &str = "the modelled pool";
-const MANNERS: &[(&str, TrimManner)] =
-    &[("freebsd", TrimManner::FreeBsd), ("openzfs", TrimManner::OpenZfs)];
+const MANNERS: &[(&str, TrimManner)] = &[
+    ("zfs-autotrim", TrimManner::ZfsAutotrim),
+    ("zfs-trim", TrimManner::ZfsTrim),
+    ("freebsd-2017", TrimManner::FreeBsd2017),
+    ("freebsd-2013", TrimManner::FreeBsd2013),
+];
+/// What manners were called before each had the name of its system.
+const FORMER_MANNERS: [(&str, &str); 2] =
+    [("freebsd", "freebsd-2017"), ("openzfs", "zfs-autotrim")];
 const DRIVES_MAX: usize = 64;
 
 settings! {
@@ -39,8 +48,11 @@ settings! {
     struct PoolSettings(values) {
         /// trim policy, with `+` instead of commas
         policy: Choice = "policy", default_to("online"), parsed("a trim policy", policy);
-        /// {}: how discards are sent to the drives
-        manner: TrimManner = "manner", default_to("freebsd"), one_of(MANNERS);
+        /// {}: the system that sends the discards to the drives
+        manner: TrimManner = "manner", default_to("freebsd-2017"), manners();
+        /// bytes a second that `zfs-trim` discards on each drive, {}; 0: no limit
+        trim_rate: Option<Bytes> = "trim-rate", IfUnset::Absent,
+            optional(within(Bytes(0), Bytes::gib(1 << 10)));
         /// divisor for the pool's own times and amounts, {}
         scale: u32 = "scale", default_to("1"), within(1, 512);
         /// processor time of each KiB written, {}
@@ -57,6 +69,18 @@ settings! {
 /// A comma would end the setting.
 fn policy(text: &str) -> Result<Choice, String> {
     text.replace('+', ",").parse().map_err(|error: PolicyError| error.to_string())
+}
+
+/// A manner; of another word, the name that is nearest.
+fn manners() -> ValueKind<TrimManner> {
+    checked(parsed(&one_of(MANNERS).range, |text| Ok(text.to_owned())), |text: String| {
+        one_of(MANNERS).read(&text).map_err(|problem| {
+            let former = FORMER_MANNERS.iter().find(|(former, _)| *former == text);
+            let names = MANNERS.iter().map(|(name, _)| *name);
+            let meant = former.map(|(_, now)| *now).or_else(|| nearest(&text, names));
+            format!("{problem}{}", did_you_mean(meant))
+        })
+    })
 }
 
 /// A modelled pool and its drives, not yet made.
@@ -96,6 +120,10 @@ impl PoolSpec {
             values.wrong("drives", right)
         })?;
         let settings = PoolSettings::read(&values)?;
+        if settings.trim_rate.is_some() && settings.manner != TrimManner::ZfsTrim {
+            let right = "it is the rate of `zpool trim`: give `manner=zfs-trim` with it".to_owned();
+            return Err(values.wrong("trim-rate", right).into());
+        }
         let drive = EmulatedSpec::parse(drive, capacity)?;
         Ok(Self { name: name.to_owned(), parity, settings, drive, drives })
     }
@@ -121,10 +149,12 @@ impl PoolSpec {
     }
 
     fn config(&self) -> PoolConfig {
-        let PoolSettings { policy, manner, scale, write_kib, read_kib, .. } = &self.settings;
+        let PoolSettings { policy, manner, trim_rate, scale, write_kib, read_kib, .. } =
+            &self.settings;
         let mut config = PoolConfig::new(*manner).scaled(*scale);
         config.parity = self.parity;
         config.policy = policy.clone();
+        config.trim_rate = trim_rate.unwrap_or(config.trim_rate);
         config.cpu.write_kib = write_kib.unwrap_or(config.cpu.write_kib);
         config.cpu.read_kib = read_kib.unwrap_or(config.cpu.read_kib);
         config
@@ -187,15 +217,16 @@ impl PoolSpec {
     fn describe_config(&self) -> BTreeMap<String, String> {
         let config = self.config();
         let manner = one_of(MANNERS).show(&self.settings.manner);
-        [
+        let rate = self.settings.trim_rate.map(|rate| ("trim-rate", rate.to_string()));
+        let settings = [
             ("policy", config.policy.to_string()),
             ("manner", manner.expect("every manner has a name")),
             ("scale", self.settings.scale.to_string()),
             ("write-kib", config.cpu.write_kib.to_string()),
             ("read-kib", config.cpu.read_kib.to_string()),
-        ]
-        .map(|(key, value)| (format!("pool-{key}"), value))
-        .into()
+        ];
+        let settings = settings.into_iter().chain(rate);
+        settings.map(|(key, value)| (format!("pool-{key}"), value)).collect()
     }
 }
 

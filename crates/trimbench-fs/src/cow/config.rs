@@ -5,19 +5,31 @@ use trimbench_policy::Choice;
 
 use crate::config::{FsConfigError, check_ranges};
 
-/// How a pool hands its discards to the drives.
+/// Which system discards freed space, and how it hands its discards to the drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrimManner {
-    /// FreeBSD's up to 12, as it was in 2016: once a second a pass over all drives takes from each
-    /// what is due, sends it all, and waits until the last discard of the pass has ended on every
+    /// `OpenZFS` 0.8 to 2.4 with `autotrim=on`: one metaslab after the other is closed to the
+    /// allocator, and what was freed in it is discarded, drive after drive. \[OPENZFS\]
+    /// `vdev_trim.c`, `vdev_autotrim_thread`.
+    ZfsAutotrim,
+    /// `OpenZFS` 0.8 to 2.4 with `autotrim=off`. Once the space of a deletion has returned, somebody
+    /// runs `zpool trim`: on all drives at once, all free space, metaslab by metaslab.
+    /// \[OPENZFS\] `vdev_trim.c`, `vdev_trim_thread`.
+    ZfsTrim,
+    /// FreeBSD 10: once a second a pass over all drives sends what is old enough and all that
+    /// exceeds 64 segments or 2 GiB of a drive, and waits until the last discard has ended on every
     /// drive. A write to a place that the pass discards waits for the end of the pass, and keeps
     /// its place among the writes that its drive may be given at once. \[FBZFS\] `trim_map.c`.
-    FreeBsd,
-    /// `OpenZFS`'s from 0.8: as the policy allows, at most ten in the queue of a drive and two of
-    /// them at the drive. A write waits for the discard of its own place only. (`OpenZFS` keeps the
-    /// allocator away from a metaslab while it is trimmed, which is not modelled.) \[OPENZFS\]
-    /// `vdev_trim.c`.
-    OpenZfs,
+    FreeBsd2013,
+    /// FreeBSD 11 and 12: the same with 10,000 segments, of whose excess a pass sends a quarter.
+    FreeBsd2017,
+}
+
+impl TrimManner {
+    /// Whether it discards metaslab by metaslab, as `OpenZFS`; else in passes, as FreeBSD.
+    pub(crate) fn is_openzfs(self) -> bool {
+        matches!(self, Self::ZfsAutotrim | Self::ZfsTrim)
+    }
 }
 
 /// How many requests of a class a drive is given at once.
@@ -58,12 +70,17 @@ pub struct PoolConfig {
     pub parity: u32,
     /// How discards reach the drives.
     pub manner: TrimManner,
+    /// [`TrimManner::ZfsTrim`]: bytes a second that each drive is told to discard; 0: no limit.
+    pub trim_rate: Bytes,
     /// When and how much to discard; each drive has its own.
     pub policy: Choice,
     /// Largest record: a multiple of 4 KiB in [4 KiB, 1 MiB].
     pub record: Bytes,
-    /// Into how many metaslabs space is divided.
-    pub metaslabs: u32,
+    /// Into how many metaslabs space is divided; `None`: into ones of the size that `OpenZFS` gives
+    /// them in a pool `scale` times as large, divided by `scale`.
+    pub metaslabs: Option<u32>,
+    /// What its times and amounts are divided by: see [`Self::scaled`].
+    pub scale: u32,
     /// A group is synced at this age.
     pub group_timeout: Nanos,
     /// Or as soon as it has so much dirty data.
@@ -72,14 +89,16 @@ pub struct PoolConfig {
     pub dirty_max: Bytes,
     /// What a drive is given at once.
     pub limits: QueueLimits,
-    /// The old manner: from the end of a pass to the next.
+    /// FreeBSD: from the end of a pass to the next.
     pub trim_interval: Nanos,
-    /// The old manner: freed space is discarded at this age,
+    /// FreeBSD: freed space is discarded at this age,
     pub trim_timeout: Nanos,
     /// or after so many groups,
     pub trim_groups: u32,
-    /// or at once where more than so many extents wait on a drive.
+    /// or earlier where more than so many extents wait on a drive,
     pub trim_pending_max: u32,
+    /// or, in 2013, more than so many bytes.
+    pub trim_bytes_max: Bytes,
     /// Processor time.
     pub cpu: PoolCosts,
 }
@@ -97,32 +116,36 @@ const FREEBSD_LIMITS: QueueLimits = QueueLimits {
 };
 
 impl PoolConfig {
-    /// raidz2 with the defaults of that time, and the policy `online`.
+    /// raidz2 with the defaults of its system, and the policy `online`.
     ///
     /// Sourced, \[FBZFS\]: limits of the queue, 5 s, 64 MiB, 4 GiB (with 40 GiB of memory or more),
-    /// and all of the old manner of trimming. Sourced, \[OPENZFS\]: two asynchronous writes at
-    /// least and two discards at most. Fitted to \[S3\]: `write_kib` (4 x 512 GB written in
-    /// 30 minutes) and `read_kib` (read in 10). Assumed: the other processor times.
+    /// and all of FreeBSD's way of trimming. Sourced, \[OPENZFS\]: two asynchronous writes at
+    /// least and two discards at most, a fifth of the most dirty data in a group, and metaslabs.
+    /// Fitted to \[S3\]: `write_kib` (4 x 512 GB written in 30 minutes) and `read_kib` (read in
+    /// 10). Assumed: the other processor times.
     pub fn new(manner: TrimManner) -> Self {
-        let mut limits = FREEBSD_LIMITS;
-        if manner == TrimManner::OpenZfs {
+        let (mut limits, dirty_max) = (FREEBSD_LIMITS, Bytes::gib(4));
+        if manner.is_openzfs() {
             limits.classes[3].least = 2;
             limits.classes[4].most = 2;
         }
         Self {
             parity: 2,
             manner,
+            trim_rate: Bytes(0),
             policy: "online".parse().expect("a policy of the catalogue"),
             record: Bytes(128 << 10),
-            metaslabs: 200,
+            metaslabs: (!manner.is_openzfs()).then_some(200),
+            scale: 1,
             group_timeout: Nanos::from_secs(5),
-            dirty_sync: Bytes::mib(64),
-            dirty_max: Bytes::gib(4),
+            dirty_sync: if manner.is_openzfs() { Bytes(dirty_max.0 / 5) } else { Bytes::mib(64) },
+            dirty_max,
             limits,
             trim_interval: Nanos::from_secs(1),
             trim_timeout: Nanos::from_secs(30),
             trim_groups: 32,
-            trim_pending_max: 10_000,
+            trim_pending_max: if manner == TrimManner::FreeBsd2013 { 64 } else { 10_000 },
+            trim_bytes_max: Bytes::gib(2),
             cpu: PoolCosts {
                 metadata: Nanos::from_micros(10),
                 write_kib: Nanos(3_600),
@@ -141,10 +164,11 @@ impl PoolConfig {
         for span in [&mut self.group_timeout, &mut self.trim_interval, &mut self.trim_timeout] {
             *span = Nanos(span.0 / parts);
         }
-        for bytes in [&mut self.dirty_sync, &mut self.dirty_max] {
+        for bytes in [&mut self.dirty_sync, &mut self.dirty_max, &mut self.trim_bytes_max] {
             *bytes = Bytes(bytes.0 / parts);
         }
         self.trim_pending_max /= divisor;
+        self.scale *= divisor;
         self
     }
 
@@ -161,7 +185,8 @@ impl PoolConfig {
             ("parity", parity, "0 to 3, and fewer than drives", parity <= 3 && parity < drives),
             ("drives", drives, "1 to 255", (1..=255).contains(&drives)),
             ("record", record, "a multiple of 4 KiB in [4 KiB, 1 MiB]", record_fits),
-            ("metaslabs", self.metaslabs.into(), "at least 1", self.metaslabs > 0),
+            ("metaslabs", 0, "at least 1", self.metaslabs != Some(0)),
+            ("scale", self.scale.into(), "at least 1", self.scale > 0),
             ("dirty_max", most.0, "at least 8 MiB and 8 records", most_fits),
             ("dirty_sync", sync.0, "below `dirty_max`, and not 0", sync < most && sync.0 > 0),
             ("group_timeout", timeout.0, "at least 1 us", timeout >= micros),

@@ -8,13 +8,15 @@
 use std::collections::BTreeMap;
 
 use trimbench_core::{
-    BlockCommand, BlockRequest, Blocks, Bytes, Completion, Errno, Instant, LbaRange, Medium, Model,
-    Operation, Support, Tag,
+    BlockCommand, BlockRequest, Blocks, Bytes, Completion, DriveDiscards, Errno, Instant, LbaRange,
+    Medium, Model, Operation, PolicyCounts, Support, Tag,
 };
-use trimbench_policy::{Extents, Foreground, Options, Trimmer, TrimmerStep};
+use trimbench_policy::{ExtentCounts, Extents, Foreground, Options, Trimmer, TrimmerStep};
 
 use super::config::{PoolConfig, TrimManner};
+use super::gate::Gate;
 use super::queue::{Class, ClassQueue};
+use super::range_tree::RangeTree;
 use crate::commands::Slot;
 use crate::config::{FS_BLOCK, FsConfigError};
 use crate::extent::Extent;
@@ -23,8 +25,10 @@ use crate::slab::Slab;
 
 /// Extents of freed space that a drive remembers: more than any pool that fits into memory has.
 const EXTENTS_MAX: usize = 1 << 26;
-/// Discards in the queue of a drive at most. Source: \[OPENZFS\] `zfs_trim_queue_limit`.
-const TRIMS_QUEUED: u64 = 10;
+/// The longest discard of `OpenZFS`, and the shortest. Source: \[OPENZFS\]
+/// `zfs_trim_extent_bytes_max` and `zfs_trim_extent_bytes_min`.
+pub(crate) const TRIM_MOST: Bytes = Bytes::mib(128);
+const TRIM_LEAST: Bytes = Bytes(32 << 10);
 
 /// Whom the end of a request concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +37,8 @@ pub(crate) enum Owner {
     Command(Slot),
     /// The group that is synced, which then has so many dirty bytes less.
     Group { cleaned: u64 },
-    /// Freed space.
-    Trim,
+    /// Freed space; the group that was open when the discard was queued.
+    Trim { group: u64 },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -72,12 +76,20 @@ pub(crate) struct Drive<M> {
     manner: TrimManner,
     queue: ClassQueue<Request>,
     pub(super) trimmer: Trimmer,
-    /// When the policy wants to be asked again.
+    gate: Gate,
+    /// When the policy is to be asked again.
     ask_at: Instant,
+    /// The open group.
+    group: u64,
+    /// Discards queued since the last [`Self::take_queued`].
+    queued: u64,
+    /// Discards queued whose end the pool has not been told.
+    unended: u64,
     /// Places that a discard holds: until its end, or until the end of its pass. Start to end, in
     /// logical blocks.
     discarding: BTreeMap<u64, u64>,
-    /// Writes that wait for one of these. They count as active.
+    /// Writes that wait for one of these; none with `OpenZFS`, where nothing is allocated in the
+    /// meantime. They count as active.
     parked: Vec<Request>,
     /// By tag.
     active: Slab<Active>,
@@ -96,8 +108,12 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
             Support::None => "none".parse()?,
             _ => config.policy.clone(),
         };
+        let longest = match config.manner.is_openzfs() {
+            true => capabilities.discard_max.min(TRIM_MOST),
+            false => capabilities.discard_max,
+        };
         let options = Options {
-            discard_max: capabilities.discard_max.blocks_floor(logical_block).max(Blocks(1)),
+            discard_max: longest.blocks_floor(logical_block).max(Blocks(1)),
             extents: Extents::Divisible,
             extents_max: EXTENTS_MAX,
         };
@@ -107,7 +123,11 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
             manner: config.manner,
             queue: ClassQueue::new(config.limits),
             trimmer: Trimmer::new(policy.build(logical_block)?, options),
+            gate: Gate::new(config, logical_block.bytes()),
             ask_at: Instant::NEVER,
+            group: 0,
+            queued: 0,
+            unended: 0,
             discarding: BTreeMap::new(),
             parked: Vec::new(),
             active: Slab::default(),
@@ -145,7 +165,22 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
 
     /// Freed bytes that wait for their discard.
     pub(crate) fn pending(&self) -> Bytes {
-        Bytes(self.trimmer.backlog().blocks.0 * FS_BLOCK.0 / self.ratio)
+        self.bytes(self.trimmer.backlog().blocks)
+    }
+
+    /// What became of what was freed here.
+    pub(crate) fn discards(&self) -> DriveDiscards {
+        let counters = self.trimmer.counters();
+        let counts =
+            |of: ExtentCounts| PolicyCounts { count: of.count, bytes: self.bytes(of.blocks) };
+        DriveDiscards {
+            freed: counts(counters.freed),
+            issued: counts(counters.issued),
+            deferred: counts(counters.deferred),
+            skipped: counts(counters.skipped),
+            invalidated: counts(counters.invalidated),
+            waiting: self.pending(),
+        }
     }
 
     pub(crate) fn parked_count(&self) -> u64 {
@@ -171,46 +206,68 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
         self.trimmer.freed(now, self.range(extent));
     }
 
-    /// Takes from the freed space what one pass of the old manner discards: what is as old as
-    /// `ripe`, and more where too many extents wait, but nothing younger than `safe`. Returns how
-    /// many discards.
-    pub(crate) fn start_pass(
-        &mut self,
-        now: Instant,
-        ripe: Instant,
-        safe: Instant,
-        config: &PoolConfig,
-    ) -> u64 {
-        let pending = self.trimmer.backlog().extents;
-        let seconds = config.trim_timeout.0 / config.trim_interval.0;
-        let mut forced = pending.saturating_sub(config.trim_pending_max.into()) / 4;
-        let mut quota = (forced + pending / seconds + 1).next_multiple_of(64);
-        let mut taken = 0;
-        while quota > 0 {
-            let oldest = self.trimmer.backlog().oldest;
-            let due = oldest <= safe && (oldest <= ripe || forced > 0);
-            let Some(range) = due.then(|| self.take_discard(now)).flatten() else { break };
-            self.queue_discard(range);
-            (quota, forced) = (quota - 1, forced.saturating_sub(1));
-            taken += 1;
-        }
-        taken
+    /// FreeBSD: a pass begins; see [`Gate::begin_pass`].
+    pub(crate) fn begin_pass(&mut self, now: Instant, due: (Instant, Instant)) {
+        self.gate.begin_pass(&self.trimmer.backlog(), due);
+        self.ask(now);
     }
 
-    /// The pass is over: its places are free for writes.
-    pub(crate) fn end_pass(&mut self, now: Instant) {
+    /// Whether more of the pass may be sent, once the policy allows it.
+    pub(crate) fn is_in_pass(&self) -> bool {
+        self.gate.is_in_pass()
+    }
+
+    /// No discard of the pass is under way: its places are free for writes.
+    pub(crate) fn free_places(&mut self, now: Instant) {
         self.discarding.clear();
         self.unpark(now);
     }
 
-    /// Hands to the device what may go.
-    pub(crate) fn pump(&mut self, now: Instant, async_writes: u32) {
+    /// `OpenZFS`: free space of a metaslab, of which the first was freed at `since`, comes up for its
+    /// discard. What is too short is skipped.
+    pub(crate) fn hand_in(&mut self, now: Instant, since: Instant, free: &RangeTree) {
+        for extent in free.iter() {
+            let range = self.range(extent);
+            if extent.length * FS_BLOCK.0 < TRIM_LEAST.0 {
+                self.trimmer.passed_over(now, range);
+            } else {
+                self.trimmer.freed_since(now, since, range);
+            }
+        }
+        self.gate.begin_metaslab(now);
+        self.ask_at = now;
+    }
+
+    /// Whether all that came up has been queued.
+    pub(crate) fn is_handed_in(&self) -> bool {
+        self.trimmer.backlog().blocks == Blocks(0)
+    }
+
+    /// Discards queued since the last call.
+    pub(crate) fn take_queued(&mut self) -> u64 {
+        std::mem::take(&mut self.queued)
+    }
+
+    /// Discards queued whose end the pool has not been told.
+    pub(crate) fn unended(&self) -> u64 {
+        self.unended
+    }
+
+    /// The pool is told of the end of a discard.
+    pub(crate) fn discard_ended(&mut self) {
+        self.unended -= 1;
+    }
+
+    /// Hands to the device what may go. `group` is the open one.
+    pub(crate) fn pump(&mut self, now: Instant, async_writes: u32, group: u64) {
+        self.group = group;
         if now >= self.ask_at {
             self.ask(now);
         }
         while let Some(request) = self.queue.take(async_writes) {
             match request.command {
                 BlockCommand::Write { range, .. } if self.is_discarding(range) => {
+                    assert!(!self.manner.is_openzfs(), "a metaslab that is trimmed is disabled");
                     self.parked_count += 1;
                     self.parked.push(request);
                 }
@@ -219,10 +276,9 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
         }
     }
 
-    /// Something changed that the policy may answer otherwise to. In the old manner it is asked at
-    /// a pass only.
-    pub(crate) fn ask_again(&mut self, now: Instant) {
-        if self.manner == TrimManner::OpenZfs {
+    /// Something changed that the policy may answer otherwise to.
+    fn ask_again(&mut self, now: Instant) {
+        if self.manner.is_openzfs() || self.gate.is_in_pass() {
             self.ask_at = now;
         }
     }
@@ -274,9 +330,8 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
     fn tell_trimmer(&mut self, now: Instant, active: Active) {
         if let BlockCommand::Discard(range) = active.request.command {
             self.trimmer.completed(now);
-            if self.manner == TrimManner::OpenZfs {
+            if self.manner.is_openzfs() {
                 self.discarding.remove(&range.start().0);
-                self.unpark(now);
             }
         } else {
             let latency = Some(now.since(active.issued));
@@ -286,32 +341,27 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
         self.ask_again(now);
     }
 
-    /// Queues discards as the policy allows.
+    /// Queues discards, each as gate and policy allow.
     fn ask(&mut self, now: Instant) {
-        self.ask_at = Instant::NEVER;
-        while self.queue.trims() < TRIMS_QUEUED {
-            let Some(range) = self.take_discard(now) else { break };
-            self.queue_discard(range);
-        }
-    }
-
-    fn take_discard(&mut self, now: Instant) -> Option<LbaRange> {
-        match self.trimmer.next(now) {
-            TrimmerStep::Discard(range) => Some(range),
-            TrimmerStep::Until(at) => {
-                if self.manner == TrimManner::OpenZfs {
-                    self.ask_at = at;
-                }
-                None
+        self.ask_at = loop {
+            let opens = self.gate.opens(now, &self.trimmer.backlog(), self.queue.trims());
+            if opens > now {
+                break opens;
             }
-            TrimmerStep::Idle => None,
-        }
+            match self.trimmer.next(now) {
+                TrimmerStep::Discard(range) => self.queue_discard(range),
+                TrimmerStep::Until(at) => break at,
+                TrimmerStep::Idle => break Instant::NEVER,
+            }
+        };
     }
 
     fn queue_discard(&mut self, range: LbaRange) {
-        let command = BlockCommand::Discard(range);
+        self.gate.passed(self.bytes(range.length()).0);
         self.discarding.insert(range.start().0, range.end().0);
-        self.queue.add(Class::Trim, Request { class: Class::Trim, owner: Owner::Trim, command });
+        (self.queued, self.unended) = (self.queued + 1, self.unended + 1);
+        let (owner, command) = (Owner::Trim { group: self.group }, BlockCommand::Discard(range));
+        self.queue.add(Class::Trim, Request { class: Class::Trim, owner, command });
     }
 
     fn is_discarding(&self, range: LbaRange) -> bool {
@@ -319,15 +369,10 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
         before.is_some_and(|(_, &end)| end > range.start().0)
     }
 
-    /// Issues the parked writes that no discard holds any more.
+    /// Issues the parked writes: no discard holds them any more.
     fn unpark(&mut self, now: Instant) {
         for request in std::mem::take(&mut self.parked) {
-            match request.command {
-                BlockCommand::Write { range, .. } if self.is_discarding(range) => {
-                    self.parked.push(request);
-                }
-                _ => self.issue(now, request),
-            }
+            self.issue(now, request);
         }
     }
 
@@ -343,5 +388,9 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
 
     fn range(&self, extent: Extent) -> LbaRange {
         extent.range(self.ratio)
+    }
+
+    fn bytes(&self, blocks: Blocks) -> Bytes {
+        Bytes(blocks.0 * FS_BLOCK.0 / self.ratio)
     }
 }

@@ -1,7 +1,7 @@
 //! The pool as a whole: admission, events, and who waits for what.
 //!
 //! Events of one instant come in this order: the drives' events, in the order of the drives;
-//! commands in the order in which they were due; the group's event; a pass of discards.
+//! commands in the order in which they were due; the group's event; a pass of discards (FreeBSD).
 //!
 //! Not modelled: a cache of data read or written (reads of data that are not dirty go to the
 //! drives), the intent log (an fsync waits for its group), compression, gang blocks, snapshots,
@@ -17,13 +17,13 @@ use trimbench_core::contract::ClassStatistics;
 use trimbench_core::units::narrow;
 use trimbench_core::{
     BlockCommand, BlockRequest, Bytes, Capabilities, Clock, Completion, DeviceStatistics,
-    DirectoryId, DrainRule, FileCommand, FileId, ForceDiscards, Instant, Medium, Model, Nanos,
-    Rejected, Support, Tag,
+    DirectoryId, DriveDiscards, FileCommand, FileId, Instant, Medium, Model, Rejected, Support,
+    Tag,
 };
 
-use super::config::{PoolConfig, TrimManner};
+use super::config::PoolConfig;
 use super::drive::{Drive, Ended, Owner};
-use super::space::Space;
+use super::space::{Space, metaslab_bytes};
 use super::stripe::{Piece, Stripe};
 use crate::commands::{Commands, Slot, Task};
 use crate::config::{FS_BLOCK, FsConfigError};
@@ -56,8 +56,10 @@ pub struct PoolCounters {
     pub throttled: u64,
     /// Writes that waited for a discard of their place.
     pub parked: u64,
-    /// Passes of the old manner that discarded something.
+    /// Passes of FreeBSD, or metaslabs of `OpenZFS`, for which discards were considered.
     pub passes: u64,
+    /// Bytes, with parity, that `OpenZFS` was to trim and allocated again before it did.
+    pub reused: Bytes,
 }
 
 /// A modelled pool. Made by [`Pool::make`]; mounted.
@@ -84,7 +86,7 @@ pub struct Pool<M> {
     room_waiters: VecDeque<Slot>,
     /// When the last command that was delayed goes on: the next one goes on after it.
     delayed_until: Instant,
-    trim: trim::Passes,
+    trim: trim::Trimming,
     counters: PoolCounters,
     /// Kept for its memory.
     pieces: Vec<Piece>,
@@ -113,24 +115,34 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         let metadata_sectors = (sectors / METADATA_SHARE).max(64);
         let record = stripe.allocated(config.record.0 / FS_BLOCK.0);
         let (first, end) = (metadata_sectors * stripe.drives, sectors * stripe.drives);
-        let metaslabs = u64::from(config.metaslabs);
+        let metaslabs = config.metaslabs.map_or_else(
+            || {
+                let scale = u64::from(config.scale);
+                let metaslab = metaslab_bytes(end * FS_BLOCK.0 * scale) / scale / FS_BLOCK.0;
+                ((end - first) / metaslab.max(1)).max(1)
+            },
+            u64::from,
+        );
         if end < first + metaslabs * record {
             return Err(FsConfigError::DeviceTooSmall {
                 capacity: Bytes(sectors * FS_BLOCK.0),
                 group: Bytes(metaslabs * record * FS_BLOCK.0 / stripe.drives),
             });
         }
-        let space = Space::new(first, end, metaslabs);
+        let mut space = Space::new(first, end, metaslabs);
+        let below = drives[0].device().capabilities();
+        let discards = below.discard != Support::None && config.policy.info().id != "none";
+        let trim = trim::Trimming::new(config.manner, discards);
+        space.keep_trims(trim.is_automatic());
         let slop = space.free() / SLOP_SHARE;
         let records = (space.free() - slop) / record;
-        let below = drives[0].device().capabilities();
         let capabilities = Capabilities {
             clock: Clock::Virtual,
             medium: Medium::Directory {
                 available: Bytes(records * config.record.0),
                 fs_block: FS_BLOCK,
             },
-            drain: drain(&config),
+            drain: trim::drain(&config),
             ..below.clone()
         };
         Ok(Self {
@@ -149,7 +161,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
             groups: Groups::default(),
             room_waiters: VecDeque::new(),
             delayed_until: Instant::START,
-            trim: trim::Passes::default(),
+            trim,
             counters: PoolCounters::default(),
             pieces: Vec::new(),
             ended: Vec::new(),
@@ -169,6 +181,11 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
 
     /// Gives up the discards that wait. Those under way end.
     pub fn give_up_discards(&mut self) {
+        if self.config.manner.is_openzfs() {
+            self.space.keep_trims(false);
+            self.trim = trim::Trimming::Off;
+            self.groups.forced = 0;
+        }
         self.drives.iter_mut().for_each(Drive::give_up_discards);
     }
 
@@ -187,7 +204,8 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
     /// What it has counted.
     pub fn counters(&self) -> PoolCounters {
         let parked = self.drives.iter().map(Drive::parked_count).sum();
-        PoolCounters { parked, ..self.counters }
+        let reused = Bytes(self.space.reused() * FS_BLOCK.0);
+        PoolCounters { parked, reused, ..self.counters }
     }
 
     fn record_sectors(&self) -> u64 {
@@ -206,8 +224,12 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
 
     /// Gives a drive what it may have, after something changed for it.
     fn pump(&mut self, drive: usize, now: Instant) {
-        let async_writes = self.async_writes();
-        self.drives[drive].pump(now, async_writes);
+        let (async_writes, group) = (self.async_writes(), self.groups.open.number);
+        self.drives[drive].pump(now, async_writes, group);
+        let queued = self.drives[drive].take_queued();
+        if self.config.manner.is_openzfs() {
+            self.groups.open.trims += queued;
+        }
         self.next[drive] = self.drives[drive].next_event();
     }
 
@@ -228,25 +250,12 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
             match each.owner {
                 Owner::Command(slot) => self.read_ended(slot, each.failure, now),
                 Owner::Group { cleaned } => self.group_io_ended(cleaned, each.failure, now),
-                Owner::Trim => self.discard_ended(now),
+                Owner::Trim { group } => self.discard_ended(drive, group, now),
             }
         }
         self.ended = ended;
         self.pump(drive, now);
-    }
-}
-
-/// The old manner waits for `trim_timeout` before it discards, and then takes a share of it at each
-/// pass.
-fn drain(config: &PoolConfig) -> DrainRule {
-    DrainRule {
-        force: ForceDiscards::Sync,
-        quiet: config.trim_interval.times(3),
-        latest_start: match config.manner {
-            TrimManner::FreeBsd => config.trim_timeout + config.trim_interval.times(2),
-            TrimManner::OpenZfs => config.trim_interval,
-        },
-        timeout: Nanos::from_secs(24 * 3_600),
+        self.trim_on(now);
     }
 }
 
@@ -279,7 +288,7 @@ impl<M: Model<Command = BlockCommand>> Model for Pool<M> {
 
     fn next_event(&self) -> Instant {
         let due = self.commands.next_at();
-        self.next_drive().0.min(due).min(self.group_event()).min(self.trim.next_pass)
+        self.next_drive().0.min(due).min(self.group_event()).min(self.trim.next_pass())
     }
 
     fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
@@ -315,14 +324,18 @@ impl<M: Model<Command = BlockCommand>> Model for Pool<M> {
             add(&mut sum.flush, one.flush);
         }
         if self.capabilities.discard != Support::None {
-            let pending = self.drives.iter().map(|drive| drive.pending().0).sum();
-            sum.discard_pending = Some(Bytes(pending));
+            let handed_in: u64 = self.drives.iter().map(|drive| drive.pending().0).sum();
+            sum.discard_pending = Some(Bytes(handed_in + self.space.to_trim() * FS_BLOCK.0));
         }
         sum
     }
 
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    fn drive_discards(&self) -> Vec<DriveDiscards> {
+        self.drives.iter().map(Drive::discards).collect()
     }
 
     fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {

@@ -15,6 +15,9 @@
 //!
 //! Units: sectors of 4 KiB (`ashift` 12). Source: \[FBZFS\] `vdev_raidz_map_alloc`.
 
+use super::range_tree::RangeTree;
+use crate::extent::Extent;
+
 #[cfg(test)]
 mod tests;
 
@@ -96,13 +99,27 @@ impl Stripe {
     /// What a run covers on each drive, skipped sectors too: they are written along, so that the
     /// writes of neighbouring records become one.
     pub(crate) fn spans(self, run: Run) -> impl Iterator<Item = Piece> {
-        let (start, end) = (run.start, run.start + self.taken(run));
+        let extent = Extent::new(run.start, self.taken(run));
         (0..self.drives).filter_map(move |drive| {
-            let row = |sector: u64| (sector + self.drives - 1 - drive) / self.drives;
-            let (first, past) = (row(start), row(end));
+            let Extent { start, length: sectors } = self.on_drive(extent, drive)?;
             let drive = usize::try_from(drive).expect("a drive's number is small");
-            (first < past).then(|| Piece { drive, start: first, sectors: past - first })
+            Some(Piece { drive, start, sectors })
         })
+    }
+
+    /// What sectors of the stripe are on a drive: one piece, if any. What follows in the stripe
+    /// follows on each drive. Source: \[OPENZFS\] `vdev_raidz_xlate`.
+    pub(crate) fn on_drive(self, extent: Extent, drive: u64) -> Option<Extent> {
+        let row = |sector: u64| (sector + self.drives - 1 - drive) / self.drives;
+        let (first, past) = (row(extent.start), row(extent.end()));
+        (first < past).then(|| Extent::between(first, past))
+    }
+
+    /// What runs of the stripe are on a drive, merged where they touch there.
+    pub(crate) fn tree_on_drive(self, runs: &RangeTree, drive: u64) -> RangeTree {
+        let mut tree = RangeTree::default();
+        runs.iter().filter_map(|run| self.on_drive(run, drive)).for_each(|piece| tree.add(piece));
+        tree
     }
 
     fn columns(self, start: u64, sectors: u64, columns: Columns, mut each: impl FnMut(Piece)) {

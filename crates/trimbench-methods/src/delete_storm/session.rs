@@ -1,11 +1,12 @@
 //! The procedure: runs the phases, and takes readings once in each interval.
 
 use trimbench_core::{
-    BlockRequest, CallerWait, Caveat, FileCommand, Files, Instant, Nanos, OperationKind, Status,
-    Support,
+    BlockRequest, CallerWait, Caveat, DriveDiscards, FileCommand, Files, Instant, Nanos,
+    OperationKind, Status, Support,
 };
 use trimbench_results::Step;
 
+use super::discards::note_discards;
 use super::meter::{Meter, Tick, note};
 use super::metrics::{DURATION, STALL, STALL_LONGEST};
 use super::options::DeleteStorm;
@@ -38,6 +39,8 @@ struct Storm<'a, 't> {
     meter: Meter,
     watch: Watch,
     trim: Trim,
+    /// What the drives' counters said at the end of the last step.
+    discards: Vec<DriveDiscards>,
 }
 
 pub(super) fn run(
@@ -52,6 +55,7 @@ pub(super) fn run(
         meter: Meter::new(target.statistics(), target.now()),
         watch: Watch::default(),
         trim: Trim::default(),
+        discards: target.drive_discards(),
         target,
     };
     let total = storm.scene.phases();
@@ -88,6 +92,9 @@ impl Storm<'_, '_> {
         let mut step = Step::new(phase.id(), "phase");
         let ticks = self.meter.within(from, to);
         note(&mut step, ticks, from);
+        let discards = self.target.drive_discards();
+        note_discards(&mut step, &self.discards, &discards);
+        self.discards = discards;
         match self.trim.end_of(phase, to) {
             end if end >= from => step.measure(DURATION, (end - from).seconds()),
             // The last discard was seen before the phase began: it all fell into one interval.

@@ -55,6 +55,19 @@ fn what_is_rewritten_or_given_up_is_not_discarded() {
 }
 
 #[test]
+fn what_was_kept_back_is_as_old_as_it_is_and_what_is_too_short_is_skipped() {
+    let mut it = trimmer("deferred,delay=10s", OPTIONS);
+    let at = |seconds| Instant::START + Nanos::from_secs(seconds);
+    it.freed_since(at(8), at(2), range(0, 4));
+    it.passed_over(at(8), range(10, 1));
+    assert_eq!(it.next(at(8)), TrimmerStep::Until(at(12)));
+    assert_eq!(it.next(at(12)), TrimmerStep::Discard(range(0, 4)));
+    let counters = it.counters();
+    assert_eq!((counters.freed.blocks, counters.deferred.blocks), (Blocks(5), Blocks(4)));
+    assert_eq!((counters.skipped.count, counters.skipped.blocks), (1, Blocks(1)));
+}
+
+#[test]
 #[should_panic(expected = "what completes was issued")]
 fn a_discard_that_was_not_issued_does_not_complete() {
     trimmer("online", OPTIONS).completed(Instant::START);

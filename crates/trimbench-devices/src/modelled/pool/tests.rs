@@ -21,7 +21,8 @@ fn refused(text: &str) -> TargetError {
 fn a_pool_s_text_means_the_same_again() {
     for text in [
         "raidz2:sim:like-p3500*10",
-        "raidz2,policy=online,manner=openzfs,scale=32:sim:like-p3500,capacity=1GiB*10",
+        "raidz2,policy=online,manner=zfs-autotrim,scale=32:sim:like-p3500,capacity=1GiB*10",
+        "raidz2,manner=zfs-trim,trim-rate=64MiB:sim:like-p3500*10",
         "stripe,write-kib=1us:sim:vendor2*1",
         "raidz1,policy=paced+target=5ms:sim:vendor2*3",
     ] {
@@ -38,7 +39,12 @@ fn what_is_no_pool_is_refused_with_what_would_be_right() {
         ("raidz2:sim:like-p3500*2", "of 3 to 64"),
         ("raidz2:sim:like-p3500", "of 3 to 64"),
         ("raidz2:sim:like-p3500*ten", "raidz2:sim:NAME*10"),
-        ("raidz2,manner=linux:sim:like-p3500*10", "`linux` is not one of freebsd, openzfs"),
+        ("raidz2,manner=linux:sim:like-p3500*10", "`linux` is not one of zfs-autotrim, zfs-trim"),
+        ("raidz2,manner=freebsd:sim:like-p3500*10", "did you mean `freebsd-2017`?"),
+        ("raidz2,manner=openzfs:sim:like-p3500*10", "did you mean `zfs-autotrim`?"),
+        ("raidz2,manner=freebsd-2012:sim:like-p3500*10", "did you mean `freebsd-201"),
+        ("raidz2,manner=zfs-autotrim,trim-rate=1MiB:sim:like-p3500*10", "`manner=zfs-trim`"),
+        ("raidz2,manner=zfs-trim,trim-rate=fast:sim:like-p3500*10", "trim-rate"),
         ("raidz2,scale=0:sim:like-p3500*10", "out of range"),
         ("raidz2,polcy=online:sim:like-p3500*10", "did you mean `policy`?"),
         ("raidz2,policy=onlin:sim:like-p3500*10", "did you mean `online`?"),

@@ -34,8 +34,9 @@ pub(super) struct File {
     size: u64,
     /// By the first record.
     pub(super) runs: BTreeMap<u64, Run>,
-    /// Records of the open group.
+    /// Records of the open group, and of one that waits for its discards before it is written.
     pub(super) dirty: RangeSet,
+    pub(super) quiesced: RangeSet,
     pub(super) order: FileOrder<Slot>,
 }
 
@@ -200,7 +201,8 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         let wanted = Extent::between(at / record, end.div_ceil(record));
         self.pieces.clear();
         let file = &self.files[&id];
-        for clean in file.dirty.gaps(wanted) {
+        let gaps = file.dirty.gaps(wanted).into_iter();
+        for clean in gaps.flat_map(|gap| file.quiesced.gaps(gap)) {
             for Part { run, offset, count, .. } in parts(&file.runs, clean) {
                 let behind = self.stripe.split(run, offset).1.expect("the part is in the run");
                 let wanted = self.stripe.split(behind, count).0.expect("the part is not empty");
@@ -253,7 +255,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         if length < before {
             let kept = length.div_ceil(record);
             let cut = Extent::between(kept, before.div_ceil(record));
-            let dirty = file.dirty.remove(cut);
+            let dirty = file.dirty.remove(cut) + file.quiesced.remove(cut);
             self.free_records(id, cut, false);
             self.cleaned(dirty * record, now);
             if !length.is_multiple_of(record) {
@@ -272,7 +274,9 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         self.await_room(slot)?;
         let directory = self.file(id).directory.take().ok_or(Errno::ENOENT)?;
         *self.directories.get_mut(&directory).expect("a file's directory is there") -= 1;
-        let dirty = std::mem::take(&mut self.file(id).dirty).total();
+        let file = self.file(id);
+        let dirty = std::mem::take(&mut file.dirty).total();
+        let dirty = dirty + std::mem::take(&mut file.quiesced).total();
         self.dirty_files.remove(&id);
         let all = Extent::new(0, self.file(id).size.div_ceil(self.config.record.0).max(1));
         self.free_records(id, all, false);

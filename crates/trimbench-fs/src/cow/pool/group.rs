@@ -2,15 +2,16 @@
 //!
 //! A group is open until it is five seconds old, has 64 MiB of dirty data, or someone waits for it,
 //! and until the previous group is synced. It is then quiesced, which takes no time here, because
-//! no command holds a group for longer than an instant. Syncing writes its records to free space,
-//! file by file; frees, record by record, the replaced and deleted data; writes metadata, then the
+//! no command holds a group for longer than an instant. Syncing first waits for the discards that
+//! were queued while the group was open (`OpenZFS` only, where they are its children); writes its
+//! records to free space, file by file; frees, record by record, the replaced and deleted data; writes metadata, then the
 //! uberblock, and flushes. Freed space is available two groups later. Source: \[FBZFS\] `txg.c`,
 //! `dsl_pool.c`, `spa.c` (`spa_sync`).
 //!
 //! From 60 % of their limit on, dirty data delay commands, increasingly; at 100 % they stop them.
 //! Source: \[FBZFS\] `dmu_tx_delay`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use trimbench_core::{BlockCommand, Bytes, Errno, FileId, Instant, Model, Nanos, Status};
 
@@ -51,14 +52,26 @@ pub(super) struct Groups {
     /// When the last groups were synced, the youngest first.
     pub(super) synced: VecDeque<Instant>,
     /// What the last groups gave back.
-    deferred: VecDeque<Vec<Extent>>,
+    deferred: VecDeque<GivenBack>,
+    /// Groups before this one are synced as soon as they can be.
+    pub(super) forced: u64,
     /// Sectors of it, and of what the syncing group gives back.
     pub(super) returning: u64,
+}
+
+/// What a group gave back.
+#[derive(Debug)]
+struct GivenBack {
+    extents: Vec<Extent>,
+    /// Whether some of it was deleted, not only replaced.
+    deleted: bool,
 }
 
 /// What changed together.
 #[derive(Debug, Default)]
 pub(super) struct Group {
+    /// Groups are numbered from 0.
+    pub(super) number: u64,
     /// Since when; the first change where nothing was to be done before.
     pub(super) since: Instant,
     pub(super) changed: bool,
@@ -66,14 +79,21 @@ pub(super) struct Group {
     pub(super) wanted: bool,
     pub(super) freed: Vec<Run>,
     pub(super) waiters: Vec<Slot>,
+    /// `OpenZFS`: discards queued since it is open that have not ended.
+    pub(super) trims: u64,
 }
 
 /// A group on its way to the drives.
 #[derive(Debug)]
 pub(super) struct Syncing {
+    pub(super) number: u64,
     step: SyncStep,
-    /// Requests under way.
+    /// Discards that it waits for, and requests of its own under way.
+    trims: u64,
     io: u64,
+    /// Files with data to write.
+    files: BTreeSet<FileId>,
+    deleted: bool,
     /// Records written or given back.
     records: u64,
     freed: Vec<Run>,
@@ -85,6 +105,7 @@ pub(super) struct Syncing {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SyncStep {
+    Discards,
     Data,
     Freeing,
     Metadata,
@@ -101,7 +122,7 @@ impl Syncing {
 impl<M: Model<Command = BlockCommand>> Pool<M> {
     /// Something changes in the open group.
     pub(super) fn touch(&mut self, now: Instant) {
-        let idle = !self.groups.open.changed && self.groups.deferred.is_empty();
+        let idle = !self.is_group_due();
         let open = &mut self.groups.open;
         if idle {
             open.since = now;
@@ -161,12 +182,20 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
     }
 
     fn group_due(&self) -> Instant {
-        let open = &self.groups.open;
-        if open.changed || !self.groups.deferred.is_empty() {
-            open.since + self.config.group_timeout
+        if self.is_group_due() {
+            self.groups.open.since + self.config.group_timeout
         } else {
             Instant::NEVER
         }
+    }
+
+    /// Whether the open group is synced once it is old enough: something changes with it, or
+    /// trimming waits for it.
+    fn is_group_due(&self) -> bool {
+        let groups = &self.groups;
+        groups.open.changed
+            || !groups.deferred.is_empty()
+            || self.trim.waits_for_groups(&self.space)
     }
 
     pub(super) fn group_step(&mut self, now: Instant) {
@@ -180,7 +209,8 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
     /// Syncs the open group if it is time to.
     pub(super) fn try_sync(&mut self, now: Instant) {
         let full = self.groups.dirty_total >= self.config.dirty_sync.0;
-        let due = full || self.groups.open.wanted || self.group_due() <= now;
+        let wanted = self.groups.open.wanted || self.groups.open.number < self.groups.forced;
+        let due = full || wanted || self.group_due() <= now;
         if self.groups.syncing.is_none() && due {
             self.start_sync(now);
         }
@@ -199,11 +229,21 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
     }
 
     fn start_sync(&mut self, now: Instant) {
-        let open =
-            std::mem::replace(&mut self.groups.open, Group { since: now, ..Group::default() });
+        let number = self.groups.open.number + 1;
+        let next = Group { number, since: now, ..Group::default() };
+        let open = std::mem::replace(&mut self.groups.open, next);
+        let files = std::mem::take(&mut self.dirty_files);
+        for id in &files {
+            let file = self.files.get_mut(id).expect("a dirty file is there");
+            file.quiesced = std::mem::take(&mut file.dirty);
+        }
         self.groups.syncing = Some(Syncing {
-            step: SyncStep::Data,
+            number: open.number,
+            step: SyncStep::Discards,
+            trims: open.trims,
             io: 0,
+            files,
+            deleted: !open.freed.is_empty(),
             records: 0,
             freed: open.freed,
             given: 0,
@@ -211,7 +251,27 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
             waiters: open.waiters,
             failure: None,
         });
-        for id in std::mem::take(&mut self.dirty_files) {
+        if open.trims == 0 {
+            self.write_data(now);
+        }
+    }
+
+    /// A discard ended that was queued while this group was open.
+    pub(super) fn discard_of_group_ended(&mut self, group: u64, now: Instant) {
+        match &mut self.groups.syncing {
+            Some(syncing) if syncing.number == group => {
+                syncing.trims -= 1;
+                if syncing.trims == 0 {
+                    self.write_data(now);
+                }
+            }
+            _ => self.groups.open.trims -= 1,
+        }
+    }
+
+    fn write_data(&mut self, now: Instant) {
+        self.syncing().step = SyncStep::Data;
+        for id in std::mem::take(&mut self.syncing().files) {
             self.write_file(id, now);
         }
         self.pump_all(now);
@@ -226,9 +286,10 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
 
     /// Writes the dirty records of a file to free space.
     fn write_file(&mut self, id: FileId, now: Instant) {
-        let file = self.files.get_mut(&id).expect("a dirty file is there");
+        // It may have been deleted while the group waited for its discards.
+        let Some(file) = self.files.get_mut(&id) else { return };
         let sectors = file.record_sectors(self.config.record.0);
-        let dirty = std::mem::take(&mut file.dirty);
+        let dirty = std::mem::take(&mut file.quiesced);
         let allocated = self.stripe.allocated(sectors);
         // So many that what a drive gets of them is one request.
         let longest = ((REQUEST_SECTORS - 1) * self.stripe.drives / allocated).max(1);
@@ -236,7 +297,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
             let mut at = range.start;
             while at < range.end() {
                 let Some(run) = self.place(longest.min(range.end() - at), sectors) else {
-                    self.unplaced(id, Extent::between(at, range.end()), now);
+                    self.unplaced(id, Extent::between(at, range.end()), allocated, now);
                     break;
                 };
                 let replaced = Extent::new(at, run.records);
@@ -258,14 +319,24 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         })
     }
 
-    /// There is no room in one piece: the records stay dirty, for the next group, when what is on
-    /// its way back is free. Whoever waits for this group is told.
-    fn unplaced(&mut self, id: FileId, range: Extent, now: Instant) {
+    /// There is no room for a record in one piece: the records stay dirty, for the next group, when
+    /// what is on its way back is free. Whoever waits for this group is told; where metaslabs that
+    /// are trimmed have room, waits for the next group as well.
+    fn unplaced(&mut self, id: FileId, range: Extent, allocated: u64, now: Instant) {
         let file = self.files.get_mut(&id).expect("a dirty file is there");
-        file.dirty.insert(range);
+        let added = file.dirty.insert(range);
         self.dirty_files.insert(id);
         self.touch(now);
-        self.syncing().failure = Some(Errno::ENOSPC);
+        let syncing = self.groups.syncing.as_mut().expect("a group is synced");
+        if self.space.withheld() < allocated {
+            syncing.failure = Some(Errno::ENOSPC);
+        } else {
+            self.groups.open.waiters.append(&mut syncing.waiters);
+        }
+        if added < range.length {
+            // Some were written again meanwhile: they were dirty twice.
+            self.cleaned((range.length - added) * self.config.record.0, now);
+        }
     }
 
     fn write_run(&mut self, run: Run) {
@@ -293,7 +364,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
                 syncing.step = SyncStep::Freeing;
                 self.plan_giving(now);
             }
-            SyncStep::Freeing => unreachable!("it has no requests"),
+            SyncStep::Discards | SyncStep::Freeing => unreachable!("it has no requests"),
             SyncStep::Metadata => {
                 syncing.step = SyncStep::Uberblock;
                 let sector = Extent::new(0, 1);
@@ -334,12 +405,15 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         let runs = &left[..left.len().min(FREED_AT_ONCE)];
         for &run in runs {
             syncing.records += run.records;
+            self.counters.freed += Bytes(run.records * run.sectors * FS_BLOCK.0);
+            if self.config.manner.is_openzfs() {
+                continue;
+            }
             self.pieces.clear();
             self.stripe.pieces(run, Columns::All, &mut self.pieces);
             for piece in &self.pieces {
                 self.drives[piece.drive].freed(now, Extent::new(piece.start, piece.sectors));
             }
-            self.counters.freed += Bytes(run.records * run.sectors * FS_BLOCK.0);
         }
         syncing.given += runs.len();
         self.plan_giving(now);
@@ -370,17 +444,21 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         groups.synced.push_front(now);
         groups.synced.truncate(self.config.trim_groups as usize + 1);
         let given = syncing.freed.iter().map(|&run| Extent::new(run.start, self.stripe.taken(run)));
-        groups.deferred.push_back(given.collect());
+        let given = GivenBack { extents: given.collect(), deleted: syncing.deleted };
+        groups.deferred.push_back(given);
+        let mut deleted = false;
         if groups.deferred.len() > DEFERRED_GROUPS {
-            for extent in groups.deferred.pop_front().expect("there is a first") {
+            let given = groups.deferred.pop_front().expect("there is a first");
+            deleted = given.deleted;
+            for extent in given.extents {
                 groups.returning -= extent.length;
-                self.space.give(extent);
+                self.space.give(extent, now);
             }
         }
-        if groups.deferred.iter().all(Vec::is_empty) {
+        if groups.deferred.iter().all(|given| given.extents.is_empty()) {
             groups.deferred.clear();
         }
-        self.freed_space_is_safe(now);
+        self.group_synced(syncing.number, deleted, now);
         let status = syncing.failure.map_or(Status::Done, Status::Failed);
         for slot in syncing.waiters {
             self.finish(slot, status, now);

@@ -1,15 +1,26 @@
 use proptest::prelude::*;
 use trimbench_core::fault::{FaultPlan, Faulty};
-use trimbench_core::{Errno, OperationKind, Payload, Status, Stream, Target as _, Virtual};
+use trimbench_core::{
+    DrainRule, Errno, Nanos, OperationKind, Payload, Status, Stream, Target as _, Virtual,
+};
 
 use super::*;
+use crate::cow::config::TrimManner;
 use crate::cow::stripe::Columns;
 use crate::extent::Extent;
 use device::Device;
 
 mod device;
+mod openzfs;
+mod policies;
 mod storms;
 
+const MANNERS: [TrimManner; 4] = [
+    TrimManner::ZfsAutotrim,
+    TrimManner::ZfsTrim,
+    TrimManner::FreeBsd2017,
+    TrimManner::FreeBsd2013,
+];
 const MIB: u64 = 1 << 20;
 const SECOND: Nanos = Nanos::from_secs(1);
 const DRIVES: usize = 4;
@@ -19,7 +30,7 @@ const STREAM: Stream = Stream { piece: 8192, buffered: false, payload: Payload::
 fn config(manner: TrimManner) -> PoolConfig {
     let mut config = PoolConfig::new(manner);
     config.parity = 1;
-    config.metaslabs = 8;
+    config.metaslabs = Some(8);
     config.dirty_max = Bytes::mib(8);
     config.dirty_sync = Bytes::mib(4);
     for cost in [
@@ -100,10 +111,11 @@ impl Machine {
         let first = Space::new(
             pool.metadata_sectors * pool.stripe.drives,
             pool.drives[0].sectors() * pool.stripe.drives,
-            pool.config.metaslabs.into(),
+            pool.config.metaslabs.expect("it is set").into(),
         );
         assert_eq!(pool.space.free() + pool.groups.returning + sectors, first.free());
-        let dirty: u64 = pool.files.values().map(|file| file.dirty.total()).sum();
+        let dirty = |file: &File| file.dirty.total() + file.quiesced.total();
+        let dirty: u64 = pool.files.values().map(dirty).sum();
         if synced {
             assert_eq!((pool.groups.dirty_total, dirty), (0, 0), "a sync leaves nothing");
             let mut pieces = Vec::new();
@@ -141,7 +153,7 @@ fn bytes(log: &[device::Entry], kind: OperationKind) -> u64 {
 
 #[test]
 fn records_are_written_with_parity_and_read_without() {
-    let mut machine = Machine::new(TrimManner::FreeBsd);
+    let mut machine = Machine::new(TrimManner::FreeBsd2017);
     machine.done(store(1, MIB));
     assert_eq!(bytes(&machine.log(), OperationKind::Write), 0, "it waits for its group");
     machine.sync();
@@ -160,7 +172,7 @@ fn records_are_written_with_parity_and_read_without() {
 
 #[test]
 fn nothing_is_written_in_place_and_what_is_replaced_is_free_two_groups_later() {
-    let mut machine = Machine::new(TrimManner::FreeBsd);
+    let mut machine = Machine::new(TrimManner::FreeBsd2017);
     machine.done(store(1, MIB));
     machine.sync();
     let places = |machine: &Machine| -> Vec<u64> {
@@ -183,7 +195,7 @@ fn nothing_is_written_in_place_and_what_is_replaced_is_free_two_groups_later() {
 
 #[test]
 fn a_group_is_synced_at_its_age_or_with_so_much_dirty_data() {
-    let mut machine = Machine::new(TrimManner::FreeBsd);
+    let mut machine = Machine::new(TrimManner::FreeBsd2017);
     machine.done(store(1, MIB));
     machine.pass(Nanos::from_millis(4_900));
     assert_eq!(machine.pool().counters().groups, 0);
@@ -198,7 +210,7 @@ fn a_group_is_synced_at_its_age_or_with_so_much_dirty_data() {
 fn much_dirty_data_delays_commands_and_more_stops_them() {
     let mut device = Device::new();
     device.write = Nanos::from_millis(20);
-    let mut machine = Machine::with(config(TrimManner::FreeBsd), &device, FaultPlan::default());
+    let mut machine = Machine::with(config(TrimManner::FreeBsd2017), &device, FaultPlan::default());
     let quick = machine.done(store(1, 4 * MIB));
     assert_eq!(quick, Nanos::ZERO);
     // 4 MiB are being written, 5 and more are dirty: above 60 % of 8 MiB.
@@ -214,7 +226,7 @@ fn much_dirty_data_delays_commands_and_more_stops_them() {
 
 #[test]
 fn a_full_pool_says_so_and_has_room_again_after_a_deletion() {
-    let mut machine = Machine::new(TrimManner::FreeBsd);
+    let mut machine = Machine::new(TrimManner::FreeBsd2017);
     let Medium::Directory { available, .. } = machine.pool().capabilities().medium else {
         panic!("a pool holds files");
     };
@@ -231,7 +243,7 @@ fn a_full_pool_says_so_and_has_room_again_after_a_deletion() {
 
 #[test]
 fn names_are_taken_once_and_directories_are_removed_empty() {
-    let mut machine = Machine::new(TrimManner::OpenZfs);
+    let mut machine = Machine::new(TrimManner::ZfsAutotrim);
     let (create, unlink) =
         (FileCommand::Create { file: file(1) }, FileCommand::Unlink { file: file(1) });
     machine.done(create);
@@ -259,7 +271,7 @@ fn names_are_taken_once_and_directories_are_removed_empty() {
 #[test]
 fn a_drive_that_fails_fails_those_who_wait_for_it() {
     let faults = FaultPlan { fail_from: Some(Instant::from_start(SECOND)), ..FaultPlan::default() };
-    let mut machine = Machine::with(config(TrimManner::FreeBsd), &Device::new(), faults);
+    let mut machine = Machine::with(config(TrimManner::FreeBsd2017), &Device::new(), faults);
     machine.done(store(1, MIB));
     machine.sync();
     machine.pass(SECOND);
@@ -272,7 +284,7 @@ fn a_drive_that_fails_fails_those_who_wait_for_it() {
 #[test]
 fn values_out_of_range_are_refused() {
     let make = |change: fn(&mut PoolConfig), drives: usize| {
-        let mut config = config(TrimManner::FreeBsd);
+        let mut config = config(TrimManner::FreeBsd2017);
         change(&mut config);
         Pool::make(config, vec![Device::new(); drives]).map(|_| ()).unwrap_err().to_string()
     };
@@ -280,7 +292,7 @@ fn values_out_of_range_are_refused() {
         ((|config| config.parity = 2) as fn(&mut PoolConfig), 2, "`parity` is 2"),
         (|config| config.record = Bytes(5_000), 4, "`record` is 5000"),
         (|config| config.dirty_sync = config.dirty_max, 4, "`dirty_sync`"),
-        (|config| config.metaslabs = 1 << 20, 4, "does not fit on a device of 64MiB"),
+        (|config| config.metaslabs = Some(1 << 20), 4, "does not fit on a device of 64MiB"),
         (|config| config.policy = "paced,target=soon".parse().unwrap(), 4, "`target`"),
     ] {
         let error = make(change, drives);
@@ -318,10 +330,13 @@ proptest! {
     #[test]
     fn any_sequence_keeps_every_sector_accounted_for(
         acts in proptest::collection::vec(act(), 1..40),
-        old in any::<bool>(),
+        manner in proptest::sample::select(&MANNERS[..]),
+        policy in proptest::sample::select(&["online", "rate-limited,iops=50", "skip-by-queue"][..]),
     ) {
-        let manner = if old { TrimManner::FreeBsd } else { TrimManner::OpenZfs };
-        let mut machine = Machine::new(manner);
+        let mut config = config(manner);
+        config.policy = policy.parse().unwrap();
+        config.group_timeout = SECOND;
+        let mut machine = Machine::with(config, &Device::new(), FaultPlan::default());
         for act in acts {
             let there = |machine: &Machine, number: u32| {
                 machine.pool().files.contains_key(&file(number))
@@ -347,8 +362,12 @@ proptest! {
         }
         machine.sync();
         machine.check(true);
-        machine.pass(SECOND.times(100));
+        machine.pass(SECOND.times(300));
         machine.check(true);
+        for drive in machine.target.drive_discards() {
+            let ended = drive.issued.bytes + drive.skipped.bytes + drive.invalidated.bytes;
+            prop_assert_eq!(drive.freed.bytes, ended + drive.waiting);
+        }
         prop_assert_eq!(machine.target.statistics().discard_pending, Some(Bytes(0)));
     }
 }

@@ -1,74 +1,111 @@
-//! Discards of freed space: the passes of the old manner, and the reports to the drives' policies.
+//! Discards of freed space: who is told what, in the manner of the system.
 
-use trimbench_core::{BlockCommand, Instant, Model, Nanos};
+use trimbench_core::{BlockCommand, DrainRule, ForceDiscards, Instant, Model, Nanos};
 
 use super::Pool;
-use crate::cow::config::TrimManner;
+use crate::cow::config::{PoolConfig, TrimManner};
+use crate::cow::drive::TRIM_MOST;
+use crate::cow::space::Space;
+use automatic::Autotrim;
+use manual::ManualTrim;
+use passes::Passes;
 
+mod automatic;
+mod manual;
+mod passes;
+
+/// How far trimming has come.
 #[derive(Debug)]
-pub(super) struct Passes {
-    /// When the next begins; [`Instant::NEVER`] while one runs, and while nothing waits.
-    pub(super) next_pass: Instant,
-    /// Discards of the running pass that have not ended.
-    outstanding: u64,
+pub(super) enum Trimming {
+    Passes(Passes),
+    Automatic(Autotrim),
+    Manual(ManualTrim),
+    /// Nothing is discarded, or nothing more.
+    Off,
 }
 
-impl Default for Passes {
-    fn default() -> Self {
-        Self { next_pass: Instant::NEVER, outstanding: 0 }
+impl Trimming {
+    /// In this manner, if there are discards at all.
+    pub(super) fn new(manner: TrimManner, discards: bool) -> Self {
+        match manner {
+            TrimManner::FreeBsd2013 | TrimManner::FreeBsd2017 => Self::Passes(Passes::default()),
+            _ if !discards => Self::Off,
+            TrimManner::ZfsAutotrim => Self::Automatic(Autotrim::default()),
+            TrimManner::ZfsTrim => Self::Manual(ManualTrim::default()),
+        }
+    }
+
+    pub(super) fn is_automatic(&self) -> bool {
+        matches!(self, Self::Automatic(_))
+    }
+
+    /// When the next pass of FreeBSD begins.
+    pub(super) fn next_pass(&self) -> Instant {
+        match self {
+            Self::Passes(passes) => passes.next,
+            _ => Instant::NEVER,
+        }
+    }
+
+    /// Whether groups are to go on although nothing changes.
+    pub(super) fn waits_for_groups(&self, space: &Space) -> bool {
+        match self {
+            Self::Automatic(automatic) => automatic.is_busy() || space.to_trim() > 0,
+            Self::Manual(manual) => manual.is_busy(),
+            Self::Passes(_) | Self::Off => false,
+        }
     }
 }
 
 impl<M: Model<Command = BlockCommand>> Pool<M> {
-    /// The group that freed it is on the drives: it may be discarded.
-    pub(super) fn freed_space_is_safe(&mut self, now: Instant) {
-        match self.config.manner {
-            TrimManner::FreeBsd => {
-                if self.trim.next_pass == Instant::NEVER && self.trim.outstanding == 0 {
-                    self.plan_pass(now);
-                }
-            }
-            TrimManner::OpenZfs => {
-                self.drives.iter_mut().for_each(|drive| drive.ask_again(now));
-                self.pump_all(now);
-            }
+    /// A group is synced, and freed space of an earlier one is available; some was `deleted`.
+    pub(super) fn group_synced(&mut self, group: u64, deleted: bool, now: Instant) {
+        match self.trim {
+            Trimming::Passes(_) => self.freed_space_is_safe(now),
+            Trimming::Automatic(_) => self.automatic_after_group(now),
+            Trimming::Manual(_) => self.manual_after_group(group, deleted, now),
+            Trimming::Off => {}
         }
     }
 
-    /// Takes from each drive what is due, and sends it.
-    pub(super) fn start_pass(&mut self, now: Instant) {
-        let synced = &self.groups.synced;
-        let safe = synced.front().copied().unwrap_or(Instant::START);
-        let old = synced.get(self.config.trim_groups as usize).copied();
-        let age = now.since_start().saturating_sub(self.config.trim_timeout);
-        let ripe = old.unwrap_or(Instant::START).max(Instant::from_start(age));
-        self.trim.next_pass = Instant::NEVER;
-        for drive in &mut self.drives {
-            self.trim.outstanding += drive.start_pass(now, ripe, safe, &self.config);
-        }
-        if self.trim.outstanding == 0 {
-            self.plan_pass(now);
+    /// A discard ended on a drive; it was queued while this group was open.
+    pub(super) fn discard_ended(&mut self, drive: usize, group: u64, now: Instant) {
+        self.drives[drive].discard_ended();
+        if self.config.manner.is_openzfs() {
+            self.discard_of_group_ended(group, now);
         } else {
-            self.counters.passes += 1;
-            self.pump_all(now);
+            self.pass_on(now);
         }
     }
 
-    pub(super) fn discard_ended(&mut self, now: Instant) {
-        if self.config.manner == TrimManner::OpenZfs {
-            return;
-        }
-        self.trim.outstanding -= 1;
-        if self.trim.outstanding == 0 {
-            self.drives.iter_mut().for_each(|drive| drive.end_pass(now));
-            self.pump_all(now);
-            self.plan_pass(now);
+    /// Goes on where the drives have come far enough.
+    pub(super) fn trim_on(&mut self, now: Instant) {
+        match self.trim {
+            Trimming::Passes(_) => self.pass_on(now),
+            Trimming::Automatic(_) => self.automatic_on(now),
+            Trimming::Manual(_) => self.manual_on(now),
+            Trimming::Off => {}
         }
     }
+}
 
-    fn plan_pass(&mut self, now: Instant) {
-        let waits = self.drives.iter().any(|drive| drive.pending().0 > 0);
-        let interval: Nanos = self.config.trim_interval;
-        self.trim.next_pass = if waits { now + interval } else { Instant::NEVER };
-    }
+/// How long discards may be silent, and how late they may begin.
+pub(super) fn drain(config: &PoolConfig) -> DrainRule {
+    let (interval, group) = (config.trim_interval, config.group_timeout);
+    let (quiet, latest_start) = match config.manner {
+        // FreeBSD waits for `trim_timeout`, and then takes a share at each pass.
+        TrimManner::FreeBsd2013 | TrimManner::FreeBsd2017 => {
+            (interval.times(3), config.trim_timeout + interval.times(2))
+        }
+        // Two groups until freed space is available, 32 until each metaslab has had its turn, 5
+        // after each.
+        TrimManner::ZfsAutotrim => (group.times(40), group.times(40)),
+        TrimManner::ZfsTrim => {
+            let seconds = TRIM_MOST.0.div_ceil(config.trim_rate.0.max(1));
+            let pause = if config.trim_rate.0 == 0 { 0 } else { 2 * seconds };
+            (group.times(8) + Nanos::from_secs(pause), group.times(8))
+        }
+    };
+    let timeout = Nanos::from_secs(24 * 3_600);
+    DrainRule { force: ForceDiscards::Sync, quiet, latest_start, timeout }
 }

@@ -2,7 +2,7 @@ use super::super::config::{PoolConfig, TrimManner};
 use super::*;
 
 fn queue() -> ClassQueue<&'static str> {
-    ClassQueue::new(PoolConfig::new(TrimManner::FreeBsd).limits)
+    ClassQueue::new(PoolConfig::new(TrimManner::FreeBsd2017).limits)
 }
 
 fn fill(queue: &mut ClassQueue<&'static str>, class: Class, name: &'static str, count: usize) {

@@ -47,7 +47,7 @@ fn write_beside(machine: &mut Machine) -> Instant {
 
 #[test]
 fn a_pass_takes_a_quarter_of_what_waits_too_much() {
-    let mut machine = deleted(TrimManner::FreeBsd, "online");
+    let mut machine = deleted(TrimManner::FreeBsd2017, "online");
     let waiting: u64 =
         machine.pool().drives.iter().map(|drive| drive.trimmer.backlog().extents).sum();
     machine.pass(Nanos::from_millis(1_050));
@@ -61,7 +61,7 @@ fn a_pass_takes_a_quarter_of_what_waits_too_much() {
 
 #[test]
 fn writes_to_what_a_pass_discards_wait_for_its_end_above_the_drives() {
-    let mut machine = deleted(TrimManner::FreeBsd, "online");
+    let mut machine = deleted(TrimManner::FreeBsd2017, "online");
     machine.target.watch_requests(true).unwrap();
     let from = write_beside(&mut machine);
     machine.target.reap(from + SECOND.times(30), &mut Vec::new());
@@ -82,18 +82,33 @@ fn writes_to_what_a_pass_discards_wait_for_its_end_above_the_drives() {
 }
 
 #[test]
-fn today_a_write_waits_for_the_discard_of_its_own_place_only() {
-    let mut machine = deleted(TrimManner::OpenZfs, "online");
-    let from = write_beside(&mut machine);
-    machine.target.reap(Instant::NEVER, &mut Vec::new());
-    let writes = starts(&machine, OperationKind::Write, from);
-    let gaps = writes.windows(2).map(|pair| pair[1] - pair[0]).max().expect("writes came");
-    assert!(gaps <= Nanos::from_millis(110), "{gaps}: one discard");
+fn the_pass_of_2013_takes_all_but_64_segments_and_no_more_than_2_gib_wait() {
+    let extents = |machine: &Machine| -> Vec<u64> {
+        let drives = machine.pool().drives.iter();
+        drives.map(|drive| drive.trimmer.backlog().extents).collect()
+    };
+    let mut machine = deleted(TrimManner::FreeBsd2013, "online");
+    // All skipped sectors are on the last drive.
+    assert_eq!(extents(&machine), [7, 7, 7, 1_200]);
+    machine.pass(Nanos::from_millis(1_050));
+    // As many as `deleted` lets wait.
+    assert_eq!(extents(&machine), [7, 7, 7, 100]);
+    let mut config = config(TrimManner::FreeBsd2013);
+    (config.trim_pending_max, config.trim_bytes_max) = (u32::MAX, Bytes::mib(2));
+    let mut machine = Machine::with(config, &Device::new(), FaultPlan::default());
+    machine.done(store(1, 30 * MIB));
+    machine.sync();
+    machine.done(FileCommand::Unlink { file: file(1) });
+    machine.sync();
+    machine.pass(SECOND.times(2));
+    let waits = machine.target.drive_discards()[DRIVES - 1].waiting;
+    let segment = Bytes(11 * 4_096);
+    assert!(waits <= Bytes::mib(2) && waits + segment > Bytes::mib(2), "{waits}");
 }
 
 #[test]
 fn what_is_written_first_needs_no_discard_any_more() {
-    let mut machine = deleted(TrimManner::FreeBsd, "rate-limited,iops=10");
+    let mut machine = deleted(TrimManner::FreeBsd2017, "rate-limited,iops=10");
     machine.done(store(2, 150 * MIB));
     machine.sync();
     machine.check(true);
@@ -105,7 +120,7 @@ fn what_is_written_first_needs_no_discard_any_more() {
 
 #[test]
 fn without_a_policy_nothing_is_discarded_and_nothing_waits() {
-    let mut machine = deleted(TrimManner::FreeBsd, "none");
+    let mut machine = deleted(TrimManner::FreeBsd2017, "none");
     machine.pass(SECOND.times(100));
     assert_eq!(starts(&machine, OperationKind::Discard, Instant::START), []);
     assert_eq!(machine.pool().counters().parked, 0);
@@ -113,7 +128,7 @@ fn without_a_policy_nothing_is_discarded_and_nothing_waits() {
 
 #[test]
 fn what_few_extents_free_is_discarded_after_half_a_minute() {
-    let mut machine = Machine::new(TrimManner::FreeBsd);
+    let mut machine = Machine::new(TrimManner::FreeBsd2017);
     machine.done(store(1, MIB));
     machine.sync();
     machine.done(FileCommand::Unlink { file: file(1) });
