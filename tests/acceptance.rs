@@ -14,6 +14,7 @@ mod device;
 mod files;
 mod foundation;
 mod house;
+mod kernels;
 #[cfg(test)]
 pub(crate) mod planted;
 mod report;

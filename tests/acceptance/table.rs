@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{ClaimRow, Key, Tier, device, files, foundation, house, report, safe, ssd, trace};
+use super::{
+    ClaimRow, Key, Tier, device, files, foundation, house, kernels, report, safe, ssd, trace,
+};
 use crate::Need::{self, Filesystem, Loop, Program, Root, Tracing};
 use crate::campaign::{inputs, killed, mutants, watched};
 
@@ -23,7 +25,7 @@ const BROWSER: &str = "crates/trimbench/tests/cli/browser.rs";
 const HOSTILE: &str = "crates/trimbench/tests/cli/hostile.rs";
 
 /// Every key, with its claims in the order of their numbers.
-pub const KEYS: [Key; 8] = [
+pub const KEYS: [Key; 9] = [
     Key {
         name: "foundation",
         title: "First measurements: the emulated SSD and a real directory under one command.",
@@ -65,6 +67,7 @@ pub const KEYS: [Key; 8] = [
         title: "The same seed gives the same bytes, whatever is rebuilt.",
         claims: HOUSE,
     },
+    Key { name: "kernels", title: "Discards as real systems issue them.", claims: KERNELS },
 ];
 
 const FOUNDATION: &[ClaimRow] = &[
@@ -446,8 +449,9 @@ const FILES: &[ClaimRow] = &[
               0.2 of the writing before them (both fitted) and the next round stalls for 0.5 +- \
               0.15 of that (predicted); during the stall the drives complete no write for at \
               least 0.85 of the time, and at least 0.85 of it is attributed to the layers above \
-              the device; with a drive whose TRIM blocks and current OpenZFS most of it is \
-              attributed to the device. At 1/64 the model is too small: more than 0.65",
+              the device; with a drive whose TRIM blocks most of it is attributed to the device, \
+              in the manner of FreeBSD, and above it in that of OpenZFS, whose groups wait for \
+              their discards. At 1/64 the model is too small: more than 0.65",
         tier: Tier::Tests(LOCATOR),
         short: seconds(35),
         full: seconds(240),
@@ -744,6 +748,23 @@ const HOUSE: &[ClaimRow] = &[
         read: house::settings::read,
     },
 ];
+
+const KERNELS: &[ClaimRow] = &[ClaimRow {
+    id: "kernels.4",
+    title: "The modelled pool discards as OpenZFS and FreeBSD do",
+    bar: "[S3]'s scenario at 1/32 (short form: 1/512) in the manners `zfs-autotrim`, `zfs-trim`, \
+          `freebsd-2013` and `freebsd-2017`: number and mean size of the discards of a deletion \
+          within 10 % of a calculation from the rules of the sources, written apart from the \
+          model; `zfs-autotrim` takes the syncs of groups that its rules ask for, within 10 %; \
+          500 and 5,000 discards a second and drive, and `zpool trim -r` at 64 and 256 MiB/s, \
+          take the time that these rates give, within 10 %; on every drive freed bytes = issued \
+          + skipped + written again + waiting, also under `skip-by-queue`, which skips some",
+    tier: Tier::Acceptance(&[]),
+    short: seconds(60),
+    full: seconds(240),
+    measure: kernels::zfs::measure,
+    read: kernels::zfs::read,
+}];
 
 const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)

@@ -48,6 +48,7 @@ claims! {
     report_3
     report_4
     report_5
+    kernels_4
 }
 
 fn all() -> impl Iterator<Item = &'static ClaimRow> {

@@ -115,14 +115,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         let metadata_sectors = (sectors / METADATA_SHARE).max(64);
         let record = stripe.allocated(config.record.0 / FS_BLOCK.0);
         let (first, end) = (metadata_sectors * stripe.drives, sectors * stripe.drives);
-        let metaslabs = config.metaslabs.map_or_else(
-            || {
-                let scale = u64::from(config.scale);
-                let metaslab = metaslab_bytes(end * FS_BLOCK.0 * scale) / scale / FS_BLOCK.0;
-                ((end - first) / metaslab.max(1)).max(1)
-            },
-            u64::from,
-        );
+        let (metaslabs, end) = metaslabs(&config, first, end);
         if end < first + metaslabs * record {
             return Err(FsConfigError::DeviceTooSmall {
                 capacity: Bytes(sectors * FS_BLOCK.0),
@@ -257,6 +250,17 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         self.pump(drive, now);
         self.trim_on(now);
     }
+}
+
+/// How many metaslabs there are in sectors `[first, end)`, and where the last one ends.
+fn metaslabs(config: &PoolConfig, first: u64, end: u64) -> (u64, u64) {
+    if let Some(count) = config.metaslabs {
+        return (count.into(), end);
+    }
+    let scale = u64::from(config.scale);
+    let sectors = metaslab_bytes(end * FS_BLOCK.0 * scale) / scale / FS_BLOCK.0;
+    let count = ((end - first) / sectors.max(1)).max(1);
+    (count, end.min(first + count * sectors))
 }
 
 fn add(sum: &mut ClassStatistics, one: ClassStatistics) {
