@@ -187,6 +187,14 @@ const GROUPS: &[Group] = &[
                 ),
                 &["files_8"],
             ),
+            (
+                fault(
+                    "crates/trimbench-fs/src/cow/drive.rs",
+                    "pub(crate) const TRIM_MOST: Bytes = Bytes::mib(128);",
+                    "pub(crate) const TRIM_MOST: Bytes = Bytes::mib(96);",
+                ),
+                &["kernels_4"],
+            ),
         ],
     },
     Group {
