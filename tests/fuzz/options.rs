@@ -35,7 +35,7 @@ const TARGETS: [&str; 15] = [
     "ext4,machine=s0,discard-path=in-commit,memory=2GiB:sim:vendor1,capacity=16GiB",
     "ext4,journal=128MiB,commit=5s,cpu-metadata=1us,cpu-call=2us,cpu-kib=3ns:sim:vendor3",
     "raidz2:sim:vendor4*10",
-    "raidz1,policy=rate-limited+rate=64MiB,manner=zfs-trim,trim-rate=64MiB,scale=4:sim:vendor2,capacity=8GiB*3",
+    "raidz1,policy=rate-limited+iops=9,manner=zfs-trim,trim-rate=1MiB,scale=4:sim:vendor2*3",
     "stripe,write-kib=3us,read-kib=1us:sim:generic-sata-tlc*64",
     "ext4,mount=noatime;data=ordered,cache=drop:/proc/self/exe",
     "xfs,memory=1GiB:/proc/self/exe",

@@ -241,8 +241,8 @@ impl DeviceStatistics {
 }
 
 /// What became of the space that a filesystem freed on one of its drives, since it was made. In
-/// bytes, freed = issued + skipped + invalidated + waiting; numbers do not add up so, because extents
-/// merge and split.
+/// bytes, freed = issued + skipped + invalidated + waiting; numbers do not add up so, because
+/// extents merge and split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DriveDiscards {
     /// Extents that came up for a discard.

@@ -64,7 +64,8 @@ impl Trimmer {
         self.freed_since(now, now, range);
     }
 
-    /// The same of an extent that was freed at `since`, and that the filesystem kept back until now.
+    /// The same of an extent that was freed at `since`, and that the filesystem kept back until
+    /// now.
     pub fn freed_since(&mut self, now: Instant, since: Instant, range: LbaRange) {
         let kept = self.policy.admit(now, range.length(), &self.backlog());
         self.queue.freed(since, range, kept);

@@ -1,6 +1,6 @@
-//! The scenario of \[S3\] in the manners of `OpenZFS` and FreeBSD: discards are as many and as long as
-//! a calculation from the rules of their sources gives (`rules`, which shares no code with the model), rates
-//! are kept, and what is freed is accounted for on every drive.
+//! The scenario of \[S3\] in the manners of `OpenZFS` and FreeBSD: discards are as many and as long
+//! as a calculation from the rules of their sources gives (`rules`, which shares no code with the
+//! model), rates are kept, and what is freed is accounted for on every drive.
 
 use anyhow::{Context as _, Result};
 use trimbench_results::Step;
@@ -13,7 +13,8 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-/// One in so many of the bytes of \[S3\], with the capacity of a drive and the size of a file in MiB.
+/// One in so many of the bytes of \[S3\], with the capacity of a drive and the size of a file in
+/// MiB.
 #[derive(Clone, Copy, Debug)]
 struct Size {
     scale: u64,
@@ -53,9 +54,8 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     }
     run(context, SKIPPING, size, (&format!("freebsd-2017,policy={SKIPPING}"), ""))?;
     for rate in TRIM_RATES {
-        let target = format!(
-            "stripe,manner=zfs-trim,trim-rate={rate}MiB:sim:like-p3500,capacity={TRIM_RATE_DRIVE}MiB*1"
-        );
+        let pool = format!("stripe,manner=zfs-trim,trim-rate={rate}MiB");
+        let target = format!("{pool}:sim:like-p3500,capacity={TRIM_RATE_DRIVE}MiB*1");
         storm(context, &format!("trim-rate-{rate}"), &target, TRIM_RATE_FILE)?;
     }
     Ok(())
@@ -122,8 +122,8 @@ fn discards(run: &Run, manner: &str, expected: Discards) -> Result<[Finding; 3]>
     };
     let ended = run.metric("trim", "discard_count")?;
     Ok([
-        near("discards", (count, ""), expected.count),
-        near("mean size of a discard", (bytes / count, "B"), expected.bytes / expected.count),
+        near("discards", (count, ""), expected.count as f64),
+        near("mean size of a discard", (bytes / count, "B"), expected.mean()),
         run.finding(
             &format!("{manner}: discards that ended at the drives"),
             (ended, ""),
@@ -135,7 +135,7 @@ fn discards(run: &Run, manner: &str, expected: Discards) -> Result<[Finding; 3]>
 /// What of the freed bytes is in no account of its drive.
 fn accounted(run: &Run, name: &str) -> Result<Finding> {
     let mut lost: f64 = 0.0;
-    for drive in 0..rules::DRIVES as usize {
+    for drive in 0..rules::DRIVES {
         let mut known = 0.0;
         let mut freed = 0.0;
         for step in run.steps("phase") {

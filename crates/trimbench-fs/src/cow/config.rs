@@ -12,8 +12,8 @@ pub enum TrimManner {
     /// allocator, and what was freed in it is discarded, drive after drive. \[OPENZFS\]
     /// `vdev_trim.c`, `vdev_autotrim_thread`.
     ZfsAutotrim,
-    /// `OpenZFS` 0.8 to 2.4 with `autotrim=off`. Once the space of a deletion has returned, somebody
-    /// runs `zpool trim`: on all drives at once, all free space, metaslab by metaslab.
+    /// `OpenZFS` 0.8 to 2.4 with `autotrim=off`. Once the space of a deletion has returned,
+    /// somebody runs `zpool trim`: on all drives at once, all free space, metaslab by metaslab.
     /// \[OPENZFS\] `vdev_trim.c`, `vdev_trim_thread`.
     ZfsTrim,
     /// FreeBSD 10: once a second a pass over all drives sends what is old enough and all that

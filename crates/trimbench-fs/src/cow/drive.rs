@@ -108,10 +108,8 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
             Support::None => "none".parse()?,
             _ => config.policy.clone(),
         };
-        let longest = match config.manner.is_openzfs() {
-            true => capabilities.discard_max.min(TRIM_MOST),
-            false => capabilities.discard_max,
-        };
+        let most = if config.manner.is_openzfs() { TRIM_MOST } else { Bytes(u64::MAX) };
+        let longest = capabilities.discard_max.min(most);
         let options = Options {
             discard_max: longest.blocks_floor(logical_block).max(Blocks(1)),
             extents: Extents::Divisible,
@@ -223,8 +221,8 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
         self.unpark(now);
     }
 
-    /// `OpenZFS`: free space of a metaslab, of which the first was freed at `since`, comes up for its
-    /// discard. What is too short is skipped.
+    /// `OpenZFS`: free space of a metaslab, of which the first was freed at `since`, comes up for
+    /// its discard. What is too short is skipped.
     pub(crate) fn hand_in(&mut self, now: Instant, since: Instant, free: &RangeTree) {
         for extent in free.iter() {
             let range = self.range(extent);

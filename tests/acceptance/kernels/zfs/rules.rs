@@ -3,7 +3,8 @@
 //! longest discard. Shares no code with the model, and looks at no drive and no time.
 
 /// \[S3\]: raidz2 of ten drives, four files.
-pub(super) const DRIVES: u64 = 10;
+pub(super) const DRIVES: usize = 10;
+const WIDTH: u64 = DRIVES as u64;
 const PARITY: u64 = 2;
 const FILES: u64 = 4;
 const SECTOR: u64 = 4 << 10;
@@ -17,10 +18,17 @@ const BATCH: u64 = 32;
 const TXGS_AFTER: u64 = 5;
 
 /// A number of discards and their bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Discards {
-    pub(super) count: f64,
-    pub(super) bytes: f64,
+    pub(super) count: u64,
+    pub(super) bytes: u64,
+}
+
+impl Discards {
+    /// Bytes of a discard, on average.
+    pub(super) fn mean(self) -> f64 {
+        self.bytes as f64 / self.count as f64
+    }
 }
 
 /// A pool, all sizes in sectors, and a deletion.
@@ -38,12 +46,12 @@ pub(super) struct Pool {
 impl Pool {
     /// That of \[S3\] at one in `scale`, of drives of so many bytes, with files of so many.
     pub(super) fn of_s3(scale: u64, drive: u64, file: u64) -> Self {
-        let rows = (RECORD / SECTOR).div_ceil(DRIVES - PARITY);
+        let rows = (RECORD / SECTOR).div_ceil(WIDTH - PARITY);
         let allocated = (RECORD / SECTOR + rows * PARITY).next_multiple_of(PARITY + 1);
         let records = FILES * file / RECORD;
-        let sectors = DRIVES * drive / SECTOR;
-        let metaslab = metaslab(DRIVES * drive * scale) / scale / SECTOR;
-        Self { scale, drives: DRIVES, sectors, metaslab, records, allocated }
+        let sectors = WIDTH * drive / SECTOR;
+        let metaslab = metaslab(WIDTH * drive * scale) / scale / SECTOR;
+        Self { scale, drives: WIDTH, sectors, metaslab, records, allocated }
     }
 
     /// One drive of so many bytes, of which everything is free.
@@ -55,26 +63,25 @@ impl Pool {
     /// FreeBSD: every drive is told of its columns of each record, without the sectors that are
     /// skipped; what touches is one segment.
     pub(super) fn freebsd(&self) -> Discards {
-        let used = RECORD / SECTOR + PARITY * (RECORD / SECTOR).div_ceil(DRIVES - PARITY);
+        let used = RECORD / SECTOR + PARITY * (RECORD / SECTOR).div_ceil(WIDTH - PARITY);
         let (mut count, mut sectors) = (0_u64, 0_u64);
-        let mut in_segment = [false; DRIVES as usize];
-        for sector in 0..self.records * self.allocated {
+        let mut in_segment = [false; DRIVES];
+        for (sector, drive) in (0..self.records * self.allocated).zip((0..DRIVES).cycle()) {
             let is_used = sector % self.allocated < used;
-            let before = &mut in_segment[(sector % DRIVES) as usize];
-            count += u64::from(is_used && !*before);
+            count += u64::from(is_used && !in_segment[drive]);
             sectors += u64::from(is_used);
-            *before = is_used;
+            in_segment[drive] = is_used;
         }
-        Discards { count: count as f64, bytes: (sectors * SECTOR) as f64 }
+        Discards { count, bytes: sectors * SECTOR }
     }
 
-    /// The same in time, where a drive is given so many discards a second. trim_map_vdev_commit of
+    /// The same in time, where a drive is given so many discards a second. `trim_map_vdev_commit` of
     /// 2017: a second after each pass the next takes a quarter of what exceeds 10,000 segments
     /// and, of those that are 30 s old, a thirtieth of all, rounded up to 64.
     pub(super) fn freebsd_2017_seconds(&self, rate: f64) -> f64 {
         let second = 1.0 / self.scale as f64;
         let most = 10_000 / self.scale;
-        let mut pending = (self.freebsd().count / DRIVES as f64).round() as u64;
+        let mut pending = self.freebsd().count / WIDTH;
         let mut time = 0.0;
         while pending > 0 {
             time += second;
@@ -140,14 +147,14 @@ impl Pool {
             };
             let bytes = (rows(end) - rows(start)) * SECTOR;
             if bytes >= SHORTEST {
-                sum.count += bytes.div_ceil(LONGEST) as f64;
-                sum.bytes += bytes as f64;
+                sum.count += bytes.div_ceil(LONGEST);
+                sum.bytes += bytes;
             }
         }
     }
 }
 
-/// vdev_metaslab_set_size, for pools of 8 GB to 2 PB: 512 MiB each to 100 GB, then the power of two
+/// `vdev_metaslab_set_size`, for pools of 8 GB to 2 PB: 512 MiB each to 100 GB, then the power of two
 /// above a 200th, at most 16 GiB.
 fn metaslab(pool: u64) -> u64 {
     let (least, most) = (512 << 20, 16 << 30);

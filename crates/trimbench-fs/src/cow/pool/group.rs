@@ -4,9 +4,9 @@
 //! and until the previous group is synced. It is then quiesced, which takes no time here, because
 //! no command holds a group for longer than an instant. Syncing first waits for the discards that
 //! were queued while the group was open (`OpenZFS` only, where they are its children); writes its
-//! records to free space, file by file; frees, record by record, the replaced and deleted data; writes metadata, then the
-//! uberblock, and flushes. Freed space is available two groups later. Source: \[FBZFS\] `txg.c`,
-//! `dsl_pool.c`, `spa.c` (`spa_sync`).
+//! records to free space, file by file; frees, record by record, the replaced and deleted data;
+//! writes metadata, then the uberblock, and flushes. Freed space is available two groups later.
+//! Source: \[FBZFS\] `txg.c`, `dsl_pool.c`, `spa.c` (`spa_sync`).
 //!
 //! From 60 % of their limit on, dirty data delay commands, increasingly; at 100 % they stop them.
 //! Source: \[FBZFS\] `dmu_tx_delay`.

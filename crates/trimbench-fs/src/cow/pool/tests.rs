@@ -21,6 +21,7 @@ const MANNERS: [TrimManner; 4] = [
     TrimManner::FreeBsd2017,
     TrimManner::FreeBsd2013,
 ];
+const POLICIES: [&str; 3] = ["online", "rate-limited,iops=50", "skip-by-queue"];
 const MIB: u64 = 1 << 20;
 const SECOND: Nanos = Nanos::from_secs(1);
 const DRIVES: usize = 4;
@@ -331,7 +332,7 @@ proptest! {
     fn any_sequence_keeps_every_sector_accounted_for(
         acts in proptest::collection::vec(act(), 1..40),
         manner in proptest::sample::select(&MANNERS[..]),
-        policy in proptest::sample::select(&["online", "rate-limited,iops=50", "skip-by-queue"][..]),
+        policy in proptest::sample::select(&POLICIES[..]),
     ) {
         let mut config = config(manner);
         config.policy = policy.parse().unwrap();

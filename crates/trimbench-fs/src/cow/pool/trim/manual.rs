@@ -58,7 +58,9 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
                 enabled.push(metaslab);
             }
         }
-        enabled.into_iter().for_each(|metaslab| self.space.enable(metaslab));
+        for metaslab in enabled {
+            self.space.enable(metaslab);
+        }
         let drives = self.drives.len();
         let manual = self.manual();
         if manual.threads.is_empty() && std::mem::take(&mut manual.is_wanted) {
