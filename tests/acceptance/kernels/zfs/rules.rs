@@ -75,8 +75,8 @@ impl Pool {
         Discards { count, bytes: sectors * SECTOR }
     }
 
-    /// The same in time, where a drive is given so many discards a second. `trim_map_vdev_commit` of
-    /// 2017: a second after each pass the next takes a quarter of what exceeds 10,000 segments
+    /// The same in time, where a drive is given so many discards a second. `trim_map_vdev_commit`
+    /// of 2017: a second after each pass the next takes a quarter of what exceeds 10,000 segments
     /// and, of those that are 30 s old, a thirtieth of all, rounded up to 64.
     pub(super) fn freebsd_2017_seconds(&self, rate: f64) -> f64 {
         let second = 1.0 / self.scale as f64;
@@ -154,8 +154,8 @@ impl Pool {
     }
 }
 
-/// `vdev_metaslab_set_size`, for pools of 8 GB to 2 PB: 512 MiB each to 100 GB, then the power of two
-/// above a 200th, at most 16 GiB.
+/// `vdev_metaslab_set_size`, for pools of 8 GB to 2 PB: 512 MiB each to 100 GB, then the power of
+/// two above a 200th, at most 16 GiB.
 fn metaslab(pool: u64) -> u64 {
     let (least, most) = (512 << 20, 16 << 30);
     if pool / least <= 200 {
