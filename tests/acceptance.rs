@@ -23,7 +23,6 @@ mod safe;
 mod ssd;
 mod table;
 mod trace;
-mod tracefs;
 
 use std::fs;
 use std::path::Path;

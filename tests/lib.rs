@@ -5,6 +5,8 @@
 //! - Helpers of the integration tests: what a test requires of the machine ([`requires`]), loop
 //!   devices and filesystems on them, and tables of attempts ([`obstacles`]) and attacks
 //!   ([`hostile`]).
+//! - What filesystems send to a device whose discards take a known time, the kernel's and the
+//!   modelled ones ([`discards`]).
 //! - What is shared with `xtask`: child processes ([`process`]), steps with their times
 //!   ([`steps`]), the [`Repository`], a copy of it that is changed and built ([`tree`]), and the
 //!   program of an earlier commit ([`earlier`]).
@@ -32,6 +34,7 @@ use tempfile::TempDir;
 pub mod acceptance;
 pub mod calibrate;
 pub mod campaign;
+pub mod discards;
 pub mod earlier;
 pub mod fuzz;
 pub mod hostile;
@@ -46,6 +49,8 @@ pub mod slow_disk;
 pub mod soak;
 pub mod steps;
 pub mod superblocks;
+mod tracefs;
+mod tracepoints;
 pub mod tree;
 pub mod write_log;
 

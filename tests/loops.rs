@@ -53,16 +53,20 @@ impl LoopFilesystem {
     /// # Panics
     /// If that fails: [`requires`](crate::requires) said that it works.
     pub fn on(image: &Path, filesystem: &str, options: &str) -> Self {
-        let new = Self::attached(image);
+        Self::attached(image).with(filesystem, &[], options)
+    }
+
+    /// Makes a filesystem on the device that is attached, and mounts it.
+    fn with(self, filesystem: &str, make: &[&str], options: &str) -> Self {
         let program = format!("mkfs.{filesystem}");
         let quick: &[&str] = match filesystem {
             // No lazy initialisation: it would write during the test.
             "ext4" => &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
             _ => &["-q", "-f"],
         };
-        run(&program, &[quick, &[&new.device]].concat());
-        new.mount(options);
-        new
+        run(&program, &[quick, make, &[&self.device]].concat());
+        self.mount(options);
+        self
     }
 
     /// Mounts the filesystem that an image holds.
@@ -73,6 +77,18 @@ impl LoopFilesystem {
         let new = Self::attached(image);
         new.mount(options);
         new
+    }
+
+    /// The same with further arguments of mkfs, on a loop device whose queue nobody has shortened.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn untouched(image: &Path, filesystem: &str, make: &[&str], options: &str) -> Self {
+        let node = untouched();
+        let image_name = image.to_str().expect("temporary names are ASCII");
+        run("losetup", &[&node, image_name]);
+        let mount_point = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
+        Self { device: node, mount_point, folder: None }.with(filesystem, make, options)
     }
 
     fn attached(image: &Path) -> Self {
@@ -108,6 +124,11 @@ impl LoopFilesystem {
         }
     }
 
+    /// The device: `/dev/loop0`.
+    pub fn node(&self) -> &str {
+        &self.device
+    }
+
     /// The name of the device in `/sys` and `/proc`: `loop0`.
     pub fn device_name(&self) -> &str {
         self.device.trim_start_matches("/dev/")
@@ -118,6 +139,15 @@ impl Drop for LoopFilesystem {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// A free loop device of a number that nothing else takes: `losetup --find` takes the lowest. Once
+/// `nr_requests` of a loop device was lowered, raising it again has no effect (seen on Linux 6.18:
+/// 4 requests are under way at most, whatever the attribute says).
+fn untouched() -> String {
+    let free = (64..1 << 20)
+        .find(|number| !Path::new(&format!("/sys/block/loop{number}/loop/backing_file")).exists());
+    format!("/dev/loop{}", free.expect("there are more than anyone needs"))
 }
 
 /// A loop device over a sparse image of its own. Detached and deleted when dropped.
@@ -166,6 +196,16 @@ impl LoopDevice {
     pub fn on(image: &Path) -> Self {
         let text = image.to_str().expect("temporary names are ASCII");
         let node = run("losetup", &["--find", "--show", text]).trim().to_owned();
+        Self { node, image: image.to_owned(), folder: None }
+    }
+
+    /// The same on a loop device whose queue nobody has shortened.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn untouched(image: &Path) -> Self {
+        let node = untouched();
+        run("losetup", &[&node, image.to_str().expect("temporary names are ASCII")]);
         Self { node, image: image.to_owned(), folder: None }
     }
 

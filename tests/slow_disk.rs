@@ -65,6 +65,7 @@ struct Pace {
 struct State {
     frozen: bool,
     delay: Duration,
+    discard_delay: Duration,
     /// What cannot be read, in bytes, after it was read so many times more.
     unreadable: Range<u64>,
     good_reads: u32,
@@ -134,6 +135,26 @@ impl SlowDisk {
         Self { filesystem, image }
     }
 
+    /// The same with further arguments of mkfs, on a loop device whose queue nobody has shortened.
+    ///
+    /// # Panics
+    /// If that fails: [`crate::requires`] said that it works.
+    pub fn untouched(filesystem: &str, mebibytes: u64, make: &[&str], options: &str) -> Self {
+        let image = SlowImage::new(mebibytes);
+        let filesystem = LoopFilesystem::untouched(&image.path, filesystem, make, options);
+        Self { filesystem, image }
+    }
+
+    /// The disk: `/dev/loop0`.
+    pub fn node(&self) -> &str {
+        self.filesystem.node()
+    }
+
+    /// From now on each discard takes so much longer, and nothing else.
+    pub fn delay_discards(&self, delay: Duration) {
+        self.image.pace.set(|state| state.discard_delay = delay);
+    }
+
     /// Where the filesystem is mounted.
     pub fn path(&self) -> &Path {
         self.filesystem.path()
@@ -169,6 +190,18 @@ impl SlowDisk {
     }
 }
 
+impl SlowDisk {
+    /// The name of the disk in `/sys` and `/proc`: `loop0`.
+    pub fn device_name(&self) -> &str {
+        self.filesystem.device_name()
+    }
+
+    /// Unmounts the filesystem and detaches the disk; a second time does nothing.
+    pub fn close(&mut self) {
+        self.filesystem.close();
+    }
+}
+
 impl Drop for SlowDisk {
     fn drop(&mut self) {
         self.image.pace.set(|state| *state = State::default());
@@ -186,6 +219,15 @@ impl SlowDevice {
         Self { device: LoopDevice::on(&image.path), image }
     }
 
+    /// The same on a loop device whose queue nobody has shortened.
+    ///
+    /// # Panics
+    /// If that fails: [`crate::requires`] said that it works.
+    pub fn untouched(mebibytes: u64) -> Self {
+        let image = SlowImage::new(mebibytes);
+        Self { device: LoopDevice::untouched(&image.path), image }
+    }
+
     /// `/dev/loop0`.
     pub fn node(&self) -> &str {
         self.device.node()
@@ -199,6 +241,16 @@ impl SlowDevice {
     /// Stops the device, or resumes it: it then serves the requests that arrived meanwhile.
     pub fn freeze(&self, frozen: bool) {
         self.image.pace.set(|state| state.frozen = frozen);
+    }
+
+    /// From now on each discard takes so much longer, and nothing else.
+    pub fn delay_discards(&self, delay: Duration) {
+        self.image.pace.set(|state| state.discard_delay = delay);
+    }
+
+    /// An attribute of the device's queue in sysfs.
+    pub fn queue(&self, attribute: &str) -> PathBuf {
+        self.device.queue(attribute)
     }
 }
 
@@ -239,6 +291,17 @@ impl Pace {
         std::thread::sleep(state.delay);
         let thawed = self.changed.wait_while(state, |state| state.frozen);
         drop(thawed);
+    }
+}
+
+impl Pace {
+    /// Takes the time that a discard takes beyond that.
+    #[expect(clippy::disallowed_methods, reason = "a disk that is slow by the wall's clock")]
+    fn pass_discard(&self) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let delay = state.discard_delay;
+        drop(state);
+        std::thread::sleep(delay);
     }
 }
 
@@ -365,6 +428,7 @@ impl Filesystem for SlowFile {
             log.zero(offset, length);
         }
         let done = rustix::fs::fallocate(&self.content, flags, offset, length);
+        self.pace.pass_discard();
         self.answer(done.map_err(io::Error::from), reply);
     }
 }

@@ -9,7 +9,6 @@ mod integrity;
 pub(super) mod peer;
 pub(super) mod refusals;
 pub(super) mod steady;
-mod trace;
 
 /// Every method: what a claim says of "each method" is said of these.
 const METHODS: [&str; 6] =

@@ -5,10 +5,21 @@ use std::time::Duration;
 use super::{
     ClaimRow, Key, Tier, device, files, foundation, house, kernels, report, safe, ssd, trace,
 };
-use crate::Need::{self, Filesystem, Loop, Program, Root, Tracing};
+use crate::Need::{self, Filesystem, Fuse, Linux, Loop, Program, Root, Tracing};
 use crate::campaign::{inputs, killed, mutants, watched};
 
 /// What acceptance tests require of the machine.
+const FILESYSTEMS: &[Need] = &[
+    Root,
+    Loop,
+    Fuse,
+    Tracing,
+    Program("mkfs.ext4"),
+    Program("mkfs.xfs"),
+    Filesystem("ext4"),
+    Filesystem("xfs"),
+    Linux(6, 10),
+];
 const LOOP: &[Need] = &[Root, Loop];
 const EXT4: &[Need] = &[Root, Loop, Tracing, Program("mkfs.ext4"), Filesystem("ext4")];
 const TRACED: &[Need] = &[Root, Loop, Tracing];
@@ -749,22 +760,51 @@ const HOUSE: &[ClaimRow] = &[
     },
 ];
 
-const KERNELS: &[ClaimRow] = &[ClaimRow {
-    id: "kernels.4",
-    title: "The modelled pool discards as OpenZFS and FreeBSD do",
-    bar: "[S3]'s scenario at 1/32 (short form: 1/512) in the manners `zfs-autotrim`, `zfs-trim`, \
-          `freebsd-2013` and `freebsd-2017`: number and mean size of the discards of a deletion \
-          within 10 % of a calculation from the rules of the sources, written apart from the \
-          model; `zfs-autotrim` takes the syncs of groups that its rules ask for, within 10 %; \
-          500 and 5,000 discards a second and drive, and `zpool trim -r` at 64 and 256 MiB/s, \
-          take the time that these rates give, within 10 %; on every drive freed bytes = issued \
-          + skipped + written again + waiting, also under `skip-by-queue`, which skips some",
-    tier: Tier::Acceptance(&[]),
-    short: seconds(60),
-    full: seconds(240),
-    measure: kernels::zfs::measure,
-    read: kernels::zfs::read,
-}];
+const KERNELS: &[ClaimRow] = &[
+    ClaimRow {
+        id: "kernels.1",
+        title: "The modelled filesystems and block layer discard as the running kernel does",
+        bar: "on loop devices, by block tracepoints, with write-back throttling on and off: ext4 \
+          (ordered, writeback, no journal), XFS, btrfs (sync, async), their unmounts, fstrim on \
+          each, blkdiscard: number of discards within 15 %, bytes within 10 %, mean depth over \
+          time within 20 %; greatest depth equal without throttling, at most a step (4, 8, 16, \
+          24) apart with it; what an unmount loses within 15 %; at least 14 cases (full form)",
+        tier: Tier::Acceptance(FILESYSTEMS),
+        short: seconds(200),
+        full: seconds(420),
+        measure: kernels::requests::measure,
+        read: kernels::requests::read,
+    },
+    ClaimRow {
+        id: "kernels.2",
+        title: "An fsync beside a mass deletion takes as long as in the running kernel",
+        bar: "deletions of 100 extents of 8 MiB and of 3,000 of 64 KiB (short form: the first) on \
+              a device whose requests take about 2 ms: an fsync of a new file on ext4, XFS \
+              (throttling on and off) and btrfs within 20 % of the kernel's",
+        tier: Tier::Evidence,
+        short: seconds(140),
+        full: seconds(300),
+        measure: kernels::fsync::measure,
+        read: kernels::fsync::read,
+    },
+    ClaimRow {
+        id: "kernels.4",
+        title: "The modelled pool discards as OpenZFS and FreeBSD do",
+        bar: "[S3]'s scenario at 1/32 (short form: 1/512) in the manners `zfs-autotrim`, \
+              `zfs-trim`, `freebsd-2013` and `freebsd-2017`: number and mean size of the \
+              discards of a deletion within 10 % of a calculation from the rules of the \
+              sources, written apart from the model; `zfs-autotrim` takes the syncs of \
+              groups that its rules ask for, within 10 %; 500 and 5,000 discards a second \
+              and drive, and `zpool trim -r` at 64 and 256 MiB/s, take the time that these \
+              rates give, within 10 %; on every drive freed bytes = issued + skipped + \
+              written again + waiting, also under `skip-by-queue`, which skips some",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(60),
+        full: seconds(240),
+        measure: kernels::zfs::measure,
+        read: kernels::zfs::read,
+    },
+];
 
 const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)

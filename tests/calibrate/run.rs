@@ -13,7 +13,7 @@ use trimbench_core::{Bytes, Interrupt, Opened, Virtual};
 use trimbench_engine::MethodDefinition as _;
 use trimbench_engine::{KeepFailed, Monitor, Slots, Stage};
 use trimbench_engine::{Preset, SessionContext};
-use trimbench_fs::{DiscardPath, FileSystem, FsConfig};
+use trimbench_fs::{FileSystem, FsConfig};
 use trimbench_methods::postmark::{Postmark, metrics};
 use trimbench_results::Step;
 use trimbench_ssd::{PreconditionStep, SsdConfig};
@@ -64,7 +64,7 @@ pub(super) fn repeat(
     drive.precondition_with((0..units).map(PreconditionStep::Write));
     drive.precondition_with((0..units).map(PreconditionStep::Discard));
     let machine = FsConfig::s0();
-    let discard = if column.discard { machine.discard } else { DiscardPath::None };
+    let discard = machine.discard.filter(|_| column.discard);
     let filesystem = FileSystem::make(FsConfig { discard, ..machine }, drive)?;
     let set = [
         ("repetitions", "1".to_owned()),

@@ -17,12 +17,14 @@ pub mod errno;
 pub mod exit;
 pub mod fault;
 pub mod file_order;
+pub mod issuer;
 pub mod layers;
 pub mod nearest;
 mod opened;
 pub mod provision;
 pub mod rng;
 pub mod settings;
+pub mod slab;
 pub mod stamp;
 pub mod text;
 pub mod trace_hash;
@@ -41,6 +43,7 @@ pub use contract::{
 pub use drive::{Device, Drive, DriveError, Drives, PurgeMeans, TrimPromise, Wear};
 pub use errno::{Errno, reason};
 pub use file_order::FileOrder;
+pub use issuer::{Ext4Era, IssueDepth, Issuer, IssuerRule, Sender};
 pub use layers::{BlockRequest, CallerWait};
 pub use opened::Opened;
 pub use provision::{

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use trimbench_core::nearest::did_you_mean;
-use trimbench_core::settings::SettingError;
+use trimbench_core::settings::{Named as _, SettingError};
 use trimbench_core::{Bytes, ProvisionError, reason};
+use trimbench_fs::FsKind;
 use trimbench_ssd::{BUILT_IN, DriveConfigError, ProfileError};
 
-use crate::options::{FILESYSTEMS, MODELLED};
+use crate::options::FILESYSTEMS;
 
 /// A target that cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -22,8 +23,10 @@ pub(crate) enum Problem {
     UnknownFilesystem { name: String, nearest: Option<String> },
     #[error("cannot make a filesystem on `{below}`: it is not a device")]
     NothingBelow { below: String },
-    #[error("there is no model of {name}, only of {}", MODELLED)]
+    #[error("there is no model of {name}, only of {}", modelled())]
     NotModelled { name: &'static str },
+    #[error("`{key}` is a setting of {of}, not of {name}")]
+    OfAnother { key: &'static str, of: &'static str, name: &'static str },
     #[error("{name} is a model, and can be made on emulated drives only")]
     NotOnDevices { name: String },
     #[error(transparent)]
@@ -81,6 +84,7 @@ impl TargetError {
                 | Problem::UnknownFilesystem { .. }
                 | Problem::NothingBelow { .. }
                 | Problem::NotModelled { .. }
+                | Problem::OfAnother { .. }
                 | Problem::NotOnDevices { .. }
                 | Problem::Model(_)
                 | Problem::Setting(_)
@@ -110,13 +114,13 @@ impl TargetError {
                  block device"
             }
             Problem::NotModelled { .. } => {
-                "write `ext4:sim:NAME`, or name a device or an image file"
+                "write for example `ext4:sim:NAME`, or name a device or an image file"
             }
             Problem::NotOnDevices { .. } => "write for example `raidz2:sim:NAME*10`",
             Problem::Provision(error) => return error.advice.clone(),
             Problem::Setting(SettingError::UnknownKey { .. }) => {
                 "write for example `sim:vendor2,capacity=32GiB`, or \
-                 `ext4,discard-path=in-commit:sim:vendor2`"
+                 `ext4,era=4.13:sim:vendor2`"
             }
             Problem::Memory { .. }
             | Problem::Config { error: DriveConfigError::CapacityTooLarge { .. }, .. } => {
@@ -139,4 +143,10 @@ impl TargetError {
         };
         Some(hint.to_owned())
     }
+}
+
+/// The filesystems of which there is a model.
+fn modelled() -> String {
+    let names: Vec<&str> = FsKind::NAMES.iter().map(|(id, _)| *id).collect();
+    names.join(", ")
 }

@@ -11,16 +11,18 @@ use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, IfUnset, Named, named, optional, within};
 use trimbench_core::{
     Account, BlockCommand, Bytes, Capabilities, Completion, DiscardMode, Drive as _, DriveError,
-    Errno, Files, FilesystemSpec, Instant, LbaRange, Medium, Model, Nanos, ProvisionError,
-    Provisioner, Status, Support, Tag, Target, Virtual, settings,
+    Errno, Ext4Era, Files, FilesystemSpec, Instant, Issuer, LbaRange, Medium, Model, Nanos,
+    ProvisionError, Provisioner, Status, Support, Tag, Target, Virtual, named_enum, settings,
 };
-use trimbench_fs::{Allocation, DiscardPath, FS_BLOCK, FileSystem, FsConfig, Scheduler};
+use trimbench_fs::{
+    Allocation, FS_BLOCK, FileSystem, FsConfig, FsKind, Journaling, QueueConfig, Scheduler,
+};
 use trimbench_ssd::Ssd;
 
 use crate::description::{Description, Provisioned};
 use crate::emulated::{EmulatedDrive, EmulatedSpec};
-use crate::error::TargetError;
-use crate::options::{self, EMULATED, MODELLED};
+use crate::error::{Problem, TargetError};
+use crate::options::{self, EMULATED};
 
 pub(crate) mod pool;
 #[cfg(test)]
@@ -41,18 +43,26 @@ settings! {
     struct ModelSettings(values) {
         /// {}: the base for the other settings
         machine: Option<Machine> = "machine", IfUnset::Absent, optional(named());
-        /// {}: how `mount -o discard` is implemented
-        discard_path: Option<DiscardPath> = "discard-path", IfUnset::Absent,
-            optional(named());
+        /// of ext4, {}: the release from which on the kernel discards as it does
+        era: Option<Ext4Era> = "era", IfUnset::Absent, optional(named());
+        /// of ext4, {}: what its journal holds
+        journaling: Option<Journaling> = "journaling", IfUnset::Absent, optional(named());
+        /// of btrfs, {}: how it discards online
+        discard: Option<BtrfsDiscard> = "discard", IfUnset::Absent, optional(named());
         /// memory of the machine, {}
         memory: Option<Bytes> = "memory", IfUnset::Absent,
             optional(within(Bytes::mib(16), Bytes::gib(1 << 10)));
-        /// size of the journal, {}
+        /// size of the journal, or of the log of XFS, {}
         journal: Option<Bytes> = "journal", IfUnset::Absent,
             optional(within(Bytes::mib(1), Bytes::gib(1)));
         /// time between commits, {}
         commit: Option<Nanos> = "commit", IfUnset::Absent,
             optional(within(Nanos::from_millis(1), Nanos::from_secs(3_600)));
+        /// read latency at which write-back throttling aims, {}; 0 is off
+        wbt: Option<Nanos> = "wbt", IfUnset::Absent,
+            optional(within(Nanos::ZERO, Nanos::from_secs(10)));
+        /// {}: the I/O scheduler
+        scheduler: Option<Scheduler> = "scheduler", IfUnset::Absent, optional(named());
         /// processor time of an operation on metadata, {}
         cpu_metadata: Option<Nanos> = "cpu-metadata", IfUnset::Absent,
             optional(within(Nanos::ZERO, CPU_MAX));
@@ -65,29 +75,73 @@ settings! {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Machine {
-    Today,
-    S0,
+named_enum! {
+    /// What an ext4 stands on.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Machine {
+        /// A machine of today.
+        Today = "today",
+        /// The one that is assumed for \[S0\].
+        S0 = "s0",
+    }
 }
 
-impl Named for Machine {
-    const NAMES: &'static [(&'static str, Self)] = &[("today", Self::Today), ("s0", Self::S0)];
+named_enum! {
+    /// How btrfs discards online.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum BtrfsDiscard {
+        /// Within the commit.
+        Sync = "sync",
+        /// Later.
+        Async = "async",
+    }
 }
 
 impl ModelSettings {
-    fn config(&self) -> FsConfig {
+    /// The first setting that is another filesystem's.
+    fn check(&self, kind: FsKind) -> Result<(), Problem> {
+        let (ext4, btrfs) = (kind == FsKind::Ext4, kind == FsKind::Btrfs);
+        let rows = [
+            ("machine", "ext4", self.machine.is_some(), ext4),
+            ("era", "ext4", self.era.is_some(), ext4),
+            ("journaling", "ext4", self.journaling.is_some(), ext4),
+            ("journal", "ext4 and xfs", self.journal.is_some(), !btrfs),
+            ("discard", "btrfs", self.discard.is_some(), btrfs),
+        ];
+        let wrong = rows.into_iter().find(|(.., set, fits)| *set && !fits);
+        match wrong {
+            Some((key, of, ..)) => Err(Problem::OfAnother { key, of, name: kind.id() }),
+            None => Ok(()),
+        }
+    }
+
+    fn config(&self, kind: FsKind) -> FsConfig {
         let mut config = match self.machine {
-            None | Some(Machine::Today) => FsConfig::default(),
+            None | Some(Machine::Today) => FsConfig::of(kind),
             Some(Machine::S0) => FsConfig::s0(),
         };
-        config.discard = self.discard_path.unwrap_or(config.discard);
+        let of_btrfs = self.discard.map(|discard| match discard {
+            BtrfsDiscard::Sync => Issuer::BtrfsSync,
+            BtrfsDiscard::Async => Issuer::BtrfsAsync,
+        });
+        config.journaling = self.journaling.unwrap_or(config.journaling);
+        let by_journaling =
+            (config.journaling != Journaling::Ordered).then_some(Issuer::Ext4NoJournal);
+        let by_era = self.era.map(Ext4Era::issuer);
+        config.discard = of_btrfs.or(by_journaling).or(by_era).or(config.discard);
         config.memory = self.memory.unwrap_or(config.memory);
         config.journal = self.journal.or(config.journal);
         config.commit_interval = self.commit.unwrap_or(config.commit_interval);
         config.cpu.metadata = self.cpu_metadata.unwrap_or(config.cpu.metadata);
         config.cpu.call = self.cpu_call.unwrap_or(config.cpu.call);
         config.cpu.kib = self.cpu_kib.unwrap_or(config.cpu.kib);
+        let own = config.queue;
+        let throttling = self.wbt.map(|target| (target > Nanos::ZERO).then_some(target));
+        config.queue = QueueConfig {
+            write_back_throttling: throttling.unwrap_or(own.write_back_throttling),
+            scheduler: self.scheduler.unwrap_or(own.scheduler),
+            ..own
+        };
         config
     }
 }
@@ -103,10 +157,15 @@ pub struct ModelledSpec {
 
 impl ModelledSpec {
     /// Reads `key=value[,key=value]...`.
-    pub(crate) fn parse(text: Option<&str>, drive: EmulatedSpec) -> Result<Self, TargetError> {
+    pub(crate) fn parse(
+        kind: FsKind,
+        text: Option<&str>,
+        drive: EmulatedSpec,
+    ) -> Result<Self, TargetError> {
         let values = options::settings(OF, &ModelSettings::rows(), text)?;
         let settings = ModelSettings::read(&values)?;
-        let config = settings.config();
+        settings.check(kind)?;
+        let config = settings.config(kind);
         config.check()?;
         Ok(Self { settings, config, drive })
     }
@@ -143,10 +202,11 @@ impl ModelledSpec {
         // For its room, and to see whether it can be made at all.
         let first = FileSystem::make(self.config, drive.target.into_model())?;
         let capabilities = first.capabilities().clone();
-        identity.insert("filesystem".to_owned(), format!("{MODELLED}, modelled"));
+        let name = self.config.kind.id();
+        identity.insert("filesystem".to_owned(), format!("{name}, modelled"));
         identity.extend(self.describe_config(first.config()));
         let description = Description {
-            name: format!("{MODELLED} on {}", drive.description.name),
+            name: format!("{name} on {}", drive.description.name),
             kind: "filesystem",
             identity,
             state: "each filesystem made anew by the method; before the first, the drive was \
@@ -171,34 +231,37 @@ impl ModelledSpec {
                 format!("by index (Linux from 6.17 on), {processors} processors")
             }
         };
-        let scheduler = match made.scheduler {
-            Scheduler::None => "none",
-            Scheduler::Cfq => "CFQ",
-        };
-        let path = named::<DiscardPath>().show(&self.config.discard);
-        let journal = made.journal.map_or("as mke2fs".to_owned(), |size| size.to_string());
-        [
-            ("discard-path", path.unwrap_or_else(|| "none".to_owned())),
-            ("memory", memory.to_string()),
-            ("journal", journal),
-            ("commit", commit_interval.to_string()),
-            ("cpu-metadata", cpu.metadata.to_string()),
-            ("cpu-call", cpu.call.to_string()),
-            ("cpu-kib", cpu.kib.to_string()),
-            ("allocation", allocation),
-            ("scheduler", scheduler.to_owned()),
-            ("dirty-background", made.dirty_background.to_string()),
-            ("dirty-limit", made.dirty_limit.to_string()),
-            ("write-back-depth", made.write_back_depth.to_string()),
-        ]
-        .map(|(key, value)| (format!("{MODELLED}-{key}"), value))
-        .into()
+        let issuer = self.config.discard.map_or("none", Issuer::id);
+        let journal = made.journal.map_or("as mkfs".to_owned(), |size| size.to_string());
+        let throttling = made.queue.write_back_throttling;
+        let name = made.kind.id();
+        let mut described = BTreeMap::new();
+        let mut say = |key: &str, text: String| described.insert(format!("{name}-{key}"), text);
+        say("issuer", issuer.to_owned());
+        say("memory", memory.to_string());
+        if made.kind == FsKind::Ext4 {
+            say("journaling", made.journaling.id().to_owned());
+            say("allocation", allocation);
+        }
+        if made.kind != FsKind::Btrfs {
+            say("journal", journal);
+        }
+        say("commit", commit_interval.to_string());
+        say("cpu-metadata", cpu.metadata.to_string());
+        say("cpu-call", cpu.call.to_string());
+        say("cpu-kib", cpu.kib.to_string());
+        say("scheduler", made.queue.scheduler.id().to_owned());
+        say("wbt", throttling.map_or("off".to_owned(), |target| target.to_string()));
+        say("dirty-background", made.dirty_background.to_string());
+        say("dirty-limit", made.dirty_limit.to_string());
+        say("write-back-depth", made.write_back_depth.to_string());
+        described
     }
 }
 
 impl fmt::Display for ModelledSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(MODELLED)?;
+        formatter.write_str(self.config.kind.id())?;
         options::write_settings(formatter, self.settings.shown())?;
         write!(formatter, ":{EMULATED}{}", self.drive)
     }
@@ -251,10 +314,10 @@ impl Provisioner for ModelledFilesystems {
 
     fn make(&mut self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
         let (discard, policy) = match &wish.discard {
-            DiscardMode::Off => (DiscardPath::None, None),
+            DiscardMode::Off => (None, None),
             DiscardMode::Online => (self.config.discard, None),
             DiscardMode::Policy(text) => {
-                (DiscardPath::None, Some(trimbench_fs::policy(text).map_err(not_made)?))
+                (None, Some(trimbench_fs::policy(text).map_err(not_made)?))
             }
         };
         let mut drive = self.take_drive()?;

@@ -12,7 +12,6 @@ pub(crate) const FILESYSTEMS: [&str; 8] = {
     let [e, f, g, h] = POOLS;
     [a.id(), b.id(), c.id(), d.id(), e, f, g, h]
 };
-pub(crate) const MODELLED: &str = "ext4";
 pub(crate) const POOLS: [&str; 4] = ["stripe", "raidz1", "raidz2", "raidz3"];
 
 /// Settings behind a name, `KEY=VALUE[,KEY=VALUE]...`: the last one holds of those that are set

@@ -13,8 +13,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use trimbench_core::nearest::nearest;
+use trimbench_core::settings::Named as _;
 use trimbench_core::text::{from_text, to_text};
 use trimbench_core::{Bytes, Provisioner};
+use trimbench_fs::FsKind;
 use trimbench_linux::FilesystemKind;
 use trimbench_ssd::BUILT_IN;
 
@@ -24,7 +26,7 @@ use crate::error::{Problem, TargetError};
 use crate::modelled::ModelledSpec;
 use crate::modelled::pool::PoolSpec;
 use crate::opened::{Kind, OpenTarget, Opening};
-use crate::options::{EMULATED, FILESYSTEMS, MODELLED};
+use crate::options::{EMULATED, FILESYSTEMS};
 use crate::real::RealSpec;
 use crate::{device, directory};
 
@@ -217,11 +219,12 @@ impl<'a> Layer<'a> {
             return Ok(TargetSpec::Pool(Box::new(spec)));
         };
         if let Some(drive) = drive {
-            if kind.id() != MODELLED {
+            let modelled = FsKind::NAMES.iter().find(|(id, _)| *id == name);
+            let Some((_, modelled)) = modelled else {
                 return Err(Problem::NotModelled { name: kind.id() }.into());
-            }
+            };
             let drive = EmulatedSpec::parse(drive, capacity)?;
-            let spec = ModelledSpec::parse(settings, drive)?;
+            let spec = ModelledSpec::parse(*modelled, settings, drive)?;
             return Ok(TargetSpec::Modelled(Box::new(spec)));
         }
         match TargetSpec::of_path(below) {

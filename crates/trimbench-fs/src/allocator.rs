@@ -91,6 +91,8 @@ pub(crate) struct Allocator {
     index: Option<Index>,
     group_fs_blocks: u64,
     free: u64,
+    /// Whether data avoid the first group of each flex group, as ext4's do.
+    avoids_first: bool,
     /// The groups where the last searches for open files ended, by inode.
     streams: Vec<usize>,
     /// Whether small files that are closed are packed into chunks, too.
@@ -118,6 +120,7 @@ impl Allocator {
             groups: all,
             group_fs_blocks,
             free: groups * group_fs_blocks,
+            avoids_first: true,
             streams: vec![0; index(streams)],
             packs_closed: matches!(search, Allocation::ByIndex { .. }),
             chunks: Vec::new(),
@@ -125,6 +128,13 @@ impl Allocator {
             reserved: 0,
             changes: None,
         }
+    }
+
+    /// Not as in ext4: data may lie in every group, and the first of open files lie from here on.
+    pub(crate) fn begin_at(&mut self, address: u64) {
+        let (group, _) = self.place(address);
+        self.streams.fill(group);
+        self.avoids_first = false;
     }
 
     /// Blocks that are free, and neither in a chunk nor kept for a file.
@@ -137,10 +147,9 @@ impl Allocator {
         self.free + self.reserved
     }
 
-    /// Blocks in the middle of the device, in as few pieces as there are; `None` if it has too few.
-    pub(crate) fn take_region(&mut self, length: u64) -> Option<Vec<Extent>> {
+    /// Blocks from `from` on, in as few pieces as there are; `None` if there are too few.
+    pub(crate) fn take_region(&mut self, mut from: u64, length: u64) -> Option<Vec<Extent>> {
         let mut region = Vec::new();
-        let mut from = self.groups.len() as u64 / 2 * self.group_fs_blocks;
         let mut left = length;
         while left > 0 {
             let Some(run) = self.free_from(from) else {
@@ -236,11 +245,39 @@ impl Allocator {
         Some(Extent::between(base + u64::from(start), base + u64::from(end)))
     }
 
+    /// Whether all of these blocks are free.
+    pub(crate) fn is_empty(&self, extent: Extent) -> bool {
+        self.split(extent).all(|part| self.free_from(part.start) == Some(part))
+    }
+
+    /// The first free run that ends behind `from` and begins before `border`, up to there: over the
+    /// ends of groups.
+    pub(crate) fn free_run(&self, from: u64, border: u64) -> Option<Extent> {
+        let size = self.group_fs_blocks;
+        let border = border.min(self.groups.len() as u64 * size);
+        let mut at = from;
+        let first = loop {
+            if at >= border {
+                return None;
+            }
+            match self.free_from(at) {
+                Some(run) => break run,
+                None => at = (at / size + 1) * size,
+            }
+        };
+        let mut end = first.end();
+        while end < border
+            && end.is_multiple_of(size)
+            && let Some(next) = self.free_from(end).filter(|next| next.start == end)
+        {
+            end = next.end();
+        }
+        Some(Extent::between(first.start, end.min(border)))
+    }
+
     /// The parts of `extent` by group: no extent of ext4's allocator crosses a group.
     pub(crate) fn split(&self, extent: Extent) -> impl Iterator<Item = Extent> + use<> {
-        let size = self.group_fs_blocks;
-        (extent.start / size..extent.end().div_ceil(size))
-            .filter_map(move |group| extent.overlap(Extent::new(group * size, size)))
+        extent.pieces_within(Some(self.group_fs_blocks))
     }
 
     /// Checks the invariants and calls `free` for every free extent. Slow.
@@ -355,7 +392,8 @@ impl Allocator {
             let stream = index(request.inode % self.streams.len() as u64);
             let needed = narrow(hole.length.min(range.end() - hole.start));
             let group = self.streams[stream];
-            let taken = self.take_request(Request { needed, sought, group, data: true })?;
+            let taken =
+                self.take_request(Request { needed, sought, group, data: self.avoids_first })?;
             self.streams[stream] = self.place(taken.start).0;
             (taken, aligned(range, hole, taken.length))
         };
@@ -405,7 +443,7 @@ impl Allocator {
     /// Data blocks from the group of `goal` on.
     fn search(&mut self, needed: u32, sought: u32, goal: u64) -> Option<Extent> {
         let group = self.place(goal).0.min(self.groups.len() - 1);
-        self.take_request(Request { needed, sought, group, data: true })
+        self.take_request(Request { needed, sought, group, data: self.avoids_first })
     }
 
     fn take_request(&mut self, request: Request) -> Option<Extent> {

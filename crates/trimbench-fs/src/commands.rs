@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use trimbench_core::slab::Slab;
 use trimbench_core::{Errno, FileCommand, Instant, Rejected, Status, Tag};
 
 use crate::extent::Extent;
-use crate::slab::Slab;
 
 /// Where a command is kept.
 pub(crate) type Slot = u32;
@@ -50,7 +50,11 @@ pub(crate) enum Stage {
     Delayed,
     /// Dirty data are written back.
     WritingBack,
-    /// A transaction commits.
+    /// A log tree is written.
+    Logging,
+    /// The device is flushed before the superblock that names it is written.
+    Recording,
+    /// A transaction commits, or the superblock is written.
     Committing,
     /// Metadata are written to their places.
     Checkpointing,

@@ -1,12 +1,11 @@
 //! Configuration of a modelled filesystem and of the machine that it runs on.
 
-use trimbench_core::{Bytes, Nanos, Ppm};
+use trimbench_block::{QueueConfig, Scheduler};
+use trimbench_core::{Bytes, Issuer, Nanos, Ppm};
 use trimbench_policy::PolicyError;
 
-use crate::discard_path::DiscardPath;
-
-/// The filesystem's block. ext4's usual one, and the only one modelled.
-pub const FS_BLOCK: Bytes = Bytes(4096);
+pub(crate) use crate::extent::FS_BLOCK;
+use crate::kind::{FsKind, Journaling};
 
 /// How ext4 finds free blocks, and merges what becomes free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,17 +26,6 @@ pub enum Allocation {
     },
 }
 
-/// The block layer's I/O scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheduler {
-    /// None: every command goes to the device at once.
-    None,
-    /// CFQ, Linux's default from 2.6.18 to 3.x, as far as it concerns one program: writes of
-    /// write-back and of checkpoints wait while a read is under way, and go one at a time for
-    /// 200 ms after the last; then one more each 100 ms.
-    Cfq,
-}
-
 /// Processor time of commands. Each outstanding command has a processor to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuCosts {
@@ -52,8 +40,13 @@ pub struct CpuCosts {
 /// A filesystem and its machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FsConfig {
-    /// The discard path.
-    pub discard: DiscardPath,
+    /// Which filesystem it is.
+    pub kind: FsKind,
+    /// Who discards online what is freed, one of this filesystem; `None` for nobody
+    /// (`nodiscard`).
+    pub discard: Option<Issuer>,
+    /// What its journal holds; only of ext4.
+    pub journaling: Journaling,
     /// How free blocks are found.
     pub allocation: Allocation,
     /// FITRIM leaves free extents alone that are shorter; raised to the device's granularity.
@@ -76,12 +69,10 @@ pub struct FsConfig {
     pub dirty_expire: Nanos,
     /// The flusher looks this often (`dirty_writeback_centisecs`).
     pub write_back_interval: Nanos,
-    /// The largest read or write that the block layer sends (`max_sectors_kb`).
-    pub request_max: Bytes,
+    /// The block layer below.
+    pub queue: QueueConfig,
     /// Writes that write-back keeps under way: a queue of the block layer leaves it no more.
     pub write_back_depth: u32,
-    /// What passes what on the way to the device.
-    pub scheduler: Scheduler,
     /// Reads of a file through the cache go ahead of it by up to this much (`read_ahead_kb`).
     pub read_ahead: Bytes,
     /// Processor time.
@@ -124,7 +115,9 @@ impl Default for FsConfig {
     /// machine around 2010.
     fn default() -> Self {
         Self {
-            discard: DiscardPath::WorkerUnclipped,
+            kind: FsKind::Ext4,
+            discard: Some(Issuer::Ext4),
+            journaling: Journaling::Ordered,
             allocation: Allocation::ByIndex { processors: 2 },
             trim_minimum: Bytes(0),
             group_fs_blocks: 32_768,
@@ -136,9 +129,8 @@ impl Default for FsConfig {
             dirty_limit: Ppm(200_000),
             dirty_expire: Nanos::from_secs(30),
             write_back_interval: Nanos::from_secs(5),
-            request_max: Bytes(512 << 10),
+            queue: QueueConfig::default(),
             write_back_depth: 32,
-            scheduler: Scheduler::None,
             read_ahead: Bytes(128 << 10),
             cpu: CpuCosts { metadata: Nanos::from_micros(10), call: Nanos(700), kib: Nanos(250) },
         }
@@ -146,6 +138,27 @@ impl Default for FsConfig {
 }
 
 impl FsConfig {
+    /// mkfs's and Linux's defaults for a filesystem, on the machine of [`Self::default`].
+    pub fn of(kind: FsKind) -> Self {
+        let own = Self {
+            kind,
+            discard: Some(kind.issuer()),
+            commit_interval: kind.commit_interval(),
+            ..Self::default()
+        };
+        match kind {
+            FsKind::Ext4 => own,
+            // Their allocators are not modelled for themselves: space is taken from where the last
+            // file ended on, in runs as long as there are.
+            FsKind::Xfs | FsKind::Btrfs => Self {
+                allocation: Allocation::Linear,
+                // Inodes have a place of their own here: 0.4 % of the space.
+                group_inodes: 1_024,
+                ..own
+            },
+        }
+    }
+
     /// The machine and the kernel of \[S0\]'s tests, mounted with `discard`.
     ///
     /// \[S0\] names neither. Its mount option is of 2009 to 2010 (Linux 2.6.33 brought ext4's
@@ -158,7 +171,7 @@ impl FsConfig {
     /// `docs/model/calibration.md` says what was tried, and what others gave.
     pub fn s0() -> Self {
         Self {
-            discard: DiscardPath::InCommit,
+            discard: Some(Issuer::Ext4Since2_6_33),
             allocation: Allocation::Linear,
             // 4 GiB less what programs and the kernel take.
             memory: Bytes::mib(2_944),
@@ -170,7 +183,12 @@ impl FsConfig {
             // A queue of 128 requests counts as congested from 113 on
             // (`blk_queue_congestion_threshold`).
             write_back_depth: 113,
-            scheduler: Scheduler::Cfq,
+            queue: QueueConfig {
+                // Linux has it since 4.10.
+                write_back_throttling: None,
+                scheduler: Scheduler::Cfq,
+                ..QueueConfig::default()
+            },
             // A slow processor of that time.
             cpu: CpuCosts { metadata: Nanos::from_micros(50), ..Self::default().cpu },
             // mke2fs's journal, 5 s between commits, read-ahead of 128 KiB, requests of 512 KiB.
@@ -186,12 +204,13 @@ impl FsConfig {
         let (blocks, inodes) = (u64::from(self.group_fs_blocks), u64::from(self.group_inodes));
         let (commit, write_back) = (self.commit_interval.0, self.write_back_interval.0);
         let (background, limit) = (self.dirty_background, self.dirty_limit);
-        let (request, depth) = (self.request_max.0, u64::from(self.write_back_depth));
+        let (request, depth) = (self.queue.request_max.0, u64::from(self.write_back_depth));
         let limits = "at most 1 000 000 ppm, and 1 MiB of the memory at least";
         let limit_fits = limit <= Ppm::ONE && limit.of(self.memory.0) >= Bytes::mib(1).0;
         let blocks_fit = (256..=32_768).contains(&blocks) && blocks.is_multiple_of(8);
         let inodes_fit = inodes >= 16 && inodes.is_multiple_of(16);
         let request_fits = request >= FS_BLOCK.0 && request.is_multiple_of(FS_BLOCK.0);
+        let own_issuer = self.discard.is_none_or(|issuer| FsKind::of(issuer) == Some(self.kind));
         let has_processors = self.allocation != Allocation::ByIndex { processors: 0 };
         check_ranges(&[
             ("group_fs_blocks", blocks, "a multiple of 8 in [256, 32768]", blocks_fit),
@@ -202,6 +221,7 @@ impl FsConfig {
             ("dirty_limit", limit.0.into(), limits, limit_fits),
             ("request_max", request, "a multiple of 4 KiB, at least that", request_fits),
             ("processors", 0, "at least 1", has_processors),
+            ("discard", 0, "an issuer of this filesystem", own_issuer),
             ("write_back_depth", depth, "at least 1", depth > 0),
         ])
     }

@@ -1,4 +1,4 @@
-//! Freed extents that wait for a discard, and the accounting of all others.
+//! Freed extents that wait for a discard or are being discarded, and the accounting of all others.
 //!
 //! Model of the worker, after `ext4_discard_work` and `ext4_try_to_trim_range` (fs/ext4/mballoc.c):
 //! it processes freed extents in the order of their commits, one discard at a time. It discards the
@@ -10,20 +10,21 @@
 //!
 //! Conservation: freed = discarded + pending + dropped + reused, in blocks that were freed. What
 //! the unclipped worker discards beyond the freed extent is counted separately.
-//!
-//! Not modelled: the concurrent submission of Linux 4.13 to 5.14.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use trimbench_core::Bytes;
+use trimbench_core::{Bytes, Instant};
 
+use crate::commands::Slot;
 use crate::config::FS_BLOCK;
+use crate::delayed::DelayedQueue;
 use crate::extent::Extent;
 
 /// What became of freed space. Bytes are of freed extents, if not said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiscardCounters {
-    /// Freed by commits.
+    /// Freed by commits; of btrfs with `discard=async` also the space that was free in a block
+    /// group when something in it was freed first.
     pub freed: Bytes,
     /// Freed extents, after merging those of one commit.
     pub freed_extents: u64,
@@ -31,7 +32,7 @@ pub struct DiscardCounters {
     pub issued: u64,
     /// Discarded of what was freed.
     pub discarded: Bytes,
-    /// Discarded beyond what was freed: free space behind it.
+    /// Discarded beyond what was freed: free space behind it, and tree blocks of btrfs.
     pub discarded_beyond: Bytes,
     /// Not discarded, for no one ever will: no discard path, unmounted before, or for want of
     /// space.
@@ -44,6 +45,18 @@ pub struct DiscardCounters {
     pub trim_issued: u64,
     /// Bytes discarded by FITRIM.
     pub trimmed: Bytes,
+}
+
+/// Discards that XFS sends together, under way or waiting to be sent.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) id: u32,
+    /// Who sends them: FITRIM, or the completion of the log.
+    pub(crate) trim: Option<Slot>,
+    /// What is discarded; nobody has it until the last discard ends.
+    pub(crate) extents: Vec<Extent>,
+    /// Pieces that have not ended.
+    pub(crate) left: u32,
 }
 
 /// What the worker does to one freed extent.
@@ -61,10 +74,19 @@ pub(crate) struct Job {
 #[derive(Debug, Default)]
 pub(crate) struct Discards {
     pub(crate) counters: DiscardCounters,
-    /// Freed extents that the worker has not begun.
+    /// Freed extents that the worker has not begun: at once, or after a wait.
     queue: VecDeque<Extent>,
     queued: u64,
+    delayed: DelayedQueue,
+    /// Block groups of btrfs whose free space has been queued once.
+    looked_at: BTreeSet<u64>,
+    /// The worker sends nothing before.
+    paused: Option<Instant>,
     pub(crate) job: Option<Job>,
+    pub(crate) batches: Vec<Batch>,
+    last_batch: u32,
+    /// What processes that delete have still to discard themselves.
+    pub(crate) of_callers: BTreeMap<Slot, VecDeque<Extent>>,
 }
 
 pub(crate) const fn bytes(fs_blocks: u64) -> Bytes {
@@ -72,9 +94,23 @@ pub(crate) const fn bytes(fs_blocks: u64) -> Bytes {
 }
 
 impl Discards {
-    /// Freed blocks that the worker has yet to look at.
+    /// The name of a batch that is about to be sent.
+    pub(crate) fn next_batch(&mut self) -> u32 {
+        self.last_batch += 1;
+        self.last_batch
+    }
+
+    /// Freed blocks that the worker has yet to look at, and those of checkpoints.
     pub(crate) fn pending(&self) -> u64 {
-        self.queued + self.job.map_or(0, |job| job.rest.length)
+        let of_log = self.batches.iter().filter(|batch| batch.trim.is_none());
+        let batches = of_log.flat_map(|batch| &batch.extents);
+        let batches: u64 = batches.map(|extent| extent.length).sum();
+        self.queued + self.delayed.total() + self.job.map_or(0, |job| job.rest.length) + batches
+    }
+
+    /// Whether no discard withholds anything.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.job.is_none() && self.batches.is_empty()
     }
 
     pub(crate) fn push(&mut self, extent: Extent) {
@@ -82,7 +118,40 @@ impl Discards {
         self.queue.push_back(extent);
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Extent> {
+    /// The same for `discard=async` of btrfs; `empty`: its block group holds nothing any more.
+    pub(crate) fn push_delayed(&mut self, extent: Extent, empty: bool, now: Instant) {
+        self.delayed.push(extent, empty, now);
+    }
+
+    /// Whether a block group of btrfs is looked at for the first time.
+    pub(crate) fn looks_at(&mut self, group: u64) -> bool {
+        self.looked_at.insert(group)
+    }
+
+    /// After a mount nobody knows what was trimmed.
+    pub(crate) fn forget_groups(&mut self) {
+        self.looked_at.clear();
+    }
+
+    pub(crate) fn pause_until(&mut self, at: Instant) {
+        self.paused = Some(at);
+    }
+
+    /// When the worker goes on by itself; never while it has something under way.
+    pub(crate) fn next_event(&self) -> Instant {
+        if self.job.is_some() || self.delayed.total() == 0 {
+            return Instant::NEVER;
+        }
+        self.delayed.next_due().max(self.paused.unwrap_or(Instant::START))
+    }
+
+    /// The next freed extent for the worker, if it is due.
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<Extent> {
+        if self.delayed.total() > 0 && self.paused.is_none_or(|paused| paused <= now) {
+            let extent = self.delayed.pop(now);
+            self.counters.dropped += bytes(std::mem::take(&mut self.delayed.too_short));
+            return extent;
+        }
         let extent = self.queue.pop_front()?;
         self.queued -= extent.length;
         Some(extent)
@@ -91,7 +160,7 @@ impl Discards {
     /// Gives up everything that waits, and what is left of the job; a discard that is under way
     /// ends. Returns how many blocks.
     pub(crate) fn drop_pending(&mut self) -> u64 {
-        let mut dropped = self.queued;
+        let mut dropped = self.queued + self.delayed.clear();
         self.queue.clear();
         self.queued = 0;
         if let Some(job) = &mut self.job {

@@ -4,10 +4,13 @@
 //! does not walk blocks.
 
 use smallvec::SmallVec;
-use trimbench_core::{Blocks, Lba, LbaRange};
+use trimbench_core::{Blocks, Bytes, Lba, LbaRange};
 
 #[cfg(test)]
 mod tests;
+
+/// The filesystem's block: ext4's usual one, and the only one modelled.
+pub const FS_BLOCK: Bytes = Bytes(4096);
 
 /// A run of filesystem blocks `[start, start + length)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +55,18 @@ impl Extent {
         (self.start..self.end())
             .step_by(step)
             .map(move |start| Self::between(start, self.end().min(start + longest)))
+    }
+}
+
+impl Extent {
+    /// The run in pieces of which none crosses a multiple of `border`, in order.
+    pub(crate) fn pieces_within(self, border: Option<u64>) -> impl Iterator<Item = Self> {
+        let size = border.unwrap_or(u64::MAX);
+        let last = (self.end() - 1) / size;
+        (self.start / size..=last).filter_map(move |at| {
+            let start = at * size;
+            self.overlap(Self::between(start, start.saturating_add(size)))
+        })
     }
 }
 

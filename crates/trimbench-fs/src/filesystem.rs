@@ -10,6 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
+use trimbench_block::QueueEvent;
 use trimbench_core::units::index;
 use trimbench_core::{
     BlockCommand, Bytes, Capabilities, Clock, Completion, DeviceStatistics, DirectoryId, DrainRule,
@@ -23,13 +24,13 @@ use crate::commands::{
     Commands, Progress, Slot, Stage, Stop, Task, check_transfer, require, status_after,
 };
 use crate::config::{FS_BLOCK, FsConfig, FsConfigError};
-use crate::discard_path::DiscardPath;
 use crate::discards::{DiscardCounters, Discards, bytes};
 use crate::extent::Extent;
 use crate::files::Files;
 use crate::journal::Journal;
+use crate::kind::FsKind;
 use crate::layout::{Layout, Metadata};
-use crate::lower::{Ended, Lower, Owner};
+use crate::lower::{Lower, Owner};
 
 mod check;
 mod commit;
@@ -38,6 +39,7 @@ mod extent_tree;
 mod names;
 mod policy;
 mod trim;
+mod trim_xfs;
 mod whole;
 mod write_back;
 
@@ -66,7 +68,7 @@ pub struct FsCounters {
     pub discards: DiscardCounters,
 }
 
-/// A modelled ext4 over a block device. Made by [`FileSystem::make`]; mounted.
+/// A modelled filesystem over a block device. Made by [`FileSystem::make`]; mounted.
 #[derive(Debug)]
 pub struct FileSystem<M> {
     config: FsConfig,
@@ -111,6 +113,8 @@ pub struct FileSystem<M> {
     trimmed: Vec<bool>,
     /// Blocks that FITRIM withholds.
     withheld: u64,
+    /// Where each FITRIM of XFS is.
+    trims: BTreeMap<Slot, trim_xfs::Cursor>,
     mounted: bool,
     /// The unmount that waits for the last discard.
     unmounting: Option<Slot>,
@@ -119,7 +123,7 @@ pub struct FileSystem<M> {
     /// Data or a journal was written since the last flush.
     unflushed: bool,
     counters: FsCounters,
-    ended: Vec<Ended>,
+    events: Vec<QueueEvent<Owner>>,
     completions: Vec<Completion>,
 }
 
@@ -139,25 +143,23 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let layout = Layout::new(&config, capacity)?;
         let too_small =
             || FsConfigError::DeviceTooSmall { capacity, group: bytes(layout.group_fs_blocks()) };
-        let mut allocator =
-            Allocator::new(config.allocation, layout.groups(), layout.group_fs_blocks());
-        layout.metadata().for_each(|extent| allocator.withhold(extent));
+        let mut allocator = fresh_space(&config, &layout);
         let length = layout.journal_length(&config);
-        let region = allocator.take_region(length).ok_or_else(too_small)?;
+        let region = allocator.take_region(layout.journal_goal(), length).ok_or_else(too_small)?;
         if length < 64 || allocator.free() < layout.group_fs_blocks() / 4 {
             return Err(too_small());
         }
-        let journal = Journal::new(region, layout.ids());
+        let journal = Journal::new(&config, region, layout.ids());
         let below = lower.capabilities();
         if below.discard == Support::None {
-            config.discard = DiscardPath::None;
+            config.discard = None;
         }
-        let online = config.discard != DiscardPath::None;
+        let online = config.discard.is_some();
         let capabilities = Capabilities {
             discard: if online { below.discard } else { Support::None },
             clock: Clock::Virtual,
             medium: Medium::Directory { available: bytes(allocator.free()), fs_block: FS_BLOCK },
-            drain: DRAIN,
+            drain: DrainRule { force: config.kind.force(), ..DRAIN },
             ..below.clone()
         };
         let mut filesystem = Self {
@@ -189,12 +191,13 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             checkpoint: whole::Checkpoint::default(),
             checkpoint_waiters: Vec::new(),
             withheld: 0,
+            trims: BTreeMap::new(),
             mounted: true,
             unmounting: None,
             aborted: false,
             unflushed: false,
             counters: FsCounters::default(),
-            ended: Vec::new(),
+            events: Vec::new(),
             completions: Vec::new(),
         };
         filesystem.make_own_directory();
@@ -233,7 +236,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// Freed bytes that are neither discarded nor given up: of transactions that have not
     /// committed, and waiting for the worker.
     pub fn discards_pending(&self) -> Bytes {
-        let none = self.config.discard == DiscardPath::None && self.policy.is_none();
+        let none = self.config.discard.is_none() && self.policy.is_none();
         let uncommitted = if none { 0 } else { self.journal.freed() };
         bytes(uncommitted + self.discards.pending() + self.policy_pending())
     }
@@ -330,8 +333,12 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     }
 
     fn step_file_command(&mut self, slot: Slot, command: FileCommand, now: Instant) -> Progress {
-        let begins = self.commands.get(slot).stage == Stage::Start;
-        require(!(self.aborted && begins), Errno::EROFS)?;
+        let stage = self.commands.get(slot).stage;
+        require(!(self.aborted && stage == Stage::Start), Errno::EROFS)?;
+        if stage == Stage::Discarding {
+            return self.discard_as_caller(slot, now);
+        }
+        let begins = stage == Stage::Start;
         match command {
             FileCommand::Create { file } => {
                 self.create(slot, file, DirectoryId::OWN, now)?;
@@ -360,6 +367,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             FileCommand::Unlink { file } => self.unlink(slot, file, now),
             FileCommand::Fsync { file } => self.fsync(slot, file, now),
             FileCommand::SyncFilesystem => self.sync(slot, now),
+            FileCommand::TrimFreeSpace if self.config.kind == FsKind::Xfs => {
+                self.trim_xfs_step(slot, now)
+            }
             FileCommand::TrimFreeSpace => self.trim_step(slot, now),
             FileCommand::MakeDirectory { directory } => self.make_directory(slot, directory, now),
             FileCommand::RemoveDirectory { directory } => {
@@ -393,9 +403,13 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
     }
 
-    /// A command of the device ended.
-    fn ended(&mut self, ended: Ended) {
-        let Ended { owner, at, failure, latency } = ended;
+    /// Something became of what the filesystem has sent.
+    fn happened(&mut self, event: QueueEvent<Owner>, now: Instant) {
+        let (owner, at, failure, latency) = match event {
+            QueueEvent::Ended { owner, at, failure, latency } => (owner, at, failure, latency),
+            QueueEvent::Submitted(Owner::Batch(id)) => return self.batch_submitted(id, now),
+            QueueEvent::Submitted(_) => return,
+        };
         if let Some(latency) = latency {
             self.policy_sees(latency, at);
         }
@@ -412,12 +426,14 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             Owner::Commit => self.commit_io_ended(failure, at),
             Owner::Checkpoint => self.checkpoint_io_ended(failure, at),
             Owner::Worker => self.worker_io_ended(at),
+            Owner::Batch(id) => self.batch_io_ended(id, at),
             Owner::Policy(which) => self.policy_io_ended(which, at),
         }
     }
 
     fn timer_at(&self) -> Instant {
-        self.flusher_at.min(self.commit_at()).min(self.policy_wakes_at())
+        let worker = self.discards.next_event();
+        self.flusher_at.min(self.commit_at()).min(self.policy_wakes_at()).min(worker)
     }
 
     /// A transaction is joined: metadata change in it.
@@ -444,13 +460,14 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// There is no space: waits for what will become free, or fails.
     fn no_space(&mut self, slot: Slot, now: Instant) -> Stop {
         let freed = self.journal.freed() > 0;
-        let withheld =
-            self.withheld > 0 || self.discards.job.is_some() || self.policy_withholds() > 0;
+        let withheld = self.withheld > 0 || !self.discards.is_idle() || self.policy_withholds() > 0;
         if !freed && !withheld {
             return Errno::ENOSPC.into();
         }
         self.space_waiters.push(slot);
-        self.discards.drop_pending();
+        if self.config.kind == FsKind::Ext4 {
+            self.discards.drop_pending();
+        }
         if freed {
             self.want_commit(now);
         }
@@ -463,6 +480,17 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             self.step(slot, now);
         }
     }
+}
+
+/// The free space of a new filesystem, without the journal.
+fn fresh_space(config: &FsConfig, layout: &Layout) -> Allocator {
+    let mut allocator =
+        Allocator::new(config.allocation, layout.groups(), layout.group_fs_blocks());
+    if config.kind != FsKind::Ext4 {
+        allocator.begin_at(layout.goal(0));
+    }
+    layout.metadata().for_each(|extent| allocator.withhold(extent));
+    allocator
 }
 
 /// Bytes that the C library moves at a time (`BUFSIZ` on ext4: `st_blksize`).
@@ -508,12 +536,12 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
                 break;
             }
             if self.lower.next_event() <= at {
-                let mut ended = std::mem::take(&mut self.ended);
-                self.lower.advance(at, &mut ended);
-                for each in ended.drain(..) {
-                    self.ended(each);
+                let mut events = std::mem::take(&mut self.events);
+                self.lower.advance(at, &mut events);
+                for event in events.drain(..) {
+                    self.happened(event, at);
                 }
-                self.ended = ended;
+                self.events = events;
                 self.lower.dispatch(at);
             } else if let Some(slot) = self.commands.take_due(at) {
                 self.step(slot, at);
@@ -521,6 +549,8 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
                 self.try_commit(at);
             } else if self.flusher_at <= at {
                 self.flusher_looks(at);
+            } else if self.discards.next_event() <= at {
+                self.work_off_discards(at);
             }
             self.run_policy(at);
         }
@@ -528,7 +558,7 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
     }
 
     fn statistics(&self) -> DeviceStatistics {
-        let none = self.config.discard == DiscardPath::None && self.policy.is_none();
+        let none = self.config.discard.is_none() && self.policy.is_none();
         let pending = (!none).then(|| self.discards_pending());
         DeviceStatistics {
             outstanding: self.commands.outstanding(),

@@ -1,4 +1,5 @@
-//! The journal: transactions, the log, and the metadata to be checkpointed.
+//! The journal: transactions, the log, and the metadata to be checkpointed. Of XFS the log and its
+//! checkpoints; of btrfs the transaction and the room that its tree blocks are written to.
 //!
 //! Model, after jbd2 (fs/jbd2/commit.c): one transaction runs, at most one commits. Changes of
 //! metadata and freed extents belong to the running one. It commits when it is `commit_interval`
@@ -12,8 +13,8 @@
 //! that a later transaction holds is written for that one.
 //!
 //! Not modelled: the blocks of revoke records, the wait of a handle for a block that is just being
-//! logged, fast commits, `data=journal` and `data=writeback`, `nobarrier`, a device for
-//! the log of its own, recovery.
+//! logged, fast commits, `data=journal`, `nobarrier`, a device for the log of its own, recovery,
+//! checkpoints of XFS that overlap.
 //!
 //! Units: filesystem blocks of 4 KiB.
 
@@ -22,14 +23,13 @@ use std::collections::{BTreeMap, VecDeque};
 use trimbench_core::Instant;
 use trimbench_core::units::index;
 
+use crate::config::{FS_BLOCK, FsConfig};
 use crate::extent::Extent;
+use crate::kind::{FsKind, Journaling, TREE_BLOCK};
 use crate::layout::MetadataId;
 
 #[cfg(test)]
 mod tests;
-
-/// Metadata blocks that one descriptor block names.
-const TAGS: u64 = 254;
 
 /// Changes that become durable together.
 #[derive(Debug)]
@@ -38,6 +38,8 @@ pub(crate) struct Transaction {
     /// When its first change came; [`Instant::NEVER`] as long as it has none.
     pub(crate) started: Instant,
     pub(crate) metadata: Vec<MetadataId>,
+    /// How often something in them was changed.
+    pub(crate) changes: u64,
     /// Extents that it freed, as they came; merged when it commits.
     pub(crate) freed: Vec<Extent>,
     pub(crate) freed_total: u64,
@@ -45,33 +47,19 @@ pub(crate) struct Transaction {
     pub(crate) ordered: u32,
 }
 
-/// Where a commit stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
-    /// Ordered data are written.
-    Data,
-    /// Room is made in the log.
-    Room,
-    /// Descriptors and metadata are logged.
-    Log,
-    /// The device is flushed.
-    FlushBefore,
-    /// The commit record is written.
-    Record,
-    /// It is made durable.
-    FlushAfter,
-    /// Freed extents are discarded.
-    Discards,
-}
-
 #[derive(Debug)]
 pub(crate) struct Commit {
     pub(crate) transaction: Transaction,
-    pub(crate) phase: Phase,
+    /// How many of its phases are over.
+    pub(crate) past: usize,
     /// Device commands of this phase under way.
     pub(crate) io: u32,
-    /// How many of the freed extents were discarded.
+    /// How many of the freed extents were discarded, or are being.
     pub(crate) discarded: usize,
+    /// How many of them are somebody else's by now: free, or a batch of discards.
+    pub(crate) given: usize,
+    /// Tree blocks that it replaces and that are still to be discarded.
+    pub(crate) replaced: Vec<Extent>,
 }
 
 /// A committed transaction whose metadata are not all in their places.
@@ -85,6 +73,8 @@ pub(crate) struct Committed {
 
 #[derive(Debug)]
 pub(crate) struct Journal {
+    kind: FsKind,
+    journaling: Journaling,
     /// Where the log lies.
     region: Vec<Extent>,
     length: u64,
@@ -108,6 +98,7 @@ impl Transaction {
             id,
             started: Instant::NEVER,
             metadata: Vec::new(),
+            changes: 0,
             freed: Vec::new(),
             freed_total: 0,
             ordered: 0,
@@ -117,16 +108,13 @@ impl Transaction {
     pub(crate) fn is_empty(&self) -> bool {
         self.metadata.is_empty()
     }
-
-    pub(crate) fn log_length(&self) -> u64 {
-        let metadata = self.metadata.len() as u64;
-        metadata + metadata.div_ceil(TAGS) + 1
-    }
 }
 
 impl Journal {
-    pub(crate) fn new(region: Vec<Extent>, metadata_blocks: usize) -> Self {
+    pub(crate) fn new(config: &FsConfig, region: Vec<Extent>, metadata_blocks: usize) -> Self {
         Self {
+            kind: config.kind,
+            journaling: config.journaling,
             length: region.iter().map(|extent| extent.length).sum(),
             region,
             head: 0,
@@ -147,6 +135,7 @@ impl Journal {
     /// The running transaction changes a metadata block.
     #[inline]
     pub(crate) fn touch(&mut self, now: Instant, metadata: MetadataId) {
+        self.running.changes += 1;
         let at = index(metadata.into());
         if at >= self.holder.len() {
             self.holder.resize(at + 1, 0);
@@ -177,7 +166,21 @@ impl Journal {
 
     /// Whether nothing more may join the running transaction.
     pub(crate) fn is_full(&self) -> bool {
-        self.running.metadata.len() as u64 >= self.length / 4
+        /// What a checkpoint of XFS holds at most (`XLOG_CIL_SPACE_LIMIT`).
+        const CHECKPOINT: u64 = (32 << 20) / FS_BLOCK.0;
+        match self.kind {
+            FsKind::Ext4 => self.running.metadata.len() as u64 >= self.length / 4,
+            FsKind::Xfs => self.log_length(&self.running) >= (self.length / 8).min(CHECKPOINT),
+            FsKind::Btrfs => self.log_length(&self.running) >= self.length / 4,
+        }
+    }
+
+    /// Blocks of the log that a transaction takes.
+    pub(crate) fn log_length(&self, transaction: &Transaction) -> u64 {
+        match self.journaling {
+            Journaling::None => 0,
+            _ => self.kind.log_length(transaction.metadata.len() as u64, transaction.changes),
+        }
     }
 
     /// Whether the log has room for so many blocks.
@@ -199,8 +202,17 @@ impl Journal {
     pub(crate) fn rotate(&mut self) {
         let next = Transaction::new(self.running.id + 1);
         let transaction = std::mem::replace(&mut self.running, next);
-        let commit = Commit { transaction, phase: Phase::Data, io: 0, discarded: 0 };
+        let replaced = self.replaced(transaction.metadata.len() as u64);
+        let commit = Commit { transaction, past: 0, io: 0, discarded: 0, given: 0, replaced };
         assert!(self.committing.replace(commit).is_none(), "one transaction commits at a time");
+    }
+
+    /// Where tree blocks lay that are replaced: apart from each other, which they mostly are.
+    fn replaced(&self, metadata: u64) -> Vec<Extent> {
+        let room = self.region[0];
+        let places = (room.length / (2 * TREE_BLOCK)).max(1);
+        let place = |at| room.start + at % places * 2 * TREE_BLOCK;
+        (0..self.kind.replaced(metadata)).map(|at| Extent::new(place(at), TREE_BLOCK)).collect()
     }
 
     pub(crate) fn log(&mut self, length: u64) -> Vec<Extent> {
@@ -226,10 +238,14 @@ impl Journal {
     /// The commit is over; returns its transaction.
     pub(crate) fn commit_ended(&mut self, now: Instant) -> Transaction {
         let mut commit = self.committing.take().expect("something commits");
-        let log = commit.transaction.log_length();
+        let log = self.log_length(&commit.transaction);
         let metadata = std::mem::take(&mut commit.transaction.metadata);
         let id = commit.transaction.id;
         self.committed = id;
+        if self.kind.writes_in_place() {
+            self.used -= log;
+            return commit.transaction;
+        }
         self.history.push_back(Committed { id, at: now, metadata, log });
         commit.transaction
     }
@@ -255,17 +271,14 @@ impl Journal {
     }
 }
 
-/// Extents in order, with neighbours merged, but never across a border of groups.
-pub(crate) fn merged(mut freed: Vec<Extent>, group_fs_blocks: u64) -> Vec<Extent> {
+/// Extents in order, with neighbours merged, but never across a multiple of `border`.
+pub(crate) fn merged(mut freed: Vec<Extent>, border: Option<u64>) -> Vec<Extent> {
     freed.sort_unstable();
     let mut merged: Vec<Extent> = Vec::with_capacity(freed.len());
     for extent in freed {
+        let joins = border.is_none_or(|border| !extent.start.is_multiple_of(border));
         match merged.last_mut() {
-            Some(last)
-                if last.end() == extent.start && !extent.start.is_multiple_of(group_fs_blocks) =>
-            {
-                last.length += extent.length;
-            }
+            Some(last) if last.end() == extent.start && joins => last.length += extent.length,
             _ => merged.push(extent),
         }
     }

@@ -1,12 +1,17 @@
 //! The location of metadata.
 //!
-//! Model: ext4 with `flex_bg` and `sparse_super`: the bitmaps and inode tables of 16 groups lie
+//! ext4, with `flex_bg` and `sparse_super`: the bitmaps and inode tables of 16 groups lie
 //! together at the start of the first of them. Superblock, group descriptors and the blocks
 //! reserved for more descriptors come before those of the first 16, with copies at the start of
 //! group 1 and of groups whose number is a power of 3, 5 or 7. The journal is in the middle of the
 //! device, contiguous if possible. Only whole groups are used. Each metadata block has a number, by
 //! which the journal knows it; blocks of directories and of extents get theirs when they are
 //! allocated. Source: Linux Documentation/filesystems/ext4/, e2fsprogs `mke2fs.c`.
+//!
+//! XFS and btrfs have no such places: their inodes and trees lie wherever there was room. Here they
+//! have a part at the start of each allocation group (XFS), or of the device (btrfs), where the log
+//! or the tree blocks follow; the numbers of metadata blocks are formed as for ext4 (assumed). So
+//! the room for data is as contiguous as theirs.
 //!
 //! Not modelled: quota, extended attributes, checksums.
 //!
@@ -17,6 +22,7 @@ use trimbench_core::units::index;
 
 use crate::config::{FS_BLOCK, FsConfig, FsConfigError};
 use crate::extent::Extent;
+use crate::kind::{AllocationGroups, BTRFS_GROUP, FsKind};
 
 #[cfg(test)]
 mod tests;
@@ -47,6 +53,9 @@ pub(crate) enum Metadata {
 /// Where everything that is no data lies.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
+    kind: FsKind,
+    /// Groups whose metadata lie together.
+    flex_groups: u64,
     groups: u64,
     group_fs_blocks: u64,
     group_inodes: u64,
@@ -57,8 +66,15 @@ pub(crate) struct Layout {
 impl Layout {
     pub(crate) fn new(config: &FsConfig, capacity: Bytes) -> Result<Self, FsConfigError> {
         let group_fs_blocks = u64::from(config.group_fs_blocks);
+        let groups = capacity.0 / FS_BLOCK.0 / group_fs_blocks;
         let layout = Self {
-            groups: capacity.0 / FS_BLOCK.0 / group_fs_blocks,
+            kind: config.kind,
+            flex_groups: match config.kind {
+                FsKind::Ext4 => FLEX_GROUPS,
+                FsKind::Xfs => groups.div_ceil(AllocationGroups::COUNT).max(1),
+                FsKind::Btrfs => groups.max(1),
+            },
+            groups,
             group_fs_blocks,
             group_inodes: u64::from(config.group_inodes),
             others: Vec::new(),
@@ -93,24 +109,36 @@ impl Layout {
     /// Where a closed file with this inode looks for space first: the second group of its flex
     /// group (`ext4_inode_to_goal_block`).
     pub(crate) fn goal(&self, inode: u64) -> u64 {
-        let flex = self.group_of_inode(inode) / FLEX_GROUPS;
-        (flex * FLEX_GROUPS + 1).min(self.groups - 1) * self.group_fs_blocks
+        let flex = self.group_of_inode(inode) / self.flex_groups;
+        let first = match self.kind {
+            FsKind::Ext4 => flex * self.flex_groups + 1,
+            FsKind::Xfs => flex * self.flex_groups,
+            // The first block group is that of metadata.
+            FsKind::Btrfs => BTRFS_GROUP / self.group_fs_blocks,
+        };
+        first.min(self.groups - 1) * self.group_fs_blocks
+    }
+
+    /// From where on the journal, or the room for tree blocks, is looked for.
+    pub(crate) fn journal_goal(&self) -> u64 {
+        let middle = self.groups / 2 * self.group_fs_blocks;
+        if self.kind == FsKind::Btrfs { 0 } else { middle }
     }
 
     /// Where a directory with this inode looks for space first: the first group of its flex group.
     pub(crate) fn directory_goal(&self, inode: u64) -> u64 {
-        let flex = self.group_of_inode(inode) / FLEX_GROUPS;
-        flex * FLEX_GROUPS * self.group_fs_blocks
+        let flex = self.group_of_inode(inode) / self.flex_groups;
+        flex * self.flex_groups * self.group_fs_blocks
     }
 
     /// The fixed metadata, as extents; the journal and directories are apart. None overlap if each
     /// flex group holds its own.
     pub(crate) fn metadata(&self) -> impl Iterator<Item = Extent> {
         let backups = (0..self.groups)
-            .filter(|group| has_fs_superblock(*group))
+            .filter(|group| self.has_fs_superblock(*group))
             .map(|group| Extent::new(group * self.group_fs_blocks, self.head()));
-        let flexes = (0..self.groups.div_ceil(FLEX_GROUPS)).map(|flex| {
-            let members = FLEX_GROUPS.min(self.groups - flex * FLEX_GROUPS);
+        let flexes = (0..self.groups.div_ceil(self.flex_groups)).map(|flex| {
+            let members = self.flex_groups.min(self.groups - flex * self.flex_groups);
             Extent::new(self.flex_start(flex), members * (2 + self.table()))
         });
         backups.chain(flexes)
@@ -175,8 +203,8 @@ impl Layout {
             return self.others[index(id - self.fixed())];
         }
         let (group, offset) = ((id - head) / (2 + self.table()), (id - head) % (2 + self.table()));
-        let (flex, member) = (group / FLEX_GROUPS, group % FLEX_GROUPS);
-        let members = FLEX_GROUPS.min(self.groups - flex * FLEX_GROUPS);
+        let (flex, member) = (group / self.flex_groups, group % self.flex_groups);
+        let members = self.flex_groups.min(self.groups - flex * self.flex_groups);
         let within = match offset {
             0 => member,
             1 => members + member,
@@ -198,6 +226,9 @@ impl Layout {
     /// Blocks of the superblock or a copy of it, of the descriptors, and what mke2fs reserves for
     /// more of them: as many as a filesystem of 1024 times the size has, 1024 at most.
     fn head(&self) -> u64 {
+        if self.kind != FsKind::Ext4 {
+            return 1 + self.descriptors();
+        }
         let grown = (self.total() << 10).min(u64::from(u32::MAX));
         let groups = grown.div_ceil(self.group_fs_blocks);
         let reserved = groups.div_ceil(DESCRIPTORS_PER_FS_BLOCK).saturating_sub(self.descriptors());
@@ -211,12 +242,18 @@ impl Layout {
 
     /// Where the metadata of a flex group begins.
     fn flex_start(&self, flex: u64) -> u64 {
-        let start = flex * FLEX_GROUPS * self.group_fs_blocks;
+        let start = flex * self.flex_groups * self.group_fs_blocks;
         if flex == 0 { self.head() } else { start }
+    }
+
+    /// Whether a group begins with a superblock or a copy of it.
+    fn has_fs_superblock(&self, group: u64) -> bool {
+        group == 0 || (self.kind == FsKind::Ext4 && has_copy(group))
     }
 }
 
-fn has_fs_superblock(group: u64) -> bool {
+/// `sparse_super` of ext4.
+fn has_copy(group: u64) -> bool {
     let is_power_of = |base: u64| {
         let mut power = base;
         while power < group {

@@ -1,24 +1,13 @@
 //! The device below, in filesystem blocks, and who waits for which of its commands.
-//!
-//! Reads and writes are split at the block layer's largest request, discards at the device's
-//! largest. Neighbouring requests of different files are not merged.
 
-use std::collections::VecDeque;
-
-use trimbench_core::units::narrow;
+use trimbench_block::{BlockLayer, QueueEvent, Urgency};
 use trimbench_core::{
-    BlockCommand, BlockSize, Capabilities, Completion, Errno, FileId, Instant, Medium, Model,
-    Nanos, Operation, OperationKind, Tag,
+    BlockCommand, BlockSize, Capabilities, FileId, Instant, LbaRange, Medium, Model,
 };
 
 use crate::commands::Slot;
-use crate::config::{FS_BLOCK, FsConfig, FsConfigError, Scheduler};
+use crate::config::{FS_BLOCK, FsConfig, FsConfigError};
 use crate::extent::Extent;
-use crate::slab::Slab;
-
-/// A slice of CFQ's: the time after which writes get one in beside reads, and after which each time
-/// one more is let into the device (`cfq_slice_sync`, block/cfq-iosched.c).
-const SLICE: Nanos = Nanos::from_millis(100);
 
 /// The logical block of a device that a filesystem can lie on.
 pub(crate) fn logical_block(device: &Capabilities) -> Result<BlockSize, FsConfigError> {
@@ -43,14 +32,19 @@ pub(crate) enum Owner {
     Checkpoint,
     /// The worker that discards.
     Worker,
+    /// This batch of discards of XFS.
+    Batch(u32),
     /// The trim policy, and which of its discards.
     Policy(u32),
 }
 
 impl Owner {
-    /// Whether nobody waits for it: its writes stay behind everything else.
-    fn is_patient(self) -> bool {
-        matches!(self, Self::WriteBack(_) | Self::Checkpoint)
+    /// Of a patient one the writes stay behind everything else.
+    fn urgency(self) -> Urgency {
+        match self {
+            Self::WriteBack(_) | Self::Checkpoint => Urgency::Patient,
+            _ => Urgency::Foreground,
+        }
     }
 }
 
@@ -71,90 +65,55 @@ pub(crate) enum Transfer {
     Discard,
 }
 
-/// One command of the device ended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended {
-    pub(crate) owner: Owner,
-    pub(crate) at: Instant,
-    pub(crate) failure: Option<Errno>,
-    /// How long it took; `None` for a discard.
-    pub(crate) latency: Option<Nanos>,
-}
-
-/// A command under way.
-#[derive(Clone, Copy, Debug)]
-struct Sent {
-    owner: Owner,
-    at: Instant,
-    kind: OperationKind,
-}
-
-/// A block device under a filesystem.
+/// A block device under a filesystem, and the block layer between.
 #[derive(Debug)]
 pub(crate) struct Lower<M> {
-    device: M,
+    queue: BlockLayer<M, Owner>,
     logical_per_fs_block: u64,
     request_max: u64,
-    discard_max: u64,
-    scheduler: Scheduler,
-    /// Writes that nobody waits for and that wait for their turn, since when, and how many of their
-    /// kind the device has.
-    patient: VecDeque<(Instant, Owner, BlockCommand)>,
-    patient_in_device: u32,
-    /// Reads that the device has, and when it last had one.
-    reads: u32,
-    last_read: Instant,
-    /// Commands under way, by tag.
-    sent: Slab<Sent>,
-    foreground: u64,
-    completions: Vec<Completion>,
 }
 
 impl<M: Model<Command = BlockCommand>> Lower<M> {
     pub(crate) fn new(device: M, config: &FsConfig) -> Result<Self, FsConfigError> {
-        let capabilities = device.capabilities();
+        let logical_block = logical_block(device.capabilities())?;
         Ok(Self {
-            logical_per_fs_block: FS_BLOCK.0 / logical_block(capabilities)?.bytes().0,
-            request_max: config.request_max.0 / FS_BLOCK.0,
-            discard_max: (capabilities.discard_max.0 / FS_BLOCK.0).max(1),
-            scheduler: config.scheduler,
-            patient: VecDeque::new(),
-            patient_in_device: 0,
-            reads: 0,
-            last_read: Instant::START,
-            device,
-            sent: Slab::default(),
-            foreground: 0,
-            completions: Vec::new(),
+            logical_per_fs_block: FS_BLOCK.0 / logical_block.bytes().0,
+            request_max: config.queue.request_max.0 / FS_BLOCK.0,
+            queue: BlockLayer::new(device, &config.queue).ok_or(FsConfigError::NotABlockDevice)?,
         })
     }
 
     pub(crate) fn device(&self) -> &M {
-        &self.device
+        self.queue.device()
     }
 
     pub(crate) fn device_mut(&mut self) -> &mut M {
-        &mut self.device
+        self.queue.device_mut()
     }
 
     pub(crate) fn into_device(self) -> M {
-        self.device
+        self.queue.into_device()
     }
 
     pub(crate) fn capabilities(&self) -> &Capabilities {
-        self.device.capabilities()
+        self.queue.capabilities()
     }
 
     /// Commands under way that are no discards.
     pub(crate) fn foreground(&self) -> u64 {
-        self.foreground
+        self.queue.foreground()
     }
 
     pub(crate) fn discard_max(&self) -> u64 {
-        self.discard_max
+        (self.queue.discard_max() / self.logical_per_fs_block).max(1)
     }
 
-    /// Sends a transfer in as many requests as it takes; returns how many.
+    /// Whether this owner waits to send more.
+    pub(crate) fn is_submitting(&self, owner: Owner) -> bool {
+        self.queue.is_submitting(owner)
+    }
+
+    /// Sends a transfer; in how many pieces it ends.
     pub(crate) fn send(
         &mut self,
         now: Instant,
@@ -162,12 +121,12 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
         transfer: Transfer,
         extent: Extent,
     ) -> u32 {
-        let longest = match transfer {
-            Transfer::Discard => self.discard_max,
-            Transfer::Read | Transfer::Write => self.request_max,
-        };
+        if transfer == Transfer::Discard {
+            return self.discard(now, owner, &[extent], false);
+        }
         let mut sent = 0;
-        for piece in extent.pieces(longest) {
+        // The end of each piece of write-back says how long it is.
+        for piece in extent.pieces(self.request_max) {
             let range = piece.range(self.logical_per_fs_block);
             let owner = match owner {
                 Owner::WriteBack(whole) => {
@@ -177,73 +136,44 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
             };
             let command = match transfer {
                 Transfer::Read => BlockCommand::Read(range),
-                Transfer::Write => BlockCommand::write(range),
-                Transfer::Discard => BlockCommand::Discard(range),
+                _ => BlockCommand::write(range),
             };
-            if owner.is_patient() {
-                self.patient.push_back((now, owner, command));
-            } else {
-                self.submit(now, owner, command);
-            }
-            sent += 1;
+            sent += self.queue.submit(now, owner, command, owner.urgency());
         }
-        self.dispatch(now);
+        self.queue.dispatch(now);
+        sent
+    }
+
+    /// Sends discards, in one plug if `plugs`; in how many pieces they end.
+    pub(crate) fn discard(
+        &mut self,
+        now: Instant,
+        owner: Owner,
+        extents: &[Extent],
+        plugs: bool,
+    ) -> u32 {
+        let range = |extent: &Extent| extent.range(self.logical_per_fs_block);
+        let ranges: Vec<LbaRange> = extents.iter().map(range).collect();
+        let sent = self.queue.discard(now, owner, &ranges, plugs);
+        self.queue.dispatch(now);
         sent
     }
 
     pub(crate) fn flush(&mut self, now: Instant, owner: Owner) {
-        self.submit(now, owner, BlockCommand::Flush);
+        self.queue.submit(now, owner, BlockCommand::Flush, Urgency::Foreground);
     }
 
     pub(crate) fn next_event(&self) -> Instant {
-        self.device.next_event()
+        self.queue.next_event()
     }
 
-    /// Advances the device and appends what ended.
-    pub(crate) fn advance(&mut self, now: Instant, out: &mut Vec<Ended>) {
-        self.device.advance(now, &mut self.completions);
-        for Completion { tag, at, status } in self.completions.drain(..) {
-            let Sent { owner, at: since, kind } = self.sent.remove(tag.0);
-            self.patient_in_device -= u32::from(owner.is_patient());
-            if kind == OperationKind::Read {
-                self.reads -= 1;
-                self.last_read = at;
-            }
-            let is_foreground = kind != OperationKind::Discard;
-            self.foreground -= u64::from(is_foreground);
-            let latency = is_foreground.then(|| at.since(since));
-            out.push(Ended { owner, at, failure: status.failure(), latency });
-        }
+    /// Advances the device and appends what became of what was sent.
+    pub(crate) fn advance(&mut self, now: Instant, out: &mut Vec<QueueEvent<Owner>>) {
+        self.queue.advance(now, out);
     }
 
     /// Gives the device as many of the writes that nobody waits for as it may have.
     pub(crate) fn dispatch(&mut self, now: Instant) {
-        while let Some(&(since, owner, command)) = self.patient.front()
-            && self.patient_in_device < self.patient_most(now, since)
-        {
-            self.patient.pop_front();
-            self.patient_in_device += 1;
-            self.submit(now, owner, command);
-        }
-    }
-
-    /// How many such writes the device may have, the first of those that wait having waited since
-    /// `since`.
-    fn patient_most(&self, now: Instant, since: Instant) -> u32 {
-        match self.scheduler {
-            Scheduler::None => u32::MAX,
-            Scheduler::Cfq if self.reads > 0 => u32::from(now - since >= SLICE),
-            Scheduler::Cfq => narrow(((now - self.last_read).0 / SLICE.0).max(1)),
-        }
-    }
-
-    fn submit(&mut self, now: Instant, owner: Owner, command: BlockCommand) {
-        let sent = Sent { owner, at: now, kind: command.kind() };
-        self.reads += u32::from(sent.kind == OperationKind::Read);
-        self.foreground += u64::from(sent.kind != OperationKind::Discard);
-        let tag = Tag(self.sent.add(sent));
-        self.device
-            .submit(now, tag, command)
-            .expect("a filesystem stays within its device and that device's limits");
+        self.queue.dispatch(now);
     }
 }

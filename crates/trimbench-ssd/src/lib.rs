@@ -39,4 +39,4 @@ pub use profile::{
 pub use ssd::{Overreach, PreconditionStep, Ssd};
 
 /// Raised whenever the simulated numbers change on purpose; part of every record.
-pub const MODEL_VERSION: u32 = 3;
+pub const MODEL_VERSION: u32 = 4;

@@ -9,9 +9,9 @@ use trimbench_core::units::{index, rounded};
 use trimbench_results::{Session, Step};
 
 use super::integrity;
-use super::trace::{Event, Kind, Trace, events, lost};
 use crate::acceptance::runs::{Run, metric, parameter};
 use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
+use crate::tracepoints::{Kind, Recorded, Trace, TraceEvent, events, lost};
 
 /// Size of the device.
 const MEBIBYTES: u64 = 2048;
@@ -36,7 +36,7 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let device = context.loop_device(Path::new("/var/tmp"), MEBIBYTES)?;
     let options = if context.is_short() { SHORT } else { FULL };
     let mut sweep = context.run_into(SWEEP, "trim-sweep", (device.node(), options))?;
-    let trace = Trace::of(device.node())?;
+    let trace = Trace::of(device.node(), Recorded::Discards)?;
     context.capture(SWEEP, sweep.arg("--destroy").arg(device.image()))?;
     trace.keep(context.folder(), SWEEP)?;
     drop((trace, device));
@@ -76,7 +76,7 @@ fn sectors(bytes: f64) -> u64 {
 }
 
 /// Compares the trace with the record, row by row.
-fn sweep(session: &Session, events: &[Event], run: &Capture) -> Result<Vec<Finding>> {
+fn sweep(session: &Session, events: &[TraceEvent], run: &Capture) -> Result<Vec<Finding>> {
     let of_kind = |kind| events.iter().filter(move |event| event.kind == kind);
     let completed: Vec<u64> = of_kind(Kind::Complete).map(|event| event.sectors).collect();
     let issued = of_kind(Kind::Issue).count();

@@ -35,7 +35,7 @@ const NOTICEABLE: f64 = 0.000_5;
 const TRIALS: f64 = 11.0;
 
 /// The search on a modelled filesystem: on what, how, and how many chunks may come in its 10.5 s.
-const SEARCHED: &str = "ext4,discard-path=in-commit:sim:vendor2";
+const SEARCHED: &str = "ext4,era=2.6.33:sim:vendor2";
 const SEARCH: [&str; 6] = [
     "p999-limit=80ms",
     "rate-chunks=32MiB",

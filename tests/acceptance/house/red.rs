@@ -195,6 +195,14 @@ const GROUPS: &[Group] = &[
                 ),
                 &["kernels_4"],
             ),
+            (
+                fault(
+                    "crates/trimbench-block/src/config.rs",
+                    "Scheduler::None => queue_depth,",
+                    "Scheduler::None => queue_depth / 2,",
+                ),
+                &["kernels_1"],
+            ),
         ],
     },
     Group {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::acceptance::tracefs::Tracefs;
+use crate::tracefs::Tracefs;
 
 /// How long what was recorded takes to arrive.
 const SETTLE: Duration = Duration::from_millis(500);

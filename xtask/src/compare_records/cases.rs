@@ -66,10 +66,10 @@ const WRITTEN: &[Case] = &[
          --target ext4:sim:generic-sata-tlc --target ext4:sim:vendor2",
     ),
     case(
-        "discard-paths",
+        "filesystem-settings",
         "delete-storm postmark \
-         --target ext4,discard-path=in-commit,memory=2GiB:sim:vendor2,capacity=32GiB \
-         --target ext4,discard-path=worker,commit=1s:sim:like-m500,capacity=32GiB",
+         --target ext4,machine=s0,memory=2GiB:sim:vendor2,capacity=32GiB \
+         --target ext4,commit=1s:sim:like-m500,capacity=32GiB",
     ),
     case(
         "pools",

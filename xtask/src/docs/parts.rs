@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use trimbench_core::settings::Named as _;
-use trimbench_fs::DiscardPath;
+use trimbench_core::{IssueDepth, Issuer};
 use trimbench_ssd::{BUILT_IN, Profile, TrimMode};
 use trimbench_trace::format::{ClockOrigin, Detection};
 use trimbench_trace::{FORMATS, Format};
@@ -59,9 +59,10 @@ pub(crate) const PARTS: &[Part] = &[
     ),
     table("docs/model/trim.md", "| mode | what happens | drives |\n|---|---|---|\n", trim_modes),
     table(
-        "docs/model/filesystem.md",
-        "| path | Linux | what happens | who waits |\n|---|---|---|---|\n",
-        discard_paths,
+        "docs/model/issuers.md",
+        "| name | releases | in flight | longest | what happens | who waits | lost at unmount |\n\
+         |---|---|---|---|---|---|---|\n",
+        issuers,
     ),
 ];
 
@@ -97,15 +98,19 @@ fn trim_modes() -> String {
     TrimMode::NAMES.iter().map(row).collect()
 }
 
-fn discard_paths() -> String {
-    let row = |(id, path): (&str, DiscardPath)| {
-        let rule = path.rule();
-        let (linux, meaning, waits) = (rule.linux, rule.meaning, rule.sender.waits());
-        format!("| {id} | {linux} | {meaning} | {waits} |\n")
+fn issuers() -> String {
+    let row = |(id, issuer): &(&str, Issuer)| {
+        let rule = issuer.rule();
+        let depth = match rule.depth {
+            IssueDepth::Ranges(ranges) => ranges.to_string(),
+            IssueDepth::All => "all".to_owned(),
+        };
+        let chunk = rule.chunk.map_or_else(|| "any".to_owned(), |chunk| chunk.to_string());
+        let (releases, meaning, waits) = (rule.releases, rule.meaning, rule.sender.waits());
+        let lost = rule.lost;
+        format!("| `{id}` | {releases} | {depth} | {chunk} | {meaning} | {waits} | {lost} |\n")
     };
-    let named = DiscardPath::NAMES.iter().map(|(id, path)| (format!("`{id}`"), *path));
-    let all = [("none".to_owned(), DiscardPath::None)].into_iter().chain(named);
-    all.map(|(id, path)| row((&id, path))).collect()
+    Issuer::NAMES.iter().map(row).collect()
 }
 
 fn formats() -> String {

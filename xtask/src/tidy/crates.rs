@@ -7,14 +7,15 @@ use super::{Fault, File, SourceTree};
 /// Which of our crates a crate may use. Source: ARCHITECTURE.md; a new arrow is a design change.
 /// Arrows of tests (`dev-dependencies`, and optional ones of a feature `testing`) are free: a test
 /// may look sideways.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("trimbench-core", &[]),
     ("trimbench-ssd", &["trimbench-core"]),
     ("trimbench-policy", &["trimbench-core"]),
     ("trimbench-trace", &["trimbench-core"]),
     ("trimbench-results", &["trimbench-core"]),
     ("trimbench-linux", &["trimbench-core"]),
-    ("trimbench-fs", &["trimbench-core", "trimbench-policy"]),
+    ("trimbench-block", &["trimbench-core"]),
+    ("trimbench-fs", &["trimbench-core", "trimbench-block", "trimbench-policy"]),
     ("trimbench-attach", &["trimbench-core", "trimbench-ssd", "trimbench-linux"]),
     ("trimbench-engine", &["trimbench-core", "trimbench-results", "trimbench-trace"]),
     (
@@ -42,6 +43,7 @@ const LIBRARIES: &[&str] = &[
     "trimbench-core",
     "trimbench-ssd",
     "trimbench-policy",
+    "trimbench-block",
     "trimbench-fs",
     "trimbench-trace",
     "trimbench-results",

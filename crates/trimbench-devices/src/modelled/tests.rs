@@ -46,7 +46,7 @@ fn mkfs_discards_the_whole_drive_if_that_is_wished() {
 
 #[test]
 fn what_a_deletion_frees_is_discarded_by_an_online_mount_alone() {
-    let mut filesystems = provisioned(",discard-path=worker");
+    let mut filesystems = provisioned(",era=5.15");
     for (mode, freed) in [(DiscardMode::Off, Bytes(0)), (DiscardMode::Online, Bytes::mib(4))] {
         filesystems.make(&spec(mode, false)).unwrap();
         let before = filesystems.files().statistics().discard.bytes;
@@ -181,9 +181,9 @@ fn the_machine_of_s0_is_that_of_the_calibration_and_the_record_says_so() {
     assert_eq!(spec.config, FsConfig { memory: Bytes::gib(1), ..FsConfig::s0() });
     let identity = spec.provision(Bytes(0), 1).unwrap().description.identity;
     for (key, value) in [
-        ("discard-path", "in-commit"),
+        ("issuer", "ext4-2.6.33"),
         ("allocation", "group by group (Linux to 5.5)"),
-        ("scheduler", "CFQ"),
+        ("scheduler", "cfq"),
         ("dirty-limit", "15%"),
         ("memory", "1GiB"),
     ] {

@@ -29,10 +29,12 @@ fn a_drive_prints_as_the_text_that_means_it() {
         ),
         ("ext4:sim:vendor2", Some(Bytes::gib(4)), "ext4:sim:vendor2,capacity=4GiB"),
         (
-            "ext4,memory=2048MiB,discard-path=in-commit:sim:vendor2,capacity=8GiB",
+            "ext4,memory=2048MiB,era=4.13:sim:vendor2,capacity=8GiB",
             None,
-            "ext4,discard-path=in-commit,memory=2GiB:sim:vendor2,capacity=8GiB",
+            "ext4,era=4.13,memory=2GiB:sim:vendor2,capacity=8GiB",
         ),
+        ("btrfs,wbt=0s,discard=sync:sim:vendor2", None, "btrfs,discard=sync,wbt=0s:sim:vendor2"),
+        ("xfs,scheduler=mq-deadline:sim:vendor2", None, "xfs,scheduler=mq-deadline:sim:vendor2"),
         (
             // The machine is what the others change, wherever it stands.
             "ext4,memory=2GiB,machine=s0:sim:vendor2",
@@ -77,14 +79,9 @@ fn absurd_capacities_are_refused() {
 fn a_filesystem_needs_a_device_below_and_sound_settings() {
     assert!(matches!(*refused("ext4:vendor2").0, Problem::NothingBelow { .. }));
     assert!(matches!(*refused("ext4:sim:vendor22").0, Problem::UnknownProfile { .. }));
-    for setting in [
-        "memory=1MiB",
-        "journal=2GiB",
-        "commit=0s",
-        "cpu-call=2s",
-        "discard-path=none",
-        "machine=s1",
-    ] {
+    for setting in
+        ["memory=1MiB", "journal=2GiB", "commit=0s", "cpu-call=2s", "era=2.4", "machine=s1"]
+    {
         let error = refused(&format!("ext4,{setting}:sim:vendor2"));
         assert!(matches!(*error.0, Problem::Setting(_)), "{setting}: {error}");
         assert!(error.is_usage(), "{setting}: {error}");

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use trimbench_core::slab::Slab;
 use trimbench_core::{
     BlockCommand, BlockRequest, Blocks, Bytes, Completion, DriveDiscards, Errno, Instant, LbaRange,
     Medium, Model, Operation, PolicyCounts, Support, Tag,
@@ -21,7 +22,6 @@ use crate::commands::Slot;
 use crate::config::{FS_BLOCK, FsConfigError};
 use crate::extent::Extent;
 use crate::lower::logical_block;
-use crate::slab::Slab;
 
 /// Extents of freed space that a drive remembers: more than any pool that fits into memory has.
 const EXTENTS_MAX: usize = 1 << 26;

@@ -35,10 +35,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         assert_eq!(counters.freed + ahead, known + pending, "no freed block is forgotten");
     }
 
-    /// What the commit has discarded of a transaction that does not count as freed yet.
+    /// What was discarded, or is in a batch, of a transaction that does not count as freed yet.
     fn discarded_ahead(&self) -> trimbench_core::Bytes {
         let Some(commit) = &self.journal.committing else { return bytes(0) };
-        let discarded = &commit.transaction.freed[..commit.discarded];
+        let discarded = &commit.transaction.freed[..commit.discarded.max(commit.given)];
         bytes(discarded.iter().map(|extent| extent.length).sum())
     }
 
@@ -56,8 +56,11 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
         self.journal.running.freed.iter().copied().for_each(&mut *own);
         if let Some(commit) = &self.journal.committing {
-            commit.transaction.freed.iter().copied().for_each(&mut *own);
+            commit.transaction.freed[commit.given..].iter().copied().for_each(&mut *own);
         }
+        let batches = self.discards.batches.iter().flat_map(|batch| &batch.extents);
+        batches.copied().for_each(&mut *own);
+        self.discards.of_callers.values().flatten().copied().for_each(&mut *own);
         self.discards.job.and_then(|job| job.withheld).into_iter().for_each(&mut *own);
         self.policy_withheld().for_each(&mut *own);
         self.commands.iter().filter_map(|command| command.withheld).for_each(&mut *own);

@@ -1,24 +1,38 @@
 //! The commit of a transaction, phase by phase.
 //!
 //! ```text
-//! ordered data -> room in the log -> descriptors and metadata -> flush -> commit record -> flush
-//!              -> discards (in-commit only) -> freed space can be taken -> who waited goes on
+//! ordered data -> room in the log -> metadata -> flush -> commit record -> flush
+//!              -> discards, where the commit sends them -> freed space can be taken
+//!              -> who waited goes on
 //! ```
 //!
-//! The commit record is a write between two flushes: what jbd2 sends a device without FUA. Freed
-//! extents of one transaction are merged with each other (from Linux 6.17 on not always), not with
-//! what is free around them, and never across groups; discards come in the order of addresses (in
-//! ext4 in that of the frees).
-//! Source: fs/jbd2/commit.c; `ext4_process_freed_data` in fs/ext4/mballoc.c.
+//! That is ext4's order; [`FsKind::phases`](crate::FsKind) has those of the others.
+//! Freed extents of one transaction are merged with each other (by ext4 from Linux 6.17 on not
+//! always), not with what is free around them; discards come in the order of addresses (in ext4 in
+//! that of the frees).
+//!
+//! Who sends the discards of a commit, and who waits for what:
+//!
+//! - ext4 to 4.12: the commit, one after the other; ext4 4.13 to 5.14: the commit, all together.
+//!   An fsync waits for all of them.
+//! - XFS: whoever ends the write of the log sends all of them, and only then wakes who waits for
+//!   it. The space is free when the last is done.
+//! - btrfs `discard=sync`: the commit, one after the other, the tree blocks that it replaces too;
+//!   the space of each is free when it is done. An fsync does not wait for a commit at all.
+//!
+//! Sources: fs/jbd2/commit.c; `ext4_process_freed_data` in fs/ext4/mballoc.c;
+//! `xfs_discard_extents` in `fs/xfs/xfs_discard.c`; `btrfs_finish_extent_commit` in
+//! fs/btrfs/extent-tree.c.
 
 use trimbench_core::units::index;
-use trimbench_core::{BlockCommand, Errno, Instant, Model};
+use trimbench_core::{BlockCommand, Bytes, Errno, Instant, IssueDepth, Issuer, Model, Sender};
 
 use crate::commands::Slot;
 use crate::config::Allocation;
-use crate::discard_path::DiscardSender;
 use crate::discards::bytes;
-use crate::journal::{Phase, merged, merged_as_freed};
+use crate::extent::Extent;
+use crate::journal::{Commit, merged, merged_as_freed};
+use crate::kind::{BTRFS_GROUP, Phase, sender};
 use crate::lower::{Owner, Transfer};
 
 use super::FileSystem;
@@ -54,10 +68,11 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
         self.journal.rotate();
         let group_fs_blocks = self.layout.group_fs_blocks();
+        let border = self.config.kind.border(group_fs_blocks);
         let commit = self.journal.committing.as_mut().expect("it has just begun");
         let freed = std::mem::take(&mut commit.transaction.freed);
         commit.transaction.freed = match self.config.allocation {
-            Allocation::Linear => merged(freed, group_fs_blocks),
+            Allocation::Linear => merged(freed, border),
             Allocation::ByIndex { .. } => merged_as_freed(&freed, group_fs_blocks),
         };
         self.advance_commit(now);
@@ -83,7 +98,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     pub(super) fn commit_io_ended(&mut self, failure: Option<Errno>, now: Instant) {
         let commit = self.journal.committing.as_mut().expect("the commit waits for it");
         commit.io -= 1;
-        let discarding = commit.phase == Phase::Discards && commit.discarded > 0;
+        let discarding = commit.discarded > 0;
         // A discard that fails costs the device's knowledge, not the filesystem's.
         self.aborted |= failure.is_some() && !discarding;
         self.advance_commit(now);
@@ -96,83 +111,166 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             if commit.io > 0 {
                 return;
             }
-            let length = commit.transaction.log_length();
-            match commit.phase {
-                Phase::Data if commit.transaction.ordered > 0 => return,
-                Phase::Data => self.set_phase(Phase::Room),
-                Phase::Room if self.journal.has_room(length) => self.set_phase(Phase::Log),
-                Phase::Room => {
-                    let last = self.journal.oldest_making_room(length);
-                    self.start_checkpoint(last, now);
-                    if !self.journal.has_room(length) {
-                        return;
-                    }
-                }
-                Phase::Log => self.write_log(length - 1, Phase::FlushBefore, now),
-                Phase::FlushBefore => self.flush_commit(Phase::Record, now),
-                Phase::Record => self.write_log(1, Phase::FlushAfter, now),
-                Phase::FlushAfter => self.flush_commit(Phase::Discards, now),
-                Phase::Discards => {
-                    if !self.discard_next(now) {
-                        return self.end_commit(now);
-                    }
-                }
+            let length = self.journal.log_length(&commit.transaction);
+            let phases = self.config.kind.phases(length);
+            let Some(phase) = phases.get(commit.past) else { return self.end_commit(now) };
+            let over = match phase {
+                _ if length == 0 && *phase != Phase::Discards => true,
+                Phase::Data => commit.transaction.ordered == 0,
+                Phase::Room => self.makes_room(length, now),
+                Phase::Log => self.write_log(length - phases_with_record(phases), now),
+                Phase::Record => self.write_log(1, now),
+                Phase::Flush => self.flush_commit(now),
+                Phase::Discards => !self.discard_freed(now),
+            };
+            if !over {
+                return;
+            }
+            if let Some(commit) = &mut self.journal.committing {
+                commit.past += 1;
             }
         }
     }
 
-    fn set_phase(&mut self, phase: Phase) {
-        self.journal.committing.as_mut().expect("something commits").phase = phase;
+    /// Whether the log has room, which is made if not.
+    fn makes_room(&mut self, length: u64, now: Instant) -> bool {
+        if !self.journal.has_room(length) {
+            let last = self.journal.oldest_making_room(length);
+            self.start_checkpoint(last, now);
+        }
+        self.journal.has_room(length)
     }
 
-    fn write_log(&mut self, length: u64, next: Phase, now: Instant) {
+    /// Always true: the next phase waits for what is under way.
+    fn write_log(&mut self, length: u64, now: Instant) -> bool {
         let mut sent = 0;
         for extent in self.journal.log(length) {
             sent += self.lower.send(now, Owner::Commit, Transfer::Write, extent);
         }
         self.counters.journal_written += bytes(length);
-        let commit = self.journal.committing.as_mut().expect("something commits");
-        commit.io = sent;
-        commit.phase = next;
+        self.committing().io = sent;
+        true
     }
 
-    fn flush_commit(&mut self, next: Phase, now: Instant) {
+    fn flush_commit(&mut self, now: Instant) -> bool {
         self.unflushed = false;
         self.lower.flush(now, Owner::Commit);
-        let commit = self.journal.committing.as_mut().expect("something commits");
-        commit.io = 1;
-        commit.phase = next;
+        self.committing().io = 1;
+        true
     }
 
-    /// Discards the next freed extent within the commit; `false` if there is none to.
-    fn discard_next(&mut self, now: Instant) -> bool {
-        let commit = self.journal.committing.as_mut().expect("something commits");
-        if self.config.discard.rule().sender != DiscardSender::Commit {
-            return false;
+    fn committing(&mut self) -> &mut Commit {
+        self.journal.committing.as_mut().expect("something commits")
+    }
+
+    /// Sends the next discards of the commit; `false` if there are none left to wait for.
+    fn discard_freed(&mut self, now: Instant) -> bool {
+        let Some(rule) = self.config.discard.map(Issuer::rule) else { return false };
+        match rule.sender {
+            Sender::Commit => self.discard_in_commit(rule.depth, now),
+            Sender::LogCompletion => self.discard_behind_log(now),
+            _ => false,
         }
-        let Some(&extent) = commit.transaction.freed.get(commit.discarded) else { return false };
-        commit.discarded += 1;
-        commit.io = self.lower.send(now, Owner::Commit, Transfer::Discard, extent);
+    }
+
+    fn discard_in_commit(&mut self, depth: IssueDepth, now: Instant) -> bool {
+        self.free_discarded(now);
+        let commit = self.journal.committing.as_mut().expect("something commits");
+        let left = &commit.transaction.freed[commit.discarded..];
+        let count = match depth {
+            IssueDepth::Ranges(most) => left.len().min(index(most.into())),
+            IssueDepth::All => left.len(),
+        };
+        let extents = &left[..count];
+        commit.io = self.lower.discard(now, Owner::Commit, extents, false);
         let counters = &mut self.discards.counters;
         counters.issued += u64::from(commit.io);
-        counters.discarded += bytes(extent.length);
-        true
+        counters.discarded += bytes(extents.iter().map(|extent| extent.length).sum());
+        commit.discarded += count;
+        if count == 0
+            && let Some(extent) = commit.replaced.pop()
+        {
+            commit.io = self.lower.send(now, Owner::Commit, Transfer::Discard, extent);
+            counters.issued += u64::from(commit.io);
+            counters.discarded_beyond += bytes(extent.length);
+        }
+        commit.io > 0
+    }
+
+    /// What btrfs's commit has discarded is free at once.
+    fn free_discarded(&mut self, now: Instant) {
+        let commit = self.journal.committing.as_mut().expect("something commits");
+        if self.config.discard != Some(Issuer::BtrfsSync) || commit.discarded == commit.given {
+            return;
+        }
+        let extents = commit.transaction.freed[commit.given..commit.discarded].to_vec();
+        commit.given = commit.discarded;
+        for extent in extents {
+            self.give_freed(extent);
+        }
+        self.space_came(now);
+    }
+
+    /// XFS: sends all discards of the checkpoint; `true` as long as some wait to be sent.
+    fn discard_behind_log(&mut self, now: Instant) -> bool {
+        let commit = self.journal.committing.as_mut().expect("something commits");
+        if commit.given == 0 && !commit.transaction.freed.is_empty() {
+            let extents = commit.transaction.freed.clone();
+            commit.given = extents.len();
+            let (_, sent) = self.send_batch(None, extents, now);
+            self.discards.counters.issued += u64::from(sent);
+        }
+        let mut of_log = self.discards.batches.iter().filter(|batch| batch.trim.is_none());
+        of_log.any(|batch| self.lower.is_submitting(Owner::Batch(batch.id)))
+    }
+
+    /// A freed extent can be taken again.
+    pub(super) fn give_freed(&mut self, extent: Extent) {
+        self.allocator.give(extent);
+        let size = self.layout.group_fs_blocks();
+        for group in extent.start / size..extent.end().div_ceil(size) {
+            self.trimmed[index(group)] = false;
+        }
+    }
+
+    /// The worker is to discard an extent, some time.
+    fn queue_discard(&mut self, extent: Extent, now: Instant) {
+        if self.config.discard != Some(Issuer::BtrfsAsync) {
+            return self.discards.push(extent);
+        }
+        let start = extent.start / BTRFS_GROUP * BTRFS_GROUP;
+        let group = Extent::between(start, (start + BTRFS_GROUP).min(self.layout.total()));
+        let empty = self.allocator.is_empty(group);
+        if !self.discards.looks_at(start / BTRFS_GROUP) {
+            return self.discards.push_delayed(extent, empty, now);
+        }
+        // Of a group that was never looked at all free space counts as untrimmed, whether it was
+        // used before or not.
+        let mut at = group.start;
+        while let Some(run) = self.allocator.free_run(at, group.end()) {
+            self.discards.counters.freed += bytes(run.length);
+            self.discards.push_delayed(run, empty, now);
+            at = run.end();
+        }
+        self.discards.counters.freed =
+            Bytes(self.discards.counters.freed.0 - bytes(extent.length).0);
     }
 
     /// Freed space is free, and who waited for the commit goes on.
     fn end_commit(&mut self, now: Instant) {
+        let given = self.committing().given;
         let transaction = self.journal.commit_ended(now);
         self.counters.commits += 1;
         self.discards.counters.freed += bytes(transaction.freed_total);
         self.discards.counters.freed_extents += transaction.freed.len() as u64;
-        for &extent in &transaction.freed {
-            self.allocator.give(extent);
-            self.trimmed[index(extent.start / self.layout.group_fs_blocks())] = false;
-            match self.config.discard.rule().sender {
+        for &extent in &transaction.freed[given..] {
+            self.give_freed(extent);
+            match sender(self.config.discard) {
                 _ if self.policy.is_some() => self.policy_frees(extent, now),
-                DiscardSender::Nobody => self.discards.counters.dropped += bytes(extent.length),
-                DiscardSender::Commit => {}
-                DiscardSender::Worker => self.discards.push(extent),
+                None => self.discards.counters.dropped += bytes(extent.length),
+                // Metadata are freed by transactions also where the caller discards data.
+                Some(Sender::Worker | Sender::Caller) => self.queue_discard(extent, now),
+                Some(_) => {}
             }
         }
         self.arm_flusher(now);
@@ -188,4 +286,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self.try_commit(now);
         self.write_back(now);
     }
+}
+
+/// Blocks of the log that are written as a record, by themselves.
+fn phases_with_record(phases: &[Phase]) -> u64 {
+    u64::from(phases.contains(&Phase::Record))
 }

@@ -16,9 +16,6 @@ use crate::file::ExtentTree;
 
 use super::FileSystem;
 
-/// Extents that an inode holds.
-const IN_INODE: usize = 4;
-
 impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// The first blocks of a hole of a file get their place.
     pub(super) fn map(&mut self, id: FileId, hole: Extent, extent: Extent, now: Instant) {
@@ -31,7 +28,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         file.seam |= apart && after == before;
         let count = after + usize::from(file.seam);
         self.touch_group(extent.start, now);
-        if count <= IN_INODE || self.files[id].tree.is_some() || self.available() <= left {
+        if count <= self.config.kind.extents_in_inode()
+            || self.files[id].tree.is_some()
+            || self.available() <= left
+        {
             return;
         }
         let inode = self.files[id].inode.expect("a file with data has an inode");
@@ -45,9 +45,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// Extents of a file are written, or gone: the inode holds them if they are few enough.
     pub(super) fn fold_extents(&mut self, id: FileId, now: Instant) {
+        let most = self.config.kind.extents_in_inode();
         let file = self.file(id);
         file.seam = false;
-        if file.map.extents().len() > IN_INODE {
+        if file.map.extents().len() > most {
             return;
         }
         if let Some(tree) = file.tree.take() {

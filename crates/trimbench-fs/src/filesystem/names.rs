@@ -12,12 +12,13 @@
 use std::cmp::Reverse;
 
 use trimbench_core::units::index;
-use trimbench_core::{BlockCommand, DirectoryId, Errno, FileId, Instant, Model};
+use trimbench_core::{BlockCommand, DirectoryId, Errno, FileId, Instant, Model, Sender};
 
 use crate::commands::{Progress, Slot, Stage, Stop, require};
 use crate::config::FS_BLOCK;
 use crate::extent::Extent;
 use crate::file::{File, Inode};
+use crate::kind::sender;
 use crate::layout::{Metadata, MetadataId};
 
 use super::FileSystem;
@@ -72,14 +73,14 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     pub(super) fn unlink(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
         let inode = self.begin_cut(slot, id, now)?;
-        self.cut(id, Extent::between(0, u64::MAX), now);
+        self.cut(slot, id, Extent::between(0, u64::MAX), now);
         self.give_inode(inode.number, now);
         let file = self.file(id);
         file.inode = None;
         file.size = 0;
         file.write_error = None;
         self.leave(inode.directory, id.0, now);
-        Ok(())
+        self.discard_as_caller(slot, now)
     }
 
     pub(super) fn truncate(
@@ -91,10 +92,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     ) -> Progress {
         self.begin_cut(slot, id, now)?;
         self.keep_open(id);
-        self.cut(id, Extent::between(length.div_ceil(FS_BLOCK.0), u64::MAX), now);
+        self.cut(slot, id, Extent::between(length.div_ceil(FS_BLOCK.0), u64::MAX), now);
         self.file(id).size = length;
         self.touch_inode(id, now);
-        Ok(())
+        self.discard_as_caller(slot, now)
     }
 
     pub(super) fn punch(
@@ -108,10 +109,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self.keep_open(id);
         let (from, to) = (bytes.start.div_ceil(FS_BLOCK.0), bytes.end() / FS_BLOCK.0);
         if from < to {
-            self.cut(id, Extent::between(from, to), now);
+            self.cut(slot, id, Extent::between(from, to), now);
             self.touch_inode(id, now);
         }
-        Ok(())
+        self.discard_as_caller(slot, now)
     }
 
     pub(super) fn make_directory(
@@ -166,14 +167,18 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     }
 
     /// Takes blocks away from a file: pages, promises, what is kept for it, and extents.
-    fn cut(&mut self, id: FileId, range: Extent, now: Instant) {
+    fn cut(&mut self, slot: Slot, id: FileId, range: Extent, now: Instant) {
         self.forget_pages(id, range);
         let inode = self.files[id].inode.expect("commands under way keep their file");
         self.allocator.release(inode.number);
         let mut freed = Vec::new();
         self.file(id).map.cut(range, |extent| freed.push(extent));
         for extent in freed {
-            self.free(extent, now);
+            if sender(self.config.discard) == Some(Sender::Caller) {
+                self.free_as_caller(slot, extent, now);
+            } else {
+                self.free(extent, now);
+            }
         }
         self.fold_extents(id, now);
         self.room_came(now);
@@ -182,9 +187,20 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// Frees blocks: they can be taken again after the commit.
     pub(super) fn free(&mut self, extent: Extent, now: Instant) {
-        for part in self.allocator.split(extent) {
+        let border = self.config.kind.border(self.layout.group_fs_blocks());
+        for part in extent.pieces_within(border) {
             self.journal.free(part);
+        }
+        for part in self.allocator.split(extent) {
             self.touch_group(part.start, now);
+        }
+    }
+
+    /// Frees blocks that the process which frees them discards itself.
+    fn free_as_caller(&mut self, slot: Slot, extent: Extent, now: Instant) {
+        for part in self.allocator.split(extent) {
+            self.touch_group(part.start, now);
+            self.discards.of_callers.entry(slot).or_default().push_back(part);
         }
     }
 

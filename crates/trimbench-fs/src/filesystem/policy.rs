@@ -14,6 +14,7 @@
 //! Conservation: freed = issued + skipped + invalidated + waiting, in blocks; space set aside
 //! counts as waiting. Issued extents that are skipped for lack of space count as dropped.
 
+use trimbench_core::slab::Slab;
 use trimbench_core::{
     BlockCommand, BlockSize, Blocks, Instant, LbaRange, Model, Nanos, PolicyAccount, PolicyCounts,
     Support,
@@ -25,11 +26,9 @@ use trimbench_policy::{
 
 use crate::allocator::Change;
 use crate::config::FS_BLOCK;
-use crate::discard_path::DiscardPath;
 use crate::discards::{DiscardCounters, bytes};
 use crate::extent::Extent;
 use crate::lower::{Owner, Transfer};
-use crate::slab::Slab;
 
 use super::FileSystem;
 
@@ -118,7 +117,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             left_alone: ExtentCounts::default(),
             sent: 0,
         });
-        self.config.discard = DiscardPath::None;
+        self.config.discard = None;
         self.capabilities.discard = native;
         self.allocator.changes();
         self
@@ -273,13 +272,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         policy.longest = policy.longest.max(now - since);
         policy.withheld -= withheld.iter().map(|extent| extent.length).sum::<u64>();
         policy.trimmer.completed(now);
-        let is_last = policy.withheld == 0;
         for extent in withheld {
             self.allocator.give(extent);
         }
         self.space_came(now);
-        if is_last && let Some(slot) = self.unmounting.take() {
-            self.step(slot, now);
-        }
+        self.discards_ended(now);
     }
 }

@@ -1,13 +1,18 @@
 use trimbench_core::fault::{FaultPlan, Faulty};
-use trimbench_core::{Lba, Operation as _, OperationKind, Payload, Stream, Target as _, Virtual};
+use trimbench_core::settings::Named as _;
+use trimbench_core::{
+    Issuer, Lba, Operation as _, OperationKind, Payload, Stream, Target as _, Virtual,
+};
 
 use super::*;
 use crate::config::{Allocation, CpuCosts};
+use crate::kind::{FsKind, Journaling};
 use recorder::Recorder;
+use trimbench_block::QueueConfig;
 
 mod commits;
-mod discard_paths;
 mod extent_tree;
+mod issuers;
 mod pages;
 mod policy;
 mod random;
@@ -20,16 +25,31 @@ const SECOND: Nanos = Nanos::from_secs(1);
 /// How the tests write and read.
 const STREAM: Stream = Stream { piece: 4096, buffered: false, payload: Payload::Random };
 
-/// A filesystem of 8 groups of 16 MiB on a recorder, commands cost no processor time.
-fn config(discard: DiscardPath) -> FsConfig {
+/// Who discards, or nobody.
+type Discard = Option<Issuer>;
+const IN_COMMIT: Discard = Some(Issuer::Ext4Since2_6_33);
+const ALL_IN_COMMIT: Discard = Some(Issuer::Ext4Since4_13);
+const WORKER: Discard = Some(Issuer::Ext4Since5_15);
+const UNCLIPPED: Discard = Some(Issuer::Ext4);
+
+/// A filesystem of 8 groups of 16 MiB on a recorder, commands cost no processor time; nobody holds
+/// discards back.
+fn config(discard: Discard) -> FsConfig {
+    let kind = discard.and_then(FsKind::of).unwrap_or(FsKind::Ext4);
+    let journaling = match discard {
+        Some(Issuer::Ext4NoJournal) => Journaling::Writeback,
+        _ => Journaling::Ordered,
+    };
     FsConfig {
         discard,
+        journaling,
+        queue: QueueConfig { write_back_throttling: None, ..QueueConfig::default() },
         group_fs_blocks: 4_096,
         group_inodes: 256,
         journal: Some(Bytes::mib(4)),
         memory: Bytes::mib(64),
         cpu: CpuCosts { metadata: Nanos::ZERO, call: Nanos::ZERO, kib: Nanos::ZERO },
-        ..FsConfig::default()
+        ..FsConfig::of(kind)
     }
 }
 
@@ -39,7 +59,7 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(discard: DiscardPath) -> Self {
+    fn new(discard: Discard) -> Self {
         Self::with(config(discard), Recorder::new(Bytes::mib(128)))
     }
 

@@ -1,17 +1,21 @@
-//! Discards outside the commit: those of the worker, and FITRIM.
+//! Discards outside the commit: those of the worker and of the process that deletes, and FITRIM.
 //!
 //! FITRIM, after `ext4_trim_fs`: group by group, one free extent after the other, each withheld
 //! from allocation while it is discarded. A trimmed group is skipped until blocks of it are freed;
-//! a mount resets that. Unlike ext4, both skip an extent if this would withhold space that dirty
+//! a mount resets that. btrfs remembers nothing, and its block groups are of 1 GiB. XFS has
+//! `trim_xfs.rs`. Unlike ext4, both skip an extent if this would withhold space that dirty
 //! pages were promised.
 
+use std::collections::VecDeque;
+
 use trimbench_core::units::index;
-use trimbench_core::{BlockCommand, Errno, Instant, Model, Support};
+use trimbench_core::{BlockCommand, Errno, Instant, Model, Nanos, Support};
 
 use crate::commands::{Progress, Slot, Stage, Stop, ended, require};
 use crate::config::FS_BLOCK;
-use crate::discards::{Job, bytes};
+use crate::discards::{Batch, Job, bytes};
 use crate::extent::Extent;
+use crate::kind::FsKind;
 use crate::lower::{Owner, Transfer};
 
 use super::FileSystem;
@@ -22,7 +26,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         loop {
             let job = match self.discards.job.take() {
                 Some(job) => job,
-                None => match self.discards.pop() {
+                None => match self.discards.pop(now) {
                     Some(rest) => Job { rest, withheld: None, io: 0 },
                     None => return,
                 },
@@ -41,12 +45,17 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if rest.length == 0 {
             return None;
         }
-        let free = self.allocator.free_from(rest.start);
+        let free = match self.config.kind {
+            // Its groups are where free extents end.
+            FsKind::Ext4 => self.allocator.free_from(rest.start),
+            FsKind::Xfs | FsKind::Btrfs => self.allocator.free_run(rest.start, rest.end()),
+        };
         let Some(free) = free.filter(|free| free.start < rest.end()) else {
             self.discards.counters.reused += bytes(rest.length);
             return None;
         };
-        let end = self.config.discard.rule().end(rest.end(), free.end());
+        let rule = self.config.discard.expect("a worker discards for an issuer").rule();
+        let end = rule.end(rest.end(), free.end());
         let extent = Extent::between(free.start, end);
         let within = end.min(rest.end());
         let counters = &mut self.discards.counters;
@@ -72,15 +81,93 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if let Some(extent) = job.withheld.take() {
             self.allocator.give(extent);
         }
+        let pause = self.config.discard.map_or(Nanos::ZERO, |issuer| issuer.rule().pause);
+        self.discards.pause_until(now + pause);
         self.work_off_discards(now);
         self.space_came(now);
-        if self.discards.job.is_none()
-            && let Some(slot) = self.unmounting.take()
-        {
+        self.discards_ended(now);
+    }
+
+    /// Discards ended: an unmount that waits for the last of them goes on.
+    pub(super) fn discards_ended(&mut self, now: Instant) {
+        let over = self.discards.is_idle() && self.policy_withholds() == 0;
+        if over && let Some(slot) = self.unmounting.take() {
             self.step(slot, now);
         }
     }
 
+    /// The process that deletes has the next of the extents that it freed discarded, and waits
+    /// (`ext4_free_blocks` without a journal or with `data=writeback`).
+    pub(super) fn discard_as_caller(&mut self, slot: Slot, now: Instant) -> Progress {
+        let command = self.commands.get(slot);
+        // A discard that fails costs the device's knowledge, not the filesystem's.
+        command.failure = None;
+        if let Some(extent) = command.withheld.take() {
+            self.allocator.give(extent);
+            self.trimmed[index(extent.start / self.layout.group_fs_blocks())] = false;
+            self.space_came(now);
+        }
+        let its = self.discards.of_callers.get_mut(&slot);
+        let Some(extent) = its.and_then(VecDeque::pop_front) else {
+            self.discards.of_callers.remove(&slot);
+            return Ok(());
+        };
+        let sent = self.lower.send(now, Owner::Command(slot), Transfer::Discard, extent);
+        let command = self.commands.get(slot);
+        (command.io, command.withheld) = (sent, Some(extent));
+        command.stage = Stage::Discarding;
+        let counters = &mut self.discards.counters;
+        counters.freed += bytes(extent.length);
+        counters.freed_extents += 1;
+        counters.issued += u64::from(sent);
+        counters.discarded += bytes(extent.length);
+        Err(Stop::Waits)
+    }
+
+    /// Sends discards of XFS in one plug; the batch's name, and in how many pieces they end.
+    pub(super) fn send_batch(
+        &mut self,
+        trim: Option<Slot>,
+        extents: Vec<Extent>,
+        now: Instant,
+    ) -> (u32, u32) {
+        let id = self.discards.next_batch();
+        let left = self.lower.discard(now, Owner::Batch(id), &extents, true);
+        self.discards.batches.push(Batch { id, trim, extents, left });
+        (id, left)
+    }
+
+    /// The last discard of a batch is submitted: who sent it goes on.
+    pub(super) fn batch_submitted(&mut self, id: u32, now: Instant) {
+        let batch = self.discards.batches.iter().find(|batch| batch.id == id);
+        match batch.expect("what was submitted has not ended").trim {
+            Some(slot) => self.step(slot, now),
+            None => self.advance_commit(now),
+        }
+    }
+
+    /// A discard of a batch ended; the space of all is free once all have.
+    pub(super) fn batch_io_ended(&mut self, id: u32, now: Instant) {
+        let batches = &mut self.discards.batches;
+        let at = batches.iter().position(|batch| batch.id == id).expect("it is under way");
+        batches[at].left -= 1;
+        if batches[at].left > 0 {
+            return;
+        }
+        let batch = batches.remove(at);
+        for extent in batch.extents {
+            if batch.trim.is_some() {
+                self.allocator.give(extent);
+            } else {
+                self.discards.counters.discarded += bytes(extent.length);
+                self.give_freed(extent);
+            }
+        }
+        self.space_came(now);
+        self.discards_ended(now);
+    }
+
+    /// FITRIM of ext4 and btrfs.
     pub(super) fn trim_step(&mut self, slot: Slot, now: Instant) -> Progress {
         require(self.lower.capabilities().discard != Support::None, Errno::EOPNOTSUPP)?;
         let command = self.commands.get(slot);
@@ -93,18 +180,22 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let granularity = self.capabilities.discard_granularity;
         let least = self.config.trim_minimum.max(granularity).pieces(FS_BLOCK).max(1);
         let size = self.layout.group_fs_blocks();
+        // btrfs trims whatever is free each time, by block groups of its own.
+        let is_ext4 = self.config.kind == FsKind::Ext4;
+        let border = self.config.kind.border(size).unwrap_or(size);
         while failure.is_none() && at < self.layout.total() {
             let group = index(at / size);
-            let next = (group as u64 + 1) * size;
-            let fresh = !self.trimmed[group] || !at.is_multiple_of(size);
-            let Some(free) = self.allocator.free_from(at).filter(|_| fresh) else {
-                self.trimmed[group] = true;
+            let next = (at / border + 1) * border;
+            let fresh = !is_ext4 || !self.trimmed[group] || !at.is_multiple_of(size);
+            let free = if fresh { self.allocator.free_run(at, next) } else { None };
+            let Some(free) = free else {
+                self.trimmed[group] |= is_ext4;
                 at = next;
                 continue;
             };
             at = free.end();
             if at == next {
-                self.trimmed[group] = true;
+                self.trimmed[group] |= is_ext4;
             }
             let spare = self.allocator.obtainable() >= self.cache.delayed + free.length;
             if free.length >= least && spare {

@@ -2,22 +2,29 @@
 //! mount.
 //!
 //! An fsync writes back its file, waits for the commit of the last transaction that changed it, and
-//! flushes the device if no commit did. A sync writes back everything that was dirty when it began,
-//! commits, writes metadata to their places, and flushes. An unmount is a sync, after which the
-//! worker's remaining discards are dropped, except the one in flight. A mount reads the group
-//! descriptors and writes the superblock.
+//! flushes the device if no commit did. On btrfs it writes a log tree and the superblock instead
+//! and waits for no commit; without a journal it writes the metadata to their places. A sync writes
+//! back everything that was dirty when it began, commits, writes metadata to their places (not on
+//! XFS), and flushes. An unmount is a sync, after which the worker's remaining discards are
+//! dropped, except the one in flight; those of XFS are awaited. A mount reads the group descriptors
+//! and writes the superblock.
 //!
 //! Simplified: the log's tail moves without a flush of its own; lazy initialisation has been done.
 
 use trimbench_core::{BlockCommand, Errno, FileId, Instant, Model};
 
-use crate::commands::{Progress, Slot, Stage, Stop, ended};
+use crate::commands::{Progress, Slot, Stage, Stop, Task, ended};
 use crate::discards::bytes;
 use crate::extent::Extent;
 use crate::journal::merged;
+use crate::kind::{FsKind, Journaling, TREE_BLOCK};
 use crate::lower::{Owner, Transfer};
 
 use super::FileSystem;
+
+/// Blocks of the log tree of btrfs that an fsync writes: a leaf and a root, twice each (as seen on
+/// Linux 6.18).
+const LOG_TREE: u64 = 2 * 2;
 
 /// Metadata on their way to their places.
 #[derive(Debug, Default)]
@@ -33,24 +40,74 @@ pub(crate) struct Checkpoint {
 
 impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     pub(super) fn fsync(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
-        let command = *self.commands.get(slot);
-        if command.stage < Stage::Committing {
+        let stage = self.commands.get(slot).stage;
+        if stage < Stage::Logging {
             self.existing(id)?;
             self.keep_open(id);
             self.set_stage(slot, Stage::WritingBack);
             self.clean(slot, id, now)?;
             let transaction = self.files[id].transaction;
-            if transaction > self.journal.committed {
+            if transaction <= self.journal.committed {
+                if self.flush(slot, now) {
+                    return Err(Stop::Waits);
+                }
+            } else if self.config.kind == FsKind::Btrfs {
+                self.write_for(slot, LOG_TREE, Stage::Logging, now);
+                return Err(Stop::Waits);
+            } else {
                 self.set_stage(slot, Stage::Committing);
                 self.await_commit(slot, transaction, now);
                 return Err(Stop::Waits);
             }
-            if self.flush(slot, now) {
-                return Err(Stop::Waits);
-            }
+        }
+        if self.makes_durable(slot, now) {
+            return Err(Stop::Waits);
         }
         let lost = self.file(id).write_error.take();
-        ended(command.failure.or(lost).or(self.failure()))
+        ended(self.commands.get(slot).failure.or(lost).or(self.failure()))
+    }
+
+    /// What is left to do of an fsync after its first wait; `false` if nothing is.
+    fn makes_durable(&mut self, slot: Slot, now: Instant) -> bool {
+        let without_journal = self.config.journaling == Journaling::None;
+        match self.commands.get(slot).stage {
+            // The log tree, a flush, the superblock that names it, a flush.
+            Stage::Logging => {
+                self.set_stage(slot, Stage::Recording);
+                self.lower.flush(now, Owner::Command(slot));
+                self.commands.get(slot).io = 1;
+                true
+            }
+            Stage::Recording => {
+                self.write_for(slot, 0, Stage::Committing, now);
+                true
+            }
+            Stage::Committing if self.config.kind == FsKind::Btrfs => self.flush(slot, now),
+            Stage::Committing if without_journal && !self.journal.history.is_empty() => {
+                self.set_stage(slot, Stage::Checkpointing);
+                self.checkpoint_waiters.push(slot);
+                self.start_checkpoint(self.journal.committed, now);
+                true
+            }
+            Stage::Checkpointing => self.flush(slot, now),
+            _ => false,
+        }
+    }
+
+    /// Writes so many tree blocks of btrfs, or none of them but a superblock.
+    fn write_for(&mut self, slot: Slot, trees: u64, stage: Stage, now: Instant) {
+        self.set_stage(slot, stage);
+        let place = self.journal.region()[0];
+        let mut sent = 0;
+        for at in 0..trees.max(1) {
+            // Apart from each other, as trees are.
+            let start = place.start + at * 2 * TREE_BLOCK % place.length;
+            let length = if trees > 0 { TREE_BLOCK } else { 1 };
+            let block = Extent::new(start, length.min(place.end() - start));
+            sent += self.lower.send(now, Owner::Command(slot), Transfer::Write, block);
+        }
+        self.commands.get(slot).io = sent;
+        self.unflushed = true;
     }
 
     pub(super) fn sync(&mut self, slot: Slot, now: Instant) -> Progress {
@@ -74,7 +131,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
         if stage <= Stage::Committing {
             self.set_stage(slot, Stage::Checkpointing);
-            if !self.journal.history.is_empty() {
+            // A sync of XFS leaves metadata to be written later.
+            let writes =
+                self.config.kind != FsKind::Xfs || self.commands.get(slot).task == Task::Unmount;
+            if writes && !self.journal.history.is_empty() {
                 self.checkpoint_waiters.push(slot);
                 self.start_checkpoint(self.journal.committed, now);
                 return Err(Stop::Waits);
@@ -99,8 +159,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             self.allocator.release_all();
             let dropped = self.discards.drop_pending();
             self.discards.counters.dropped_at_unmount += bytes(dropped);
+            self.discards.forget_groups();
             self.policy_gives_up();
-            if self.discards.job.is_some() || self.policy_withholds() > 0 {
+            if !self.discards.is_idle() || self.policy_withholds() > 0 {
                 self.unmounting = Some(slot);
                 return Err(Stop::Waits);
             }
@@ -149,7 +210,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         self.checkpoint.until = Some(until);
         let place = |id| Extent::new(self.layout.address(id), 1);
         let places = self.journal.to_checkpoint(until).into_iter().map(place).collect();
-        let mut extents = merged(places, self.layout.group_fs_blocks());
+        let mut extents = merged(places, Some(self.layout.group_fs_blocks()));
         let total: u64 = extents.iter().map(|extent| extent.length).sum();
         self.counters.checkpoint_written += bytes(total);
         self.unflushed |= total > 0;

@@ -1,13 +1,15 @@
 use super::*;
 
 fn journal() -> Journal {
-    Journal::new(vec![Extent::new(100, 10), Extent::new(200, 30)], 50)
+    let region = vec![Extent::new(100, 10), Extent::new(200, 30)];
+    Journal::new(&FsConfig::default(), region, 50)
 }
 
 /// Commits the running transaction, with its log.
 fn commit(journal: &mut Journal) -> u32 {
     journal.rotate();
-    let length = journal.committing.as_ref().map_or(0, |commit| commit.transaction.log_length());
+    let committing = journal.committing.as_ref().expect("it has just begun");
+    let length = journal.log_length(&committing.transaction);
     journal.log(length);
     journal.commit_ended(Instant::START).id
 }
@@ -33,16 +35,16 @@ fn a_block_is_once_in_a_transaction() {
     assert_eq!(journal.running.metadata, [3, 4]);
     assert_eq!(journal.running.started, Instant::from_start(trimbench_core::Nanos(7)));
     // Both, a descriptor and the record.
-    assert_eq!(journal.running.log_length(), 4);
+    assert_eq!(journal.log_length(&journal.running), 4);
 }
 
 #[test]
 fn descriptors_name_254_blocks_each() {
-    let mut transaction = Transaction::new(1);
+    let (journal, mut transaction) = (journal(), Transaction::new(1));
     transaction.metadata = (0..254).collect();
-    assert_eq!(transaction.log_length(), 254 + 1 + 1);
+    assert_eq!(journal.log_length(&transaction), 254 + 1 + 1);
     transaction.metadata.push(254);
-    assert_eq!(transaction.log_length(), 255 + 2 + 1);
+    assert_eq!(journal.log_length(&transaction), 255 + 2 + 1);
 }
 
 #[test]
@@ -85,7 +87,10 @@ fn freed_extents_merge_but_not_across_groups() {
     let freed = [(40, 10), (0, 10), (30, 10), (90, 10), (100, 10), (10, 5)];
     let freed = freed.map(|(start, length)| Extent::new(start, length)).to_vec();
     let expected = [(0, 15), (30, 20), (90, 10), (100, 10)];
-    assert_eq!(merged(freed, 100), expected.map(|(start, length)| Extent::new(start, length)));
+    assert_eq!(
+        merged(freed, Some(100)),
+        expected.map(|(start, length)| Extent::new(start, length))
+    );
 }
 
 #[test]

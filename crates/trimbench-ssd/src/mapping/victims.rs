@@ -76,7 +76,7 @@ impl Order {
 
     pub(super) fn collected(&mut self, superblock: u32) {
         if let Self::Fifo(order) = self {
-            // The first, but for one that was taken because it held nothing any more.
+            // The first, but for one that was taken because it held nothing.
             let place = order.iter().position(|&closed| closed == superblock);
             order.remove(place.expect("a candidate is in the order"));
         }
@@ -201,13 +201,21 @@ impl Mapping {
         self.search = search;
     }
 
-    /// The closed superblock that the policy chooses, and what in it is valid: units, or the space
-    /// that they take in a drive that compresses.
+    /// The closed superblock that is collected next, and what in it is valid: units, or the space
+    /// that they take in a drive that compresses. One without anything valid is taken first,
+    /// whatever the policy: there is nothing to move out of it.
     pub(crate) fn victim(&mut self) -> Option<(u32, u32)> {
-        if matches!(self.order, Order::Greedy) {
-            return self.emptiest();
+        let emptiest = self.emptiest()?;
+        match &self.order {
+            Order::Greedy => return Some(emptiest),
+            // Of several the oldest, so that all wear alike.
+            Order::Fifo(order) if emptiest.1 == 0 => {
+                let held = |superblock: &&u32| self.counts[**superblock as usize] == 0;
+                return order.iter().find(held).map(|&oldest| (oldest, 0));
+            }
+            Order::DChoices { .. } if emptiest.1 == 0 => return Some(emptiest),
+            _ => {}
         }
-        self.drain();
         let (plainly, whole) = (self.searches_plainly(), self.whole());
         // Field by field: the order changes as it chooses.
         let packing = match &self.space {

@@ -62,9 +62,12 @@ fn postmark_compares_both_mounts_on_a_modelled_filesystem_and_repeats_itself() {
 fn what_does_not_go_together_is_a_usage_error_with_the_right_name() {
     let folder = tempdir().unwrap();
     for (target, said) in [
-        ("ext4,memory=16MiB,discard-pth=worker:sim:vendor6", "did you mean `discard-path`?"),
+        ("ext4,memory=16MiB,erra=5.15:sim:vendor6", "did you mean `era`?"),
+        ("ext4,era=5.14:sim:vendor6", "5.15"),
+        ("ext4,discard=async:sim:vendor6", "`discard` is a setting of btrfs, not of ext4"),
+        ("xfs,era=4.13:sim:vendor6", "`era` is a setting of ext4, not of xfs"),
         ("ext3:sim:vendor6", "did you mean `ext4`?"),
-        ("btrfs:sim:vendor6", "no model of btrfs"),
+        ("f2fs:sim:vendor6", "no model of f2fs, only of ext4, xfs, btrfs"),
         ("ext4:.", "it is not a device"),
         ("ext4:sim:vendor6,capacity=128MiB", "does not fit"),
     ] {

@@ -2,8 +2,8 @@ use trimbench_results::{Session, Step};
 
 use super::{expected, sweep};
 use crate::acceptance::Capture;
-use crate::acceptance::device::trace::{Event, Kind};
 use crate::acceptance::planted::{failing, session};
+use crate::tracepoints::{Kind, TraceEvent};
 
 fn capture() -> Capture {
     Capture {
@@ -44,14 +44,22 @@ fn completed() -> Vec<u64> {
     [vec![4_194_304], vec![128; 3], vec![128; 6], vec![127; 3]].concat()
 }
 
-fn events(completed: &[u64], issued: usize) -> Vec<Event> {
-    let event = |kind, sectors| Event { kind, sectors, error: 0 };
+fn events(completed: &[u64], issued: usize) -> Vec<TraceEvent> {
+    let event = |kind, sectors| TraceEvent {
+        kind,
+        is_discard: true,
+        at: 0,
+        task: String::new(),
+        sector: 0,
+        sectors,
+        error: 0,
+    };
     let issues = completed.iter().cycle().take(issued);
     let issues = issues.map(|sectors| event(Kind::Issue, *sectors));
     issues.chain(completed.iter().map(|sectors| event(Kind::Complete, *sectors))).collect()
 }
 
-fn failed(session: &Session, events: &[Event]) -> Vec<String> {
+fn failed(session: &Session, events: &[TraceEvent]) -> Vec<String> {
     let findings = sweep(session, events, &capture()).unwrap();
     failing(&findings).into_iter().map(str::to_owned).collect()
 }

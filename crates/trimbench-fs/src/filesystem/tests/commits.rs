@@ -15,7 +15,7 @@ fn journal_writes(machine: &Machine) -> Vec<Instant> {
 
 #[test]
 fn a_transaction_commits_at_its_age() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     machine.rest(SECOND);
     machine.done(FileCommand::Create { file: FileId(1) });
     machine.rest(Nanos::from_secs(4));
@@ -31,7 +31,7 @@ fn a_transaction_commits_at_its_age() {
 
 #[test]
 fn an_fsync_sends_data_then_log_then_flush_record_flush() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     machine.store(1, 4);
     assert!(machine.fs().device().log().is_empty(), "it is in the cache");
     machine.done(fsync(1));
@@ -50,7 +50,7 @@ fn an_fsync_sends_data_then_log_then_flush_record_flush() {
 
 #[test]
 fn a_second_fsync_of_an_unchanged_file_sends_nothing() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     machine.store(1, 4);
     machine.done(fsync(1));
     machine.clear();
@@ -60,7 +60,7 @@ fn a_second_fsync_of_an_unchanged_file_sends_nothing() {
 
 #[test]
 fn a_commit_waits_for_data_with_new_places_only() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     machine.store(1, 4);
     machine.store(2, 1_024);
     machine.clear();
@@ -88,7 +88,7 @@ fn a_commit_waits_for_data_with_new_places_only() {
 
 #[test]
 fn metadata_go_to_their_places_once_they_are_old() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     machine.done(FileCommand::Create { file: FileId(1) });
     machine.rest(Nanos::from_secs(34));
     assert_eq!(machine.fs().counters().checkpoint_written, Bytes(0));
@@ -102,7 +102,7 @@ fn metadata_go_to_their_places_once_they_are_old() {
 
 #[test]
 fn a_block_of_a_later_transaction_is_not_checkpointed_for_an_earlier_one() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     machine.done(FileCommand::Create { file: FileId(1) });
     machine.done(fsync(1));
     machine.done(FileCommand::Create { file: FileId(2) });
@@ -114,10 +114,8 @@ fn a_block_of_a_later_transaction_is_not_checkpointed_for_an_earlier_one() {
 #[test]
 fn a_log_that_is_full_is_checkpointed_first() {
     let journal = Some(bytes(64));
-    let mut machine = Machine::with(
-        FsConfig { journal, ..config(DiscardPath::None) },
-        Recorder::new(Bytes::mib(128)),
-    );
+    let mut machine =
+        Machine::with(FsConfig { journal, ..config(None) }, Recorder::new(Bytes::mib(128)));
     for file in 0..40 {
         machine.done(FileCommand::Create { file: FileId(file) });
         machine.done(fsync(file));
@@ -134,10 +132,8 @@ fn a_log_that_is_full_is_checkpointed_first() {
 #[test]
 fn a_full_transaction_commits_before_its_time() {
     let journal = Some(bytes(64));
-    let mut machine = Machine::with(
-        FsConfig { journal, ..config(DiscardPath::None) },
-        Recorder::new(Bytes::mib(128)),
-    );
+    let mut machine =
+        Machine::with(FsConfig { journal, ..config(None) }, Recorder::new(Bytes::mib(128)));
     // 16 inodes a block, 256 a group: 16 blocks of inodes are more than a quarter of the log.
     for file in 0..250 {
         machine.done(FileCommand::Create { file: FileId(file) });
@@ -151,7 +147,7 @@ fn a_full_transaction_commits_before_its_time() {
 fn a_device_that_fails_the_journal_stops_the_filesystem() {
     let plan = FaultPlan { fail_from: Some(Instant::from_start(SECOND)), ..FaultPlan::default() };
     let device = Faulty::new(Recorder::new(Bytes::mib(128)), plan);
-    let model = FileSystem::make(config(DiscardPath::None), device).expect("it fits");
+    let model = FileSystem::make(config(None), device).expect("it fits");
     let mut target = Virtual::new(model);
     let mut out = Vec::new();
     target.reap(Instant::from_start(SECOND), &mut out);

@@ -9,7 +9,7 @@ fn tree(machine: &Machine) -> bool {
 #[test]
 fn five_extents_need_a_block_and_it_is_freed_with_the_file() {
     let mut machine = Machine::with(
-        FsConfig { allocation: Allocation::Linear, ..config(DiscardPath::Worker) },
+        FsConfig { allocation: Allocation::Linear, ..config(WORKER) },
         Recorder::new(Bytes::mib(128)),
     );
     let file = FileId(1);
@@ -36,7 +36,7 @@ fn five_extents_need_a_block_and_it_is_freed_with_the_file() {
 
 #[test]
 fn a_hole_that_leaves_four_extents_frees_the_block() {
-    let mut machine = Machine::new(DiscardPath::Worker);
+    let mut machine = Machine::new(WORKER);
     let file = FileId(1);
     machine.done(FileCommand::Create { file });
     for piece in 0..5 {
@@ -54,7 +54,7 @@ fn what_is_being_written_is_an_extent_of_its_own_today_only() {
         [(Allocation::Linear, 0), (Allocation::ByIndex { processors: 2 }, 1)]
     {
         let mut machine = Machine::with(
-            FsConfig { allocation, ..config(DiscardPath::Worker) },
+            FsConfig { allocation, ..config(WORKER) },
             Recorder::new(Bytes::mib(128)),
         );
         let file = FileId(1);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::Scheduler;
+use trimbench_block::Scheduler;
 
 fn load(file: u32, fs_blocks: u64) -> FileCommand {
     FileCommand::Load { file: FileId(file), length: bytes(fs_blocks), stream: STREAM }
@@ -7,7 +7,7 @@ fn load(file: u32, fs_blocks: u64) -> FileCommand {
 
 #[test]
 fn dirty_data_go_when_they_are_old() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     machine.rest(SECOND);
     machine.store(1, 50);
     machine.rest(Nanos::from_secs(29));
@@ -20,7 +20,7 @@ fn dirty_data_go_when_they_are_old() {
 fn write_back_begins_above_the_background_limit_and_ends_below() {
     // 10 % of 64 MiB.
     let limit = 64 * MIB / 10 / 4096;
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     machine.store(1, limit);
     machine.rest(SECOND);
     assert_eq!(machine.fs().counters().written_back, Bytes(0));
@@ -35,7 +35,7 @@ fn write_back_begins_above_the_background_limit_and_ends_below() {
 fn a_writer_waits_at_the_limit() {
     // 20 % of 64 MiB are dirty at most; the rest waits for a device of 10 us per 4 KiB.
     let limit = 64 * MIB / 5 / 4096;
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     assert_eq!(machine.store(1, limit), Nanos::ZERO);
     machine.sync();
     let took = machine.store(2, 3 * limit);
@@ -48,7 +48,7 @@ fn a_writer_waits_at_the_limit() {
 
 #[test]
 fn a_read_comes_from_the_cache_or_from_the_device() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     machine.store(1, 100);
     machine.sync();
     machine.clear();
@@ -66,7 +66,7 @@ fn a_read_comes_from_the_cache_or_from_the_device() {
 
 #[test]
 fn clean_files_are_forgotten_in_the_order_of_their_use() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     // 64 MiB of memory hold 8 files of 8 MiB.
     for file in 0..8 {
         machine.store(file, 2_048);
@@ -82,7 +82,7 @@ fn clean_files_are_forgotten_in_the_order_of_their_use() {
 
 #[test]
 fn an_append_reads_the_page_that_it_changes_in_part() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     let length = Bytes(100_000);
     machine.done(FileCommand::Store {
         file: FileId(1),
@@ -103,7 +103,7 @@ fn an_append_reads_the_page_that_it_changes_in_part() {
 
 #[test]
 fn transfers_past_the_cache_go_to_the_device_at_once() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     machine.done(FileCommand::Create { file: FileId(1) });
     let (file, offset, length) = (FileId(1), Bytes(0), bytes(64));
     machine.clear();
@@ -120,7 +120,7 @@ fn transfers_past_the_cache_go_to_the_device_at_once() {
 
 #[test]
 fn a_transfer_past_the_cache_has_dirty_pages_written_first() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     machine.store(1, 64);
     let (file, offset, length) = (FileId(1), Bytes(0), bytes(64));
     machine.done(FileCommand::Read { file, offset, length });
@@ -131,10 +131,8 @@ fn a_transfer_past_the_cache_has_dirty_pages_written_first() {
 #[test]
 fn processor_time_counts_calls_and_bytes() {
     let cpu = CpuCosts { metadata: Nanos(10_000), call: Nanos(700), kib: Nanos(250) };
-    let mut machine = Machine::with(
-        FsConfig { cpu, ..config(DiscardPath::None) },
-        Recorder::new(Bytes::mib(128)),
-    );
+    let mut machine =
+        Machine::with(FsConfig { cpu, ..config(None) }, Recorder::new(Bytes::mib(128)));
     // 100 KiB in 25 calls.
     assert_eq!(machine.store(1, 25), Nanos(10_000 + 25 * 700 + 100 * 250));
     let piece = Stream { piece: 1_024, ..STREAM };
@@ -150,10 +148,15 @@ fn processor_time_counts_calls_and_bytes() {
     assert_eq!(machine.done(stored(3, buffered)), Nanos(10_000 + 25 * 700 + 100 * 250));
 }
 
+fn with_scheduler(scheduler: Scheduler) -> FsConfig {
+    let own = config(None);
+    FsConfig { queue: QueueConfig { scheduler, ..own.queue }, ..own }
+}
+
 /// The most writes of write-back that the device has at once, when four are to be made `quiet`
 /// after the last read, or, with `read`, right after one more.
 fn writes_at_once(scheduler: Scheduler, quiet: Nanos, read: bool) -> usize {
-    let config = FsConfig { scheduler, ..config(DiscardPath::None) };
+    let config = with_scheduler(scheduler);
     let mut machine = Machine::with(config, Recorder::new(Bytes::mib(128)));
     machine.store(1, 4);
     machine.unmount();
@@ -186,7 +189,7 @@ fn cfq_lets_writes_in_one_by_one_after_a_read() {
 #[test]
 fn under_cfq_writes_wait_while_a_read_is_under_way_but_not_for_ever() {
     for (write, waits) in [(Nanos::from_millis(10), true), (Nanos::from_millis(40), false)] {
-        let config = FsConfig { scheduler: Scheduler::Cfq, ..config(DiscardPath::None) };
+        let config = with_scheduler(Scheduler::Cfq);
         let mut machine = Machine::with(config, Recorder::new(Bytes::mib(128)));
         machine.store(1, 8);
         machine.unmount();
@@ -212,7 +215,7 @@ fn under_cfq_writes_wait_while_a_read_is_under_way_but_not_for_ever() {
 fn closed_small_files_are_packed_from_linux_6_0_on() {
     let today = Allocation::ByIndex { processors: 1 };
     for (allocation, follows) in [(today, false), (Allocation::Linear, true)] {
-        let config = FsConfig { allocation, ..config(DiscardPath::None) };
+        let config = FsConfig { allocation, ..config(None) };
         let mut machine = Machine::with(config, Recorder::new(Bytes::mib(128)));
         machine.store(1, 4);
         machine.store(2, 100);

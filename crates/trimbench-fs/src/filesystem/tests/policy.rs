@@ -10,7 +10,7 @@ fn machine(policy: &str) -> Machine {
 }
 
 fn with(policy: &str, device: Recorder) -> Machine {
-    let made = FileSystem::make(config(DiscardPath::WorkerUnclipped), device).expect("it fits");
+    let made = FileSystem::make(config(UNCLIPPED), device).expect("it fits");
     let policy = super::super::policy(policy).expect("a policy");
     Machine { target: Virtual::new(made.with_policy(policy)) }
 }

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn fitrim_discards_all_free_space_once() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     machine.store(1, 32);
     machine.sync();
     machine.clear();
@@ -34,7 +34,7 @@ fn fitrim_discards_all_free_space_once() {
 #[test]
 fn fitrim_leaves_short_extents_alone() {
     let mut machine = Machine::with(
-        FsConfig { trim_minimum: bytes(64), ..config(DiscardPath::None) },
+        FsConfig { trim_minimum: bytes(64), ..config(None) },
         Recorder::new(Bytes::mib(128)),
     );
     for file in 0..4 {
@@ -55,7 +55,7 @@ fn fitrim_leaves_short_extents_alone() {
 
 #[test]
 fn what_does_not_fit_is_refused_and_what_was_deleted_makes_room() {
-    let mut machine = Machine::new(DiscardPath::Worker);
+    let mut machine = Machine::new(WORKER);
     let all = machine.fs().available();
     assert_eq!(machine.run(stored(1, all + 1)).0, Status::Failed(Errno::ENOSPC));
     machine.fs().check();
@@ -73,7 +73,7 @@ fn what_does_not_fit_is_refused_and_what_was_deleted_makes_room() {
 
 #[test]
 fn files_run_out_with_the_inodes() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     // 8 groups of 256; the directory has one.
     for file in 0..2_047 {
         machine.done(FileCommand::Create { file: FileId(file) });
@@ -89,7 +89,7 @@ fn files_run_out_with_the_inodes() {
 
 #[test]
 fn a_truncation_and_a_hole_free_whole_blocks() {
-    let mut machine = Machine::new(DiscardPath::InCommit);
+    let mut machine = Machine::new(IN_COMMIT);
     machine.store(1, 100);
     machine.sync();
     let start = machine.extents(1)[0].start;
@@ -110,7 +110,7 @@ fn a_truncation_and_a_hole_free_whole_blocks() {
 
 #[test]
 fn an_unmounted_filesystem_takes_no_command() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     machine.store(1, 10);
     machine.unmount();
     assert!(!machine.fs().mounted);
@@ -129,7 +129,7 @@ fn an_unmounted_filesystem_takes_no_command() {
 
 #[test]
 fn commands_on_one_file_run_in_their_order() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     let commands = [stored(1, 64), fsync(1), FileCommand::Unlink { file: FileId(1) }, stored(1, 8)];
     for (number, command) in (0..).zip(commands) {
         machine.target.submit(Tag(number), command).expect("the file is there by then");
@@ -147,7 +147,7 @@ fn commands_on_one_file_run_in_their_order() {
 
 #[test]
 fn subdirectories_come_and_go_when_they_are_empty() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     let directory = DirectoryId(1);
     let free = machine.fs().available();
     machine.done(FileCommand::MakeDirectory { directory });
@@ -166,7 +166,7 @@ fn subdirectories_come_and_go_when_they_are_empty() {
 
 #[test]
 fn a_device_that_is_too_small_or_a_value_out_of_range_is_refused() {
-    let config = config(DiscardPath::None);
+    let config = config(None);
     let made = FileSystem::make(config, Recorder::new(Bytes::mib(16)));
     assert!(matches!(made, Err(FsConfigError::DeviceTooSmall { .. })));
     let wrong = FsConfig { group_inodes: 17, ..config };
@@ -176,7 +176,7 @@ fn a_device_that_is_too_small_or_a_value_out_of_range_is_refused() {
 
 #[test]
 fn fitrim_leaves_alone_what_dirty_pages_were_promised() {
-    let mut machine = Machine::new(DiscardPath::None);
+    let mut machine = Machine::new(None);
     let all = machine.fs().available();
     machine.store(1, all - 2_000);
     machine.sync();

@@ -267,7 +267,7 @@ fn on_a_filesystem_a_chunk_is_limited_by_the_discards_that_it_brings() {
     // Every TRIM of vendor2 holds it up for 82.4 ms, whatever the size: 2 or 3 accesses, one a ms,
     // wait for more than 80 ms, and 10 of 10,500 may. So there may be 3 to 5 chunks in 10.5 s.
     for mode in ["unlink", "truncate"] {
-        let text = "ext4,journal=8MiB,discard-path=in-commit:sim:vendor2,capacity=512MiB";
+        let text = "ext4,journal=8MiB,era=2.6.33:sim:vendor2,capacity=512MiB";
         let mut filesystems = modelled(text);
         let set = [("p999-limit", "80ms"), ("rate-chunks", "32MiB"), ("mode", mode)];
         let method = method(&set);

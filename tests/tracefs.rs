@@ -12,14 +12,14 @@ const USUAL: &str = "/sys/kernel/tracing";
 
 /// Tracefs; a mount of ours goes when this is dropped.
 #[derive(Debug)]
-pub(super) struct Tracefs {
+pub(crate) struct Tracefs {
     top: PathBuf,
     /// The order is that of dropping.
     _own: Option<(Mounted, TempDir)>,
 }
 
 impl Tracefs {
-    pub(super) fn open() -> Result<Self> {
+    pub(crate) fn open() -> Result<Self> {
         ensure!(rustix::process::geteuid().is_root(), "tracing needs root");
         let usual = Path::new(USUAL);
         if usual.join("instances").exists() {
@@ -31,7 +31,7 @@ impl Tracefs {
     }
 
     /// Its top folder.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.top
     }
 }

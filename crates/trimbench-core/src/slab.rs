@@ -1,10 +1,10 @@
 //! A slab: items that are inserted and removed, each with a small number meanwhile.
 
-use trimbench_core::units::{index, narrow};
+use crate::units::{index, narrow};
 
 /// All that are there. The number that was given back last is given out first.
 #[derive(Clone, Debug)]
-pub(crate) struct Slab<T> {
+pub struct Slab<T> {
     places: Vec<Option<T>>,
     vacant: Vec<u32>,
 }
@@ -17,7 +17,7 @@ impl<T> Default for Slab<T> {
 
 impl<T> Slab<T> {
     /// Adds a thing; its number.
-    pub(crate) fn add(&mut self, thing: T) -> u32 {
+    pub fn add(&mut self, thing: T) -> u32 {
         if let Some(number) = self.vacant.pop() {
             self.places[index(number.into())] = Some(thing);
             return number;
@@ -30,7 +30,7 @@ impl<T> Slab<T> {
     ///
     /// # Panics
     /// If there is none.
-    pub(crate) fn get(&mut self, number: u32) -> &mut T {
+    pub fn get(&mut self, number: u32) -> &mut T {
         self.places[index(number.into())].as_mut().expect("a number is used until its thing goes")
     }
 
@@ -38,16 +38,18 @@ impl<T> Slab<T> {
     ///
     /// # Panics
     /// If there is none.
-    pub(crate) fn remove(&mut self, number: u32) -> T {
+    pub fn remove(&mut self, number: u32) -> T {
         self.vacant.push(number);
         self.places[index(number.into())].take().expect("a thing goes once")
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+    /// All things, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.places.iter().flatten()
     }
 
-    pub(crate) fn count(&self) -> u64 {
+    /// How many there are.
+    pub fn count(&self) -> u64 {
         (self.places.len() - self.vacant.len()) as u64
     }
 }

@@ -4,44 +4,59 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::acceptance::tracefs::Tracefs;
+use crate::tracefs::Tracefs;
 
 /// Tracepoints that are recorded.
 const EVENTS: [&str; 2] = ["block_rq_issue", "block_rq_complete"];
 /// Room for each processor's events, KiB: an event takes about 100 bytes.
 const BUFFER_KIB: u32 = 16 << 10;
 
-/// Discards of one device, recorded from its making until it is dropped, which removes the
+/// Requests of one device, recorded from its making until it is dropped, which removes the
 /// instance.
 #[derive(Debug)]
-pub(super) struct Trace {
+pub(crate) struct Trace {
     instance: PathBuf,
     /// Dropped after the instance is removed.
     _tracefs: Tracefs,
 }
 
-/// What was recorded of one tracepoint.
+/// Which requests are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Event {
-    pub(super) kind: Kind,
-    pub(super) sectors: u64,
+pub(crate) enum Recorded {
+    Discards,
+    All,
+}
+
+/// What was recorded of one tracepoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TraceEvent {
+    pub(crate) kind: Kind,
+    pub(crate) is_discard: bool,
+    /// Nanoseconds, to a microsecond, on the clock of the trace.
+    pub(crate) at: u64,
+    /// Whose context it was: the name of a task.
+    pub(crate) task: String,
+    pub(crate) sector: u64,
+    pub(crate) sectors: u64,
     /// A negative error number; 0 if there is none.
-    pub(super) error: i64,
+    pub(crate) error: i64,
 }
 
 /// Which tracepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Issue,
     Complete,
 }
 
 impl Trace {
-    /// Records the discards of the device at `node`; needs root.
-    pub(super) fn of(node: &str) -> Result<Self> {
+    /// Records requests of the device at `node`; needs root.
+    pub(crate) fn of(node: &str, recorded: Recorded) -> Result<Self> {
         let tracefs = Tracefs::open()?;
         let name = format!("instances/trimbench-evidence-{}", std::process::id());
         let new = Self { instance: tracefs.path().join(name), _tracefs: tracefs };
@@ -50,8 +65,13 @@ impl Trace {
         // As the kernel holds it: 20 bits of minor number.
         let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
         let number = (u64::from(major) << 20) | u64::from(minor);
-        let filter = format!("dev == {number} && rwbs ~ \"D*\"");
+        let filter = match recorded {
+            Recorded::Discards => format!("dev == {number} && rwbs ~ \"D*\""),
+            Recorded::All => format!("dev == {number}"),
+        };
         new.write("buffer_size_kb", &BUFFER_KIB.to_string())?;
+        // One clock for all processors.
+        new.write("trace_clock", "mono")?;
         for event in EVENTS {
             new.write(&format!("events/block/{event}/filter"), &filter)?;
             new.write(&format!("events/block/{event}/enable"), "1")?;
@@ -61,7 +81,7 @@ impl Trace {
     }
 
     /// Writes what was recorded, and how many events were lost, into files of this folder.
-    pub(super) fn keep(&self, folder: &Path, name: &str) -> Result<()> {
+    pub(crate) fn keep(&self, folder: &Path, name: &str) -> Result<()> {
         self.write("tracing_on", "0")?;
         let trace = fs::read_to_string(self.instance.join("trace")).context("read the trace")?;
         fs::write(folder.join(format!("{name}.trace")), trace).context("keep the trace")?;
@@ -77,6 +97,20 @@ impl Trace {
             }
         }
         fs::write(folder.join(format!("{name}.lost")), lost).context("keep the statistics")
+    }
+
+    /// Waits until nothing was recorded for so long.
+    pub(crate) fn quiet(&self, quiet: Duration) -> Result<()> {
+        let length = || fs::read(self.instance.join("trace")).map(|trace| trace.len());
+        let (mut last, mut since) = (length().context("read the trace")?, Instant::now());
+        while since.elapsed() < quiet {
+            thread::sleep(Duration::from_millis(100));
+            let now = length().context("read the trace")?;
+            if now != last {
+                (last, since) = (now, Instant::now());
+            }
+        }
+        Ok(())
     }
 
     fn write(&self, file: &str, text: &str) -> Result<()> {
@@ -96,12 +130,12 @@ impl Drop for Trace {
 /// The events of a trace, in its order. A line is
 /// `TASK-PID [CPU] FLAGS TIME: NAME: MAJOR,MINOR RWBS [BYTES] (COMMAND) SECTOR + SECTORS ...`, and
 /// that of a completion ends with the error in brackets.
-pub(super) fn events(text: &str) -> Result<Vec<Event>> {
+pub(crate) fn events(text: &str) -> Result<Vec<TraceEvent>> {
     text.lines().filter_map(event).collect()
 }
 
 /// Events that the kernel dropped or overwrote, from lines `CPU overrun: N` and others.
-pub(super) fn lost(text: &str) -> Result<u64> {
+pub(crate) fn lost(text: &str) -> Result<u64> {
     let mut lost = 0;
     let mut processors = 0;
     for line in text.lines() {
@@ -118,7 +152,7 @@ pub(super) fn lost(text: &str) -> Result<u64> {
     Ok(lost)
 }
 
-fn event(line: &str) -> Option<Result<Event>> {
+fn event(line: &str) -> Option<Result<TraceEvent>> {
     let kind = |line: &str| match line {
         _ if line.contains(": block_rq_issue: ") => Some(Kind::Issue),
         _ if line.contains(": block_rq_complete: ") => Some(Kind::Complete),
@@ -126,8 +160,15 @@ fn event(line: &str) -> Option<Result<Event>> {
     };
     // A comment names no time, an event does.
     let kind = kind(line).filter(|_| !line.starts_with('#'))?;
-    let parse = || -> Option<Event> {
-        let (_, size) = line.rsplit_once(" + ")?;
+    let parse = || -> Option<TraceEvent> {
+        let (place, size) = line.rsplit_once(" + ")?;
+        let sector = place.rsplit(' ').next()?.parse().ok()?;
+        let (head, what) = line.split_once(": block_rq_")?;
+        let is_discard = what.split(' ').nth(2)?.starts_with('D');
+        let (seconds, micros) = head.rsplit(' ').next()?.split_once('.')?;
+        let at = seconds.parse::<u64>().ok()? * 1_000_000_000 + micros.parse::<u64>().ok()? * 1_000;
+        let (task, _) = head[..head.find(" [")?].rsplit_once('-')?;
+        let task = task.trim_start().to_owned();
         let sectors = size.split_whitespace().next()?.parse().ok()?;
         let error = match kind {
             Kind::Issue => 0,
@@ -136,7 +177,7 @@ fn event(line: &str) -> Option<Result<Event>> {
                 error.split_once(']')?.0.parse().ok()?
             }
         };
-        Some(Event { kind, sectors, error })
+        Some(TraceEvent { kind, is_discard, at, task, sector, sectors, error })
     };
     Some(parse().with_context(|| format!("cannot read `{line}`")))
 }

@@ -1,0 +1,114 @@
+//! FITRIM of XFS from Linux 6.10 on, after `xfs_ioc_trim` and `xfs_trim_gather_extents`
+//! (`fs/xfs/xfs_discard.c`).
+//!
+//! Allocation group by allocation group, in batches: a batch looks at 100 free extents at most, of
+//! which it takes 99, and sends their discards together. The next one is gathered as soon as the
+//! last discard of this one is submitted; each begins with a log force. The last group goes by
+//! block number. The others go by length, the longest first, and **leave most extents out**: from
+//! its second batch on the walk takes the extent at which it begins for the beginning of the range,
+//! and skips what lies before. Of a thousand extents of one length in a group it discards about
+//! 110, in the kernel as here.
+
+use trimbench_core::{BlockCommand, Errno, Instant, Model, Support};
+
+use crate::commands::{Progress, Slot, Stage, Stop, ended, require};
+use crate::discards::bytes;
+use crate::extent::Extent;
+use crate::kind::AllocationGroups;
+use crate::lower::Owner;
+
+use super::FileSystem;
+
+/// Free extents that a batch looks at (`XFS_DISCARD_MAX_EXAMINE`).
+const EXAMINED: usize = 100;
+
+/// Where a FITRIM is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cursor {
+    /// The allocation group.
+    group: u64,
+    /// Where the last batch of this group ended: at this extent, which is the next one's first.
+    next: Option<Extent>,
+    /// The last batch.
+    batch: Option<u32>,
+}
+
+impl<M: Model<Command = BlockCommand>> FileSystem<M> {
+    pub(super) fn trim_xfs_step(&mut self, slot: Slot, now: Instant) -> Progress {
+        require(self.lower.capabilities().discard != Support::None, Errno::EOPNOTSUPP)?;
+        let groups = AllocationGroups::new(self.layout.total());
+        let mut cursor = self.trims.remove(&slot).unwrap_or_default();
+        loop {
+            let submits = |batch| self.lower.is_submitting(Owner::Batch(batch));
+            if cursor.batch.is_some_and(submits) {
+                self.trims.insert(slot, cursor);
+                return Err(Stop::Waits);
+            }
+            let Some(group) = groups.get(cursor.group) else { break };
+            if !self.journal.running.is_empty() {
+                let id = self.journal.running.id;
+                self.trims.insert(slot, cursor);
+                self.set_stage(slot, Stage::Moving);
+                self.await_commit(slot, id, now);
+                return Err(Stop::Waits);
+            }
+            let is_last = cursor.group + 1 == AllocationGroups::COUNT;
+            let extents = self.gather(group, is_last, &mut cursor);
+            for extent in &extents {
+                self.allocator.withhold(*extent);
+                self.allocator.use_up(*extent);
+            }
+            if !extents.is_empty() {
+                let length: u64 = extents.iter().map(|extent| extent.length).sum();
+                let (id, sent) = self.send_batch(Some(slot), extents, now);
+                cursor.batch = Some(id);
+                let counters = &mut self.discards.counters;
+                counters.trim_issued += u64::from(sent);
+                counters.trimmed += bytes(length);
+            }
+        }
+        ended(self.commands.get(slot).failure)
+    }
+
+    /// The next batch of a group; the cursor goes on behind it.
+    fn gather(&self, group: Extent, by_block: bool, cursor: &mut Cursor) -> Vec<Extent> {
+        let mut free = Vec::new();
+        let mut at = group.start;
+        while let Some(run) = self.allocator.free_run(at, group.end()) {
+            free.push(run);
+            at = run.end();
+        }
+        if !by_block {
+            // The tree by length, from its end on.
+            free.sort_unstable_by_key(|extent| std::cmp::Reverse((extent.length, extent.start)));
+        }
+        let begins = |next: Extent| {
+            free.iter().position(|extent| {
+                if by_block {
+                    extent.end() > next.start
+                } else {
+                    (extent.length, extent.start) <= (next.length, next.start)
+                }
+            })
+        };
+        let first = match cursor.next {
+            None => Some(0),
+            Some(next) => begins(next),
+        };
+        let left = &free[first.unwrap_or(free.len())..];
+        let from = cursor.next.map_or(0, |next| next.start);
+        let spare = self.allocator.obtainable().saturating_sub(self.cache.delayed);
+        let mut taken = 0;
+        let batch = left.iter().take(EXAMINED - 1).filter(|extent| {
+            let fits = extent.end() >= from && taken + extent.length <= spare;
+            taken += if fits { extent.length } else { 0 };
+            fits
+        });
+        let batch = batch.copied().collect();
+        cursor.next = left.get(EXAMINED - 1).copied();
+        if cursor.next.is_none() {
+            cursor.group += 1;
+        }
+        batch
+    }
+}
