@@ -770,7 +770,7 @@ const KERNELS: &[ClaimRow] = &[
           time within 20 %; greatest depth equal without throttling, at most a step (4, 8, 16, \
           24) apart with it; what an unmount loses within 15 %; at least 14 cases (full form)",
         tier: Tier::Acceptance(FILESYSTEMS),
-        short: seconds(200),
+        short: seconds(130),
         full: seconds(420),
         measure: kernels::requests::measure,
         read: kernels::requests::read,
@@ -782,7 +782,7 @@ const KERNELS: &[ClaimRow] = &[
               a device whose requests take about 2 ms: an fsync of a new file on ext4, XFS \
               (throttling on and off) and btrfs within 20 % of the kernel's",
         tier: Tier::Evidence,
-        short: seconds(140),
+        short: seconds(110),
         full: seconds(300),
         measure: kernels::fsync::measure,
         read: kernels::fsync::read,

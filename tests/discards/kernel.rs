@@ -36,6 +36,7 @@ pub fn by_kernel(case: &DiscardCase, folder: &Path) -> Result<()> {
     let Some(kind) = case.kind() else {
         let device = SlowDevice::untouched(mebibytes);
         set_queue(|it| device.queue(it), case.throttled, case.discard_max);
+        std::thread::sleep(SETTLE);
         device.delay_discards(DISCARD);
         let trace = Trace::of(device.node(), Recorded::Discards)?;
         run("blkdiscard", &[device.node()]);

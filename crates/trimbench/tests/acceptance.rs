@@ -48,6 +48,7 @@ claims! {
     report_3
     report_4
     report_5
+    kernels_1
     kernels_4
 }
 
