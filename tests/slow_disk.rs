@@ -13,15 +13,18 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
-    Generation, INodeNo, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry,
-    ReplyOpen, ReplyStatfs, ReplyWrite, Request, WriteFlags,
+    Generation, INodeNo, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty,
+    ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, WriteFlags,
 };
 use rustix::fs::FallocateFlags;
+use rustix::mount::{UnmountFlags, unmount};
 use tempfile::TempDir;
 
 use crate::write_log::WriteLog;
 use crate::{LoopDevice, LoopFilesystem};
 
+/// What the list of mounts calls it.
+const SOURCE: &str = "trimbench-slow-image";
 /// The one file of the filesystem.
 const NAME: &str = "image";
 const FILE: INodeNo = INodeNo(2);
@@ -100,7 +103,9 @@ impl SlowImage {
         std::fs::create_dir(&mount_point).expect("the folder is ours");
         let pace = Arc::new(Pace::default());
         let file = SlowFile { content, size: mebibytes << 20, pace: Arc::clone(&pace), log };
-        let session = fuser::spawn_mount(file, &mount_point, &Config::default());
+        let mut config = Config::default();
+        config.mount_options.push(MountOption::FSName(SOURCE.to_owned()));
+        let session = fuser::spawn_mount(file, &mount_point, &config);
         let session = Some(session.expect("root may mount FUSE"));
         Self { path: mount_point.join(NAME), pace, session, _folder: folder }
     }
@@ -114,6 +119,32 @@ impl SlowImage {
     pub fn interrupt(&self) {
         self.pace.set(|state| state.interrupts = true);
     }
+}
+
+/// Detaches the mounts of slow images whose program was killed: a filesystem without its server
+/// anywhere on the machine makes mkfs.btrfs refuse every loop device.
+///
+/// # Errors
+/// If the list of mounts cannot be read.
+pub fn detach_dead() -> io::Result<()> {
+    let mounts = std::fs::read_to_string("/proc/self/mounts")?;
+    for place in slow_images(&mounts) {
+        let is_dead = std::fs::metadata(place)
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotConnected);
+        if is_dead {
+            // Who may not unmount it did not mount it either.
+            let _ = unmount(place, UnmountFlags::DETACH);
+        }
+    }
+    Ok(())
+}
+
+/// Where slow images are mounted, by the list of mounts.
+fn slow_images(mounts: &str) -> impl Iterator<Item = &str> {
+    mounts.lines().filter_map(|line| {
+        let mut fields = line.split(' ');
+        (fields.next() == Some(SOURCE)).then(|| fields.next())?
+    })
 }
 
 impl Drop for SlowImage {
@@ -430,5 +461,16 @@ impl Filesystem for SlowFile {
         let done = rustix::fs::fallocate(&self.content, flags, offset, length);
         self.pace.pass_discard();
         self.answer(done.map_err(io::Error::from), reply);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn only_slow_images_are_looked_for_among_the_mounts() {
+        let mounts = "/dev/fuse /mnt/somebodys fuse rw 0 0\n\
+            trimbench-slow-image /dev/shm/.tmp1/fuse fuse rw 0 0\n";
+        let found: Vec<_> = super::slow_images(mounts).collect();
+        assert_eq!(found, ["/dev/shm/.tmp1/fuse"]);
     }
 }

@@ -8,7 +8,7 @@ mod browser;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 
 use crate::{Repository, process};
@@ -81,6 +81,7 @@ pub fn run(repository: &Repository, extra: Option<Extra>) -> Result<()> {
     if let Err(error) = browser::run(repository) {
         println!("setup: missing: what drives Chromium: {error:#}");
     }
+    ::tests::slow_disk::detach_dead().context("detach what killed tests left mounted")?;
     if extra == Some(Extra::Campaigns) {
         mutants::install(repository)?;
         build_before(repository, None)?;
