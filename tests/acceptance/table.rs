@@ -788,6 +788,22 @@ const KERNELS: &[ClaimRow] = &[
         read: kernels::fsync::read,
     },
     ClaimRow {
+        id: "kernels.3",
+        title: "Who sends the discards decides the shape of the stall",
+        bar: "one drive, 512 GB deleted beside 8 reads at a time, as in [CALL24]: some 2,500 reads \
+              a second for 13 s as ext4, 215 to 285 for 4 s as XFS, reads within a factor of 2, \
+              times within 30 % (the durations are fitted, the reads are not); on three drives at \
+              depth 1, 8 and all, and as ext4, XFS and blkdiscard: the stutter of a GB does not \
+              depend on it by more than 15 %, and on a drive that takes TRIMs in their turn the \
+              longest read waits for all that are under way, within 10 % (in CI: without the \
+              first)",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(100),
+        full: seconds(240),
+        measure: kernels::shapes::measure,
+        read: kernels::shapes::read,
+    },
+    ClaimRow {
         id: "kernels.4",
         title: "The modelled pool discards as OpenZFS and FreeBSD do",
         bar: "[S3]'s scenario at 1/32 (short form: 1/512) in the manners `zfs-autotrim`, \

@@ -27,6 +27,8 @@ pub(crate) enum Problem {
     NotModelled { name: &'static str },
     #[error("`{key}` is a setting of {of}, not of {name}")]
     OfAnother { key: &'static str, of: &'static str, name: &'static str },
+    #[error("`{key}` is a setting of the host, not of a drive below {name}")]
+    OfTheHost { key: &'static str, name: &'static str },
     #[error("{name} is a model, and can be made on emulated drives only")]
     NotOnDevices { name: String },
     #[error(transparent)]
@@ -85,6 +87,7 @@ impl TargetError {
                 | Problem::NothingBelow { .. }
                 | Problem::NotModelled { .. }
                 | Problem::OfAnother { .. }
+                | Problem::OfTheHost { .. }
                 | Problem::NotOnDevices { .. }
                 | Problem::Model(_)
                 | Problem::Setting(_)
@@ -115,6 +118,9 @@ impl TargetError {
             }
             Problem::NotModelled { .. } => {
                 "write for example `ext4:sim:NAME`, or name a device or an image file"
+            }
+            Problem::OfTheHost { .. } => {
+                "write it behind the filesystem's name, for example `xfs,wbt=0:sim:NAME`"
             }
             Problem::NotOnDevices { .. } => "write for example `raidz2:sim:NAME*10`",
             Problem::Provision(error) => return error.advice.clone(),

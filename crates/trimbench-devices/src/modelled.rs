@@ -14,15 +14,14 @@ use trimbench_core::{
     Errno, Ext4Era, Files, FilesystemSpec, Instant, Issuer, LbaRange, Medium, Model, Nanos,
     ProvisionError, Provisioner, Status, Support, Tag, Target, Virtual, named_enum, settings,
 };
-use trimbench_fs::{
-    Allocation, FS_BLOCK, FileSystem, FsConfig, FsKind, Journaling, QueueConfig, Scheduler,
-};
+use trimbench_fs::{Allocation, FS_BLOCK, FileSystem, FsConfig, FsKind, Journaling};
 use trimbench_ssd::Ssd;
 
 use crate::description::{Description, Provisioned};
 use crate::emulated::{EmulatedDrive, EmulatedSpec};
 use crate::error::{Problem, TargetError};
 use crate::options::{self, EMULATED};
+use crate::queue::QueueSettings;
 
 pub(crate) mod pool;
 #[cfg(test)]
@@ -58,11 +57,8 @@ settings! {
         /// time between commits, {}
         commit: Option<Nanos> = "commit", IfUnset::Absent,
             optional(within(Nanos::from_millis(1), Nanos::from_secs(3_600)));
-        /// read latency at which write-back throttling aims, {}; 0 is off
-        wbt: Option<Nanos> = "wbt", IfUnset::Absent,
-            optional(within(Nanos::ZERO, Nanos::from_secs(10)));
-        /// {}: the I/O scheduler
-        scheduler: Option<Scheduler> = "scheduler", IfUnset::Absent, optional(named());
+        /// its block layer
+        queue: QueueSettings;
         /// processor time of an operation on metadata, {}
         cpu_metadata: Option<Nanos> = "cpu-metadata", IfUnset::Absent,
             optional(within(Nanos::ZERO, CPU_MAX));
@@ -135,13 +131,7 @@ impl ModelSettings {
         config.cpu.metadata = self.cpu_metadata.unwrap_or(config.cpu.metadata);
         config.cpu.call = self.cpu_call.unwrap_or(config.cpu.call);
         config.cpu.kib = self.cpu_kib.unwrap_or(config.cpu.kib);
-        let own = config.queue;
-        let throttling = self.wbt.map(|target| (target > Nanos::ZERO).then_some(target));
-        config.queue = QueueConfig {
-            write_back_throttling: throttling.unwrap_or(own.write_back_throttling),
-            scheduler: self.scheduler.unwrap_or(own.scheduler),
-            ..own
-        };
+        config.queue = self.queue.config(config.queue);
         config
     }
 }
@@ -165,6 +155,7 @@ impl ModelledSpec {
         let values = options::settings(OF, &ModelSettings::rows(), text)?;
         let settings = ModelSettings::read(&values)?;
         settings.check(kind)?;
+        drive.below_filesystem(kind.id())?;
         let config = settings.config(kind);
         config.check()?;
         Ok(Self { settings, config, drive })

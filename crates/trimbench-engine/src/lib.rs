@@ -49,6 +49,6 @@ pub use slots::{Permit, Slots};
 pub use stall_attribution::{Slice, StallAttribution, StallLayer, attribute_stalls};
 pub use steady::{Criterion, SteadyVerdict};
 pub use workload::{
-    Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, OpenLoop, PacedScripts, RandomAccess,
-    Script, SequentialWrite, SerialProbe,
+    Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, InTurn, IssuePace, Issuing, OpenLoop,
+    PacedScripts, RandomAccess, Script, SequentialWrite, SerialProbe,
 };

@@ -125,6 +125,7 @@ impl PoolSpec {
             return Err(values.wrong("trim-rate", right).into());
         }
         let drive = EmulatedSpec::parse(drive, capacity)?;
+        drive.below_filesystem("a pool")?;
         Ok(Self { name: name.to_owned(), parity, settings, drive, drives })
     }
 
