@@ -167,8 +167,7 @@ impl<M: Model<Command = BlockCommand>, O: Copy + PartialEq> BlockLayer<M, O> {
                 bio_max: blocks(DISCARD_BIO_MAX),
                 command_max,
                 granularity,
-                segments: usize::try_from(config.discard_segments)
-                    .map_or(DISCARD_RANGES_MAX, |segments| segments.clamp(1, DISCARD_RANGES_MAX)),
+                segments: device.discard_ranges().clamp(1, DISCARD_RANGES_MAX),
             },
             tags,
             throttle: config.write_back_throttling.map(|target| Throttle::new(target, tags)),

@@ -422,6 +422,10 @@ impl Model for Ssd {
         Ok(())
     }
 
+    fn discard_ranges(&self) -> usize {
+        self.config.trim.ranges as usize
+    }
+
     #[inline]
     fn next_event(&self) -> Instant {
         debug_assert_eq!(self.begins_at, self.planned(), "nothing begins unseen");

@@ -79,6 +79,7 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
             per_gib_mapped: Nanos::from_micros(262_144),
             per_gib_unmapped: Nanos(26_214_400),
             range_max: Bytes::mib(32),
+            ranges: 1,
             command_max: Bytes::mib(32),
             arbitration: TrimArbitration::FirstCome,
             background_share: Ppm(250_000),

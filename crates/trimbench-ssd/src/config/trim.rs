@@ -61,6 +61,8 @@ settings! {
         pub per_gib_unmapped: Nanos = "trim.per_gib_unmapped", Required, described("at most 1h");
         /// the largest range of the protocol (ATA: 65,535 sectors)
         pub range_max: Bytes = "trim.range_max", Required, described("at least 4KiB");
+        /// ranges of one command that a host's block layer sends, in [1, 256]: 1 on SATA
+        pub ranges: u32 = "trim.ranges", default_to("1"), described("at most 256");
         /// the largest discard that the drive takes in one command
         pub command_max: Bytes = "trim.command_max", Required,
             described("at least `trim.range_max`");
@@ -138,6 +140,7 @@ impl TrimConfig {
         config.hold(&[
             ("trim.range_max", self.range_max.0 >= UNIT_BYTES),
             ("trim.command_max", self.command_max >= self.range_max),
+            ("trim.ranges", (1..=256).contains(&self.ranges)),
             (
                 "trim.granularity",
                 self.granularity.0 >= UNIT_BYTES

@@ -70,6 +70,7 @@ pub(crate) fn trim(mode: TrimMode) -> TrimConfig {
         per_gib_mapped: Nanos::from_millis(262),
         per_gib_unmapped: Nanos::ZERO,
         range_max: Bytes::mib(1),
+        ranges: 1,
         command_max: Bytes::mib(32),
         granularity: Bytes(UNIT_BYTES),
         alignment: Bytes(0),
@@ -300,15 +301,16 @@ fn two_trims_and_two_reads(arbitration: TrimArbitration) -> [u64; 4] {
 
 #[test]
 fn the_arbitration_says_what_waits_for_a_trim() {
-    // A read ends 82 us after the controller, a TRIM 20 us. Both TRIMs first: 2 x 118.
+    // A read ends 82 us after the controller, 50 of them on the one die; a TRIM 20 us. Both TRIMs
+    // first: 2 x 118, and the second read waits for the die.
     let first_come = two_trims_and_two_reads(TrimArbitration::FirstCome);
-    assert_eq!(first_come, [137, 255, 328, 338]);
+    assert_eq!(first_come, [137, 255, 328, 378]);
     // The first read goes between the TRIMs, the second comes too late for that.
     let round_robin = two_trims_and_two_reads(TrimArbitration::RoundRobin);
     assert_eq!(round_robin, [137, 265, 210, 338]);
-    // Both go between.
+    // Both go between, the second behind the first on the die.
     let reads_first = two_trims_and_two_reads(TrimArbitration::ReadsFirst);
-    assert_eq!(reads_first, [137, 275, 210, 220]);
+    assert_eq!(reads_first, [137, 275, 210, 260]);
 }
 
 #[test]
