@@ -27,7 +27,7 @@ named_enum! {
         BtrfsSync = "btrfs-sync",
         /// btrfs mounted with `discard=async`, the default from Linux 6.2 on.
         BtrfsAsync = "btrfs-async",
-        /// f2fs in the background.
+        /// f2fs mounted with `discard`, its default: in the background.
         F2fs = "f2fs",
         /// blkdiscard(8) and the ioctl BLKDISCARD.
         Blkdiscard = "blkdiscard",
@@ -236,8 +236,9 @@ impl Issuer {
                 plugs: true,
                 lost: "what is left after 5 s",
                 releases: "all (by reading only)",
-                meaning: "a thread discards in rounds of eight, the longest first, with 50 ms \
-                          between, when the filesystem is idle",
+                meaning: "the space is free at once; a thread looks every 60 s, waits until \
+                          nothing was asked for 5 s, and discards in rounds of eight, the longest \
+                          first, with 50 ms between",
                 ..WORKER
             },
         }

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use trimbench_core::nearest::did_you_mean;
-use trimbench_core::settings::{Named as _, SettingError};
+use trimbench_core::settings::SettingError;
 use trimbench_core::{Bytes, ProvisionError, reason};
-use trimbench_fs::FsKind;
 use trimbench_ssd::{BUILT_IN, DriveConfigError, ProfileError};
 
 use crate::options::FILESYSTEMS;
@@ -23,8 +22,6 @@ pub(crate) enum Problem {
     UnknownFilesystem { name: String, nearest: Option<String> },
     #[error("cannot make a filesystem on `{below}`: it is not a device")]
     NothingBelow { below: String },
-    #[error("there is no model of {name}, only of {}", modelled())]
-    NotModelled { name: &'static str },
     #[error("`{key}` is a setting of {of}, not of {name}")]
     OfAnother { key: &'static str, of: &'static str, name: &'static str },
     #[error("`{key}` is a setting of the host, not of a drive below {name}")]
@@ -85,7 +82,6 @@ impl TargetError {
             Problem::UnknownProfile { .. }
                 | Problem::UnknownFilesystem { .. }
                 | Problem::NothingBelow { .. }
-                | Problem::NotModelled { .. }
                 | Problem::OfAnother { .. }
                 | Problem::OfTheHost { .. }
                 | Problem::NotOnDevices { .. }
@@ -115,9 +111,6 @@ impl TargetError {
             Problem::NothingBelow { .. } => {
                 "write for example `ext4:sim:vendor2`, or `ext4:./image` with an image file or a \
                  block device"
-            }
-            Problem::NotModelled { .. } => {
-                "write for example `ext4:sim:NAME`, or name a device or an image file"
             }
             Problem::OfTheHost { .. } => {
                 "write it behind the filesystem's name, for example `xfs,wbt=0:sim:NAME`"
@@ -149,10 +142,4 @@ impl TargetError {
         };
         Some(hint.to_owned())
     }
-}
-
-/// The filesystems of which there is a model.
-fn modelled() -> String {
-    let names: Vec<&str> = FsKind::NAMES.iter().map(|(id, _)| *id).collect();
-    names.join(", ")
 }

@@ -10,9 +10,10 @@ use trimbench_core::fault::Faulty;
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, IfUnset, Named, named, optional, within};
 use trimbench_core::{
-    Account, BlockCommand, Bytes, Capabilities, Completion, DiscardMode, Drive as _, DriveError,
-    Errno, Ext4Era, Files, FilesystemSpec, Instant, Issuer, LbaRange, Medium, Model, Nanos,
-    ProvisionError, Provisioner, Status, Support, Tag, Target, Virtual, named_enum, settings,
+    Account, BlockCommand, Bytes, Capabilities, Caveat, Completion, DiscardMode, Drive as _,
+    DriveError, Errno, Ext4Era, Files, FilesystemSpec, Instant, Issuer, LbaRange, Medium, Model,
+    Nanos, ProvisionError, Provisioner, Status, Support, Tag, Target, Virtual, named_enum,
+    settings,
 };
 use trimbench_fs::{Allocation, FS_BLOCK, FileSystem, FsConfig, FsKind, Journaling};
 use trimbench_ssd::Ssd;
@@ -54,7 +55,7 @@ settings! {
         /// size of the journal, or of the log of XFS, {}
         journal: Option<Bytes> = "journal", IfUnset::Absent,
             optional(within(Bytes::mib(1), Bytes::gib(1)));
-        /// time between commits, {}
+        /// time between commits, or checkpoints of f2fs, {}
         commit: Option<Nanos> = "commit", IfUnset::Absent,
             optional(within(Nanos::from_millis(1), Nanos::from_secs(3_600)));
         /// its block layer
@@ -97,11 +98,12 @@ impl ModelSettings {
     /// The first setting that is another filesystem's.
     fn check(&self, kind: FsKind) -> Result<(), Problem> {
         let (ext4, btrfs) = (kind == FsKind::Ext4, kind == FsKind::Btrfs);
+        let has_journal = matches!(kind, FsKind::Ext4 | FsKind::Xfs);
         let rows = [
             ("machine", "ext4", self.machine.is_some(), ext4),
             ("era", "ext4", self.era.is_some(), ext4),
             ("journaling", "ext4", self.journaling.is_some(), ext4),
-            ("journal", "ext4 and xfs", self.journal.is_some(), !btrfs),
+            ("journal", "ext4 and xfs", self.journal.is_some(), has_journal),
             ("discard", "btrfs", self.discard.is_some(), btrfs),
         ];
         let wrong = rows.into_iter().find(|(.., set, fits)| *set && !fits);
@@ -188,12 +190,15 @@ impl ModelledSpec {
         seed: u64,
     ) -> Result<Provisioned<ModelledFilesystems>, TargetError> {
         let drive = self.drive.provision(with_metadata(needed))?;
-        let Description { mut identity, caveats, provenance, .. } = drive.description;
+        let Description { mut identity, mut caveats, provenance, .. } = drive.description;
         let now = drive.target.now();
         // For its room, and to see whether it can be made at all.
         let first = FileSystem::make(self.config, drive.target.into_model())?;
         let capabilities = first.capabilities().clone();
         let name = self.config.kind.id();
+        if self.config.kind == FsKind::F2fs {
+            caveats.push(Caveat::ByReadingOnly);
+        }
         identity.insert("filesystem".to_owned(), format!("{name}, modelled"));
         identity.extend(self.describe_config(first.config()));
         let description = Description {
@@ -234,7 +239,7 @@ impl ModelledSpec {
             say("journaling", made.journaling.id().to_owned());
             say("allocation", allocation);
         }
-        if made.kind != FsKind::Btrfs {
+        if matches!(made.kind, FsKind::Ext4 | FsKind::Xfs) {
             say("journal", journal);
         }
         say("commit", commit_interval.to_string());
@@ -314,7 +319,7 @@ impl Provisioner for ModelledFilesystems {
         let mut drive = self.take_drive()?;
         prepare(&mut drive, wish, &self.rng)?;
         let now = drive.now();
-        let config = FsConfig { discard, ..self.config };
+        let config = FsConfig { discard, made_trimmed: wish.mkfs_discard, ..self.config };
         let made = FileSystem::make(config, drive.into_model()).map_err(not_made)?;
         let made = match policy {
             Some(policy) => made.with_policy(policy),

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use trimbench_core::{Bytes, Instant};
 
+use crate::candidates::Candidates;
 use crate::commands::Slot;
 use crate::config::FS_BLOCK;
 use crate::delayed::DelayedQueue;
@@ -24,7 +25,8 @@ use crate::extent::Extent;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiscardCounters {
     /// Freed by commits; of btrfs with `discard=async` also the space that was free in a block
-    /// group when something in it was freed first.
+    /// group when something in it was freed first; of f2fs the rest of a segment that became
+    /// free, and what its FITRIM found free.
     pub freed: Bytes,
     /// Freed extents, after merging those of one commit.
     pub freed_extents: u64,
@@ -47,11 +49,11 @@ pub struct DiscardCounters {
     pub trimmed: Bytes,
 }
 
-/// Discards that XFS sends together, under way or waiting to be sent.
+/// Discards that XFS or f2fs sends together, under way or waiting to be sent.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) id: u32,
-    /// Who sends them: FITRIM, or the completion of the log.
+    /// Who sends them: FITRIM; or the completion of the log, or the thread of f2fs.
     pub(crate) trim: Option<Slot>,
     /// What is discarded; nobody has it until the last discard ends.
     pub(crate) extents: Vec<Extent>,
@@ -78,6 +80,10 @@ pub(crate) struct Discards {
     queue: VecDeque<Extent>,
     queued: u64,
     delayed: DelayedQueue,
+    /// What waits for the thread of f2fs.
+    pub(crate) candidates: Candidates,
+    /// What an f2fs that does not discard online has freed since the last FITRIM.
+    pub(crate) untrimmed: Candidates,
     /// Block groups of btrfs whose free space has been queued once.
     looked_at: BTreeSet<u64>,
     /// The worker sends nothing before.
@@ -100,12 +106,17 @@ impl Discards {
         self.last_batch
     }
 
-    /// Freed blocks that the worker has yet to look at, and those of checkpoints.
+    /// Freed blocks that the worker or the thread has yet to look at, and those in batches.
     pub(crate) fn pending(&self) -> u64 {
-        let of_log = self.batches.iter().filter(|batch| batch.trim.is_none());
-        let batches = of_log.flat_map(|batch| &batch.extents);
+        let batches = self.online_batches().flat_map(|batch| &batch.extents);
         let batches: u64 = batches.map(|extent| extent.length).sum();
-        self.queued + self.delayed.total() + self.job.map_or(0, |job| job.rest.length) + batches
+        let waiting = self.queued + self.delayed.total() + self.candidates.total();
+        waiting + self.job.map_or(0, |job| job.rest.length) + batches
+    }
+
+    /// Batches of freed extents.
+    pub(crate) fn online_batches(&self) -> impl Iterator<Item = &Batch> {
+        self.batches.iter().filter(|batch| batch.trim.is_none())
     }
 
     /// Whether no discard withholds anything.
@@ -160,7 +171,7 @@ impl Discards {
     /// Gives up everything that waits, and what is left of the job; a discard that is under way
     /// ends. Returns how many blocks.
     pub(crate) fn drop_pending(&mut self) -> u64 {
-        let mut dropped = self.queued + self.delayed.clear();
+        let mut dropped = self.queued + self.delayed.clear() + self.candidates.clear();
         self.queue.clear();
         self.queued = 0;
         if let Some(job) = &mut self.job {

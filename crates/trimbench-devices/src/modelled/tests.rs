@@ -190,3 +190,16 @@ fn the_machine_of_s0_is_that_of_the_calibration_and_the_record_says_so() {
         assert_eq!(identity[&format!("ext4-{key}")], value);
     }
 }
+
+#[test]
+fn a_model_that_was_compared_with_no_kernel_says_so() {
+    for (name, says) in [("ext4", false), ("xfs", false), ("btrfs", false), ("f2fs", true)] {
+        let text = format!("{name}:sim:vendor6,capacity=4GiB");
+        let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(&text, None) else {
+            panic!("`{text}` is a modelled filesystem");
+        };
+        let described = spec.provision(Bytes(0), 1).expect("the drive is large enough").description;
+        assert_eq!(described.caveats.contains(&Caveat::ByReadingOnly), says, "{name}");
+        assert_eq!(described.identity["filesystem"], format!("{name}, modelled"));
+    }
+}

@@ -268,3 +268,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_free_run_begins_before_the_border() {
+    let mut allocator = Allocator::new(Linear, 2, 256);
+    allocator.withhold(Extent::new(0, 100));
+    assert_eq!(allocator.free_run(0, 50), None);
+    assert_eq!(allocator.free_run(0, 100), None);
+    assert_eq!(allocator.free_run(0, 101), Some(Extent::new(100, 1)));
+    assert_eq!(allocator.free_run(0, 300), Some(Extent::new(100, 200)));
+}

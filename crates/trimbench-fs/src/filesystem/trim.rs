@@ -3,8 +3,8 @@
 //! FITRIM, after `ext4_trim_fs`: group by group, one free extent after the other, each withheld
 //! from allocation while it is discarded. A trimmed group is skipped until blocks of it are freed;
 //! a mount resets that. btrfs remembers nothing, and its block groups are of 1 GiB. XFS has
-//! `trim_xfs.rs`. Unlike ext4, both skip an extent if this would withhold space that dirty
-//! pages were promised.
+//! `trim_xfs.rs`, f2fs `trim_f2fs.rs` and `discard_thread.rs`. Unlike ext4, all skip an extent if
+//! this would withhold space that dirty pages were promised.
 
 use std::collections::VecDeque;
 
@@ -48,7 +48,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let free = match self.config.kind {
             // Its groups are where free extents end.
             FsKind::Ext4 => self.allocator.free_from(rest.start),
-            FsKind::Xfs | FsKind::Btrfs => self.allocator.free_run(rest.start, rest.end()),
+            _ => self.allocator.free_run(rest.start, rest.end()),
         };
         let Some(free) = free.filter(|free| free.start < rest.end()) else {
             self.discards.counters.reused += bytes(rest.length);
@@ -124,7 +124,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         Err(Stop::Waits)
     }
 
-    /// Sends discards of XFS in one plug; the batch's name, and in how many pieces they end.
+    /// Sends discards in one plug; the batch's name, and in how many pieces they end.
     pub(super) fn send_batch(
         &mut self,
         trim: Option<Slot>,
@@ -142,6 +142,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let batch = self.discards.batches.iter().find(|batch| batch.id == id);
         match batch.expect("what was submitted has not ended").trim {
             Some(slot) => self.step(slot, now),
+            None if self.config.kind == FsKind::F2fs => self.send_round(now),
             None => self.advance_commit(now),
         }
     }
@@ -155,7 +156,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             return;
         }
         let batch = batches.remove(at);
-        for extent in batch.extents {
+        for &extent in &batch.extents {
             if batch.trim.is_some() {
                 self.allocator.give(extent);
             } else {
@@ -164,6 +165,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             }
         }
         self.space_came(now);
+        if self.config.kind == FsKind::F2fs {
+            self.plug_ended(&batch, now);
+        }
         self.discards_ended(now);
     }
 

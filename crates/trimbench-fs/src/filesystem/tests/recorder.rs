@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use trimbench_core::{BlockSize, Blocks, LbaRange};
+use trimbench_core::{BlockSize, Blocks, DrainRule};
 
 use super::*;
 
@@ -83,6 +83,24 @@ impl Model for Recorder {
         }
         self.free_at = self.free_at.max(now) + span;
         self.log.push(Entry { command, from: now, to: self.free_at });
+        self.under_way.push_back((tag, self.free_at));
+        Ok(())
+    }
+
+    /// One command takes the time of one discard; each range is an entry.
+    fn submit_discard(
+        &mut self,
+        now: Instant,
+        tag: Tag,
+        ranges: &[LbaRange],
+    ) -> Result<(), Rejected> {
+        self.free_at = self.free_at.max(now) + self.discard;
+        let entry = |range: &LbaRange| Entry {
+            command: BlockCommand::Discard(*range),
+            from: now,
+            to: self.free_at,
+        };
+        self.log.extend(ranges.iter().map(entry));
         self.under_way.push_back((tag, self.free_at));
         Ok(())
     }
