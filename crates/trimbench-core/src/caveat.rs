@@ -50,7 +50,7 @@ caveats! {
         "something else used the device during the measurement"
         => "stop other work on this disk and run again";
     ByReadingOnly "by-reading-only":
-        "the model of the filesystem follows its source code; no running kernel was compared with it"
+        "the filesystem's model follows its source code; no running kernel was compared with it"
         => "take ext4, XFS or btrfs, whose models were compared, or measure the real filesystem";
     WindowTooShort "window-too-short":
         "the stall had not ended when the window closed; the figure is a lower bound"

@@ -1,8 +1,8 @@
 //! The discard candidates of f2fs: freed space that waits for the discard thread.
 //!
-//! Model, after fs/f2fs/segment.c (Linux 6.6 to 7.3): candidates are in a tree by address and in 512
-//! lists by length in blocks of 4 KiB; the last list has all that are longer. One that is filed is
-//! joined with what it touches, up to the longest discard of the device
+//! Model, after fs/f2fs/segment.c (Linux 6.6 to 7.3): candidates are in a tree by address and in
+//! 512 lists by length in blocks of 4 KiB; the last list has all that are longer. One that is filed
+//! is joined with what it touches, up to the longest discard of the device
 //! (`__update_discard_tree_range`), and goes to the end of its list. The largest class is discarded
 //! first. Where small ones go too, those below 64 KiB go in the order of addresses
 //! (`__issue_discard_cmd_orderly`).

@@ -58,7 +58,8 @@ proptest! {
     ) {
         let (mut candidates, mut naive) = (Candidates::default(), BTreeSet::new());
         for (start, length) in extents {
-            let there = (start..start + length).filter(|block| naive.contains(block)).count() as u64;
+            let blocks = start..start + length;
+            let there = blocks.filter(|block| naive.contains(block)).count() as u64;
             let extent = Extent::new(start, length);
             prop_assert_eq!(candidates.overlap(extent), there);
             prop_assert_eq!(candidates.file(extent, longest), length - there);
