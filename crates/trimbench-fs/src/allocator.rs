@@ -261,7 +261,8 @@ impl Allocator {
                 return None;
             }
             match self.free_from(at) {
-                Some(run) => break run,
+                Some(run) if run.start < border => break run,
+                Some(_) => return None,
                 None => at = (at / size + 1) * size,
             }
         };
