@@ -37,7 +37,7 @@ fn matrix(session: &LabelledSession<'_>) -> Chart {
         "A row for each filesystem, era and setting; in the cells the figures. The colour says \
          how many of the other systems do better in that column: the paler, the fewer.",
     );
-    let mut cells = ChartSeries { kind: ChartKind::Cells, ..ChartSeries::default() };
+    let mut cells = ChartSeries::new("systems", ChartKind::Cells, Vec::new(), Vec::new());
     let (mut labels, mut shares) = (Vec::new(), Vec::new());
     for (place, column) in COLUMNS.iter().enumerate() {
         let figure = |system: &&str| session.figure(&column.id(system));
@@ -50,7 +50,6 @@ fn matrix(session: &LabelledSession<'_>) -> Chart {
             shares.push(figure.map(|figure| better(column, figure.value, &values)));
         }
     }
-    cells.name = "systems".to_owned();
     (cells.labels, cells.z) = (Some(labels), Some(shares));
     let mut colours = Axis::from_zero("systems that do better", "%");
     colours.max = Some(100.0);
@@ -75,7 +74,7 @@ fn over_time(session: &LabelledSession<'_>) -> Chart {
     let mut chart = session.chart(
         "reads",
         "Reads after the deletion",
-        Axis::linear("time since the deletion began", "s"),
+        Axis::log("time since the deletion began", "s"),
         Axis::log("longest read", "ms"),
     );
     chart.describe(

@@ -230,7 +230,8 @@ impl ForegroundTimes {
         let longest = |chunk: &[Nanos]| chunk.iter().max().copied().filter(|it| *it > Nanos::ZERO);
         let y = chunks.map(|chunk| longest(chunk).map(|it| it.0 as f64 / 1e6)).collect::<Vec<_>>();
         let width = PIECE.seconds() * together as f64;
-        let x = (0..y.len()).map(|piece| piece as f64 * width).collect();
+        // Where each piece ends, so that a logarithmic axis has a place for the first.
+        let x = (1..=y.len()).map(|piece| piece as f64 * width).collect();
         step.add_series(READS_OVER_TIME, Series::new("s", "ms", x, y));
     }
 }
