@@ -154,7 +154,7 @@ fn the_deletions_are_the_same_under_every_system() {
         .collect();
     assert!(deleted.len() >= 12 && deleted.iter().all(|it| *it == deleted[0]), "{deleted:?}");
     let tenth = deletion("ext4").parameter("room_bytes").unwrap() / 10.0;
-    assert!((tenth..tenth + 1048576.0).contains(&deleted[0].0), "{deleted:?}");
+    assert!((tenth..tenth + 1_048_576.0).contains(&deleted[0].0), "{deleted:?}");
 }
 
 #[test]
