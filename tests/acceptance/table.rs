@@ -820,6 +820,21 @@ const KERNELS: &[ClaimRow] = &[
         measure: kernels::zfs::measure,
         read: kernels::zfs::read,
     },
+    ClaimRow {
+        id: "kernels.6",
+        title: "The same deletions under each filesystem and era, on six drives",
+        bar: "on each drive all systems with every figure, in at most 60 s; what is lost at an \
+              unmount (nothing by discards of a commit or a log, all by `btrfs-async`), how \
+              much is discarded (XFS what was freed, ext4 today more, `none` nothing), the \
+              longest fsync of ext4 to 4.12 over today's, and that no write amplification \
+              exceeds that of `none` by more than a tenth, are as the sources say \
+              (docs/model/issuers.md); docs/methods/kernels.md has the source of each column",
+        tier: Tier::Evidence,
+        short: seconds(90),
+        full: seconds(240),
+        measure: kernels::systems::measure,
+        read: kernels::systems::read,
+    },
 ];
 
 const fn seconds(count: u64) -> Duration {

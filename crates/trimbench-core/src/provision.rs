@@ -3,6 +3,7 @@
 use crate::command::FileCommand;
 use crate::contract::{Capabilities, PolicyCounts, Target};
 use crate::drive::Wear;
+use crate::issuer::Issuer;
 use crate::units::{Bytes, Nanos};
 
 /// The files of a mounted filesystem.
@@ -15,6 +16,10 @@ pub enum DiscardMode {
     Off,
     /// As the filesystem itself does it (`discard`).
     Online,
+    /// As this system does it: on its own filesystem, whatever the target names, mounted with its
+    /// online discard; without, if the issuer is a program (fstrim), which is then the caller's to
+    /// run. Modelled filesystems only.
+    As(Issuer),
     /// By a trim policy instead of the filesystem's own way: its name and settings
     /// (`paced,target=5ms`). Modelled filesystems only.
     Policy(String),
@@ -54,6 +59,10 @@ pub struct Account {
     pub wear: Wear,
     /// Free space of the filesystem for which the drive still holds data.
     pub untrimmed: Bytes,
+    /// Freed since it was made; on btrfs with `discard=async` also what was free beside it.
+    pub freed: Bytes,
+    /// Of these, the bytes that will not be discarded any more, unless a program trims them.
+    pub given_up: Bytes,
     /// What the trim policy has done, where there is one.
     pub policy: Option<PolicyAccount>,
 }
@@ -106,11 +115,11 @@ pub trait Provisioner {
     /// Unmounts; how long that took. No command may be outstanding.
     fn unmount(&mut self) -> Result<Nanos, ProvisionError>;
 
-    /// What is known of the mounted filesystem and its drive; `None` where that cannot be known, as
-    /// of a real one. No command may be outstanding.
+    /// What is known of the filesystem and its drive, of one that was unmounted as the unmount left
+    /// it; `None` where that cannot be known, as of a real one. No command may be outstanding.
     ///
     /// # Panics
-    /// If none is mounted.
+    /// If none was made.
     fn account(&mut self) -> Option<Account> {
         None
     }

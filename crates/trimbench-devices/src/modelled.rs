@@ -113,6 +113,17 @@ impl ModelSettings {
         }
     }
 
+    /// The first setting that decides who discards.
+    fn of_issuer(&self) -> Option<&'static str> {
+        let rows = [
+            ("machine", self.machine.is_some()),
+            ("era", self.era.is_some()),
+            ("journaling", self.journaling.is_some()),
+            ("discard", self.discard.is_some()),
+        ];
+        rows.into_iter().find(|(_, set)| *set).map(|(key, _)| key)
+    }
+
     fn config(&self, kind: FsKind) -> FsConfig {
         let mut config = match self.machine {
             None | Some(Machine::Today) => FsConfig::of(kind),
@@ -214,7 +225,9 @@ impl ModelledSpec {
         let drive = Some(Virtual::starting_at(now, first.into_device()));
         let rng = Rng::new(seed).split("start-state");
         let config = self.config;
-        let target = ModelledFilesystems { config, capabilities, rng, drive, mounted: None };
+        let settings = self.settings.clone();
+        let made = None;
+        let target = ModelledFilesystems { settings, config, capabilities, rng, drive, made };
         Ok(Provisioned { target, description })
     }
 
@@ -272,27 +285,79 @@ fn with_metadata(files: Bytes) -> Bytes {
 /// Makes modelled filesystems on one emulated drive.
 #[derive(Debug)]
 pub struct ModelledFilesystems {
+    settings: ModelSettings,
+    /// What the settings make of the filesystem that the target names.
     config: FsConfig,
     capabilities: Capabilities,
     /// Of start states.
     rng: Rng,
     /// While no filesystem is on it; else it is below that one.
     drive: Option<EmulatedDrive>,
-    mounted: Option<Virtual<FileSystem<Faulty<Ssd>>>>,
+    made: Option<MadeFilesystem>,
+}
+
+/// The filesystem that was made last.
+#[derive(Debug)]
+struct MadeFilesystem {
+    files: Virtual<FileSystem<Faulty<Ssd>>>,
+    is_mounted: bool,
 }
 
 impl ModelledFilesystems {
+    fn made(&mut self) -> &mut Virtual<FileSystem<Faulty<Ssd>>> {
+        &mut self.made.as_mut().expect("a filesystem was made").files
+    }
+
+    fn is_mounted(&self) -> bool {
+        self.made.as_ref().is_some_and(|made| made.is_mounted)
+    }
+
     fn mounted(&mut self) -> &mut Virtual<FileSystem<Faulty<Ssd>>> {
-        self.mounted.as_mut().expect("a filesystem was made and is mounted")
+        assert!(self.is_mounted(), "a filesystem is mounted");
+        self.made()
     }
 
     /// The drive by itself, after the filesystem was unmounted.
     fn take_drive(&mut self) -> Result<EmulatedDrive, ProvisionError> {
-        if self.mounted.is_some() {
+        if self.is_mounted() {
             self.unmount()?;
+        }
+        if let Some(MadeFilesystem { files, .. }) = self.made.take() {
+            let now = files.now();
+            self.drive = Some(Virtual::starting_at(now, files.into_model().into_device()));
         }
         let gone = "an earlier one failed and took the drive with it".to_owned();
         self.drive.take().ok_or_else(|| failed("make", gone))
+    }
+
+    /// What is made where a filesystem is to discard so; policies come on top of it.
+    fn config_for(&self, discard: &DiscardMode) -> Result<FsConfig, ProvisionError> {
+        let discard = match discard {
+            DiscardMode::As(issuer) => return self.config_as(*issuer),
+            DiscardMode::Online => self.config.discard,
+            DiscardMode::Off | DiscardMode::Policy(_) => None,
+        };
+        Ok(FsConfig { discard, ..self.config })
+    }
+
+    /// The filesystem of a system that discards, on the same machine.
+    fn config_as(&self, issuer: Issuer) -> Result<FsConfig, ProvisionError> {
+        let kind = FsKind::of(issuer).or(FsKind::trimmed_by(issuer));
+        let kind = kind.ok_or_else(|| {
+            let reason =
+                format!("there is no model of a filesystem that discards as `{}`", issuer.id());
+            failed("make", reason)
+        })?;
+        self.settings.check(kind).map_err(not_made)?;
+        if let Some(key) = self.settings.of_issuer() {
+            return Err(failed("make", format!("`{key}` is for the method to decide")));
+        }
+        let journaling = match issuer {
+            Issuer::Ext4NoJournal => Journaling::None,
+            _ => Journaling::Ordered,
+        };
+        let discard = FsKind::of(issuer).map(|_| issuer);
+        Ok(FsConfig { journaling, discard, ..self.settings.config(kind) })
     }
 }
 
@@ -305,27 +370,26 @@ impl Provisioner for ModelledFilesystems {
         if let DiscardMode::Policy(text) = &wish.discard {
             trimbench_fs::policy(text).map_err(not_made)?;
         }
-        Ok(())
+        self.config_for(&wish.discard)?.check().map_err(not_made)
     }
 
     fn make(&mut self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
-        let (discard, policy) = match &wish.discard {
-            DiscardMode::Off => (None, None),
-            DiscardMode::Online => (self.config.discard, None),
-            DiscardMode::Policy(text) => {
-                (None, Some(trimbench_fs::policy(text).map_err(not_made)?))
-            }
+        let config =
+            FsConfig { made_trimmed: wish.mkfs_discard, ..self.config_for(&wish.discard)? };
+        let policy = match &wish.discard {
+            DiscardMode::Policy(text) => Some(trimbench_fs::policy(text).map_err(not_made)?),
+            _ => None,
         };
         let mut drive = self.take_drive()?;
         prepare(&mut drive, wish, &self.rng)?;
         let now = drive.now();
-        let config = FsConfig { discard, made_trimmed: wish.mkfs_discard, ..self.config };
         let made = FileSystem::make(config, drive.into_model()).map_err(not_made)?;
         let made = match policy {
             Some(policy) => made.with_policy(policy),
             None => made,
         };
-        self.mounted = Some(Virtual::starting_at(now, made));
+        let files = Virtual::starting_at(now, made);
+        self.made = Some(MadeFilesystem { files, is_mounted: true });
         Ok(())
     }
 
@@ -340,14 +404,15 @@ impl Provisioner for ModelledFilesystems {
         began.map_err(|rejected| failed("unmount", rejected.to_string()))?;
         await_one(files).map_err(|errno| failed("unmount", errno.to_string()))?;
         let end = files.now();
-        let files = self.mounted.take().expect("it was there a moment ago");
-        let drive = files.into_model().into_device();
-        self.drive = Some(Virtual::starting_at(end, drive));
+        if let Some(made) = &mut self.made {
+            made.is_mounted = false;
+        }
         Ok(end - begin)
     }
 
     fn account(&mut self) -> Option<Account> {
-        let files = self.mounted().model_mut();
+        let files = self.made().model_mut();
+        let discards = files.counters().discards;
         let policy = files.policy_account();
         files.forget_policy_maxima();
         // The drive's units are as large as the filesystem's blocks.
@@ -358,7 +423,13 @@ impl Provisioner for ModelledFilesystems {
         };
         let units: u64 = free.iter().map(held).sum();
         let wear = ssd.wear()?;
-        Some(Account { wear, untrimmed: Bytes(units * FS_BLOCK.0), policy })
+        Some(Account {
+            wear,
+            untrimmed: Bytes(units * FS_BLOCK.0),
+            freed: discards.freed,
+            given_up: discards.dropped,
+            policy,
+        })
     }
 }
 

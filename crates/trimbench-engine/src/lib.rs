@@ -6,6 +6,7 @@
 //! [`Runner`] drives a target with a load while observers watch.
 
 pub mod area;
+pub mod churn;
 pub mod device_runner;
 pub mod drain;
 pub mod method;
@@ -30,6 +31,7 @@ pub mod testing;
 pub mod workload;
 
 pub use area::{Area, DeviceArea, FileArea};
+pub use churn::{Churn, ChurnFiles};
 pub use device_runner::{DeviceRunner, Shape, unobserved};
 pub use drain::{Discards, SCRATCH_LENGTH, Scratch};
 pub use method::{

@@ -79,6 +79,16 @@ impl FsKind {
         }
     }
 
+    /// The filesystem whose free space this program discards.
+    pub const fn trimmed_by(issuer: Issuer) -> Option<Self> {
+        match issuer {
+            Issuer::FstrimExt4 => Some(Self::Ext4),
+            Issuer::FstrimXfs => Some(Self::Xfs),
+            Issuer::FstrimBtrfs => Some(Self::Btrfs),
+            _ => None,
+        }
+    }
+
     /// A transaction commits at this age: `commit=` of ext4 and btrfs, the log worker of XFS,
     /// `cp_interval` of f2fs (`DEF_CP_INTERVAL`).
     pub const fn commit_interval(self) -> Nanos {

@@ -7,7 +7,6 @@
 
 mod analysis;
 mod charts;
-mod churn;
 mod metrics;
 mod options;
 mod session;

@@ -83,6 +83,11 @@ const WRITTEN: &[Case] = &[
          --set batched=period=5s",
     ),
     case(
+        "systems",
+        "kernels --target ext4:sim:generic-sata-tlc --target ext4:sim:vendor6 \
+         --set systems=ext4,ext4-4.13,xfs,btrfs-async,fstrim-ext4,none --set drive-writes=1",
+    ),
+    case(
         "search",
         "delete-stall --target sim:generic-sata-tlc --target ext4:sim:generic-sata-tlc \
          --set p999-limit=5ms --set rate-chunks=1MiB,8MiB --set arrivals=poisson \

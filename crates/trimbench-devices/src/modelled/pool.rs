@@ -10,8 +10,8 @@ use trimbench_core::fault::Faulty;
 use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{
-    FromSettings as _, IfUnset, Setting, ValueKind, Values, checked, default_to, one_of, optional,
-    parsed, within,
+    FromSettings as _, IfUnset, Named as _, Setting, ValueKind, Values, checked, default_to,
+    one_of, optional, parsed, within,
 };
 use trimbench_core::{
     Bytes, Capabilities, DiscardMode, FileCommand, Files, FilesystemSpec, Instant, Model as _,
@@ -259,6 +259,10 @@ impl ModelledPools {
             DiscardMode::Off => "none",
             DiscardMode::Online => return Ok(self.config.policy.clone()),
             DiscardMode::Policy(text) => text,
+            DiscardMode::As(issuer) => {
+                let reason = format!("a pool does not discard as `{}`", issuer.id());
+                return Err(failed("make", reason));
+            }
         };
         text.parse().map_err(not_made)
     }

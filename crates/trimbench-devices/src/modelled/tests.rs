@@ -203,3 +203,51 @@ fn a_model_that_was_compared_with_no_kernel_says_so() {
         assert_eq!(described.identity["filesystem"], format!("{name}, modelled"));
     }
 }
+
+#[test]
+fn a_system_gets_its_own_filesystem_whatever_the_target_names() {
+    let mut filesystems = provisioned_without_journal();
+    for (issuer, kind, discards) in [
+        (Issuer::Ext4Since4_13, FsKind::Ext4, true),
+        (Issuer::Xfs, FsKind::Xfs, true),
+        (Issuer::BtrfsSync, FsKind::Btrfs, true),
+        (Issuer::FstrimXfs, FsKind::Xfs, false),
+        (Issuer::Ext4NoJournal, FsKind::Ext4, true),
+    ] {
+        filesystems.make(&spec(DiscardMode::As(issuer), false)).unwrap();
+        let config = *filesystems.made().model_mut().config();
+        assert_eq!((config.kind, config.discard), (kind, discards.then_some(issuer)));
+        let journal = issuer != Issuer::Ext4NoJournal;
+        assert_eq!(config.journaling == Journaling::Ordered, journal, "{issuer:?}");
+    }
+    let pool = filesystems.check(&spec(DiscardMode::As(Issuer::ZfsAutotrim), false)).unwrap_err();
+    assert!(pool.reason.contains("no model of a filesystem that discards as `zfs-autotrim`"));
+    let of_an_era = provisioned(",era=4.13").check(&spec(DiscardMode::As(Issuer::Ext4), false));
+    assert_eq!(of_an_era.unwrap_err().reason, "`era` is for the method to decide");
+}
+
+fn provisioned_without_journal() -> ModelledFilesystems {
+    let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse("ext4:sim:vendor6,capacity=1GiB", None)
+    else {
+        panic!("it is a modelled filesystem");
+    };
+    spec.provision(Bytes(0), 1).expect("the drive is large enough").target
+}
+
+/// Freed bytes are in the account of a filesystem that was unmounted, with those that it gave up.
+#[test]
+fn an_account_after_the_unmount_says_what_was_given_up() {
+    for (issuer, given_up) in [(Issuer::Xfs, Bytes(0)), (Issuer::BtrfsAsync, Bytes::mib(4))] {
+        let mut filesystems = provisioned_without_journal();
+        filesystems.make(&spec(DiscardMode::As(issuer), false)).unwrap();
+        make_and_remove(filesystems.files(), Bytes::mib(4));
+        filesystems.unmount().unwrap();
+        let account = filesystems.account().unwrap();
+        assert!(account.freed >= Bytes::mib(4), "{issuer:?}: {account:?}");
+        let lost = if given_up > Bytes(0) { account.freed } else { Bytes(0) };
+        assert_eq!(account.given_up, lost, "{issuer:?}");
+        // The next one takes the drive.
+        filesystems.make(&spec(DiscardMode::Off, false)).unwrap();
+        assert_eq!(filesystems.account().unwrap().freed, Bytes(0));
+    }
+}

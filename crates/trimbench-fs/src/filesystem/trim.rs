@@ -137,10 +137,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         (id, left)
     }
 
-    /// The last discard of a batch is submitted: who sent it goes on.
+    /// The last discard of a batch is submitted, and may have ended already: who sent it goes on.
     pub(super) fn batch_submitted(&mut self, id: u32, now: Instant) {
-        let batch = self.discards.batches.iter().find(|batch| batch.id == id);
-        match batch.expect("what was submitted has not ended").trim {
+        let trim = self.trims.iter().find(|(_, cursor)| cursor.batch == Some(id));
+        match trim.map(|(slot, _)| *slot) {
             Some(slot) => self.step(slot, now),
             None if self.config.kind == FsKind::F2fs => self.send_round(now),
             None => self.advance_commit(now),

@@ -7,11 +7,12 @@ use trimbench_devices::ModelledFilesystems;
 use trimbench_results::{LatencyHistogram, Step};
 
 use super::analysis::{Point, choose};
-use super::churn::Churn;
 use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN};
 use super::*;
 use trimbench_engine::testing::{KeptSteps, assert_defined, close, figure, run_on, says, settings};
-use trimbench_engine::{MethodDefinition as _, MethodError, MethodResult, Preset};
+use trimbench_engine::{
+    Churn, ChurnFiles, MethodDefinition as _, MethodError, MethodResult, Preset,
+};
 
 /// Small files on a small drive, which serves the writes of the load.
 const SMALL: [(&str, &str); 8] = [
@@ -135,7 +136,8 @@ fn played(churn: &mut Churn, bytes: Bytes) -> Vec<(Instant, FileCommand)> {
 fn files_come_and_go_within_their_room_and_at_their_rate() {
     let lab = method(&[("churn", "1MiB"), ("file-sizes", "256KiB,512KiB")]);
     let budget = Bytes::mib(4);
-    let new = || Churn::new(&lab, budget, FileId(1), Rng::new(3));
+    let files = ChurnFiles { sizes: lab.sizes.clone(), budget, rate: lab.churn, first: FileId(1) };
+    let new = || Churn::new(files.clone(), Rng::new(3));
     let mut churn = new();
     let grown = churn.grow(Bytes::mib(5));
     let shrunk = churn.shrink();
