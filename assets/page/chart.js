@@ -490,7 +490,14 @@ const trimbenchChart = (() => {
       textStyle: {fontFamily: FAMILY, color: theme.text},
       aria: {enabled: true, label: {description: `${chart.title}. ${chart.description}`}},
       grid: {
-        left: cells && !horizontal ? 84 : y.scale === 'category' ? namesWidth(y, narrow) + 14 : narrow ? 62 : 78,
+        left:
+          cells && !horizontal
+            ? 84
+            : y.scale === 'category'
+              ? namesWidth(y, narrow) + 14
+              : narrow
+                ? 62
+                : 78,
         right: !cells && chart.series.some(one => one.labels) ? 90 : 24,
         top:
           (legend || cells ? 44 : 18) + (named ? 14 : 0) + (still ? legendHeight(chart, width) : 0),

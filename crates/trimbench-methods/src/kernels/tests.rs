@@ -8,14 +8,14 @@ use trimbench_results::Verdict;
 
 use super::analysis::{FeltSystem, hurts_least};
 use super::deletion::{ALL_DISCARDED, DELETED, LOST};
-use super::foreground::{FSYNC_LONGEST, READ_LONGEST, SerialFsync};
+use super::foreground::{FSYNC_LONGEST, ForegroundTimes, READ_LONGEST, SerialFsync};
 use super::session::{DELETION, SKIPPED, WEAR, step_id};
 use super::systems::read_systems;
 use super::wear::AMPLIFICATION;
 use super::*;
 use crate::testing::step;
 use trimbench_engine::testing::{KeptSteps, assert_defined, close, figure, run_on, says, settings};
-use trimbench_engine::{MethodDefinition as _, MethodResult, Preset};
+use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, Sample};
 
 /// Small files on a small drive.
 const SMALL: [(&str, &str); 6] = [
@@ -295,6 +295,31 @@ fn an_fsync_follows_each_write_and_keeps_to_its_grid() {
     fsyncs.completed(&fsyncs_append(), at(251));
     fsyncs.completed(&FileCommand::Fsync { file: FileId(7) }, at(252));
     assert_eq!(fsyncs.next(at(252)), Next::NotBefore(at(300)), "late ones are not made up for");
+}
+
+#[test]
+fn only_probes_that_were_later_than_any_before_stutter() {
+    let stop = std::cell::Cell::new(false);
+    let note = |times: &mut ForegroundTimes, micros: &[u64]| {
+        for latency in micros {
+            let command = FileCommand::Fsync { file: FileId(0) };
+            let issued = Instant::START;
+            let completed = issued + Nanos::from_micros(*latency);
+            let status = trimbench_core::Status::Done;
+            let sample = Sample { stream: 1, command, intended: issued, issued, completed, status };
+            times.note(&sample, &stop);
+        }
+    };
+    let mut quiet = ForegroundTimes::new(Instant::START, None);
+    note(&mut quiet, &[100, 100, 400]);
+    let mut times = ForegroundTimes::new(Instant::START, Some(&quiet));
+    note(&mut times, &[400, 399, 50, 400]);
+    close(times.stutter_since(&quiet).unwrap(), 0.0);
+    note(&mut times, &[1_000_200, 2_200]);
+    // Less the mean of 200 us each.
+    close(times.stutter_since(&quiet).unwrap(), 1.002);
+    assert!(!stop.get());
+    assert_eq!(times.stutter_since(&ForegroundTimes::new(Instant::START, None)), None);
 }
 
 fn fsyncs_append() -> FileCommand {
