@@ -357,6 +357,11 @@ impl<M: Model<Command = BlockCommand>, O: Copy + PartialEq> BlockLayer<M, O> {
                     return;
                 }
                 Turn::Waits(other) => self.queue_at(other).push_back(sender),
+                // Who has nothing left to send ends its plug, and waits for nobody's turn.
+                Turn::Sent if sender.left.is_empty() => {
+                    self.unplug(&mut sender, now);
+                    out.push(QueueEvent::Submitted(sender.owner));
+                }
                 Turn::Sent => {
                     if !self.queue_at(place).is_empty() {
                         self.unplug(&mut sender, now);

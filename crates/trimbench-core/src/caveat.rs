@@ -46,6 +46,9 @@ caveats! {
     NoDiscard "no-discard":
         "the filesystem sent no discards for the deleted files"
         => "mount with `-o discard`, or measure fstrim with `--set mode=trim`";
+    DiscardsWait "discards-wait":
+        "freed bytes still waited for a discard when the measurement of this system ended"
+        => "give it more time (`--set patience=10min`); some systems discard only at rest";
     OtherLoad "other-load":
         "something else used the device during the measurement"
         => "stop other work on this disk and run again";

@@ -54,7 +54,7 @@ pub(super) fn measure(
     note_discards(&mut step, &before, &files.statistics());
     step.measure("watched_s", watched.span.seconds());
     match watched.last_discard {
-        _ if watched.gave_up => step.caveat(Caveat::DiscardsIncomplete),
+        _ if watched.gave_up => step.caveat(Caveat::DiscardsWait),
         Some(span) => step.measure(ALL_DISCARDED, span.seconds()),
         None => {}
     }

@@ -1,7 +1,7 @@
 //! The procedure: for each system a filesystem for the deletions, and another for the wear.
 
 use trimbench_core::{
-    Account, Bytes, FileCommand, Files, FilesystemSpec, Instant, Medium, ProvisionError,
+    Account, Bytes, Caveat, FileCommand, Files, FilesystemSpec, Instant, Medium, ProvisionError,
     Provisioner,
 };
 use trimbench_results::Step;
@@ -146,6 +146,9 @@ impl SystemLife<'_> {
     pub(super) fn step(&self, kind: &str) -> Step {
         let mut step = Step::new(self.id.clone(), kind);
         step.set("room_bytes", self.room.0 as f64);
+        if !self.system.is_compared() {
+            step.caveat(Caveat::ByReadingOnly);
+        }
         step
     }
 }

@@ -29,6 +29,11 @@ impl ComparedSystem {
         self.issuer.map_or(DiscardMode::Off, DiscardMode::As)
     }
 
+    /// Whether its discards were compared with a running kernel's.
+    pub(super) fn is_compared(self) -> bool {
+        self.issuer.is_none_or(|issuer| issuer.rule().compared)
+    }
+
     /// Whether a program discards, which someone has to start.
     pub(super) fn is_program(self) -> bool {
         self.issuer.is_some_and(|issuer| issuer.rule().sender == Sender::Program)

@@ -359,7 +359,7 @@ fn figures_come_from_the_steps_and_carry_their_caveats() {
         (LOST, 0.25),
     ];
     let mut deletion = step(&step_id(xfs, DELETION), DELETION, &[], &metrics);
-    deletion.caveat(Caveat::DiscardsIncomplete);
+    deletion.caveat(Caveat::DiscardsWait);
     let wear = step(&step_id(xfs, WEAR), WEAR, &[], &[(AMPLIFICATION, 1.5)]);
     let Findings { figures, caveats } = analyse(&lab, &[deletion, wear]);
     assert!(caveats.is_empty());
@@ -378,7 +378,7 @@ fn figures_come_from_the_steps_and_carry_their_caveats() {
     }
     assert_eq!(found.len(), 7, "what was not measured is absent: {found:?}");
     let caveats = |id: &str| figure(&figures, id).caveats.clone();
-    assert_eq!(caveats("stutter-under-xfs"), [Caveat::DiscardsIncomplete.id()]);
+    assert_eq!(caveats("stutter-under-xfs"), [Caveat::DiscardsWait.id()]);
     assert!(caveats("amplification-under-xfs").is_empty());
     let Findings { caveats, .. } = analyse(&lab, &[]);
     assert_eq!(caveats, [Caveat::TooFewPoints]);

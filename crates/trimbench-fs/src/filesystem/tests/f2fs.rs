@@ -17,8 +17,12 @@ fn millis(millis: u64) -> Nanos {
 
 /// A f2fs on a device of 1 GiB.
 fn f2fs(queue: QueueConfig) -> Machine {
+    f2fs_on(Recorder::new(Bytes::gib(1)), queue)
+}
+
+fn f2fs_on(device: Recorder, queue: QueueConfig) -> Machine {
     let config = FsConfig { queue, ..config(F2FS) };
-    let mut machine = Machine::with(config, Recorder::new(Bytes::gib(1)));
+    let mut machine = Machine::with(config, device);
     // Past the first look.
     machine.sync();
     machine.rest(millis(100));
@@ -214,7 +218,12 @@ fn an_unmount_discards_short_ones_too() {
 
 #[test]
 fn a_class_is_one_command_where_the_drive_takes_ranges() {
-    let mut machine = f2fs(QueueConfig { discard_segments: 256, ..free_queue() });
+    let taking_ranges = || {
+        let mut device = Recorder::new(Bytes::gib(1));
+        device.ranges = 256;
+        device
+    };
+    let mut machine = f2fs_on(taking_ranges(), free_queue());
     let extents = delete_apart(&mut machine, 20, 1_024);
     machine.rest(MINUTES);
     // Commands of 8, 8 and 4 ranges, each 1 ms.
@@ -227,7 +236,7 @@ fn a_class_is_one_command_where_the_drive_takes_ranges() {
     };
     assert_eq!((commands(&machine), machine.discards()), (3, extents));
     // Classes are not in one plug.
-    let mut machine = f2fs(QueueConfig { discard_segments: 256, ..free_queue() });
+    let mut machine = f2fs_on(taking_ranges(), free_queue());
     punch(&mut machine, 1, 4_000, &[20, 600, 20, 700]);
     machine.rest(MINUTES);
     assert_eq!((commands(&machine), machine.discards().len()), (2, 4));

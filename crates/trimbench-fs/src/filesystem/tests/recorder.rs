@@ -21,6 +21,8 @@ pub(super) struct Recorder {
     log: Vec<Entry>,
     under_way: VecDeque<(Tag, Instant)>,
     free_at: Instant,
+    /// Ranges of a discard, at most.
+    pub(super) ranges: usize,
     /// Time of a discard.
     pub(super) discard: Nanos,
     /// Time of a write of 4 KiB.
@@ -43,6 +45,7 @@ impl Recorder {
             log: Vec::new(),
             under_way: VecDeque::new(),
             free_at: Instant::START,
+            ranges: 1,
             discard: Nanos::from_millis(1),
             write: Nanos::from_micros(10),
         }
@@ -103,6 +106,10 @@ impl Model for Recorder {
         self.log.extend(ranges.iter().map(entry));
         self.under_way.push_back((tag, self.free_at));
         Ok(())
+    }
+
+    fn discard_ranges(&self) -> usize {
+        self.ranges
     }
 
     fn next_event(&self) -> Instant {
