@@ -3,4 +3,5 @@
 
 pub(super) mod fsync;
 pub(super) mod requests;
+pub(super) mod s0;
 pub(super) mod zfs;

@@ -307,7 +307,7 @@ impl Provisioner for ModelledFilesystems {
 
     fn check(&self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
         if let DiscardMode::Policy(text) = &wish.discard {
-            trimbench_fs::policy(text).map_err(not_made)?;
+            trimbench_fs::policy(self.config.kind, text).map_err(not_made)?;
         }
         Ok(())
     }
@@ -317,7 +317,8 @@ impl Provisioner for ModelledFilesystems {
             DiscardMode::Off => (None, None),
             DiscardMode::Online => (self.config.discard, None),
             DiscardMode::Policy(text) => {
-                (None, Some(trimbench_fs::policy(text).map_err(not_made)?))
+                let policy = trimbench_fs::policy(self.config.kind, text).map_err(not_made)?;
+                (policy.issuer(), Some(policy))
             }
         };
         let mut drive = self.take_drive()?;

@@ -44,9 +44,9 @@ mod whole;
 mod write_back;
 
 use names::Directory;
-use policy::Policy;
+use policy::{OwnPath, Policy};
 
-pub use policy::policy;
+pub use policy::{FsPolicy, policy};
 
 #[cfg(test)]
 mod tests;
@@ -81,6 +81,8 @@ pub struct FileSystem<M> {
     discards: Discards,
     /// A trim policy in the place of the discard path.
     policy: Option<Policy>,
+    /// An account of the discard path.
+    own_path: Option<OwnPath>,
     files: Files,
     directories: BTreeMap<DirectoryId, Directory>,
     /// Files that were opened for writing, in this order; some may be gone.
@@ -173,6 +175,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             journal,
             discards: Discards::default(),
             policy: None,
+            own_path: None,
             files: Files::default(),
             directories: BTreeMap::new(),
             opened: VecDeque::new(),
