@@ -164,7 +164,7 @@ impl PoolSpec {
             &self.settings;
         let mut config = PoolConfig::new(*manner).scaled(*scale);
         config.parity = self.parity;
-        config.policy = policy.clone();
+        config.policy.clone_from(policy);
         config.trim_rate = trim_rate.unwrap_or(config.trim_rate);
         config.cpu.write_kib = write_kib.unwrap_or(config.cpu.write_kib);
         config.cpu.read_kib = read_kib.unwrap_or(config.cpu.read_kib);
@@ -270,7 +270,11 @@ impl ModelledPools {
             DiscardMode::Online => return Ok(self.config.policy.clone()),
             DiscardMode::Policy(text) => text,
         };
-        text.parse().map(Some).map_err(not_made)
+        let choice: Choice = text.parse().map_err(not_made)?;
+        if choice.own_path().is_some() {
+            return Err(not_made(PolicyError::OwnPath { policy: choice.info().id }));
+        }
+        Ok(Some(choice))
     }
 }
 

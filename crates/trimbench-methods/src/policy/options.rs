@@ -26,8 +26,8 @@ pub const POLICIES: [&str; 11] = [
 ];
 /// The policy that has a target.
 pub(super) const PACED: &str = "paced";
-/// Those without parameters, which are no options either.
-const PLAIN: [&str; 5] = ["ext4", "none", "ext4-5.15", "ext4-4.13", "ext4-2.6.33"];
+/// What an ext4 does by itself, and no other filesystem.
+pub(super) const OWN_PATHS: [&str; 4] = ["ext4", "ext4-5.15", "ext4-4.13", "ext4-2.6.33"];
 
 /// The largest share of the room that is taken while the files are aged.
 const AGE_MAX: Ppm = percent(98);
@@ -130,7 +130,8 @@ impl PolicyLab {
 
 /// The policy's text: its name, and what is set of it.
 fn with_parameters(values: &Values, name: &str, target: Nanos) -> String {
-    if PLAIN.contains(&name) {
+    // Those without parameters are no options either.
+    if name == "none" || OWN_PATHS.contains(&name) {
         return name.to_owned();
     }
     let set = match values.text(name).map_or("", str::trim) {

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use trimbench_engine::{MethodDefinition as _, Preset};
 use trimbench_methods::policy::PolicyLab;
 use trimbench_results::{Figure, Session, Verdict};
@@ -30,7 +32,7 @@ fn lab(drive: &str) -> Session {
         ("skipped", 9.0),
         ("invalidated", 1.0),
     ];
-    let method = PolicyLab::resolve(Preset::Quick, &Default::default()).unwrap();
+    let method = PolicyLab::resolve(Preset::Quick, &BTreeMap::new()).unwrap();
     for (policy, _) in method.policies {
         figures.extend(columns.map(|(column, value)| (format!("{column}-under-{policy}"), value)));
     }
