@@ -800,7 +800,7 @@ const KERNELS: &[ClaimRow] = &[
               rates give, within 10 %; on every drive freed bytes = issued + skipped + \
               written again + waiting, also under `skip-by-queue`, which skips some",
         tier: Tier::Acceptance(&[]),
-        short: seconds(60),
+        short: seconds(40),
         full: seconds(240),
         measure: kernels::zfs::measure,
         read: kernels::zfs::read,
@@ -811,12 +811,13 @@ const KERNELS: &[ClaimRow] = &[
                 cost of its deletions is tested",
         bar: "the machine discards as `ext4-2.6.33`; of the 54 durations that are not fitted at \
               least 48 miss no bar of `files.3`, whose runs these are (vendor2's four deletions \
-              have none), and each miss has its reason; of vendor2's deletion phase: fewer files \
-              a discard than merging alone needs; of its discards the share after PostMark's \
-              clock, and the number within it, that the clock as the reason predicts",
+              have none), and each miss has its reason (full form only); of vendor2's deletion \
+              phase: fewer files a discard than merging alone needs; of its discards the share \
+              after PostMark's clock, and the number within it, that the clock as the reason \
+              predicts",
         tier: Tier::Evidence,
-        short: seconds(70),
-        full: seconds(210),
+        short: seconds(10),
+        full: seconds(120),
         measure: kernels::s0::measure,
         read: kernels::s0::read,
     },
