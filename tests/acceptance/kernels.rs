@@ -4,6 +4,7 @@
 
 pub(super) mod fsync;
 pub(super) mod requests;
+pub(super) mod s0;
 pub(super) mod shapes;
 pub(super) mod systems;
 pub(super) mod zfs;

@@ -52,7 +52,7 @@ struct Dimension {
     draw: fn(&mut Rng, &mut Scenario),
 }
 
-const DIMENSIONS: [Dimension; 26] = [
+const DIMENSIONS: [Dimension; 27] = [
     Dimension { name: "geometry", draw: drive::geometry },
     Dimension { name: "capacity", draw: drive::capacity },
     Dimension { name: "over-provisioning", draw: drive::over_provisioning },

@@ -69,8 +69,10 @@ pub trait Drives: Sync {
     fn make(&self) -> Box<dyn Device>;
 
     /// The same behind the modelled block layer of a host, as a program has it that opens the
-    /// device there.
-    fn make_in_host(&self) -> Box<dyn Device>;
+    /// device there; just the drive where no host is modelled.
+    fn make_in_host(&self) -> Box<dyn Device> {
+        self.make()
+    }
 }
 
 /// By what means a drive is purged, the strongest first.

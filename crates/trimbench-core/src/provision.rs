@@ -6,6 +6,11 @@ use crate::drive::Wear;
 use crate::issuer::Issuer;
 use crate::units::{Bytes, Nanos};
 
+/// What trim policies were called before each had the name of the system that it models: former
+/// name, today's.
+pub const FORMER_POLICIES: [(&str, &str); 3] =
+    [("online", "ext4-4.13"), ("batched", "fstrim-weekly"), ("deferred", "btrfs-async")];
+
 /// The files of a mounted filesystem.
 pub type Files<'a> = dyn Target<Command = FileCommand> + 'a;
 
@@ -20,8 +25,8 @@ pub enum DiscardMode {
     /// online discard; without, if the issuer is a program (fstrim), which is then the caller's to
     /// run. Modelled filesystems only.
     As(Issuer),
-    /// By a trim policy instead of the filesystem's own way: its name and settings
-    /// (`paced,target=5ms`). Modelled filesystems only.
+    /// By a trim policy: its name and settings (`paced,target=5ms`). One of the names is the
+    /// filesystem's own way (`ext4`), with an account of what it did. Modelled filesystems only.
     Policy(String),
 }
 

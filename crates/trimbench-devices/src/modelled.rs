@@ -368,18 +368,22 @@ impl Provisioner for ModelledFilesystems {
 
     fn check(&self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
         if let DiscardMode::Policy(text) = &wish.discard {
-            trimbench_fs::policy(text).map_err(not_made)?;
+            trimbench_fs::policy(self.config.kind, text).map_err(not_made)?;
         }
         self.config_for(&wish.discard)?.check().map_err(not_made)
     }
 
     fn make(&mut self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
-        let config =
-            FsConfig { made_trimmed: wish.mkfs_discard, ..self.config_for(&wish.discard)? };
         let policy = match &wish.discard {
-            DiscardMode::Policy(text) => Some(trimbench_fs::policy(text).map_err(not_made)?),
+            DiscardMode::Policy(text) => {
+                Some(trimbench_fs::policy(self.config.kind, text).map_err(not_made)?)
+            }
             _ => None,
         };
+        let config = self.config_for(&wish.discard)?;
+        let of_policy = policy.as_ref().and_then(|policy| policy.issuer());
+        let discard = of_policy.or(config.discard);
+        let config = FsConfig { made_trimmed: wish.mkfs_discard, discard, ..config };
         let mut drive = self.take_drive()?;
         prepare(&mut drive, wish, &self.rng)?;
         let now = drive.now();

@@ -45,9 +45,9 @@ mod whole;
 mod write_back;
 
 use names::Directory;
-use policy::Policy;
+use policy::{OwnPath, Policy};
 
-pub use policy::policy;
+pub use policy::{FsPolicy, policy};
 
 #[cfg(test)]
 mod tests;
@@ -86,6 +86,8 @@ pub struct FileSystem<M> {
     room: u64,
     /// A trim policy in the place of the discard path.
     policy: Option<Policy>,
+    /// An account of the discard path.
+    own_path: Option<OwnPath>,
     files: Files,
     directories: BTreeMap<DirectoryId, Directory>,
     /// Files that were opened for writing, in this order; some may be gone.
@@ -181,6 +183,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             thread: discard_thread::DiscardThread::new(config.made_trimmed),
             room,
             policy: None,
+            own_path: None,
             files: Files::default(),
             directories: BTreeMap::new(),
             opened: VecDeque::new(),

@@ -57,6 +57,8 @@ pub(crate) struct Commit {
     pub(crate) io: u32,
     /// How many of the freed extents were discarded, or are being.
     pub(crate) discarded: usize,
+    /// When the last of these went.
+    pub(crate) sent_at: Option<Instant>,
     /// How many of them are somebody else's by now: free, or a batch of discards.
     pub(crate) given: usize,
     /// Tree blocks that it replaces and that are still to be discarded.
@@ -207,7 +209,8 @@ impl Journal {
         let next = Transaction::new(self.running.id + 1);
         let transaction = std::mem::replace(&mut self.running, next);
         let replaced = self.replaced(transaction.metadata.len() as u64);
-        let commit = Commit { transaction, past: 0, io: 0, discarded: 0, given: 0, replaced };
+        let commit =
+            Commit { transaction, past: 0, io: 0, discarded: 0, sent_at: None, given: 0, replaced };
         assert!(self.committing.replace(commit).is_none(), "one transaction commits at a time");
     }
 

@@ -31,6 +31,6 @@ pub use config::{Allocation, CpuCosts, FsConfig, FsConfigError};
 pub use cow::{ClassLimits, Pool, PoolConfig, PoolCosts, PoolCounters, QueueLimits, TrimManner};
 pub use discards::DiscardCounters;
 pub use extent::FS_BLOCK;
-pub use filesystem::{FileSystem, FsCounters, policy};
+pub use filesystem::{FileSystem, FsCounters, FsPolicy, policy};
 pub use kind::{FsKind, Journaling};
 pub use trimbench_block::{QueueConfig, Scheduler};

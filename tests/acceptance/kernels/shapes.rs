@@ -41,9 +41,10 @@ const TRIM: f64 = 0.000_07 + 0.267 / 8.0;
 const RANGES: f64 = 16.0;
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
-    if context.form() != Form::Acceptance {
+    if context.form() == Form::Full {
         for (issuer, ..) in SHAPES {
-            let set = [&SHAPE[..], &[&format!("as={issuer}")]].concat();
+            let sender = format!("as={issuer}");
+            let set = [&SHAPE[..], &[&sender]].concat();
             context.run_well(issuer, "delete-stall", (ARRAY, &set))?;
         }
     }
@@ -72,7 +73,7 @@ fn delete(context: &Context<'_>, name: &str, target: &str, set: &str) -> Result<
 
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    if raw.form() != Form::Acceptance {
+    if raw.form() == Form::Full {
         for (issuer, reads, seconds) in SHAPES {
             findings.extend(shape(raw, issuer, reads, seconds)?);
         }

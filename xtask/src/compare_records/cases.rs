@@ -80,7 +80,7 @@ const WRITTEN: &[Case] = &[
     case(
         "policies",
         "policy --target ext4:sim:vendor2 --target ext4:sim:generic-nvme-qlc --set cycles=8 \
-         --set batched=period=5s",
+         --set policies=none,paced",
     ),
     case(
         "systems",

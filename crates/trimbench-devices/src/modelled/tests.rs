@@ -108,7 +108,12 @@ fn the_same_start_state_gives_the_same_times_and_another_one_others() {
 fn a_trim_policy_decides_what_is_discarded() {
     let mut filesystems = provisioned("");
     let policy = |text: &str| spec(DiscardMode::Policy(text.to_owned()), false);
-    for (text, freed) in [("none", Bytes(0)), ("online", Bytes::mib(4)), ("deferred", Bytes(0))] {
+    for (text, freed) in [
+        ("none", Bytes(0)),
+        ("ext4-4.13", Bytes::mib(4)),
+        ("skip-by-queue", Bytes::mib(4)),
+        ("btrfs-async", Bytes(0)),
+    ] {
         filesystems.make(&policy(text)).unwrap();
         let before = filesystems.files().statistics().discard.bytes;
         make_and_remove(filesystems.files(), Bytes::mib(4));
@@ -124,7 +129,9 @@ fn a_trim_policy_decides_what_is_discarded() {
 #[test]
 fn an_account_tells_what_the_policy_did_and_what_the_drive_still_holds() {
     let length = Bytes::mib(4);
-    for (text, discards) in [("none", 0), ("online", 1), ("deferred,delay=1h", 0)] {
+    for (text, discards) in
+        [("none", 0), ("ext4-4.13", 1), ("skip-by-queue", 1), ("btrfs-async,delay=1h", 0)]
+    {
         let mut filesystems = provisioned("");
         let policy = DiscardMode::Policy(text.to_owned());
         filesystems.make(&spec(policy, true)).unwrap();
@@ -142,7 +149,7 @@ fn an_account_tells_what_the_policy_did_and_what_the_drive_still_holds() {
         let known = done.issued.bytes + done.skipped.bytes + done.invalidated.bytes + done.waiting;
         assert_eq!(known, length, "{text}");
         assert_eq!(done.longest > Nanos::ZERO, discards > 0, "{text}");
-        let waited = if text.starts_with("deferred") { length } else { Bytes(0) };
+        let waited = if text.starts_with("btrfs") { length } else { Bytes(0) };
         assert_eq!(done.waiting_max, waited, "{text}");
         assert_eq!(done.withheld_max, length - left, "{text}");
         let again = filesystems.account().unwrap().policy.unwrap();

@@ -177,6 +177,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     fn discard_in_commit(&mut self, depth: IssueDepth, now: Instant) -> bool {
         self.free_discarded(now);
         let commit = self.journal.committing.as_mut().expect("something commits");
+        if let Some(since) = commit.sent_at.replace(now) {
+            self.discards.took(now - since);
+        }
         let left = &commit.transaction.freed[commit.discarded..];
         let count = match depth {
             IssueDepth::Ranges(most) => left.len().min(index(most.into())),
@@ -242,7 +245,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// The worker is to discard an extent, some time.
     fn queue_discard(&mut self, extent: Extent, now: Instant) {
         if self.config.discard != Some(Issuer::BtrfsAsync) {
-            return self.discards.push(extent);
+            return self.discards.push(extent, now);
         }
         let start = extent.start / BTRFS_GROUP * BTRFS_GROUP;
         let group = Extent::between(start, (start + BTRFS_GROUP).min(self.layout.total()));

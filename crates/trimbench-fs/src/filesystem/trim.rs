@@ -27,7 +27,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             let job = match self.discards.job.take() {
                 Some(job) => job,
                 None => match self.discards.pop(now) {
-                    Some(rest) => Job { rest, withheld: None, io: 0 },
+                    Some((rest, freed_at)) => {
+                        Job { rest, freed_at, sent_at: now, withheld: None, io: 0 }
+                    }
                     None => return,
                 },
             };
@@ -52,6 +54,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         };
         let Some(free) = free.filter(|free| free.start < rest.end()) else {
             self.discards.counters.reused += bytes(rest.length);
+            self.discards.counters.reused_extents += 1;
             return None;
         };
         let rule = self.config.discard.expect("a worker discards for an issuer").rule();
@@ -60,8 +63,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let within = end.min(rest.end());
         let counters = &mut self.discards.counters;
         counters.reused += bytes(free.start - rest.start);
+        counters.reused_extents += u64::from(free.start > rest.start);
         if self.allocator.obtainable() < self.cache.delayed + extent.length {
             counters.dropped += bytes(rest.end() - free.start);
+            counters.dropped_extents += 1;
             return None;
         }
         self.allocator.withhold(extent);
@@ -69,7 +74,12 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         counters.issued += u64::from(sent);
         counters.discarded += bytes(within - free.start);
         counters.discarded_beyond += bytes(end - within);
-        Some(Job { rest: Extent::between(within, rest.end()), withheld: Some(extent), io: sent })
+        if job.freed_at < now {
+            counters.deferred += u64::from(sent);
+            counters.deferred_bytes += bytes(within - free.start);
+        }
+        let rest = Extent::between(within, rest.end());
+        Some(Job { rest, sent_at: now, withheld: Some(extent), io: sent, ..job })
     }
 
     pub(super) fn worker_io_ended(&mut self, now: Instant) {
@@ -78,9 +88,11 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if job.io > 0 {
             return;
         }
+        let took = now - job.sent_at;
         if let Some(extent) = job.withheld.take() {
             self.allocator.give(extent);
         }
+        self.discards.took(took);
         let pause = self.config.discard.map_or(Nanos::ZERO, |issuer| issuer.rule().pause);
         self.discards.pause_until(now + pause);
         self.work_off_discards(now);
@@ -133,7 +145,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     ) -> (u32, u32) {
         let id = self.discards.next_batch();
         let left = self.lower.discard(now, Owner::Batch(id), &extents, true);
-        self.discards.batches.push(Batch { id, trim, extents, left });
+        self.discards.batches.push(Batch { id, trim, extents, left, sent_at: now });
         (id, left)
     }
 
@@ -156,6 +168,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             return;
         }
         let batch = batches.remove(at);
+        self.discards.took(now - batch.sent_at);
         for &extent in &batch.extents {
             if batch.trim.is_some() {
                 self.allocator.give(extent);

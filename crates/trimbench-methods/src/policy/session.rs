@@ -11,7 +11,7 @@ use trimbench_core::{
 use trimbench_results::{LatencyHistogram, Step};
 
 use super::NEEDS_A_MODEL;
-use super::options::PolicyLab;
+use super::options::{OWN_PATHS, PolicyLab};
 use trimbench_engine::{
     Churn, ChurnFiles, Criterion, FILL_DEPTH, FILL_PIECE, FileArea, InOrder, MethodError,
     MethodSession, OpenLoop, RandomAccess, Runner, Sample, SequentialWrite, Single, Stage, Streams,
@@ -47,7 +47,13 @@ pub(super) fn run(
     let rng = session.rng;
     for (policy, text) in &method.policies {
         let checked = provisioner.check(&filesystem_spec(method, text));
-        checked.map_err(|error| method.values.wrong(policy, error.reason))?;
+        checked.map_err(|error| {
+            if OWN_PATHS.contains(policy) {
+                // It has no parameters: the filesystem is another, or a pool.
+                return MethodError::Unfit { reason: format!("{}; {NEEDS_A_MODEL}", error.reason) };
+            }
+            method.values.wrong(policy, error.reason).into()
+        })?;
     }
     let mut runner = Runner::new(session.interrupt.clone());
     for (at, (policy, text)) in method.policies.iter().enumerate() {

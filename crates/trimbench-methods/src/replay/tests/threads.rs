@@ -40,10 +40,6 @@ impl Drives for Stable {
         ssd.precondition_sequential(Bytes(0), self.config.capacity);
         Box::new(Virtual::new(Faulty::new(ssd, self.faults)))
     }
-
-    fn make_in_host(&self) -> Box<dyn Device> {
-        unreachable!("replay is no program of a host")
-    }
 }
 
 fn on(
