@@ -7,6 +7,7 @@
 //!
 //! [`FsConfig::s0`]: trimbench_fs::FsConfig::s0
 
+mod deletion;
 mod fit;
 pub mod published;
 mod run;
@@ -16,6 +17,7 @@ use anyhow::{Context as _, Result, ensure};
 use trimbench_ssd::{Profile, SsdConfig};
 
 use crate::Repository;
+pub use deletion::{DeletionRun, deletion_run};
 use published::{Durations, PublishedColumn, VENDORS};
 pub use run::CalibrationRun;
 pub use table::tables;

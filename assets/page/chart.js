@@ -297,11 +297,14 @@ const trimbenchChart = (() => {
         {
           ...common,
           type: 'heatmap',
-          data: series.x.map((x, place) => [x, series.y[place], series.z[place]]),
+          data: data.map((value, place) => [...value, series.z[place]]),
           itemStyle: {borderColor: theme.paper, borderWidth: 1},
           label: {
             show: true,
-            formatter: item => (item.value[2] === null ? '–' : number(item.value[2])),
+            formatter: item =>
+              item.value[2] === null
+                ? '–'
+                : (series.labels?.[item.dataIndex] ?? number(item.value[2])),
             color: theme.text,
           },
         },
@@ -413,7 +416,7 @@ const trimbenchChart = (() => {
         if (cells) {
           const series = chart.series[0];
           const index = first.dataIndex;
-          return `${escaped(chart.x.title)}: ${escaped(place(chart.x, series.x[index]))}<br>${escaped(chart.y.title)}: ${escaped(place(chart.y, series.y[index]))}<br><b>${escaped(quantity(series.z[index], chart.z))}</b>`;
+          return `${escaped(chart.x.title)}: ${escaped(place(chart.x, series.x[index]))}<br>${escaped(chart.y.title)}: ${escaped(place(chart.y, series.y[index]))}${series.labels ? `<br><b>${escaped(series.labels[index])}</b>` : ''}<br><b>${escaped(quantity(series.z[index], chart.z))}</b>${series.labels ? ` ${escaped(chart.z.title)}` : ''}`;
         }
         const series = chart.series.find(candidate => candidate.name === first.seriesName);
         const x = series ? series.x[first.dataIndex] : undefined;
@@ -456,8 +459,9 @@ const trimbenchChart = (() => {
   function option(chart, {theme: name = 'light', width = 960, still = false} = {}) {
     const theme = THEMES[name];
     const narrow = width < NARROW;
-    const x = chart.horizontal ? chart.y : chart.x;
-    const y = chart.horizontal ? chart.x : chart.y;
+    const horizontal = chart.horizontal;
+    const x = horizontal ? chart.y : chart.x;
+    const y = horizontal ? chart.x : chart.y;
     const names = legendNames(chart, still);
     const legend = names.length > 0;
     const cells = chart.series.some(series => series.kind === 'cells');
@@ -477,7 +481,7 @@ const trimbenchChart = (() => {
       });
     }
     const yAxis = axisOption(y, theme, {vertical: true, narrow});
-    if (chart.horizontal && !cells) yAxis.name = '';
+    if (horizontal) yAxis.name = '';
     const named = chart.marks.some(mark => mark.axis === 'x' && !mark.to);
     return {
       animation: false,
@@ -486,11 +490,19 @@ const trimbenchChart = (() => {
       textStyle: {fontFamily: FAMILY, color: theme.text},
       aria: {enabled: true, label: {description: `${chart.title}. ${chart.description}`}},
       grid: {
-        left: cells ? 84 : y.scale === 'category' ? namesWidth(y, narrow) + 14 : narrow ? 62 : 78,
-        right: chart.series.some(one => one.labels) ? 90 : 24,
+        left:
+          cells && !horizontal
+            ? 84
+            : y.scale === 'category'
+              ? namesWidth(y, narrow) + 14
+              : narrow
+                ? 62
+                : 78,
+        right: !cells && chart.series.some(one => one.labels) ? 90 : 24,
         top:
           (legend || cells ? 44 : 18) + (named ? 14 : 0) + (still ? legendHeight(chart, width) : 0),
-        bottom: slider ? 84 : 52,
+        // Many names below the cells are slanted.
+        bottom: slider ? 84 : cells && x.categories.length > 6 ? 118 : 52,
       },
       legend: legend
         ? {
@@ -556,7 +568,7 @@ const trimbenchChart = (() => {
           }
         : undefined,
       // Values that lie along it are bars, which begin at nothing; points keep off its ends.
-      xAxis: axisOption(x, theme, {vertical: false, narrow, whole: !chart.horizontal && !points}),
+      xAxis: axisOption(x, theme, {vertical: false, narrow, whole: !horizontal && !points}),
       yAxis,
       series,
     };

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
-use trimbench_core::{Bytes, Interrupt, Opened, Virtual};
+use trimbench_core::{BlockCommand, Bytes, Interrupt, Model, Opened, Virtual};
 use trimbench_engine::MethodDefinition as _;
 use trimbench_engine::{KeepFailed, Monitor, Slots, Stage};
 use trimbench_engine::{Preset, SessionContext};
@@ -63,9 +63,26 @@ pub(super) fn repeat(
     let units = narrow(WRITTEN_BEFORE.0 / UNIT * u64::from(repetition));
     drive.precondition_with((0..units).map(PreconditionStep::Write));
     drive.precondition_with((0..units).map(PreconditionStep::Discard));
+    Ok(play((vendor, drive), column, repetition)?.run)
+}
+
+/// A run, and what is known beside it.
+pub(super) struct Played<M> {
+    pub(super) run: CalibrationRun,
+    /// Files that the last phase deleted.
+    pub(super) deleted_alone: f64,
+    pub(super) device: M,
+}
+
+/// Runs a column on this device.
+pub(super) fn play<M: Model<Command = BlockCommand>>(
+    (vendor, device): (&str, M),
+    column: PublishedColumn,
+    repetition: u32,
+) -> Result<Played<M>> {
     let machine = FsConfig::s0();
     let discard = machine.discard.filter(|_| column.discard);
-    let filesystem = FileSystem::make(FsConfig { discard, ..machine }, drive)?;
+    let filesystem = FileSystem::make(FsConfig { discard, ..machine }, device)?;
     let set = [
         ("repetitions", "1".to_owned()),
         ("seed", (FIRST_SEED + repetition).to_string()),
@@ -94,16 +111,18 @@ pub(super) fn repeat(
         transactions: metric("transactions_s")?,
         deletion: metric("deletion_s")?,
     };
-    Ok(CalibrationRun {
+    let deleted_alone = metric("deleted_alone_count")?;
+    let run = CalibrationRun {
         vendor: vendor.to_owned(),
         column,
         repetition,
         durations,
         metrics: metrics(&method.forecast.counts, &durations.times()).to_vec(),
         discards: metric("discard_commands")?,
-        files_deleted: metric("deleted_in_transactions_count")? + metric("deleted_alone_count")?,
+        files_deleted: metric("deleted_in_transactions_count")? + deleted_alone,
         after: metric("sync_s")? + metric("drain_s")?,
-    })
+    };
+    Ok(Played { run, deleted_alone, device: target.into_model().into_device() })
 }
 
 /// Runs the columns of drives, each `repetitions` times; in the order of drives, columns and

@@ -25,7 +25,7 @@ use super::subject::{Done, Feed, guarded};
 
 /// Targets beside the built-in profiles. The image file is one that is there on every machine; its
 /// type is looked at, and it is not opened.
-const TARGETS: [&str; 18] = [
+const TARGETS: [&str; 19] = [
     "sim:vendor2,capacity=32GiB",
     "sim:generic-sata-tlc,trim-reads=old-data,trim-promise=zeroes,freeze-on-discard=5ms",
     "sim:generic-nvme-tlc,eio-from=3s,vanish-from=9s,capacity=1TiB",
@@ -37,6 +37,7 @@ const TARGETS: [&str; 18] = [
     "ext4,journaling=writeback,wbt=2ms,scheduler=mq-deadline:sim:like-m500",
     "xfs,journal=64MiB,commit=30s:sim:generic-nvme-tlc",
     "btrfs,discard=async,wbt=0s:sim:vendor3,capacity=8GiB",
+    "f2fs,commit=60s,scheduler=none:sim:vendor3,capacity=8GiB",
     "raidz2:sim:vendor4*10",
     "raidz1,policy=rate-limited+iops=9,manner=zfs-trim,trim-rate=1MiB,scale=4:sim:vendor2*3",
     "stripe,write-kib=3us,read-kib=1us:sim:generic-sata-tlc*64",

@@ -115,7 +115,7 @@ impl Waiting {
         crate::run("kill", &["-INT", &self.child.id().to_string()]);
         let stderr = self.child.stderr.as_mut().expect("it is piped");
         let mut byte = [0];
-        while !self.errors.ends_with(b"again stops at once)\n") {
+        while !self.errors.ends_with(b"at once)\n") {
             let read = stderr.read(&mut byte).expect("the pipe is ours");
             assert_eq!(read, 1, "the run ended");
             self.errors.push(byte[0]);

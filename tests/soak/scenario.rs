@@ -52,7 +52,7 @@ struct Dimension {
     draw: fn(&mut Rng, &mut Scenario),
 }
 
-const DIMENSIONS: [Dimension; 26] = [
+const DIMENSIONS: [Dimension; 27] = [
     Dimension { name: "geometry", draw: drive::geometry },
     Dimension { name: "capacity", draw: drive::capacity },
     Dimension { name: "over-provisioning", draw: drive::over_provisioning },
@@ -70,6 +70,7 @@ const DIMENSIONS: [Dimension; 26] = [
     Dimension { name: "trim-mode", draw: drive::trim_mode },
     Dimension { name: "trim-cost", draw: drive::trim_cost },
     Dimension { name: "trim-bound", draw: drive::trim_bound },
+    Dimension { name: "trim-arbitration", draw: drive::trim_arbitration },
     Dimension { name: "trim-granularity", draw: drive::trim_granularity },
     Dimension { name: "reads", draw: |rng, it| it.drive.contents.reads = pick(rng, &READS) },
     Dimension { name: "promise", draw: |rng, it| it.drive.contents.promise = pick(rng, &PROMISES) },

@@ -38,9 +38,6 @@ pub struct QueueConfig {
     ///
     /// Only discards are held back here. Of writes the modelled filesystems keep few under way.
     pub write_back_throttling: Option<Nanos>,
-    /// Ranges of one discard command at most (`max_discard_segments`), in [1, 256]: 1 on SATA and
-    /// on loop devices, up to 256 on `NVMe`.
-    pub discard_segments: u32,
     /// The scheduler.
     pub scheduler: Scheduler,
 }
@@ -53,7 +50,6 @@ impl Default for QueueConfig {
             request_max: Bytes(512 << 10),
             tags: None,
             write_back_throttling: Some(Nanos::from_millis(2)),
-            discard_segments: 1,
             scheduler: Scheduler::None,
         }
     }

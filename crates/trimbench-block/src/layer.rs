@@ -167,8 +167,7 @@ impl<M: Model<Command = BlockCommand>, O: Copy + PartialEq> BlockLayer<M, O> {
                 bio_max: blocks(DISCARD_BIO_MAX),
                 command_max,
                 granularity,
-                segments: usize::try_from(config.discard_segments)
-                    .map_or(DISCARD_RANGES_MAX, |segments| segments.clamp(1, DISCARD_RANGES_MAX)),
+                segments: device.discard_ranges().clamp(1, DISCARD_RANGES_MAX),
             },
             tags,
             throttle: config.write_back_throttling.map(|target| Throttle::new(target, tags)),
@@ -358,6 +357,11 @@ impl<M: Model<Command = BlockCommand>, O: Copy + PartialEq> BlockLayer<M, O> {
                     return;
                 }
                 Turn::Waits(other) => self.queue_at(other).push_back(sender),
+                // Who has nothing left to send ends its plug, and waits for nobody's turn.
+                Turn::Sent if sender.left.is_empty() => {
+                    self.unplug(&mut sender, now);
+                    out.push(QueueEvent::Submitted(sender.owner));
+                }
                 Turn::Sent => {
                     if !self.queue_at(place).is_empty() {
                         self.unplug(&mut sender, now);

@@ -11,10 +11,12 @@
 //! `docs/model/block-layer.md` says what is modelled, from which sources, and what is not.
 
 mod config;
+mod host;
 mod layer;
 mod merge;
 mod scheduler;
 mod throttle;
 
 pub use config::{DISCARD_BIO_MAX, QueueConfig, Scheduler};
+pub use host::HostQueue;
 pub use layer::{BlockLayer, QueueEvent, Urgency};

@@ -46,9 +46,15 @@ caveats! {
     NoDiscard "no-discard":
         "the filesystem sent no discards for the deleted files"
         => "mount with `-o discard`, or measure fstrim with `--set mode=trim`";
+    DiscardsWait "discards-wait":
+        "freed bytes still waited for a discard when the measurement of this system ended"
+        => "give it more time (`--set patience=10min`); some systems discard only at rest";
     OtherLoad "other-load":
         "something else used the device during the measurement"
         => "stop other work on this disk and run again";
+    ByReadingOnly "by-reading-only":
+        "the filesystem's model follows its source code; no running kernel was compared with it"
+        => "take ext4, XFS or btrfs, whose models were compared, or measure the real filesystem";
     WindowTooShort "window-too-short":
         "the stall had not ended when the window closed; the figure is a lower bound"
         => "give a longer window: `--set window=30s`";

@@ -39,6 +39,13 @@ pub trait Model {
         Err(ONE_RANGE)
     }
 
+    /// Into one discard a host's block layer puts so many ranges at most, in [1,
+    /// [`DISCARD_RANGES_MAX`]]. Linux sends one to SATA and to loop devices
+    /// (`max_discard_segments`).
+    fn discard_ranges(&self) -> usize {
+        1
+    }
+
     /// When something happens next; [`Instant::NEVER`] when idle.
     fn next_event(&self) -> Instant;
 

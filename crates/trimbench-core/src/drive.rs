@@ -67,6 +67,12 @@ pub trait Drives: Sync {
 
     /// Another one, with a clock of its own that starts at zero.
     fn make(&self) -> Box<dyn Device>;
+
+    /// The same behind the modelled block layer of a host, as a program has it that opens the
+    /// device there; just the drive where no host is modelled.
+    fn make_in_host(&self) -> Box<dyn Device> {
+        self.make()
+    }
 }
 
 /// By what means a drive is purged, the strongest first.

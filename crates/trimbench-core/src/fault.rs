@@ -174,6 +174,10 @@ where
         self.model.submit_discard(now, tag, ranges)
     }
 
+    fn discard_ranges(&self) -> usize {
+        self.model.discard_ranges()
+    }
+
     #[inline]
     fn next_event(&self) -> Instant {
         let next = self.model.next_event();

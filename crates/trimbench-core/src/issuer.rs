@@ -27,7 +27,7 @@ named_enum! {
         BtrfsSync = "btrfs-sync",
         /// btrfs mounted with `discard=async`, the default from Linux 6.2 on.
         BtrfsAsync = "btrfs-async",
-        /// f2fs in the background.
+        /// f2fs mounted with `discard`, its default: in the background.
         F2fs = "f2fs",
         /// blkdiscard(8) and the ioctl BLKDISCARD.
         Blkdiscard = "blkdiscard",
@@ -118,6 +118,8 @@ pub struct IssuerRule {
     pub runs_on: bool,
     /// What of the waiting discards is lost when the filesystem is unmounted or the pool exported.
     pub lost: &'static str,
+    /// Whether the model of it was compared with a running kernel; else it follows the source.
+    pub compared: bool,
     /// The releases, in words.
     pub releases: &'static str,
     /// What happens, in words.
@@ -136,13 +138,19 @@ const WORKER: IssuerRule = IssuerRule {
     plugs: false,
     runs_on: false,
     lost: "almost all",
+    compared: false,
     releases: "5.15 to 6.7",
     meaning: "the space is free at once; a worker discards what is still free of each \
               extent, one after the other",
 };
 /// What programs have in common.
-const PROGRAM: IssuerRule =
-    IssuerRule { sender: Sender::Program, lost: "nothing", releases: "all", ..WORKER };
+const PROGRAM: IssuerRule = IssuerRule {
+    sender: Sender::Program,
+    lost: "nothing",
+    compared: true,
+    releases: "all",
+    ..WORKER
+};
 
 impl Issuer {
     /// How it works.
@@ -165,6 +173,7 @@ impl Issuer {
         match self {
             Self::Ext4 => IssuerRule {
                 runs_on: true,
+                compared: true,
                 releases: "6.8 on (seen on 6.18)",
                 meaning: "the same, from the freed extent's start to the end of the free space \
                           there",
@@ -189,6 +198,7 @@ impl Issuer {
             Self::Ext4NoJournal => IssuerRule {
                 sender: Sender::Caller,
                 lost: "nothing",
+                compared: true,
                 releases: "all, without a journal or with `data=writeback`",
                 meaning: "the process that deletes waits for each discard",
                 ..WORKER
@@ -205,6 +215,7 @@ impl Issuer {
                 chunk: None,
                 plugs: true,
                 lost: "nothing",
+                compared: true,
                 releases: "all",
                 meaning: "all discards of a checkpoint side by side, once its log is written; who \
                           waits for the log waits for their submission; the space is free when \
@@ -215,6 +226,7 @@ impl Issuer {
                 sender: Sender::Commit,
                 chunk: Some(Bytes::gib(1)),
                 lost: "nothing",
+                compared: true,
                 releases: "all (pieces of 1 GiB from 6.12 on)",
                 meaning: "one discard after the other within the commit, after the superblock; a \
                           `sync` waits for them, an fsync does not",
@@ -224,6 +236,7 @@ impl Issuer {
                 chunk: Some(Bytes::mib(64)),
                 pause: Nanos::from_millis(1),
                 lost: "all",
+                compared: true,
                 releases: "5.6 on (default from 6.2 on)",
                 meaning: "the space is free at once; a worker discards it 10 s (a block group \
                           that became empty) or 120 s later, at most 1,000 times a second",
@@ -236,8 +249,9 @@ impl Issuer {
                 plugs: true,
                 lost: "what is left after 5 s",
                 releases: "all (by reading only)",
-                meaning: "a thread discards in rounds of eight, the longest first, with 50 ms \
-                          between, when the filesystem is idle",
+                meaning: "the space is free at once; a thread looks every 60 s, waits until \
+                          nothing was asked for 5 s, and discards in rounds of eight, the longest \
+                          first, with 50 ms between",
                 ..WORKER
             },
         }

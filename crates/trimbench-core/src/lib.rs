@@ -47,7 +47,8 @@ pub use issuer::{Ext4Era, IssueDepth, Issuer, IssuerRule, Sender};
 pub use layers::{BlockRequest, CallerWait};
 pub use opened::Opened;
 pub use provision::{
-    Account, DiscardMode, Files, FilesystemSpec, PolicyAccount, ProvisionError, Provisioner,
+    Account, DiscardMode, FORMER_POLICIES, Files, FilesystemSpec, PolicyAccount, ProvisionError,
+    Provisioner,
 };
 pub use units::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};
 pub use virtual_time::Virtual;

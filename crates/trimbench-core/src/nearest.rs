@@ -12,6 +12,17 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     first.filter(|name| likeness(given, name) > SIMILARITY_MIN)
 }
 
+/// The name that is meant by one that is not known: what has taken the place of a `former` name
+/// (former, today's), or else the nearest of `known`.
+pub fn meant<'a>(
+    given: &str,
+    former: &[(&str, &'a str)],
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let renamed = former.iter().find(|(former, _)| *former == given);
+    renamed.map(|(_, today)| *today).or_else(|| nearest(given, known))
+}
+
 /// The names, those most like `given` first.
 pub fn by_likeness<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut names: Vec<&str> = known.into_iter().collect();

@@ -40,6 +40,18 @@ impl Opened<'_> {
         }
     }
 
+    /// The same for what a host's programs do: an emulated drive lies behind a modelled block layer,
+    /// as a real device does behind the kernel's.
+    ///
+    /// # Panics
+    /// If there is none. Whoever calls it has looked at the capabilities.
+    pub fn on_device_of_host<R>(self, run: impl FnOnce(&mut dyn Device) -> R) -> R {
+        match self {
+            Self::Drives(drives) => run(&mut *drives.make_in_host()),
+            _ => self.on_device(run),
+        }
+    }
+
     /// Runs a procedure in a directory: the one that there is, or a filesystem that is made as mkfs
     /// and `mount -o discard` do it. `fits` is asked about that one before the procedure begins.
     ///

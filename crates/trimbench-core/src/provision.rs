@@ -3,7 +3,13 @@
 use crate::command::FileCommand;
 use crate::contract::{Capabilities, PolicyCounts, Target};
 use crate::drive::Wear;
+use crate::issuer::Issuer;
 use crate::units::{Bytes, Nanos};
+
+/// What trim policies were called before each had the name of the system that it models: former
+/// name, today's.
+pub const FORMER_POLICIES: [(&str, &str); 3] =
+    [("online", "ext4-4.13"), ("batched", "fstrim-weekly"), ("deferred", "btrfs-async")];
 
 /// The files of a mounted filesystem.
 pub type Files<'a> = dyn Target<Command = FileCommand> + 'a;
@@ -15,8 +21,12 @@ pub enum DiscardMode {
     Off,
     /// As the filesystem itself does it (`discard`).
     Online,
-    /// By a trim policy instead of the filesystem's own way: its name and settings
-    /// (`paced,target=5ms`). Modelled filesystems only.
+    /// As this system does it: on its own filesystem, whatever the target names, mounted with its
+    /// online discard; without, if the issuer is a program (fstrim), which is then the caller's to
+    /// run. Modelled filesystems only.
+    As(Issuer),
+    /// By a trim policy: its name and settings (`paced,target=5ms`). One of the names is the
+    /// filesystem's own way (`ext4`), with an account of what it did. Modelled filesystems only.
     Policy(String),
 }
 
@@ -54,6 +64,10 @@ pub struct Account {
     pub wear: Wear,
     /// Free space of the filesystem for which the drive still holds data.
     pub untrimmed: Bytes,
+    /// Freed since it was made; on btrfs with `discard=async` also what was free beside it.
+    pub freed: Bytes,
+    /// Of these, the bytes that will not be discarded any more, unless a program trims them.
+    pub given_up: Bytes,
     /// What the trim policy has done, where there is one.
     pub policy: Option<PolicyAccount>,
 }
@@ -106,11 +120,11 @@ pub trait Provisioner {
     /// Unmounts; how long that took. No command may be outstanding.
     fn unmount(&mut self) -> Result<Nanos, ProvisionError>;
 
-    /// What is known of the mounted filesystem and its drive; `None` where that cannot be known, as
-    /// of a real one. No command may be outstanding.
+    /// What is known of the filesystem and its drive, of one that was unmounted as the unmount left
+    /// it; `None` where that cannot be known, as of a real one. No command may be outstanding.
     ///
     /// # Panics
-    /// If none is mounted.
+    /// If none was made.
     fn account(&mut self) -> Option<Account> {
         None
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use trimbench_block::{HostQueue, QueueConfig};
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::nearest::nearest;
 use trimbench_core::settings::{
@@ -22,6 +23,7 @@ use trimbench_ssd::{
 use crate::description::{Description, Provisioned};
 use crate::error::{Problem, TargetError};
 use crate::options;
+use crate::queue::QueueSettings;
 
 #[cfg(test)]
 mod tests;
@@ -71,6 +73,8 @@ settings! {
         /// a planted fault: each TRIM also frees this much before its beginning, {}
         trim_eats_before: Option<Bytes> = "trim-eats-before", IfUnset::Absent,
             optional(multiple_of(UNIT, within(Bytes(0), EATEN_MAX)));
+        /// of the host's block layer, for methods that act as a program there (`delete-stall`)
+        queue: QueueSettings;
     }
 }
 
@@ -109,6 +113,8 @@ pub struct EmulatedDrives {
     capabilities: Capabilities,
     faults: FaultPlan,
     overreach: Overreach,
+    /// The block layer of the host, for those that are made in one.
+    queue: QueueConfig,
 }
 
 impl EmulatedSpec {
@@ -144,6 +150,14 @@ impl EmulatedSpec {
         let spec = Self { name, profile, profile_hash, settings };
         spec.check(spec.capacity())?;
         Ok(spec)
+    }
+
+    /// Whether it may lie below a filesystem or a pool, which have a block layer of their own.
+    pub(crate) fn below_filesystem(&self, name: &'static str) -> Result<(), TargetError> {
+        match self.settings.queue.first_set() {
+            Some(key) => Err(Problem::OfTheHost { key, name }.into()),
+            None => Ok(()),
+        }
     }
 
     /// The values of the profile that the user set, as they were.
@@ -245,7 +259,8 @@ impl EmulatedSpec {
             caveats,
         };
         let capabilities = config.capabilities();
-        let target = EmulatedDrives { config, capabilities, faults, overreach };
+        let queue = self.settings.queue.config(QueueConfig::default());
+        let target = EmulatedDrives { config, capabilities, faults, overreach, queue };
         Ok(Provisioned { target, description })
     }
 
@@ -280,6 +295,12 @@ impl Drives for EmulatedDrives {
 
     fn make(&self) -> Box<dyn Device> {
         Box::new(self.drive())
+    }
+
+    fn make_in_host(&self) -> Box<dyn Device> {
+        let drive = self.drive().into_model();
+        let host = HostQueue::new(drive, &self.queue).expect("it is a block device");
+        Box::new(Virtual::new(host))
     }
 }
 

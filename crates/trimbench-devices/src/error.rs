@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use trimbench_core::nearest::did_you_mean;
-use trimbench_core::settings::{Named as _, SettingError};
+use trimbench_core::settings::SettingError;
 use trimbench_core::{Bytes, ProvisionError, reason};
-use trimbench_fs::FsKind;
 use trimbench_ssd::{BUILT_IN, DriveConfigError, ProfileError};
 
 use crate::options::FILESYSTEMS;
@@ -23,10 +22,10 @@ pub(crate) enum Problem {
     UnknownFilesystem { name: String, nearest: Option<String> },
     #[error("cannot make a filesystem on `{below}`: it is not a device")]
     NothingBelow { below: String },
-    #[error("there is no model of {name}, only of {}", modelled())]
-    NotModelled { name: &'static str },
     #[error("`{key}` is a setting of {of}, not of {name}")]
     OfAnother { key: &'static str, of: &'static str, name: &'static str },
+    #[error("`{key}` is a setting of the host, not of a drive below {name}")]
+    OfTheHost { key: &'static str, name: &'static str },
     #[error("{name} is a model, and can be made on emulated drives only")]
     NotOnDevices { name: String },
     #[error(transparent)]
@@ -83,8 +82,8 @@ impl TargetError {
             Problem::UnknownProfile { .. }
                 | Problem::UnknownFilesystem { .. }
                 | Problem::NothingBelow { .. }
-                | Problem::NotModelled { .. }
                 | Problem::OfAnother { .. }
+                | Problem::OfTheHost { .. }
                 | Problem::NotOnDevices { .. }
                 | Problem::Model(_)
                 | Problem::Setting(_)
@@ -113,8 +112,8 @@ impl TargetError {
                 "write for example `ext4:sim:vendor2`, or `ext4:./image` with an image file or a \
                  block device"
             }
-            Problem::NotModelled { .. } => {
-                "write for example `ext4:sim:NAME`, or name a device or an image file"
+            Problem::OfTheHost { .. } => {
+                "write it behind the filesystem's name, for example `xfs,wbt=0:sim:NAME`"
             }
             Problem::NotOnDevices { .. } => "write for example `raidz2:sim:NAME*10`",
             Problem::Provision(error) => return error.advice.clone(),
@@ -143,10 +142,4 @@ impl TargetError {
         };
         Some(hint.to_owned())
     }
-}
-
-/// The filesystems of which there is a model.
-fn modelled() -> String {
-    let names: Vec<&str> = FsKind::NAMES.iter().map(|(id, _)| *id).collect();
-    names.join(", ")
 }

@@ -12,6 +12,7 @@ mod error;
 mod modelled;
 mod opened;
 mod options;
+mod queue;
 mod real;
 mod spec;
 

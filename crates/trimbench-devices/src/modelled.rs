@@ -10,19 +10,19 @@ use trimbench_core::fault::Faulty;
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, IfUnset, Named, named, optional, within};
 use trimbench_core::{
-    Account, BlockCommand, Bytes, Capabilities, Completion, DiscardMode, Drive as _, DriveError,
-    Errno, Ext4Era, Files, FilesystemSpec, Instant, Issuer, LbaRange, Medium, Model, Nanos,
-    ProvisionError, Provisioner, Status, Support, Tag, Target, Virtual, named_enum, settings,
+    Account, BlockCommand, Bytes, Capabilities, Caveat, Completion, DiscardMode, Drive as _,
+    DriveError, Errno, Ext4Era, Files, FilesystemSpec, Instant, Issuer, LbaRange, Medium, Model,
+    Nanos, ProvisionError, Provisioner, Status, Support, Tag, Target, Virtual, named_enum,
+    settings,
 };
-use trimbench_fs::{
-    Allocation, FS_BLOCK, FileSystem, FsConfig, FsKind, Journaling, QueueConfig, Scheduler,
-};
+use trimbench_fs::{Allocation, FS_BLOCK, FileSystem, FsConfig, FsKind, Journaling};
 use trimbench_ssd::Ssd;
 
 use crate::description::{Description, Provisioned};
 use crate::emulated::{EmulatedDrive, EmulatedSpec};
 use crate::error::{Problem, TargetError};
 use crate::options::{self, EMULATED};
+use crate::queue::QueueSettings;
 
 pub(crate) mod pool;
 #[cfg(test)]
@@ -55,14 +55,11 @@ settings! {
         /// size of the journal, or of the log of XFS, {}
         journal: Option<Bytes> = "journal", IfUnset::Absent,
             optional(within(Bytes::mib(1), Bytes::gib(1)));
-        /// time between commits, {}
+        /// time between commits, or checkpoints of f2fs, {}
         commit: Option<Nanos> = "commit", IfUnset::Absent,
             optional(within(Nanos::from_millis(1), Nanos::from_secs(3_600)));
-        /// read latency at which write-back throttling aims, {}; 0 is off
-        wbt: Option<Nanos> = "wbt", IfUnset::Absent,
-            optional(within(Nanos::ZERO, Nanos::from_secs(10)));
-        /// {}: the I/O scheduler
-        scheduler: Option<Scheduler> = "scheduler", IfUnset::Absent, optional(named());
+        /// its block layer
+        queue: QueueSettings;
         /// processor time of an operation on metadata, {}
         cpu_metadata: Option<Nanos> = "cpu-metadata", IfUnset::Absent,
             optional(within(Nanos::ZERO, CPU_MAX));
@@ -101,11 +98,12 @@ impl ModelSettings {
     /// The first setting that is another filesystem's.
     fn check(&self, kind: FsKind) -> Result<(), Problem> {
         let (ext4, btrfs) = (kind == FsKind::Ext4, kind == FsKind::Btrfs);
+        let has_journal = matches!(kind, FsKind::Ext4 | FsKind::Xfs);
         let rows = [
             ("machine", "ext4", self.machine.is_some(), ext4),
             ("era", "ext4", self.era.is_some(), ext4),
             ("journaling", "ext4", self.journaling.is_some(), ext4),
-            ("journal", "ext4 and xfs", self.journal.is_some(), !btrfs),
+            ("journal", "ext4 and xfs", self.journal.is_some(), has_journal),
             ("discard", "btrfs", self.discard.is_some(), btrfs),
         ];
         let wrong = rows.into_iter().find(|(.., set, fits)| *set && !fits);
@@ -113,6 +111,17 @@ impl ModelSettings {
             Some((key, of, ..)) => Err(Problem::OfAnother { key, of, name: kind.id() }),
             None => Ok(()),
         }
+    }
+
+    /// The first setting that decides who discards.
+    fn of_issuer(&self) -> Option<&'static str> {
+        let rows = [
+            ("machine", self.machine.is_some()),
+            ("era", self.era.is_some()),
+            ("journaling", self.journaling.is_some()),
+            ("discard", self.discard.is_some()),
+        ];
+        rows.into_iter().find(|(_, set)| *set).map(|(key, _)| key)
     }
 
     fn config(&self, kind: FsKind) -> FsConfig {
@@ -135,13 +144,7 @@ impl ModelSettings {
         config.cpu.metadata = self.cpu_metadata.unwrap_or(config.cpu.metadata);
         config.cpu.call = self.cpu_call.unwrap_or(config.cpu.call);
         config.cpu.kib = self.cpu_kib.unwrap_or(config.cpu.kib);
-        let own = config.queue;
-        let throttling = self.wbt.map(|target| (target > Nanos::ZERO).then_some(target));
-        config.queue = QueueConfig {
-            write_back_throttling: throttling.unwrap_or(own.write_back_throttling),
-            scheduler: self.scheduler.unwrap_or(own.scheduler),
-            ..own
-        };
+        config.queue = self.queue.config(config.queue);
         config
     }
 }
@@ -165,6 +168,7 @@ impl ModelledSpec {
         let values = options::settings(OF, &ModelSettings::rows(), text)?;
         let settings = ModelSettings::read(&values)?;
         settings.check(kind)?;
+        drive.below_filesystem(kind.id())?;
         let config = settings.config(kind);
         config.check()?;
         Ok(Self { settings, config, drive })
@@ -197,12 +201,15 @@ impl ModelledSpec {
         seed: u64,
     ) -> Result<Provisioned<ModelledFilesystems>, TargetError> {
         let drive = self.drive.provision(with_metadata(needed))?;
-        let Description { mut identity, caveats, provenance, .. } = drive.description;
+        let Description { mut identity, mut caveats, provenance, .. } = drive.description;
         let now = drive.target.now();
         // For its room, and to see whether it can be made at all.
         let first = FileSystem::make(self.config, drive.target.into_model())?;
         let capabilities = first.capabilities().clone();
         let name = self.config.kind.id();
+        if self.config.kind == FsKind::F2fs {
+            caveats.push(Caveat::ByReadingOnly);
+        }
         identity.insert("filesystem".to_owned(), format!("{name}, modelled"));
         identity.extend(self.describe_config(first.config()));
         let description = Description {
@@ -218,7 +225,9 @@ impl ModelledSpec {
         let drive = Some(Virtual::starting_at(now, first.into_device()));
         let rng = Rng::new(seed).split("start-state");
         let config = self.config;
-        let target = ModelledFilesystems { config, capabilities, rng, drive, mounted: None };
+        let settings = self.settings.clone();
+        let made = None;
+        let target = ModelledFilesystems { settings, config, capabilities, rng, drive, made };
         Ok(Provisioned { target, description })
     }
 
@@ -243,7 +252,7 @@ impl ModelledSpec {
             say("journaling", made.journaling.id().to_owned());
             say("allocation", allocation);
         }
-        if made.kind != FsKind::Btrfs {
+        if matches!(made.kind, FsKind::Ext4 | FsKind::Xfs) {
             say("journal", journal);
         }
         say("commit", commit_interval.to_string());
@@ -276,27 +285,79 @@ fn with_metadata(files: Bytes) -> Bytes {
 /// Makes modelled filesystems on one emulated drive.
 #[derive(Debug)]
 pub struct ModelledFilesystems {
+    settings: ModelSettings,
+    /// What the settings make of the filesystem that the target names.
     config: FsConfig,
     capabilities: Capabilities,
     /// Of start states.
     rng: Rng,
     /// While no filesystem is on it; else it is below that one.
     drive: Option<EmulatedDrive>,
-    mounted: Option<Virtual<FileSystem<Faulty<Ssd>>>>,
+    made: Option<MadeFilesystem>,
+}
+
+/// The filesystem that was made last.
+#[derive(Debug)]
+struct MadeFilesystem {
+    files: Virtual<FileSystem<Faulty<Ssd>>>,
+    is_mounted: bool,
 }
 
 impl ModelledFilesystems {
+    fn made(&mut self) -> &mut Virtual<FileSystem<Faulty<Ssd>>> {
+        &mut self.made.as_mut().expect("a filesystem was made").files
+    }
+
+    fn is_mounted(&self) -> bool {
+        self.made.as_ref().is_some_and(|made| made.is_mounted)
+    }
+
     fn mounted(&mut self) -> &mut Virtual<FileSystem<Faulty<Ssd>>> {
-        self.mounted.as_mut().expect("a filesystem was made and is mounted")
+        assert!(self.is_mounted(), "a filesystem is mounted");
+        self.made()
     }
 
     /// The drive by itself, after the filesystem was unmounted.
     fn take_drive(&mut self) -> Result<EmulatedDrive, ProvisionError> {
-        if self.mounted.is_some() {
+        if self.is_mounted() {
             self.unmount()?;
+        }
+        if let Some(MadeFilesystem { files, .. }) = self.made.take() {
+            let now = files.now();
+            self.drive = Some(Virtual::starting_at(now, files.into_model().into_device()));
         }
         let gone = "an earlier one failed and took the drive with it".to_owned();
         self.drive.take().ok_or_else(|| failed("make", gone))
+    }
+
+    /// What is made where a filesystem is to discard so; policies come on top of it.
+    fn config_for(&self, discard: &DiscardMode) -> Result<FsConfig, ProvisionError> {
+        let discard = match discard {
+            DiscardMode::As(issuer) => return self.config_as(*issuer),
+            DiscardMode::Online => self.config.discard,
+            DiscardMode::Off | DiscardMode::Policy(_) => None,
+        };
+        Ok(FsConfig { discard, ..self.config })
+    }
+
+    /// The filesystem of a system that discards, on the same machine.
+    fn config_as(&self, issuer: Issuer) -> Result<FsConfig, ProvisionError> {
+        let kind = FsKind::of(issuer).or(FsKind::trimmed_by(issuer));
+        let kind = kind.ok_or_else(|| {
+            let reason =
+                format!("there is no model of a filesystem that discards as `{}`", issuer.id());
+            failed("make", reason)
+        })?;
+        self.settings.check(kind).map_err(not_made)?;
+        if let Some(key) = self.settings.of_issuer() {
+            return Err(failed("make", format!("`{key}` is for the method to decide")));
+        }
+        let journaling = match issuer {
+            Issuer::Ext4NoJournal => Journaling::None,
+            _ => Journaling::Ordered,
+        };
+        let discard = FsKind::of(issuer).map(|_| issuer);
+        Ok(FsConfig { journaling, discard, ..self.settings.config(kind) })
     }
 }
 
@@ -307,29 +368,32 @@ impl Provisioner for ModelledFilesystems {
 
     fn check(&self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
         if let DiscardMode::Policy(text) = &wish.discard {
-            trimbench_fs::policy(text).map_err(not_made)?;
+            trimbench_fs::policy(self.config.kind, text).map_err(not_made)?;
         }
-        Ok(())
+        self.config_for(&wish.discard)?.check().map_err(not_made)
     }
 
     fn make(&mut self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
-        let (discard, policy) = match &wish.discard {
-            DiscardMode::Off => (None, None),
-            DiscardMode::Online => (self.config.discard, None),
+        let policy = match &wish.discard {
             DiscardMode::Policy(text) => {
-                (None, Some(trimbench_fs::policy(text).map_err(not_made)?))
+                Some(trimbench_fs::policy(self.config.kind, text).map_err(not_made)?)
             }
+            _ => None,
         };
+        let config = self.config_for(&wish.discard)?;
+        let of_policy = policy.as_ref().and_then(|policy| policy.issuer());
+        let discard = of_policy.or(config.discard);
+        let config = FsConfig { made_trimmed: wish.mkfs_discard, discard, ..config };
         let mut drive = self.take_drive()?;
         prepare(&mut drive, wish, &self.rng)?;
         let now = drive.now();
-        let config = FsConfig { discard, ..self.config };
         let made = FileSystem::make(config, drive.into_model()).map_err(not_made)?;
         let made = match policy {
             Some(policy) => made.with_policy(policy),
             None => made,
         };
-        self.mounted = Some(Virtual::starting_at(now, made));
+        let files = Virtual::starting_at(now, made);
+        self.made = Some(MadeFilesystem { files, is_mounted: true });
         Ok(())
     }
 
@@ -344,14 +408,15 @@ impl Provisioner for ModelledFilesystems {
         began.map_err(|rejected| failed("unmount", rejected.to_string()))?;
         await_one(files).map_err(|errno| failed("unmount", errno.to_string()))?;
         let end = files.now();
-        let files = self.mounted.take().expect("it was there a moment ago");
-        let drive = files.into_model().into_device();
-        self.drive = Some(Virtual::starting_at(end, drive));
+        if let Some(made) = &mut self.made {
+            made.is_mounted = false;
+        }
         Ok(end - begin)
     }
 
     fn account(&mut self) -> Option<Account> {
-        let files = self.mounted().model_mut();
+        let files = self.made().model_mut();
+        let discards = files.counters().discards;
         let policy = files.policy_account();
         files.forget_policy_maxima();
         // The drive's units are as large as the filesystem's blocks.
@@ -362,7 +427,13 @@ impl Provisioner for ModelledFilesystems {
         };
         let units: u64 = free.iter().map(held).sum();
         let wear = ssd.wear()?;
-        Some(Account { wear, untrimmed: Bytes(units * FS_BLOCK.0), policy })
+        Some(Account {
+            wear,
+            untrimmed: Bytes(units * FS_BLOCK.0),
+            freed: discards.freed,
+            given_up: discards.dropped,
+            policy,
+        })
     }
 }
 

@@ -13,7 +13,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use trimbench_core::nearest::nearest;
-use trimbench_core::settings::Named as _;
 use trimbench_core::text::{from_text, to_text};
 use trimbench_core::{Bytes, Provisioner};
 use trimbench_fs::FsKind;
@@ -219,12 +218,8 @@ impl<'a> Layer<'a> {
             return Ok(TargetSpec::Pool(Box::new(spec)));
         };
         if let Some(drive) = drive {
-            let modelled = FsKind::NAMES.iter().find(|(id, _)| *id == name);
-            let Some((_, modelled)) = modelled else {
-                return Err(Problem::NotModelled { name: kind.id() }.into());
-            };
             let drive = EmulatedSpec::parse(drive, capacity)?;
-            let spec = ModelledSpec::parse(*modelled, settings, drive)?;
+            let spec = ModelledSpec::parse(model_of(kind), settings, drive)?;
             return Ok(TargetSpec::Modelled(Box::new(spec)));
         }
         match TargetSpec::of_path(below) {
@@ -236,5 +231,15 @@ impl<'a> Layer<'a> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// The model of a filesystem.
+fn model_of(kind: FilesystemKind) -> FsKind {
+    match kind {
+        FilesystemKind::Ext4 => FsKind::Ext4,
+        FilesystemKind::Xfs => FsKind::Xfs,
+        FilesystemKind::Btrfs => FsKind::Btrfs,
+        FilesystemKind::F2fs => FsKind::F2fs,
     }
 }

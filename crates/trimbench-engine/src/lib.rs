@@ -6,6 +6,7 @@
 //! [`Runner`] drives a target with a load while observers watch.
 
 pub mod area;
+pub mod churn;
 pub mod device_runner;
 pub mod drain;
 pub mod method;
@@ -30,6 +31,7 @@ pub mod testing;
 pub mod workload;
 
 pub use area::{Area, DeviceArea, FileArea};
+pub use churn::{Churn, ChurnFiles};
 pub use device_runner::{DeviceRunner, Shape, unobserved};
 pub use drain::{Discards, SCRATCH_LENGTH, Scratch};
 pub use method::{
@@ -49,6 +51,6 @@ pub use slots::{Permit, Slots};
 pub use stall_attribution::{Slice, StallAttribution, StallLayer, attribute_stalls};
 pub use steady::{Criterion, SteadyVerdict};
 pub use workload::{
-    Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, OpenLoop, PacedScripts, RandomAccess,
-    Script, SequentialWrite, SerialProbe,
+    Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, InTurn, IssuePace, Issuing, OpenLoop,
+    PacedScripts, RandomAccess, Script, SequentialWrite, SerialProbe,
 };

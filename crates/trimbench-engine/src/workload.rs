@@ -1,5 +1,5 @@
-//! Workloads: closed loops, open loops with constant or Poisson arrivals, a paced serial probe, and
-//! scripts.
+//! Workloads: closed loops, open loops with constant or Poisson arrivals, a paced serial probe,
+//! scripts, and discards as systems send them.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,8 +9,11 @@ use trimbench_core::{Bytes, Instant, Nanos, Next, Ppm, Workload, named_enum};
 
 use crate::area::Area;
 
+mod issuing;
 #[cfg(test)]
 mod tests;
+
+pub use issuing::{InTurn, IssuePace, Issuing};
 
 /// Bytes of one write when something is filled.
 pub const FILL_PIECE: Bytes = Bytes::mib(1);

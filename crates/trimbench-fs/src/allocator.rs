@@ -261,6 +261,7 @@ impl Allocator {
                 return None;
             }
             match self.free_from(at) {
+                Some(run) if run.start >= border => return None,
                 Some(run) => break run,
                 None => at = (at / size + 1) * size,
             }

@@ -49,6 +49,9 @@ pub struct FsConfig {
     pub journaling: Journaling,
     /// How free blocks are found.
     pub allocation: Allocation,
+    /// Whether mkfs discarded the device, which f2fs remembers: its FITRIM leaves alone what was
+    /// never written.
+    pub made_trimmed: bool,
     /// FITRIM leaves free extents alone that are shorter; raised to the device's granularity.
     pub trim_minimum: Bytes,
     /// Blocks of a block group: a multiple of 8 in [256, 32768].
@@ -119,6 +122,7 @@ impl Default for FsConfig {
             discard: Some(Issuer::Ext4),
             journaling: Journaling::Ordered,
             allocation: Allocation::ByIndex { processors: 2 },
+            made_trimmed: false,
             trim_minimum: Bytes(0),
             group_fs_blocks: 32_768,
             group_inodes: 8_192,
@@ -150,7 +154,7 @@ impl FsConfig {
             FsKind::Ext4 => own,
             // Their allocators are not modelled for themselves: space is taken from where the last
             // file ended on, in runs as long as there are.
-            FsKind::Xfs | FsKind::Btrfs => Self {
+            FsKind::Xfs | FsKind::Btrfs | FsKind::F2fs => Self {
                 allocation: Allocation::Linear,
                 // Inodes have a place of their own here: 0.4 % of the space.
                 group_inodes: 1_024,

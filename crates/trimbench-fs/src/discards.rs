@@ -13,8 +13,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use trimbench_core::{Bytes, Instant};
+use trimbench_core::{Bytes, Instant, Nanos};
 
+use crate::candidates::Candidates;
 use crate::commands::Slot;
 use crate::config::FS_BLOCK;
 use crate::delayed::DelayedQueue;
@@ -24,7 +25,8 @@ use crate::extent::Extent;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiscardCounters {
     /// Freed by commits; of btrfs with `discard=async` also the space that was free in a block
-    /// group when something in it was freed first.
+    /// group when something in it was freed first; of f2fs the rest of a segment that became
+    /// free, and what its FITRIM found free.
     pub freed: Bytes,
     /// Freed extents, after merging those of one commit.
     pub freed_extents: u64,
@@ -41,22 +43,31 @@ pub struct DiscardCounters {
     pub dropped_at_unmount: Bytes,
     /// Allocated again, or in another trim, before it could be discarded.
     pub reused: Bytes,
+    /// Of the discard commands, those of the worker that did not go at the instant of the freeing.
+    pub deferred: u64,
+    /// The worker's of these, in bytes of what was freed.
+    pub deferred_bytes: Bytes,
+    /// Freed extents, or rests of them, that were dropped.
+    pub dropped_extents: u64,
+    /// Freed extents of which something was reused.
+    pub reused_extents: u64,
     /// Discard commands sent by FITRIM.
     pub trim_issued: u64,
     /// Bytes discarded by FITRIM.
     pub trimmed: Bytes,
 }
 
-/// Discards that XFS sends together, under way or waiting to be sent.
+/// Discards that XFS or f2fs sends together, under way or waiting to be sent.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) id: u32,
-    /// Who sends them: FITRIM, or the completion of the log.
+    /// Who sends them: FITRIM; or the completion of the log, or the thread of f2fs.
     pub(crate) trim: Option<Slot>,
     /// What is discarded; nobody has it until the last discard ends.
     pub(crate) extents: Vec<Extent>,
     /// Pieces that have not ended.
     pub(crate) left: u32,
+    pub(crate) sent_at: Instant,
 }
 
 /// What the worker does to one freed extent.
@@ -64,6 +75,10 @@ pub(crate) struct Batch {
 pub(crate) struct Job {
     /// What is left of the freed extent.
     pub(crate) rest: Extent,
+    /// When its commit ended.
+    pub(crate) freed_at: Instant,
+    /// When what is under way was sent.
+    pub(crate) sent_at: Instant,
     /// What is being discarded, withheld from allocation.
     pub(crate) withheld: Option<Extent>,
     /// Device commands under way.
@@ -75,9 +90,13 @@ pub(crate) struct Job {
 pub(crate) struct Discards {
     pub(crate) counters: DiscardCounters,
     /// Freed extents that the worker has not begun: at once, or after a wait.
-    queue: VecDeque<Extent>,
+    queue: VecDeque<(Extent, Instant)>,
     queued: u64,
     delayed: DelayedQueue,
+    /// What waits for the thread of f2fs.
+    pub(crate) candidates: Candidates,
+    /// What an f2fs that does not discard online has freed since the last FITRIM.
+    pub(crate) untrimmed: Candidates,
     /// Block groups of btrfs whose free space has been queued once.
     looked_at: BTreeSet<u64>,
     /// The worker sends nothing before.
@@ -85,6 +104,9 @@ pub(crate) struct Discards {
     pub(crate) job: Option<Job>,
     pub(crate) batches: Vec<Batch>,
     last_batch: u32,
+    /// The longest that a discard took, or those of a commit that went together, since that was
+    /// last forgotten.
+    pub(crate) longest: Nanos,
     /// What processes that delete have still to discard themselves.
     pub(crate) of_callers: BTreeMap<Slot, VecDeque<Extent>>,
 }
@@ -100,12 +122,17 @@ impl Discards {
         self.last_batch
     }
 
-    /// Freed blocks that the worker has yet to look at, and those of checkpoints.
+    /// Freed blocks that the worker or the thread has yet to look at, and those in batches.
     pub(crate) fn pending(&self) -> u64 {
-        let of_log = self.batches.iter().filter(|batch| batch.trim.is_none());
-        let batches = of_log.flat_map(|batch| &batch.extents);
+        let batches = self.online_batches().flat_map(|batch| &batch.extents);
         let batches: u64 = batches.map(|extent| extent.length).sum();
-        self.queued + self.delayed.total() + self.job.map_or(0, |job| job.rest.length) + batches
+        let waiting = self.queued + self.delayed.total() + self.candidates.total();
+        waiting + self.job.map_or(0, |job| job.rest.length) + batches
+    }
+
+    /// Batches of freed extents.
+    pub(crate) fn online_batches(&self) -> impl Iterator<Item = &Batch> {
+        self.batches.iter().filter(|batch| batch.trim.is_none())
     }
 
     /// Whether no discard withholds anything.
@@ -113,9 +140,14 @@ impl Discards {
         self.job.is_none() && self.batches.is_empty()
     }
 
-    pub(crate) fn push(&mut self, extent: Extent) {
+    pub(crate) fn push(&mut self, extent: Extent, now: Instant) {
         self.queued += extent.length;
-        self.queue.push_back(extent);
+        self.queue.push_back((extent, now));
+    }
+
+    /// Discards that were sent together ended.
+    pub(crate) fn took(&mut self, span: Nanos) {
+        self.longest = self.longest.max(span);
     }
 
     /// The same for `discard=async` of btrfs; `empty`: its block group holds nothing any more.
@@ -145,26 +177,29 @@ impl Discards {
         self.delayed.next_due().max(self.paused.unwrap_or(Instant::START))
     }
 
-    /// The next freed extent for the worker, if it is due.
-    pub(crate) fn pop(&mut self, now: Instant) -> Option<Extent> {
+    /// The next freed extent for the worker, if it is due, and when it was freed; of one that was
+    /// delayed, the start of time.
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<(Extent, Instant)> {
         if self.delayed.total() > 0 && self.paused.is_none_or(|paused| paused <= now) {
             let extent = self.delayed.pop(now);
             self.counters.dropped += bytes(std::mem::take(&mut self.delayed.too_short));
-            return extent;
+            return extent.map(|extent| (extent, Instant::START));
         }
-        let extent = self.queue.pop_front()?;
+        let (extent, freed_at) = self.queue.pop_front()?;
         self.queued -= extent.length;
-        Some(extent)
+        Some((extent, freed_at))
     }
 
     /// Gives up everything that waits, and what is left of the job; a discard that is under way
     /// ends. Returns how many blocks.
     pub(crate) fn drop_pending(&mut self) -> u64 {
-        let mut dropped = self.queued + self.delayed.clear();
+        let mut dropped = self.queued + self.delayed.clear() + self.candidates.clear();
+        self.counters.dropped_extents += self.queue.len() as u64;
         self.queue.clear();
         self.queued = 0;
         if let Some(job) = &mut self.job {
             dropped += job.rest.length;
+            self.counters.dropped_extents += u64::from(job.rest.length > 0);
             job.rest.length = 0;
         }
         self.counters.dropped += bytes(dropped);

@@ -13,9 +13,8 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use trimbench_block::QueueEvent;
 use trimbench_core::units::index;
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Clock, Completion, DeviceStatistics, DirectoryId, DrainRule,
-    Errno, FileCommand, FileId, ForceDiscards, Instant, LbaRange, Medium, Model, Nanos, Rejected,
-    Status, Support, Tag,
+    BlockCommand, Bytes, Capabilities, Clock, Completion, DeviceStatistics, DirectoryId, Errno,
+    FileCommand, FileId, Instant, LbaRange, Medium, Model, Nanos, Rejected, Status, Support, Tag,
 };
 
 use crate::allocator::Allocator;
@@ -35,18 +34,20 @@ use crate::lower::{Lower, Owner};
 mod check;
 mod commit;
 mod data;
+mod discard_thread;
 mod extent_tree;
 mod names;
 mod policy;
 mod trim;
+mod trim_f2fs;
 mod trim_xfs;
 mod whole;
 mod write_back;
 
 use names::Directory;
-use policy::Policy;
+use policy::{OwnPath, Policy};
 
-pub use policy::policy;
+pub use policy::{FsPolicy, policy};
 
 #[cfg(test)]
 mod tests;
@@ -79,8 +80,14 @@ pub struct FileSystem<M> {
     journal: Journal,
     cache: PageCache,
     discards: Discards,
+    /// Of f2fs.
+    thread: discard_thread::DiscardThread,
+    /// Blocks for data and directories.
+    room: u64,
     /// A trim policy in the place of the discard path.
     policy: Option<Policy>,
+    /// An account of the discard path.
+    own_path: Option<OwnPath>,
     files: Files,
     directories: BTreeMap<DirectoryId, Directory>,
     /// Files that were opened for writing, in this order; some may be gone.
@@ -149,6 +156,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if length < 64 || allocator.free() < layout.group_fs_blocks() / 4 {
             return Err(too_small());
         }
+        let room = allocator.free();
         let journal = Journal::new(&config, region, layout.ids());
         let below = lower.capabilities();
         if below.discard == Support::None {
@@ -158,8 +166,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let capabilities = Capabilities {
             discard: if online { below.discard } else { Support::None },
             clock: Clock::Virtual,
-            medium: Medium::Directory { available: bytes(allocator.free()), fs_block: FS_BLOCK },
-            drain: DrainRule { force: config.kind.force(), ..DRAIN },
+            medium: Medium::Directory { available: bytes(room), fs_block: FS_BLOCK },
+            drain: config.kind.drain(),
             ..below.clone()
         };
         let mut filesystem = Self {
@@ -172,7 +180,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             allocator,
             journal,
             discards: Discards::default(),
+            thread: discard_thread::DiscardThread::new(config.made_trimmed),
+            room,
             policy: None,
+            own_path: None,
             files: Files::default(),
             directories: BTreeMap::new(),
             opened: VecDeque::new(),
@@ -256,7 +267,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     }
 
     /// Unmounts: everything is written and committed, discards that wait for the worker are given
-    /// up, the page cache is emptied. The end comes as a completion of `tag`.
+    /// up (on f2fs those that are left after 5 s), the page cache is emptied. The end comes as a
+    /// completion of `tag`.
     ///
     /// # Errors
     /// If it is not mounted, or commands are outstanding (`EBUSY`).
@@ -296,6 +308,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     }
 
     fn start_whole(&mut self, now: Instant, tag: Tag, task: Task) {
+        self.thread.starts(now);
         let slot = self.commands.add(tag, task);
         self.commands.schedule(now + self.config.cpu.metadata, slot);
     }
@@ -367,10 +380,11 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             FileCommand::Unlink { file } => self.unlink(slot, file, now),
             FileCommand::Fsync { file } => self.fsync(slot, file, now),
             FileCommand::SyncFilesystem => self.sync(slot, now),
-            FileCommand::TrimFreeSpace if self.config.kind == FsKind::Xfs => {
-                self.trim_xfs_step(slot, now)
-            }
-            FileCommand::TrimFreeSpace => self.trim_step(slot, now),
+            FileCommand::TrimFreeSpace => match self.config.kind {
+                FsKind::Ext4 | FsKind::Btrfs => self.trim_step(slot, now),
+                FsKind::Xfs => self.trim_xfs_step(slot, now),
+                FsKind::F2fs => self.trim_f2fs_step(slot, now),
+            },
             FileCommand::MakeDirectory { directory } => self.make_directory(slot, directory, now),
             FileCommand::RemoveDirectory { directory } => {
                 self.remove_directory(slot, directory, now)
@@ -382,6 +396,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let command = self.commands.remove(slot);
         self.completions.push(Completion { tag: command.tag, at: now, status });
         let Task::File(what) = command.task else { return };
+        self.thread.note_request(what, now);
         let Some(id) = what.file() else { return };
         let file = self.files.get_mut(id).expect("commands under way keep their file");
         file.order.ended();
@@ -432,8 +447,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     }
 
     fn timer_at(&self) -> Instant {
-        let worker = self.discards.next_event();
-        self.flusher_at.min(self.commit_at()).min(self.policy_wakes_at()).min(worker)
+        let discards = self.discards.next_event().min(self.thread_looks_at());
+        self.flusher_at.min(self.commit_at()).min(self.policy_wakes_at()).min(discards)
     }
 
     /// A transaction is joined: metadata change in it.
@@ -496,20 +511,13 @@ fn fresh_space(config: &FsConfig, layout: &Layout) -> Allocator {
 /// Bytes that the C library moves at a time (`BUFSIZ` on ext4: `st_blksize`).
 const STDIO_BUFFER: u64 = 4096;
 
-/// The rule of real ext4: discards follow the commit that a sync brings.
-const DRAIN: DrainRule = DrainRule {
-    force: ForceDiscards::Sync,
-    quiet: Nanos::from_secs(2),
-    latest_start: Nanos::from_secs(1),
-    timeout: Nanos::from_secs(3_600),
-};
-
 impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
     type Command = FileCommand;
 
     fn submit(&mut self, now: Instant, tag: Tag, command: FileCommand) -> Result<(), Rejected> {
         self.check_mounted(true)?;
         validate(command)?;
+        self.thread.starts(now);
         let Some(file) = command.file() else {
             let slot = self.commands.add(tag, Task::File(command));
             self.commands.schedule(now + self.processor_time(command), slot);
@@ -551,6 +559,8 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
                 self.flusher_looks(at);
             } else if self.discards.next_event() <= at {
                 self.work_off_discards(at);
+            } else if self.thread_looks_at() <= at {
+                self.thread_looks(at);
             }
             self.run_policy(at);
         }

@@ -1,5 +1,6 @@
 //! The journal: transactions, the log, and the metadata to be checkpointed. Of XFS the log and its
-//! checkpoints; of btrfs the transaction and the room that its tree blocks are written to.
+//! checkpoints; of btrfs and f2fs the transaction and the room that its tree blocks or node blocks
+//! are written to.
 //!
 //! Model, after jbd2 (fs/jbd2/commit.c): one transaction runs, at most one commits. Changes of
 //! metadata and freed extents belong to the running one. It commits when it is `commit_interval`
@@ -25,7 +26,7 @@ use trimbench_core::units::index;
 
 use crate::config::{FS_BLOCK, FsConfig};
 use crate::extent::Extent;
-use crate::kind::{FsKind, Journaling, TREE_BLOCK};
+use crate::kind::{FsKind, Journaling, SEGMENT, TREE_BLOCK};
 use crate::layout::MetadataId;
 
 #[cfg(test)]
@@ -56,6 +57,8 @@ pub(crate) struct Commit {
     pub(crate) io: u32,
     /// How many of the freed extents were discarded, or are being.
     pub(crate) discarded: usize,
+    /// When the last of these went.
+    pub(crate) sent_at: Option<Instant>,
     /// How many of them are somebody else's by now: free, or a batch of discards.
     pub(crate) given: usize,
     /// Tree blocks that it replaces and that are still to be discarded.
@@ -168,10 +171,13 @@ impl Journal {
     pub(crate) fn is_full(&self) -> bool {
         /// What a checkpoint of XFS holds at most (`XLOG_CIL_SPACE_LIMIT`).
         const CHECKPOINT: u64 = (32 << 20) / FS_BLOCK.0;
+        /// Dirty node blocks of f2fs that bring a checkpoint (`excess_dirty_threshold`).
+        const DIRTY_NODES: u64 = 2 * 4 * SEGMENT;
         match self.kind {
             FsKind::Ext4 => self.running.metadata.len() as u64 >= self.length / 4,
             FsKind::Xfs => self.log_length(&self.running) >= (self.length / 8).min(CHECKPOINT),
             FsKind::Btrfs => self.log_length(&self.running) >= self.length / 4,
+            FsKind::F2fs => self.running.metadata.len() as u64 >= DIRTY_NODES.min(self.length / 4),
         }
     }
 
@@ -203,7 +209,8 @@ impl Journal {
         let next = Transaction::new(self.running.id + 1);
         let transaction = std::mem::replace(&mut self.running, next);
         let replaced = self.replaced(transaction.metadata.len() as u64);
-        let commit = Commit { transaction, past: 0, io: 0, discarded: 0, given: 0, replaced };
+        let commit =
+            Commit { transaction, past: 0, io: 0, discarded: 0, sent_at: None, given: 0, replaced };
         assert!(self.committing.replace(commit).is_none(), "one transaction commits at a time");
     }
 

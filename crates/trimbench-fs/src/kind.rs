@@ -4,7 +4,7 @@
 //! lie ([`layout`](crate::layout)), what a commit writes and in which order, what an fsync waits
 //! for, and who sends the discards (an [`Issuer`]).
 
-use trimbench_core::{ForceDiscards, Issuer, Nanos, Sender, named_enum};
+use trimbench_core::{DrainRule, ForceDiscards, Issuer, Nanos, Sender, named_enum};
 
 use crate::extent::{Extent, FS_BLOCK};
 
@@ -18,6 +18,8 @@ named_enum! {
         Xfs = "xfs",
         /// btrfs with one device, data once and metadata twice (`single`, `DUP`).
         Btrfs = "btrfs",
+        /// f2fs, after its source alone.
+        F2fs = "f2fs",
     }
 }
 
@@ -58,6 +60,7 @@ impl FsKind {
             Self::Ext4 => Issuer::Ext4,
             Self::Xfs => Issuer::Xfs,
             Self::Btrfs => Issuer::BtrfsAsync,
+            Self::F2fs => Issuer::F2fs,
         }
     }
 
@@ -71,23 +74,49 @@ impl FsKind {
             | Issuer::Ext4NoJournal => Some(Self::Ext4),
             Issuer::Xfs => Some(Self::Xfs),
             Issuer::BtrfsSync | Issuer::BtrfsAsync => Some(Self::Btrfs),
+            Issuer::F2fs => Some(Self::F2fs),
             _ => None,
         }
     }
 
-    /// A transaction commits at this age: `commit=` of ext4 and btrfs, the log worker of XFS.
+    /// The filesystem whose free space this program discards.
+    pub const fn trimmed_by(issuer: Issuer) -> Option<Self> {
+        match issuer {
+            Issuer::FstrimExt4 => Some(Self::Ext4),
+            Issuer::FstrimXfs => Some(Self::Xfs),
+            Issuer::FstrimBtrfs => Some(Self::Btrfs),
+            _ => None,
+        }
+    }
+
+    /// A transaction commits at this age: `commit=` of ext4 and btrfs, the log worker of XFS,
+    /// `cp_interval` of f2fs (`DEF_CP_INTERVAL`).
     pub const fn commit_interval(self) -> Nanos {
         match self {
             Self::Ext4 => Nanos::from_secs(5),
             Self::Xfs | Self::Btrfs => Nanos::from_secs(30),
+            Self::F2fs => Nanos::from_secs(60),
         }
     }
 
-    /// What makes it send discards.
-    pub(crate) const fn force(self) -> ForceDiscards {
+    /// What makes it send discards, and how long they take to come.
+    pub(crate) const fn drain(self) -> DrainRule {
+        /// That of real ext4: discards follow the commit that a sync brings.
+        const AFTER_SYNC: DrainRule = DrainRule {
+            force: ForceDiscards::Sync,
+            quiet: Nanos::from_secs(2),
+            latest_start: Nanos::from_secs(1),
+            timeout: Nanos::from_secs(3_600),
+        };
         match self {
-            Self::Ext4 | Self::Btrfs => ForceDiscards::Sync,
-            Self::Xfs => ForceDiscards::FsyncDirtyFile,
+            Self::Ext4 | Self::Btrfs => AFTER_SYNC,
+            Self::Xfs => DrainRule { force: ForceDiscards::FsyncDirtyFile, ..AFTER_SYNC },
+            // Its thread may sleep for 60 s, and then waits until nothing was asked for 5 s.
+            Self::F2fs => DrainRule {
+                quiet: Nanos::from_secs(6),
+                latest_start: Nanos::from_secs(66),
+                ..AFTER_SYNC
+            },
         }
     }
 
@@ -105,7 +134,9 @@ impl FsKind {
             Self::Xfs if length <= LOG_BUFFER => &[Room, Flush, Log, Flush, Discards],
             Self::Xfs => &[Room, Flush, Log, Flush, Record, Flush, Discards],
             // Tree blocks at new places, then the superblock (`btrfs_commit_transaction`).
-            Self::Btrfs => &[Log, Flush, Record, Flush, Discards],
+            // f2fs: node blocks, NAT, SIT and summaries, then the last block of the checkpoint
+            // (`do_checkpoint`); nothing waits for its discards.
+            Self::Btrfs | Self::F2fs => &[Log, Flush, Record, Flush, Discards],
         }
     }
 
@@ -114,7 +145,7 @@ impl FsKind {
     pub(crate) const fn border(self, group_fs_blocks: u64) -> Option<u64> {
         match self {
             Self::Ext4 => Some(group_fs_blocks),
-            Self::Xfs => None,
+            Self::Xfs | Self::F2fs => None,
             Self::Btrfs => Some(BTRFS_GROUP),
         }
     }
@@ -125,15 +156,16 @@ impl FsKind {
             Self::Ext4 => 4,
             // Of 16 bytes each in an inode of 512 (fs/xfs/libxfs/xfs_format.h).
             Self::Xfs => 21,
-            // They are items of a tree whose blocks are charged by the commit.
-            Self::Btrfs => usize::MAX,
+            // They are items of a tree, or in node blocks, which are charged by the commit.
+            Self::Btrfs | Self::F2fs => usize::MAX,
         }
     }
 
     /// Blocks that a commit of so many changed metadata blocks writes to the log: journal blocks
     /// of ext4; about 52 bytes for each change of an item
     /// of XFS, 420 for a deletion (as seen on Linux 6.18); tree blocks of 16 KiB, one for two
-    /// of the model's blocks and six for the roots, twice, of btrfs (assumed).
+    /// of the model's blocks and six for the roots, twice, of btrfs (assumed); of f2fs a block for
+    /// each of the model's, and five for the summaries and the ends of the checkpoint (assumed).
     pub(crate) const fn log_length(self, metadata: u64, changes: u64) -> u64 {
         /// Metadata blocks that one descriptor block of ext4 names.
         const TAGS: u64 = 254;
@@ -141,20 +173,21 @@ impl FsKind {
             Self::Ext4 => metadata + metadata.div_ceil(TAGS) + 1,
             Self::Xfs => (changes * 52).div_ceil(FS_BLOCK.0) + 1,
             Self::Btrfs => tree_blocks(metadata) * TREE_BLOCK + 1,
+            Self::F2fs => metadata + 5,
         }
     }
 
     /// Tree blocks that a commit of so many changed metadata blocks replaces.
     pub(crate) const fn replaced(self, metadata: u64) -> u64 {
         match self {
-            Self::Ext4 | Self::Xfs => 0,
+            Self::Ext4 | Self::Xfs | Self::F2fs => 0,
             Self::Btrfs => tree_blocks(metadata),
         }
     }
 
     /// Whether what a commit wrote is in its place, so that nothing is written a second time.
     pub(crate) const fn writes_in_place(self) -> bool {
-        matches!(self, Self::Btrfs)
+        matches!(self, Self::Btrfs | Self::F2fs)
     }
 }
 
@@ -168,6 +201,9 @@ const fn tree_blocks(metadata: u64) -> u64 {
 
 /// A data block group of btrfs, in filesystem blocks.
 pub(crate) const BTRFS_GROUP: u64 = (1 << 30) / FS_BLOCK.0;
+
+/// A segment of f2fs, in filesystem blocks.
+pub(crate) const SEGMENT: u64 = (2 << 20) / FS_BLOCK.0;
 
 /// Who sends the discards, if anyone.
 pub(crate) fn sender(discard: Option<Issuer>) -> Option<Sender> {

@@ -11,7 +11,8 @@
 //! XFS and btrfs have no such places: their inodes and trees lie wherever there was room. Here they
 //! have a part at the start of each allocation group (XFS), or of the device (btrfs), where the log
 //! or the tree blocks follow; the numbers of metadata blocks are formed as for ext4 (assumed). So
-//! the room for data is as contiguous as theirs.
+//! the room for data is as contiguous as theirs. f2fs has its tables at the start of the device,
+//! and its node blocks in segments among those of data; here these are at the start, too.
 //!
 //! Not modelled: quota, extended attributes, checksums.
 //!
@@ -72,7 +73,7 @@ impl Layout {
             flex_groups: match config.kind {
                 FsKind::Ext4 => FLEX_GROUPS,
                 FsKind::Xfs => groups.div_ceil(AllocationGroups::COUNT).max(1),
-                FsKind::Btrfs => groups.max(1),
+                FsKind::Btrfs | FsKind::F2fs => groups.max(1),
             },
             groups,
             group_fs_blocks,
@@ -112,7 +113,7 @@ impl Layout {
         let flex = self.group_of_inode(inode) / self.flex_groups;
         let first = match self.kind {
             FsKind::Ext4 => flex * self.flex_groups + 1,
-            FsKind::Xfs => flex * self.flex_groups,
+            FsKind::Xfs | FsKind::F2fs => flex * self.flex_groups,
             // The first block group is that of metadata.
             FsKind::Btrfs => BTRFS_GROUP / self.group_fs_blocks,
         };
@@ -121,8 +122,10 @@ impl Layout {
 
     /// From where on the journal, or the room for tree blocks, is looked for.
     pub(crate) fn journal_goal(&self) -> u64 {
-        let middle = self.groups / 2 * self.group_fs_blocks;
-        if self.kind == FsKind::Btrfs { 0 } else { middle }
+        match self.kind {
+            FsKind::Ext4 | FsKind::Xfs => self.groups / 2 * self.group_fs_blocks,
+            FsKind::Btrfs | FsKind::F2fs => 0,
+        }
     }
 
     /// Where a directory with this inode looks for space first: the first group of its flex group.

@@ -1,5 +1,5 @@
-//! The modelled filesystems: how ext4, XFS and btrfs turn file commands into block commands, and
-//! when they discard what is freed, in virtual time.
+//! The modelled filesystems: how ext4, XFS, btrfs and f2fs turn file commands into block commands,
+//! and when they discard what is freed, in virtual time.
 //!
 //! [`FileSystem`] is a [`trimbench_core::Model`] of file commands over any model of a block device:
 //! passive, told the time, without I/O of its own. Its commands to the device follow from an
@@ -12,6 +12,7 @@
 
 mod allocator;
 mod cache;
+mod candidates;
 mod commands;
 mod config;
 mod cow;
@@ -30,6 +31,6 @@ pub use config::{Allocation, CpuCosts, FsConfig, FsConfigError};
 pub use cow::{ClassLimits, Pool, PoolConfig, PoolCosts, PoolCounters, QueueLimits, TrimManner};
 pub use discards::DiscardCounters;
 pub use extent::FS_BLOCK;
-pub use filesystem::{FileSystem, FsCounters, policy};
+pub use filesystem::{FileSystem, FsCounters, FsPolicy, policy};
 pub use kind::{FsKind, Journaling};
 pub use trimbench_block::{QueueConfig, Scheduler};

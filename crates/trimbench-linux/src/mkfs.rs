@@ -14,6 +14,7 @@
 use std::path::PathBuf;
 
 use trimbench_core::reason;
+use trimbench_core::settings::Named as _;
 use trimbench_core::{
     Bytes, Capabilities, Clock, DiscardMode, DrainRule, Errno, Files, FilesystemSpec, Interrupt,
     Medium, Nanos, ProvisionError, Provisioner, Support,
@@ -271,6 +272,14 @@ impl Provisioner for MkfsProvisioner {
         if let DiscardMode::Policy(policy) = &wish.discard {
             let reason = format!("a real one takes no trim policy, and was to take `{policy}`");
             return Err(failed("make", reason, None));
+        }
+        if let DiscardMode::As(issuer) = wish.discard {
+            let reason = format!(
+                "a real one discards as its kernel does, and was to discard as `{}`",
+                issuer.id()
+            );
+            let advice = "use a modelled filesystem: `ext4:sim:NAME`".to_owned();
+            return Err(failed("make", reason, Some(advice)));
         }
         if wish.start_state.is_some() {
             let reason = "a real device cannot be put into a start state".to_owned();

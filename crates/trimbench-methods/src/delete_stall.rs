@@ -34,7 +34,7 @@ use trimbench_engine::{
 impl MethodDefinition for DeleteStall {
     const INFO: MethodInfo = MethodInfo {
         id: "delete-stall",
-        version: 1,
+        version: 2,
         summary: "how long you notice a deletion: seconds of stutter per GB deleted",
         options: Self::rows,
         resumes: true,
@@ -102,7 +102,7 @@ impl Method for DeleteStall {
                 },
             );
         }
-        on.on_device(|device| {
+        on.on_device_of_host(|device| {
             let Capabilities { medium, discard_max, .. } = *device.capabilities();
             let Medium::Device { logical_block, .. } = medium else {
                 unreachable!("what takes block commands is a device");

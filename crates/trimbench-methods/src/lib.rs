@@ -8,6 +8,7 @@
 pub mod delete_stall;
 pub mod delete_storm;
 pub mod idle_trim;
+pub mod kernels;
 pub mod policy;
 pub mod postmark;
 pub mod recovery;
@@ -37,4 +38,8 @@ pub const METHODS: &[MethodInfo] = &[
     delete_storm::DeleteStorm::INFO,
     policy::PolicyLab::INFO,
     replay::Replay::INFO,
+    kernels::Kernels::INFO,
 ];
+
+/// The ids of methods that a run takes only where they are named.
+pub const BY_NAME_ONLY: &[&str] = &[kernels::Kernels::INFO.id];

@@ -7,7 +7,6 @@
 
 mod analysis;
 mod charts;
-mod churn;
 mod metrics;
 mod options;
 mod session;
@@ -33,8 +32,8 @@ const NEEDS_A_MODEL: &str = "trim policies work on a modelled filesystem, and wh
 impl MethodDefinition for PolicyLab {
     const INFO: MethodInfo = MethodInfo {
         id: "policy",
-        version: 1,
-        summary: "eight trim policies: latency of a load against write amplification",
+        version: 2,
+        summary: "trim policies, real and proposed: latency of a load against write amplification",
         options: Self::rows,
         resumes: true,
         named_limits: &[],

@@ -3,22 +3,25 @@
 use std::fmt;
 use std::str::FromStr;
 
-use trimbench_core::BlockSize;
-use trimbench_core::nearest::{did_you_mean, nearest};
+use trimbench_core::nearest::{did_you_mean, meant};
 use trimbench_core::settings::{SettingError, Values};
+use trimbench_core::{BlockSize, FORMER_POLICIES, Issuer};
 
 use crate::policies;
-use crate::policy::{PolicyInfo, TrimPolicy};
+use crate::policy::{PolicyInfo, PolicyOrigin, TrimPolicy};
 
 #[cfg(test)]
 mod tests;
 
-/// Every policy, the simplest first.
-pub static POLICIES: [PolicyInfo; 8] = [
+/// Every policy: the systems of today, those before, proposals.
+pub static POLICIES: [PolicyInfo; 11] = [
+    policies::own_path::EXT4,
+    policies::btrfs_async::INFO,
+    policies::fstrim_weekly::INFO,
     policies::none::INFO,
-    policies::online::INFO,
-    policies::batched::INFO,
-    policies::deferred::INFO,
+    policies::own_path::EXT4_5_15,
+    policies::own_path::EXT4_4_13,
+    policies::own_path::EXT4_2_6_33,
     policies::rate_limited::INFO,
     policies::skip_by_queue::INFO,
     policies::skip_by_latency::INFO,
@@ -46,6 +49,12 @@ pub enum PolicyError {
         /// As given.
         name: String,
     },
+    /// What a filesystem does by itself, where another one or a pool is asked for it.
+    #[error("`{policy}` is what a modelled ext4 does by itself: nothing else can do it")]
+    OwnPath {
+        /// The policy.
+        policy: &'static str,
+    },
     /// A parameter cannot be used.
     #[error(transparent)]
     Parameter(#[from] SettingError),
@@ -53,8 +62,21 @@ pub enum PolicyError {
 
 impl Choice {
     /// The policy with these values.
+    ///
+    /// # Errors
+    /// A value is not of its kind or out of its range; a filesystem's own path, which is no policy
+    /// of a queue.
     pub fn build(&self, block_size: BlockSize) -> Result<Box<dyn TrimPolicy>, PolicyError> {
-        Ok((self.info.build)(&self.values.clone().in_blocks(block_size))?)
+        let build = self.info.build.ok_or(PolicyError::OwnPath { policy: self.info.id })?;
+        Ok(build(&self.values.clone().in_blocks(block_size))?)
+    }
+
+    /// Whose discard path it is, if it is one that a modelled filesystem has by itself.
+    pub fn own_path(&self) -> Option<Issuer> {
+        match self.info.origin {
+            PolicyOrigin::OwnPath(issuer) => Some(issuer),
+            PolicyOrigin::System | PolicyOrigin::Proposal(_) => None,
+        }
     }
 
     /// The policy.
@@ -102,5 +124,5 @@ fn ids() -> Vec<&'static str> {
 }
 
 fn hint(name: &str) -> String {
-    did_you_mean(nearest(name, ids()))
+    did_you_mean(meant(name, &FORMER_POLICIES, ids()))
 }

@@ -1,4 +1,5 @@
-//! When and how much to trim: eight policies as pure state machines, and the queue they empty.
+//! When and how much to trim: policies of systems and proposals as pure state machines, and the
+//! queue they empty.
 //!
 //! A [`TrimPolicy`] is told the time, the freed amounts, the state of the foreground and the
 //! completion of discards, and answers with a [`Grant`](trimbench_core::Grant): one discard of so
@@ -18,7 +19,9 @@
 //!
 //! [`Trimmer`] joins a policy to a `FreedQueue`, which merges freed extents, splits them by
 //! grants, drops those that are written again, and counts. [`Choice`] makes a policy of a text such
-//! as `paced,target=5ms`. [`policies::paced`] describes the control law of `paced`.
+//! as `paced,target=5ms`. A system has the name that it has as an issuer of discards
+//! ([`Issuer`](trimbench_core::Issuer)), and its depth, longest discard and pause.
+//! [`policies::paced`] describes the control law of `paced`.
 //!
 //! Units: time in `Nanos`, space in logical blocks, shares in `Ppm`; no floats. Clocks, I/O,
 //! randomness and filesystems are absent; only the queue and the catalogue allocate.
@@ -30,6 +33,7 @@ mod queue;
 mod trimmer;
 
 pub use catalogue::{Choice, POLICIES, PolicyError};
-pub use policy::{Backlog, Foreground, PolicyInfo, TrimPolicy};
+pub use policies::at_once::AtOnce;
+pub use policy::{Backlog, Foreground, PolicyInfo, PolicyOrigin, TrimPolicy};
 pub use queue::{ExtentCounts, QueueCounters};
 pub use trimmer::{Extents, Options, Trimmer, TrimmerStep};

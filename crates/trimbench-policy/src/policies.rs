@@ -2,10 +2,11 @@
 
 pub mod paced;
 
-pub(crate) mod batched;
-pub(crate) mod deferred;
+pub(crate) mod at_once;
+pub(crate) mod btrfs_async;
+pub(crate) mod fstrim_weekly;
 pub(crate) mod none;
-pub(crate) mod online;
+pub(crate) mod own_path;
 pub(crate) mod rate_limited;
 pub(crate) mod skip_by_latency;
 pub(crate) mod skip_by_queue;

@@ -1,9 +1,9 @@
 //! The interface of a trim policy.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
 use trimbench_core::settings::{Setting, SettingError, ValueKind, Values, checked, within};
-use trimbench_core::{Blocks, Bytes, Grant, Instant, Nanos};
+use trimbench_core::{Blocks, Bytes, Grant, Instant, Issuer, Nanos};
 
 /// Decides when and how much to discard.
 ///
@@ -39,13 +39,36 @@ pub trait TrimPolicy: Debug + Send {
 /// A policy of the catalogue, as lists have it.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyInfo {
-    /// Its name, kebab-case; never changes.
+    /// Its name, kebab-case: of a system, the name that this has as an issuer, if it is one.
     pub id: &'static str,
     /// What it does, in a line.
     pub summary: &'static str,
+    /// Whose it is.
+    pub origin: PolicyOrigin,
     /// What can be set.
     pub parameters: fn() -> Vec<Setting>,
-    pub(crate) build: Build,
+    /// `None` for a filesystem's own path.
+    pub(crate) build: Option<Build>,
+}
+
+/// Whose policy it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyOrigin {
+    /// The discard path that a modelled filesystem has by itself.
+    OwnPath(Issuer),
+    /// What a system does, as far as a queue of freed extents can express it.
+    System,
+    /// A proposal that no system is known to follow; whose it is.
+    Proposal(&'static str),
+}
+
+impl fmt::Display for PolicyOrigin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OwnPath(_) | Self::System => formatter.write_str("system"),
+            Self::Proposal(whose) => write!(formatter, "proposal ({whose})"),
+        }
+    }
 }
 
 pub(crate) type Build = fn(&Values) -> Result<Box<dyn TrimPolicy>, SettingError>;

@@ -38,7 +38,7 @@ pub const STUTTER_S_PER_GB: f64 = 0.02;
 /// of \[HLK\] for 98.5 % of the accesses during TRIMs.
 pub const WAIT_S: f64 = 0.1;
 /// A TRIM that takes longer than this, s, can alone explain why other requests wait: the default
-/// limit of `trim-sweep`. Also the highest p99.9 under `online` that nobody notices in `policy`:
+/// limit of `trim-sweep`. Also the highest p99.9 under `ext4` that nobody notices in `policy`:
 /// the default target of `paced`.
 pub const LONG_TRIM_S: f64 = 0.01;
 /// How much online TRIM may add to the duration of `postmark`, %: repeated runs of file benchmarks
@@ -81,7 +81,7 @@ pub enum Action {
     WeeklyFstrim,
     /// Online TRIM at a limited rate.
     PacedTrim {
-        /// The policy that the method `policy` found best, with `online` and others beaten.
+        /// The policy that the method `policy` found best, with `ext4` and others beaten.
         policy: Option<String>,
         /// The highest rate of deletion that keeps the stated p99.9, MB/s.
         rate_mb_per_s: Option<f64>,

@@ -111,7 +111,7 @@ pub struct ChartSeries {
     /// The values of [`ChartKind::Cells`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub z: Option<Vec<Option<f64>>>,
-    /// A text at each bar.
+    /// A text at each bar, or in each cell in the place of its value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<Vec<String>>,
     /// Bars that are not distinguishable from zero: drawn hollow.

@@ -90,6 +90,11 @@ verdicts! {
     TargetNotPossible { trim: String } => "not possible: one TRIM takes {trim}";
     TargetMissedAnyway => "missed, and without any TRIM too";
     TargetMissed => "missed";
+    // The systems that discard.
+    HurtsLeast { system: String, slack: String } =>
+        "`{system}`: its longest wait is the shortest, of systems within {slack} of the least \
+         write amplification";
+    ShortestWait { system: String } => "`{system}`: its longest wait is the shortest";
     // A drive against itself when fresh.
     FasterThanFresh => "faster than fresh, which is no reference here";
     SlowerThanFresh => "slower than fresh";

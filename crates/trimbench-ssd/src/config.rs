@@ -22,7 +22,7 @@ pub(crate) use compression::WHOLE;
 pub use gc::{GcConfig, VictimPolicy};
 pub use mapping_cache::MappingCacheConfig;
 pub use slc_cache::{SlcCacheConfig, SlcMode, WhenFull};
-pub use trim::{TrimConfig, TrimMode};
+pub use trim::{TrimArbitration, TrimConfig, TrimMode};
 pub use write_streams::WriteStreamsConfig;
 
 #[cfg(test)]

@@ -21,6 +21,8 @@ pub(crate) enum Action {
     Sensed { slot: Slot, die: u32, units: u32 },
     /// All parts of what it fetches are in the controller, or it may begin to.
     Fetched(Slot),
+    /// The controller may begin the next TRIM that waits for its turn.
+    NextTrim,
 }
 
 /// In the order of time, then of sequence, which no two share.

@@ -27,7 +27,8 @@ mod write_buffer;
 pub use config::{
     CompressionConfig, ContentsConfig, DriveConfigError, GcConfig, Geometry, HostInterface,
     LinkDuplex, MappingCacheConfig, Media, NandTiming, SlcCacheConfig, SlcMode, SsdConfig,
-    SuspendConfig, TrimConfig, TrimMode, TrimmedReads, VictimPolicy, WhenFull, WriteStreamsConfig,
+    SuspendConfig, TrimArbitration, TrimConfig, TrimMode, TrimmedReads, VictimPolicy, WhenFull,
+    WriteStreamsConfig,
 };
 pub use counters::DriveCounters;
 pub use mapping::TableFault;

@@ -26,6 +26,7 @@ use crate::nand::{Nand, Rate, Resource};
 use crate::slots::{InFlight, Slot, Slots};
 use crate::streams::WriteStreams;
 use crate::trim::{Backlog, Granules};
+use discard::Turns;
 use path::Path;
 
 mod discard;
@@ -58,6 +59,7 @@ pub struct Ssd {
     link_out: Resource,
     link_rate: Rate,
     backlog: Backlog,
+    turns: Turns,
     granules: Granules,
     events: Events,
     path: Path,
@@ -154,6 +156,7 @@ impl Ssd {
             link_out: Resource::default(),
             link_rate: Rate::new(config.host.link_rate.0),
             backlog: Backlog::new(&config.trim),
+            turns: Turns::default(),
             granules: Granules::new(&config.trim),
             events: Events::default(),
             path: Path::default(),
@@ -212,6 +215,7 @@ impl Ssd {
         }
         self.nand = Nand::new(&self.config);
         self.backlog.clear();
+        self.turns = Turns::default();
         self.contents = None;
         self.streams = self.config.write_streams.map(WriteStreams::new);
         self.events.clear();
@@ -418,6 +422,10 @@ impl Model for Ssd {
         Ok(())
     }
 
+    fn discard_ranges(&self) -> usize {
+        self.config.trim.ranges as usize
+    }
+
     #[inline]
     fn next_event(&self) -> Instant {
         debug_assert_eq!(self.begins_at, self.planned(), "nothing begins unseen");
@@ -436,6 +444,7 @@ impl Model for Ssd {
                     Action::Complete(slot) => self.complete(at, slot, out),
                     Action::Sensed { slot, die, units } => self.sensed(at, slot, die, units),
                     Action::Fetched(slot) => self.fetched(at, slot),
+                    Action::NextTrim => self.next_trim(at),
                 }
             }
         }

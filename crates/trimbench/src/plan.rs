@@ -12,8 +12,8 @@ use trimbench_devices::{Consent, PurgeChoice, TargetSpec, holds_file};
 use trimbench_engine::{
     Method, MethodDefinition as _, MethodError, MethodInfo, Preset, ResolvedMethod,
 };
-use trimbench_methods::METHODS;
 use trimbench_methods::postmark::Postmark;
+use trimbench_methods::{BY_NAME_ONLY, METHODS};
 use trimbench_results::{Limit, Metric, PlannedSession};
 use trimbench_ssd::BUILT_IN;
 use trimbench_trace::Traces as _;
@@ -197,7 +197,7 @@ fn preset(id: &str) -> Result<Preset, Failure> {
 
 fn methods(ids: &[String]) -> Result<Vec<&'static MethodInfo>, Failure> {
     if ids.is_empty() {
-        return Ok(METHODS.iter().collect());
+        return Ok(METHODS.iter().filter(|method| !BY_NAME_ONLY.contains(&method.id)).collect());
     }
     let find = |id: &String| {
         METHODS.iter().find(|method| method.id == id).ok_or_else(|| {

@@ -49,6 +49,7 @@ claims! {
     report_4
     report_5
     kernels_1
+    kernels_3
     kernels_4
 }
 

@@ -1,9 +1,9 @@
-//! The eight trim policies on three drives: response time of the foreground load, bytes left
-//! untrimmed, and write amplification.
+//! The trim policies that are compared by default, on three drives: response time of the foreground
+//! load, bytes left untrimmed, and write amplification.
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_engine::{Method as _, MethodDefinition as _, Preset};
-use trimbench_methods::policy::{POLICIES, PolicyLab};
+use trimbench_methods::policy::PolicyLab;
 use trimbench_results::Figure;
 
 use crate::acceptance::runs::Run;
@@ -80,19 +80,23 @@ impl Seed {
     /// Policies of which every figure was found.
     fn complete(&self) -> usize {
         let metrics = self.method.metrics();
-        let has_all = |policy: &&&str| {
+        let has_all = |policy: &&str| {
             let end = format!("-under-{policy}");
             let mut of_policy = metrics.iter().filter(|it| it.id.ends_with(&end)).peekable();
             of_policy.peek().is_some()
                 && of_policy.all(|it| self.run.session.figure(&it.id).is_some())
         };
-        POLICIES.iter().filter(has_all).count()
+        self.policies().filter(has_all).count()
+    }
+
+    fn policies(&self) -> impl Iterator<Item = &'static str> {
+        self.method.policies.iter().map(|(policy, _)| *policy)
     }
 
     /// The most of the freed bytes that is in no account, as a share.
     fn lost(&self) -> Result<f64> {
         let mut most: f64 = 0.0;
-        for policy in POLICIES {
+        for policy in self.policies() {
             let freed = self.under("freed", policy)?;
             let mut known = 0.0;
             for column in ["trimmed", "not-trimmed", "rewritten"] {
@@ -107,7 +111,7 @@ impl Seed {
     fn amplification(&self) -> Result<f64> {
         let none = self.under("amplification", "none")?;
         let mut most: f64 = 0.0;
-        for policy in POLICIES {
+        for policy in self.policies() {
             most = most.max(self.under("amplification", policy)? / none);
         }
         Ok(most)
@@ -152,13 +156,14 @@ fn judge(drive: &str, runs: &[Seed]) -> Result<(Vec<Finding>, bool)> {
         Ok(values.into_iter().fold(f64::NEG_INFINITY, f64::max))
     };
     let complete = runs.iter().map(Seed::complete).min().unwrap_or(0);
-    let rows = POLICIES.map(|policy| {
+    let rows = first.policies().map(|policy| {
         let of = |column: &str| first.under(column, policy).unwrap_or(f64::NAN);
         let (tail, waf, left) = (of("p99.9"), of("amplification"), of("untrimmed") / 1e6);
         format!("{policy} {tail:.2} ms, {waf:.2}, {left:.0} MB left")
     });
+    let (rows, count) = (rows.collect::<Vec<_>>(), first.method.policies.len() as f64);
     let mut findings = vec![
-        finding("policies with every figure", (complete as f64, ""), Bar::Equals(8.0)).with_note(
+        finding("policies with every figure", (complete as f64, ""), Bar::Equals(count)).with_note(
             &format!("p99.9, write amplification, untrimmed at the end: {}", rows.join("; ")),
         ),
         finding(

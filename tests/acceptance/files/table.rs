@@ -8,8 +8,10 @@ use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::calibrate::published::{Durations, PublishedColumn, VENDORS, durations};
 use crate::calibrate::{self, CalibrationRun, Mean, PHASES, means, tables};
 
+pub(in crate::acceptance) mod predictions;
+
 /// The runs, a line of JSON for each.
-const RUNS: &str = "runs";
+pub(in crate::acceptance) const RUNS: &str = "runs";
 /// Repetitions of each column. They differ in PostMark's seed and in what the drive had written.
 const REPETITIONS: u32 = 10;
 const REPETITIONS_SHORT: u32 = 3;
@@ -200,4 +202,4 @@ fn rounded(value: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::acceptance) mod tests;

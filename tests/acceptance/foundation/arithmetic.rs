@@ -19,7 +19,12 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
             "sim:like-optane-900p,freeze-on-discard=2s",
             &["sizes=64MiB,128MiB", "window=4s", "arrivals=constant"],
         ),
-        ("calibrated", "sim:like-rc100", &["sizes=1GB,2GB,4GB,8GB", "window=5s"]),
+        // A full stop: all at once, and nothing that holds discards back.
+        (
+            "calibrated",
+            "sim:like-rc100,wbt=0",
+            &["sizes=1GB,2GB,4GB,8GB", "window=5s", "as=blkdiscard"],
+        ),
     ];
     for (name, target, options) in runs {
         context.run_well(name, "delete-stall", (target, options))?;

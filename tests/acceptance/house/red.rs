@@ -203,6 +203,14 @@ const GROUPS: &[Group] = &[
                 ),
                 &["kernels_1"],
             ),
+            (
+                fault(
+                    "crates/trimbench-engine/src/workload/issuing.rs",
+                    "IssueDepth::Ranges(most) => count < most,",
+                    "IssueDepth::Ranges(most) => count < most * 2,",
+                ),
+                &["kernels_3"],
+            ),
         ],
     },
     Group {

@@ -8,7 +8,7 @@ use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Instant, Nanos, Ppm};
 use trimbench_ssd::{
     CompressionConfig, Geometry, LinkDuplex, MappingCacheConfig, Media, SlcCacheConfig, SlcMode,
-    SuspendConfig, TrimMode, VictimPolicy, WhenFull,
+    SuspendConfig, TrimArbitration, TrimMode, VictimPolicy, WhenFull,
 };
 
 use super::{HALF, QUARTER, Scenario, Size, UNIT, between, pick, scaled};
@@ -178,6 +178,15 @@ pub(super) fn trim_cost(rng: &mut Rng, it: &mut Scenario) {
 pub(super) fn trim_bound(rng: &mut Rng, it: &mut Scenario) {
     let bounded = it.drive.trim.mode == TrimMode::Background && rng.chance(HALF);
     it.drive.trim.background_bound = bounded.then(|| micros(rng, 0, 100_000));
+}
+
+const ARBITRATIONS: [TrimArbitration; 3] =
+    [TrimArbitration::FirstCome, TrimArbitration::RoundRobin, TrimArbitration::ReadsFirst];
+
+pub(super) fn trim_arbitration(rng: &mut Rng, it: &mut Scenario) {
+    if it.drive.trim.mode == TrimMode::Queued {
+        it.drive.trim.arbitration = pick(rng, &ARBITRATIONS);
+    }
 }
 
 /// Also granularities that are no power of two, alignments within them, and limits that are met.

@@ -34,14 +34,15 @@ fn every_feature_is_drawn_alone_and_not_at_all() {
         seen.insert(format!("apart {}", drive.gc.separate_hot));
         seen.insert(format!("suspends {}", drive.nand.suspend.is_some()));
         seen.insert(format!("bounded {}", drive.trim.background_bound.is_some()));
+        seen.insert(format!("{:?}", drive.trim.arbitration));
         seen.insert(format!("protection {}", drive.power_loss_protection));
         seen.insert(format!("granular {}", drive.trim.granularity.0 > UNIT));
         seen.insert(format!("misaligned {}", drive.trim.alignment.0 > 0));
         seen.insert(format!("freezes {}", faults.freeze_on_discard.0 > 0));
         seen.insert(format!("fails {}", faults.fail_from.is_some()));
     }
-    // The modes, three reads, two media, three starts, four caches and none, and both of ten.
-    assert_eq!(seen.len(), TrimMode::NAMES.len() + 3 + 2 + 3 + 5 + 2 * 10, "{seen:?}");
+    // The modes, three arbitrations, three reads, two media, three starts, four caches and none, and both of ten.
+    assert_eq!(seen.len(), TrimMode::NAMES.len() + 3 + 3 + 2 + 3 + 5 + 2 * 10, "{seen:?}");
 }
 
 #[test]

@@ -80,7 +80,12 @@ const WRITTEN: &[Case] = &[
     case(
         "policies",
         "policy --target ext4:sim:vendor2 --target ext4:sim:generic-nvme-qlc --set cycles=8 \
-         --set batched=period=5s",
+         --set policies=none,paced",
+    ),
+    case(
+        "systems",
+        "kernels --target ext4:sim:generic-sata-tlc --target ext4:sim:vendor6 \
+         --set systems=ext4,ext4-4.13,xfs,btrfs-async,fstrim-ext4,none --set drive-writes=1",
     ),
     case(
         "search",

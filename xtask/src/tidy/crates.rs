@@ -28,6 +28,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
         &[
             "trimbench-core",
             "trimbench-ssd",
+            "trimbench-block",
             "trimbench-fs",
             "trimbench-policy",
             "trimbench-linux",

@@ -13,6 +13,7 @@ const MILLI: Nanos = Nanos::from_millis(1);
 #[derive(Debug)]
 struct Serial {
     capabilities: Capabilities,
+    ranges: usize,
     under_way: VecDeque<(Tag, Instant)>,
     free_at: Instant,
     log: Vec<(Instant, OperationKind, Vec<LbaRange>)>,
@@ -33,7 +34,12 @@ impl Serial {
             drain: DrainRule::IMMEDIATE,
         };
         let (under_way, log) = (VecDeque::new(), Vec::new());
-        Self { capabilities, under_way, free_at: Instant::START, log }
+        Self { capabilities, ranges: 1, under_way, free_at: Instant::START, log }
+    }
+
+    /// The same, with so many ranges in a discard.
+    fn taking(self, ranges: usize) -> Self {
+        Self { ranges, ..self }
     }
 
     fn take(&mut self, now: Instant, tag: Tag, kind: OperationKind, ranges: &[LbaRange]) {
@@ -65,6 +71,10 @@ impl Model for Serial {
     ) -> Result<(), Rejected> {
         self.take(now, tag, OperationKind::Discard, ranges);
         Ok(())
+    }
+
+    fn discard_ranges(&self) -> usize {
+        self.ranges
     }
 
     fn next_event(&self) -> Instant {
@@ -158,8 +168,8 @@ fn discards_are_cut_at_the_devices_limit_and_at_four_gib() {
 fn neighbours_in_a_plug_are_one_command_and_on_nvme_everything_is() {
     let neighbours: Vec<LbaRange> = [range(0, 4), range(4, 4), range(20, 4), range(16, 4)].into();
     let commands = |segments, plugs| {
-        let config = QueueConfig { discard_segments: segments, ..free() };
-        let mut queue = queue(config);
+        let device = Serial::new(128, 1 << 20).taking(segments);
+        let mut queue = BlockLayer::new(device, &free()).expect("it is a block device");
         assert_eq!(queue.discard(Instant::START, 'd', &neighbours, plugs), 4);
         let ranges: Vec<usize> = queue.device().log.iter().map(|(.., it)| it.len()).collect();
         assert_eq!(run(&mut queue).len(), 4, "each piece ends");
@@ -229,10 +239,9 @@ proptest! {
         let config = QueueConfig {
             tags: Some(tags),
             write_back_throttling: throttled.then_some(Nanos::from_millis(2)),
-            discard_segments: segments,
             ..QueueConfig::default()
         };
-        let device = Serial::new(tags, 64);
+        let device = Serial::new(tags, 64).taking(segments);
         let mut queue = BlockLayer::new(device, &config).expect("a block device");
         let (mut pieces, now) = (0, Instant::START);
         for (at, (kind, length)) in sizes.iter().enumerate() {

@@ -44,6 +44,7 @@ fn beside(key: &str) -> String {
     text.push_str(match key {
         "drive.media" => ",trim.mode=none",
         "trim.alignment" => ",trim.granularity=64KiB",
+        "trim.arbitration" => ",trim.mode=queued",
         _ => "",
     });
     text

@@ -1,17 +1,17 @@
 //! Modelled pools: copy-on-write filesystems over several emulated drives of one kind.
 //!
-//! `raidz2,policy=online:sim:like-p3500*10`. All drives are alike, and each receives the discards
+//! `raidz2,policy=paced:sim:like-p3500*10`. All drives are alike, and each receives the discards
 //! of making the pool.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use trimbench_core::fault::Faulty;
-use trimbench_core::nearest::{did_you_mean, nearest};
+use trimbench_core::nearest::{did_you_mean, meant};
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{
-    FromSettings as _, IfUnset, Setting, ValueKind, Values, checked, default_to, one_of, optional,
-    parsed, within,
+    FromSettings as _, IfUnset, Named as _, Setting, ValueKind, Values, checked, default_to,
+    one_of, optional, parsed, within,
 };
 use trimbench_core::{
     Bytes, Capabilities, DiscardMode, FileCommand, Files, FilesystemSpec, Instant, Model as _,
@@ -40,14 +40,17 @@ const MANNERS: &[(&str, TrimManner)] = &[
 /// What manners were called before each had the name of its system.
 const FORMER_MANNERS: [(&str, &str); 2] =
     [("freebsd", "freebsd-2017"), ("openzfs", "zfs-autotrim")];
+/// What a pool's policy was called where its system alone decided.
+const ALONE: &str = "online";
 const DRIVES_MAX: usize = 64;
 
 settings! {
     /// The settings that may follow its name.
     #[derive(Clone, Debug)]
     struct PoolSettings(values) {
-        /// trim policy, with `+` instead of commas
-        policy: Choice = "policy", default_to("online"), parsed("a trim policy", policy);
+        /// trim policy, with `+` instead of commas; without it the system of `manner` alone decides
+        policy: Option<Choice> = "policy", IfUnset::Absent,
+            optional(parsed("a trim policy", policy));
         /// {}: the system that sends the discards to the drives
         manner: TrimManner = "manner", default_to("freebsd-2017"), manners();
         /// bytes a second that `zfs-trim` discards on each drive, {}; 0: no limit
@@ -68,17 +71,25 @@ settings! {
 
 /// A comma would end the setting.
 fn policy(text: &str) -> Result<Choice, String> {
-    text.replace('+', ",").parse().map_err(|error: PolicyError| error.to_string())
+    let choice: Result<Choice, PolicyError> = text.replace('+', ",").parse();
+    match choice {
+        Ok(choice) if choice.own_path().is_some() => {
+            Err(format!("`{text}` is what an ext4 does by itself; `manner` is the pool's system"))
+        }
+        Err(_) if text == ALONE => Err(format!(
+            "`{ALONE}` is no policy any more: without `policy`, `manner` decides alone"
+        )),
+        Err(error) => Err(error.to_string()),
+        Ok(choice) => Ok(choice),
+    }
 }
 
 /// A manner; of another word, the name that is nearest.
 fn manners() -> ValueKind<TrimManner> {
     checked(parsed(&one_of(MANNERS).range, |text| Ok(text.to_owned())), |text: String| {
         one_of(MANNERS).read(&text).map_err(|problem| {
-            let former = FORMER_MANNERS.iter().find(|(former, _)| *former == text);
             let names = MANNERS.iter().map(|(name, _)| *name);
-            let meant = former.map(|(_, now)| *now).or_else(|| nearest(&text, names));
-            format!("{problem}{}", did_you_mean(meant))
+            format!("{problem}{}", did_you_mean(meant(&text, &FORMER_MANNERS, names)))
         })
     })
 }
@@ -125,6 +136,7 @@ impl PoolSpec {
             return Err(values.wrong("trim-rate", right).into());
         }
         let drive = EmulatedSpec::parse(drive, capacity)?;
+        drive.below_filesystem("a pool")?;
         Ok(Self { name: name.to_owned(), parity, settings, drive, drives })
     }
 
@@ -153,7 +165,7 @@ impl PoolSpec {
             &self.settings;
         let mut config = PoolConfig::new(*manner).scaled(*scale);
         config.parity = self.parity;
-        config.policy = policy.clone();
+        config.policy.clone_from(policy);
         config.trim_rate = trim_rate.unwrap_or(config.trim_rate);
         config.cpu.write_kib = write_kib.unwrap_or(config.cpu.write_kib);
         config.cpu.read_kib = read_kib.unwrap_or(config.cpu.read_kib);
@@ -218,14 +230,14 @@ impl PoolSpec {
         let config = self.config();
         let manner = one_of(MANNERS).show(&self.settings.manner);
         let rate = self.settings.trim_rate.map(|rate| ("trim-rate", rate.to_string()));
+        let policy = config.policy.map(|policy| ("policy", policy.to_string()));
         let settings = [
-            ("policy", config.policy.to_string()),
             ("manner", manner.expect("every manner has a name")),
             ("scale", self.settings.scale.to_string()),
             ("write-kib", config.cpu.write_kib.to_string()),
             ("read-kib", config.cpu.read_kib.to_string()),
         ];
-        let settings = settings.into_iter().chain(rate);
+        let settings = settings.into_iter().chain(policy).chain(rate);
         settings.map(|(key, value)| (format!("pool-{key}"), value)).collect()
     }
 }
@@ -253,13 +265,21 @@ pub struct ModelledPools {
 }
 
 impl ModelledPools {
-    fn policy(&self, wish: &FilesystemSpec) -> Result<Choice, ProvisionError> {
+    fn policy(&self, wish: &FilesystemSpec) -> Result<Option<Choice>, ProvisionError> {
         let text = match &wish.discard {
             DiscardMode::Off => "none",
             DiscardMode::Online => return Ok(self.config.policy.clone()),
             DiscardMode::Policy(text) => text,
+            DiscardMode::As(issuer) => {
+                let reason = format!("a pool does not discard as `{}`", issuer.id());
+                return Err(failed("make", reason));
+            }
         };
-        text.parse().map_err(not_made)
+        let choice: Choice = text.parse().map_err(not_made)?;
+        if choice.own_path().is_some() {
+            return Err(not_made(PolicyError::OwnPath { policy: choice.info().id }));
+        }
+        Ok(Some(choice))
     }
 }
 

@@ -108,7 +108,12 @@ fn the_same_start_state_gives_the_same_times_and_another_one_others() {
 fn a_trim_policy_decides_what_is_discarded() {
     let mut filesystems = provisioned("");
     let policy = |text: &str| spec(DiscardMode::Policy(text.to_owned()), false);
-    for (text, freed) in [("none", Bytes(0)), ("online", Bytes::mib(4)), ("deferred", Bytes(0))] {
+    for (text, freed) in [
+        ("none", Bytes(0)),
+        ("ext4-4.13", Bytes::mib(4)),
+        ("skip-by-queue", Bytes::mib(4)),
+        ("btrfs-async", Bytes(0)),
+    ] {
         filesystems.make(&policy(text)).unwrap();
         let before = filesystems.files().statistics().discard.bytes;
         make_and_remove(filesystems.files(), Bytes::mib(4));
@@ -124,7 +129,9 @@ fn a_trim_policy_decides_what_is_discarded() {
 #[test]
 fn an_account_tells_what_the_policy_did_and_what_the_drive_still_holds() {
     let length = Bytes::mib(4);
-    for (text, discards) in [("none", 0), ("online", 1), ("deferred,delay=1h", 0)] {
+    for (text, discards) in
+        [("none", 0), ("ext4-4.13", 1), ("skip-by-queue", 1), ("btrfs-async,delay=1h", 0)]
+    {
         let mut filesystems = provisioned("");
         let policy = DiscardMode::Policy(text.to_owned());
         filesystems.make(&spec(policy, true)).unwrap();
@@ -142,7 +149,7 @@ fn an_account_tells_what_the_policy_did_and_what_the_drive_still_holds() {
         let known = done.issued.bytes + done.skipped.bytes + done.invalidated.bytes + done.waiting;
         assert_eq!(known, length, "{text}");
         assert_eq!(done.longest > Nanos::ZERO, discards > 0, "{text}");
-        let waited = if text.starts_with("deferred") { length } else { Bytes(0) };
+        let waited = if text.starts_with("btrfs") { length } else { Bytes(0) };
         assert_eq!(done.waiting_max, waited, "{text}");
         assert_eq!(done.withheld_max, length - left, "{text}");
         let again = filesystems.account().unwrap().policy.unwrap();
@@ -188,5 +195,66 @@ fn the_machine_of_s0_is_that_of_the_calibration_and_the_record_says_so() {
         ("memory", "1GiB"),
     ] {
         assert_eq!(identity[&format!("ext4-{key}")], value);
+    }
+}
+
+#[test]
+fn a_model_that_was_compared_with_no_kernel_says_so() {
+    for (name, says) in [("ext4", false), ("xfs", false), ("btrfs", false), ("f2fs", true)] {
+        let text = format!("{name}:sim:vendor6,capacity=4GiB");
+        let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(&text, None) else {
+            panic!("`{text}` is a modelled filesystem");
+        };
+        let described = spec.provision(Bytes(0), 1).expect("the drive is large enough").description;
+        assert_eq!(described.caveats.contains(&Caveat::ByReadingOnly), says, "{name}");
+        assert_eq!(described.identity["filesystem"], format!("{name}, modelled"));
+    }
+}
+
+#[test]
+fn a_system_gets_its_own_filesystem_whatever_the_target_names() {
+    let mut filesystems = provisioned_without_journal();
+    for (issuer, kind, discards) in [
+        (Issuer::Ext4Since4_13, FsKind::Ext4, true),
+        (Issuer::Xfs, FsKind::Xfs, true),
+        (Issuer::BtrfsSync, FsKind::Btrfs, true),
+        (Issuer::FstrimXfs, FsKind::Xfs, false),
+        (Issuer::Ext4NoJournal, FsKind::Ext4, true),
+    ] {
+        filesystems.make(&spec(DiscardMode::As(issuer), false)).unwrap();
+        let config = *filesystems.made().model_mut().config();
+        assert_eq!((config.kind, config.discard), (kind, discards.then_some(issuer)));
+        let journal = issuer != Issuer::Ext4NoJournal;
+        assert_eq!(config.journaling == Journaling::Ordered, journal, "{issuer:?}");
+    }
+    let pool = filesystems.check(&spec(DiscardMode::As(Issuer::ZfsAutotrim), false)).unwrap_err();
+    assert!(pool.reason.contains("no model of a filesystem that discards as `zfs-autotrim`"));
+    let of_an_era = provisioned(",era=4.13").check(&spec(DiscardMode::As(Issuer::Ext4), false));
+    assert_eq!(of_an_era.unwrap_err().reason, "`era` is for the method to decide");
+}
+
+fn provisioned_without_journal() -> ModelledFilesystems {
+    let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse("ext4:sim:vendor6,capacity=1GiB", None)
+    else {
+        panic!("it is a modelled filesystem");
+    };
+    spec.provision(Bytes(0), 1).expect("the drive is large enough").target
+}
+
+/// Freed bytes are in the account of a filesystem that was unmounted, with those that it gave up.
+#[test]
+fn an_account_after_the_unmount_says_what_was_given_up() {
+    for (issuer, given_up) in [(Issuer::Xfs, Bytes(0)), (Issuer::BtrfsAsync, Bytes::mib(4))] {
+        let mut filesystems = provisioned_without_journal();
+        filesystems.make(&spec(DiscardMode::As(issuer), false)).unwrap();
+        make_and_remove(filesystems.files(), Bytes::mib(4));
+        filesystems.unmount().unwrap();
+        let account = filesystems.account().unwrap();
+        assert!(account.freed >= Bytes::mib(4), "{issuer:?}: {account:?}");
+        let lost = if given_up > Bytes(0) { account.freed } else { Bytes(0) };
+        assert_eq!(account.given_up, lost, "{issuer:?}");
+        // The next one takes the drive.
+        filesystems.make(&spec(DiscardMode::Off, false)).unwrap();
+        assert_eq!(filesystems.account().unwrap().freed, Bytes(0));
     }
 }

@@ -34,6 +34,12 @@ fn a_drive_prints_as_the_text_that_means_it() {
             "ext4,era=4.13,memory=2GiB:sim:vendor2,capacity=8GiB",
         ),
         ("btrfs,wbt=0s,discard=sync:sim:vendor2", None, "btrfs,discard=sync,wbt=0ns:sim:vendor2"),
+        ("sim:vendor2,wbt=0", None, "sim:vendor2,wbt=0ns"),
+        (
+            "f2fs,commit=90s,memory=1GiB:sim:vendor2",
+            None,
+            "f2fs,memory=1GiB,commit=90s:sim:vendor2",
+        ),
         ("xfs,scheduler=mq-deadline:sim:vendor2", None, "xfs,scheduler=mq-deadline:sim:vendor2"),
         (
             // The machine is what the others change, wherever it stands.

@@ -8,7 +8,7 @@ use trimbench_core::{
 };
 use trimbench_ssd::{
     BUILT_IN, ContentsConfig, GcConfig, Geometry, HostInterface, LinkDuplex, Media, NandTiming,
-    Profile, Ssd, SsdConfig, TrimConfig, TrimMode, TrimmedReads, VictimPolicy,
+    Profile, Ssd, SsdConfig, TrimArbitration, TrimConfig, TrimMode, TrimmedReads, VictimPolicy,
 };
 
 /// An emulated drive as the methods get it.
@@ -79,7 +79,9 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
             per_gib_mapped: Nanos::from_micros(262_144),
             per_gib_unmapped: Nanos(26_214_400),
             range_max: Bytes::mib(32),
+            ranges: 1,
             command_max: Bytes::mib(32),
+            arbitration: TrimArbitration::FirstCome,
             background_share: Ppm(250_000),
             background_slice: Nanos::from_millis(1),
             background_bound: None,

@@ -215,6 +215,16 @@ fn free_space_is_found_within_its_group() {
     assert_eq!(allocator.free_from(950), None);
 }
 
+#[test]
+fn a_free_run_begins_before_its_border() {
+    let allocator = only(&[(100, 10), (1_000, 24), (1_024, 6)]);
+    let runs = [(0, 300), (105, 300), (0, 105), (110, 300), (110, 4_096), (110, 1_010)];
+    let found = runs.map(|(from, border)| allocator.free_run(from, border));
+    let run = |start, length| Some(Extent::new(start, length));
+    let expected = [run(100, 10), run(105, 5), run(100, 5), None, run(1_000, 30), run(1_000, 10)];
+    assert_eq!(found, expected);
+}
+
 proptest! {
     /// Against a bitmap: nothing is given twice, nothing is lost, buddies and index stay right.
     #[test]
@@ -267,4 +277,14 @@ proptest! {
             prop_assert_eq!(allocator.obtainable(), expected);
         }
     }
+}
+
+#[test]
+fn a_free_run_begins_before_the_border() {
+    let mut allocator = Allocator::new(Linear, 2, 256);
+    allocator.withhold(Extent::new(0, 100));
+    assert_eq!(allocator.free_run(0, 50), None);
+    assert_eq!(allocator.free_run(0, 100), None);
+    assert_eq!(allocator.free_run(0, 101), Some(Extent::new(100, 1)));
+    assert_eq!(allocator.free_run(0, 300), Some(Extent::new(100, 200)));
 }

@@ -72,8 +72,9 @@ pub struct PoolConfig {
     pub manner: TrimManner,
     /// [`TrimManner::ZfsTrim`]: bytes a second that each drive is told to discard; 0: no limit.
     pub trim_rate: Bytes,
-    /// When and how much to discard; each drive has its own.
-    pub policy: Choice,
+    /// When and how much to discard, beside what its system decides; each drive has its own.
+    /// `None`: its system alone decides.
+    pub policy: Option<Choice>,
     /// Largest record: a multiple of 4 KiB in [4 KiB, 1 MiB].
     pub record: Bytes,
     /// Into how many metaslabs space is divided; `None`: into ones of the size that `OpenZFS` gives
@@ -116,7 +117,7 @@ const FREEBSD_LIMITS: QueueLimits = QueueLimits {
 };
 
 impl PoolConfig {
-    /// raidz2 with the defaults of its system, and the policy `online`.
+    /// raidz2 with the defaults of its system, which alone decides about discards.
     ///
     /// Sourced, \[FBZFS\]: limits of the queue, 5 s, 64 MiB, 4 GiB (with 40 GiB of memory or more),
     /// and all of FreeBSD's way of trimming. Sourced, \[OPENZFS\]: two asynchronous writes at
@@ -133,7 +134,7 @@ impl PoolConfig {
             parity: 2,
             manner,
             trim_rate: Bytes(0),
-            policy: "online".parse().expect("a policy of the catalogue"),
+            policy: None,
             record: Bytes(128 << 10),
             metaslabs: (!manner.is_openzfs()).then_some(200),
             scale: 1,

@@ -12,7 +12,9 @@ use trimbench_core::{
     BlockCommand, BlockRequest, Blocks, Bytes, Completion, DriveDiscards, Errno, Instant, LbaRange,
     Medium, Model, Operation, PolicyCounts, Support, Tag,
 };
-use trimbench_policy::{ExtentCounts, Extents, Foreground, Options, Trimmer, TrimmerStep};
+use trimbench_policy::{
+    AtOnce, Choice, ExtentCounts, Extents, Foreground, Options, TrimPolicy, Trimmer, TrimmerStep,
+};
 
 use super::config::{PoolConfig, TrimManner};
 use super::gate::Gate;
@@ -104,9 +106,13 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
     pub(crate) fn new(number: u16, device: M, config: &PoolConfig) -> Result<Self, FsConfigError> {
         let capabilities = device.capabilities();
         let logical_block = logical_block(capabilities)?;
-        let policy = match capabilities.discard {
-            Support::None => "none".parse()?,
+        let choice = match capabilities.discard {
+            Support::None => Some("none".parse::<Choice>()?),
             _ => config.policy.clone(),
+        };
+        let policy: Box<dyn TrimPolicy> = match choice {
+            Some(choice) => choice.build(logical_block)?,
+            None => Box::new(AtOnce),
         };
         let most = if config.manner.is_openzfs() { TRIM_MOST } else { Bytes(u64::MAX) };
         let longest = capabilities.discard_max.min(most);
@@ -120,7 +126,7 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
             ratio: FS_BLOCK.0 / logical_block.bytes().0,
             manner: config.manner,
             queue: ClassQueue::new(config.limits),
-            trimmer: Trimmer::new(policy.build(logical_block)?, options),
+            trimmer: Trimmer::new(policy, options),
             gate: Gate::new(config, logical_block.bytes()),
             ask_at: Instant::NEVER,
             group: 0,

@@ -124,7 +124,8 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         }
         let mut space = Space::new(first, end, metaslabs);
         let below = drives[0].device().capabilities();
-        let discards = below.discard != Support::None && config.policy.info().id != "none";
+        let never = config.policy.as_ref().is_some_and(|policy| policy.info().id == "none");
+        let discards = below.discard != Support::None && !never;
         let trim = trim::Trimming::new(config.manner, discards);
         space.keep_trims(trim.is_automatic());
         let slop = space.free() / SLOP_SHARE;

@@ -36,7 +36,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     }
 
     /// What was discarded, or is in a batch, of a transaction that does not count as freed yet.
-    fn discarded_ahead(&self) -> trimbench_core::Bytes {
+    pub(super) fn discarded_ahead(&self) -> trimbench_core::Bytes {
         let Some(commit) = &self.journal.committing else { return bytes(0) };
         let discarded = &commit.transaction.freed[..commit.discarded.max(commit.given)];
         bytes(discarded.iter().map(|extent| extent.length).sum())

@@ -19,6 +19,7 @@
 //!   it. The space is free when the last is done.
 //! - btrfs `discard=sync`: the commit, one after the other, the tree blocks that it replaces too;
 //!   the space of each is free when it is done. An fsync does not wait for a commit at all.
+//! - f2fs: a thread, some time later; the space is free at the end of the checkpoint.
 //!
 //! Sources: fs/jbd2/commit.c; `ext4_process_freed_data` in fs/ext4/mballoc.c;
 //! `xfs_discard_extents` in `fs/xfs/xfs_discard.c`; `btrfs_finish_extent_commit` in
@@ -32,7 +33,7 @@ use crate::config::Allocation;
 use crate::discards::bytes;
 use crate::extent::Extent;
 use crate::journal::{Commit, merged, merged_as_freed};
-use crate::kind::{BTRFS_GROUP, Phase, sender};
+use crate::kind::{BTRFS_GROUP, FsKind, Phase, sender};
 use crate::lower::{Owner, Transfer};
 
 use super::FileSystem;
@@ -176,6 +177,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     fn discard_in_commit(&mut self, depth: IssueDepth, now: Instant) -> bool {
         self.free_discarded(now);
         let commit = self.journal.committing.as_mut().expect("something commits");
+        if let Some(since) = commit.sent_at.replace(now) {
+            self.discards.took(now - since);
+        }
         let left = &commit.transaction.freed[commit.discarded..];
         let count = match depth {
             IssueDepth::Ranges(most) => left.len().min(index(most.into())),
@@ -220,8 +224,13 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             let (_, sent) = self.send_batch(None, extents, now);
             self.discards.counters.issued += u64::from(sent);
         }
-        let mut of_log = self.discards.batches.iter().filter(|batch| batch.trim.is_none());
-        of_log.any(|batch| self.lower.is_submitting(Owner::Batch(batch.id)))
+        self.is_submitting_online()
+    }
+
+    /// Whether a batch of freed extents waits to be submitted.
+    pub(super) fn is_submitting_online(&self) -> bool {
+        let mut batches = self.discards.online_batches();
+        batches.any(|batch| self.lower.is_submitting(Owner::Batch(batch.id)))
     }
 
     /// A freed extent can be taken again.
@@ -236,7 +245,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// The worker is to discard an extent, some time.
     fn queue_discard(&mut self, extent: Extent, now: Instant) {
         if self.config.discard != Some(Issuer::BtrfsAsync) {
-            return self.discards.push(extent);
+            return self.discards.push(extent, now);
         }
         let start = extent.start / BTRFS_GROUP * BTRFS_GROUP;
         let group = Extent::between(start, (start + BTRFS_GROUP).min(self.layout.total()));
@@ -268,10 +277,15 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             match sender(self.config.discard) {
                 _ if self.policy.is_some() => self.policy_frees(extent, now),
                 None => self.discards.counters.dropped += bytes(extent.length),
+                // All of them, once it is known which segments became free.
+                Some(Sender::Worker) if self.config.kind == FsKind::F2fs => {}
                 // Metadata are freed by transactions also where the caller discards data.
                 Some(Sender::Worker | Sender::Caller) => self.queue_discard(extent, now),
                 Some(_) => {}
             }
+        }
+        if self.config.kind == FsKind::F2fs {
+            self.file_candidates(&transaction.freed, now);
         }
         self.arm_flusher(now);
         let waiters = std::mem::take(&mut self.commit_waiters);

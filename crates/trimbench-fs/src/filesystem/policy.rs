@@ -1,5 +1,10 @@
-//! Discards by a trim policy, instead of a discard path.
+//! Discards by a trim policy: the filesystem's own path, of which an account is kept, or a policy
+//! of a queue of freed extents instead.
 //!
+//! Own path: nothing changes but that there is an account. Its counts are those of
+//! [`DiscardCounters`]; what runs on beyond freed extents is in none of them.
+//!
+//! Queue:
 //! The extents freed by a commit go into the policy's queue, and can be allocated again at once;
 //! allocated space no longer waits for a discard. A discard is issued when the policy grants it,
 //! and withheld from allocation meanwhile. An extent is divided only at the device's longest
@@ -16,8 +21,8 @@
 
 use trimbench_core::slab::Slab;
 use trimbench_core::{
-    BlockCommand, BlockSize, Blocks, Instant, LbaRange, Model, Nanos, PolicyAccount, PolicyCounts,
-    Support,
+    BlockCommand, BlockSize, Blocks, Bytes, Instant, Issuer, LbaRange, Model, Nanos, PolicyAccount,
+    PolicyCounts, Support,
 };
 use trimbench_policy::{
     Choice, ExtentCounts, Extents, Foreground, Options, PolicyError, QueueCounters, TrimPolicy,
@@ -28,12 +33,29 @@ use crate::allocator::Change;
 use crate::config::FS_BLOCK;
 use crate::discards::{DiscardCounters, bytes};
 use crate::extent::Extent;
+use crate::kind::FsKind;
 use crate::lower::{Owner, Transfer};
 
 use super::FileSystem;
 
 /// Extents that wait at the most: what the queue of a large filesystem may take of memory, 100 MB.
 const EXTENTS_MAX: usize = 1 << 20;
+
+/// What decides about freed space where an account of it is wanted.
+#[derive(Debug)]
+pub enum FsPolicy {
+    /// The filesystem's own path, in the manner of this issuer.
+    OwnPath(Issuer),
+    /// A policy of a queue of freed extents.
+    Queue(Box<dyn TrimPolicy>),
+}
+
+/// The most that the filesystem's own path had waiting and withheld, in blocks.
+#[derive(Debug, Default)]
+pub(super) struct OwnPath {
+    waiting_max: u64,
+    withheld_max: u64,
+}
 
 /// A trim policy at work.
 #[derive(Debug)]
@@ -81,25 +103,53 @@ impl Policy {
     }
 }
 
-/// A trim policy for modelled filesystems, of a text such as `paced,target=5ms`.
+/// A trim policy for a modelled filesystem, of a text such as `paced,target=5ms`.
 ///
 /// # Errors
-/// There is none of this name, or a value is not of its kind or out of its range.
-pub fn policy(text: &str) -> Result<Box<dyn TrimPolicy>, PolicyError> {
-    // It counts in filesystem blocks.
-    let fs_block = BlockSize::new(FS_BLOCK).expect("4 KiB is a power of two");
-    text.parse::<Choice>()?.build(fs_block)
+/// There is none of this name, a value is not of its kind or out of its range, or it is another
+/// filesystem's own path.
+pub fn policy(kind: FsKind, text: &str) -> Result<FsPolicy, PolicyError> {
+    let choice: Choice = text.parse()?;
+    match choice.own_path() {
+        Some(issuer) if FsKind::of(issuer) == Some(kind) => Ok(FsPolicy::OwnPath(issuer)),
+        // It counts in filesystem blocks.
+        _ => {
+            let fs_block = BlockSize::new(FS_BLOCK).expect("4 KiB is a power of two");
+            choice.build(fs_block).map(FsPolicy::Queue)
+        }
+    }
+}
+
+impl FsPolicy {
+    /// Who discards as the filesystem does by itself: what it has to be made with.
+    pub fn issuer(&self) -> Option<Issuer> {
+        match self {
+            Self::OwnPath(issuer) => Some(*issuer),
+            Self::Queue(_) => None,
+        }
+    }
 }
 
 impl<M: Model<Command = BlockCommand>> FileSystem<M> {
-    /// The same with a trim policy ([`policy`]) in the place of its discard path; on a device that
-    /// takes no discards nothing changes.
+    /// The same with a trim policy ([`policy`]); on a device that takes no discards nothing
+    /// changes.
+    ///
+    /// # Panics
+    /// If the policy is its own path, and it was made with another issuer.
     #[must_use]
-    pub fn with_policy(mut self, policy: Box<dyn TrimPolicy>) -> Self {
+    pub fn with_policy(mut self, policy: FsPolicy) -> Self {
         let native = self.lower.capabilities().discard;
         if native == Support::None {
             return self;
         }
+        let policy = match policy {
+            FsPolicy::OwnPath(issuer) => {
+                assert_eq!(self.config.discard, Some(issuer), "it is made as it is to discard");
+                self.own_path = Some(OwnPath::default());
+                return self;
+            }
+            FsPolicy::Queue(policy) => policy,
+        };
         let options = Options {
             discard_max: Blocks(self.lower.discard_max()),
             extents: Extents::Atomic,
@@ -126,6 +176,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// What its trim policy has done; `None` without one. What was left alone for want of space
     /// counts as skipped.
     pub fn policy_account(&self) -> Option<PolicyAccount> {
+        if let Some(own) = &self.own_path {
+            return Some(self.own_account(own));
+        }
         let policy = self.policy.as_ref()?;
         let QueueCounters { freed, issued, deferred, skipped, invalidated, .. } =
             *policy.trimmer.counters();
@@ -145,8 +198,40 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         })
     }
 
+    fn own_account(&self, own: &OwnPath) -> PolicyAccount {
+        let counters = self.discards.counters;
+        let of = |count: u64, bytes: Bytes| PolicyCounts { count, bytes };
+        PolicyAccount {
+            freed: of(counters.freed_extents, counters.freed + self.discarded_ahead()),
+            issued: of(counters.issued, counters.discarded),
+            deferred: of(counters.deferred, counters.deferred_bytes),
+            skipped: of(counters.dropped_extents, counters.dropped),
+            invalidated: of(counters.reused_extents, counters.reused),
+            waiting: bytes(self.discards.pending()),
+            waiting_max: bytes(own.waiting_max),
+            withheld_max: bytes(own.withheld_max),
+            longest: self.discards.longest,
+        }
+    }
+
+    /// Keeps the maxima of the own path's account.
+    fn watch_own_path(&mut self) {
+        let Some(own) = &mut self.own_path else { return };
+        let commit = self.journal.committing.as_ref().filter(|commit| commit.discarded > 0);
+        let freed = commit.iter().flat_map(|commit| &commit.transaction.freed[commit.given..]);
+        let of_worker = self.discards.job.and_then(|job| job.withheld);
+        let withheld = freed.chain(&of_worker).map(|extent| extent.length).sum();
+        own.withheld_max = own.withheld_max.max(withheld);
+        own.waiting_max = own.waiting_max.max(self.discards.pending());
+    }
+
     /// Lets the maxima of its policy's account begin anew, from what is now.
     pub fn forget_policy_maxima(&mut self) {
+        if self.own_path.is_some() {
+            self.own_path = Some(OwnPath::default());
+            self.discards.longest = Nanos::ZERO;
+            self.watch_own_path();
+        }
         let waiting = self.policy_pending();
         if let Some(policy) = &mut self.policy {
             policy.waiting_max = waiting;
@@ -215,6 +300,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// Tells the policy what has happened, and does what it grants.
     pub(super) fn run_policy(&mut self, now: Instant) {
+        self.watch_own_path();
         let Some(mut policy) = self.policy.take() else { return };
         policy.follow(self.allocator.changes());
         let outstanding = self.lower.foreground();

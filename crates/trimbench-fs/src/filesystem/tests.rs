@@ -12,6 +12,7 @@ use trimbench_block::QueueConfig;
 
 mod commits;
 mod extent_tree;
+mod f2fs;
 mod issuers;
 mod pages;
 mod policy;

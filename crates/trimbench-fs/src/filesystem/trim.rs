@@ -3,8 +3,8 @@
 //! FITRIM, after `ext4_trim_fs`: group by group, one free extent after the other, each withheld
 //! from allocation while it is discarded. A trimmed group is skipped until blocks of it are freed;
 //! a mount resets that. btrfs remembers nothing, and its block groups are of 1 GiB. XFS has
-//! `trim_xfs.rs`. Unlike ext4, both skip an extent if this would withhold space that dirty
-//! pages were promised.
+//! `trim_xfs.rs`, f2fs `trim_f2fs.rs` and `discard_thread.rs`. Unlike ext4, all skip an extent if
+//! this would withhold space that dirty pages were promised.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             let job = match self.discards.job.take() {
                 Some(job) => job,
                 None => match self.discards.pop(now) {
-                    Some(rest) => Job { rest, withheld: None, io: 0 },
+                    Some((rest, freed_at)) => {
+                        Job { rest, freed_at, sent_at: now, withheld: None, io: 0 }
+                    }
                     None => return,
                 },
             };
@@ -48,10 +50,11 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let free = match self.config.kind {
             // Its groups are where free extents end.
             FsKind::Ext4 => self.allocator.free_from(rest.start),
-            FsKind::Xfs | FsKind::Btrfs => self.allocator.free_run(rest.start, rest.end()),
+            _ => self.allocator.free_run(rest.start, rest.end()),
         };
         let Some(free) = free.filter(|free| free.start < rest.end()) else {
             self.discards.counters.reused += bytes(rest.length);
+            self.discards.counters.reused_extents += 1;
             return None;
         };
         let rule = self.config.discard.expect("a worker discards for an issuer").rule();
@@ -60,8 +63,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let within = end.min(rest.end());
         let counters = &mut self.discards.counters;
         counters.reused += bytes(free.start - rest.start);
+        counters.reused_extents += u64::from(free.start > rest.start);
         if self.allocator.obtainable() < self.cache.delayed + extent.length {
             counters.dropped += bytes(rest.end() - free.start);
+            counters.dropped_extents += 1;
             return None;
         }
         self.allocator.withhold(extent);
@@ -69,7 +74,12 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         counters.issued += u64::from(sent);
         counters.discarded += bytes(within - free.start);
         counters.discarded_beyond += bytes(end - within);
-        Some(Job { rest: Extent::between(within, rest.end()), withheld: Some(extent), io: sent })
+        if job.freed_at < now {
+            counters.deferred += u64::from(sent);
+            counters.deferred_bytes += bytes(within - free.start);
+        }
+        let rest = Extent::between(within, rest.end());
+        Some(Job { rest, sent_at: now, withheld: Some(extent), io: sent, ..job })
     }
 
     pub(super) fn worker_io_ended(&mut self, now: Instant) {
@@ -78,9 +88,11 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if job.io > 0 {
             return;
         }
+        let took = now - job.sent_at;
         if let Some(extent) = job.withheld.take() {
             self.allocator.give(extent);
         }
+        self.discards.took(took);
         let pause = self.config.discard.map_or(Nanos::ZERO, |issuer| issuer.rule().pause);
         self.discards.pause_until(now + pause);
         self.work_off_discards(now);
@@ -124,7 +136,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         Err(Stop::Waits)
     }
 
-    /// Sends discards of XFS in one plug; the batch's name, and in how many pieces they end.
+    /// Sends discards in one plug; the batch's name, and in how many pieces they end.
     pub(super) fn send_batch(
         &mut self,
         trim: Option<Slot>,
@@ -133,15 +145,16 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     ) -> (u32, u32) {
         let id = self.discards.next_batch();
         let left = self.lower.discard(now, Owner::Batch(id), &extents, true);
-        self.discards.batches.push(Batch { id, trim, extents, left });
+        self.discards.batches.push(Batch { id, trim, extents, left, sent_at: now });
         (id, left)
     }
 
-    /// The last discard of a batch is submitted: who sent it goes on.
+    /// The last discard of a batch is submitted, and may have ended already: who sent it goes on.
     pub(super) fn batch_submitted(&mut self, id: u32, now: Instant) {
-        let batch = self.discards.batches.iter().find(|batch| batch.id == id);
-        match batch.expect("what was submitted has not ended").trim {
+        let trim = self.trims.iter().find(|(_, cursor)| cursor.batch == Some(id));
+        match trim.map(|(slot, _)| *slot) {
             Some(slot) => self.step(slot, now),
+            None if self.config.kind == FsKind::F2fs => self.send_round(now),
             None => self.advance_commit(now),
         }
     }
@@ -155,7 +168,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             return;
         }
         let batch = batches.remove(at);
-        for extent in batch.extents {
+        self.discards.took(now - batch.sent_at);
+        for &extent in &batch.extents {
             if batch.trim.is_some() {
                 self.allocator.give(extent);
             } else {
@@ -164,6 +178,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             }
         }
         self.space_came(now);
+        if self.config.kind == FsKind::F2fs {
+            self.plug_ended(&batch, now);
+        }
         self.discards_ended(now);
     }
 

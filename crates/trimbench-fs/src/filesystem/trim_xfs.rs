@@ -30,7 +30,7 @@ pub(super) struct Cursor {
     /// Where the last batch of this group ended: at this extent, which is the next one's first.
     next: Option<Extent>,
     /// The last batch.
-    batch: Option<u32>,
+    pub(super) batch: Option<u32>,
 }
 
 impl<M: Model<Command = BlockCommand>> FileSystem<M> {

@@ -3,15 +3,16 @@
 //!
 //! An fsync writes back its file, waits for the commit of the last transaction that changed it, and
 //! flushes the device if no commit did. On btrfs it writes a log tree and the superblock instead
-//! and waits for no commit; without a journal it writes the metadata to their places. A sync writes
+//! and waits for no commit, on f2fs a node block; without a journal it writes the metadata to their
+//! places. A sync writes
 //! back everything that was dirty when it began, commits, writes metadata to their places (not on
 //! XFS), and flushes. An unmount is a sync, after which the worker's remaining discards are
-//! dropped, except the one in flight; those of XFS are awaited. A mount reads the group descriptors
-//! and writes the superblock.
+//! dropped, except the one in flight; those of XFS are awaited, and f2fs discards for 5 s more. A
+//! mount reads the group descriptors and writes the superblock.
 //!
 //! Simplified: the log's tail moves without a flush of its own; lazy initialisation has been done.
 
-use trimbench_core::{BlockCommand, Errno, FileId, Instant, Model};
+use trimbench_core::{BlockCommand, Errno, FileId, Instant, Issuer, Model};
 
 use crate::commands::{Progress, Slot, Stage, Stop, Task, ended};
 use crate::discards::bytes;
@@ -54,6 +55,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             } else if self.config.kind == FsKind::Btrfs {
                 self.write_for(slot, LOG_TREE, Stage::Logging, now);
                 return Err(Stop::Waits);
+            } else if self.config.kind == FsKind::F2fs {
+                // Its node block, marked for recovery; the checkpoint comes later.
+                self.write_for(slot, 0, Stage::Committing, now);
+                return Err(Stop::Waits);
             } else {
                 self.set_stage(slot, Stage::Committing);
                 self.await_commit(slot, transaction, now);
@@ -82,7 +87,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
                 self.write_for(slot, 0, Stage::Committing, now);
                 true
             }
-            Stage::Committing if self.config.kind == FsKind::Btrfs => self.flush(slot, now),
+            Stage::Committing if self.config.kind.writes_in_place() => self.flush(slot, now),
             Stage::Committing if without_journal && !self.journal.history.is_empty() => {
                 self.set_stage(slot, Stage::Checkpointing);
                 self.checkpoint_waiters.push(slot);
@@ -94,7 +99,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
     }
 
-    /// Writes so many tree blocks of btrfs, or none of them but a superblock.
+    /// Writes so many tree blocks of btrfs, or none of them but a superblock, or a node block of
+    /// f2fs.
     fn write_for(&mut self, slot: Slot, trees: u64, stage: Stage, now: Instant) {
         self.set_stage(slot, stage);
         let place = self.journal.region()[0];
@@ -121,10 +127,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
         if stage <= Stage::WritingBack {
             self.set_stage(slot, Stage::Committing);
-            let committing = self.journal.committing.as_ref().map(|commit| commit.transaction.id);
-            let running = &self.journal.running;
-            let last = if running.is_empty() { committing } else { Some(running.id) };
-            if let Some(last) = last {
+            if let Some(last) = self.last_transaction() {
                 self.await_commit(slot, last, now);
                 return Err(Stop::Waits);
             }
@@ -147,6 +150,13 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         ended(failure.or(self.failure()))
     }
 
+    /// The last transaction that is not committed.
+    pub(super) fn last_transaction(&self) -> Option<u32> {
+        let committing = self.journal.committing.as_ref().map(|commit| commit.transaction.id);
+        let running = &self.journal.running;
+        if running.is_empty() { committing } else { Some(running.id) }
+    }
+
     pub(super) fn unmount_step(&mut self, slot: Slot, now: Instant) -> Progress {
         if self.commands.get(slot).stage < Stage::Discarding {
             // What failed is told at the end.
@@ -157,8 +167,11 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             // Before it is given up: what is given back waits for the policy, too.
             self.opened.clear();
             self.allocator.release_all();
-            let dropped = self.discards.drop_pending();
-            self.discards.counters.dropped_at_unmount += bytes(dropped);
+            if self.config.discard == Some(Issuer::F2fs) {
+                self.stop_thread(now);
+            } else {
+                self.give_up_discards();
+            }
             self.discards.forget_groups();
             self.policy_gives_up();
             if !self.discards.is_idle() || self.policy_withholds() > 0 {
@@ -176,6 +189,15 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
         let failure = self.commands.get(slot).failure;
         ended(failure.or(self.failure()))
+    }
+
+    /// What waits for a discard will not get one.
+    pub(super) fn give_up_discards(&mut self) {
+        let dropped = self.discards.drop_pending();
+        self.discards.counters.dropped_at_unmount += bytes(dropped);
+        self.discards.untrimmed.clear();
+        // f2fs notes on the device that everything was discarded (`CP_TRIMMED_FLAG`).
+        self.thread.knows_free &= dropped == 0 && self.config.discard.is_some();
     }
 
     pub(super) fn mount_step(&mut self, slot: Slot, now: Instant) -> Progress {

@@ -16,10 +16,11 @@ use trimbench_results::statistics::{
 use trimbench_results::{Figure, Interval, LatencyHistogram, Metric, Quantile, Step, Verdict};
 
 use super::metrics::{
-    CURVATURE, EXPONENT, INTERCEPT, LARGEST_DELAY, OVERDUE, PER_DELETION, STUTTER, of_largest,
-    response,
+    CURVATURE, EXPONENT, INTERCEPT, LARGEST_DELAY, OVERDUE, PER_DELETION, READS_AT_REST,
+    SLOW_READS, SLOW_TIME, STUTTER, of_largest, response,
 };
 use super::options::DeleteStall;
+use super::window::READ_RATE;
 use trimbench_engine::Findings;
 
 /// Level of all intervals.
@@ -58,12 +59,17 @@ pub fn analyse(method: &DeleteStall, steps: &mut [Step], rng: &mut Rng) -> Findi
     if unsteady(steps) {
         caveats.push(Caveat::UnsteadyBaseline);
     }
+    let at_rest = (method.readers > 0).then(|| reads_at_rest(steps)).flatten();
     let rate = 1e9 / method.gap.0 as f64;
     for step in steps.iter_mut() {
         let (stutter, delay) = sums(step, &baseline);
         step.measure("stutter_s", stutter);
-        step.measure("delay_request_s", delay);
-        step.measure("equivalent_stop_s", (2.0 * delay.max(0.0) / rate).sqrt());
+        if method.readers > 0 {
+            slowness(step, at_rest.unwrap_or(0.0));
+        } else {
+            step.measure("delay_request_s", delay);
+            step.measure("equivalent_stop_s", (2.0 * delay.max(0.0) / rate).sqrt());
+        }
     }
     let trials: Vec<Trial> = steps.iter().filter_map(Trial::of).collect();
     let mut figures = Vec::new();
@@ -78,14 +84,17 @@ pub fn analyse(method: &DeleteStall, steps: &mut [Step], rng: &mut Rng) -> Findi
     }
     let differs =
         figures.first().is_some_and(|figure| figure.verdict == Some(Verdict::DiffersFromPlacebo));
-    let largest = at_largest(&trials, rng);
+    let largest = at_largest(method, &trials, rng);
     // The exponent of a delay that may be nothing says nothing.
     let delayed = largest.iter().any(|figure| {
         figure.id == LARGEST_DELAY && figure.interval.is_some_and(|interval| interval.low > 0.0)
     });
-    figures.extend(shape(&trials, rng, differs && delayed));
+    figures.extend(shape(method, &trials, rng, differs && delayed));
     figures.extend(largest);
-    figures.extend(percentiles(steps));
+    figures.extend(READS_AT_REST.measured(at_rest));
+    if method.readers == 0 {
+        figures.extend(percentiles(steps));
+    }
     if let Some(figure) = figures.first_mut() {
         figure.inherit(&*steps);
     }
@@ -197,8 +206,34 @@ fn per_deletion(points: &[(f64, f64)], placebos: &[f64]) -> Option<Figure> {
     Some(figure.with_interval(sen_interval(&both, LEVEL)).with_n(both.len() as u64))
 }
 
+/// Reads a second of a closed loop after placebos.
+fn reads_at_rest(steps: &[Step]) -> Option<f64> {
+    let rates = steps.iter().filter(|step| step.kind == "placebo").filter_map(|step| {
+        let window = step.parameter("window_s").filter(|window| *window > 0.0)?;
+        Some(metric(step, "load_count") / window)
+    });
+    let rates: Vec<f64> = rates.collect();
+    mean(&rates)
+}
+
+/// For how long less than half of the reads at rest ended after a deletion, and how many a second.
+fn slowness(step: &mut Step, at_rest: f64) {
+    let (Some(curve), Some(&deleted_at)) =
+        (step.series.get(READ_RATE), step.parameters.get("deleted_at_s"))
+    else {
+        return;
+    };
+    let width = curve.x.get(1).copied().unwrap_or(0.0);
+    let after = curve.x.iter().zip(&curve.y).filter(|(x, _)| **x >= deleted_at);
+    let slow: Vec<f64> = after.filter_map(|(_, y)| y.filter(|y| *y < at_rest / 2.0)).collect();
+    step.measure(SLOW_TIME, slow.len() as f64 * width);
+    if let Some(rate) = mean(&slow) {
+        step.measure(SLOW_READS, rate);
+    }
+}
+
 /// What else the points say: intercept, curvature, the cross-check by overdue time, the exponent.
-fn shape(trials: &[Trial], rng: &mut Rng, delayed: bool) -> Vec<Figure> {
+fn shape(method: &DeleteStall, trials: &[Trial], rng: &mut Rng, delayed: bool) -> Vec<Figure> {
     let stutter = points(trials, |trial| trial.stutter);
     let overdue = points(trials, |trial| metric(trial.step, "overdue_s"));
     let delay = points(trials, |trial| trial.delay);
@@ -208,7 +243,7 @@ fn shape(trials: &[Trial], rng: &mut Rng, delayed: bool) -> Vec<Figure> {
         let n = trials.len() as u64;
         figures.extend(figure.map(|figure| figure.with_interval(interval).with_n(n)));
     };
-    if let Some(line) = theil_sen(&overdue) {
+    if let (0, Some(line)) = (method.readers, theil_sen(&overdue)) {
         add(&OVERDUE, line.slope, sen_interval(&overdue, LEVEL));
     }
     if let Some(line) = theil_sen(&stutter) {
@@ -220,7 +255,7 @@ fn shape(trials: &[Trial], rng: &mut Rng, delayed: bool) -> Vec<Figure> {
         let quicker = Bootstrap { resamples: 400, ..Bootstrap::default() };
         add(&CURVATURE, value, bootstrap_interval(&stutter, rng, quicker, curvature));
     }
-    if let (true, Some(value)) = (delayed, power_exponent(&delay)) {
+    if let (true, 0, Some(value)) = (delayed, method.readers, power_exponent(&delay)) {
         let interval = bootstrap_interval(&delay, rng, Bootstrap::default(), power_exponent);
         add(&EXPONENT, value, interval);
     }
@@ -228,15 +263,18 @@ fn shape(trials: &[Trial], rng: &mut Rng, delayed: bool) -> Vec<Figure> {
 }
 
 /// The largest size: what each measure of one deletion came to, in the mean.
-fn at_largest(trials: &[Trial], rng: &mut Rng) -> Vec<Figure> {
+fn at_largest(method: &DeleteStall, trials: &[Trial], rng: &mut Rng) -> Vec<Figure> {
     let Some(largest) = trials.iter().map(|trial| trial.gigabytes).max_by(f64::total_cmp) else {
         return Vec::new();
     };
     let chosen: Vec<&Trial> = trials.iter().filter(|trial| trial.gigabytes >= largest).collect();
     let size = Bytes(trimbench_core::units::rounded(largest * 1e9));
     let mut figures = Vec::new();
-    for (metric_of, key) in of_largest(size) {
-        let values: Vec<f64> = chosen.iter().map(|trial| metric(trial.step, key)).collect();
+    for (metric_of, key) in of_largest(method, size) {
+        let values: Vec<f64> = chosen.iter().filter_map(|trial| trial.step.metric(key)).collect();
+        if values.is_empty() {
+            continue;
+        }
         let interval = bootstrap_mean(&values, rng, Bootstrap::default());
         let figure = metric_of.measured(mean(&values));
         let n = values.len() as u64;

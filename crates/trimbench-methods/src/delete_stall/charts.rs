@@ -4,13 +4,15 @@ use trimbench_results::Step;
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession};
 use trimbench_results::number::quantity;
 
+use super::window::READ_RATE;
+
 #[cfg(test)]
 mod tests;
 
 const GIGABYTE: f64 = 1e9;
 
 pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
-    vec![response(sessions), discarded(sessions), regression(sessions)]
+    vec![response(sessions), reads(sessions), discarded(sessions), regression(sessions)]
 }
 
 /// The largest deletion of the session, the first of equals.
@@ -50,6 +52,18 @@ fn response(sessions: &[LabelledSession<'_>]) -> Chart {
         of the deletion. A stall is a hill that begins there.",
     );
     around_deletion(chart, "response-ms-max", sessions)
+}
+
+/// The reads of a closed loop.
+fn reads(sessions: &[LabelledSession<'_>]) -> Chart {
+    let (x, y) = (Axis::linear("time", "s"), Axis::log("reads a second", "1/s"));
+    let title = "Reads a second around the largest deletion";
+    let mut chart = Chart::new("delete-stall-reads", title, x, y);
+    chart.describe(
+        "The reads of the closed loop (`readers`) that ended in each column. A long shallow valley \
+        is many short discards, a short deep one few long ones.",
+    );
+    around_deletion(chart, READ_RATE, sessions)
 }
 
 /// What was discarded meanwhile.

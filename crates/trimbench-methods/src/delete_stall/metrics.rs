@@ -22,28 +22,53 @@ pub(super) const CURVATURE: Metric =
 pub(super) const EXPONENT: Metric =
     Metric::new("delay-exponent", "exponent of the delay on size", "", Neither);
 
-/// What one deletion of the largest size came to: id, title, unit, and the metric of a step.
-const LARGEST: [(&str, &str, &str, &str); 8] = [
-    ("largest-stutter", "stutter", "s", "stutter_s"),
-    (LARGEST_DELAY, "delay A", "request-s", "delay_request_s"),
-    ("largest-equivalent-stop", "equivalent stop T_eq", "s", "equivalent_stop_s"),
-    ("largest-overdue", "overdue time", "s", "overdue_s"),
-    ("largest-read-gap", "longest gap between reads", "s", "read_gap_s"),
-    ("largest-write-gap", "longest gap between writes", "s", "write_gap_s"),
-    (LARGEST_RESPONSE, "worst response", "s", "response_s_max"),
-    ("largest-drained", "time until nothing is overdue", "s", "drained_s"),
+/// What one deletion of the largest size came to: id, title, unit, direction, and the metric of a
+/// step.
+type OfLargest = (&'static str, &'static str, &'static str, Direction, &'static str);
+
+/// Beside any load.
+const LARGEST: [OfLargest; 3] = [
+    ("largest-stutter", "stutter", "s", Lower, "stutter_s"),
+    ("largest-read-gap", "longest gap between reads", "s", Lower, "read_gap_s"),
+    (LARGEST_RESPONSE, "worst response", "s", Lower, "response_s_max"),
+];
+/// Beside the open-loop load.
+const LARGEST_OPEN: [OfLargest; 5] = [
+    (LARGEST_DELAY, "delay A", "request-s", Lower, "delay_request_s"),
+    ("largest-equivalent-stop", "equivalent stop T_eq", "s", Lower, "equivalent_stop_s"),
+    ("largest-overdue", "overdue time", "s", Lower, "overdue_s"),
+    ("largest-write-gap", "longest gap between writes", "s", Lower, "write_gap_s"),
+    ("largest-drained", "time until nothing is overdue", "s", Lower, "drained_s"),
+];
+/// Beside a closed loop of reads.
+const LARGEST_CLOSED: [OfLargest; 2] = [
+    ("largest-slow-time", "time with less than half the reads", "s", Lower, SLOW_TIME),
+    ("largest-slow-reads", "reads a second meanwhile", "1/s", Higher, SLOW_READS),
 ];
 const LARGEST_RESPONSE: &str = "largest-response-max";
 pub(super) const LARGEST_DELAY: &str = "largest-delay";
+/// Of a step: how long less than half as many reads a second ended as after placebos, and how many
+/// in that time.
+pub(super) const SLOW_TIME: &str = "slow_s";
+pub(super) const SLOW_READS: &str = "slow_reads_per_s";
+
+pub(super) const READS_AT_REST: Metric = Metric::new(
+    "reads-at-rest",
+    "reads a second of the closed loop after a placebo",
+    "1/s",
+    Higher,
+);
 
 /// The metrics of a deletion of this size, the largest, each with the metric of a step that it is
 /// the mean of.
-pub(super) fn of_largest(size: Bytes) -> [(Metric, &'static str); 8] {
-    LARGEST.map(|(id, what, unit, key)| {
-        let metric = Metric::member(id, format!("{what}, {size} deleted"), unit, Lower);
+pub(super) fn of_largest(method: &DeleteStall, size: Bytes) -> Vec<(Metric, &'static str)> {
+    let of_load = if method.readers > 0 { &LARGEST_CLOSED[..] } else { &LARGEST_OPEN[..] };
+    let make = |&(id, what, unit, direction, key): &OfLargest| {
+        let metric = Metric::member(id, format!("{what}, {size} deleted"), unit, direction);
         let role = (id == LARGEST_RESPONSE).then_some(Role::WaitAfterDeletion);
         (Metric { role, ..metric }, key)
-    })
+    };
+    LARGEST.iter().chain(of_load).map(make).collect()
 }
 
 /// Response times in two views, per access and weighted by the time spent, after a deletion or a
@@ -91,9 +116,14 @@ pub(super) fn rate_in_chunks(chunk: Bytes) -> Metric {
 
 /// All of them.
 pub(super) fn metrics(method: &DeleteStall) -> Vec<Metric> {
-    let mut metrics = vec![STUTTER, PER_DELETION, OVERDUE, INTERCEPT, CURVATURE, EXPONENT];
+    let mut metrics = vec![STUTTER, PER_DELETION, INTERCEPT, CURVATURE];
     let largest = method.sizes.iter().max().copied().unwrap_or(Bytes(0));
-    metrics.extend(of_largest(largest).map(|(metric, _)| metric));
+    metrics.extend(of_largest(method, largest).into_iter().map(|(metric, _)| metric));
+    if method.readers > 0 {
+        metrics.push(READS_AT_REST);
+        return metrics;
+    }
+    metrics.extend([OVERDUE, EXPONENT]);
     for placebo in [false, true] {
         for quantile in Quantile::STANDARD {
             metrics.extend([false, true].map(|weighted| response(quantile, weighted, placebo)));

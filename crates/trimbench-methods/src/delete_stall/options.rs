@@ -1,12 +1,13 @@
 //! The method's parameters.
 
 use trimbench_core::settings::{
-    SettingError, Values, ascending, default_to, list, named, or_word, presets, within, yes_no,
+    SettingError, ValueKind, Values, ascending, default_to, list, mapped, named, or_word, presets,
+    within, yes_no,
 };
-use trimbench_core::{Bytes, Nanos, Ppm, named_enum, settings};
+use trimbench_core::{Bytes, IssueDepth, Issuer, Nanos, Ppm, named_enum, settings};
 
-use trimbench_engine::Arrivals;
 use trimbench_engine::settings::{access_size, gap_of_rate, whole_size};
+use trimbench_engine::{Arrivals, IssuePace};
 
 /// The analysis grows with the cube of the deletions: with five sizes this takes some seconds.
 const REPETITIONS_MAX: u32 = 40;
@@ -68,9 +69,18 @@ settings! {
         /// time between starts of the serial probe, {}
         pub probe_interval: Nanos = "probe-interval", default_to("1ms"),
             within(Nanos::from_micros(100), Nanos::from_secs(1));
-        /// on a device: bytes of one discard, {}; at most what the device takes
-        pub chunk: Bytes = "chunk", default_to("128MiB"),
-            within(Bytes::mib(1), Bytes::gib(2 << 10));
+        /// reads under way at all times, in a closed loop that takes the place of the open-loop
+        /// load, {}; 0: none
+        pub readers: u32 = "readers", default_to("0"), within(0, 1 << 16);
+        /// on a device, {}: the system whose discards a deletion sends
+        pub issuer: Issuer = "as", default_to("ext4"), named();
+        /// on a device: bytes of one range, {}; `issuer`: the issuer's longest, at most the file
+        pub chunk: Option<Bytes> = "chunk", default_to("issuer"),
+            or_word("issuer", within(Bytes::mib(1), Bytes::gib(2 << 10)));
+        /// on a device: ranges under way, {}, or `all`; the pieces of what the device takes at once
+        /// go together. `issuer`: the issuer's
+        pub discard_depth: Option<IssueDepth> = "discard-depth", default_to("issuer"),
+            or_word("issuer", depth());
         /// in a directory: {} (unlink, then fstrim)
         pub mode: Mode = "mode", default_to("unlink"), named();
         /// a response beyond this is overdue, {}
@@ -93,9 +103,20 @@ settings! {
     check DeleteStall::check;
 }
 
+/// A number of ranges, or `all`.
+fn depth() -> ValueKind<IssueDepth> {
+    let ranges = or_word("all", within(1, 1 << 16));
+    mapped(ranges, |ranges| ranges.map_or(IssueDepth::All, IssueDepth::Ranges))
+}
+
 impl DeleteStall {
-    /// The chunks that the search compares are not larger than what is deleted.
+    /// The chunks that the search compares are not larger than what is deleted, and the search has
+    /// the open-loop load, whose response time it holds.
     fn check(&self, values: &Values) -> Result<(), SettingError> {
+        if self.p999_limit.is_some() && self.readers > 0 {
+            let problem = "the search (`p999-limit`) wants the open-loop load: leave it at 0";
+            return Err(values.wrong("readers", problem.to_owned()));
+        }
         match (self.rate_chunks.last(), self.sizes.last()) {
             (Some(chunk), Some(size)) if self.p999_limit.is_some() && chunk > size => {
                 let problem = format!("`{chunk}` is more than the largest of `sizes`, {size}");
@@ -103,6 +124,17 @@ impl DeleteStall {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The longest range that a deletion on a device sends; `None` where there is no bound.
+    pub(super) fn longest_range(&self) -> Option<Bytes> {
+        self.chunk.or(self.issuer.rule().chunk)
+    }
+
+    /// How a deletion on a device sends its ranges.
+    pub(super) fn pace(&self) -> IssuePace {
+        let rule = self.issuer.rule();
+        IssuePace { depth: self.discard_depth.unwrap_or(rule.depth), pause: rule.pause }
     }
 
     /// Bytes that the target must hold: the load's area and the largest file.
@@ -145,6 +177,9 @@ impl DeleteStall {
 
     /// Bytes that the load writes.
     pub fn load_written(&self) -> Bytes {
+        if self.readers > 0 {
+            return Bytes(0);
+        }
         let trials =
             self.sizes.len() as u64 * u64::from(self.repetitions) + u64::from(self.placebos);
         let accesses = (self.lead + self.window).times(trials).0 / self.gap.0;

@@ -2,15 +2,15 @@
 //! and wait until its discards are over.
 
 use trimbench_core::rng::Rng;
-use trimbench_core::{Bytes, Caveat, DeviceStatistics, Instant, Nanos, Ppm, Target};
+use trimbench_core::{Bytes, Caveat, DeviceStatistics, Instant, Nanos, Ppm, Target, Workload};
 use trimbench_results::Step;
 
 use super::options::{DeleteStall, Mode};
 use super::subject::{Groups, StallSubject};
 use super::window::Window;
 use trimbench_engine::{
-    ASSUMED_RATE, Area, Discards, FILL_DEPTH, FILL_PIECE, HUNG_AFTER, MethodError, MethodSession,
-    NOTICED, Observer, OpenLoop, OtherLoad, RandomAccess, RunError, Runner, Script,
+    ASSUMED_RATE, Area, ClosedLoop, Discards, FILL_DEPTH, FILL_PIECE, HUNG_AFTER, MethodError,
+    MethodSession, NOTICED, Observer, OpenLoop, OtherLoad, RandomAccess, RunError, Runner, Script,
     SequentialWrite, SerialProbe, Several, Single, is_virtual,
 };
 
@@ -154,6 +154,9 @@ impl<S: StallSubject> Deletions<'_, S> {
         let measured = self.measure(trial, ordinal, before)?;
         self.judge(&measured, trial, &mut step);
         measured.window.store(&mut step);
+        if self.method.readers > 0 {
+            measured.window.store_rate(&mut step);
+        }
         if let Some((count, errno)) = measured.window.failures() {
             let step = trial.id.clone();
             return Err(MethodError::Broken { step, count, errno });
@@ -187,12 +190,16 @@ impl<S: StallSubject> Deletions<'_, S> {
         };
         // Half a step beside the load's grid: the two do not meet as long as nothing stalls.
         let probed = begin + Nanos(method.probe_interval.0 / 2);
-        let mut script = Script::new(deleted_at, self.subject.delete(ordinal, trial.size));
+        let mut deletion = self.subject.deletion(deleted_at, ordinal, trial.size);
         let mut probe =
             SerialProbe::new(access("probe", Ppm::ONE), method.probe_interval, probed..end);
-        let load = access("load", method.read_share);
-        let mut load = OpenLoop::new(load, method.arrivals, method.gap, begin..end);
-        let mut streams = Several(vec![&mut script, &mut probe, &mut load]);
+        let mut load: Box<dyn Workload<Command = S::Command>> = if method.readers > 0 {
+            Box::new(ClosedLoop::lasting(access("load", Ppm::ONE), method.readers, 0, end))
+        } else {
+            let load = access("load", method.read_share);
+            Box::new(OpenLoop::new(load, method.arrivals, method.gap, begin..end))
+        };
+        let mut streams = Several(vec![&mut *deletion, &mut probe, &mut *load]);
         let mut sample_at = deleted_at;
         let closed = loop {
             let until = sample_at.min(end);

@@ -1,12 +1,15 @@
 //! The object to delete: an extent of a device, or a file in a directory.
 
 use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Data, FileCommand, FileId, ForceDiscards, Operation,
+    BlockCommand, BlockSize, Blocks, Bytes, Data, FileCommand, FileId, ForceDiscards, Instant,
+    LbaRange, Operation, Workload,
 };
 
 use super::options::{DeleteStall, Mode};
 use trimbench_engine::drain::force;
-use trimbench_engine::{Area, DeviceArea, FileArea, SCRATCH_LENGTH, Scratch};
+use trimbench_engine::{
+    Area, DeviceArea, FileArea, InTurn, IssuePace, Issuing, SCRATCH_LENGTH, Scratch, Script,
+};
 
 /// Groups of commands; each group starts when the one before has ended.
 pub type Groups<C> = Vec<Vec<C>>;
@@ -33,8 +36,13 @@ pub trait StallSubject {
     /// Makes the file durable.
     fn settle(&self, ordinal: u32) -> Groups<Self::Command>;
 
-    /// The deletion: what is timed.
-    fn delete(&self, ordinal: u32, size: Bytes) -> Groups<Self::Command>;
+    /// The deletion, from `start` on: what is timed.
+    fn deletion(
+        &self,
+        start: Instant,
+        ordinal: u32,
+        size: Bytes,
+    ) -> Box<dyn Workload<Command = Self::Command>>;
 
     /// The files, by ordinal, that hold `size` bytes which are to be deleted in chunks of `chunk`.
     fn chunk_files(&self, size: Bytes, chunk: Bytes) -> Vec<(u32, Bytes)>;
@@ -52,13 +60,15 @@ pub trait StallSubject {
     fn file(&self, ordinal: u32) -> Option<FileId>;
 }
 
-/// A block device: the "file" is an extent behind the load's area, discarded in chunks as a
-/// filesystem would, all of them submitted at once; a placebo is the flush alone.
+/// A block device: the "file" is an extent behind the load's area. A deletion is a flush, as of the
+/// commit that frees it, and then its discards as the issuer sends them; a placebo is the flush.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSubject {
     logical_block: BlockSize,
     span: Bytes,
-    chunk: Bytes,
+    /// The longest range of the issuer, whole logical blocks.
+    chunk: Option<Bytes>,
+    pace: IssuePace,
     /// The largest discard, whole logical blocks.
     discard_max: Bytes,
 }
@@ -66,17 +76,16 @@ pub struct DeviceSubject {
 impl DeviceSubject {
     /// For a device of this logical block size that takes discards of up to `discard_max`.
     pub fn new(method: &DeleteStall, logical_block: BlockSize, discard_max: Bytes) -> Self {
-        let unit = logical_block.bytes().0;
-        let discard_max = Bytes(discard_max.0 / unit * unit);
-        let chunk = Bytes(method.chunk.min(discard_max).0 / unit * unit);
-        Self { logical_block, span: method.span, chunk, discard_max }
+        let whole = |bytes: Bytes| trimbench_engine::settings::whole(bytes, logical_block);
+        let chunk = method.longest_range().map(whole);
+        let (span, pace) = (method.span, method.pace());
+        Self { logical_block, span, chunk, pace, discard_max: whole(discard_max) }
     }
 
-    /// Discards the extent in pieces of `chunk`, or of what the device takes.
-    fn discards(&self, size: Bytes, chunk: Bytes) -> impl Iterator<Item = BlockCommand> {
+    /// The extent in ranges of `chunk`.
+    fn ranges(&self, size: Bytes, chunk: Bytes) -> impl Iterator<Item = LbaRange> {
         let area = self.victim_area(0, size);
-        offsets(size, chunk.min(self.discard_max))
-            .map(move |(offset, length)| BlockCommand::Discard(area.range(offset, length)))
+        offsets(size, chunk).map(move |(offset, length)| area.range(offset, length))
     }
 }
 
@@ -122,8 +131,19 @@ impl StallSubject for DeviceSubject {
         vec![vec![BlockCommand::Flush]]
     }
 
-    fn delete(&self, _: u32, size: Bytes) -> Groups<BlockCommand> {
-        vec![self.discards(size, self.chunk).collect(), vec![BlockCommand::Flush]]
+    fn deletion(
+        &self,
+        start: Instant,
+        _: u32,
+        size: Bytes,
+    ) -> Box<dyn Workload<Command = BlockCommand>> {
+        let commit = Script::new(start, [vec![BlockCommand::Flush]]);
+        let longest = self.chunk.unwrap_or(size);
+        // A placebo has no range, whatever the longest is.
+        let ranges = (size > Bytes(0)).then(|| self.ranges(size, longest).collect());
+        let piece_max = Blocks(self.discard_max.0 / self.logical_block.bytes().0);
+        let discards = Issuing::new(start, ranges.unwrap_or_default(), piece_max, self.pace);
+        Box::new(InTurn::new(vec![Box::new(commit), Box::new(discards)]))
     }
 
     fn chunk_files(&self, size: Bytes, _: Bytes) -> Vec<(u32, Bytes)> {
@@ -131,7 +151,8 @@ impl StallSubject for DeviceSubject {
     }
 
     fn delete_chunks(&self, size: Bytes, chunk: Bytes) -> Vec<Groups<BlockCommand>> {
-        self.discards(size, chunk).map(|discard| vec![vec![discard]]).collect()
+        let ranges = self.ranges(size, chunk.min(self.discard_max));
+        ranges.map(|range| vec![vec![BlockCommand::Discard(range)]]).collect()
     }
 
     fn tidy(&self, _: u32) -> Groups<BlockCommand> {
@@ -183,6 +204,12 @@ impl DirectorySubject {
         }
     }
 
+    /// A file's end, and what forces its discards.
+    pub(super) fn delete(&self, ordinal: u32, size: Bytes) -> Groups<FileCommand> {
+        let whole = size.max(SCRATCH_LENGTH);
+        self.synced(self.free(ordinal, Bytes(0), whole))
+    }
+
     /// What frees space, followed by what makes it durable and sends its discards on their way.
     fn synced(&self, free: FileCommand) -> Groups<FileCommand> {
         let forcing = force(self.force, Scratch::Kept(SCRATCH));
@@ -226,9 +253,13 @@ impl StallSubject for DirectorySubject {
         ]
     }
 
-    fn delete(&self, ordinal: u32, size: Bytes) -> Groups<FileCommand> {
-        let whole = size.max(SCRATCH_LENGTH);
-        self.synced(self.free(ordinal, Bytes(0), whole))
+    fn deletion(
+        &self,
+        start: Instant,
+        ordinal: u32,
+        size: Bytes,
+    ) -> Box<dyn Workload<Command = FileCommand>> {
+        Box::new(Script::new(start, self.delete(ordinal, size)))
     }
 
     fn chunk_files(&self, size: Bytes, chunk: Bytes) -> Vec<(u32, Bytes)> {

@@ -1,7 +1,7 @@
 use trimbench_core::rng::Rng;
 use trimbench_core::{
     BlockCommand, Blocks, Bytes, Caveat, Errno, FileCommand, FileId, ForceDiscards, Instant, Lba,
-    LbaRange, Nanos, Status,
+    LbaRange, Nanos, Next, Status,
 };
 use trimbench_results::{Figure, Step};
 
@@ -238,21 +238,85 @@ fn a_placebo_only_plan_deletes_nothing() {
     assert_eq!(plan.trials.iter().filter(|trial| trial.kind == "mock").count(), 15);
 }
 
+/// What a deletion on a device sends at once, again and again, when all of it has ended; discards
+/// as first and length, MiB.
+fn sent_in_turn(method: &DeleteStall, limit: Bytes, size: Bytes) -> Vec<Vec<(u64, u64)>> {
+    let subject = DeviceSubject::new(method, trimbench_core::BlockSize::SECTOR, limit);
+    let mut deletion = subject.deletion(at(0), 0, size);
+    let mut turns = Vec::new();
+    let mut now = at(0);
+    loop {
+        let mut sent = Vec::new();
+        let next = loop {
+            match deletion.next(now) {
+                Next::Issue { command, .. } => sent.push(command),
+                next => break next,
+            }
+        };
+        turns.push(sent.iter().filter_map(mebibytes).collect());
+        for command in &sent {
+            deletion.completed(command, now);
+        }
+        match next {
+            Next::Done => return turns,
+            Next::NotBefore(at) => now = at,
+            _ => assert!(!sent.is_empty(), "it waits for something"),
+        }
+    }
+}
+
+fn mebibytes(command: &BlockCommand) -> Option<(u64, u64)> {
+    match command {
+        BlockCommand::Discard(range) => Some((range.start().0 / 2_048, range.length().0 / 2_048)),
+        _ => None,
+    }
+}
+
 #[test]
-fn a_device_extent_is_discarded_whole_in_chunks() {
-    let method = method(&[("chunk", "8MiB"), ("span", "1MiB")]);
-    let subject = DeviceSubject::new(&method, trimbench_core::BlockSize::SECTOR, Bytes::mib(3));
-    let groups = subject.delete(0, Bytes::mib(7));
-    let ranges: Vec<(u64, u64)> = groups[0]
-        .iter()
-        .map(|command| match command {
-            BlockCommand::Discard(range) => (range.start().0 / 2_048, range.length().0 / 2_048),
-            other => panic!("{other:?} in a deletion"),
-        })
-        .collect();
-    assert_eq!(ranges, [(1, 3), (4, 3), (7, 1)], "the drive's limit is below the chunk");
-    assert_eq!(groups[1], [BlockCommand::Flush]);
-    assert_eq!(subject.delete(0, Bytes(0)), [vec![], vec![BlockCommand::Flush]], "a placebo");
+fn a_device_extent_is_discarded_whole_range_after_range() {
+    let method = method(&[("chunk", "4MiB"), ("span", "1MiB")]);
+    let (limit, size) = (Bytes::mib(3), Bytes::mib(7));
+    let turns = sent_in_turn(&method, limit, size);
+    // A flush, then ranges of 4 MiB one after the other, each in pieces that the device takes.
+    assert_eq!(turns, [vec![], vec![(1, 3), (4, 1)], vec![(5, 3)], vec![]]);
+    assert_eq!(sent_in_turn(&method, limit, Bytes(0)), [vec![], vec![]], "a placebo");
+    let of_any_length = DeleteStall { chunk: None, issuer: trimbench_core::Issuer::Xfs, ..method };
+    assert_eq!(sent_in_turn(&of_any_length, limit, Bytes(0)), [vec![], vec![]], "a placebo");
+}
+
+#[test]
+fn issuers_send_as_many_ranges_at_once_as_they_do() {
+    let turns = |set: &[(&str, &str)]| {
+        let method = method(&[&[("span", "1MiB")], set].concat());
+        let turns = sent_in_turn(&method, Bytes::gib(2), Bytes::mib(400));
+        turns.into_iter().map(|turn| turn.len()).filter(|sent| *sent > 0).collect::<Vec<_>>()
+    };
+    assert_eq!(turns(&[]), [1; 4], "ext4 sends one group at a time");
+    assert_eq!(turns(&[("as", "ext4-4.13")]), [4], "all of a transaction");
+    assert_eq!(turns(&[("as", "xfs")]), [1], "the extent as it is");
+    assert_eq!(turns(&[("as", "btrfs-async")]), [1; 7], "64 MiB");
+    assert_eq!(turns(&[("as", "f2fs"), ("chunk", "16MiB")]), [8, 8, 8, 1], "rounds of eight");
+    assert_eq!(turns(&[("discard-depth", "3")]), [3, 1]);
+    assert_eq!(turns(&[("as", "xfs"), ("chunk", "128MiB"), ("discard-depth", "all")]), [4]);
+}
+
+#[test]
+fn an_issuer_that_pauses_waits_after_each_round() {
+    let method = method(&[("as", "f2fs"), ("chunk", "16MiB"), ("span", "1MiB")]);
+    let subject = DeviceSubject::new(&method, trimbench_core::BlockSize::SECTOR, Bytes::gib(2));
+    let mut deletion = subject.deletion(at(0), 0, Bytes::mib(256));
+    deletion.next(at(0));
+    deletion.completed(&BlockCommand::Flush, at(0));
+    let mut sent = Vec::new();
+    while let Next::Issue { command, .. } = deletion.next(at(0)) {
+        sent.push(command);
+    }
+    assert_eq!((sent.len(), deletion.next(at(0))), (8, Next::Await));
+    for (command, ended) in sent.iter().zip(1..) {
+        assert_eq!(deletion.next(at(ended)), Next::Await, "a round begins together");
+        deletion.completed(command, at(ended));
+    }
+    assert_eq!(deletion.next(at(8)), Next::NotBefore(at(58)), "50 ms after the last");
 }
 
 #[test]
@@ -372,4 +436,64 @@ fn spoiled_placebos_are_no_part_of_the_difference_either() {
 fn sizes_and_span_are_whole_units() {
     let method = method(&[("span", "1234567B"), ("sizes", "1048577B")]);
     assert_eq!((method.span, method.sizes), (Bytes(1_232_896), vec![Bytes(1_048_576)]));
+}
+
+/// A closed loop of 1,000 reads a second, of which 100 are left for this time after a deletion.
+fn slow_for(seconds: f64) -> Step {
+    let mut step = Step::new("delete-1", "delete");
+    step.set("label_bytes", 1e9);
+    step.set("deleted_at_s", 1.0);
+    let x: Vec<f64> = (0..110).map(|bin| f64::from(bin) / 10.0).collect();
+    let is_slow = |x: f64| (1.0..1.0 + seconds - 0.01).contains(&x);
+    let y = x.iter().map(|&x| Some(if is_slow(x) { 100.0 } else { 1_000.0 }));
+    let y = y.collect();
+    step.add_series(super::window::READ_RATE, trimbench_results::Series::new("s", "1/s", x, y));
+    step
+}
+
+#[test]
+fn a_closed_loop_tells_how_long_and_how_deep_it_was_slow() {
+    let method = method(&[("readers", "8")]);
+    let mut steps: Vec<Step> = steps(&[]);
+    steps.extend([slow_for(2.0), slow_for(4.0)]);
+    let Findings { figures, .. } = analyse(&method, &mut steps, &mut Rng::new(1));
+    let value = |id: &str| figure(&figures, id).value;
+    assert!((value("reads-at-rest") - 1_000.0).abs() < 1e-9);
+    assert!((value("largest-slow-time") - 3.0).abs() < 1e-9, "{}", value("largest-slow-time"));
+    assert!((value("largest-slow-reads") - 100.0).abs() < 1e-9);
+    assert!(figures.iter().all(|figure| figure.id != "largest-delay"), "of the open loop");
+    let planted = DeleteStall { sizes: vec![Bytes(1_000_000_000)], ..method };
+    assert_defined(&planted.metrics(), &figures);
+}
+
+#[test]
+fn a_closed_loop_that_was_never_slow_has_no_reads_meanwhile() {
+    let method = method(&[("readers", "8")]);
+    let mut steps: Vec<Step> = steps(&[]);
+    steps.push(slow_for(0.0));
+    let Findings { figures, .. } = analyse(&method, &mut steps, &mut Rng::new(1));
+    assert!(figure(&figures, "largest-slow-time").value.abs() < 1e-9);
+    assert!(figures.iter().all(|figure| figure.id != "largest-slow-reads"));
+}
+
+#[test]
+fn the_search_wants_the_open_loop() {
+    let set = settings(&[("readers", "8"), ("p999-limit", "5ms")]);
+    let error = DeleteStall::resolve(Preset::Quick, &set).unwrap_err().to_string();
+    assert!(error.contains("readers") && error.contains("open-loop"), "{error}");
+}
+
+#[test]
+fn the_reads_that_end_in_each_bin_are_counted() {
+    let mut window = Window::new(at(0), at(1_000), at(11_000), Nanos::from_millis(10));
+    // A bin is 68.75 ms wide.
+    for (intended, completed) in [(0, 10), (10, 60), (60, 70)] {
+        window.observe(&sample(LOAD, intended, completed));
+    }
+    let mut step = Step::new("delete-1", "delete");
+    window.store_rate(&mut step);
+    let rates = &step.series[super::window::READ_RATE].y;
+    let counts: Vec<f64> = rates.iter().take(3).map(|rate| rate.unwrap() * 0.068_75).collect();
+    assert!((counts[0] - 2.0).abs() < 0.01 && (counts[1] - 1.0).abs() < 0.01, "{counts:?}");
+    assert_eq!(rates[2], Some(0.0));
 }

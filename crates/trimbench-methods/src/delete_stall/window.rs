@@ -16,6 +16,9 @@ pub(super) const PROBE: usize = 1;
 /// The open-loop load.
 pub(super) const LOAD: usize = 2;
 
+/// The series of the reads a second of a closed loop.
+pub(super) const READ_RATE: &str = "reads-per-second";
+
 /// Points of the pictures: enough for a wide terminal, and for a stall of a fiftieth of the window.
 const BINS: u64 = 160;
 
@@ -72,6 +75,8 @@ pub(super) struct Window {
     overdue: Vec<(Instant, Instant)>,
     /// Worst response of the accesses that were intended in each bin.
     responses: Vec<Option<Nanos>>,
+    /// Accesses of the load that ended in each bin.
+    ended: Vec<u64>,
     /// Bytes discarded by the end of each sample, `(time, bytes)`.
     discarded: Vec<(Instant, Bytes)>,
     deletion: Nanos,
@@ -104,6 +109,7 @@ impl Window {
             write_gap: gap,
             overdue: Vec::new(),
             responses: vec![None; trimbench_core::units::index(BINS)],
+            ended: vec![0; trimbench_core::units::index(BINS)],
             discarded: Vec::new(),
             deletion: Nanos::ZERO,
             accesses: 0,
@@ -137,12 +143,25 @@ impl Window {
         self.lateness.percentile(trimbench_results::Quantile::P99).unwrap_or(Nanos::ZERO)
     }
 
-    fn picture(&mut self, sample_at: Instant, response: Nanos) {
-        let width = (self.end - self.begin).0 / BINS + 1;
-        let bin = trimbench_core::units::index(sample_at.since(self.begin).0 / width);
+    fn picture<C>(&mut self, sample: &Sample<C>) {
+        let response = sample.response_time();
+        let bin = self.bin(sample.intended);
         if let Some(worst) = self.responses.get_mut(bin) {
             *worst = Some(worst.map_or(response, |worst| worst.max(response)));
         }
+        let bin = self.bin(sample.completed);
+        if let Some(ended) = self.ended.get_mut(bin) {
+            *ended += 1;
+        }
+    }
+
+    /// The time that a bin is wide.
+    fn bin_width(&self) -> Nanos {
+        Nanos((self.end - self.begin).0 / BINS + 1)
+    }
+
+    fn bin(&self, at: Instant) -> usize {
+        trimbench_core::units::index(at.since(self.begin).0 / self.bin_width().0)
     }
 
     /// Merges the overdue spans; total length and the end of the last.
@@ -184,9 +203,20 @@ impl Window {
         step.add_series("discarded-mib", self.discarded_series());
     }
 
+    /// When each bin begins, in seconds.
+    fn bins(&self) -> Vec<f64> {
+        (0..BINS).map(|bin| self.bin_width().times(bin).seconds()).collect()
+    }
+
+    /// Stores the accesses a second of a closed loop, bin by bin.
+    pub(super) fn store_rate(&self, step: &mut Step) {
+        let width = self.bin_width().seconds();
+        let rates = self.ended.iter().map(|ended| Some(*ended as f64 / width)).collect();
+        step.add_series(READ_RATE, Series::new("s", "1/s", self.bins(), rates));
+    }
+
     fn response_series(&self) -> Option<Series> {
-        let width = (self.end - self.begin).0 / BINS + 1;
-        let x = (0..BINS).map(|bin| Nanos(bin * width).seconds()).collect();
+        let x = self.bins();
         let y = self.responses.iter().map(|worst| worst.map(|worst| worst.0 as f64 / 1e6));
         Series::new("s", "ms", x, y.collect())
     }
@@ -212,7 +242,7 @@ impl<C: Operation> Observer<C> for Window {
         self.accesses += 1;
         let response = sample.response_time();
         if sample.stream == LOAD {
-            self.picture(sample.intended, response);
+            self.picture(sample);
             let gap = match sample.command.kind() {
                 OperationKind::Read => &mut self.read_gap,
                 _ => &mut self.write_gap,

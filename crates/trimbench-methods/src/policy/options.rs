@@ -1,21 +1,24 @@
 //! The method's parameters.
 
-use trimbench_core::nearest::{did_you_mean, nearest};
+use trimbench_core::nearest::{did_you_mean, meant};
 use trimbench_core::settings::{
     SettingError, Values, default_to, described, list, named, parsed, presets, text, within, yes_no,
 };
-use trimbench_core::{Bytes, Nanos, Ppm, settings};
+use trimbench_core::{Bytes, FORMER_POLICIES, Nanos, Ppm, settings};
 
 use trimbench_engine::settings::{access_size, gap_of_rate, whole_size};
 use trimbench_engine::{Arrivals, UNIT};
 
-/// All policies, in the order in which they run. A test holds them and the modelled filesystem's
-/// together.
-pub const POLICIES: [&str; 8] = [
+/// All policies, in the order in which they run: the systems of today, those before, proposals. A
+/// test holds them and the modelled filesystem's together.
+pub const POLICIES: [&str; 11] = [
+    "ext4",
+    "btrfs-async",
+    "fstrim-weekly",
     "none",
-    "online",
-    "batched",
-    "deferred",
+    "ext4-5.15",
+    "ext4-4.13",
+    "ext4-2.6.33",
     "rate-limited",
     "skip-by-queue",
     "skip-by-latency",
@@ -23,8 +26,8 @@ pub const POLICIES: [&str; 8] = [
 ];
 /// The policy that has a target.
 pub(super) const PACED: &str = "paced";
-/// Those without parameters, which are no options either.
-const PLAIN: [&str; 2] = ["none", "online"];
+/// What an ext4 does by itself, and no other filesystem.
+pub(super) const OWN_PATHS: [&str; 4] = ["ext4", "ext4-5.15", "ext4-4.13", "ext4-2.6.33"];
 
 /// The largest share of the room that is taken while the files are aged.
 const AGE_MAX: Ppm = percent(98);
@@ -34,10 +37,15 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct PolicyLab(values) {
         /// policies to compare, separated by commas, or `all`: {}
-        pub compared: Vec<&'static str> = "policies", default_to("all"),
+        pub compared: Vec<&'static str> = "policies",
+            default_to(
+                "ext4,btrfs-async,fstrim-weekly,none,ext4-4.13,rate-limited,skip-by-queue,\
+                 skip-by-latency,paced"
+            ),
             parsed(
-                "none, online, batched, deferred, rate-limited, skip-by-queue, skip-by-latency, \
-                 paced",
+                "the systems ext4, btrfs-async, fstrim-weekly, none, ext4-5.15, ext4-4.13, \
+                 ext4-2.6.33; the proposals rate-limited, skip-by-queue, skip-by-latency ([S3]), \
+                 paced (ours)",
                 policies
             );
         /// capacity of an emulated drive whose target sets none, {}
@@ -84,18 +92,19 @@ settings! {
         pub slack: Ppm = "slack", default_to("10%"), within(Ppm(0), percent(1_000));
         /// a policy is not chosen if its throughput is below the highest by more than this, {}
         pub lost: Ppm = "lost", default_to("10%"), within(Ppm(0), Ppm::ONE);
-        /// parameters of the policy `batched`
-        pub batched: String = "batched", presets("period=15s", "period=60s", "period=60s"), text();
-        /// parameters of the policy `deferred`
-        pub deferred: String = "deferred",
-            presets("delay=10s,iops=1000", "delay=40s,iops=1000", "delay=40s,iops=1000"), text();
-        /// parameters of the policy `rate-limited`
+        /// parameters of the system `btrfs-async`
+        pub btrfs_async: String = "btrfs-async", presets("delay=10s", "delay=40s", "delay=40s"),
+            text();
+        /// parameters of the system `fstrim-weekly`
+        pub fstrim_weekly: String = "fstrim-weekly",
+            presets("period=15s", "period=60s", "period=60s"), text();
+        /// parameters of the proposal `rate-limited`
         pub rate_limited: String = "rate-limited", default_to("iops=10"), text();
-        /// parameters of the policy `skip-by-queue`
+        /// parameters of the proposal `skip-by-queue`
         pub skip_by_queue: String = "skip-by-queue", default_to("pending-max=8"), text();
-        /// parameters of the policy `skip-by-latency`
+        /// parameters of the proposal `skip-by-latency`
         pub skip_by_latency: String = "skip-by-latency", default_to("threshold=15ms"), text();
-        /// parameters of the policy `paced`, except its target
+        /// parameters of the proposal `paced`, except its target
         pub paced: String = PACED, default_to("tolerance=0.1%"), text();
     } with {
         /// What is compared: a name of [`POLICIES`], and its text with parameters.
@@ -121,7 +130,8 @@ impl PolicyLab {
 
 /// The policy's text: its name, and what is set of it.
 fn with_parameters(values: &Values, name: &str, target: Nanos) -> String {
-    if PLAIN.contains(&name) {
+    // Those without parameters are no options either.
+    if name == "none" || OWN_PATHS.contains(&name) {
         return name.to_owned();
     }
     let set = match values.text(name).map_or("", str::trim) {
@@ -140,7 +150,7 @@ fn policies(text: &str) -> Result<Vec<&'static str>, String> {
     };
     for (at, name) in named.iter().enumerate() {
         if !POLICIES.contains(name) {
-            let meant = did_you_mean(nearest(name, POLICIES));
+            let meant = did_you_mean(meant(name, &FORMER_POLICIES, POLICIES));
             return Err(format!(
                 "there is no policy `{name}`{meant}; there are {}",
                 POLICIES.join(", ")

@@ -11,11 +11,11 @@ use trimbench_core::{
 use trimbench_results::{LatencyHistogram, Step};
 
 use super::NEEDS_A_MODEL;
-use super::churn::Churn;
-use super::options::PolicyLab;
+use super::options::{OWN_PATHS, PolicyLab};
 use trimbench_engine::{
-    Criterion, FILL_DEPTH, FILL_PIECE, FileArea, InOrder, MethodError, MethodSession, OpenLoop,
-    RandomAccess, Runner, Sample, SequentialWrite, Single, Stage, Streams, UntilFailure,
+    Churn, ChurnFiles, Criterion, FILL_DEPTH, FILL_PIECE, FileArea, InOrder, MethodError,
+    MethodSession, OpenLoop, RandomAccess, Runner, Sample, SequentialWrite, Single, Stage, Streams,
+    UntilFailure,
 };
 
 /// Metrics of a cycle.
@@ -47,7 +47,13 @@ pub(super) fn run(
     let rng = session.rng;
     for (policy, text) in &method.policies {
         let checked = provisioner.check(&filesystem_spec(method, text));
-        checked.map_err(|error| method.values.wrong(policy, error.reason))?;
+        checked.map_err(|error| {
+            if OWN_PATHS.contains(policy) {
+                // It has no parameters: the filesystem is another, or a pool.
+                return MethodError::Unfit { reason: format!("{}; {NEEDS_A_MODEL}", error.reason) };
+            }
+            method.values.wrong(policy, error.reason).into()
+        })?;
     }
     let mut runner = Runner::new(session.interrupt.clone());
     for (at, (policy, text)) in method.policies.iter().enumerate() {
@@ -63,12 +69,7 @@ pub(super) fn run(
             method,
             policy,
             room,
-            churn: Churn::new(
-                method,
-                Bytes(method.fill.of(available.0).saturating_sub(method.span.0)),
-                FileId(LOADED.0 + 1),
-                rng.split("files"),
-            ),
+            churn: Churn::new(files_in(method, available), rng.split("files")),
             rng: rng.split("foreground"),
             runner: &mut runner,
         };
@@ -86,6 +87,16 @@ fn filesystem_spec(method: &PolicyLab, policy: &str) -> FilesystemSpec {
         mkfs_discard: method.mkfs_discard,
         settle: Nanos::ZERO,
         start_state: Some(START_STATE),
+    }
+}
+
+/// The files that come and go where so many bytes are available.
+fn files_in(method: &PolicyLab, available: Bytes) -> ChurnFiles {
+    ChurnFiles {
+        sizes: method.sizes.clone(),
+        budget: Bytes(method.fill.of(available.0).saturating_sub(method.span.0)),
+        rate: method.churn,
+        first: FileId(LOADED.0 + 1),
     }
 }
 

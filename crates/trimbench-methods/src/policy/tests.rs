@@ -7,11 +7,12 @@ use trimbench_devices::ModelledFilesystems;
 use trimbench_results::{LatencyHistogram, Step};
 
 use super::analysis::{Point, choose};
-use super::churn::Churn;
 use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN};
 use super::*;
 use trimbench_engine::testing::{KeptSteps, assert_defined, close, figure, run_on, says, settings};
-use trimbench_engine::{MethodDefinition as _, MethodError, MethodResult, Preset};
+use trimbench_engine::{
+    Churn, ChurnFiles, MethodDefinition as _, MethodError, MethodResult, Preset,
+};
 
 /// Small files on a small drive, which serves the writes of the load.
 const SMALL: [(&str, &str); 8] = [
@@ -22,7 +23,7 @@ const SMALL: [(&str, &str); 8] = [
     ("cycles", "3"),
     ("rate", "2000"),
     ("read-share", "95%"),
-    ("deferred", "delay=1s"),
+    ("btrfs-async", "delay=1s"),
 ];
 
 fn method(set: &[(&str, &str)]) -> PolicyLab {
@@ -58,7 +59,7 @@ fn the_policies_are_those_of_the_modelled_filesystem() {
         ..FilesystemSpec::default()
     };
     for preset in Preset::ALL {
-        let lab = PolicyLab::resolve(preset, &settings(&[])).unwrap();
+        let lab = PolicyLab::resolve(preset, &settings(&[("policies", "all")])).unwrap();
         assert_eq!(lab.policies.len(), POLICIES.len());
         for (_, text) in &lab.policies {
             assert_eq!(filesystems.check(&spec(text)), Ok(()), "{text}");
@@ -71,13 +72,18 @@ fn the_policies_are_those_of_the_modelled_filesystem() {
 
 #[test]
 fn policies_are_chosen_by_name_and_take_their_parameters() {
-    let lab = method(&[("policies", "paced, none,batched"), ("target", "3ms"), ("paced", "")]);
-    let expected =
-        [("none", "none"), ("batched", "batched,period=15s"), ("paced", "paced,target=3ms")];
+    let lab =
+        method(&[("policies", "paced, none,fstrim-weekly"), ("target", "3ms"), ("paced", "")]);
+    let expected = [
+        ("fstrim-weekly", "fstrim-weekly,period=15s"),
+        ("none", "none"),
+        ("paced", "paced,target=3ms"),
+    ];
     let expected = expected.map(|(name, text)| (name, text.to_owned()));
     assert_eq!(lab.policies, expected);
     for (set, said) in [
         (("policies", "none,pased"), "did you mean `paced`?"),
+        (("policies", "none,online"), "did you mean `ext4-4.13`?"),
         (("policies", "none,"), "there is no policy ``"),
         (("policies", "none,none"), "`none` is named twice"),
         (("rate", "0"), "out of range; give 1 to 1000000"),
@@ -135,7 +141,8 @@ fn played(churn: &mut Churn, bytes: Bytes) -> Vec<(Instant, FileCommand)> {
 fn files_come_and_go_within_their_room_and_at_their_rate() {
     let lab = method(&[("churn", "1MiB"), ("file-sizes", "256KiB,512KiB")]);
     let budget = Bytes::mib(4);
-    let new = || Churn::new(&lab, budget, FileId(1), Rng::new(3));
+    let files = ChurnFiles { sizes: lab.sizes.clone(), budget, rate: lab.churn, first: FileId(1) };
+    let new = || Churn::new(files.clone(), Rng::new(3));
     let mut churn = new();
     let grown = churn.grow(Bytes::mib(5));
     let shrunk = churn.shrink();
@@ -176,7 +183,7 @@ fn files_come_and_go_within_their_room_and_at_their_rate() {
 
 #[test]
 fn every_policy_meets_the_same_operations_and_its_counters_add_up() {
-    let lab = method(&[("policies", "none,online,deferred,paced")]);
+    let lab = method(&[("policies", "none,ext4,btrfs-async,paced")]);
     let (found, keeper) = run(&lab, "vendor6").unwrap();
     assert_eq!(found.steps, keeper.steps);
     let made = |policy: &str| -> Vec<f64> {
@@ -198,10 +205,10 @@ fn every_policy_meets_the_same_operations_and_its_counters_add_up() {
     let of = |id: &str| figure(&found.figures, id).value;
     assert!(of("trimmed-under-none") <= 0.0 && of("issued-under-none") <= 0.0);
     close(of("not-trimmed-under-none"), of("freed-under-none"));
-    close(of("trimmed-under-online"), of("freed-under-online"));
-    assert!(of("untrimmed-under-none") > of("untrimmed-under-online"));
-    assert!(of("deferred-under-deferred") > 0.0 && of("waited-under-deferred") > 0.0);
-    assert!(of("amplification-under-none") >= of("amplification-under-online"));
+    close(of("trimmed-under-ext4"), of("freed-under-ext4"));
+    assert!(of("untrimmed-under-none") > of("untrimmed-under-ext4"));
+    assert!(of("deferred-under-btrfs-async") > 0.0 && of("waited-under-btrfs-async") > 0.0);
+    assert!(of("amplification-under-none") >= of("amplification-under-ext4"));
     assert_defined(&lab.metrics(), &found.figures);
     assert_eq!(found.figures.len(), lab.metrics().len(), "and each is found");
     let (again, _) = run(&lab, "vendor6").unwrap();
@@ -244,27 +251,27 @@ fn the_policy_to_choose_is_quick_among_those_that_wear_little() {
         |policy, tail, amplification, throughput| Point { policy, tail, amplification, throughput };
     let points = [
         point("none", 1.0, 3.0, 20.0),
-        point("online", 90.0, 1.0, 15.0),
-        point("deferred", 40.0, 1.05, 16.0),
-        point("batched", 41.0, 1.06, 16.0),
+        point("ext4-4.13", 90.0, 1.0, 15.0),
+        point("btrfs-async", 40.0, 1.05, 16.0),
+        point("fstrim-weekly", 41.0, 1.06, 16.0),
         point("paced", 1.5, 1.2, 19.0),
     ];
     let best = |slack: &str, lost: &str| {
         choose(&points, &method(&[("slack", slack), ("lost", lost)])).unwrap().policy
     };
     for (slack, chosen) in
-        [("0%", "online"), ("10%", "deferred"), ("25%", "paced"), ("300%", "none")]
+        [("0%", "ext4-4.13"), ("10%", "btrfs-async"), ("25%", "paced"), ("300%", "none")]
     {
         assert_eq!(best(slack, "50%"), chosen);
     }
     // The least amplification of those that are fast enough.
     assert_eq!(
         [best("10%", "22%"), best("10%", "10%"), best("10%", "1%")],
-        ["deferred", "paced", "none"]
+        ["btrfs-async", "paced", "none"]
     );
     let front: Vec<&str> =
         points.iter().filter(|it| it.is_best(&points)).map(|it| it.policy).collect();
-    assert_eq!(front, ["none", "online", "deferred", "paced"]);
+    assert_eq!(front, ["none", "ext4-4.13", "btrfs-async", "paced"]);
     assert_eq!(choose(&[], &method(&[])), None);
 }
 
@@ -291,25 +298,25 @@ fn cycles(policy: &str, tail: u64, amplifications: [f64; 2], longest: f64) -> Ve
 
 #[test]
 fn figures_are_those_of_the_last_cycles_together() {
-    let lab = method(&[("policies", "none,online,paced")]);
+    let lab = method(&[("policies", "none,ext4,paced")]);
     let mut steps = cycles("none", 500, [9.0, 3.0], 0.0);
     steps.extend(cycles("none", 2, [3.0, 3.1], 0.0).into_iter().skip(1));
-    steps.extend(cycles("online", 50, [1.1, 1.1], 20.0));
+    steps.extend(cycles("ext4", 50, [1.1, 1.1], 20.0));
     steps.extend(cycles("paced", 3, [1.2, 1.6], 4.0));
     let Findings { figures, .. } = analyse(&lab, &steps);
     let of = |id: &str| figure(&figures, id).value;
     close(of("amplification-under-none"), 3.05);
     close(of("throughput-under-none"), 20.0);
     close(of("cycles-under-none"), 3.0);
-    close(of("trim-under-online"), 20.0);
-    assert!((of("p99.9-under-online") - 50.0).abs() < 0.5);
-    assert!((of("p50-under-online") - 0.1).abs() < 0.01);
+    close(of("trim-under-ext4"), 20.0);
+    assert!((of("p99.9-under-ext4") - 50.0).abs() < 0.5);
+    assert!((of("p50-under-ext4") - 0.1).abs() < 0.01);
     let headline = &figures[0];
-    assert!(headline.words().unwrap().starts_with("`online`: the lowest p99.9"));
-    assert!(headline.headline && headline.words().unwrap().ends_with("online, paced"));
+    assert!(headline.words().unwrap().starts_with("`ext4`: the lowest p99.9"));
+    assert!(headline.headline && headline.words().unwrap().ends_with("ext4, none, paced"));
     let unsteady = |id: &str| figure(&figures, id).caveats == [Caveat::NoSteadyState.id()];
     assert!(unsteady("p99.9-under-paced") && !unsteady("p99.9-under-none"));
-    assert_eq!(figure(&figures, "p99.9-under-online").words().as_deref(), Some("to choose"));
+    assert_eq!(figure(&figures, "p99.9-under-ext4").words().as_deref(), Some("to choose"));
     assert_eq!(figure(&figures, "p99.9-under-paced").words().as_deref(), Some("front"));
 }
 

@@ -1,6 +1,7 @@
 use trimbench_core::settings::IfUnset;
 
 use trimbench_core::Bytes;
+use trimbench_core::settings::Named as _;
 use trimbench_core::settings::Setting;
 
 use super::*;
@@ -15,7 +16,14 @@ fn build(text: &str) -> Result<Box<dyn TrimPolicy>, PolicyError> {
 #[test]
 fn every_policy_is_made_with_its_defaults() {
     for info in &POLICIES {
-        build(info.id).unwrap_or_else(|error| panic!("{}: {error}", info.id));
+        let built = build(info.id);
+        match info.origin {
+            PolicyOrigin::OwnPath(issuer) => {
+                assert_eq!(info.id, issuer.id());
+                assert_eq!(built.unwrap_err(), PolicyError::OwnPath { policy: info.id });
+            }
+            _ => drop(built.unwrap_or_else(|error| panic!("{}: {error}", info.id))),
+        }
         assert!(POLICIES.iter().filter(|other| other.id == info.id).count() == 1);
         assert!(info.summary.len() <= 80, "{}: a line", info.id);
     }
@@ -23,26 +31,55 @@ fn every_policy_is_made_with_its_defaults() {
 
 #[test]
 fn a_choice_prints_every_value_and_reads_what_it_prints() {
-    let choice: Choice = "deferred, delay=1min,iops=5".parse().unwrap();
-    let text = "deferred,delay=1min,iops=5,bytes-per-second=0,discard-max=64MiB";
+    let choice: Choice = "rate-limited, discard-max=1MiB,iops=5".parse().unwrap();
+    let text = "rate-limited,iops=5,bytes-per-second=0,discard-max=1MiB";
     assert_eq!(choice.to_string(), text);
     assert_eq!(text.parse::<Choice>().unwrap().to_string(), text);
-    assert_eq!(choice.info().id, "deferred");
+    assert_eq!(choice.info().id, "rate-limited");
+}
+
+#[test]
+fn a_name_of_before_is_refused_with_that_of_the_system() {
+    for (former, today) in FORMER_POLICIES {
+        let error = build(former).expect_err(former).to_string();
+        assert!(error.contains(&format!("did you mean `{today}`?")), "{error}");
+        assert!(POLICIES.iter().any(|info| info.id == today), "{today}");
+    }
+}
+
+#[test]
+fn a_system_that_sends_discards_has_its_name_as_an_issuer() {
+    // A program and a timer, and nobody.
+    let others = ["fstrim-weekly", "none"];
+    for info in &POLICIES {
+        let is_issuer = Issuer::NAMES.iter().any(|(name, _)| *name == info.id);
+        let is_system = !matches!(info.origin, PolicyOrigin::Proposal(_));
+        assert_eq!(is_issuer, is_system && !others.contains(&info.id), "{}", info.id);
+    }
 }
 
 #[test]
 fn errors_say_what_is_wrong_and_what_would_be_right() {
     let cases = [
-        ("pased", "no policy is called `pased`; did you mean `paced`?; there are none, online, "),
-        ("online,x=1", "`online` has no parameter `x`; it has none"),
-        ("batched,perod=1s", "has no parameter `perod`; did you mean `period`?; it has period"),
-        ("batched,period", "`period` is not a setting; write `KEY=VALUE`"),
-        ("batched,period=1s,period=2s", "`period` is set twice"),
         (
-            "batched,period=1",
-            "`period` of `batched`: `1` has no unit; write for example `75us`; give 1ms to 8760h",
+            "pased",
+            "no policy is called `pased`; did you mean `paced`?; there are ext4, btrfs-async, ",
         ),
-        ("batched,period=0", "`period` of `batched`: `0` is out of range; give 1ms to 8760h"),
+        ("none,x=1", "`none` has no parameter `x`; it has none"),
+        (
+            "fstrim-weekly,perod=1s",
+            "has no parameter `perod`; did you mean `period`?; it has period",
+        ),
+        ("fstrim-weekly,period", "`period` is not a setting; write `KEY=VALUE`"),
+        ("fstrim-weekly,period=1s,period=2s", "`period` is set twice"),
+        (
+            "fstrim-weekly,period=1",
+            "`period` of `fstrim-weekly`: `1` has no unit; write for example `75us`; give 1ms to ",
+        ),
+        (
+            "fstrim-weekly,period=0",
+            "`period` of `fstrim-weekly`: `0` is out of range; give 1ms to 8760h",
+        ),
         ("rate-limited,iops=many", "`many` is not a whole number; give 0 to 1000000"),
         ("rate-limited,iops=2000000", "`2000000` is out of range; give 0 to 1000000"),
         (
@@ -65,7 +102,11 @@ fn errors_say_what_is_wrong_and_what_would_be_right() {
 #[test]
 fn the_page_has_every_policy_and_parameter() {
     for info in &POLICIES {
-        assert!(PAGE.contains(&format!("| `{}` | {} |", info.id, info.summary)), "{}", info.id);
+        assert!(
+            PAGE.contains(&format!("| `{}` | {} | {} |", info.id, info.origin, info.summary)),
+            "{}",
+            info.id
+        );
         for Setting { key, unset, help, .. } in (info.parameters)() {
             let IfUnset::Preset([default, ..]) = unset else { panic!("{key} has no default") };
             let row = format!("| `{}` | `{key}` | `{default}` | {help} |", info.id);

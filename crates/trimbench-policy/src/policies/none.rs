@@ -1,20 +1,21 @@
-//! `none`: no discards.
+//! `none`: no discards, as mounted without `discard`.
 
 use trimbench_core::{Blocks, Grant, Instant};
 
-use crate::policy::{Backlog, PolicyInfo, TrimPolicy};
+use crate::policy::{Backlog, PolicyInfo, PolicyOrigin, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "none",
     summary: "never discards; skips every freed extent",
+    origin: PolicyOrigin::System,
     parameters: Vec::new,
-    build: |_| Ok(Box::new(None)),
+    build: Some(|_| Ok(Box::new(Never))),
 };
 
 #[derive(Clone, Copy, Debug)]
-struct None;
+struct Never;
 
-impl TrimPolicy for None {
+impl TrimPolicy for Never {
     fn admit(&mut self, _: Instant, _: Blocks, _: &Backlog) -> Blocks {
         Blocks(0)
     }

@@ -24,8 +24,8 @@
 //! that blocks.
 //!
 //! **Permitted** is a stall of `target * stall-share` or, if that is more, of one and a half times
-//! the minimum cost of any discard: a command that takes 92 ms \[S0\] does not get better by being
-//! short.
+//! the minimum cost of any discard: a command that takes 82.4 ms (vendor2 of \[S0\]) does not get
+//! better by being short.
 //!
 //! **Size.** The next discard has `min(size, the longest with a permitted stall by cost)` blocks.
 //! `size` starts at the minimum, grows by one minimum with each full discard whose stall was
@@ -90,7 +90,7 @@ use trimbench_core::settings::{FromSettings as _, SettingError, Values, default_
 use trimbench_core::units::narrow;
 use trimbench_core::{Blocks, Bytes, Grant, Instant, Nanos, Ppm, settings};
 
-use crate::policy::{Backlog, Foreground, PolicyInfo, TrimPolicy, whole_blocks};
+use crate::policy::{Backlog, Foreground, PolicyInfo, PolicyOrigin, TrimPolicy, whole_blocks};
 use cost::Cost;
 use sensor::{Discard, Sensor};
 
@@ -103,8 +103,9 @@ mod tests;
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "paced",
     summary: "sizes and spaces discards so that the foreground keeps a target latency",
+    origin: PolicyOrigin::Proposal("ours"),
     parameters: Settings::rows,
-    build: |values| Ok(Box::new(Paced::new(Settings::read(values)?))),
+    build: Some(|values| Ok(Box::new(Paced::new(Settings::read(values)?)))),
 };
 
 /// The longest discard of all.

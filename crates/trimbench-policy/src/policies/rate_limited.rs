@@ -1,17 +1,19 @@
-//! `rate-limited`: limits discards and their bytes per second. This is the throttle of btrfs's
-//! `discard=async` without its delay.
+//! `rate-limited`: limits discards and their bytes per second: the deferring that \[S3\] proposes,
+//! for which "the block freeing work must be throttled". This is the throttle of btrfs's
+//! `discard=async` without its delay, with limits of the user's.
 
 use trimbench_core::settings::FromSettings as _;
 use trimbench_core::{Blocks, Grant, Instant};
 
 use super::throttle::Throttle;
-use crate::policy::{Backlog, PolicyInfo, TrimPolicy};
+use crate::policy::{Backlog, PolicyInfo, PolicyOrigin, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "rate-limited",
     summary: "limits the number and the bytes of discards per second",
+    origin: PolicyOrigin::Proposal("[S3]"),
     parameters: Throttle::rows,
-    build: |values| Ok(Box::new(RateLimited(Throttle::read(values)?))),
+    build: Some(|values| Ok(Box::new(RateLimited(Throttle::read(values)?)))),
 };
 
 #[derive(Clone, Copy, Debug)]

@@ -10,13 +10,14 @@
 use trimbench_core::settings::{FromSettings as _, default_to, within};
 use trimbench_core::{Blocks, Grant, Instant, Nanos, settings};
 
-use crate::policy::{Backlog, Foreground, PolicyInfo, TrimPolicy};
+use crate::policy::{Backlog, Foreground, PolicyInfo, PolicyOrigin, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "skip-by-latency",
     summary: "discards at once, but skips everything while reads and writes take too long",
+    origin: PolicyOrigin::Proposal("[S3]"),
     parameters: SkipByLatency::rows,
-    build: |values| Ok(Box::new(SkipByLatency::read(values)?)),
+    build: Some(|values| Ok(Box::new(SkipByLatency::read(values)?))),
 };
 
 settings! {

@@ -4,13 +4,14 @@
 use trimbench_core::settings::{FromSettings as _, default_to, within};
 use trimbench_core::{Blocks, Bytes, Grant, Instant, settings};
 
-use crate::policy::{Backlog, PolicyInfo, TrimPolicy, whole_blocks};
+use crate::policy::{Backlog, PolicyInfo, PolicyOrigin, TrimPolicy, whole_blocks};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "skip-by-queue",
     summary: "discards at once, but skips extents that are freed while too much is pending",
+    origin: PolicyOrigin::Proposal("[S3]"),
     parameters: SkipByQueue::rows,
-    build: |values| Ok(Box::new(SkipByQueue::read(values)?)),
+    build: Some(|values| Ok(Box::new(SkipByQueue::read(values)?))),
 };
 
 settings! {

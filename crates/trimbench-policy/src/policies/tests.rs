@@ -2,6 +2,7 @@
 
 use trimbench_core::{BlockSize, Blocks, Bytes, Grant, Instant, Nanos};
 
+use super::at_once::AtOnce;
 use crate::catalogue::Choice;
 use crate::policy::{Backlog, Foreground, TrimPolicy};
 
@@ -51,17 +52,18 @@ fn none_keeps_nothing() {
 }
 
 #[test]
-fn online_grants_everything_at_the_commit_whatever_is_in_flight() {
-    let mut online = policy("online");
-    assert_eq!(online.admit(at(0), Blocks(7), &NOTHING), Blocks(7));
+fn at_once_grants_everything_whatever_is_in_flight() {
+    let mut it = AtOnce;
+    assert_eq!(it.admit(at(0), Blocks(7), &NOTHING), Blocks(7));
     let backlog = Backlog { in_flight: 10_000, ..waiting(at(5)) };
-    assert_eq!(online.grant(at(5), &backlog), Grant::Blocks(Blocks(1_000)));
+    assert_eq!(it.grant(at(5), &backlog), Grant::Blocks(Blocks(1_000)));
 }
 
 #[test]
-fn batched_grants_at_each_period_what_was_freed_until_then() {
-    let mut batched = policy("batched,period=10s");
-    let everything = Grant::Blocks(Blocks(1_000));
+fn fstrim_weekly_grants_at_each_period_what_was_freed_until_then() {
+    let mut weekly = policy("fstrim-weekly,period=10s");
+    // A block group, 128 MiB.
+    let everything = Grant::Blocks(Blocks(32_768));
     let cases = [
         (0, 0, Grant::Until(at(10_000))),
         (9_999, 0, Grant::Until(at(10_000))),
@@ -72,23 +74,24 @@ fn batched_grants_at_each_period_what_was_freed_until_then() {
         (20_000, 10_001, everything),
     ];
     for (now, oldest, expected) in cases {
-        let grant = batched.grant(at(now), &waiting(at(oldest)));
+        let grant = weekly.grant(at(now), &waiting(at(oldest)));
         assert_eq!(grant, expected, "freed at {oldest} ms, asked at {now} ms");
     }
     let busy = Backlog { in_flight: 1, ..waiting(at(0)) };
-    assert_eq!(batched.grant(at(10_000), &busy), Grant::Idle, "one after the other");
+    assert_eq!(weekly.grant(at(10_000), &busy), Grant::Idle, "one after the other");
 }
 
 #[test]
-fn deferred_waits_for_its_delay_and_is_throttled_then() {
-    let mut deferred = policy("deferred,delay=120s,iops=2,discard-max=4KiB");
-    assert_eq!(deferred.grant(at(1_000), &waiting(at(1_000))), Grant::Until(at(121_000)));
-    let times: Vec<_> = discards(&mut *deferred, waiting(at(1_000)), at(122_001))
+fn btrfs_async_waits_for_its_delay_and_is_throttled_then() {
+    let mut it = policy("btrfs-async,delay=120s");
+    assert_eq!(it.grant(at(1_000), &waiting(at(1_000))), Grant::Until(at(121_000)));
+    // 1,000 a second, of at most 64 MiB.
+    let times: Vec<_> = discards(&mut *it, waiting(at(1_000)), at(121_003))
         .into_iter()
-        .inspect(|discard| assert_eq!(discard.1, Blocks(1)))
+        .inspect(|discard| assert_eq!(discard.1, Blocks(16_384)))
         .map(|discard| discard.0)
         .collect();
-    assert_eq!(times, [at(121_000), at(121_500), at(122_000)]);
+    assert_eq!(times, [at(121_000), at(121_001), at(121_002)]);
 }
 
 #[test]
@@ -171,8 +174,8 @@ fn skip_by_latency_skips_all_while_requests_take_too_long() {
 fn a_grant_until_an_instant_holds_until_then_and_not_longer() {
     // Of `paced` the pause would be 1 ms / 0.0781 %, 1.28 s; what waits for a second goes before.
     let cases = [
-        ("batched,period=7s", at(7_000)),
-        ("deferred,delay=9s", at(9_001)),
+        ("fstrim-weekly,period=7s", at(7_000)),
+        ("btrfs-async,delay=9s", at(9_001)),
         ("paced,wait-max=1s,target=1ms", at(1_001)),
     ];
     for (text, due) in cases {

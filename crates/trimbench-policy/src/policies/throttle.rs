@@ -1,16 +1,18 @@
-//! A limit on discards by number and by bytes per second, as in btrfs.
+//! A limit on discards at a time, by number and by bytes per second, as in btrfs.
 
 use trimbench_core::settings::{default_to, mapped, within};
-use trimbench_core::{BlockSize, Blocks, Bytes, Grant, Instant, Nanos, settings};
+use trimbench_core::{
+    BlockSize, Blocks, Bytes, Grant, Instant, IssueDepth, IssuerRule, Nanos, settings,
+};
 
 use crate::policy::whole_blocks;
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
 settings! {
-    /// One discard at a time. After each there is a pause: the longer of 1 / IOPS and its bytes
-    /// over bytes per second, from its issue, rounded up. Time that was not used is not saved for
-    /// later.
+    /// One discard at a time, or as many as an issuer has. After each there is a pause: the longer
+    /// of 1 / IOPS and its bytes over bytes per second, from its issue, rounded up. Time that was
+    /// not used is not saved for later.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Throttle(values) {
         /// discards per second, at most; 0: no limit (btrfs, iops_limit)
@@ -22,6 +24,8 @@ settings! {
         discard_max: Blocks = "discard-max", default_to("64MiB"),
             whole_blocks(Bytes::gib(1 << 20), values);
     } with {
+        /// Discards at a time.
+        depth: u64 = 1;
         block_size: BlockSize = values.block_size();
         ready_at: Instant = Instant::START;
     }
@@ -33,8 +37,26 @@ fn interval(iops: u64) -> Nanos {
 }
 
 impl Throttle {
+    /// Depth, longest discard and pause of an issuer.
+    pub(crate) fn of(rule: &IssuerRule, block_size: BlockSize) -> Self {
+        let depth = match rule.depth {
+            IssueDepth::Ranges(ranges) => ranges.into(),
+            IssueDepth::All => u64::MAX,
+        };
+        Self {
+            interval: rule.pause,
+            bytes_per_second: Bytes(0),
+            discard_max: rule
+                .chunk
+                .map_or(Blocks(u64::MAX), |chunk| chunk.blocks_floor(block_size)),
+            depth,
+            block_size,
+            ready_at: Instant::START,
+        }
+    }
+
     pub(crate) fn grant(&self, now: Instant, in_flight: u64) -> Grant {
-        if in_flight > 0 {
+        if in_flight >= self.depth {
             return Grant::Idle;
         }
         if now < self.ready_at {

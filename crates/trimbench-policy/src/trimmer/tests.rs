@@ -16,7 +16,7 @@ fn range(start: u64, length: u64) -> LbaRange {
 
 #[test]
 fn no_discard_is_longer_than_the_drive_takes_or_the_grant_says() {
-    let mut it = trimmer("online", OPTIONS);
+    let mut it = trimmer("skip-by-queue,depth=9", OPTIONS);
     it.freed(Instant::START, range(0, 12));
     assert_eq!(it.next(Instant::START), TrimmerStep::Discard(range(0, 8)));
     assert_eq!(it.next(Instant::START), TrimmerStep::Discard(range(8, 4)));
@@ -41,7 +41,7 @@ fn an_atomic_extent_goes_at_once_but_for_the_longest_discard() {
 
 #[test]
 fn what_is_rewritten_or_given_up_is_not_discarded() {
-    let mut it = trimmer("batched,period=1s", OPTIONS);
+    let mut it = trimmer("fstrim-weekly,period=1s", OPTIONS);
     it.freed(Instant::START, range(0, 4));
     it.freed(Instant::START, range(10, 4));
     assert_eq!(it.rewritten(range(2, 100)), Blocks(6));
@@ -56,7 +56,7 @@ fn what_is_rewritten_or_given_up_is_not_discarded() {
 
 #[test]
 fn what_was_kept_back_is_as_old_as_it_is_and_what_is_too_short_is_skipped() {
-    let mut it = trimmer("deferred,delay=10s", OPTIONS);
+    let mut it = trimmer("btrfs-async,delay=10s", OPTIONS);
     let at = |seconds| Instant::START + Nanos::from_secs(seconds);
     it.freed_since(at(8), at(2), range(0, 4));
     it.passed_over(at(8), range(10, 1));
@@ -70,5 +70,5 @@ fn what_was_kept_back_is_as_old_as_it_is_and_what_is_too_short_is_skipped() {
 #[test]
 #[should_panic(expected = "what completes was issued")]
 fn a_discard_that_was_not_issued_does_not_complete() {
-    trimmer("online", OPTIONS).completed(Instant::START);
+    trimmer("none", OPTIONS).completed(Instant::START);
 }

@@ -46,14 +46,14 @@ fn each_kind_of_chart_becomes_an_svg() {
         Axis::log("latency", "ms"),
         Axis::linear("amplification", ""),
     );
-    for (name, x) in [("paced", 0.1), ("online", 10.0)] {
+    for (name, x) in [("paced", 0.1), ("ext4-4.13", 10.0)] {
         points.curve(ChartSeries::new(name, ChartKind::Points, vec![x], vec![Some(1.0)]));
     }
     for (chart, texts) in [
         (line(), vec!["vendor2", "other &lt;&amp;&gt; drive", "1GiB deleted", "MB/s"]),
         (bars, vec!["first", "second", "noted", "s/GB"]),
         (cells, vec!["first", "second", "0.123"]),
-        (points, vec!["paced", "online", "amplification"]),
+        (points, vec!["paced", "ext4-4.13", "amplification"]),
     ] {
         let svg = drawing.svg(&chart, 960, 360).unwrap();
         assert!(svg.starts_with("<svg"), "{}", &svg[..60.min(svg.len())]);

@@ -16,8 +16,14 @@ pub(super) fn was_sought(facts: &Facts<'_>) -> bool {
     facts.has(&Role::PolicyChoice) || facts.worst(&Role::DeletionRate).is_some()
 }
 
+/// How ext4 of today is called as a policy; in records of version 1 of the method there is
+/// another ext4 in its place.
+const ONLINE: [&str; 2] = ["ext4", "online"];
+/// And the weekly run of fstrim.
+const WEEKLY: [&str; 2] = ["fstrim-weekly", "batched"];
+
 /// What the comparison of policies found best: it weighs what the foreground feels against what is
-/// written for it. `online` is as good where what it costs more is not noticed, for nothing else is
+/// written for it. `ext4` is as good where what it costs more is not noticed, for nothing else is
 /// as easily had.
 pub(super) fn by_policy(facts: &Facts<'_>) -> Option<(Action, Vec<Reason>)> {
     let choice = facts.worst(&Role::PolicyChoice)?.figure;
@@ -25,14 +31,16 @@ pub(super) fn by_policy(facts: &Facts<'_>) -> Option<(Action, Vec<Reason>)> {
     let best = best.as_str();
     let tail = |policy: &str| facts.worst(&Role::PolicyTail { policy: policy.to_owned() });
     let wear = |policy: &str| facts.worst(&Role::PolicyWear { policy: policy.to_owned() });
-    let short = tail("online").is_some_and(|it| it.value() <= LONG_TRIM_S * 1e3);
-    let little = wear("online")
+    let online = ONLINE.into_iter().find(|name| tail(name).is_some()).unwrap_or(ONLINE[0]);
+    let short = tail(online).is_some_and(|it| it.value() <= LONG_TRIM_S * 1e3);
+    let little = wear(online)
         .zip(wear(best))
         .is_some_and(|(online, best)| online.value() <= best.value() * WEAR_RATIO);
-    let name = if best != "none" && short && little { "online" } else { best };
+    let name = if best != "none" && short && little { online } else { best };
     let action = match name {
-        "online" => Action::MountWithDiscard,
-        "batched" => Action::WeeklyFstrim,
+        // Whichever its era.
+        name if name == online || name.starts_with("ext4") => Action::MountWithDiscard,
+        name if WEEKLY.contains(&name) => Action::WeeklyFstrim,
         "none" => Action::NothingToGain,
         other => Action::PacedTrim {
             policy: Some(other.to_owned()),
@@ -40,7 +48,7 @@ pub(super) fn by_policy(facts: &Facts<'_>) -> Option<(Action, Vec<Reason>)> {
             chunk_mib: None,
         },
     };
-    let mut others = vec![best, "online", "none"];
+    let mut others = vec![best, online, "none"];
     others.retain(|other| *other != name);
     others.dedup();
     let side = |policy: &str| {

@@ -140,10 +140,15 @@ fn every_action_follows_from_the_figures_that_mean_it() {
                 ],
             )],
         ),
-        ("paced-trim", vec![policy("paced", &[("paced", 9.0, 1.2), ("online", 900.0, 1.2)])]),
+        ("paced-trim", vec![policy("paced", &[("paced", 9.0, 1.2), ("ext4", 900.0, 1.2)])]),
         ("weekly-fstrim", vec![policy("batched", &[("batched", 9.0, 1.2), ("online", 90.0, 1.2)])]),
+        (
+            "weekly-fstrim",
+            vec![policy("fstrim-weekly", &[("fstrim-weekly", 9.0, 1.2), ("ext4", 90.0, 1.2)])],
+        ),
         ("mount-with-discard", vec![policy("online", &[("online", 9.0, 1.2)])]),
-        ("nothing-to-gain", vec![policy("none", &[("none", 1.0, 1.0), ("online", 1.0, 1.0)])]),
+        ("mount-with-discard", vec![policy("ext4", &[("ext4", 9.0, 1.2)])]),
+        ("nothing-to-gain", vec![policy("none", &[("none", 1.0, 1.0), ("ext4", 1.0, 1.0)])]),
         ("weekly-fstrim", vec![policy("none", &[("none", 1.0, 1.0)]), helps()]),
         ("weekly-fstrim", vec![policy("online", &[("online", 9.0, 1.2)]), loud()]),
         ("trim-does-not-reach", vec![recovery((0.3, 0.3), None)]),
@@ -224,15 +229,15 @@ fn each_limit_decides_at_its_edge() {
         ("weekly-fstrim", chunk(mebibyte_ms * (1.0 + 1e-9))),
         (
             "mount-with-discard",
-            vec![policy("paced", &[("paced", 1.0, 1.0), ("online", 10.0, WEAR_RATIO)])],
+            vec![policy("paced", &[("paced", 1.0, 1.0), ("ext4", 10.0, WEAR_RATIO)])],
         ),
         (
             "paced-trim",
-            vec![policy("paced", &[("paced", 1.0, 1.0), ("online", 10.0 + 1e-9, WEAR_RATIO)])],
+            vec![policy("paced", &[("paced", 1.0, 1.0), ("ext4", 10.0 + 1e-9, WEAR_RATIO)])],
         ),
         (
             "paced-trim",
-            vec![policy("paced", &[("paced", 1.0, 1.0), ("online", 10.0, WEAR_RATIO + 1e-9)])],
+            vec![policy("paced", &[("paced", 1.0, 1.0), ("ext4", 10.0, WEAR_RATIO + 1e-9)])],
         ),
     ];
     for (index, (expected, sessions)) in table.iter().enumerate() {

@@ -34,6 +34,16 @@ fn every_value_out_of_range_is_named() {
             },
             "trim.background_share",
         ),
+        (
+            SsdConfig {
+                trim: TrimConfig {
+                    arbitration: TrimArbitration::ReadsFirst,
+                    ..trim(TrimMode::Blocking)
+                },
+                ..plain()
+            },
+            "trim.arbitration",
+        ),
         (collected(VictimPolicy::DChoices(0), false), "collector.policy"),
         (collected(VictimPolicy::DChoices(1_025), false), "collector.policy"),
         (

@@ -28,6 +28,22 @@ named_enum! {
     }
 }
 
+named_enum! {
+    /// When the controller begins a TRIM beside commands that wait for it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum TrimArbitration {
+        /// In the order of arrival: all TRIMs that came before a command delay it.
+        FirstCome = "first-come",
+        /// One TRIM, then all other commands that wait, then the next TRIM: round robin between
+        /// the queue of the TRIMs and the others, with no bound on the arbitration burst.
+        /// Source: \[NVME\].
+        RoundRobin = "round-robin",
+        /// A TRIM only while no other command wants the controller: the others are of a higher
+        /// class. A TRIM that has begun is not interrupted. Source: \[NVME\].
+        ReadsFirst = "reads-first",
+    }
+}
+
 settings! {
     /// The cost of a TRIM: `command + ranges * range + mapped * per_gib_mapped + unmapped *
     /// per_gib_unmapped`, and who pays it when.
@@ -45,6 +61,8 @@ settings! {
         pub per_gib_unmapped: Nanos = "trim.per_gib_unmapped", Required, described("at most 1h");
         /// the largest range of the protocol (ATA: 65,535 sectors)
         pub range_max: Bytes = "trim.range_max", Required, described("at least 4KiB");
+        /// ranges of one command that a host's block layer sends, in [1, 256]: 1 on SATA
+        pub ranges: u32 = "trim.ranges", default_to("1"), described("at most 256");
         /// the largest discard that the drive takes in one command
         pub command_max: Bytes = "trim.command_max", Required,
             described("at least `trim.range_max`");
@@ -54,6 +72,8 @@ settings! {
         /// start of the first such piece
         pub alignment: Bytes = "trim.alignment", default_to("0"),
             described("a multiple of 4KiB, below `trim.granularity`");
+        /// only `queued`, {}: when a TRIM begins beside commands that wait
+        pub arbitration: TrimArbitration = "trim.arbitration", default_to("first-come"), named();
         /// only `background`: share of controller and dies that the work takes while the host is
         /// busy
         pub background_share: Ppm = "trim.background_share", default_to("0"),
@@ -120,6 +140,7 @@ impl TrimConfig {
         config.hold(&[
             ("trim.range_max", self.range_max.0 >= UNIT_BYTES),
             ("trim.command_max", self.command_max >= self.range_max),
+            ("trim.ranges", (1..=256).contains(&self.ranges)),
             (
                 "trim.granularity",
                 self.granularity.0 >= UNIT_BYTES
@@ -130,6 +151,12 @@ impl TrimConfig {
             ("trim.background_share", !postpones || (share.0 > 0 && share < Ppm::ONE)),
             ("trim.background_slice", !postpones || self.background_slice >= Nanos::from_micros(1)),
         ])?;
+        require(
+            self.mode == TrimMode::Queued || self.arbitration == TrimArbitration::FirstCome,
+            "trim.arbitration",
+            self.arbitration.id(),
+            "`first-come` where TRIMs are not `queued`",
+        )?;
         let is_flash = config.media == Media::Flash;
         let translates = config.slc_cache.is_some()
             || config.compression.is_some()

@@ -150,7 +150,7 @@ fn values_are_counted_and_kept_as_they_were_written() {
     };
     assert_eq!([sourced, fitted, assumed].map(|it| it as usize), Origin::FILED.map(count));
     assert_eq!(fitted, 1);
-    let expected = format!("{assumed} of 31 values assumed, 1 fitted, {sourced} sourced");
+    let expected = format!("{assumed} of 32 values assumed, 1 fitted, {sourced} sourced");
     assert_eq!(profile.provenance.to_string(), expected);
     let find = |key: &str| profile.values.iter().find(|value| value.key == key).unwrap();
     let mapped = find("trim.per_gib_mapped");

@@ -1,5 +1,6 @@
 //! Discards: what they free, what they cost, and the work that the drive postpones.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use trimbench_core::units::narrow;
@@ -7,10 +8,19 @@ use trimbench_core::{BlockCommand, Bytes, Instant, LbaRange, Nanos, Rejected};
 
 use super::path::translation::PageReads;
 use super::{LOGICAL_BLOCK, Ssd, UnitSpan};
-use crate::config::UNIT_BYTES;
+use crate::config::{TrimArbitration, UNIT_BYTES};
+use crate::events::Action;
 use crate::mapping::Deallocated;
 use crate::slots::Slot;
 use crate::trim::work;
+
+/// TRIMs that wait for their turn with the controller, where that is not the order of arrival.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    waiting: VecDeque<(Slot, Nanos, PageReads)>,
+    /// The controller has a TRIM, or one waits until it is free; [`Action::NextTrim`] will come.
+    taken: bool,
+}
 
 impl Ssd {
     #[inline(never)]
@@ -46,8 +56,31 @@ impl Ssd {
         }
         self.counters.trim_work_done += cost;
         self.alone = trim.mode.is_exclusive();
+        if trim.arbitration != TrimArbitration::FirstCome {
+            self.turns.waiting.push_back((slot, overhead + cost, reads));
+            if !self.turns.taken {
+                self.next_trim(at);
+            }
+            return;
+        }
         let done = self.controller.reserve(at, overhead + cost);
         self.finish_discard(done, slot, reads);
+    }
+
+    /// The controller takes the TRIM whose turn it is, if there is one.
+    pub(super) fn next_trim(&mut self, at: Instant) {
+        self.turns.taken = !self.turns.waiting.is_empty();
+        if !self.turns.taken {
+            return;
+        }
+        let free_at = self.controller.free_at();
+        if self.config.trim.arbitration == TrimArbitration::ReadsFirst && free_at > at {
+            self.events.add(free_at, Action::NextTrim);
+        } else if let Some((slot, span, reads)) = self.turns.waiting.pop_front() {
+            let done = self.controller.reserve(at, span);
+            self.finish_discard(done, slot, reads);
+            self.events.add(done, Action::NextTrim);
+        }
     }
 
     /// What a TRIM of these units frees: others only with a planted fault.

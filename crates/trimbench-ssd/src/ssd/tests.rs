@@ -3,8 +3,8 @@ use trimbench_core::{Blocks, Lba, Nanos, Ppm, Target, TrimPromise, Virtual};
 
 use super::*;
 use crate::config::{
-    ContentsConfig, GcConfig, Geometry, HostInterface, NandTiming, TrimConfig, TrimMode,
-    TrimmedReads, VictimPolicy,
+    ContentsConfig, GcConfig, Geometry, HostInterface, NandTiming, TrimArbitration, TrimConfig,
+    TrimMode, TrimmedReads, VictimPolicy,
 };
 
 mod compression;
@@ -70,9 +70,11 @@ pub(crate) fn trim(mode: TrimMode) -> TrimConfig {
         per_gib_mapped: Nanos::from_millis(262),
         per_gib_unmapped: Nanos::ZERO,
         range_max: Bytes::mib(1),
+        ranges: 1,
         command_max: Bytes::mib(32),
         granularity: Bytes(UNIT_BYTES),
         alignment: Bytes(0),
+        arbitration: TrimArbitration::FirstCome,
         background_share: Ppm(250_000),
         background_slice: Nanos::from_millis(1),
         background_bound: None,
@@ -272,6 +274,43 @@ fn a_queued_trim_occupies_the_controller_only() {
     // The first read goes on beside the TRIM (10 + 118 + 20 after its turn), the second waits for
     // the controller: 128 + 10 + 50 + 4.096 + 8.192 + 20.
     assert_eq!(times(&mut target, &[read(0), discard, read(1)]), [92, 147, 220]);
+}
+
+/// Two TRIMs and a read at once, and a second read while the controller has the first: when each
+/// ended, in microseconds.
+fn two_trims_and_two_reads(arbitration: TrimArbitration) -> [u64; 4] {
+    let trim = TrimConfig { arbitration, ..trim(TrimMode::Queued) };
+    let mut target = drive(SsdConfig { trim, ..plain() });
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    let discard = |unit| BlockCommand::Discard(units(unit, 1));
+    let read = |unit| BlockCommand::Read(units(unit, 1));
+    let mut out = Vec::new();
+    for (tag, command) in [(0, discard(1_024)), (1, discard(1_025)), (2, read(0))] {
+        target.submit(Tag(tag), command).unwrap();
+    }
+    // A TRIM has the controller for 118 us, a read for 10 us.
+    target.reap(Instant::from_start(Nanos::from_micros(123)), &mut out);
+    target.submit(Tag(3), read(20)).unwrap();
+    while out.len() < 4 {
+        target.reap(Instant::NEVER, &mut out);
+    }
+    out.sort_by_key(|completion| completion.tag);
+    let ends: Vec<u64> = out.iter().map(|it| it.at.since(Instant::START).0 / 1_000).collect();
+    ends.try_into().unwrap()
+}
+
+#[test]
+fn the_arbitration_says_what_waits_for_a_trim() {
+    // A read ends 82 us after the controller, 50 of them on the one die; a TRIM 20 us. Both TRIMs
+    // first: 2 x 118, and the second read waits for the die.
+    let first_come = two_trims_and_two_reads(TrimArbitration::FirstCome);
+    assert_eq!(first_come, [137, 255, 328, 378]);
+    // The first read goes between the TRIMs, the second comes too late for that.
+    let round_robin = two_trims_and_two_reads(TrimArbitration::RoundRobin);
+    assert_eq!(round_robin, [137, 265, 210, 338]);
+    // Both go between, the second behind the first on the die.
+    let reads_first = two_trims_and_two_reads(TrimArbitration::ReadsFirst);
+    assert_eq!(reads_first, [137, 275, 210, 260]);
 }
 
 #[test]

@@ -46,7 +46,7 @@ const POLICIES: [&str; 4] = [
     "--target",
     "ext4,journal=8MiB:sim:vendor2,capacity=512MiB",
     "--set",
-    "policies=none,online,paced",
+    "policies=none,ext4,paced",
 ];
 /// A directory, in real time.
 const IN_DIRECTORY: [&str; 12] = [

@@ -67,7 +67,11 @@ fn what_does_not_go_together_is_a_usage_error_with_the_right_name() {
         ("ext4,discard=async:sim:vendor6", "`discard` is a setting of btrfs, not of ext4"),
         ("xfs,era=4.13:sim:vendor6", "`era` is a setting of ext4, not of xfs"),
         ("ext3:sim:vendor6", "did you mean `ext4`?"),
-        ("f2fs:sim:vendor6", "no model of f2fs, only of ext4, xfs, btrfs"),
+        ("f2fs,discard=async:sim:vendor6", "`discard` is a setting of btrfs, not of f2fs"),
+        ("f2fs,era=4.13:sim:vendor6", "`era` is a setting of ext4, not of f2fs"),
+        ("f2fs,journaling=none:sim:vendor6", "`journaling` is a setting of ext4, not of f2fs"),
+        ("f2fs,journal=64MiB:sim:vendor6", "`journal` is a setting of ext4 and xfs, not of f2fs"),
+        ("f2fss:sim:vendor6", "did you mean `f2fs`?"),
         ("ext4:.", "it is not a device"),
         ("ext4:sim:vendor6,capacity=128MiB", "does not fit"),
     ] {

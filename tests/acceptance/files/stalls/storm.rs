@@ -12,17 +12,16 @@ mod tests;
 type Storm = (&'static str, &'static str, &'static str);
 
 /// \[S3\], with its bytes and the pool's own times and amounts divided by 32.
-const STORM: Storm =
-    ("storm", "raidz2,policy=online,scale=32:sim:like-p3500,capacity=11GiB*10", "15GiB");
+const STORM: Storm = ("storm", "raidz2,scale=32:sim:like-p3500,capacity=11GiB*10", "15GiB");
 /// The same filesystem, emptier, and twice as large.
 const OTHERS: [Storm; 2] = [
-    ("half-full", "raidz2,policy=online,scale=32:sim:like-p3500,capacity=16GiB*10", "15GiB"),
-    ("larger", "raidz2,policy=online,scale=16:sim:like-p3500,capacity=22GiB*10", "30GiB"),
+    ("half-full", "raidz2,scale=32:sim:like-p3500,capacity=16GiB*10", "15GiB"),
+    ("larger", "raidz2,scale=16:sim:like-p3500,capacity=22GiB*10", "30GiB"),
 ];
 /// So small that the waits for a drive's queue count as stalls: the end of what the model is good
 /// for, as docs/model/pool.md says.
 const TOO_SMALL: Storm =
-    ("too-small", "raidz2,policy=online,scale=64:sim:like-p3500,capacity=5632MiB*10", "7680MiB");
+    ("too-small", "raidz2,scale=64:sim:like-p3500,capacity=5632MiB*10", "7680MiB");
 /// A drive whose TRIM blocks: what is sent to it waits there. `OpenZFS` sends little meanwhile, as
 /// its groups wait for their discards.
 const SLOW_DRIVES: [(Storm, &str, &str); 2] = [

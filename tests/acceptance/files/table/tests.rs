@@ -7,7 +7,10 @@ fn found(seconds: f64, change: impl Fn(&str, PublishedColumn, &mut Durations)) -
     read(&planted(seconds, change).raw()).unwrap()
 }
 
-fn planted(seconds: f64, change: impl Fn(&str, PublishedColumn, &mut Durations)) -> Planted {
+pub(in crate::acceptance) fn planted(
+    seconds: f64,
+    change: impl Fn(&str, PublishedColumn, &mut Durations),
+) -> Planted {
     let mut runs = Vec::new();
     for vendor in VENDORS {
         for column in PublishedColumn::ALL {

@@ -21,7 +21,7 @@ fn refused(text: &str) -> TargetError {
 fn a_pool_s_text_means_the_same_again() {
     for text in [
         "raidz2:sim:like-p3500*10",
-        "raidz2,policy=online,manner=zfs-autotrim,scale=32:sim:like-p3500,capacity=1GiB*10",
+        "raidz2,policy=none,manner=zfs-autotrim,scale=32:sim:like-p3500,capacity=1GiB*10",
         "raidz2,manner=zfs-trim,trim-rate=64MiB:sim:like-p3500*10",
         "stripe,write-kib=1us:sim:vendor2*1",
         "raidz1,policy=paced+target=5ms:sim:vendor2*3",
@@ -46,8 +46,11 @@ fn what_is_no_pool_is_refused_with_what_would_be_right() {
         ("raidz2,manner=zfs-autotrim,trim-rate=1MiB:sim:like-p3500*10", "`manner=zfs-trim`"),
         ("raidz2,manner=zfs-trim,trim-rate=fast:sim:like-p3500*10", "trim-rate"),
         ("raidz2,scale=0:sim:like-p3500*10", "out of range"),
-        ("raidz2,polcy=online:sim:like-p3500*10", "did you mean `policy`?"),
-        ("raidz2,policy=onlin:sim:like-p3500*10", "did you mean `online`?"),
+        ("raidz2,polcy=none:sim:like-p3500*10", "did you mean `policy`?"),
+        ("raidz2,policy=pased:sim:like-p3500*10", "did you mean `paced`?"),
+        ("raidz2,policy=online:sim:like-p3500*10", "without `policy`, `manner` decides alone"),
+        ("raidz2,policy=deferred:sim:like-p3500*10", "did you mean `btrfs-async`?"),
+        ("raidz2,policy=ext4:sim:like-p3500*10", "`manner` is the pool's system"),
         ("raidz9:sim:like-p3500*10", "did you mean"),
         ("raidz2:/dev/null", "raidz2 is a model, and can be made on emulated drives only"),
     ] {
@@ -64,7 +67,7 @@ fn pools_are_made_anew_on_the_same_drives_with_the_policy_wished_for() {
     for (discard, discarded) in [
         (DiscardMode::Online, true),
         (DiscardMode::Off, false),
-        (DiscardMode::Policy("online".to_owned()), true),
+        (DiscardMode::Policy("skip-by-queue,pending-max=1000000".to_owned()), true),
     ] {
         let wish = FilesystemSpec { discard, ..FilesystemSpec::default() };
         pools.make(&wish).unwrap();

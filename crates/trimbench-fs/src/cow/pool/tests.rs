@@ -21,7 +21,7 @@ const MANNERS: [TrimManner; 4] = [
     TrimManner::FreeBsd2017,
     TrimManner::FreeBsd2013,
 ];
-const POLICIES: [&str; 3] = ["online", "rate-limited,iops=50", "skip-by-queue"];
+const POLICIES: [Option<&str>; 3] = [None, Some("rate-limited,iops=50"), Some("skip-by-queue")];
 const MIB: u64 = 1 << 20;
 const SECOND: Nanos = Nanos::from_secs(1);
 const DRIVES: usize = 4;
@@ -294,7 +294,7 @@ fn values_out_of_range_are_refused() {
         (|config| config.record = Bytes(5_000), 4, "`record` is 5000"),
         (|config| config.dirty_sync = config.dirty_max, 4, "`dirty_sync`"),
         (|config| config.metaslabs = Some(1 << 20), 4, "does not fit on a device of 64MiB"),
-        (|config| config.policy = "paced,target=soon".parse().unwrap(), 4, "`target`"),
+        (|config| config.policy = Some("paced,target=soon".parse().unwrap()), 4, "`target`"),
     ] {
         let error = make(change, drives);
         assert!(error.contains(part), "{error}");
@@ -335,7 +335,7 @@ proptest! {
         policy in proptest::sample::select(&POLICIES[..]),
     ) {
         let mut config = config(manner);
-        config.policy = policy.parse().unwrap();
+        config.policy = policy.map(|policy| policy.parse().unwrap());
         config.group_timeout = SECOND;
         let mut machine = Machine::with(config, &Device::new(), FaultPlan::default());
         for act in acts {

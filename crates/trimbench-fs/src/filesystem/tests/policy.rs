@@ -1,6 +1,8 @@
 //! Freed space under a trim policy.
 
-use trimbench_core::PolicyAccount;
+use trimbench_core::{Issuer, PolicyAccount, Sender};
+
+use crate::kind::FsKind;
 
 use super::*;
 
@@ -10,8 +12,8 @@ fn machine(policy: &str) -> Machine {
 }
 
 fn with(policy: &str, device: Recorder) -> Machine {
-    let made = FileSystem::make(config(UNCLIPPED), device).expect("it fits");
-    let policy = super::super::policy(policy).expect("a policy");
+    let policy = super::super::policy(FsKind::Ext4, policy).expect("a policy");
+    let made = FileSystem::make(config(policy.issuer()), device).expect("it fits");
     Machine { target: Virtual::new(made.with_policy(policy)) }
 }
 
@@ -35,8 +37,8 @@ fn account(machine: &Machine) -> PolicyAccount {
 }
 
 #[test]
-fn online_discards_at_the_commit_and_nobody_waits_for_it() {
-    let mut machine = filled("online", 8);
+fn a_queue_is_discarded_at_the_commit_and_nobody_waits_for_it() {
+    let mut machine = filled("skip-by-queue", 8);
     let (first, second) = (machine.extents(1)[0], machine.extents(5)[0]);
     machine.unlink(1);
     machine.unlink(5);
@@ -53,6 +55,45 @@ fn online_discards_at_the_commit_and_nobody_waits_for_it() {
 }
 
 #[test]
+fn of_its_own_path_there_is_an_account_and_nothing_else_changes() {
+    for (name, issuer) in [
+        ("ext4", Issuer::Ext4),
+        ("ext4-5.15", Issuer::Ext4Since5_15),
+        ("ext4-4.13", Issuer::Ext4Since4_13),
+        ("ext4-2.6.33", Issuer::Ext4Since2_6_33),
+    ] {
+        let mut plain = Machine::new(Some(issuer));
+        let mut watched = machine(name);
+        for machine in [&mut plain, &mut watched] {
+            fill(machine, 8);
+            machine.unlink(1);
+            machine.unlink(5);
+            machine.sync();
+            machine.rest(SECOND);
+        }
+        assert_eq!(watched.discards(), plain.discards(), "{name}");
+        assert_eq!(plain.fs().policy_account(), None);
+        let done = account(&watched);
+        let in_commit = issuer.rule().sender == Sender::Commit;
+        assert_eq!((done.freed.bytes, done.issued.bytes), (bytes(64), bytes(64)), "{name}");
+        assert_eq!((done.freed.count, done.issued.count), (2, 2), "{name}");
+        // The worker begins with one at once, and the second waits for it.
+        assert_eq!(done.deferred.count, u64::from(!in_commit), "{name}");
+        assert_eq!(done.waiting_max, if in_commit { Bytes(0) } else { bytes(32) }, "{name}");
+        // A commit gives the space back when all is discarded.
+        let withheld = match issuer {
+            // To the end of the free space: the rest of the group lies behind the last file.
+            Issuer::Ext4 => done.withheld_max,
+            Issuer::Ext4Since5_15 => bytes(32),
+            _ => bytes(64),
+        };
+        assert_eq!(done.withheld_max, withheld, "{name}");
+        assert!(done.longest >= Nanos::from_millis(1), "{name}: {}", done.longest);
+        watched.fs().check();
+    }
+}
+
+#[test]
 fn none_discards_nothing_and_counts_it_as_skipped() {
     let mut machine = filled("none", 4);
     machine.unlink(0);
@@ -64,8 +105,8 @@ fn none_discards_nothing_and_counts_it_as_skipped() {
 }
 
 #[test]
-fn a_deferred_discard_comes_in_its_time() {
-    let mut machine = filled("deferred,delay=100s", 4);
+fn a_delayed_discard_comes_in_its_time() {
+    let mut machine = filled("btrfs-async,delay=100s", 4);
     let extent = machine.extents(2)[0];
     machine.unlink(2);
     machine.sync();
@@ -79,7 +120,7 @@ fn a_deferred_discard_comes_in_its_time() {
 
 #[test]
 fn what_is_taken_again_is_not_discarded() {
-    let mut machine = filled("deferred,delay=100s", 4);
+    let mut machine = filled("btrfs-async,delay=100s", 4);
     for file in 0..4 {
         machine.unlink(file);
     }
@@ -102,7 +143,7 @@ fn what_is_taken_again_is_not_discarded() {
 
 #[test]
 fn what_is_kept_for_a_file_and_given_back_is_discarded() {
-    let mut machine = machine("deferred,delay=100s");
+    let mut machine = machine("btrfs-async,delay=100s");
     // Files fill the filesystem, but for 8 blocks: what is taken later is what a deletion freed.
     let mut files = 0;
     while machine.fs().allocator.free() > 8 {
@@ -139,12 +180,12 @@ fn what_is_kept_for_a_file_and_given_back_is_discarded() {
 
 #[test]
 fn unmount_gives_up_what_waits_and_lets_the_rest_end() {
-    let mut machine = filled("deferred,delay=100s", 4);
+    let mut machine = filled("btrfs-async,delay=100s", 4);
     machine.unlink(0);
     machine.unmount();
     assert!(machine.discards().is_empty());
     assert_eq!(account(&machine).skipped.bytes, bytes(32));
-    let mut machine = filled("deferred,delay=1s", 4);
+    let mut machine = filled("btrfs-async,delay=1s", 4);
     machine.unlink(0);
     machine.sync();
     while machine.discards().is_empty() {
@@ -189,9 +230,11 @@ fn a_policy_sees_how_long_the_foreground_waits() {
 fn a_device_without_discards_has_no_policy() {
     let mut device = Recorder::new(Bytes::mib(128));
     device.refuse_discards();
-    let machine = with("online", device);
+    let machine = with("skip-by-queue", device);
     assert_eq!(machine.fs().policy_account(), None);
-    for wrong in ["deferred,delay=fast", "no-such-policy"] {
-        assert!(super::super::policy(wrong).is_err(), "{wrong}");
+    for wrong in ["btrfs-async,delay=fast", "no-such-policy"] {
+        assert!(super::super::policy(FsKind::Ext4, wrong).is_err(), "{wrong}");
     }
+    let others = super::super::policy(FsKind::Xfs, "ext4-4.13").unwrap_err().to_string();
+    assert!(others.contains("what a modelled ext4 does by itself"), "{others}");
 }

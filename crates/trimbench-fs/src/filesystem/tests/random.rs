@@ -55,6 +55,7 @@ fn step() -> impl Strategy<Value = Step> {
         8 => plain.prop_map(Step::Command),
         2 => whole.prop_map(Step::Command),
         4 => (0..7_000_u64).prop_map(Step::Rest),
+        1 => (0..70_000_u64).prop_map(Step::Rest),
         1 => Just(Step::Remount),
     ]
 }
@@ -104,14 +105,23 @@ impl Trial {
         let mut device = Recorder::new(Bytes::mib(128));
         device.discard = if slow { SECOND } else { Nanos::from_micros(50) };
         device.limit_discards(Bytes::mib(8));
+        let policy = match discard {
+            Discarding::Path(_) | Discarding::NobodyOnF2fs => None,
+            Discarding::Policy(policy) => super::super::policy(FsKind::Ext4, policy).ok(),
+        };
         let path = match discard {
             Discarding::Path(path) => path,
-            Discarding::Policy(_) => None,
+            Discarding::Policy(_) => policy.as_ref().expect("a policy").issuer(),
+            Discarding::NobodyOnF2fs => None,
         };
-        let config = FsConfig { memory: Bytes::mib(16), journal: Some(bytes(256)), ..config(path) };
+        let base = match discard {
+            Discarding::NobodyOnF2fs => FsConfig { discard: None, ..config(Some(Issuer::F2fs)) },
+            _ => config(path),
+        };
+        let config = FsConfig { memory: Bytes::mib(16), journal: Some(bytes(256)), ..base };
         let mut made = FileSystem::make(config, device).expect("it fits");
-        if let Discarding::Policy(policy) = discard {
-            made = made.with_policy(super::super::policy(policy).expect("a policy"));
+        if let Some(policy) = policy {
+            made = made.with_policy(policy);
         }
         Self {
             machine: Machine { target: Virtual::new(made) },
@@ -225,6 +235,8 @@ fn run(discard: Discarding, slow: bool, depth: usize, steps: &[Step]) -> u64 {
 enum Discarding {
     Path(Discard),
     Policy(&'static str),
+    /// An f2fs that only FITRIM discards.
+    NobodyOnF2fs,
 }
 
 /// Every path, none, and some policies.
@@ -232,10 +244,15 @@ fn discardings() -> Vec<Discarding> {
     let online = Issuer::NAMES.iter().map(|(_, issuer)| *issuer);
     let online = online.filter(|issuer| FsKind::of(*issuer).is_some());
     let paths = online.map(|issuer| Discarding::Path(Some(issuer)));
-    let policies =
-        ["online", "deferred,delay=2s", "skip-by-queue,pending-max=2", "paced,discard-min=4KiB"];
-    let none = Discarding::Path(None);
-    [none].into_iter().chain(paths).chain(policies.map(Discarding::Policy)).collect()
+    let policies = [
+        "ext4",
+        "ext4-4.13",
+        "btrfs-async,delay=2s",
+        "skip-by-queue,pending-max=2",
+        "paced,discard-min=4KiB",
+    ];
+    let without = [Discarding::Path(None), Discarding::NobodyOnF2fs];
+    without.into_iter().chain(paths).chain(policies.map(Discarding::Policy)).collect()
 }
 
 proptest! {

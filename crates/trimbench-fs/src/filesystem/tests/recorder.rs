@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use trimbench_core::{BlockSize, Blocks, LbaRange};
+use trimbench_core::{BlockSize, Blocks, DrainRule};
 
 use super::*;
 
@@ -21,6 +21,8 @@ pub(super) struct Recorder {
     log: Vec<Entry>,
     under_way: VecDeque<(Tag, Instant)>,
     free_at: Instant,
+    /// Ranges of a discard, at most.
+    pub(super) ranges: usize,
     /// Time of a discard.
     pub(super) discard: Nanos,
     /// Time of a write of 4 KiB.
@@ -43,6 +45,7 @@ impl Recorder {
             log: Vec::new(),
             under_way: VecDeque::new(),
             free_at: Instant::START,
+            ranges: 1,
             discard: Nanos::from_millis(1),
             write: Nanos::from_micros(10),
         }
@@ -85,6 +88,28 @@ impl Model for Recorder {
         self.log.push(Entry { command, from: now, to: self.free_at });
         self.under_way.push_back((tag, self.free_at));
         Ok(())
+    }
+
+    /// One command takes the time of one discard; each range is an entry.
+    fn submit_discard(
+        &mut self,
+        now: Instant,
+        tag: Tag,
+        ranges: &[LbaRange],
+    ) -> Result<(), Rejected> {
+        self.free_at = self.free_at.max(now) + self.discard;
+        let entry = |range: &LbaRange| Entry {
+            command: BlockCommand::Discard(*range),
+            from: now,
+            to: self.free_at,
+        };
+        self.log.extend(ranges.iter().map(entry));
+        self.under_way.push_back((tag, self.free_at));
+        Ok(())
+    }
+
+    fn discard_ranges(&self) -> usize {
+        self.ranges
     }
 
     fn next_event(&self) -> Instant {

@@ -13,8 +13,8 @@ fn the_policies_that_are_not_beaten_are_joined_and_one_is_to_choose() {
         &[
             ("p99.9-under-none", 5.0, Some(Verdict::Front)),
             ("amplification-under-none", 2.0, None),
-            ("p99.9-under-online", 900.0, None),
-            ("amplification-under-online", 1.5, None),
+            ("p99.9-under-ext4-4.13", 900.0, None),
+            ("amplification-under-ext4-4.13", 1.5, None),
             ("p99.9-under-paced", 10.0, Some(Verdict::ToChoose)),
             ("amplification-under-paced", 1.2, None),
         ],
@@ -22,7 +22,7 @@ fn the_policies_that_are_not_beaten_are_joined_and_one_is_to_choose() {
     let chart = find(&charts, "pareto");
     assert_eq!(curve(chart, "not beaten").x, [5.0, 10.0]);
     for (name, x, y) in
-        [("none", 5.0, 2.0), ("paced (to choose)", 10.0, 1.2), ("online", 900.0, 1.5)]
+        [("none", 5.0, 2.0), ("paced (to choose)", 10.0, 1.2), ("ext4-4.13", 900.0, 1.5)]
     {
         let point = curve(chart, name);
         assert_eq!((point.x.as_slice(), point.y.as_slice()), (&[x][..], &[Some(y)][..]), "{name}");

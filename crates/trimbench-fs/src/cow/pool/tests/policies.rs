@@ -8,7 +8,7 @@ fn discarded(manner: TrimManner, policy: &str) -> (f64, u64) {
     let mut device = Device::new();
     device.discard = Nanos::from_micros(50);
     let mut config = config(manner);
-    config.policy = policy.parse().expect("a policy");
+    config.policy = Some(policy.parse().expect("a policy"));
     config.group_timeout = Nanos::from_millis(10);
     config.trim_interval = Nanos::from_millis(10);
     (config.trim_timeout, config.trim_pending_max) = (Nanos::from_millis(20), 10);

@@ -3,13 +3,13 @@
 use super::*;
 
 /// A pool whose only room was deleted and waits for its discards: each takes 100 ms.
-fn deleted(manner: TrimManner, policy: &str) -> Machine {
+fn deleted(manner: TrimManner, policy: Option<&str>) -> Machine {
     let mut device = Device::new();
     device.discard = Nanos::from_millis(100);
     let mut config = config(manner);
     config.trim_pending_max = 100;
     config.limits.classes[4].most = config.limits.classes[4].most.min(16);
-    config.policy = policy.parse().expect("a policy");
+    config.policy = policy.map(|policy| policy.parse().expect("a policy"));
     let mut machine = Machine::with(config, &device, FaultPlan::default());
     // One metaslab, of 22 MiB of data, and all but one of the others.
     machine.done(store(1, 150 * MIB));
@@ -47,7 +47,7 @@ fn write_beside(machine: &mut Machine) -> Instant {
 
 #[test]
 fn a_pass_takes_a_quarter_of_what_waits_too_much() {
-    let mut machine = deleted(TrimManner::FreeBsd2017, "online");
+    let mut machine = deleted(TrimManner::FreeBsd2017, None);
     let waiting: u64 =
         machine.pool().drives.iter().map(|drive| drive.trimmer.backlog().extents).sum();
     machine.pass(Nanos::from_millis(1_050));
@@ -61,7 +61,7 @@ fn a_pass_takes_a_quarter_of_what_waits_too_much() {
 
 #[test]
 fn writes_to_what_a_pass_discards_wait_for_its_end_above_the_drives() {
-    let mut machine = deleted(TrimManner::FreeBsd2017, "online");
+    let mut machine = deleted(TrimManner::FreeBsd2017, None);
     machine.target.watch_requests(true).unwrap();
     let from = write_beside(&mut machine);
     machine.target.reap(from + SECOND.times(30), &mut Vec::new());
@@ -87,7 +87,7 @@ fn the_pass_of_2013_takes_all_but_64_segments_and_no_more_than_2_gib_wait() {
         let drives = machine.pool().drives.iter();
         drives.map(|drive| drive.trimmer.backlog().extents).collect()
     };
-    let mut machine = deleted(TrimManner::FreeBsd2013, "online");
+    let mut machine = deleted(TrimManner::FreeBsd2013, None);
     // All skipped sectors are on the last drive.
     assert_eq!(extents(&machine), [7, 7, 7, 1_200]);
     machine.pass(Nanos::from_millis(1_050));
@@ -108,7 +108,7 @@ fn the_pass_of_2013_takes_all_but_64_segments_and_no_more_than_2_gib_wait() {
 
 #[test]
 fn what_is_written_first_needs_no_discard_any_more() {
-    let mut machine = deleted(TrimManner::FreeBsd2017, "rate-limited,iops=10");
+    let mut machine = deleted(TrimManner::FreeBsd2017, Some("rate-limited,iops=10"));
     machine.done(store(2, 150 * MIB));
     machine.sync();
     machine.check(true);
@@ -120,7 +120,7 @@ fn what_is_written_first_needs_no_discard_any_more() {
 
 #[test]
 fn without_a_policy_nothing_is_discarded_and_nothing_waits() {
-    let mut machine = deleted(TrimManner::FreeBsd2017, "none");
+    let mut machine = deleted(TrimManner::FreeBsd2017, Some("none"));
     machine.pass(SECOND.times(100));
     assert_eq!(starts(&machine, OperationKind::Discard, Instant::START), []);
     assert_eq!(machine.pool().counters().parked, 0);

@@ -6,15 +6,28 @@ use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 use trimbench_core::{Bytes, FileCommand, FileId, Instant, Nanos, Next, Workload};
 
-use super::options::PolicyLab;
-use trimbench_engine::{Area, FILL_PIECE, FileArea};
+use crate::area::{Area, FileArea};
+use crate::workload::FILL_PIECE;
 
 /// Bytes of one write of a file.
 const PIECE: Bytes = Bytes(128 << 10);
 
+/// The files of a churn.
+#[derive(Clone, Debug)]
+pub struct ChurnFiles {
+    /// Their sizes, each as frequent as the others; at least one, whole blocks of 4 KiB.
+    pub sizes: Vec<Bytes>,
+    /// Bytes that they take at the most.
+    pub budget: Bytes,
+    /// Bytes that are written a second, at the most.
+    pub rate: Bytes,
+    /// The number of the first; the others follow.
+    pub first: FileId,
+}
+
 /// The files, and what is to be done to them.
 #[derive(Clone, Debug)]
-pub(super) struct Churn {
+pub struct Churn {
     rng: Rng,
     sizes: Vec<Bytes>,
     /// Bytes that files take at the most.
@@ -33,14 +46,14 @@ pub(super) struct Churn {
 }
 
 impl Churn {
-    /// No files yet; the first has the number `first`. They take at most `budget`.
-    pub(super) fn new(method: &PolicyLab, budget: Bytes, first: FileId, rng: Rng) -> Self {
-        let gap = Nanos::from_seconds(PIECE.0 as f64 / method.churn.0 as f64);
+    /// No files yet.
+    pub fn new(files: ChurnFiles, rng: Rng) -> Self {
+        let ChurnFiles { sizes, budget, rate, first } = files;
         Self {
             rng,
-            sizes: method.sizes.clone(),
+            sizes,
             budget,
-            gap,
+            gap: Nanos::from_seconds(PIECE.0 as f64 / rate.0 as f64),
             live: Vec::new(),
             live_bytes: Bytes(0),
             next_file: first,
@@ -52,7 +65,7 @@ impl Churn {
     }
 
     /// Makes files as long as they take at most `most`: the commands for it.
-    pub(super) fn grow(&mut self, most: Bytes) -> Vec<FileCommand> {
+    pub fn grow(&mut self, most: Bytes) -> Vec<FileCommand> {
         loop {
             let size = self.draw();
             if self.live_bytes + size > most {
@@ -63,13 +76,28 @@ impl Churn {
     }
 
     /// Deletes files at random until what is left fits into the budget: the commands for it.
-    pub(super) fn shrink(&mut self) -> Vec<FileCommand> {
+    pub fn shrink(&mut self) -> Vec<FileCommand> {
         self.make_room(Bytes(0));
         self.commands.drain(..).collect()
     }
 
+    /// Deletes random files of `bytes` together, or a little more, as far as there are so many:
+    /// the commands for it.
+    pub fn delete(&mut self, bytes: Bytes) -> Vec<FileCommand> {
+        let least = self.live_bytes.saturating_sub(bytes);
+        while self.live_bytes > least {
+            self.delete_one();
+        }
+        self.commands.drain(..).collect()
+    }
+
+    /// Bytes of the files that there are.
+    pub fn live_bytes(&self) -> Bytes {
+        self.live_bytes
+    }
+
     /// From `now` on makes `bytes` of files, or a little more, and deletes others for them.
-    pub(super) fn begin(&mut self, now: Instant, bytes: Bytes) {
+    pub fn begin(&mut self, now: Instant, bytes: Bytes) {
         (self.due, self.left) = (now, bytes);
     }
 
@@ -80,11 +108,15 @@ impl Churn {
     /// Deletes files at random until there is room for `size`.
     fn make_room(&mut self, size: Bytes) {
         while self.live_bytes + size > self.budget && !self.live.is_empty() {
-            let victim = index(self.rng.below(self.live.len() as u64));
-            let (file, length) = self.live.swap_remove(victim);
-            self.live_bytes -= length;
-            self.commands.push_back(FileCommand::Unlink { file });
+            self.delete_one();
         }
+    }
+
+    fn delete_one(&mut self) {
+        let victim = index(self.rng.below(self.live.len() as u64));
+        let (file, length) = self.live.swap_remove(victim);
+        self.live_bytes -= length;
+        self.commands.push_back(FileCommand::Unlink { file });
     }
 
     fn make(&mut self, size: Bytes, piece: Bytes) {

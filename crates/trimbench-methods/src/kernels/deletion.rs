@@ -1,0 +1,205 @@
+//! The step of the deletions: one beside the foreground, until everything is discarded, and one
+//! right before the unmount.
+
+use std::cell::Cell;
+
+use trimbench_core::rng::Rng;
+use trimbench_core::{
+    Bytes, Caveat, DeviceStatistics, FileCommand, Files, Instant, Nanos, Provisioner,
+};
+use trimbench_results::Step;
+
+use super::foreground::{ForegroundLoad, ForegroundTimes};
+use super::options::Kernels;
+use super::session::{DELETION, SystemLife, TRIM, account};
+use trimbench_engine::{Discards, MethodError, Runner, UntilFailure};
+
+/// How often the counters of the device are read.
+const LOOK_EVERY: Nanos = Nanos::from_millis(10);
+
+/// Metrics of the step; shares are in [0, 1].
+pub(super) const DELETED: &str = "deleted_bytes";
+pub(super) const STUTTER: &str = "stutter_s";
+pub(super) const ALL_DISCARDED: &str = "all_discarded_s";
+pub(super) const DISCARDED: &str = "discarded_bytes";
+pub(super) const LOST: &str = "lost_at_unmount_share";
+/// What the waits before the deletion have behind their keys.
+pub(super) const BEFORE: &str = "_before";
+
+/// Measures both deletions of a filesystem that is filled, and unmounts it.
+pub(super) fn measure(
+    life: &mut SystemLife<'_>,
+    provisioner: &mut dyn Provisioner,
+    rng: &Rng,
+) -> Result<Step, MethodError> {
+    let method = life.method;
+    let mut step = life.step(DELETION);
+    let files = provisioner.files();
+    let quiet = watch(life, files, (Vec::new(), &rng.split("before")), None)?;
+    quiet.times.note_longest(&mut step, BEFORE);
+    let freed = Bytes(method.deleted.of(life.room.0));
+    let (mut script, deleted) = delete(life, freed);
+    if life.system.is_program() {
+        script.extend(TRIM);
+    }
+    let before = files.statistics();
+    let script = (script, &rng.split("deletion"));
+    let watched = watch(life, files, script, Some(&quiet.times))?;
+    watched.times.note_longest(&mut step, "");
+    watched.times.note_reads(&mut step);
+    step.measure(DELETED, deleted.0 as f64);
+    if let Some(stutter) = watched.times.stutter_since(&quiet.times) {
+        step.measure(STUTTER, stutter);
+    }
+    note_discards(&mut step, &before, &files.statistics());
+    step.measure("watched_s", watched.span.seconds());
+    match watched.last_discard {
+        _ if watched.gave_up => step.caveat(Caveat::DiscardsWait),
+        Some(span) => step.measure(ALL_DISCARDED, span.seconds()),
+        None => {}
+    }
+    unmount(life, provisioner, &mut step)?;
+    Ok(step)
+}
+
+/// Deletes the same again and unmounts at once.
+fn unmount(
+    life: &mut SystemLife<'_>,
+    provisioner: &mut dyn Provisioner,
+    step: &mut Step,
+) -> Result<(), MethodError> {
+    let before = account(provisioner)?;
+    let bytes = Bytes(life.method.deleted.of(life.room.0));
+    let (script, deleted) = delete(life, bytes);
+    life.play(provisioner.files(), script)?;
+    let took = provisioner.unmount()?;
+    let after = account(provisioner)?;
+    step.measure("unmount_s", took.seconds());
+    step.measure("deleted_before_unmount_bytes", deleted.0 as f64);
+    let freed = after.freed - before.freed;
+    let given_up = after.given_up - before.given_up;
+    step.measure("freed_before_unmount_bytes", freed.0 as f64);
+    step.measure("given_up_bytes", given_up.0 as f64);
+    // What no program has trimmed yet is not lost: its next run discards it.
+    if freed > Bytes(0) && !life.system.is_program() {
+        step.measure(LOST, given_up.0 as f64 / freed.0 as f64);
+    }
+    Ok(())
+}
+
+/// The commands that delete so much, and how much they really do.
+fn delete(life: &mut SystemLife<'_>, bytes: Bytes) -> (Vec<FileCommand>, Bytes) {
+    let before = life.churn.live_bytes();
+    let script = life.churn.delete(bytes);
+    (script, before - life.churn.live_bytes())
+}
+
+fn note_discards(step: &mut Step, before: &DeviceStatistics, after: &DeviceStatistics) {
+    let (before, after) = (before.discard, after.discard);
+    step.measure(DISCARDED, (after.bytes - before.bytes).0 as f64);
+    step.measure("discard_count", (after.completed - before.completed) as f64);
+    step.measure("discard_time_s", after.time.saturating_sub(before.time).seconds());
+}
+
+/// What was seen of a script and the foreground beside it.
+struct Watched {
+    times: ForegroundTimes,
+    /// From the start of the script to the end of the measurement.
+    span: Nanos,
+    /// From the start of the script to the last discard that ended, if any did.
+    last_discard: Option<Nanos>,
+    /// Whether discards still waited when there was no more waiting for them.
+    gave_up: bool,
+}
+
+/// Plays a script beside the foreground, for the window at least, and until everything is
+/// discarded; then until what is outstanding has ended.
+fn watch(
+    life: &mut SystemLife<'_>,
+    files: &mut Files<'_>,
+    (script, rng): (Vec<FileCommand>, &Rng),
+    quiet: Option<&ForegroundTimes>,
+) -> Result<Watched, MethodError> {
+    let method = life.method;
+    let begin = files.now();
+    let mut load = ForegroundLoad::new(method, script, begin, rng);
+    let mut times = ForegroundTimes::new(begin, quiet);
+    let mut end = DiscardsEnd::new(method, files);
+    let stop = Cell::new(false);
+    loop {
+        let until = files.now() + LOOK_EVERY;
+        play(life.runner, files, (&mut load, &mut times), (&stop, until))?;
+        let now = files.now();
+        end.look(files, now);
+        let script_over = load.script.is_over(now);
+        if stop.get() || now.since(begin) >= method.window && script_over && end.is_over(now) {
+            break;
+        }
+    }
+    stop.set(true);
+    play(life.runner, files, (&mut load, &mut times), (&stop, Instant::NEVER))?;
+    if let Some((command, errno)) = times.failure() {
+        return Err(MethodError::of_file(&life.id, command, errno));
+    }
+    let last_discard = end.last.map(|at| at - begin);
+    Ok(Watched { times, span: files.now() - begin, last_discard, gave_up: end.waits() })
+}
+
+/// Plays the load until an instant, or after `stop` until nothing is outstanding.
+fn play(
+    runner: &mut Runner<FileCommand>,
+    files: &mut Files<'_>,
+    (load, times): (&mut ForegroundLoad, &mut ForegroundTimes),
+    (stop, until): (&Cell<bool>, Instant),
+) -> Result<(), MethodError> {
+    let mut streams = load.streams();
+    let mut streams = UntilFailure { streams: &mut streams, failed: stop };
+    let mut observer = |sample: &_| times.note(sample, stop);
+    runner.run_until(files, &mut streams, &mut observer, until)?;
+    Ok(())
+}
+
+/// When the discards of a deletion are over.
+struct DiscardsEnd {
+    discards: Discards,
+    bytes: Bytes,
+    /// Freed bytes that wait; `None` where nothing says so.
+    pending: Option<Bytes>,
+    quiet: Nanos,
+    patience: Nanos,
+    /// When the last one was seen to end.
+    last: Option<Instant>,
+}
+
+impl DiscardsEnd {
+    fn new(method: &Kernels, files: &Files<'_>) -> Self {
+        let DeviceStatistics { discard, discard_pending, .. } = files.statistics();
+        Self {
+            discards: Discards::of(files),
+            bytes: discard.bytes,
+            pending: discard_pending,
+            quiet: files.capabilities().drain.quiet,
+            patience: method.patience,
+            last: None,
+        }
+    }
+
+    fn look(&mut self, files: &Files<'_>, now: Instant) {
+        let statistics = files.statistics();
+        self.discards.note(statistics, now);
+        self.pending = statistics.discard_pending;
+        if statistics.discard.bytes != self.bytes {
+            (self.bytes, self.last) = (statistics.discard.bytes, Some(now));
+        }
+    }
+
+    /// Whether freed bytes wait for a discard.
+    fn waits(&self) -> bool {
+        self.pending.is_some_and(|pending| pending > Bytes(0))
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        let quiet = if self.waits() { self.patience } else { self.quiet };
+        now.since(self.discards.last_change()) >= quiet
+    }
+}

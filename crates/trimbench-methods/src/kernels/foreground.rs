@@ -1,0 +1,237 @@
+//! The foreground: reads at a rate, a serial probe, an fsync in each interval; and what of them is
+//! recorded.
+
+use std::cell::Cell;
+
+use trimbench_core::rng::Rng;
+use trimbench_core::units::index;
+use trimbench_core::{
+    Bytes, Errno, FileCommand, FileId, Instant, Nanos, Next, Payload, Ppm, Status, Stream, Workload,
+};
+use trimbench_results::{LatencyHistogram, Series, Step};
+
+use super::options::{Kernels, LOADED, LOG};
+use trimbench_engine::{
+    FileArea, InOrder, OpenLoop, RandomAccess, Sample, SerialProbe, Several, UNIT,
+};
+
+/// Streams of a run, in the order of [`ForegroundLoad::streams`].
+const PROBE: usize = 1;
+const READS: usize = 2;
+const FSYNCS: usize = 3;
+
+/// The picture shows the longest read in each piece of this length.
+const PIECE: Nanos = Nanos::from_millis(50);
+/// A curve has at most so many points; neighbours are then taken together.
+const POINTS: usize = 400;
+
+/// The metrics that a foreground leaves in a step, with a prefix each.
+pub(super) const READ_LONGEST: &str = "read_response_s_max";
+pub(super) const FSYNC_LONGEST: &str = "fsync_s_max";
+pub(super) const READ_RESPONSE: &str = "read-response";
+pub(super) const READS_OVER_TIME: &str = "read-ms-max";
+
+/// A script, and the foreground beside it.
+#[derive(Debug)]
+pub(super) struct ForegroundLoad {
+    pub(super) script: InOrder<FileCommand>,
+    probe: SerialProbe<FileArea>,
+    reads: OpenLoop<FileArea>,
+    fsyncs: SerialFsync,
+}
+
+impl ForegroundLoad {
+    /// Begins at `begin`, and ends when no one asks it for more.
+    pub(super) fn new(
+        method: &Kernels,
+        script: Vec<FileCommand>,
+        begin: Instant,
+        rng: &Rng,
+    ) -> Self {
+        let area = FileArea { file: LOADED, length: method.span };
+        let access = |name| RandomAccess::new(area, method.access, Ppm::ONE, rng.split(name));
+        let times = begin..Instant::NEVER;
+        let (gap, arrivals) = (method.gap, method.arrivals);
+        Self {
+            script: InOrder::new(script, 1),
+            probe: SerialProbe::new(access("probe"), method.probe_interval, times.clone()),
+            reads: OpenLoop::new(access("reads"), arrivals, gap, times),
+            fsyncs: SerialFsync::new(LOG, method.fsync_interval, begin),
+        }
+    }
+
+    pub(super) fn streams(&mut self) -> Several<'_, FileCommand> {
+        Several(vec![&mut self.script, &mut self.probe, &mut self.reads, &mut self.fsyncs])
+    }
+}
+
+/// A file that grows by a block in each interval and is then made durable, as a log does it. Where
+/// an fsync took longer than the interval, the next one starts on the grid again.
+#[derive(Debug)]
+pub(super) struct SerialFsync {
+    file: FileId,
+    interval: Nanos,
+    due: Instant,
+    state: FsyncState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FsyncState {
+    Idle,
+    Outstanding,
+    /// It grew, and is to be made durable.
+    Grown,
+}
+
+impl SerialFsync {
+    pub(super) fn new(file: FileId, interval: Nanos, begin: Instant) -> Self {
+        Self { file, interval, due: begin, state: FsyncState::Idle }
+    }
+}
+
+impl Workload for SerialFsync {
+    type Command = FileCommand;
+
+    fn next(&mut self, now: Instant) -> Next<FileCommand> {
+        let file = self.file;
+        let command = match self.state {
+            FsyncState::Outstanding => return Next::Await,
+            FsyncState::Idle if self.due > now => return Next::NotBefore(self.due),
+            FsyncState::Idle => {
+                let late = now - self.due;
+                self.due += self.interval.times(late.0 / self.interval.0 + 1);
+                let stream = Stream { piece: 4_096, buffered: false, payload: Payload::Random };
+                FileCommand::Append { file, length: Bytes(UNIT), stream }
+            }
+            FsyncState::Grown => FileCommand::Fsync { file },
+        };
+        self.state = FsyncState::Outstanding;
+        Next::Issue { intended: now, command }
+    }
+
+    fn completed(&mut self, command: &FileCommand, _: Instant) {
+        self.state = match command {
+            FileCommand::Fsync { .. } => FsyncState::Idle,
+            _ => FsyncState::Grown,
+        };
+    }
+}
+
+/// What became of a foreground.
+#[derive(Debug)]
+pub(super) struct ForegroundTimes {
+    begin: Instant,
+    reads: LatencyHistogram,
+    probes: ProbeTimes,
+    /// Of the probes, those that took longer than any in the quiet before.
+    late: ProbeTimes,
+    /// The longest probe in the quiet before; `None` in the quiet itself.
+    late_after: Option<Nanos>,
+    fsync_longest: Nanos,
+    fsync_count: u64,
+    /// The longest read that was meant to start in each piece of time.
+    longest: Vec<Nanos>,
+    failure: Option<(FileCommand, Errno)>,
+}
+
+/// Probes together.
+#[derive(Clone, Copy, Debug, Default)]
+struct ProbeTimes {
+    sum: u128,
+    count: u64,
+    longest: Nanos,
+}
+
+impl ProbeTimes {
+    fn add(&mut self, latency: Nanos) {
+        self.sum += u128::from(latency.0);
+        self.count += 1;
+        self.longest = self.longest.max(latency);
+    }
+}
+
+impl ForegroundTimes {
+    /// From `begin` on, after a quiet time if there was one.
+    pub(super) fn new(begin: Instant, quiet: Option<&Self>) -> Self {
+        Self {
+            begin,
+            reads: LatencyHistogram::new(),
+            probes: ProbeTimes::default(),
+            late: ProbeTimes::default(),
+            late_after: quiet.map(|quiet| quiet.probes.longest),
+            fsync_longest: Nanos::ZERO,
+            fsync_count: 0,
+            longest: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// Takes in a command that ended; one that failed ends the run.
+    pub(super) fn note(&mut self, sample: &Sample<FileCommand>, stop: &Cell<bool>) {
+        if let Status::Failed(errno) = sample.status {
+            self.failure.get_or_insert((sample.command, errno));
+            stop.set(true);
+            return;
+        }
+        match (sample.stream, sample.command) {
+            (PROBE, _) => {
+                let latency = sample.latency();
+                self.probes.add(latency);
+                if self.late_after.is_some_and(|longest| latency > longest) {
+                    self.late.add(latency);
+                }
+            }
+            (READS, _) => {
+                let response = sample.response_time();
+                self.reads.record(response);
+                let piece = index(sample.intended.since(self.begin).0 / PIECE.0);
+                if self.longest.len() <= piece {
+                    self.longest.resize(piece + 1, Nanos::ZERO);
+                }
+                self.longest[piece] = self.longest[piece].max(response);
+            }
+            (FSYNCS, FileCommand::Fsync { .. }) => {
+                self.fsync_longest = self.fsync_longest.max(sample.latency());
+                self.fsync_count += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// The first command that failed.
+    pub(super) fn failure(&self) -> Option<(FileCommand, Errno)> {
+        self.failure
+    }
+
+    /// By how much the probes that were later than any in the `quiet` before exceeded its mean,
+    /// together, in seconds. The length of a full stop; the noise of many probes is not in it.
+    pub(super) fn stutter_since(&self, quiet: &Self) -> Option<f64> {
+        let ProbeTimes { sum, count, .. } = quiet.probes;
+        let mean = (count > 0).then(|| sum as f64 / count as f64)?;
+        Some((self.late.sum as f64 - mean * self.late.count as f64) / 1e9)
+    }
+
+    /// Puts the longest waits down, with a suffix to their keys.
+    pub(super) fn note_longest(&self, step: &mut Step, suffix: &str) {
+        if let Some(longest) = self.reads.max() {
+            step.measure(&format!("{READ_LONGEST}{suffix}"), longest.seconds());
+        }
+        if self.fsync_count > 0 {
+            step.measure(&format!("{FSYNC_LONGEST}{suffix}"), self.fsync_longest.seconds());
+        }
+    }
+
+    /// Puts all reads down, with their picture.
+    pub(super) fn note_reads(&self, step: &mut Step) {
+        step.add_histogram(READ_RESPONSE, &self.reads);
+        step.measure("fsync_count", self.fsync_count as f64);
+        let together = self.longest.len().div_ceil(POINTS).max(1);
+        let chunks = self.longest.chunks(together);
+        let longest = |chunk: &[Nanos]| chunk.iter().max().copied().filter(|it| *it > Nanos::ZERO);
+        let y = chunks.map(|chunk| longest(chunk).map(|it| it.0 as f64 / 1e6)).collect::<Vec<_>>();
+        let width = PIECE.seconds() * together as f64;
+        // Where each piece ends, so that a logarithmic axis has a place for the first.
+        let x = (1..=y.len()).map(|piece| piece as f64 * width).collect();
+        step.add_series(READS_OVER_TIME, Series::new("s", "ms", x, y));
+    }
+}
