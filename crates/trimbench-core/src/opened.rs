@@ -40,8 +40,8 @@ impl Opened<'_> {
         }
     }
 
-    /// The same for what a host's programs do: an emulated drive lies behind a modelled block layer,
-    /// as a real device does behind the kernel's.
+    /// The same for what a host's programs do: an emulated drive lies behind a modelled block
+    /// layer, as a real device does behind the kernel's.
     ///
     /// # Panics
     /// If there is none. Whoever calls it has looked at the capabilities.

@@ -15,7 +15,7 @@ use trimbench_core::{
     Nanos, ProvisionError, Provisioner, Status, Support, Tag, Target, Virtual, named_enum,
     settings,
 };
-use trimbench_fs::{Allocation, FS_BLOCK, FileSystem, FsConfig, FsKind, Journaling};
+use trimbench_fs::{Allocation, FS_BLOCK, FileSystem, FsConfig, FsKind, FsPolicy, Journaling};
 use trimbench_ssd::Ssd;
 
 use crate::description::{Description, Provisioned};
@@ -381,7 +381,7 @@ impl Provisioner for ModelledFilesystems {
             _ => None,
         };
         let config = self.config_for(&wish.discard)?;
-        let of_policy = policy.as_ref().and_then(|policy| policy.issuer());
+        let of_policy = policy.as_ref().and_then(FsPolicy::issuer);
         let discard = of_policy.or(config.discard);
         let config = FsConfig { made_trimmed: wish.mkfs_discard, discard, ..config };
         let mut drive = self.take_drive()?;

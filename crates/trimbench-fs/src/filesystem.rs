@@ -134,6 +134,18 @@ pub struct FileSystem<M> {
     completions: Vec<Completion>,
 }
 
+/// What a filesystem with this room can do, over a device that can do `below`.
+fn capabilities(config: &FsConfig, below: &Capabilities, room: Bytes) -> Capabilities {
+    let online = config.discard.is_some();
+    Capabilities {
+        discard: if online { below.discard } else { Support::None },
+        clock: Clock::Virtual,
+        medium: Medium::Directory { available: room, fs_block: FS_BLOCK },
+        drain: config.kind.drain(),
+        ..below.clone()
+    }
+}
+
 impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// Makes a filesystem on `device` and mounts it: in no time, and without a command to the
     /// device. (What mkfs discards is the caller's to send before.) On a device that takes no
@@ -158,18 +170,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
         let room = allocator.free();
         let journal = Journal::new(&config, region, layout.ids());
-        let below = lower.capabilities();
-        if below.discard == Support::None {
+        if lower.capabilities().discard == Support::None {
             config.discard = None;
         }
-        let online = config.discard.is_some();
-        let capabilities = Capabilities {
-            discard: if online { below.discard } else { Support::None },
-            clock: Clock::Virtual,
-            medium: Medium::Directory { available: bytes(room), fs_block: FS_BLOCK },
-            drain: config.kind.drain(),
-            ..below.clone()
-        };
+        let capabilities = capabilities(&config, lower.capabilities(), bytes(room));
         let mut filesystem = Self {
             trimmed: vec![false; index(layout.groups())],
             cache: PageCache::new(&config),

@@ -12,8 +12,8 @@ const AT_REST: f64 = 76_000.0;
 /// long, s.
 const SHAPES: [(&str, [f64; 2], f64); 2] =
     [("ext4", [2_500.0, 2_500.0], 13.0), ("xfs", [215.0, 285.0], 4.0)];
-/// As in \[CALL24\]: a large file, and nothing but 8 reads at a time. The probe comes once a second,
-/// so as to be no ninth.
+/// As in \[CALL24\]: a large file, and nothing but 8 reads at a time. The probe comes once a
+/// second, so as to be no ninth.
 const SHAPE: [&str; 9] = [
     "readers=8",
     "probe-interval=1s",

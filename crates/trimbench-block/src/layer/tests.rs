@@ -260,7 +260,7 @@ proptest! {
         for (_, kind, ranges) in &queue.device().log {
             if *kind == OperationKind::Discard {
                 let length: u64 = ranges.iter().map(|range| range.length().0).sum();
-                prop_assert!(length <= 64 && ranges.len() <= segments as usize);
+                prop_assert!(length <= 64 && ranges.len() <= segments);
             }
         }
     }
