@@ -1,7 +1,7 @@
 //! The cost of a TRIM, and the work that a drive postpones.
 //!
 //! Model: `cost = command + ranges * range + mapped * per_gib_mapped + unmapped *
-//! per_gib_unmapped`. Measured ranges of the terms: command 0 to 92 ms (about 70 us on NVMe
+//! per_gib_unmapped`. Fitted and measured: command 0 to 82 ms (about 70 us on NVMe
 //! drives), mapped 0 to about 0.27 s a GiB (S0, S1; `docs/references.md`). In background mode only
 //! `command` is paid at once; the rest becomes a backlog that is processed in slices. While the
 //! host is busy, each period takes a share of the controller and of all dies; while it is idle, all

@@ -25,7 +25,8 @@ fn clean() -> SourceTree {
     files.push(("crates/trimbench-core/src/exit.rs", "pub const DONE: u8 = 0;\n"));
     files.push((
         "docs/references.md",
-        "# References\n\n- **[S0]** A table.\n- **[S1]**\n- **[S2]**\n- **[S3]**\n- **[S4]**\n",
+        "# References\n\n- **[S0]** A table.\n- **[S1]**\n- **[S2]**\n- **[S3]**\n- **[S4]**\n\
+         - **[CALL24]**\n",
     ));
     files.push(("crates/a/src/one.rs", "use crate::two::Two;\n"));
     files.push(("crates/trimbench-methods/src/lib.rs", "//! Methods. Source: [S0].\n"));
