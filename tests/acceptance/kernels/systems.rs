@@ -2,6 +2,7 @@
 //! filesystem and era, and what the sources of the kernels say of them.
 
 use anyhow::{Context as _, Result};
+use trimbench_core::Caveat;
 use trimbench_engine::{MethodDefinition as _, Preset};
 use trimbench_methods::kernels::Kernels;
 use trimbench_results::number::quantity;
@@ -82,10 +83,17 @@ impl DriveTable {
         self.run.value(&format!("{column}-under-{system}"))
     }
 
-    /// Whether a system has all figures but those that it cannot have.
+    /// Whether a system has all figures but those that it cannot have: f2fs discards nothing
+    /// beside a load, so its last discard has no time, which the caveat `discards-wait` says.
     fn is_complete(&self, system: &str) -> bool {
         COLUMNS.into_iter().all(|column| match (column, system) {
             ("all-discarded", "none") => true,
+            ("all-discarded", "f2fs") => {
+                let waits = Caveat::DiscardsWait.id();
+                self.run.session.steps.iter().any(|step| {
+                    step.id == "f2fs-deletion" && step.caveats.iter().any(|id| id == waits)
+                })
+            }
             ("lost", _) if system.starts_with("fstrim-") => true,
             _ => self.under(column, system).is_ok(),
         })
