@@ -105,6 +105,8 @@ pub(crate) struct Allocator {
     reserved: u64,
     /// What changed since somebody looked, if somebody does.
     changes: Option<Vec<Change>>,
+    /// The groups in which something changed since the mount.
+    touched: Vec<bool>,
 }
 
 impl Allocator {
@@ -117,6 +119,7 @@ impl Allocator {
         };
         Self {
             index: Index::for_search(search, &all),
+            touched: vec![false; all.len()],
             groups: all,
             group_fs_blocks,
             free: groups * group_fs_blocks,
@@ -128,6 +131,18 @@ impl Allocator {
             reserved: 0,
             changes: None,
         }
+    }
+
+    /// Whether something changed since the mount in a group that has blocks of this extent.
+    pub(crate) fn touched(&self, extent: Extent) -> bool {
+        let first = index(extent.start / self.group_fs_blocks);
+        let end = index(extent.end().div_ceil(self.group_fs_blocks));
+        self.touched[first..end.min(self.touched.len())].contains(&true)
+    }
+
+    /// A mount: nothing has changed since.
+    pub(crate) fn forget_touched(&mut self) {
+        self.touched.fill(false);
     }
 
     /// Not as in ext4: data may lie in every group, and the first of open files lie from here on.
@@ -487,6 +502,7 @@ impl Allocator {
     }
 
     fn changed(&mut self, group: usize) {
+        self.touched[group] = true;
         if let Some(index) = &mut self.index {
             index.update(group, &self.groups[group]);
         }

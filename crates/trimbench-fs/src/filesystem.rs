@@ -168,6 +168,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if length < 64 || allocator.free() < layout.group_fs_blocks() / 4 {
             return Err(too_small());
         }
+        allocator.forget_touched();
         let room = allocator.free();
         let journal = Journal::new(&config, region, layout.ids());
         if lower.capabilities().discard == Support::None {

@@ -180,6 +180,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             }
         }
         self.trimmed.fill(false);
+        self.allocator.forget_touched();
         let all: Vec<FileId> = self.files.iter().map(|(id, _)| id).collect();
         for id in all {
             if let Some(inode) = &mut self.file(id).inode {

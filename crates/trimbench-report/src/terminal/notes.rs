@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use trimbench_core::Caveat;
-use trimbench_results::{RunRecord, Session};
+use trimbench_results::{Figure, RunRecord, Session};
 
-use super::Detail;
+use super::{Detail, under};
 use crate::style::{Emphasis, Style};
 
 /// Columns of a caveat's number.
@@ -21,8 +21,8 @@ struct Note {
     id: String,
     /// Names of the sessions that it touches as a whole.
     sessions: BTreeSet<usize>,
-    /// Figures and steps that it touches, with their session's name.
-    places: Vec<String>,
+    /// What it touches, by session, each with its name.
+    places: Vec<(String, String)>,
 }
 
 impl Notes {
@@ -79,22 +79,20 @@ impl Notes {
         for id in &session.caveats {
             let note = self.note(id);
             note.sessions.insert(index);
-            note.places.push(format!("{} (all figures)", name(session)));
+            note.places.push((name(session), "all figures".to_owned()));
         }
-        for figure in &session.figures {
-            for id in &figure.caveats {
-                self.note(id).places.push(format!("{}: {}", name(session), figure.title));
-            }
+        for id in each_once(session.figures.iter().flat_map(|figure| &figure.caveats)) {
+            let places = figures_with(session, id).into_iter().map(|place| (name(session), place));
+            self.note(id).places.extend(places);
         }
-        let of_steps = session.steps.iter().flat_map(|step| &step.caveats);
-        for id in of_steps.collect::<BTreeSet<_>>() {
+        for id in each_once(session.steps.iter().flat_map(|step| &step.caveats)) {
             let touched = || session.steps.iter().filter(|step| step.caveats.contains(id));
             let first = touched().next().map_or("", |step| step.id.as_str());
             let place = match touched().count() {
-                1 => format!("{}: step {first}", name(session)),
-                count => format!("{}: {count} steps, the first is {first}", name(session)),
+                1 => format!("step {first}"),
+                count => format!("{count} steps, the first is {first}"),
             };
-            self.note(id).places.push(place);
+            self.note(id).places.push((name(session), place));
         }
     }
 
@@ -111,8 +109,43 @@ impl Notes {
         if note.sessions.len() == self.sessions && self.sessions > 1 {
             return "all sessions".to_owned();
         }
-        note.places.join("; ")
+        let sessions = note.places.chunk_by(|one, next| one.0 == next.0);
+        let of_session = |places: &[(String, String)]| {
+            let touched: Vec<&str> = places.iter().map(|(_, place)| place.as_str()).collect();
+            let name = places.first().map_or("", |(name, _)| name.as_str());
+            format!("{name}: {}", touched.join("; "))
+        };
+        sessions.map(of_session).collect::<Vec<_>>().join("; ")
     }
+}
+
+fn each_once<'a>(ids: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
+    let mut once = Vec::new();
+    for id in ids {
+        if !once.contains(&id) {
+            once.push(id);
+        }
+    }
+    once
+}
+
+/// The figures with a caveat by their titles; where a whole row of a table has it, the row's name.
+fn figures_with(session: &Session, id: &String) -> Vec<String> {
+    let has = |figure: &Figure| figure.caveats.contains(id);
+    let whole = |row: &str| {
+        session.figures.iter().filter(|figure| under::row(figure) == Some(row)).all(has)
+    };
+    let mut places = Vec::new();
+    for figure in session.figures.iter().filter(|figure| has(figure)) {
+        let place = match under::row(figure).filter(|row| whole(row)) {
+            Some(row) => format!("all figures under {row}"),
+            None => figure.title.clone(),
+        };
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
 }
 
 fn name(session: &Session) -> String {

@@ -278,6 +278,26 @@ fn an_interval_that_holds_zero_says_so_where_the_record_is_silent() {
 }
 
 #[test]
+fn a_caveat_names_a_session_once_and_a_row_of_a_table_as_a_whole() {
+    let mut record = three_drives();
+    let figures = &mut record.sessions[0].figures;
+    figures.clear();
+    for (id, under) in [("a", "ext4"), ("b", "ext4"), ("a", "xfs"), ("b", "xfs")] {
+        let id = format!("{id}-under-{under}");
+        let mut figure = figure(&id, &format!("{id}, under {under}"), 1.0, "ms");
+        // Of `xfs` one of two.
+        if id != "b-under-xfs" {
+            figure.caveat(Caveat::OtherLoad);
+        }
+        figures.push(figure);
+    }
+    let text = full(&record, Style { width: 200, ..PLAIN });
+    let list = text.lines().find(|line| line.contains("under ext4;")).unwrap();
+    let whole = "vendor2: all figures under ext4; a-under-xfs, under xfs";
+    assert!(list.ends_with(whole), "{list}");
+}
+
+#[test]
 fn every_caveat_is_listed_once_with_its_advice_and_what_it_touches() {
     let mut record = three_drives();
     record.sessions[1].steps[0].caveat(Caveat::OtherLoad);

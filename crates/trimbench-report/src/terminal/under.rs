@@ -29,6 +29,11 @@ fn place(figure: &Figure) -> Option<(&str, Key<'_>)> {
     Some((row, (key, title)))
 }
 
+/// The figure's row in these tables.
+pub(super) fn row(figure: &Figure) -> Option<&str> {
+    place(figure).map(|(row, _)| row)
+}
+
 /// Whether the figure stands in one of the tables.
 pub(super) fn holds(figure: &Figure) -> bool {
     place(figure).is_some()

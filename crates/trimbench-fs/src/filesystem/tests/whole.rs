@@ -188,3 +188,26 @@ fn fitrim_leaves_alone_what_dirty_pages_were_promised() {
     machine.sync();
     assert_eq!(machine.extents(2).iter().map(|extent| extent.length).sum::<u64>(), 1_500);
 }
+
+#[test]
+fn fitrim_of_xfs_reads_the_tree_of_a_group_that_the_mount_has_not_used() {
+    let mut machine = Machine::new(Some(Issuer::Xfs));
+    machine.store(1, 32);
+    machine.sync();
+    let group = machine.fs().layout.total() / 4;
+    assert!(machine.extents(1)[0].end() < group, "the file is in the first group");
+    let trim = |machine: &mut Machine| {
+        machine.clear();
+        machine.done(FileCommand::TrimFreeSpace);
+        machine.sent(OperationKind::Read)
+    };
+    // By length from the third block, the last by number from the second.
+    let roots = [group + 2, 2 * group + 2, 3 * group + 1].map(|at| Extent::new(at, 1));
+    assert_eq!(trim(&mut machine), roots);
+    assert_eq!(trim(&mut machine), [], "they are in memory");
+    machine.unmount();
+    machine.mount();
+    let again = trim(&mut machine);
+    assert_eq!(again[again.len() - 3..], roots, "and after a mount they are not");
+    assert_eq!(again[0], Extent::new(2, 1));
+}
