@@ -15,7 +15,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
-use trimbench_results::chart::{Chart, LabelledSession, POINTS_MAX, thin, thin_series};
+use trimbench_results::chart::{
+    Chart, ChartKind, ChartSeries, LabelledSession, POINTS_MAX, thin, thin_series,
+};
 use trimbench_results::{RunRecord, Verdict};
 
 use crate::labels::labelled;
@@ -39,6 +41,8 @@ const STYLE: &str = include_str!("../../../assets/page/page.css");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
     img-src data: blob:";
 const SCRIPT: &str = include_str!("../../../assets/page/page.js");
+/// Characters in a row of cells that fit into half of a page.
+const WIDE: usize = 48;
 /// Size of the charts of the view without JavaScript and of `report --figures`, in pixels.
 const SVG_WIDTH: u32 = 960;
 const SVG_HEIGHT: u32 = 400;
@@ -213,7 +217,7 @@ fn figure(chart: &Chart, svg: &str) -> Markup {
     let caption = format!("caption-{}", chart.id);
     let thinned = chart.series.iter().filter_map(|curve| curve.thinned_from).max();
     html! {
-        figure.chart id={ "chart-" (chart.id) } aria-labelledby=(caption) {
+        figure.chart.wide[is_wide(chart)] id={ "chart-" (chart.id) } aria-labelledby=(caption) {
             figcaption id=(caption) { (chart.title) }
             div.plot role="img" aria-label={ (chart.title) ". " (chart.description) } {}
             noscript { (PreEscaped(svg)) }
@@ -232,6 +236,20 @@ fn figure(chart: &Chart, svg: &str) -> Markup {
             }
         }
     }
+}
+
+/// Whether half of a page is too narrow for the texts in a chart's cells.
+fn is_wide(chart: &Chart) -> bool {
+    let cells = chart.series.iter().filter(|curve| curve.kind == ChartKind::Cells);
+    let texts = cells.filter_map(|curve| Some((curve, curve.labels.as_ref()?)));
+    let columns = |curve: &ChartSeries| {
+        let mut places: Vec<u64> = curve.x.iter().map(|x| x.to_bits()).collect();
+        places.sort_unstable();
+        places.dedup();
+        places.len()
+    };
+    let longest = |labels: &[String]| labels.iter().map(|it| it.chars().count()).max().unwrap_or(0);
+    texts.map(|(curve, labels)| columns(curve) * longest(labels)).any(|width| width > WIDE)
 }
 
 /// The text with what stands between backticks as code.

@@ -52,6 +52,18 @@ fn the_page_holds_every_figure_its_charts_and_the_record() {
 }
 
 #[test]
+fn cells_whose_texts_need_the_width_of_the_page_have_it() {
+    let cells = |columns: u32, text: &str| {
+        let x: Vec<f64> = (0..columns).map(f64::from).collect();
+        let labels = Some(vec![text.to_owned(); x.len()]);
+        let series = ChartSeries { kind: ChartKind::Cells, x, labels, ..ChartSeries::default() };
+        Chart { series: vec![series], ..Chart::default() }
+    };
+    assert!(is_wide(&cells(10, "1.23 ms/GB")));
+    assert!(!is_wide(&cells(3, "1.23 ms/GB")) && !is_wide(&cells(10, "1.2")));
+}
+
+#[test]
 fn the_same_records_give_the_same_bytes() {
     let sources = one(three_drives());
     assert_eq!(made(&sources), made(&sources));
