@@ -23,6 +23,7 @@ mod safe;
 mod ssd;
 mod table;
 mod trace;
+mod truth;
 
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,2 @@
+//! Claims about what figures and advice are worth: baselines that hold, limits that are stated, and
+//! advice that the reader can follow.
