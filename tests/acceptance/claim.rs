@@ -59,7 +59,16 @@ impl ClaimRow {
     /// Measures it. A panic, as of a helper to which the machine refuses something, is an error.
     pub fn measured(&self, context: &Context<'_>) -> Result<()> {
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.measure)(context)));
-        outcome.unwrap_or_else(|_| bail!("the measurement of {} panicked", self.id))
+        outcome.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let reason = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            bail!(
+                "{} could not be measured: {} (`cargo xtask setup --for bench` installs what \
+                 measurements need)",
+                self.id,
+                reason.unwrap_or("it panicked")
+            )
+        })
     }
 }
 
