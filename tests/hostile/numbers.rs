@@ -150,7 +150,7 @@ struct Waiting {
 impl Waiting {
     /// Waits until the run has kept a step.
     #[expect(clippy::disallowed_methods, reason = "it waits for what another process does")]
-    fn begin(mut command: Command, room: usize, kept: &Path) -> Self {
+    fn begin(mut command: Command, room: usize, run: &Path) -> Self {
         let (reader, mut writer) = pipe().expect("pipes can be made");
         // A pipe of Linux holds 64 KiB.
         writer.write_all(&vec![b'\n'; (64 << 10) - room]).expect("there is room");
@@ -158,7 +158,11 @@ impl Waiting {
         let child = child.expect("the program was built");
         // It has the other end, too.
         drop(command);
-        let has_step = || fs::read_to_string(kept).is_ok_and(|text| text.contains("\"metrics\""));
+        let holds_step = |file: &str| {
+            fs::read_to_string(run.join(file)).is_ok_and(|text| text.contains("\"metrics\""))
+        };
+        // The program of before kept steps in the record.
+        let has_step = || ["steps.ndjson", "run.json"].into_iter().any(holds_step);
         let mut waiting = Self { child, reader };
         let mut waited = 0;
         while !has_step() && waited < 10_000 {
@@ -198,7 +202,7 @@ fn cut_off_midway(tool: &Tool) -> Result<(), String> {
     let named = ["--target", device.node(), "--destroy", text(&image), "--output", "run"];
     let more = [&named[..], &["--output-format", "ndjson"]].concat();
     let command = tool.command(&folder, &quick(&more));
-    let waiting = Waiting::begin(command, 4 << 10, &folder.join("run/run.json"));
+    let waiting = Waiting::begin(command, 4 << 10, &folder.join("run"));
     // Behind what the run reads and writes: nothing fails.
     resize(&image, SIZE / 2);
     let output = waiting.end();

@@ -68,7 +68,8 @@ fn first_error(tool: &Tool) -> Result<(), String> {
     fs::remove_dir_all(folder.at("run")).expect("the folder is ours");
     let (_, _, errors) = run.go_on();
     let told: Vec<&str> = errors.lines().filter(|line| line.starts_with("error: ")).collect();
-    let record = told.iter().all(|line| line.contains("run.json"));
+    let kept_in = ["run.json", "steps.ndjson"];
+    let record = told.iter().all(|line| kept_in.iter().any(|file| line.contains(file)));
     unless(record && !told.is_empty(), || errors.clone())
 }
 

@@ -52,7 +52,7 @@ pub use memory::available_memory;
 pub use mkfs::{CacheControl, FilesystemKind, MakeError, MakeOptions, MkfsProvisioner};
 pub use mounts::{Mount, MountError, mount_of};
 pub use output::{
-    Begun, Draft, Durability, GrowingFile, Inode, OutputDirectory, OutputError, OutputFile,
-    OutputPlace, Replaces,
+    AppendedFile, Begun, Draft, Durability, GrowingFile, Inode, OutputDirectory, OutputError,
+    OutputFile, OutputPlace, Replaces,
 };
 pub use tracepoints::{RecordedCommand, RecordedEvent, Recorder, TracingError};

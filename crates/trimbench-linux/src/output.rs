@@ -24,10 +24,12 @@ use trimbench_core::Errno;
 use crate::errno::errno_of;
 use crate::opening;
 
+mod appended;
 mod draft;
 mod growing;
 mod place;
 
+pub use appended::AppendedFile;
 pub use draft::{Begun, Draft, Durability, Replaces};
 pub use growing::GrowingFile;
 pub use place::{OutputFile, OutputPlace};
@@ -193,6 +195,15 @@ impl OutputDirectory {
         let written = draft.file().write_all(bytes);
         written.map_err(step("write", &self.path.join(name)))?;
         draft.commit(durability)
+    }
+
+    /// Begins the file `name` anew, empty, and keeps it open to append to it.
+    pub fn append_to(&self, name: &OsStr, replaces: Replaces) -> Result<AppendedFile, OutputError> {
+        let path = self.path.join(name);
+        let draft = self.begin(name, replaces)?;
+        let file = draft.file().try_clone().map_err(step("begin", &path))?;
+        draft.commit(Durability::Durable)?;
+        Ok(AppendedFile::new(file, path))
     }
 
     /// The content of the regular file `name`; links are not followed.

@@ -1,9 +1,10 @@
 //! The run record, all statistics over it, and the rules of validity.
 //!
 //! A run is one [`RunRecord`]: what was planned, what was measured, what the figures are and what
-//! limits them. It is written after every step and read again by reports, comparisons and resumed
-//! runs. [`LatencyHistogram`] counts latencies, [`statistics`] turns points into figures with
-//! intervals, [`Limit`] judges figures against stated limits.
+//! limits them. It is written at the end of every session ([`KeptStep`] keeps single steps before
+//! that), and read again by reports, comparisons and resumed runs. [`LatencyHistogram`] counts
+//! latencies, [`statistics`] turns points into figures with intervals, [`Limit`] judges figures
+//! against stated limits.
 //!
 //! [`chart`] has charts as data. This crate reads no clock, no file and no environment: bytes in,
 //! bytes out. Nothing is drawn or laid out here; that is `trimbench-report`.
@@ -29,8 +30,8 @@ pub use histogram::{HistogramError, LatencyHistogram, Quantile};
 pub use limits::{Limit, LimitError, LimitOutcome};
 pub use metric::{Direction, Metric};
 pub use record::{
-    Figure, Interval, Outcome, PlannedSession, Program, Provenance, RecordError, RunRecord, SCHEMA,
-    Salvaged, Series, Session, Step, TargetRecord,
+    Figure, Interval, KeptStep, Outcome, PlannedSession, Program, Provenance, RecordError,
+    RunRecord, SCHEMA, Salvaged, Series, Session, Step, TargetRecord,
 };
 pub use role::Role;
 pub use statistics::{Bootstrap, Line};

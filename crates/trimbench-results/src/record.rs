@@ -24,6 +24,7 @@ use crate::role::Role;
 use crate::verdict::Verdict;
 
 mod histograms;
+mod kept;
 mod older;
 mod read;
 mod salvage;
@@ -32,6 +33,7 @@ mod series;
 mod tests;
 
 pub use histograms::HistogramFlaw;
+pub use kept::KeptStep;
 #[cfg(test)]
 pub(crate) use older::role;
 pub use read::RecordError;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use trimbench_linux::{Durability, Inode, OutputDirectory, OutputError, OutputFile, OutputPlace};
-use trimbench_results::RunRecord;
+use trimbench_results::{KeptStep, RunRecord};
 
 use crate::failure::Failure;
 use crate::store::Host;
@@ -135,7 +135,7 @@ fn cannot_write(path: &Path, error: impl Into<anyhow::Error>) -> Failure {
     Failure::target(error).context(format!("cannot write `{}`", path.display()))
 }
 
-/// Whether it is what a run keeps: its record, whole or not, or its host's part.
+/// Whether it is what a run keeps: its record, whole or not, its steps, or its host's part.
 fn is_record(bytes: &[u8]) -> bool {
     let has = |text: &str| {
         let head = &bytes[..bytes.len().min(RECORD_HEAD)];
@@ -144,6 +144,7 @@ fn is_record(bytes: &[u8]) -> bool {
     bytes.trim_ascii_start().starts_with(b"{")
         && (has("\"schema\"") && has("\"program\"")
             || RunRecord::salvage(bytes).is_ok()
+            || bytes.split(|byte| *byte == b'\n').next().and_then(KeptStep::from_line).is_some()
             || serde_json::from_slice::<Host>(bytes).is_ok())
 }
 
@@ -158,6 +159,8 @@ mod tests {
                     \"debug_build\":false,\"environment\":{}}";
         assert!(is_record(record.as_bytes()) && is_record(format!("\n {record}").as_bytes()));
         assert!(is_record(host.as_bytes()));
+        let kept = KeptStep { session: 0, step: trimbench_results::Step::new("a", "b") };
+        assert!(is_record(&kept.to_line()));
         for other in ["", "{}", "schema program", "[\"schema\",\"program\"]", "{\"schema\":1}"] {
             assert!(!is_record(other.as_bytes()), "{other}");
         }

@@ -95,7 +95,7 @@ fn all(plan: &Plan, recorder: &mut Recorder<'_>, interrupt: &Interrupt) -> Resul
                 // It has no emulated drives.
                 let slots = Slots::new(1, Bytes(0));
                 recorder.begin(index);
-                let mut alone = recorder::Alone { recorder, index };
+                let mut alone = recorder::Alone::new(recorder, index);
                 let ended = session::run(plan, index, &mut alone, (interrupt, &slots));
                 recorder.end(index, ended)?;
             }

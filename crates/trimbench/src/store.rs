@@ -1,5 +1,6 @@
-//! The directory of a run: `run.json`, written as a whole after every step, and `host.json`, which
-//! holds everything that differs between two runs of one seed.
+//! The directory of a run: `run.json`, always written as a whole; `steps.ndjson`, to which each step
+//! on a real target is appended until its session ends; and `host.json`, which holds everything that
+//! differs between two runs of one seed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -7,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use trimbench_core::text::{from_text, shell_word};
-use trimbench_linux::{Durability, OutputDirectory, OutputError, Replaces};
+use trimbench_linux::{AppendedFile, Durability, OutputDirectory, OutputError, Replaces};
 use trimbench_report::PAGE_MARK;
-use trimbench_results::{RecordError, RunRecord, Salvaged};
+use trimbench_results::{KeptStep, RecordError, RunRecord, Salvaged, Step};
 
 use crate::failure::Failure;
 
@@ -18,6 +19,8 @@ mod tests;
 
 /// The record's file.
 const RECORD: &str = "run.json";
+/// The steps of a session on a real target that goes on.
+const STEPS: &str = "steps.ndjson";
 /// What is true of this machine and this time only.
 const HOST: &str = "host.json";
 /// The page of the run.
@@ -29,6 +32,10 @@ pub(crate) const PAGE: &str = "report.html";
 pub(crate) struct Store {
     directory: OutputDirectory,
 }
+
+/// The file that steps are appended to.
+#[derive(Debug)]
+pub(crate) struct StepFile(AppendedFile);
 
 /// What `host.json` holds.
 #[derive(Debug, Deserialize, Serialize)]
@@ -78,7 +85,7 @@ impl Store {
             return Err(Failure::usage(anyhow::anyhow!(text)).with_hint(hint));
         }
         // What cannot be listed or removed does no harm.
-        let _ = self.directory.sweep(&[RECORD, HOST, PAGE]);
+        let _ = self.directory.sweep(&[RECORD, STEPS, HOST, PAGE]);
         Ok(self)
     }
 
@@ -110,20 +117,39 @@ impl Store {
 
     /// Removes what this run made: nothing was measured. What cannot be removed stays.
     pub(crate) fn discard(&self) {
-        for file in [RECORD, HOST] {
+        for file in [RECORD, STEPS, HOST] {
             let _ = self.directory.remove(OsStr::new(file));
         }
         self.directory.remove_made();
     }
 
-    /// Reads the record.
+    /// Reads the record, with the steps that were kept since it was written.
     pub(crate) fn load(&self) -> Result<RunRecord, Failure> {
-        self.read(RunRecord::from_json)
+        let mut record = self.read(RunRecord::from_json)?;
+        record.add_kept(&self.kept_steps());
+        Ok(record)
     }
 
     /// Reads what can be understood of the record: for reports, never to go on with the run.
     pub(crate) fn salvage(&self) -> Result<Salvaged, Failure> {
-        self.read(RunRecord::salvage)
+        let mut salvaged = self.read(RunRecord::salvage)?;
+        if let Some(line) = salvaged.record.add_kept(&self.kept_steps()) {
+            salvaged.flaws.push(format!(
+                "line {line} of `{STEPS}` cannot be understood: it and those after it are left out"
+            ));
+        }
+        Ok(salvaged)
+    }
+
+    /// The lines of the steps that were kept; none where there is no such file.
+    fn kept_steps(&self) -> Vec<u8> {
+        self.directory.read(OsStr::new(STEPS)).unwrap_or_default()
+    }
+
+    /// Begins the file that the steps of a session are appended to.
+    pub(crate) fn begin_steps(&self) -> Result<StepFile, Failure> {
+        let file = self.directory.append_to(OsStr::new(STEPS), Replaces::AnyFile);
+        file.map(StepFile).map_err(unsaved)
     }
 
     fn read<T>(&self, parse: fn(&[u8]) -> Result<T, RecordError>) -> Result<T, Failure> {
@@ -137,8 +163,10 @@ impl Store {
 
     /// Writes the record, whole or not at all, and on the disk when this returns.
     pub(crate) fn save(&self, record: &RunRecord) -> Result<(), Failure> {
-        self.replace(RECORD, &record.to_json(), Durability::Durable)
-            .map_err(|error| Failure::target(error).context("cannot save the record"))
+        self.replace(RECORD, &record.to_json(), Durability::Durable).map_err(unsaved)?;
+        // The record has all of them. Left behind, they would be known to be there twice.
+        let _ = self.directory.remove(OsStr::new(STEPS));
+        Ok(())
     }
 
     /// What is true of the machine and time of an earlier run, as keys and texts; empty where it is
@@ -178,6 +206,18 @@ impl Store {
     fn replace(&self, name: &str, bytes: &[u8], durability: Durability) -> Result<(), OutputError> {
         self.directory.write(OsStr::new(name), bytes, Replaces::AnyFile, durability)
     }
+}
+
+impl StepFile {
+    /// Appends a step of the session at this index: on the disk when this returns.
+    pub(crate) fn append(&mut self, session: usize, step: &Step) -> Result<(), Failure> {
+        let line = KeptStep { session, step: step.clone() }.to_line();
+        self.0.append(&line).map_err(unsaved)
+    }
+}
+
+fn unsaved(error: OutputError) -> Failure {
+    Failure::target(error).context("cannot save the record")
 }
 
 fn unmade(path: &Path, error: OutputError) -> Failure {

@@ -40,7 +40,7 @@ fn wrongs(filesystem: &str, write: impl Fn(&Path, &[u8], usize) -> bool) -> Vec<
         let crashed = recording.crash((place, unflushed), folder.path(), &mut Rng::new(part));
         let least = recording.acknowledged(place);
         match fs::read(crashed.path().join("out/run.json")) {
-            Ok(found) => wrongs.extend(check(&found, (&whole, true), least).err()),
+            Ok(found) => wrongs.extend(check((&found, b""), (&whole, true), least).err()),
             Err(_) if least == Progress::default() => {}
             Err(error) => wrongs.push(format!("gone: {error}")),
         }

@@ -323,7 +323,8 @@ impl Resumed<'_> {
         line.kept = path.exists();
         let mut before = None;
         let next = if line.kept {
-            match check(&fs::read(&path).unwrap_or_default(), reference, least) {
+            let read = |name: &str| fs::read(self.output.join(name)).unwrap_or_default();
+            match check((&read("run.json"), &read("steps.ndjson")), reference, least) {
                 Ok(record) => before = Some(record),
                 Err(what) => line.wrong.push(what),
             }

@@ -87,11 +87,14 @@ impl Acknowledged {
 /// `is_same` says whether the reference has the same numbers: the end of the same run, or a run of
 /// the same emulated drive.
 pub(crate) fn check(
-    found: &[u8],
+    (found, kept_steps): (&[u8], &[u8]),
     (reference, is_same): (&RunRecord, bool),
     least: Progress,
 ) -> Result<RunRecord, String> {
-    let record = RunRecord::from_json(found).map_err(|error| format!("unreadable: {error}"))?;
+    let mut record = RunRecord::from_json(found).map_err(|error| format!("unreadable: {error}"))?;
+    if let Some(line) = record.add_kept(kept_steps) {
+        return Err(format!("line {line} of the kept steps is unreadable"));
+    }
     let of_plan = |record: &RunRecord| {
         let sessions = record.plan.iter().map(|planned| (&planned.method, &planned.options));
         let sessions: Vec<_> =

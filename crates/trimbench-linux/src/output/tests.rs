@@ -444,3 +444,22 @@ fn an_error_of_the_kernel_is_told_with_file_and_step() {
         directory.write(name("a/b"), b"", Replaces::AnyFile, Durability::Durable).unwrap_err();
     assert_eq!(error.errno(), Some(Errno(libc::ENOENT)), "{error}");
 }
+
+#[test]
+fn what_is_appended_is_there_at_once_and_never_to_a_file_without_a_name() {
+    let (folder, directory) = folder();
+    directory.write(name("steps"), b"old", Replaces::Nothing, Durability::Later).unwrap();
+    let mut file = directory.append_to(name("steps"), Replaces::AnyFile).unwrap();
+    assert_eq!(directory.read(name("steps")).unwrap(), b"");
+    file.append(b"one\n").unwrap();
+    file.append(b"two\n").unwrap();
+    assert_eq!(directory.read(name("steps")).unwrap(), b"one\ntwo\n");
+    fs::rename(folder.path().join("steps"), folder.path().join("moved")).unwrap();
+    file.append(b"three\n").unwrap();
+    assert_eq!(fs::read(folder.path().join("moved")).unwrap(), b"one\ntwo\nthree\n");
+    fs::remove_file(folder.path().join("moved")).unwrap();
+    let error = file.append(b"four\n").unwrap_err();
+    assert_eq!(error.errno(), Some(Errno(libc::ENOENT)));
+    assert!(error.to_string().contains("steps"), "{error}");
+    assert_eq!(names(folder.path()), [""; 0]);
+}

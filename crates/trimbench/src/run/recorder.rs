@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::output::{data, error_line};
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::store::Store;
+use crate::store::{StepFile, Store};
 
 /// The record of a run that goes on.
 pub(super) struct Recorder<'a> {
@@ -152,13 +152,21 @@ fn put_found(session: &mut SessionRecord, found: MethodResult) {
 
 /// A session on a real target, alone on the machine: each step is kept as soon as it is measured.
 pub(super) struct Alone<'a, 'r> {
-    pub(super) recorder: &'a mut Recorder<'r>,
-    pub(super) index: usize,
+    recorder: &'a mut Recorder<'r>,
+    index: usize,
+    /// Begun with the first step.
+    steps: Option<StepFile>,
+}
+
+impl<'a, 'r> Alone<'a, 'r> {
+    pub(super) fn new(recorder: &'a mut Recorder<'r>, index: usize) -> Self {
+        Self { recorder, index, steps: None }
+    }
 }
 
 impl Listener for Alone<'_, '_> {
     fn opened(&mut self, mut record: SessionRecord) -> Result<Vec<Step>, Failure> {
-        let Self { recorder, index } = self;
+        let Self { recorder, index, .. } = self;
         let earlier = recorder.record.sessions.get(*index);
         if let Some(session) = earlier {
             check_same(&session.target.identity, &record.target.identity)?;
@@ -181,8 +189,14 @@ impl Listener for Alone<'_, '_> {
     }
 
     fn keep(&mut self, step: Step) -> Result<(), Failure> {
-        self.recorder.show(self.index, &step);
-        self.recorder.session(self.index).steps.push(step);
-        self.recorder.save()
+        let Self { recorder, index, steps } = self;
+        recorder.show(*index, &step);
+        let file = match steps {
+            Some(file) => file,
+            None => steps.insert(recorder.store.begin_steps()?),
+        };
+        let kept = file.append(*index, &step);
+        recorder.session(*index).steps.push(step);
+        kept
     }
 }

@@ -52,13 +52,13 @@ fn a_record_between_what_was_kept_and_the_end_is_good() {
     for is_same in [true, false] {
         for (has, least) in [(3, 3), (4, 3), (0, 0)] {
             let found = record(1, has);
-            let checked = check(&found.to_json(), (&whole, is_same), steps(least));
+            let checked = check((&found.to_json(), b""), (&whole, is_same), steps(least));
             assert_eq!(checked, Ok(found));
         }
-        assert!(check(&whole.to_json(), (&whole, is_same), Progress::END).is_ok());
+        assert!(check((&whole.to_json(), b""), (&whole, is_same), Progress::END).is_ok());
         let mut compared = whole.clone();
         compared.sessions[0].steps[0].measure("stutter_s", 0.5);
-        assert!(check(&record(1, 3).to_json(), (&compared, is_same), steps(3)).is_ok());
+        assert!(check((&record(1, 3).to_json(), b""), (&compared, is_same), steps(3)).is_ok());
     }
 }
 
@@ -66,7 +66,7 @@ fn a_record_between_what_was_kept_and_the_end_is_good() {
 fn a_record_that_is_cut_off_is_found() {
     let bytes = record(1, 3).to_json();
     for length in [0, 1, bytes.len() / 2, bytes.len() - 2] {
-        let wrong = check(&bytes[..length], (&completed(5), true), steps(0)).unwrap_err();
+        let wrong = check((&bytes[..length], b""), (&completed(5), true), steps(0)).unwrap_err();
         assert!(wrong.starts_with("unreadable: "), "{length}: {wrong}");
     }
 }
@@ -88,17 +88,17 @@ fn the_record_of_another_run_is_found() {
         (other_step, false),
         (other_value, true),
     ] {
-        let wrong = check(&other.to_json(), (&whole, is_same), steps(0)).unwrap_err();
+        let wrong = check((&other.to_json(), b""), (&whole, is_same), steps(0)).unwrap_err();
         assert_eq!(wrong, "it is the record of another run");
     }
 }
 
 #[test]
 fn a_record_that_is_older_than_what_was_kept_is_found() {
-    let wrong = check(&record(1, 2).to_json(), (&completed(5), true), steps(3)).unwrap_err();
+    let wrong = check((&record(1, 2).to_json(), b""), (&completed(5), true), steps(3)).unwrap_err();
     assert!(wrong.starts_with("it is older than what was kept: "), "{wrong}");
     let whole = completed(5);
-    let running = check(&record(1, 5).to_json(), (&whole, true), Progress::END).unwrap_err();
+    let running = check((&record(1, 5).to_json(), b""), (&whole, true), Progress::END).unwrap_err();
     assert!(running.starts_with("it is older"), "{running}");
 }
 
