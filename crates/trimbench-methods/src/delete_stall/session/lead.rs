@@ -115,7 +115,7 @@ impl<S: StallSubject> Deletions<'_, S> {
             let mut is_at_rest = true;
             for written in extremes {
                 let level = placebo(self, written)?.window;
-                is_at_rest &= level.is_none_or(|it| it.is_flat() && it.is_that_of(&at_rest));
+                is_at_rest &= level.is_some_and(|it| it.is_flat() && it.is_that_of(&at_rest));
             }
             if is_at_rest {
                 return Ok(());
@@ -125,9 +125,14 @@ impl<S: StallSubject> Deletions<'_, S> {
         }
     }
 
-    /// Whether a pace is flat and, where that is known, the one at rest.
-    fn is_at_rest(&self, level: &Level) -> bool {
-        level.is_flat() && self.at_rest.as_ref().is_none_or(|rest| level.may_be_that_of(rest))
+    /// Whether a pace is flat and, where that is known, the one at rest. Too few probes to have a
+    /// pace are slow ones where there were enough at rest.
+    fn is_at_rest(&self, level: Option<&Level>) -> bool {
+        match (level, &self.at_rest) {
+            (Some(level), Some(rest)) => level.is_flat() && level.may_be_that_of(rest),
+            (Some(level), None) => level.is_flat(),
+            (None, rest) => rest.is_none(),
+        }
     }
 
     /// Leads until the pace is flat and that of the drive at rest; the last of them goes on.
@@ -136,15 +141,15 @@ impl<S: StallSubject> Deletions<'_, S> {
         let mut waited = Nanos::ZERO;
         loop {
             let mut start = self.lead((&trial.id, waited))?;
-            let Some(level) = start.window.level() else { return Ok(start) };
+            let level = start.window.level();
             start.waited = waited;
-            start.is_at_rest = self.is_at_rest(&level);
+            start.is_at_rest = self.is_at_rest(level.as_ref());
             if start.is_at_rest {
                 return Ok(start);
             }
             let Some(wait) = patience.take(self.method.lead) else {
                 // A drive that changed for good is compared with itself as it is now.
-                if level.is_flat() {
+                if let Some(level) = level.filter(Level::is_flat) {
                     self.at_rest = Some(level);
                 }
                 return Ok(start);
