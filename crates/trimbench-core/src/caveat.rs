@@ -81,6 +81,15 @@ caveats! {
     UnsteadyBaseline "unsteady-baseline":
         "deleting an empty file stalled the load too, by varying amounts"
         => "stop other work on this machine and run again";
+    BaselineNotFlat "baseline-not-flat":
+        "before the deletion the drive had not come back to its pace at rest"
+        => "let it rest longer (`--set patience=5min`), or stop what keeps it busy";
+    FasterThanPlacebo "faster-than-placebo":
+        "others were faster after deletions than after placebos: something else was measured"
+        => "let the drive rest longer (`--set rest=30s`), or stop other work on it";
+    BelowResolution "below-resolution":
+        "most accesses took no time that the clock shows"
+        => "use larger accesses (`--set access=1MiB`)";
     PlaceboOnly "placebo-only":
         "nothing was deleted: this run measures the method's own noise"
         => "leave out `--set placebo-only=yes` to measure deletions";
@@ -149,6 +158,8 @@ impl Caveat {
                 | Self::CommandsMerged
                 | Self::CacheSwallowed
                 | Self::TargetChanged
+                | Self::FasterThanPlacebo
+                | Self::BelowResolution
         )
     }
 }

@@ -52,5 +52,5 @@ pub use stall_attribution::{Slice, StallAttribution, StallLayer, attribute_stall
 pub use steady::{Criterion, SteadyVerdict};
 pub use workload::{
     Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, InTurn, IssuePace, Issuing, OpenLoop,
-    PacedScripts, RandomAccess, Script, SequentialWrite, SerialProbe,
+    PacedScripts, RandomAccess, Script, SequentialWrite, SerialProbe, Spacing,
 };

@@ -76,6 +76,11 @@ impl<A: Area> ClosedLoop<A> {
     pub fn lasting(access: RandomAccess<A>, queue_depth: u32, count: u64, until: Instant) -> Self {
         Self { access, vacant: queue_depth, left: count, until }
     }
+
+    /// Nothing is issued any more.
+    pub fn end(&mut self) {
+        (self.left, self.until) = (0, Instant::START);
+    }
 }
 
 impl<A: Area> Workload for ClosedLoop<A> {
@@ -171,14 +176,31 @@ impl<A: Area> Workload for OpenLoop<A> {
     fn completed(&mut self, _: &A::Command, _: Instant) {}
 }
 
+named_enum! {
+    /// How a probe spaces its starts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Spacing {
+        /// Each interval is drawn anew.
+        Random = "random",
+        /// Always the same.
+        Constant = "constant",
+    }
+}
+
 /// A serial paced probe: one access outstanding, started on a grid of `interval`; one that a stall
 /// made late starts as soon as the one before has ended, the next on the grid again, so that probe
 /// and load keep their phase. A stall delays one access by its length less half an interval on
 /// average.
+///
+/// [`Self::at_random`] draws each interval between its half and its one and a half instead, alike
+/// likely, so that the probe keeps step with nothing; then a stall delays one access by its length
+/// less 13/24 of an interval on average.
 #[derive(Clone, Debug)]
 pub struct SerialProbe<A> {
     access: RandomAccess<A>,
     interval: Nanos,
+    /// Where random intervals come from; none: a grid.
+    intervals: Option<Rng>,
     due: Instant,
     until: Instant,
     outstanding: bool,
@@ -188,7 +210,27 @@ impl<A: Area> SerialProbe<A> {
     /// One probe an interval.
     pub fn new(access: RandomAccess<A>, interval: Nanos, times: Range<Instant>) -> Self {
         let Range { start: due, end: until } = times;
-        Self { access, interval, due, until, outstanding: false }
+        Self { access, interval, intervals: None, due, until, outstanding: false }
+    }
+
+    /// The same with intervals drawn at random.
+    #[must_use]
+    pub fn at_random(self) -> Self {
+        Self { intervals: Some(self.access.rng.split("intervals")), ..self }
+    }
+
+    /// It starts nothing any more.
+    pub fn end(&mut self) {
+        self.until = Instant::START;
+    }
+
+    /// When the next is due after one that started at `now`.
+    fn advance(&mut self, now: Instant) {
+        let interval = self.interval;
+        self.due = match &mut self.intervals {
+            Some(rng) => now + Nanos(interval.0 / 2 + rng.below(interval.0)),
+            None => self.due + interval.times((now - self.due).0 / interval.0 + 1),
+        };
     }
 }
 
@@ -206,8 +248,7 @@ impl<A: Area> Workload for SerialProbe<A> {
             return Next::NotBefore(self.due);
         }
         self.outstanding = true;
-        let late = now - self.due;
-        self.due += self.interval.times(late.0 / self.interval.0 + 1);
+        self.advance(now);
         Next::Issue { intended: now, command: self.access.draw() }
     }
 

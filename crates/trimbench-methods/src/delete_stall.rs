@@ -2,11 +2,13 @@
 //!
 //! Files of several sizes are deleted while two probes run: a serial one, whose added latency is
 //! the headline, and an open-loop load, whose response time counts from the intended start. Every
-//! deletion is compared with placebos, deletions of an empty file, in random order. The procedure,
-//! its parameters and what it cannot show are in `docs/methods/delete-stall.md`. Source: \[S1\].
+//! deletion is compared with a placebo, the deletion of an empty file after the same writes, in
+//! random order. The procedure, its parameters and what it cannot show are in
+//! `docs/methods/delete-stall.md`. Source: \[S1\].
 
 mod analysis;
 mod charts;
+mod level;
 mod metrics;
 mod options;
 mod rate;
@@ -34,7 +36,7 @@ use trimbench_engine::{
 impl MethodDefinition for DeleteStall {
     const INFO: MethodInfo = MethodInfo {
         id: "delete-stall",
-        version: 2,
+        version: 3,
         summary: "how long you notice a deletion: seconds of stutter per GB deleted",
         options: Self::rows,
         resumes: true,

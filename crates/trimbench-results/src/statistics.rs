@@ -13,12 +13,14 @@ mod bootstrap;
 mod kendall;
 mod lines;
 mod paired;
+mod signed_rank;
 #[cfg(test)]
 mod tests;
 
 pub use bootstrap::{Bootstrap, bootstrap_interval, bootstrap_mean, bootstrap_ratio_of_medians};
 pub use lines::{Line, curvature, least_squares, power_exponent, sen_interval, theil_sen};
 pub use paired::paired_ratio;
+pub use signed_rank::{signed_rank_interval, walsh_median};
 
 /// The arithmetic mean; `None` if empty or not finite.
 pub fn mean(values: &[f64]) -> Option<f64> {

@@ -55,11 +55,14 @@ macro_rules! verdicts {
 }
 
 verdicts! {
-    // A deletion against deletions of an empty file.
+    // A deletion against deletions of nothing after the same writes.
     DiffersFromPlacebo => "differs from placebo";
     NotToldFromPlacebo => "noise: not told apart from placebo";
     NothingToNotice => "nothing to notice";
+    NoSlowdownFound { at_most: String } => "no slowdown found (at most {at_most})";
+    FasterThanPlacebo => "invalid: faster than placebo, which no deletion can be";
     StallsAtAnySize => "stalls, whatever the size";
+    StallsBySizeOrNot => "stalls: whether larger files longer is not told";
     // The highest rate of deletion.
     LoadAloneExceeds => "the load alone exceeds the limit";
     RateInChunks { chunk: String, limit_ms: f64 } => "in chunks of {chunk}: limit {limit_ms} ms";
@@ -180,7 +183,7 @@ verdicts! {
 impl Verdict {
     /// Whether it says that the effect is not told apart from none.
     pub fn is_noise(&self) -> bool {
-        matches!(self, Self::Noise | Self::NotToldFromPlacebo)
+        matches!(self, Self::Noise | Self::NotToldFromPlacebo | Self::NoSlowdownFound { .. })
     }
 }
 

@@ -19,7 +19,7 @@ const DISCARDED_MAX: f64 = 0.01;
 /// Options that leave the procedure as it is and its samples fewer.
 const FULL: [(&str, &[&str]); 6] = [
     // A rate that a virtual machine keeps: the claim is of discards, not of latencies.
-    ("delete-stall", &["sizes=128MiB,256MiB,512MiB", "span=256MiB", "rate=100", "placebos=4"]),
+    ("delete-stall", &["sizes=128MiB,256MiB,512MiB", "span=256MiB", "rate=100", "patience=0s"]),
     ("trim-sweep", &[]),
     ("trim-integrity", &[]),
     ("steady-state", &[]),
@@ -35,7 +35,7 @@ const SHORT: [(&str, &[&str]); 6] = [
             "span=32MiB",
             "rate=100",
             "repetitions=1",
-            "placebos=2",
+            "patience=0s",
             "window=1s",
             "rest=0s",
             "lead=100ms",

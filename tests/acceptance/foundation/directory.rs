@@ -19,7 +19,7 @@ const SHORT: &[&str] = &[
     "span=256MiB",
     // Five sizes once each are the fewest deletions that give an interval.
     "repetitions=1",
-    "placebos=2",
+    "patience=0s",
     "lead=200ms",
     "rest=0s",
 ];

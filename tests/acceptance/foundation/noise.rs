@@ -16,13 +16,13 @@ use crate::process::Signal;
 /// misses in one of 60 (five points reach the level of 98.3 %).
 const RUNS: (u64, f64) = (20, 18.0);
 const RUNS_SHORT: (u64, f64) = (1, 1.0);
-/// The fewest trials that give an interval: five sizes, once each. Nothing is deleted, so a size
-/// is only where a trial stands in the regression.
+/// The fewest trials that give an interval: five sizes, once each. What is written is deleted after
+/// the windows only.
 const PLACEBO_ONLY: [&str; 7] = [
     "placebo-only=yes",
-    "sizes=1GiB,2GiB,3GiB,4GiB,5GiB",
+    "sizes=16MiB,32MiB,48MiB,64MiB,80MiB",
     "repetitions=1",
-    "placebos=2",
+    "patience=2s",
     "span=256MiB",
     "lead=300ms",
     "rest=200ms",
@@ -68,7 +68,7 @@ const FILESYSTEMS: [Mounted; 4] = [
 /// What is deleted there. With this seed the deletion comes before the placebos, which are not
 /// waited for.
 const ONE_DELETION: [&str; 6] =
-    ["sizes=256MiB", "repetitions=1", "placebos=2", "span=64MiB", "lead=200ms", "rest=0s"];
+    ["sizes=256MiB", "repetitions=1", "patience=0s", "span=64MiB", "lead=200ms", "rest=0s"];
 const DELETION_FIRST_SEED: &str = "1";
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {

@@ -14,12 +14,13 @@ const SHAPES: [(&str, [f64; 2], f64); 2] =
     [("ext4", [2_500.0, 2_500.0], 13.0), ("xfs", [215.0, 285.0], 4.0)];
 /// As in \[CALL24\]: a large file, and nothing but 8 reads at a time. The probe comes once a
 /// second, so as to be no ninth.
-const SHAPE: [&str; 9] = [
+const SHAPE: [&str; 10] = [
     "readers=8",
     "probe-interval=1s",
+    "probe-spacing=constant",
     "sizes=512GiB",
     "repetitions=1",
-    "placebos=2",
+    "patience=0s",
     "window=20s",
     "lead=1s",
     "span=8GiB",
@@ -32,7 +33,7 @@ const DRIVES: [&str; 3] = ["like-rc100", "generic-sata-tlc", "generic-nvme-tlc"]
 const DEPTHS: [&str; 3] = ["1", "8", "all"];
 const ISSUERS: [&str; 3] = ["ext4", "xfs", "blkdiscard"];
 /// 16 ranges of 128 MiB at the most.
-const DELETIONS: [&str; 4] = ["sizes=256MiB,512MiB,1GiB,2GiB", "repetitions=2", "placebos=4", LOAD];
+const DELETIONS: [&str; 3] = ["sizes=256MiB,512MiB,1GiB,2GiB", "repetitions=2", LOAD];
 /// Of reads alone: what writes cost a drive is not the question.
 const LOAD: &str = "read-share=100%";
 /// What a TRIM of 128 MiB costs the first of the drives by its profile, s: 70 us, and an eighth of

@@ -24,7 +24,7 @@ const CASES: [&str; 6] = [
     "recovery --set span=128MiB --set rest=0s",
     "replay --set span=128MiB --set rest=0s --set length=5%",
     "idle-trim --set span=256MiB --set rest=0s",
-    "delete-stall --set sizes=8MiB,16MiB --set repetitions=2 --set placebos=3 \
+    "delete-stall --set sizes=8MiB,16MiB --set repetitions=2 --set patience=0s \
      --set window=300ms --set lead=100ms --set rest=10ms --set span=64MiB",
 ];
 /// Of the loop device, MiB.

@@ -2,10 +2,11 @@
 //! report and the run itself compute the same.
 //!
 //! Per trial: `S` = sum of (latency - baseline) of the serial probe, `A` = sum of (response time -
-//! baseline) of the open-loop load; both baselines are the means over all placebo windows (a median
-//! would leave the mean of the noise in every sum). A full stop of T at rate r gives S = T and
-//! A = r T^2 / 2, so `T_eq = sqrt(2 A / r)`. S is regressed on size (Theil and Sen); A never is: it
-//! grows with the square, and its exponent is printed.
+//! baseline) of the open-loop load; both baselines are the means over the placebo windows of the
+//! same size (a median would leave the mean of the noise in every sum). A full stop of T at rate r
+//! gives S = T and A = r T^2 / 2, so `T_eq = sqrt(2 A / r)`. A deletion less its placebo is a pair;
+//! the S of pairs is regressed on size (Theil and Sen). A never is: it grows with the square, and
+//! its exponent is printed.
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, Caveat};
@@ -13,34 +14,34 @@ use trimbench_results::statistics::{
     Bootstrap, bootstrap_interval, bootstrap_mean, curvature, mean, power_exponent, sen_interval,
     theil_sen,
 };
-use trimbench_results::{Figure, Interval, LatencyHistogram, Metric, Quantile, Step, Verdict};
+use trimbench_results::{Figure, Interval, LatencyHistogram, Metric, Quantile, Step};
 
 use super::metrics::{
-    CURVATURE, EXPONENT, INTERCEPT, LARGEST_DELAY, OVERDUE, PER_DELETION, READS_AT_REST,
-    SLOW_READS, SLOW_TIME, STUTTER, of_largest, response,
+    CURVATURE, EXPONENT, INTERCEPT, LARGEST_DELAY, OVERDUE, READS_AT_REST, SLOW_READS, SLOW_TIME,
+    of_largest, response,
 };
 use super::options::DeleteStall;
 use super::window::READ_RATE;
 use trimbench_engine::Findings;
+
+mod verdict;
 
 /// Level of all intervals.
 const LEVEL: f64 = 0.95;
 /// Placebo windows with more overdue time than this share make the baseline unsteady.
 const UNSTEADY_SHARE: f64 = 0.01;
 
-/// Placebos that make a baseline.
-const PLACEBOS_MIN: usize = 2;
-
-/// What the analysis reads of a step.
-struct Trial<'a> {
-    step: &'a Step,
+/// A deletion, and the placebo of the same size in the same block.
+#[derive(Clone, Copy)]
+struct Pair<'a> {
     /// The size that it stands for, GB.
     gigabytes: f64,
-    stutter: f64,
-    delay: f64,
+    deletion: &'a Step,
+    placebo: &'a Step,
 }
 
 /// The means that a quiet window has.
+#[derive(Clone, Copy)]
 struct Baseline {
     probe: f64,
     load: f64,
@@ -52,44 +53,31 @@ pub fn analyse(method: &DeleteStall, steps: &mut [Step], rng: &mut Rng) -> Findi
     if method.placebo_only {
         caveats.push(Caveat::PlaceboOnly);
     }
-    let Some(baseline) = baseline(steps) else {
+    if Baseline::of(steps, |_| true).is_none() {
         caveats.push(Caveat::TooFewPoints);
         return Findings::new(Vec::new(), caveats);
-    };
+    }
     if unsteady(steps) {
         caveats.push(Caveat::UnsteadyBaseline);
     }
-    let at_rest = (method.readers > 0).then(|| reads_at_rest(steps)).flatten();
-    let rate = 1e9 / method.gap.0 as f64;
-    for step in steps.iter_mut() {
-        let (stutter, delay) = sums(step, &baseline);
-        step.measure("stutter_s", stutter);
-        if method.readers > 0 {
-            slowness(step, at_rest.unwrap_or(0.0));
-        } else {
-            step.measure("delay_request_s", delay);
-            step.measure("equivalent_stop_s", (2.0 * delay.max(0.0) / rate).sqrt());
-        }
+    if unresolved(steps) {
+        caveats.push(Caveat::BelowResolution);
     }
-    let trials: Vec<Trial> = steps.iter().filter_map(Trial::of).collect();
-    let mut figures = Vec::new();
-    let placebos: Vec<f64> = steps
-        .iter()
-        .filter(|step| step.kind == "placebo" && !spoiled(step))
-        .map(|step| sums(step, &baseline).0)
-        .collect();
-    figures.extend(stutter(&trials, &placebos));
+    let at_rest = (method.readers > 0).then(|| reads_at_rest(steps)).flatten();
+    measure_trials(method, steps, at_rest);
+    let pairs = pairs(steps);
+    let mut figures = verdict::stutter(&points(&pairs, "stutter_s"));
     if !figures.iter().any(|figure| figure.headline) {
         caveats.push(Caveat::TooFewPoints);
     }
-    let differs =
-        figures.first().is_some_and(|figure| figure.verdict == Some(Verdict::DiffersFromPlacebo));
-    let largest = at_largest(method, &trials, rng);
+    let differs = figures.first().is_some_and(verdict::is_slope_found);
+    let deletions: Vec<&Step> = steps.iter().filter(|step| step.kind != "placebo").collect();
+    let largest = at_largest(method, &deletions, rng);
     // The exponent of a delay that may be nothing says nothing.
     let delayed = largest.iter().any(|figure| {
         figure.id == LARGEST_DELAY && figure.interval.is_some_and(|interval| interval.low > 0.0)
     });
-    figures.extend(shape(method, &trials, rng, differs && delayed));
+    figures.extend(shape(method, &pairs, rng, differs && delayed));
     figures.extend(largest);
     figures.extend(READS_AT_REST.measured(at_rest));
     if method.readers == 0 {
@@ -101,31 +89,58 @@ pub fn analyse(method: &DeleteStall, steps: &mut [Step], rng: &mut Rng) -> Findi
     Findings::new(figures, caveats)
 }
 
-/// An effect within this of zero, in s/GB or in s, prints as S1's 0.000.
-const NOTICEABLE: f64 = 0.000_5;
-
-impl<'a> Trial<'a> {
-    /// What a deletion came to; `None` for a placebo.
-    fn of(step: &'a Step) -> Option<Self> {
-        if step.kind == "placebo" {
-            return None;
+/// Adds to each step what it came to against the placebos of its size.
+fn measure_trials(method: &DeleteStall, steps: &mut [Step], at_rest: Option<f64>) {
+    let rate = 1e9 / method.gap.0 as f64;
+    let sums: Vec<(f64, f64)> = steps.iter().map(|step| sums(step, steps)).collect();
+    for (step, (stutter, delay)) in steps.iter_mut().zip(sums) {
+        step.measure("stutter_s", stutter);
+        if method.readers > 0 {
+            slowness(step, at_rest.unwrap_or(0.0));
+        } else {
+            step.measure("delay_request_s", delay);
+            step.measure("equivalent_stop_s", (2.0 * delay.max(0.0) / rate).sqrt());
         }
-        let (stutter, delay) = (metric(step, "stutter_s"), metric(step, "delay_request_s"));
-        Some(Self { step, gigabytes: step.parameter("label_bytes")? / 1e9, stutter, delay })
     }
+}
+
+/// The bytes that a trial stands for.
+fn label(step: &Step) -> f64 {
+    step.parameter("label_bytes").unwrap_or(0.0)
+}
+
+/// Each deletion with its placebo; without those beside which something else used the device, as
+/// long as what remains gives an interval.
+fn pairs(steps: &[Step]) -> Vec<Pair<'_>> {
+    let of_kind =
+        |is_placebo| steps.iter().filter(move |step| is_placebo == (step.kind == "placebo"));
+    let suffix = |step: &'_ Step| step.id.split_once('-').map(|(_, suffix)| suffix.to_owned());
+    let pair = |deletion| {
+        let placebo = of_kind(true).find(|placebo| suffix(placebo) == suffix(deletion))?;
+        Some(Pair { gigabytes: label(deletion) / 1e9, deletion, placebo })
+    };
+    let all: Vec<Pair<'_>> = of_kind(false).filter_map(pair).collect();
+    let mut kept = all.clone();
+    kept.retain(|pair| !spoiled(pair.deletion) && !spoiled(pair.placebo));
+    if verdict::slope_interval(&points(&kept, "stutter_s")).is_some() { kept } else { all }
 }
 
 fn metric(step: &Step, key: &str) -> f64 {
     step.metric(key).unwrap_or(0.0)
 }
 
-/// `S` and `A` of a step, in seconds and request-seconds.
-fn sums(step: &Step, baseline: &Baseline) -> (f64, f64) {
+/// `S` and `A` of a step, in seconds and request-seconds, against the placebos of its size; of all
+/// sizes where that has none.
+fn sums(step: &Step, steps: &[Step]) -> (f64, f64) {
+    let is_alike = |placebo: &Step| label(placebo).total_cmp(&label(step)).is_eq();
+    let baseline = Baseline::of(steps, is_alike).or_else(|| Baseline::of(steps, |_| true));
     let over = |sum, count, base: f64| metric(step, sum) - metric(step, count) * base;
-    (
-        over("probe_latency_s_sum", "probe_count", baseline.probe),
-        over("load_response_s_sum", "load_count", baseline.load),
-    )
+    baseline.map_or((0.0, 0.0), |baseline| {
+        (
+            over("probe_latency_s_sum", "probe_count", baseline.probe),
+            over("load_response_s_sum", "load_count", baseline.load),
+        )
+    })
 }
 
 /// Whether other load on the device spoiled the step.
@@ -133,18 +148,21 @@ fn spoiled(step: &Step) -> bool {
     step.caveats.iter().any(|id| id == Caveat::OtherLoad.id())
 }
 
-/// The means over the placebos; those that other load spoiled are left out while enough remain.
-fn baseline(steps: &[Step]) -> Option<Baseline> {
-    let mut placebos: Vec<&Step> = steps.iter().filter(|step| step.kind == "placebo").collect();
-    if placebos.iter().filter(|step| !spoiled(step)).count() >= PLACEBOS_MIN {
-        placebos.retain(|step| !spoiled(step));
+impl Baseline {
+    /// The means over these placebos; those that other load spoiled are left out if others remain.
+    fn of(steps: &[Step], is_one: impl Fn(&Step) -> bool) -> Option<Self> {
+        let is_placebo = |step: &&Step| step.kind == "placebo" && is_one(step);
+        let mut placebos: Vec<&Step> = steps.iter().filter(is_placebo).collect();
+        if placebos.iter().any(|step| !spoiled(step)) {
+            placebos.retain(|step| !spoiled(step));
+        }
+        let total = |key: &str| -> f64 { placebos.iter().map(|step| metric(step, key)).sum() };
+        let (probes, loads) = (total("probe_count"), total("load_count"));
+        (probes > 0.0 && loads > 0.0).then(|| Self {
+            probe: total("probe_latency_s_sum") / probes,
+            load: total("load_response_s_sum") / loads,
+        })
     }
-    let total = |key: &str| -> f64 { placebos.iter().map(|step| metric(step, key)).sum() };
-    let (probes, loads) = (total("probe_count"), total("load_count"));
-    (probes > 0.0 && loads > 0.0).then(|| Baseline {
-        probe: total("probe_latency_s_sum") / probes,
-        load: total("load_response_s_sum") / loads,
-    })
 }
 
 fn unsteady(steps: &[Step]) -> bool {
@@ -154,56 +172,20 @@ fn unsteady(steps: &[Step]) -> bool {
     })
 }
 
-fn points(trials: &[Trial], y: impl Fn(&Trial) -> f64) -> Vec<(f64, f64)> {
-    trials.iter().map(|trial| (trial.gigabytes, y(trial))).collect()
-}
-
-/// The headline, the slope of S on size, and beside it what a deletion of any size costs: a stop
-/// that is the same for every size has no slope.
-fn stutter(trials: &[Trial], placebos: &[f64]) -> Vec<Figure> {
-    let points = points(trials, |trial| trial.stutter);
-    let each = per_deletion(&points, placebos);
-    let slope = theil_sen(&points).map(|line| line.slope);
-    let Some(headline) = STUTTER.measured(slope) else { return each.into_iter().collect() };
-    let interval = sen_interval(&points, LEVEL);
-    let mut headline = headline.with_n(points.len() as u64).with_interval(interval);
-    let stalls = each.as_ref().is_some_and(|figure| figure.value > 0.0 && noticeable(figure));
-    let small = headline.value.abs() <= NOTICEABLE;
-    let within = |slope: Interval| slope.low > -NOTICEABLE && slope.high < NOTICEABLE;
-    headline.verdict = match headline.interval {
-        None => None,
-        Some(_) if noticeable(&headline) => Some(Verdict::DiffersFromPlacebo),
-        Some(_) if stalls => Some(Verdict::StallsAtAnySize),
-        Some(slope) if within(slope) || small && !slope.contains(0.0) => {
-            Some(Verdict::NothingToNotice)
-        }
-        Some(_) => Some(Verdict::NotToldFromPlacebo),
-    };
-    if headline.interval.is_none() {
-        headline.caveat(Caveat::TooFewPoints);
+/// Whether most probes beside placebos took no time.
+fn unresolved(steps: &[Step]) -> bool {
+    let mut latencies = LatencyHistogram::new();
+    for step in steps.iter().filter(|step| step.kind == "placebo") {
+        step.histogram("probe-latency").iter().for_each(|histogram| latencies.merge(histogram));
     }
-    if headline.verdict.as_ref().is_some_and(Verdict::is_noise) {
-        headline.caveat(Caveat::Noise);
-    }
-    std::iter::once(headline).chain(each).collect()
+    latencies.percentile(Quantile::P50).is_some_and(|median| median.0 == 0)
 }
 
-/// Whether an effect is surely there and not so small that it prints as nothing.
-fn noticeable(figure: &Figure) -> bool {
-    let sure = figure.interval.is_some_and(|interval| !interval.contains(0.0));
-    sure && figure.value.abs() > NOTICEABLE
-}
-
-/// By how much the stutter of a deletion, whatever its size, exceeds that of a placebo: the median
-/// of all differences, with the interval of the rank test \[HODG63\], which is Theil's and Sen's
-/// over two positions.
-fn per_deletion(points: &[(f64, f64)], placebos: &[f64]) -> Option<Figure> {
-    let deleted = points.iter().map(|&(_, stutter)| (1.0, stutter));
-    let both: Vec<(f64, f64)> =
-        placebos.iter().map(|&stutter| (0.0, stutter)).chain(deleted).collect();
-    let shift = theil_sen(&both)?.slope;
-    let figure = PER_DELETION.measured(shift)?;
-    Some(figure.with_interval(sen_interval(&both, LEVEL)).with_n(both.len() as u64))
+/// Size of each pair, and by how much the deletion's metric exceeds the placebo's.
+fn points(pairs: &[Pair<'_>], key: &str) -> Vec<(f64, f64)> {
+    let point =
+        |pair: &Pair<'_>| (pair.gigabytes, metric(pair.deletion, key) - metric(pair.placebo, key));
+    pairs.iter().map(point).collect()
 }
 
 /// Reads a second of a closed loop after placebos.
@@ -233,14 +215,14 @@ fn slowness(step: &mut Step, at_rest: f64) {
 }
 
 /// What else the points say: intercept, curvature, the cross-check by overdue time, the exponent.
-fn shape(method: &DeleteStall, trials: &[Trial], rng: &mut Rng, delayed: bool) -> Vec<Figure> {
-    let stutter = points(trials, |trial| trial.stutter);
-    let overdue = points(trials, |trial| metric(trial.step, "overdue_s"));
-    let delay = points(trials, |trial| trial.delay);
+fn shape(method: &DeleteStall, pairs: &[Pair<'_>], rng: &mut Rng, delayed: bool) -> Vec<Figure> {
+    let stutter = points(pairs, "stutter_s");
+    let overdue = points(pairs, "overdue_s");
+    let delay = points(pairs, "delay_request_s");
     let mut figures = Vec::new();
     let mut add = |metric: &Metric, value: f64, interval: Option<Interval>| {
         let figure = metric.measured(value);
-        let n = trials.len() as u64;
+        let n = pairs.len() as u64;
         figures.extend(figure.map(|figure| figure.with_interval(interval).with_n(n)));
     };
     if let (0, Some(line)) = (method.readers, theil_sen(&overdue)) {
@@ -263,15 +245,15 @@ fn shape(method: &DeleteStall, trials: &[Trial], rng: &mut Rng, delayed: bool) -
 }
 
 /// The largest size: what each measure of one deletion came to, in the mean.
-fn at_largest(method: &DeleteStall, trials: &[Trial], rng: &mut Rng) -> Vec<Figure> {
-    let Some(largest) = trials.iter().map(|trial| trial.gigabytes).max_by(f64::total_cmp) else {
+fn at_largest(method: &DeleteStall, deletions: &[&Step], rng: &mut Rng) -> Vec<Figure> {
+    let Some(largest) = deletions.iter().map(|step| label(step)).max_by(f64::total_cmp) else {
         return Vec::new();
     };
-    let chosen: Vec<&Trial> = trials.iter().filter(|trial| trial.gigabytes >= largest).collect();
-    let size = Bytes(trimbench_core::units::rounded(largest * 1e9));
+    let chosen: Vec<&&Step> = deletions.iter().filter(|step| label(step) >= largest).collect();
+    let size = Bytes(trimbench_core::units::rounded(largest));
     let mut figures = Vec::new();
     for (metric_of, key) in of_largest(method, size) {
-        let values: Vec<f64> = chosen.iter().filter_map(|trial| trial.step.metric(key)).collect();
+        let values: Vec<f64> = chosen.iter().filter_map(|step| step.metric(key)).collect();
         if values.is_empty() {
             continue;
         }

@@ -12,6 +12,8 @@ pub(super) const STUTTER: Metric = Metric::new("stutter", "stutter per GB delete
 pub(super) const PER_DELETION: Metric =
     Metric::new("stutter-per-deletion", "stutter per deletion of any size", "s", Lower)
         .of_role(Role::StutterPerDeletion);
+pub(super) const DETECTION_LIMIT: Metric =
+    Metric::new("detection-limit", "smallest slowdown per GB that would be found", "s/GB", Lower);
 pub(super) const OVERDUE: Metric =
     Metric::new("overdue", "overdue time per GB deleted", "s/GB", Lower)
         .of_role(Role::OverduePerGb);
@@ -116,7 +118,7 @@ pub(super) fn rate_in_chunks(chunk: Bytes) -> Metric {
 
 /// All of them.
 pub(super) fn metrics(method: &DeleteStall) -> Vec<Metric> {
-    let mut metrics = vec![STUTTER, PER_DELETION, INTERCEPT, CURVATURE];
+    let mut metrics = vec![STUTTER, DETECTION_LIMIT, PER_DELETION, INTERCEPT, CURVATURE];
     let largest = method.sizes.iter().max().copied().unwrap_or(Bytes(0));
     metrics.extend(of_largest(method, largest).into_iter().map(|(metric, _)| metric));
     if method.readers > 0 {

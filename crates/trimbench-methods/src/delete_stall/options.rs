@@ -7,10 +7,13 @@ use trimbench_core::settings::{
 use trimbench_core::{Bytes, IssueDepth, Issuer, Nanos, Ppm, named_enum, settings};
 
 use trimbench_engine::settings::{access_size, gap_of_rate, whole_size};
-use trimbench_engine::{Arrivals, IssuePace};
+use trimbench_engine::{Arrivals, IssuePace, Spacing};
 
 /// The analysis grows with the cube of the deletions: with five sizes this takes some seconds.
 const REPETITIONS_MAX: u32 = 40;
+
+/// The fewest probes of a window.
+const PROBES_MIN: u64 = 5;
 
 const HOUR: Nanos = Nanos::from_secs(3_600);
 
@@ -41,10 +44,8 @@ settings! {
                 "1GB,2GB,4GB,8GB,16GB"
             ),
             ascending(list(whole_size(Bytes::mib(1), Bytes::gib(1 << 10))));
-        /// deletions of each size, {}
+        /// deletions of each size, each with a placebo beside it, {}
         pub repetitions: u32 = "repetitions", presets("3", "5", "3"), within(1, REPETITIONS_MAX);
-        /// deletions of an empty file, {}
-        pub placebos: u32 = "placebos", presets("8", "15", "10"), within(2, 1_000);
         /// time measured after each deletion, {}
         pub window: Nanos = "window", presets("3s", "10s", "30s"),
             within(Nanos::from_millis(100), HOUR);
@@ -54,10 +55,14 @@ settings! {
         /// idle time between writing the file and the load, {}
         pub rest: Nanos = "rest", presets("1s", "5s", "10s"),
             within(Nanos::ZERO, Nanos::from_secs(600));
+        /// rest of the drive before anything is measured, and how much longer than `rest` a trial
+        /// waits at the most until the drive is at rest, {}
+        pub patience: Nanos = "patience", presets("8s", "1min", "5min"),
+            within(Nanos::ZERO, HOUR);
         /// accesses a second of the open-loop load, {}
         pub gap: Nanos = "rate", default_to("1000"), gap_of_rate();
         /// {} gaps
-        pub arrivals: Arrivals = "arrivals", presets("constant", "poisson", "constant"), named();
+        pub arrivals: Arrivals = "arrivals", default_to("poisson"), named();
         /// bytes of each access, {}, a multiple of 4KiB
         pub access: Bytes = "access", default_to("4KiB"), access_size(Bytes::mib(1));
         /// share of reads in the load; the rest are writes. Some drives of 2010 do not serve 500
@@ -66,9 +71,12 @@ settings! {
         /// area that load and probe access, {}
         pub span: Bytes = "span", presets("1GiB", "4GiB", "8GiB"),
             whole_size(Bytes::mib(1), Bytes::gib(1 << 10));
-        /// time between starts of the serial probe, {}
+        /// time between starts of the serial probe, in the mean, {}
         pub probe_interval: Nanos = "probe-interval", default_to("1ms"),
             within(Nanos::from_micros(100), Nanos::from_secs(1));
+        /// {}: whether each of these intervals is drawn anew, between its half and its one and a
+        /// half
+        pub probe_spacing: Spacing = "probe-spacing", default_to("random"), named();
         /// reads under way at all times, in a closed loop that takes the place of the open-loop
         /// load, {}; 0: none
         pub readers: u32 = "readers", default_to("0"), within(0, 1 << 16);
@@ -97,7 +105,7 @@ settings! {
         /// the highest rate of deletion that the search tries, bytes a second, {}
         pub rate_max: Bytes = "rate-max", presets("1GB", "2GB", "2GB"),
             within(Bytes(2_000_000), Bytes(100_000_000_000));
-        /// `yes`: delete nothing, to see the method's noise
+        /// `yes`: delete nothing before a window has closed, to see the method's noise
         pub placebo_only: bool = "placebo-only", default_to("no"), yes_no();
     }
     check DeleteStall::check;
@@ -110,12 +118,20 @@ fn depth() -> ValueKind<IssueDepth> {
 }
 
 impl DeleteStall {
-    /// The chunks that the search compares are not larger than what is deleted, and the search has
-    /// the open-loop load, whose response time it holds.
+    /// A window holds some probes, the chunks that the search compares are not larger than what is
+    /// deleted, and the search has the open-loop load, whose response time it holds.
     fn check(&self, values: &Values) -> Result<(), SettingError> {
         if self.p999_limit.is_some() && self.readers > 0 {
             let problem = "the search (`p999-limit`) wants the open-loop load: leave it at 0";
             return Err(values.wrong("readers", problem.to_owned()));
+        }
+        if self.probe_interval.times(PROBES_MIN) > self.window {
+            let problem = format!(
+                "`window`, {}, does not hold {PROBES_MIN} probes this far apart: shorten it, or \
+                 lengthen `window`",
+                self.window
+            );
+            return Err(values.wrong("probe-interval", problem));
         }
         match (self.rate_chunks.last(), self.sizes.last()) {
             (Some(chunk), Some(size)) if self.p999_limit.is_some() && chunk > size => {
@@ -139,15 +155,21 @@ impl DeleteStall {
 
     /// Bytes that the target must hold: the load's area and the largest file.
     pub fn needed(&self) -> Bytes {
-        let largest = if self.placebo_only { None } else { self.sizes.last() };
-        self.span + largest.copied().unwrap_or(Bytes(0))
+        self.span + self.sizes.last().copied().unwrap_or(Bytes(0))
     }
 
-    /// Bytes that a run writes to prepare: the load's area once, and every file.
+    /// Bytes that a run writes to prepare: the load's area once, and every file, that of a placebo
+    /// and of the two trials that find the rest too.
     pub fn written(&self) -> Bytes {
         let files: u64 = self.sizes.iter().map(|size| size.0).sum();
-        let times = if self.placebo_only { 0 } else { u64::from(self.repetitions) };
-        Bytes(self.span.0 + files * times)
+        let extremes = [self.sizes.last(), self.sizes.first()].into_iter().flatten();
+        let first = if self.patience > Nanos::ZERO { extremes.map(|size| size.0).sum() } else { 0 };
+        Bytes(self.span.0 + first + files * 2 * u64::from(self.repetitions))
+    }
+
+    /// Deletions and placebos.
+    fn trials(&self) -> u64 {
+        self.sizes.len() as u64 * u64::from(self.repetitions) * 2
     }
 
     /// Bytes that the search writes at the most, to have them deleted.
@@ -180,18 +202,17 @@ impl DeleteStall {
         if self.readers > 0 {
             return Bytes(0);
         }
-        let trials =
-            self.sizes.len() as u64 * u64::from(self.repetitions) + u64::from(self.placebos);
-        let accesses = (self.lead + self.window).times(trials).0 / self.gap.0;
+        let accesses = (self.lead + self.window).times(self.trials()).0 / self.gap.0;
         let writes = accesses - self.read_share.of(accesses);
         Bytes(writes * self.access.0)
     }
 
     /// How long a run takes on the target's clock, writing at `bytes_per_second`.
     pub fn estimate(&self, bytes_per_second: u64) -> Nanos {
-        let trials =
-            self.sizes.len() as u64 * u64::from(self.repetitions) + u64::from(self.placebos);
         let writing = self.written().0 as f64 / bytes_per_second as f64;
-        (self.lead + self.window + self.rest).times(trials) + Nanos::from_seconds(writing)
+        let trials = self.trials() + if self.patience > Nanos::ZERO { 3 } else { 0 };
+        (self.lead + self.window + self.rest).times(trials)
+            + self.patience
+            + Nanos::from_seconds(writing)
     }
 }

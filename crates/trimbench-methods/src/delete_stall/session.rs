@@ -1,19 +1,22 @@
-//! The procedure: prepare, then for each trial in random order make a file, delete it under load,
-//! and wait until its discards are over.
+//! The procedure: prepare, then for each trial in random order write a file, wait until the drive is
+//! at rest, delete the file or an empty one under load, and wait until the discards are over.
 
 use trimbench_core::rng::Rng;
-use trimbench_core::{Bytes, Caveat, DeviceStatistics, Instant, Nanos, Ppm, Target, Workload};
+use trimbench_core::{Bytes, Caveat, DeviceStatistics, Instant, Nanos, Target};
 use trimbench_results::Step;
 
+use super::level::Level;
 use super::options::{DeleteStall, Mode};
 use super::subject::{Groups, StallSubject};
 use super::window::Window;
+use lead::Start;
 use trimbench_engine::{
-    ASSUMED_RATE, Area, ClosedLoop, Discards, FILL_DEPTH, FILL_PIECE, HUNG_AFTER, MethodError,
-    MethodSession, NOTICED, Observer, OpenLoop, OtherLoad, RandomAccess, RunError, Runner, Script,
-    SequentialWrite, SerialProbe, Several, Single, is_virtual,
+    ASSUMED_RATE, Area, Discards, FILL_DEPTH, FILL_PIECE, HUNG_AFTER, MethodError, MethodSession,
+    NOTICED, Observer, OtherLoad, RunError, Runner, Script, SequentialWrite, Several, Single,
+    is_virtual,
 };
 
+mod lead;
 mod rate;
 #[cfg(test)]
 mod tests;
@@ -32,7 +35,7 @@ pub struct Trial {
     pub kind: &'static str,
     /// Bytes that are deleted; zero for placebos and mocks.
     pub size: Bytes,
-    /// The size that the trial stands for; differs from `size` for a mock.
+    /// Bytes that are written before, also by placebos and mocks.
     pub label: Bytes,
 }
 
@@ -44,33 +47,51 @@ pub struct DeleteStallPlan {
 }
 
 impl DeleteStallPlan {
-    /// The trials of `method`, put into random order.
+    /// The trials of `method`: blocks of one deletion and one placebo of each size, each block in
+    /// random order. A block keeps what is compared together in time.
     pub fn new(method: &DeleteStall, rng: &Rng) -> Self {
+        let kind = if method.placebo_only { "mock" } else { "delete" };
         let mut trials = Vec::new();
-        let (kind, share) =
-            if method.placebo_only { ("mock", Ppm(0)) } else { ("delete", Ppm::ONE) };
-        for label in &method.sizes {
-            for repetition in 1..=method.repetitions {
-                let id = format!("{kind}-{label}-{repetition}");
-                let size = Bytes(share.of(label.0));
-                trials.push(Trial { id, kind, size, label: *label });
+        for repetition in 1..=method.repetitions {
+            let mut block = Vec::new();
+            for &label in &method.sizes {
+                for kind in [kind, "placebo"] {
+                    let id = format!("{kind}-{label}-{repetition}");
+                    let size = if kind == "delete" { label } else { Bytes(0) };
+                    block.push(Trial { id, kind, size, label });
+                }
             }
+            rng.split("order").split(&repetition.to_string()).shuffle(&mut block);
+            trials.extend(block);
         }
-        for repetition in 1..=method.placebos {
-            let id = format!("placebo-{repetition}");
-            trials.push(Trial { id, kind: "placebo", size: Bytes(0), label: Bytes(0) });
-        }
-        rng.split("order").shuffle(&mut trials);
         Self { trials }
     }
 }
 
-/// What was seen in the window of a trial.
-struct Measured {
-    window: Window,
-    /// The counters before it, and when it closed.
-    before: DeviceStatistics,
-    closed: DeviceStatistics,
+/// The files of a trial, by ordinal: the one that holds what is written, and an empty one. A
+/// deletion deletes the first, a placebo the second.
+#[derive(Clone, Copy)]
+struct Files {
+    written: u32,
+    empty: u32,
+}
+
+impl Files {
+    fn of(trial: u32) -> Self {
+        Self { written: 2 * trial, empty: 2 * trial + 1 }
+    }
+
+    /// The one that `trial` deletes in its window.
+    fn deleted_by(self, trial: &Trial) -> u32 {
+        if trial.size.0 > 0 { self.written } else { self.empty }
+    }
+}
+
+/// What became of a trial, and the pace of the probe before and after the deletion.
+struct Ended {
+    step: Step,
+    lead: Option<Level>,
+    window: Option<Level>,
 }
 
 /// A target under the method.
@@ -82,6 +103,10 @@ struct Deletions<'a, S: StallSubject> {
     rng: &'a Rng,
     window: Nanos,
     discards: Discards,
+    /// The probe's pace in a lead at rest, as it was seen last.
+    at_rest: Option<Level>,
+    /// How long the drive rests after a file was written.
+    rest: Nanos,
 }
 
 /// Runs the method on a target and what it deletes there.
@@ -102,14 +127,19 @@ pub fn run<S: StallSubject>(
         runner: Runner::new(session.interrupt.clone()),
         rng: session.rng,
         window: method.window.max(drain.latest_start + drain.quiet),
+        at_rest: None,
+        rest: method.rest,
     };
     session.announce("preparing", deletions.target.now());
     deletions.set_up()?;
+    if plan.trials.iter().any(|trial| !session.is_done(&trial.id)) {
+        deletions.find_rest(plan.trials.len())?;
+    }
     for (index, trial) in plan.trials.iter().enumerate() {
         if !session.is_done(&trial.id) {
             session.announce(&trial.id, deletions.target.now());
             let ordinal = u32::try_from(index).expect("plans are short");
-            session.keep(deletions.trial(trial, ordinal)?)?;
+            session.keep(deletions.trial(trial, ordinal)?.step)?;
         }
     }
     deletions.rates(session)?;
@@ -130,34 +160,27 @@ impl<S: StallSubject> Deletions<'_, S> {
     }
 
     /// One deletion, from making the file to the end of its discards.
-    fn trial(&mut self, trial: &Trial, ordinal: u32) -> Result<Step, MethodError> {
+    fn trial(&mut self, trial: &Trial, ordinal: u32) -> Result<Ended, MethodError> {
+        let files = Files::of(ordinal);
         let mut step = Step::new(trial.id.clone(), trial.kind);
         step.set("size_bytes", trial.size.0 as f64);
         step.set("label_bytes", trial.label.0 as f64);
-        self.script(self.subject.make(ordinal))?;
-        if trial.size.0 > 0 {
-            let area = self.subject.victim_area(ordinal, trial.size);
-            self.fill(area)?;
-        }
-        self.script(self.subject.settle(ordinal))?;
-        let extents = self.subject.file(ordinal).and_then(|file| self.target.extent_count(file));
-        if let (Some(extents), true) = (extents, trial.size.0 > 0) {
-            step.set("extents", extents as f64);
-            if extents > trial.size.pieces(Bytes::mib(16)).max(8) {
-                step.caveat(Caveat::Fragmented);
-            }
-        }
+        self.write_file(trial, files, &mut step)?;
         // What writing the file set off in the drive is to be over before anything counts.
-        self.idle(self.method.rest)?;
+        step.set("rest_s", self.rest.seconds());
+        self.idle(self.rest)?;
         self.quiet()?;
-        let before = self.target.statistics();
-        let measured = self.measure(trial, ordinal, before)?;
-        self.judge(&measured, trial, &mut step);
-        measured.window.store(&mut step);
+        let mut start = self.flat_lead(trial)?;
+        start.note(&mut step);
+        let deleted = files.deleted_by(trial);
+        let closed = self.measure(&mut start, (deleted, trial.size))?;
+        let Start { window, before, .. } = start;
+        self.judge(&window, (before, closed), trial, &mut step);
+        window.store(&mut step);
         if self.method.readers > 0 {
-            measured.window.store_rate(&mut step);
+            window.store_rate(&mut step);
         }
-        if let Some((count, errno)) = measured.window.failures() {
+        if let Some((count, errno)) = window.failures() {
             let step = trial.id.clone();
             return Err(MethodError::Broken { step, count, errno });
         }
@@ -168,53 +191,78 @@ impl<S: StallSubject> Deletions<'_, S> {
             "discard_commands",
             (after.discard.completed - before.discard.completed) as f64,
         );
-        self.script(self.subject.tidy(ordinal))?;
-        Ok(step)
+        self.clear(trial, files)?;
+        Ok(Ended { step, lead: window.level(), window: window.level_after() })
     }
 
-    /// Runs load, probe and deletion until the window closes and everything has ended.
-    fn measure(
+    /// Makes the two files of a trial, and writes the one.
+    fn write_file(
         &mut self,
         trial: &Trial,
-        ordinal: u32,
-        before: DeviceStatistics,
-    ) -> Result<Measured, MethodError> {
-        let method = self.method;
-        let begin = self.target.now();
-        let deleted_at = begin + method.lead;
-        let end = deleted_at + self.window;
-        let mut window = Window::new(begin, deleted_at, end, method.overdue_after);
-        let rng = self.rng.split(&trial.id);
-        let access = |label: &str, share: Ppm| {
-            RandomAccess::new(self.subject.load_area(), method.access, share, rng.split(label))
-        };
-        // Half a step beside the load's grid: the two do not meet as long as nothing stalls.
-        let probed = begin + Nanos(method.probe_interval.0 / 2);
-        let mut deletion = self.subject.deletion(deleted_at, ordinal, trial.size);
-        let mut probe =
-            SerialProbe::new(access("probe", Ppm::ONE), method.probe_interval, probed..end);
-        let mut load: Box<dyn Workload<Command = S::Command>> = if method.readers > 0 {
-            Box::new(ClosedLoop::lasting(access("load", Ppm::ONE), method.readers, 0, end))
-        } else {
-            let load = access("load", method.read_share);
-            Box::new(OpenLoop::new(load, method.arrivals, method.gap, begin..end))
-        };
-        let mut streams = Several(vec![&mut *deletion, &mut probe, &mut *load]);
-        let mut sample_at = deleted_at;
-        let closed = loop {
+        files: Files,
+        step: &mut Step,
+    ) -> Result<(), MethodError> {
+        let Files { written, empty } = files;
+        for ordinal in [written, empty] {
+            self.script(self.subject.make(ordinal))?;
+        }
+        if trial.label.0 > 0 {
+            let area = self.subject.victim_area(written, trial.label);
+            self.fill(area)?;
+        }
+        self.script(self.subject.settle(written))?;
+        let extents = self.subject.file(written).and_then(|file| self.target.extent_count(file));
+        if let Some(extents) = extents {
+            step.set("extents", extents as f64);
+            if extents > trial.label.pieces(Bytes::mib(16)).max(8) {
+                step.caveat(Caveat::Fragmented);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what a trial left: after a placebo the file that was written, in the manner of a
+    /// deletion, so that no later window holds its discards.
+    fn clear(&mut self, trial: &Trial, files: Files) -> Result<(), MethodError> {
+        let Files { written, empty } = files;
+        let deleted = files.deleted_by(trial);
+        if deleted == written {
+            self.script(self.subject.tidy(written))?;
+            return self.script(self.subject.remove(empty));
+        }
+        self.script(self.subject.tidy(empty))?;
+        let before = self.target.statistics();
+        let mut deletion = self.subject.deletion(Instant::START, written, trial.label);
+        self.runner.prepare(self.target, &mut Several(vec![&mut *deletion]))?;
+        self.wait_for_discards(before, trial.label)?;
+        self.script(self.subject.tidy(written))
+    }
+
+    /// Goes on with a lead: deletes `size` bytes in a file, until the window closes; the counters
+    /// then.
+    fn measure(
+        &mut self,
+        start: &mut Start<S::Area>,
+        (file, size): (u32, Bytes),
+    ) -> Result<DeviceStatistics, MethodError> {
+        let Start { window, beside, before, deleted_at, .. } = start;
+        let end = *deleted_at + self.window;
+        let mut deletion = self.subject.deletion(*deleted_at, file, size);
+        let mut streams = beside.streams(&mut *deletion);
+        let mut sample_at = *deleted_at;
+        loop {
             let until = sample_at.min(end);
-            self.runner.run_until(self.target, &mut streams, &mut window, until)?;
+            self.runner.run_until(self.target, &mut streams, window, until)?;
             let statistics = self.target.statistics();
             self.discards.note(statistics, self.target.now());
-            window.discarded(self.target.now(), discarded(before, statistics));
+            window.discarded(self.target.now(), discarded(*before, statistics));
             if until >= end {
-                break statistics;
+                // Load and probe issue nothing more; what is outstanding still counts.
+                self.finish(&mut streams, window)?;
+                return Ok(statistics);
             }
             sample_at += SAMPLE_EVERY;
-        };
-        // Load and probe issue nothing more; what is outstanding still counts.
-        self.finish(&mut streams, &mut window)?;
-        Ok(Measured { window, before, closed })
+        }
     }
 
     /// Runs streams that issue nothing more until what is outstanding has ended.
@@ -238,9 +286,14 @@ impl<S: StallSubject> Deletions<'_, S> {
     }
 
     /// Notes what invalidates or limits the trial.
-    fn judge(&self, measured: &Measured, trial: &Trial, step: &mut Step) {
-        let Measured { window, before, closed } = measured;
-        let in_window = discarded(*before, *closed);
+    fn judge(
+        &self,
+        window: &Window,
+        (before, closed): (DeviceStatistics, DeviceStatistics),
+        trial: &Trial,
+        step: &mut Step,
+    ) {
+        let in_window = discarded(before, closed);
         step.measure("discarded_bytes_window", in_window.0 as f64);
         if trial.size.0 > 0 && in_window < trial.size {
             step.caveat(if in_window.0 == 0 {
@@ -261,7 +314,7 @@ impl<S: StallSubject> Deletions<'_, S> {
             let nothing = trial.size.0 == 0 && self.method.mode != Mode::Trim;
             let foreign = nothing && in_window > NOTICED;
             let ours = Bytes(window.accesses() * self.method.access.0);
-            let others = OtherLoad::before(*before).caveat(self.target, *closed, ours);
+            let others = OtherLoad::before(before).caveat(self.target, closed, ours);
             step.caveat(others.or(foreign.then_some(Caveat::OtherLoad)));
         }
     }

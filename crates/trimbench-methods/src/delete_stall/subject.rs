@@ -14,7 +14,8 @@ use trimbench_engine::{
 /// Groups of commands; each group starts when the one before has ended.
 pub type Groups<C> = Vec<Vec<C>>;
 
-/// What the method needs to know of a kind of target. A size of zero is a placebo: an empty file.
+/// What the method needs to know of a kind of target. A deletion of size zero is that of an empty
+/// file.
 pub trait StallSubject {
     /// The target's commands.
     type Command: Operation;
@@ -53,6 +54,9 @@ pub trait StallSubject {
     /// Removes what the deletion left, after the window.
     fn tidy(&self, ordinal: u32) -> Groups<Self::Command>;
 
+    /// Removes a file that was not deleted.
+    fn remove(&self, ordinal: u32) -> Groups<Self::Command>;
+
     /// Removes what `set_up` made.
     fn tear_down(&self) -> Groups<Self::Command>;
 
@@ -61,7 +65,8 @@ pub trait StallSubject {
 }
 
 /// A block device: the "file" is an extent behind the load's area. A deletion is a flush, as of the
-/// commit that frees it, and then its discards as the issuer sends them; a placebo is the flush.
+/// commit that frees it, and then its discards as the issuer sends them; of an empty file it is the
+/// flush.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSubject {
     logical_block: BlockSize,
@@ -156,6 +161,10 @@ impl StallSubject for DeviceSubject {
     }
 
     fn tidy(&self, _: u32) -> Groups<BlockCommand> {
+        Vec::new()
+    }
+
+    fn remove(&self, _: u32) -> Groups<BlockCommand> {
         Vec::new()
     }
 
@@ -288,10 +297,12 @@ impl StallSubject for DirectorySubject {
     fn tidy(&self, ordinal: u32) -> Groups<FileCommand> {
         match self.mode {
             Mode::Unlink | Mode::Trim => Vec::new(),
-            Mode::Truncate | Mode::PunchHole => {
-                vec![vec![FileCommand::Unlink { file: Self::victim(ordinal) }]]
-            }
+            Mode::Truncate | Mode::PunchHole => self.remove(ordinal),
         }
+    }
+
+    fn remove(&self, ordinal: u32) -> Groups<FileCommand> {
+        vec![vec![FileCommand::Unlink { file: Self::victim(ordinal) }]]
     }
 
     fn tear_down(&self) -> Groups<FileCommand> {

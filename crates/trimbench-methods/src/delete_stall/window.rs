@@ -7,6 +7,7 @@
 use trimbench_core::{Bytes, Errno, Instant, Nanos, Operation, OperationKind, Status};
 use trimbench_results::{LatencyHistogram, Series, Step};
 
+use super::level::Level;
 use trimbench_engine::{Observer, Sample};
 
 /// Streams of the run, in the order in which the runner is given them.
@@ -64,6 +65,9 @@ pub(super) struct Window {
     /// When the window closes.
     end: Instant,
     overdue_after: Nanos,
+    /// Latencies of the probe before the deletion and from then on, as they came.
+    lead: Vec<Nanos>,
+    after: Vec<Nanos>,
     probe: Total,
     load: Total,
     probe_latency: LatencyHistogram,
@@ -100,6 +104,8 @@ impl Window {
             deleted_at,
             end,
             overdue_after,
+            lead: Vec::new(),
+            after: Vec::new(),
             probe: Total::default(),
             load: Total::default(),
             probe_latency: LatencyHistogram::new(),
@@ -116,6 +122,16 @@ impl Window {
             failures: 0,
             last_errno: None,
         }
+    }
+
+    /// The pace of the probe before the deletion; `None` if it tells nothing.
+    pub(super) fn level(&self) -> Option<Level> {
+        Level::of(&self.lead)
+    }
+
+    /// The pace of the probe from the deletion on.
+    pub(super) fn level_after(&self) -> Option<Level> {
+        Level::of(&self.after)
     }
 
     /// Notes how much has been discarded since the deletion.
@@ -251,6 +267,9 @@ impl<C: Operation> Observer<C> for Window {
                 gap.completion(sample.completed);
             }
         }
+        if sample.stream == PROBE && sample.completed < self.deleted_at {
+            self.lead.push(sample.latency());
+        }
         // A request of before the deletion counts only if the deletion held it up.
         let counts = if sample.intended < self.deleted_at {
             sample.completed > self.deleted_at && response > self.overdue_after
@@ -261,6 +280,7 @@ impl<C: Operation> Observer<C> for Window {
             return;
         }
         if sample.stream == PROBE {
+            self.after.push(sample.latency());
             self.probe.add(sample.latency());
             self.probe_latency.record(sample.latency());
             return;

@@ -86,7 +86,7 @@ fn normal_tail_count(groups: &[u64], tail: f64) -> usize {
 
 /// The z that a standard normal variable exceeds with probability `tail`, in (0, 0.5]; error below
 /// 4.5e-4. Source: M. Abramowitz and I. Stegun, "Handbook of Mathematical Functions", 26.2.23.
-fn normal_upper(tail: f64) -> f64 {
+pub(super) fn normal_upper(tail: f64) -> f64 {
     let t = (-2.0 * tail.ln()).sqrt();
     let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
     let below = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));

@@ -6,6 +6,10 @@ fn words_are_read_as_the_verdict_that_has_them() {
         ("intact", Verdict::Intact),
         ("noise", Verdict::Noise),
         ("noise: not told apart from placebo", Verdict::NotToldFromPlacebo),
+        (
+            "no slowdown found (at most 0.002 s/GB)",
+            Verdict::NoSlowdownFound { at_most: "0.002 s/GB".to_owned() },
+        ),
         ("steady at round 7", Verdict::SteadyAt { round: 7 }),
         ("not reached at 2 of 4 points", Verdict::NotSettledAt { open: 2, points: 4 }),
         ("above: 93 % of it", Verdict::StallIn { layer: "above".to_owned(), percent: 93.0 }),

@@ -18,7 +18,7 @@ pub(crate) fn needs(program: &'static str, filesystem: &'static str) -> [Need; 4
 /// The arguments of a run of a few trials in `target`.
 fn few<'a>(target: &'a str, sizes: &'a str, run: &'a str) -> Vec<&'a str> {
     let mut arguments = vec!["run", "delete-stall", "--target", target, "--output", run];
-    for set in [sizes, "span=16MiB", "repetitions=1", "placebos=2", "lead=100ms", "rest=100ms"] {
+    for set in [sizes, "span=16MiB", "repetitions=1", "patience=0s", "lead=100ms", "rest=100ms"] {
         arguments.extend(["--set", set]);
     }
     arguments

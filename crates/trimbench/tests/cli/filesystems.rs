@@ -26,7 +26,7 @@ const DELETIONS: [&str; 16] = [
     "--set",
     "repetitions=2",
     "--set",
-    "placebos=2",
+    "patience=0s",
     "--set",
     "span=8MiB",
     "--set",

@@ -128,7 +128,7 @@ fn method(set: &[(&str, &str)]) -> DeleteStall {
     let own = [
         ("sizes", "32MiB,64MiB"),
         ("repetitions", "1"),
-        ("placebos", "2"),
+        ("patience", "0s"),
         ("window", "500ms"),
         ("span", "64MiB"),
         ("read-share", "100%"),
@@ -174,7 +174,7 @@ fn a_long_chunk_is_limited_by_how_many_accesses_it_holds_up() {
     assert!(response.value < 5.0 && response.n >= 30_000, "{response:?}");
     assert!(response.interval.unwrap().contains(response.value), "{response:?}");
     let alone = figure(&found.figures, "deletion-rate-load-alone");
-    assert!(alone.n == 10_500 && alone.interval.is_some(), "{alone:?}");
+    assert!(alone.n >= 10_000 && alone.interval.is_some(), "{alone:?}");
     // The trials are what they were.
     assert!(figure(&found.figures, "stutter").headline);
 }

@@ -2,7 +2,7 @@
 
 use trimbench_core::{
     BlockCommand, BlockSize, Capabilities, Clock, Completion, DrainRule, ForceDiscards, Interrupt,
-    Medium, Model, Rejected, Status, Support, Tag, Virtual,
+    Medium, Model, Ppm, Rejected, Status, Support, Tag, Virtual,
 };
 use trimbench_trace::NoTraces;
 
@@ -26,6 +26,9 @@ struct Toy {
     hangs: bool,
     /// Commands of others for each one of ours.
     foreign: u64,
+    /// How long after a large write accesses still take 10 ms.
+    settles_after: Nanos,
+    settled_at: Instant,
     log: Vec<(Instant, BlockCommand)>,
 }
 
@@ -50,6 +53,8 @@ impl Toy {
             worked_off_after: Nanos::from_secs(3_600),
             hangs: false,
             foreign: 0,
+            settles_after: Nanos::ZERO,
+            settled_at: Instant::START,
             log: Vec::new(),
         }
     }
@@ -62,7 +67,11 @@ impl Model for Toy {
         self.log.push((now, what));
         let until_shown = self.shown_after.0.saturating_sub(self.worked_off_after.0);
         let is_busy = self.pending.iter().any(|(at, _)| (*at - now).0 <= until_shown);
+        let is_busy = is_busy || now < self.settled_at;
         let end = now + Nanos::from_micros(if is_busy { 10_000 } else { 100 });
+        if matches!(what, BlockCommand::Write { range, .. } if range.length().0 == 2_048) {
+            self.settled_at = now + self.settles_after;
+        }
         match what {
             BlockCommand::Discard(_) if self.hangs => return Ok(()),
             BlockCommand::Discard(range) => {
@@ -109,7 +118,7 @@ fn method_with(more: &[(&str, &str)]) -> DeleteStall {
         ("lead", "100ms"),
         ("rest", "200ms"),
         ("repetitions", "1"),
-        ("placebos", "2"),
+        ("patience", "0s"),
     ];
     let set: Vec<_> = set.iter().chain(more).copied().collect();
     DeleteStall::resolve(Preset::Quick, &settings(&set)).unwrap()
@@ -253,7 +262,7 @@ fn commands_of_others_on_a_real_device_are_noticed() {
     assert_eq!(with(&found(alone), Caveat::OtherLoad), [""; 0]);
     let mut crowded = Toy { foreign: 1, ..Toy::new() };
     crowded.capabilities.clock = Clock::Wall;
-    assert_eq!(with(&found(crowded), Caveat::OtherLoad).len(), 5);
+    assert_eq!(with(&found(crowded), Caveat::OtherLoad).len(), 6);
 }
 
 #[test]
@@ -270,7 +279,7 @@ fn a_resumed_session_measures_the_rest_and_keeps_the_order_of_the_plan() {
     assert_eq!(ids(&resumed), ids(&whole));
     let kept: Vec<bool> =
         resumed.steps.iter().map(|step| step.parameters.contains_key("kept")).collect();
-    assert_eq!(kept, [false, false, true, true, false]);
+    assert_eq!(kept, [false, false, true, true, false, false]);
 }
 
 #[test]
@@ -298,4 +307,42 @@ fn the_search_goes_on_until_the_discards_are_over_and_counts_what_they_hold_up_t
     let mut half = Toy { shown: Ppm(500_000), ..Toy::new() };
     half.capabilities.drain.timeout = Nanos::from_secs(1);
     trimbench_engine::testing::close(rate(half), 0.0);
+}
+
+#[test]
+fn a_placebo_writes_as_a_deletion_does_and_discards_after_its_window() {
+    let (result, target) = session(Toy::new(), Vec::new());
+    let found = result.unwrap();
+    let log = milestones(&target);
+    let written = log.iter().filter(|entry| entry.1 == 'w').count();
+    assert_eq!(written, 1 + 2 * (1 + 2 + 3), "the load's area, and every size twice");
+    assert_eq!(log.iter().filter(|entry| entry.1 == 'd').count(), 6, "all of it is discarded");
+    for placebo in found.steps.iter().filter(|step| step.kind == "placebo") {
+        assert!(placebo.metrics["discarded_bytes_window"].abs() < 0.5, "{}", placebo.id);
+    }
+}
+
+#[test]
+fn a_drive_that_settles_slowly_is_given_the_time() {
+    let patient = [("patience", "5s"), ("rate", "100")];
+    let slow = Toy { settles_after: Nanos::from_millis(900), ..Toy::new() };
+    let found = session_of(&method_with(&patient), slow, Vec::new()).0.unwrap();
+    assert_eq!(with(&found, Caveat::BaselineNotFlat), [""; 0]);
+    for step in &found.steps {
+        let rest = step.parameters["rest_s"] + step.metrics["waited_s"];
+        assert!((0.7..3.0).contains(&rest), "{rest} s, and 100 ms of a lead");
+        assert!(step.metrics["probe_latency_s_sum"] / step.metrics["probe_count"] < 0.001);
+    }
+}
+
+#[test]
+fn a_drive_whose_pace_never_is_flat_is_said_to_be_that() {
+    let impatient = [("patience", "300ms"), ("rate", "100")];
+    let slow = Toy { settles_after: Nanos::from_millis(250), ..Toy::new() };
+    let found = session_of(&method_with(&impatient), slow, Vec::new()).0.unwrap();
+    assert_eq!(with(&found, Caveat::BaselineNotFlat), [""; 0], "it is, after 400 ms");
+    let busy = Toy { settles_after: Nanos::from_millis(1_150), ..Toy::new() };
+    let set = [("patience", "900ms"), ("rate", "100"), ("lead", "500ms")];
+    let found = session_of(&method_with(&set), busy, Vec::new()).0.unwrap();
+    assert_eq!(with(&found, Caveat::BaselineNotFlat).len(), 6);
 }
