@@ -32,7 +32,7 @@ mod tests;
 pub use agreement::Agreement;
 pub use choice::{floor_ms, loss};
 pub use facts::drive_of;
-pub use lines::{DISK, LineToType, MOUNTPOINT, POOL, RULES_FILE, SERIAL, UUID};
+pub use lines::{DISK, LineToType, MOUNTPOINT, POOL, RULES_FILE, SERIAL, UUID, lines_to_type};
 pub use paced::{PacedSetting, of_rate};
 
 use benefit::Benefit;
@@ -216,7 +216,7 @@ pub fn advise(sessions: &[&Session]) -> Advice {
         )
     }));
     Advice {
-        lines: lines::to_type(&found.action),
+        lines: lines_to_type(&found.action),
         action: found.action,
         because: found.because,
         would_change: found.would_change,

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::Action;
 
-/// Stands in lines for what only the reader knows: the filesystem's UUID.
-pub const UUID: &str = "UUID";
+/// Stands in lines for what only the reader knows: the filesystem's UUID (`lsblk --fs`).
+pub const UUID: &str = "FILESYSTEM-UUID";
 /// The same: where the filesystem is mounted.
 pub const MOUNTPOINT: &str = "/MOUNTPOINT";
 /// The same: the serial number of the drive (`udevadm info /dev/DISK`, `ID_SERIAL_SHORT`).
@@ -45,7 +45,7 @@ impl LineToType {
 }
 
 /// What to type for this answer, in this order.
-pub(super) fn to_type(action: &Action) -> Vec<LineToType> {
+pub fn lines_to_type(action: &Action) -> Vec<LineToType> {
     match action {
         Action::MountWithDiscard => online(&["ext4", "XFS", "btrfs", "ZFS"]),
         Action::SmallerDiscardMax { bytes } => {
@@ -79,8 +79,8 @@ fn fstab(system: &'static str, options: &str) -> LineToType {
         "XFS" => ("xfs", 0),
         _ => ("btrfs", 0),
     };
-    let source = format!("/dev/disk/by-uuid/{UUID}");
-    LineToType::new(system, FSTAB, format!("{source} {MOUNTPOINT} {kind} {options} 0 {pass}"))
+    let text = format!("UUID={UUID} {MOUNTPOINT} {kind} {options} 0 {pass}");
+    LineToType::new(system, FSTAB, text)
 }
 
 fn online(systems: &[&str]) -> Vec<LineToType> {
