@@ -123,7 +123,7 @@ fn lines(lines: &[LineToType]) -> Markup {
     systems.dedup();
     html! {
         @if !lines.is_empty() {
-            details.lines {
+            details.lines open {
                 summary { "What to type" }
                 p { "Words in capitals are yours to replace." }
                 @for system in systems {

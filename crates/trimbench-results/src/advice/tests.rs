@@ -177,7 +177,8 @@ fn every_action_follows_from_the_figures_that_mean_it() {
         ("mount-with-discard", vec![settings((1.0, 1.0), (1.0, 1.0), 1.0, (1.0, 1.0)), helps()]),
         // Nor is a wait that is felt.
         ("weekly-fstrim", vec![settings((9.0, 1.1), (9.0, 1.1), 1.4, (1.0, 2.0)), loud()]),
-        // Large deletions are noticed, a small piece keeps the limit, and small pieces cost nothing.
+        // Large deletions are noticed, a small piece keeps the limit, and small ones are
+        // no worse.
         (
             "smaller-discard-max",
             vec![
