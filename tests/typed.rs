@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tests::Need::{self, Filesystem, Loop, Program, Root};
-use tests::{LoopDevice, LoopFilesystem, requires, run, scratch};
+use tests::{LoopDevice, requires, run, scratch};
 use trimbench_results::Action;
 use trimbench_results::advice::{
     DISK, LineToType, MOUNTPOINT, RULES_FILE, SERIAL, UUID, lines_to_type,
@@ -58,8 +58,10 @@ fn every_line_that_is_said_to_be_tested_is_of_a_kind_that_is() {
 
 /// Mounts by every line of fstab for a filesystem, and then by the commands.
 fn mounts(system: &str, kind: &'static str, mebibytes: u64) {
-    let made = LoopFilesystem::new(kind, mebibytes, "defaults");
+    // Not mounted elsewhere: options of a superblock that is would stay as they are.
+    let made = LoopDevice::within(Path::new("/var/tmp"), mebibytes);
     let device = made.node().to_owned();
+    run(&format!("mkfs.{kind}"), &["-q", &device]);
     let uuid = run("blkid", &["-s", "UUID", "-o", "value", &device]);
     let place = scratch();
     let place = place.path().to_str().expect("it is text");

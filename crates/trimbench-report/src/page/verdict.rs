@@ -30,7 +30,7 @@ pub(super) fn verdicts(
     for session in sessions {
         let name = drive_of(session.session);
         let same = |(source, other, _): &&mut (usize, String, Vec<&Session>)| {
-            (*source, &*other) == (session.source, &name)
+            *source == session.source && *other == name
         };
         match drives.iter_mut().find(same) {
             Some((.., sessions)) => sessions.push(session.session),
@@ -125,7 +125,9 @@ fn lines(lines: &[LineToType]) -> Markup {
         @if !lines.is_empty() {
             details.lines open {
                 summary { "What to type" }
-                p { "Words in capitals are yours to replace." }
+                p {
+                    "Yours to replace: FILESYSTEM-UUID, /MOUNTPOINT, SERIAL-NUMBER, DISK, POOL, NAME."
+                }
                 @for system in systems {
                     @if system != "all" { h4 { (system) } }
                     @for line in lines.iter().filter(|line| line.system == system) {

@@ -9,7 +9,7 @@ pub const UUID: &str = "FILESYSTEM-UUID";
 /// The same: where the filesystem is mounted.
 pub const MOUNTPOINT: &str = "/MOUNTPOINT";
 /// The same: the serial number of the drive (`udevadm info /dev/DISK`, `ID_SERIAL_SHORT`).
-pub const SERIAL: &str = "SERIAL";
+pub const SERIAL: &str = "SERIAL-NUMBER";
 /// The same: the drive, as the kernel calls it.
 pub const DISK: &str = "DISK";
 /// The same: the pool.
@@ -24,7 +24,7 @@ pub struct LineToType {
     pub system: &'static str,
     /// The file in which it stands; `None` for a command.
     pub file: Option<&'static str>,
-    /// The line. Words in capitals are the reader's to replace.
+    /// The line. [`UUID`] and the like are the reader's to replace.
     pub text: String,
     /// Whether trimbench's tests give it to the real program.
     pub tested: bool,

@@ -19,10 +19,10 @@ pub(super) fn upgrade(session: &mut Session, schema: u64) {
         if schema < 3 || figure.role.is_none() {
             figure.role = role(&session.plan.method, &figure.id);
         }
-        if schema < 3 {
-            if let Some(Verdict::Other(words)) = &figure.verdict {
-                figure.verdict = Some(Verdict::from_words(words));
-            }
+        if schema < 3
+            && let Some(Verdict::Other(words)) = &figure.verdict
+        {
+            figure.verdict = Some(Verdict::from_words(words));
         }
     }
 }
