@@ -33,13 +33,15 @@ struct Tool {
     purpose: &'static str,
 }
 
-const FOR_TESTS: [Tool; 11] = [
+const FOR_TESTS: [Tool; 13] = [
     Tool { program: "mkfs.ext4", package: "e2fsprogs", purpose: "tests on ext4" },
     Tool { program: "mkfs.xfs", package: "xfsprogs", purpose: "tests on XFS" },
     Tool { program: "mkfs.btrfs", package: "btrfs-progs", purpose: "tests on btrfs" },
     Tool { program: "mount", package: "mount", purpose: "tests on mounted filesystems" },
     Tool { program: "losetup", package: "mount", purpose: "tests on loop devices" },
     Tool { program: "fstrim", package: "util-linux", purpose: "tests of FITRIM" },
+    Tool { program: "udevadm", package: "udev", purpose: "the test of a rule that is advised" },
+    Tool { program: "systemctl", package: "systemd", purpose: "the test of a timer, likewise" },
     Tool { program: "postmark", package: "postmark", purpose: "the evidence `files`: the peer" },
     Tool { program: "blkparse", package: "blktrace", purpose: "the evidence `trace`: the peer" },
     Tool { program: "blkid", package: "util-linux", purpose: "tests that look for signatures" },

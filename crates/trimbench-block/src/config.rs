@@ -40,6 +40,9 @@ pub struct QueueConfig {
     pub write_back_throttling: Option<Nanos>,
     /// The scheduler.
     pub scheduler: Scheduler,
+    /// The longest discard that the host sends (`discard_max_bytes`), at least one granule of the
+    /// device; `None` for what the device takes.
+    pub discard_max: Option<Bytes>,
 }
 
 impl Default for QueueConfig {
@@ -51,6 +54,7 @@ impl Default for QueueConfig {
             tags: None,
             write_back_throttling: Some(Nanos::from_millis(2)),
             scheduler: Scheduler::None,
+            discard_max: None,
         }
     }
 }

@@ -159,7 +159,10 @@ impl<M: Model<Command = BlockCommand>, O: Copy + PartialEq> BlockLayer<M, O> {
         let block = logical_block.bytes().0;
         let blocks = |bytes: Bytes| (bytes.0 / block).max(1);
         let granularity = blocks(capabilities.discard_granularity);
-        let command_max = blocks(capabilities.discard_max);
+        let longest = config.discard_max.map_or(capabilities.discard_max, |most| {
+            most.min(capabilities.discard_max).max(capabilities.discard_granularity)
+        });
+        let command_max = blocks(longest);
         let tags = config.tags(capabilities.queue_depth);
         Some(Self {
             request_max: blocks(config.request_max),

@@ -40,6 +40,9 @@ pub struct FilesystemSpec {
     pub mkfs_discard: bool,
     /// Idle time between mkfs and the mount: what a drive works off after that discard.
     pub settle: Nanos,
+    /// The longest discard that the host sends (`queue/discard_max_bytes`); `None` for what the
+    /// machine has. Modelled filesystems only.
+    pub discard_max: Option<Bytes>,
     /// Which start state an emulated drive is put into before mkfs, the same number the same state.
     /// `None` leaves the drive as the filesystem before left it: all that there is for a real one.
     pub start_state: Option<u32>,
@@ -52,6 +55,7 @@ impl Default for FilesystemSpec {
             discard: DiscardMode::Online,
             mkfs_discard: true,
             settle: Nanos::ZERO,
+            discard_max: None,
             start_state: None,
         }
     }

@@ -264,6 +264,9 @@ impl ModelledSpec {
         say("dirty-background", made.dirty_background.to_string());
         say("dirty-limit", made.dirty_limit.to_string());
         say("write-back-depth", made.write_back_depth.to_string());
+        if let Some(most) = made.queue.discard_max {
+            say("discard-max", most.to_string());
+        }
         described
     }
 }
@@ -331,13 +334,14 @@ impl ModelledFilesystems {
     }
 
     /// What is made where a filesystem is to discard so; policies come on top of it.
-    fn config_for(&self, discard: &DiscardMode) -> Result<FsConfig, ProvisionError> {
-        let discard = match discard {
-            DiscardMode::As(issuer) => return self.config_as(*issuer),
-            DiscardMode::Online => self.config.discard,
-            DiscardMode::Off | DiscardMode::Policy(_) => None,
+    fn config_for(&self, wish: &FilesystemSpec) -> Result<FsConfig, ProvisionError> {
+        let mut config = match &wish.discard {
+            DiscardMode::As(issuer) => self.config_as(*issuer)?,
+            DiscardMode::Online => self.config,
+            DiscardMode::Off | DiscardMode::Policy(_) => FsConfig { discard: None, ..self.config },
         };
-        Ok(FsConfig { discard, ..self.config })
+        config.queue.discard_max = wish.discard_max.or(config.queue.discard_max);
+        Ok(config)
     }
 
     /// The filesystem of a system that discards, on the same machine.
@@ -370,7 +374,7 @@ impl Provisioner for ModelledFilesystems {
         if let DiscardMode::Policy(text) = &wish.discard {
             trimbench_fs::policy(self.config.kind, text).map_err(not_made)?;
         }
-        self.config_for(&wish.discard)?.check().map_err(not_made)
+        self.config_for(wish)?.check().map_err(not_made)
     }
 
     fn make(&mut self, wish: &FilesystemSpec) -> Result<(), ProvisionError> {
@@ -380,7 +384,7 @@ impl Provisioner for ModelledFilesystems {
             }
             _ => None,
         };
-        let config = self.config_for(&wish.discard)?;
+        let config = self.config_for(wish)?;
         let of_policy = policy.as_ref().and_then(FsPolicy::issuer);
         let discard = of_policy.or(config.discard);
         let config = FsConfig { made_trimmed: wish.mkfs_discard, discard, ..config };

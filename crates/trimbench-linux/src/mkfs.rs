@@ -281,6 +281,10 @@ impl Provisioner for MkfsProvisioner {
             let advice = "use a modelled filesystem: `ext4:sim:NAME`".to_owned();
             return Err(failed("make", reason, Some(advice)));
         }
+        if wish.discard_max.is_some() {
+            let reason = "the `discard_max_bytes` of a real device is for its owner to set";
+            return Err(failed("make", reason.to_owned(), None));
+        }
         if wish.start_state.is_some() {
             let reason = "a real device cannot be put into a start state".to_owned();
             return Err(failed("make", reason, None));

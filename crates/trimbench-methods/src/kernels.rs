@@ -37,7 +37,7 @@ const NEEDS_A_MODEL: &str = "it makes one filesystem after the other as differen
 impl MethodDefinition for Kernels {
     const INFO: MethodInfo = MethodInfo {
         id: "kernels",
-        version: 1,
+        version: 2,
         summary: "the same deletions under each filesystem and era: waits, losses and wear",
         options: Self::rows,
         resumes: true,

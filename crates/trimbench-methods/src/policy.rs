@@ -32,7 +32,7 @@ const NEEDS_A_MODEL: &str = "trim policies work on a modelled filesystem, and wh
 impl MethodDefinition for PolicyLab {
     const INFO: MethodInfo = MethodInfo {
         id: "policy",
-        version: 2,
+        version: 3,
         summary: "trim policies, real and proposed: latency of a load against write amplification",
         options: Self::rows,
         resumes: true,

@@ -2,8 +2,8 @@
 //!
 //! Input: the sessions of one target, whatever methods were run. Each rule asks one question and
 //! compares a figure with a limit, a constant with its reason: does TRIM destroy data, does it
-//! reach the drive, what does it gain, what does it cost a concurrent load, and at which pace does
-//! it cost nothing? `docs/reference/verdicts.md` lists all rules.
+//! reach the drive, what does it gain, which setting has the least loss where all were simulated,
+//! and else what does it cost a concurrent load? `docs/reference/verdicts.md` lists all rules.
 //!
 //! Noise decides nothing: a figure with an interval is on one side of a limit only if the whole
 //! interval is. An invalid figure ([`Session::believes`]) decides nothing either; if it would
@@ -17,30 +17,51 @@ use serde::Serialize;
 use crate::record::Session;
 use crate::role::Role;
 
+mod agreement;
 mod benefit;
+mod choice;
 mod cost;
 mod facts;
-mod pace;
+mod lines;
+mod paced;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
+pub use agreement::Agreement;
+pub use choice::{floor_ms, loss};
+pub use facts::drive_of;
+pub use lines::{DISK, LineToType, MOUNTPOINT, POOL, RULES_FILE, SERIAL, UUID, lines_to_type};
+pub use paced::{PacedSetting, of_rate};
+
 use benefit::Benefit;
+use choice::{SettingOutcome, UserSetting};
 use cost::Cost;
 use facts::{Facts, Found, Trust};
-use words::shown;
 
-/// The smallest noticeable stutter, s/GB: a deletion of 5 GB then delays other requests by 0.1 s,
-/// the longest response time that feels instantaneous \[NIEL93\].
-pub const STUTTER_S_PER_GB: f64 = 0.02;
-/// The longest latency of a read or write that nobody notices, s: \[NIEL93\] again, and the limit
-/// of \[HLK\] for 98.5 % of the accesses during TRIMs.
+/// The longest single response that nobody notices, s: what feels instantaneous \[NIEL93\], and
+/// the limit of \[HLK\] for 98.5 % of the accesses during TRIMs. It is a limit of one response:
+/// many short ones that come to as much are not felt so.
 pub const WAIT_S: f64 = 0.1;
-/// A TRIM that takes longer than this, s, can alone explain why other requests wait: the default
-/// limit of `trim-sweep`. Also the highest p99.9 under `ext4` that nobody notices in `policy`:
-/// the default target of `paced`.
+/// The highest p99.9 of accesses beside TRIMs that nobody notices, s: the default target of
+/// `paced`, and the limit of `trim-sweep`, above which a TRIM can alone explain that others wait.
 pub const LONG_TRIM_S: f64 = 0.01;
+/// A p99.9 after deletions is that after placebos if it is no more than this many times as high:
+/// two runs of one load differ as much. Assumed.
+pub const TAIL_ALIKE: f64 = 1.1;
+/// And longer for certain if it is higher than this many times. Assumed.
+pub const TAIL_LONGER: f64 = 1.5;
+/// The share of the time for which accesses may be overdue: a thousandth does not reach the p99.9
+/// of a day.
+pub const OVERDUE_SHARE: f64 = 0.001;
+/// What is deleted in a day at most, GB: a third of what a client drive of 1 TB is rated for
+/// (600 TB in five years). Assumed; the card says from which amount on its answer changes.
+pub const DELETED_GB_A_DAY: f64 = 100.0;
+/// What differs by no more than this share is alike: the costs of a GB that two methods measured,
+/// beyond their intervals, and the losses of two settings. Repeated runs of file benchmarks on one
+/// machine differ by 4 to 5 %.
+pub const ALIKE_SHARE: f64 = 0.05;
 /// How much online TRIM may add to the duration of `postmark`, %: repeated runs of file benchmarks
 /// on one machine differ by 4 to 5 %, so half of this would not be noticeable.
 pub const SLOWDOWN_PERCENT: f64 = 10.0;
@@ -57,17 +78,27 @@ pub const WEAR_RATIO: f64 = 1.1;
 /// Below this write amplification TRIM cannot reduce wear.
 pub const NO_WEAR: f64 = 1.05;
 
-/// What to do, why, and how sure that is.
+/// The card of one drive: what to do, why, and how sure that is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
     /// What to do.
     pub action: Action,
+    /// The lines to type for it.
+    pub lines: Vec<LineToType>,
     /// The reasons, the most important first.
     pub because: Vec<Reason>,
     /// What would change the answer, each with its number, in words.
     pub would_change: Vec<String>,
-    /// Questions that no session answers, and the method that answers each.
+    /// Questions that no session answers, and the method that answers each; figures that a record
+    /// lacks.
     pub not_measured: Vec<String>,
+    /// What else was found, and cannot be followed.
+    pub remarks: Vec<String>,
+    /// Whether methods that measured one cost agree.
+    pub agreement: Vec<Agreement>,
+    /// The highest rate of deletion that keeps a stated latency, as settings of programs that pace
+    /// their deletions.
+    pub paced: Vec<PacedSetting>,
 }
 
 /// What the owner should do.
@@ -79,16 +110,7 @@ pub enum Action {
     MountWithDiscard,
     /// Batched TRIM at a quiet time: TRIM has a gain, and its cost is noticeable or unknown.
     WeeklyFstrim,
-    /// Online TRIM at a limited rate.
-    PacedTrim {
-        /// The policy that the method `policy` found best, with `ext4` and others beaten.
-        policy: Option<String>,
-        /// The highest rate of deletion that keeps the stated p99.9, MB/s.
-        rate_mb_per_s: Option<f64>,
-        /// The pieces in which it keeps it, MiB.
-        chunk_mib: Option<f64>,
-    },
-    /// Online TRIM in pieces of at most this.
+    /// Online TRIM in pieces of at most this, where a simulation showed a gain.
     SmallerDiscardMax {
         /// What to write into `queue/discard_max_bytes`.
         bytes: u64,
@@ -118,7 +140,6 @@ impl Action {
         match self {
             Self::MountWithDiscard => "mount-with-discard",
             Self::WeeklyFstrim => "weekly-fstrim",
-            Self::PacedTrim { .. } => "paced-trim",
             Self::SmallerDiscardMax { .. } => "smaller-discard-max",
             Self::TrimDoesNotReach => "trim-does-not-reach",
             Self::DoNotTrim => "do-not-trim",
@@ -135,14 +156,6 @@ impl Action {
                 "trim once a week with `fstrim`, at a quiet time, and mount without `discard`"
                     .to_owned()
             }
-            Self::PacedTrim { policy: Some(policy), .. } => {
-                format!("trim at a pace: the policy `{policy}`")
-            }
-            Self::PacedTrim { rate_mb_per_s, chunk_mib, .. } => {
-                let rate = rate_mb_per_s.map(|rate| format!(" at most {}", shown(rate, "MB/s")));
-                let chunk = chunk_mib.map(|chunk| format!(" in pieces of {}", shown(chunk, "MiB")));
-                format!("trim at a pace:{}{}", rate.unwrap_or_default(), chunk.unwrap_or_default())
-            }
             Self::SmallerDiscardMax { bytes } => {
                 format!("write {bytes} into `queue/discard_max_bytes`, and mount with `discard`")
             }
@@ -157,13 +170,7 @@ impl Action {
 
     /// Whether it says to trim, in one way or another.
     pub fn is_recommendation(&self) -> bool {
-        matches!(
-            self,
-            Self::MountWithDiscard
-                | Self::WeeklyFstrim
-                | Self::PacedTrim { .. }
-                | Self::SmallerDiscardMax { .. }
-        )
+        matches!(self, Self::MountWithDiscard | Self::WeeklyFstrim | Self::SmallerDiscardMax { .. })
     }
 }
 
@@ -180,50 +187,87 @@ impl Reason {
     }
 }
 
-/// Advice from the sessions of one target: one drive, or one filesystem on it. Sessions that were
+/// The card of one drive, from all sessions on it and on filesystems on it. Sessions that were
 /// left out or are not finished are ignored.
 pub fn advise(sessions: &[&Session]) -> Advice {
-    let believed = answer(&Facts::new(sessions, Trust::Valid));
+    let facts = Facts::new(sessions, Trust::Valid);
+    let believed = answer(&facts);
     let doubtful = facts::doubtful(sessions).into_iter();
     let again: Vec<String> = doubtful
         .map(|what| format!("{what} is invalid and did not count: measure it again"))
         .collect();
     let certain = again.is_empty() || !believed.action.is_recommendation();
     let all = answer(&Facts::new(sessions, Trust::All));
-    if certain || all.action == believed.action {
-        let would_change = [believed.would_change, again].concat();
-        return Advice { would_change, ..believed };
+    let mut found = if certain || all.action == believed.action {
+        Answer { would_change: [believed.would_change, again].concat(), ..believed }
+    } else {
+        let text = format!(
+            "what is valid says \"{}\"; with the invalid figures it would be \"{}\"",
+            believed.action, all.action
+        );
+        let because = [vec![Reason::new(text, &[])], believed.because].concat();
+        Answer { action: Action::Unknown, because, would_change: again, ..believed }
+    };
+    found.not_measured.extend(facts.lacking());
+    found.not_measured.extend(facts::outside(sessions).into_iter().map(|method| {
+        format!(
+            "`{method}` by a model that was fitted to it: what it says here rests outside its \
+             calibration, and supports nothing"
+        )
+    }));
+    Advice {
+        lines: lines_to_type(&found.action),
+        action: found.action,
+        because: found.because,
+        would_change: found.would_change,
+        not_measured: found.not_measured,
+        remarks: choice::proposal(&facts).into_iter().collect(),
+        agreement: agreement::all(&facts),
+        paced: paced::settings(&facts),
     }
-    let text = format!(
-        "what is valid says \"{}\"; with the invalid figures it would be \"{}\"",
-        believed.action, all.action
-    );
-    let because = [vec![Reason::new(text, &[])], believed.because].concat();
-    Advice { action: Action::Unknown, because, would_change: again, ..believed }
+}
+
+/// An answer of the rules.
+struct Answer {
+    action: Action,
+    because: Vec<Reason>,
+    would_change: Vec<String>,
+    not_measured: Vec<String>,
+}
+
+impl Answer {
+    fn new(action: Action, because: Vec<Reason>, would_change: Vec<String>) -> Self {
+        Self { action, because, would_change, not_measured: Vec::new() }
+    }
+}
+
+/// The rules, and the questions that are left.
+fn answer(facts: &Facts<'_>) -> Answer {
+    let benefit = Benefit::of(facts);
+    let cost = Cost::of(facts);
+    let outcomes = choice::outcomes(facts);
+    let not_measured = not_measured(facts, &benefit, &cost, !outcomes.is_empty());
+    Answer { not_measured, ..by_rules(facts, benefit, cost, &outcomes) }
 }
 
 /// The rules, in the order in which they decide.
-fn answer(facts: &Facts<'_>) -> Advice {
+fn by_rules(
+    facts: &Facts<'_>,
+    benefit: Benefit,
+    cost: Cost,
+    outcomes: &[SettingOutcome<'_>],
+) -> Answer {
     let harm = facts.harm();
-    let benefit = Benefit::of(facts);
-    let cost = Cost::of(facts);
-    let reach = facts.unreached(&benefit);
-    let not_measured = not_measured(facts, &benefit, &cost);
-    let decided = |action: Action, because: Vec<Reason>, would_change: Vec<String>| Advice {
-        action,
-        because,
-        would_change,
-        not_measured: not_measured.clone(),
-    };
     if !harm.is_empty() {
         let change = "a run of `trim-integrity` that loses nothing, after an update of the \
                       drive's firmware";
-        return decided(Action::DoNotTrim, harm, vec![change.to_owned()]);
+        return Answer::new(Action::DoNotTrim, harm, vec![change.to_owned()]);
     }
+    let reach = facts.unreached(&benefit);
     if !reach.is_empty() {
-        let change = "discards that arrive: look for the layer that takes none (`lsblk --discard`; \
-                      dm-crypt without `allow-discards`, a RAID controller, a USB bridge)";
-        return decided(Action::TrimDoesNotReach, reach, vec![change.to_owned()]);
+        let change = "discards that arrive: look for the layer that takes none (dm-crypt without \
+                      `allow-discards`, a RAID controller, a USB bridge)";
+        return Answer::new(Action::TrimDoesNotReach, reach, vec![change.to_owned()]);
     }
     if let Benefit::None(because) = benefit {
         let change = format!(
@@ -231,66 +275,135 @@ fn answer(facts: &Facts<'_>) -> Advice {
              each of the host's or loses {:.0} % of its speed",
             SHARE * 100.0
         );
-        return decided(Action::NothingToGain, because, vec![change]);
+        return Answer::new(Action::NothingToGain, because, vec![change]);
     }
     let gains = benefit.into_reasons();
-    let noticed = matches!(cost, Cost::Noticed(_));
-    // One load, however well compared, does not undo what another method saw.
-    let policy = pace::by_policy(facts).filter(|(action, _)| match action {
-        Action::MountWithDiscard => !noticed,
-        Action::NothingToGain => gains.is_empty(),
-        _ => true,
-    });
-    if let Some((action, because)) = policy {
-        let change = "another load: the choice of `policy` holds for the rate, the share of reads \
-                      and the deletions that it was run with";
-        return decided(action, [because, gains].concat(), vec![change.to_owned()]);
+    by_loss(facts, &cost, &gains, outcomes).unwrap_or_else(|| by_cost(facts, cost, gains))
+}
+
+/// Where the settings were simulated on one load: the one with the least loss.
+fn by_loss(
+    facts: &Facts<'_>,
+    cost: &Cost,
+    gains: &[Reason],
+    outcomes: &[SettingOutcome<'_>],
+) -> Option<Answer> {
+    let veto = Cost::veto(facts);
+    let large = Cost::of_large_deletions(facts);
+    let pieces_help = !large.is_empty() && choice::pieces_keep(facts, outcomes);
+    let is_open = |outcome: &&SettingOutcome<'_>| match outcome.setting {
+        UserSetting::Discard => veto.is_empty(),
+        UserSetting::SmallDiscards(_) => pieces_help || choice::pieces_gain(outcomes),
+        UserSetting::Weekly => true,
+        UserSetting::Nothing => gains.is_empty(),
+    };
+    let least = outcomes.iter().filter(is_open).map(|it| it.loss).reduce(f64::min)?;
+    // Of those that are alike the one that is the least work, and where deletions are noticed the
+    // one beside which nobody waits.
+    let order = |outcome: &&SettingOutcome<'_>| match outcome.setting {
+        UserSetting::Nothing => 0,
+        UserSetting::SmallDiscards(_) if pieces_help => 1,
+        UserSetting::Weekly if !large.is_empty() => 2,
+        UserSetting::Discard => 3,
+        UserSetting::Weekly => 4,
+        UserSetting::SmallDiscards(_) => 5,
+    };
+    let alike = outcomes.iter().filter(is_open).filter(|it| it.loss <= least * (1.0 + ALIKE_SHARE));
+    let chosen = alike.min_by_key(order)?;
+    let action = match chosen.setting {
+        UserSetting::Discard => Action::MountWithDiscard,
+        UserSetting::SmallDiscards(bytes) => Action::SmallerDiscardMax { bytes },
+        UserSetting::Weekly => Action::WeeklyFstrim,
+        UserSetting::Nothing => Action::NothingToGain,
+    };
+    let others = outcomes.iter().filter(|it| it.setting != chosen.setting);
+    let simulated = std::iter::once(chosen).chain(others);
+    let simulated = simulated.map(|it| Reason::new(it.text.clone(), &it.figures));
+    let against = match action {
+        Action::SmallerDiscardMax { .. } => large.clone(),
+        Action::WeeklyFstrim => [veto, large.clone()].concat(),
+        _ => Vec::new(),
+    };
+    let because = simulated.chain(against).chain(gains.iter().cloned()).collect();
+    let change = changes(facts, &action, cost, &large);
+    Some(Answer::new(action, because, change))
+}
+
+/// What would change an answer that a simulation gave.
+fn changes(facts: &Facts<'_>, action: &Action, cost: &Cost, large: &[Reason]) -> Vec<String> {
+    let load = "another load: the settings were compared with the files, deletions and accesses \
+                of the simulation";
+    let mut change = vec![load.to_owned()];
+    match action {
+        Action::MountWithDiscard if !large.is_empty() => {
+            let of_large = |it: &Reason| {
+                format!(
+                    "files as large as those of `delete-stall`: {}; then trim once a week",
+                    it.text
+                )
+            };
+            change.extend(large.iter().map(of_large));
+        }
+        Action::MountWithDiscard if !matches!(cost, Cost::Noticed(_)) => {
+            change.extend(cost::limits_that_hold(facts));
+        }
+        Action::WeeklyFstrim => change.push(
+            "somebody who waits while `fstrim` runs: set another `OnCalendar` (`systemctl edit \
+             fstrim.timer`)"
+                .to_owned(),
+        ),
+        _ => {}
     }
+    change
+}
+
+/// Where no simulation compared the settings: by what online TRIM costs others.
+fn by_cost(facts: &Facts<'_>, cost: Cost, gains: Vec<Reason>) -> Answer {
     let wanted = !gains.is_empty();
+    let below = || {
+        vec![format!(
+            "a p99.9 after deletions of at most {} ms, and no single wait of more than {WAIT_S} s \
+             (`delete-stall`): then mount with `discard`",
+            LONG_TRIM_S * 1e3
+        )]
+    };
     match cost {
         Cost::Fine(because) => {
             let change = cost::limits_that_hold(facts);
-            decided(Action::MountWithDiscard, [because, gains].concat(), change)
+            Answer::new(Action::MountWithDiscard, [because, gains].concat(), change)
         }
         Cost::Noticed(because) => {
-            let (action, found, change) = pace::noticed(facts);
-            decided(action, [because, found, gains].concat(), change)
+            let rest = agreement::at_rest(facts);
+            let rest = rest.map(|(text, found)| Reason::new(text, &[found]));
+            let because = because.into_iter().chain(rest).chain(gains).collect();
+            Answer::new(Action::WeeklyFstrim, because, below())
         }
         Cost::Unclear(because) if wanted => {
-            let change = vec![format!(
-                "a stutter that is surely below {STUTTER_S_PER_GB} s/GB (more `repetitions` of \
-                 `delete-stall`): then mount with `discard`"
-            )];
-            decided(Action::WeeklyFstrim, [gains, because].concat(), change)
+            let because = [gains, because].concat();
+            Answer::new(Action::WeeklyFstrim, because, below())
         }
-        Cost::Unmeasured if wanted => {
-            let change = vec![format!(
-                "a stutter below {STUTTER_S_PER_GB} s/GB in `delete-stall`: then mount with \
-                 `discard`"
-            )];
-            decided(Action::WeeklyFstrim, gains, change)
-        }
-        Cost::Unclear(because) => decided(Action::Unknown, because, Vec::new()),
-        Cost::Unmeasured => decided(Action::Unknown, Vec::new(), Vec::new()),
+        Cost::Unmeasured if wanted => Answer::new(Action::WeeklyFstrim, gains, below()),
+        Cost::Unclear(because) => Answer::new(Action::Unknown, because, Vec::new()),
+        Cost::Unmeasured => Answer::new(Action::Unknown, Vec::new(), Vec::new()),
     }
 }
 
 /// The questions that no valid figure answers.
-fn not_measured(facts: &Facts<'_>, benefit: &Benefit, cost: &Cost) -> Vec<String> {
+fn not_measured(facts: &Facts<'_>, benefit: &Benefit, cost: &Cost, compared: bool) -> Vec<String> {
     let mut missing = Vec::new();
-    if matches!(cost, Cost::Unmeasured) {
+    if matches!(cost, Cost::Unmeasured) && !compared {
         missing.push("what TRIM costs while others work (`delete-stall`, `trim-sweep`)");
     }
-    if matches!(benefit, Benefit::Unmeasured) && !facts.has(&Role::PolicyChoice) {
+    if matches!(benefit, Benefit::Unmeasured) && !compared {
         missing.push("what TRIM brings (`recovery`, `steady-state`, `replay`)");
     }
     if !facts.has(&Role::NeighboursLost) {
         missing.push("whether TRIM harms what lies beside it (`trim-integrity`)");
     }
-    if matches!(cost, Cost::Noticed(_)) && !pace::was_sought(facts) {
+    if !facts.has(&Role::DeletionRate) && matches!(cost, Cost::Noticed(_)) {
         missing.push(
-            "at which pace it would not be noticed (`delete-stall --set p999-limit=10ms`, \
-             `policy`)",
+            "at which rate programs that pace their deletions would not be noticed \
+             (`delete-stall --set p999-limit=10ms`)",
         );
     }
     missing.into_iter().map(str::to_owned).collect()

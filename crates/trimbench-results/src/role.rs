@@ -15,8 +15,20 @@ pub enum Role {
     OverduePerGb,
     /// The longest response after a deletion, s.
     WaitAfterDeletion,
+    /// The p99.9 of responses after deletions, ms.
+    TailAfterDeletion,
+    /// The p99.9 of responses after placebos, ms.
+    TailAfterPlacebo,
     /// The longest read or write beside TRIMs, s.
     WaitBesideTrim,
+    /// What a GB costs in TRIMs of one sweep, of blocks that hold data, s/GB.
+    TrimPerGb,
+    /// What a GB costs in a TRIM of everything at rest, s/GB.
+    TrimAtRestPerGb,
+    /// The longest time until a drive was back at its pace after a TRIM, s.
+    SettlingTime,
+    /// The lowest pace after a TRIM, as a share of that without.
+    SettlingPace,
     /// How long one TRIM takes, ms.
     TrimLatency,
     /// The largest TRIM that keeps a stated latency, B; 0 if none does.
@@ -86,9 +98,24 @@ pub enum Role {
         /// The policy.
         policy: String,
     },
+    /// The longest response of the foreground under a trim policy, ms.
+    PolicyWorst {
+        /// The policy.
+        policy: String,
+    },
     /// Write amplification under a trim policy.
     PolicyWear {
         /// The policy.
         policy: String,
+    },
+    /// The p99.9 of reads after a mass deletion under a system that discards, ms.
+    SystemTail {
+        /// The system.
+        system: String,
+    },
+    /// Write amplification under a system that discards.
+    SystemWear {
+        /// The system.
+        system: String,
     },
 }

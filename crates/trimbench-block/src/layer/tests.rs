@@ -227,6 +227,23 @@ fn mq_deadline_lets_reads_pass_discards_but_not_for_ever() {
     assert_eq!(places, (0..16).chain(48..52).collect::<Vec<_>>());
 }
 
+/// `discard_max_bytes`: the smaller of the host's limit and the drive's counts, and at least a
+/// granule.
+#[test]
+fn the_host_may_cut_discards_smaller_than_the_drive_and_no_larger() {
+    for (limit, pieces, longest) in
+        [(None, 1, 64), (Some(16), 4, 16), (Some(0), 64, 1), (Some(128), 1, 64)]
+    {
+        let config = QueueConfig { discard_max: limit.map(|it: u64| Bytes(it * BLOCK)), ..free() };
+        let mut queue: BlockLayer<Serial, char> =
+            BlockLayer::new(Serial::new(128, 64), &config).expect("it is a block device");
+        assert_eq!(queue.discard_max(), longest, "{limit:?}");
+        assert_eq!(queue.discard(Instant::START, 'x', &[range(0, 64)], true), pieces, "{limit:?}");
+        run(&mut queue);
+        assert_eq!(queue.device().log.len(), pieces as usize, "{limit:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn every_piece_ends_once_and_limits_hold(

@@ -266,6 +266,9 @@ pub struct ModelledPools {
 
 impl ModelledPools {
     fn policy(&self, wish: &FilesystemSpec) -> Result<Option<Choice>, ProvisionError> {
+        if wish.discard_max.is_some() {
+            return Err(failed("make", "a pool has no block layer to set".to_owned()));
+        }
         let text = match &wish.discard {
             DiscardMode::Off => "none",
             DiscardMode::Online => return Ok(self.config.policy.clone()),

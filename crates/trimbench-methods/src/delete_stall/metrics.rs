@@ -83,7 +83,12 @@ pub(super) fn response(quantile: Quantile, weighted: bool, placebo: bool) -> Met
     };
     let (suffix, after) = if placebo { ("-placebo", "placebo") } else { ("", "deletion") };
     let title = format!("response time after a {after}, {quantile} {of}");
-    Metric::member(format!("{view}-{quantile}{suffix}"), title, "ms", Lower)
+    let role = match (quantile, weighted, placebo) {
+        (Quantile::P99_9, false, false) => Some(Role::TailAfterDeletion),
+        (Quantile::P99_9, false, true) => Some(Role::TailAfterPlacebo),
+        _ => None,
+    };
+    Metric { role, ..Metric::member(format!("{view}-{quantile}{suffix}"), title, "ms", Lower) }
 }
 
 pub(super) const HIGHEST_RATE: Metric = Metric::new(

@@ -31,7 +31,11 @@ impl WayMetrics {
         let cost = metric("", "cost of a GB on an idle drive", "s/GB", Lower);
         let full = metric("-full", "whole TRIM of a full drive", "s", Lower);
         Self {
-            cost: Metric { headline: way == Way::OneGo, ..cost },
+            cost: Metric {
+                headline: way == Way::OneGo,
+                role: (way == Way::OneGo).then_some(Role::TrimAtRestPerGb),
+                ..cost
+            },
             spread: metric("-spread", "largest less smallest cost of a GB", "s/GB", Lower),
             empty: metric("-empty", "whole TRIM of an empty drive", "s", Lower),
             full: Metric { role: (way == Way::OneGo).then_some(Role::TrimAtRest), ..full },

@@ -1,7 +1,7 @@
 //! The metrics of the method: a table with a row for each system, and what is said of all of them.
 
 use Direction::{Lower, Neither};
-use trimbench_results::{Direction, Metric, Quantile, Step};
+use trimbench_results::{Direction, Metric, Quantile, Role, Step};
 
 use super::deletion::{ALL_DISCARDED, BEFORE, DELETED, DISCARDED, LOST, STUTTER};
 use super::foreground::{FSYNC_LONGEST, READ_LONGEST, READ_RESPONSE};
@@ -54,7 +54,13 @@ impl TableColumn {
     /// The metric of one system.
     pub(super) fn under(&self, system: ComparedSystem) -> Metric {
         let title = format!("{}, under {}", self.title, system.id());
-        Metric::member(self.id(system.id()), title, self.unit, self.direction)
+        let named = system.id().to_owned();
+        let role = match self.key {
+            "p99.9-read" => Some(Role::SystemTail { system: named }),
+            "amplification" => Some(Role::SystemWear { system: named }),
+            _ => None,
+        };
+        Metric { role, ..Metric::member(self.id(system.id()), title, self.unit, self.direction) }
     }
 
     /// Whether it comes from the step of the wear.
@@ -64,10 +70,14 @@ impl TableColumn {
 }
 
 /// All columns, in their order.
-pub(super) const COLUMNS: [TableColumn; 10] = [
+pub(super) const COLUMNS: [TableColumn; 11] = [
     TableColumn::new("p99-read", "p99 read", "ms", Lower, |of| {
         let reads = of.deletion?.histogram(READ_RESPONSE)?;
         reads.percentile(Quantile::P99).map(|latency| latency.0 as f64 / 1e6)
+    }),
+    TableColumn::new("p99.9-read", "p99.9 read", "ms", Lower, |of| {
+        let reads = of.deletion?.histogram(READ_RESPONSE)?;
+        reads.percentile(Quantile::P99_9).map(|latency| latency.0 as f64 / 1e6)
     }),
     TableColumn::new("longest-read", "longest read", "ms", Lower, longest_read),
     TableColumn::new("longest-fsync", "longest fsync", "ms", Lower, longest_fsync),

@@ -67,6 +67,7 @@ impl Column {
         let policy = policy.to_owned();
         let role = match self.of {
             Source::Percentile(Quantile::P99_9) => Some(Role::PolicyTail { policy }),
+            Source::Worst => Some(Role::PolicyWorst { policy }),
             Source::Amplification => Some(Role::PolicyWear { policy }),
             _ => None,
         };

@@ -2,7 +2,8 @@
 
 use trimbench_core::nearest::{did_you_mean, meant};
 use trimbench_core::settings::{
-    SettingError, Values, default_to, described, list, named, parsed, presets, text, within, yes_no,
+    SettingError, Values, default_to, described, list, named, or_word, parsed, presets, text,
+    within, yes_no,
 };
 use trimbench_core::{Bytes, FORMER_POLICIES, Nanos, Ppm, settings};
 
@@ -26,6 +27,8 @@ pub const POLICIES: [&str; 11] = [
 ];
 /// The policy that has a target.
 pub(super) const PACED: &str = "paced";
+/// `ext4` behind a smaller limit for discards. No policy of its own: a setting of the host.
+pub(super) const SMALL_DISCARDS: &str = "ext4-small-discards";
 /// What an ext4 does by itself, and no other filesystem.
 pub(super) const OWN_PATHS: [&str; 4] = ["ext4", "ext4-5.15", "ext4-4.13", "ext4-2.6.33"];
 
@@ -92,6 +95,10 @@ settings! {
         pub slack: Ppm = "slack", default_to("10%"), within(Ppm(0), percent(1_000));
         /// a policy is not chosen if its throughput is below the highest by more than this, {}
         pub lost: Ppm = "lost", default_to("10%"), within(Ppm(0), Ppm::ONE);
+        /// where `ext4` is compared, `ext4-small-discards` is, too: the same on a host with this
+        /// `queue/discard_max_bytes`, {}; `none`: not
+        pub small_discards: Option<Bytes> = "small-discards", default_to("1MiB"),
+            or_word("none", whole_size(Bytes(UNIT), Bytes::gib(4)));
         /// parameters of the system `btrfs-async`
         pub btrfs_async: String = "btrfs-async", presets("delay=10s", "delay=40s", "delay=40s"),
             text();
@@ -109,7 +116,7 @@ settings! {
     } with {
         /// What is compared: a name of [`POLICIES`], and its text with parameters.
         pub policies: Vec<(&'static str, String)> =
-            compared.iter().map(|name| (*name, with_parameters(values, name, target))).collect();
+            with_texts(values, &compared, target, small_discards.is_some());
         pub(super) values: Values = values.clone();
     }
     check PolicyLab::check;
@@ -126,6 +133,23 @@ impl PolicyLab {
         let largest = self.sizes.iter().max().copied().unwrap_or(Bytes(0));
         Bytes((4 * self.span.0).max(100 * largest.0))
     }
+}
+
+/// Each with its text; behind `ext4` the same behind a smaller limit for discards, if wished for.
+fn with_texts(
+    values: &Values,
+    compared: &[&'static str],
+    target: Nanos,
+    small: bool,
+) -> Vec<(&'static str, String)> {
+    let mut policies = Vec::new();
+    for name in compared {
+        policies.push((*name, with_parameters(values, name, target)));
+        if small && *name == OWN_PATHS[0] {
+            policies.push((SMALL_DISCARDS, OWN_PATHS[0].to_owned()));
+        }
+    }
+    policies
 }
 
 /// The policy's text: its name, and what is set of it.

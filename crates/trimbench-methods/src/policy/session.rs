@@ -11,7 +11,7 @@ use trimbench_core::{
 use trimbench_results::{LatencyHistogram, Step};
 
 use super::NEEDS_A_MODEL;
-use super::options::{OWN_PATHS, PolicyLab};
+use super::options::{OWN_PATHS, PolicyLab, SMALL_DISCARDS};
 use trimbench_engine::{
     Churn, ChurnFiles, Criterion, FILL_DEPTH, FILL_PIECE, FileArea, InOrder, MethodError,
     MethodSession, OpenLoop, RandomAccess, Runner, Sample, SequentialWrite, Single, Stage, Streams,
@@ -46,9 +46,9 @@ pub(super) fn run(
 ) -> Result<(), MethodError> {
     let rng = session.rng;
     for (policy, text) in &method.policies {
-        let checked = provisioner.check(&filesystem_spec(method, text));
+        let checked = provisioner.check(&filesystem_spec(method, policy, text));
         checked.map_err(|error| {
-            if OWN_PATHS.contains(policy) {
+            if OWN_PATHS.contains(policy) || *policy == SMALL_DISCARDS {
                 // It has no parameters: the filesystem is another, or a pool.
                 return MethodError::Unfit { reason: format!("{}; {NEEDS_A_MODEL}", error.reason) };
             }
@@ -57,7 +57,7 @@ pub(super) fn run(
     }
     let mut runner = Runner::new(session.interrupt.clone());
     for (at, (policy, text)) in method.policies.iter().enumerate() {
-        provisioner.make(&filesystem_spec(method, text))?;
+        provisioner.make(&filesystem_spec(method, policy, text))?;
         // Before anything is written: a pool of drives accounts for nothing.
         account(provisioner)?;
         let files = provisioner.files();
@@ -81,11 +81,12 @@ pub(super) fn run(
     Ok(())
 }
 
-fn filesystem_spec(method: &PolicyLab, policy: &str) -> FilesystemSpec {
+fn filesystem_spec(method: &PolicyLab, policy: &str, text: &str) -> FilesystemSpec {
     FilesystemSpec {
-        discard: DiscardMode::Policy(policy.to_owned()),
+        discard: DiscardMode::Policy(text.to_owned()),
         mkfs_discard: method.mkfs_discard,
         settle: Nanos::ZERO,
+        discard_max: method.small_discards.filter(|_| policy == SMALL_DISCARDS),
         start_state: Some(START_STATE),
     }
 }

@@ -122,6 +122,7 @@ pub(super) fn run(
             discard: if variant.discard { DiscardMode::Online } else { DiscardMode::Off },
             mkfs_discard: method.mkfs_discard,
             settle: method.settle,
+            discard_max: None,
             start_state,
         })?;
         let files = provisioner.files();

@@ -3,19 +3,21 @@
 use Direction::{Higher, Lower};
 use trimbench_core::Ppm;
 use trimbench_engine::settings::whole_percent;
-use trimbench_results::{Direction, Metric};
+use trimbench_results::{Direction, Metric, Role};
 
 use super::options::{Reference, Settle};
 
 pub(super) const LONGEST: Metric =
     Metric::new("settle", "longest settling time of all ranges and amounts written", "s", Lower)
-        .headline();
+        .headline()
+        .of_role(Role::SettlingTime);
 pub(super) const SLOWEST: Metric = Metric::new(
     "settle-slowest",
     "lowest pace after a TRIM, as a share of the reference",
     "",
     Higher,
-);
+)
+.of_role(Role::SettlingPace);
 pub(super) const LOST: Metric = Metric::new(
     "settle-lost",
     "most time at the reference's pace that was lost after a TRIM",

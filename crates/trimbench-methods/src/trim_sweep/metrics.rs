@@ -24,7 +24,9 @@ pub(super) const CONTENTS: [SweepKind; 3] =
 /// What a GB costs, by content.
 pub(super) fn cost_per_gb(content: SweepKind) -> Metric {
     let title = format!("cost of a GB, {}", content.id().replace('-', " "));
-    Metric::member(format!("cost-per-gb-{}", content.id()), title, "s/GB", Lower)
+    let role = (content == SweepKind::Mapped).then_some(Role::TrimPerGb);
+    let metric = Metric::member(format!("cost-per-gb-{}", content.id()), title, "s/GB", Lower);
+    Metric { role, ..metric }
 }
 
 pub(super) const COMMAND_COST: Metric =

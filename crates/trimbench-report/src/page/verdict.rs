@@ -2,15 +2,16 @@
 
 use maud::{Markup, html};
 use serde::Serialize;
+use trimbench_results::advice::{Agreement, LineToType, PacedSetting, drive_of};
 use trimbench_results::{Action, Advice, LabelledSession, Reason, Session, advise};
 
 use super::code;
 use crate::source::PageSource;
 
-/// The answer for one target of one record.
+/// The answer for one drive of one record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VerdictSection {
-    /// The target's name; where several records have one of this name, with the record's.
+    /// The drive's name; where several records have one of this name, with the record's.
     pub target: String,
     /// Index of the record.
     pub record: usize,
@@ -20,24 +21,24 @@ pub struct VerdictSection {
     pub sources: Vec<Vec<String>>,
 }
 
-/// An answer for each target of each record, in the order in which they come first.
+/// An answer for each drive of each record, in the order in which they come first.
 pub(super) fn verdicts(
     sessions: &[LabelledSession<'_>],
     sources: &[PageSource],
 ) -> Vec<VerdictSection> {
-    let mut targets: Vec<(usize, &str, Vec<&Session>)> = Vec::new();
+    let mut drives: Vec<(usize, String, Vec<&Session>)> = Vec::new();
     for session in sessions {
-        let name = session.target.name.as_str();
-        match targets
-            .iter_mut()
-            .find(|(source, other, _)| (*source, *other) == (session.source, name))
-        {
+        let name = drive_of(session.session);
+        let same = |(source, other, _): &&mut (usize, String, Vec<&Session>)| {
+            *source == session.source && *other == name
+        };
+        match drives.iter_mut().find(same) {
             Some((.., sessions)) => sessions.push(session.session),
-            None => targets.push((session.source, name, vec![session.session])),
+            None => drives.push((session.source, name, vec![session.session])),
         }
     }
-    let shared = |name: &str| targets.iter().filter(|(_, other, _)| *other == name).count() > 1;
-    let verdict = |(record, name, sessions): &(usize, &str, Vec<&Session>)| {
+    let shared = |name: &str| drives.iter().filter(|(_, other, _)| other == name).count() > 1;
+    let verdict = |(record, name, sessions): &(usize, String, Vec<&Session>)| {
         let advice = advise(sessions);
         let title = |(session, id): &(usize, String)| {
             let session = sessions.get(*session)?;
@@ -49,23 +50,21 @@ pub(super) fn verdicts(
             target: if shared(name) {
                 format!("{name}, {}", sources[*record].name)
             } else {
-                (*name).to_owned()
+                name.clone()
             },
             record: *record,
             sources: behind.collect(),
             advice,
         }
     };
-    targets.iter().map(verdict).collect()
+    drives.iter().map(verdict).collect()
 }
 
 /// How an answer looks; words always say the same.
 fn tone(action: &Action) -> &'static str {
     match action {
         Action::MountWithDiscard => "good",
-        Action::WeeklyFstrim | Action::PacedTrim { .. } | Action::SmallerDiscardMax { .. } => {
-            "warn"
-        }
+        Action::WeeklyFstrim | Action::SmallerDiscardMax { .. } => "warn",
         Action::TrimDoesNotReach | Action::DoNotTrim => "bad",
         _ => "none",
     }
@@ -106,8 +105,74 @@ fn card(verdict: &VerdictSection) -> Markup {
                     ul { @for (one, figures) in more { (reason(one, figures)) } }
                 }
             }
+            (lines(&advice.lines))
             (list("What would change this", &advice.would_change))
+            (list("Found, and not to be had", &advice.remarks))
+            (agreement(&advice.agreement))
+            (paced(&advice.paced))
             (list("Not measured", &advice.not_measured))
+        }
+    }
+}
+
+/// What to type: for each filesystem its commands and lines of files.
+fn lines(lines: &[LineToType]) -> Markup {
+    let systems = lines.iter().map(|line| line.system);
+    let mut systems: Vec<&str> = systems.collect();
+    systems.sort_by_key(|system| lines.iter().position(|line| line.system == *system));
+    systems.dedup();
+    html! {
+        @if !lines.is_empty() {
+            details.lines open {
+                summary { "What to type" }
+                p {
+                    "Yours to replace: FILESYSTEM-UUID, /MOUNTPOINT, SERIAL-NUMBER, DISK, POOL, NAME."
+                }
+                @for system in systems {
+                    @if system != "all" { h4 { (system) } }
+                    @for line in lines.iter().filter(|line| line.system == system) {
+                        @match line.file {
+                            Some(file) => p { "in " code { (file) } ":" },
+                            None => p { "as root" (untested(line)) ":" },
+                        }
+                        pre { (line.text) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn untested(line: &LineToType) -> &'static str {
+    if line.tested { "" } else { " (not tested by trimbench: the program is not here)" }
+}
+
+/// Whether methods that measured one cost agree.
+fn agreement(all: &[Agreement]) -> Markup {
+    let items: Vec<String> = all.iter().map(|it| it.text.clone()).collect();
+    let title = if all.iter().all(|it| it.agrees) {
+        "Methods agree"
+    } else {
+        "Methods that measured one cost differ"
+    };
+    list(title, &items)
+}
+
+/// A rate of deletion as settings of programs.
+fn paced(settings: &[PacedSetting]) -> Markup {
+    html! {
+        @if !settings.is_empty() {
+            details {
+                summary { "For programs that pace their deletions" }
+                table {
+                    @for setting in settings {
+                        tr {
+                            th { (setting.program) }
+                            td { code { (setting.text) } br; small { (setting.note) } }
+                        }
+                    }
+                }
+            }
         }
     }
 }

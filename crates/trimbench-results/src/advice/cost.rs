@@ -1,11 +1,14 @@
-//! The cost of online TRIM for a concurrent load.
+//! The cost of online TRIM for a concurrent load: how long one waits, and for what share of the
+//! time. Each rule has a limit of its own.
 
 use super::benefit::best_gain;
 use super::facts::{Facts, Found};
 use super::words::shown;
 use super::{
-    LONG_TRIM_S, Reason, SHARE, SLOWDOWN_PERCENT, STORM_STALL_S, STUTTER_S_PER_GB, WAIT_S,
+    DELETED_GB_A_DAY, LONG_TRIM_S, OVERDUE_SHARE, Reason, SHARE, SLOWDOWN_PERCENT, STORM_STALL_S,
+    TAIL_ALIKE, TAIL_LONGER, WAIT_S,
 };
+use crate::record::Session;
 use crate::role::Role;
 
 /// The cost of online TRIM.
@@ -45,11 +48,37 @@ impl Side {
     }
 }
 
+type Sign = (Side, Reason);
+
 impl Cost {
     pub(super) fn of(facts: &Facts<'_>) -> Self {
-        let signs = [stutter(facts), waits(facts), files(facts), storm(facts), trace(facts)];
+        let deletions = facts
+            .sessions()
+            .flat_map(|it| [tail(facts, it), worst_response(facts, it), overdue(facts, it)]);
+        let deletions = deletions.flatten();
+        let others = [waits(facts), storm(facts), trace(facts), settling(facts)];
+        Self::from_signs(deletions.chain(others.into_iter().flatten()).chain(files(facts)))
+    }
+
+    /// What vetoes online TRIM even where a simulation of all settings prefers it: a single wait
+    /// that is felt, and what files on a filesystem showed.
+    pub(super) fn veto(facts: &Facts<'_>) -> Vec<Reason> {
+        let single = facts.sessions().filter_map(|it| worst_response(facts, it));
+        let signs = single.chain(storm(facts)).chain(files(facts));
+        let above = signs.filter(|(side, _)| *side == Side::Above);
+        above.map(|(_, reason)| reason).collect()
+    }
+
+    /// Large deletions that are noticed, as far as they say so.
+    pub(super) fn of_large_deletions(facts: &Facts<'_>) -> Vec<Reason> {
+        let signs = facts.sessions().filter_map(|it| tail(facts, it));
+        let above = signs.filter(|(side, _)| *side == Side::Above);
+        above.map(|(_, reason)| reason).collect()
+    }
+
+    fn from_signs(signs: impl Iterator<Item = Sign>) -> Self {
         let (mut fine, mut unclear, mut noticed) = (Vec::new(), Vec::new(), Vec::new());
-        for (side, reason) in signs.into_iter().flatten() {
+        for (side, reason) in signs {
             match side {
                 Side::Below => fine.push(reason),
                 Side::Unclear => unclear.push(reason),
@@ -68,59 +97,95 @@ impl Cost {
     }
 }
 
-type Signs = Vec<(Side, Reason)>;
-
-/// How long a deletion stalls the load.
-fn stutter(facts: &Facts<'_>) -> Signs {
-    let mut signs = Signs::new();
-    if let Some(found) = facts.worst(&Role::StutterPerGb) {
-        let side = Side::of_estimate(found, STUTTER_S_PER_GB);
-        let than = match side {
-            Side::Below => "below",
-            Side::Unclear => "not told apart from",
-            Side::Above => "above",
-        };
-        let text = format!(
-            "a deletion holds up others for {}: {than} the {STUTTER_S_PER_GB} s/GB that are \
-             noticed",
-            found.shown()
-        );
-        signs.push((side, Reason::new(text, &[found])));
-    }
-    // Only above: it mixes all sizes, and overdue time misses stops that are short.
-    if let Some(found) = facts.worst(&Role::StutterPerDeletion)
-        && Side::of_estimate(found, WAIT_S) == Side::Above
-    {
-        let text = format!("each deletion holds up others for {}", found.shown());
-        signs.push((Side::Above, Reason::new(text, &[found])));
-    }
-    if let Some(found) = facts.worst(&Role::OverduePerGb)
-        && Side::of_estimate(found, STUTTER_S_PER_GB) == Side::Above
-    {
-        let text = format!("accesses are overdue for {} deleted", found.shown());
-        signs.push((Side::Above, Reason::new(text, &[found])));
-    }
-    signs
+/// Whether the sum of all delays shows that deletions delay others at all. Without it, one long
+/// response among many may be anybody's.
+fn is_shown(facts: &Facts<'_>, it: (usize, &Session)) -> bool {
+    let sum = facts.sessions().find(|(index, _)| *index == it.0);
+    let sum = sum.and_then(|it| facts.within(it, &Role::StutterPerGb));
+    sum.is_some_and(|sum| Side::of_estimate(sum, 0.0) == Side::Above)
 }
+
+/// The p99.9 of responses after deletions, beside that after placebos.
+fn tail<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
+    let tail = facts.within(it, &Role::TailAfterDeletion)?;
+    let placebo = facts.within(it, &Role::TailAfterPlacebo)?;
+    let (long, limit) = (tail.value(), LONG_TRIM_S * 1e3);
+    let side = if long <= limit || long <= placebo.value() * TAIL_ALIKE {
+        Side::Below
+    } else if long > placebo.value() * TAIL_LONGER && is_shown(facts, it) {
+        Side::Above
+    } else {
+        Side::Unclear
+    };
+    let text = format!(
+        "after a deletion, 99.9 % of the accesses took at most {}, after a placebo {}: {} {}",
+        tail.shown(),
+        placebo.shown(),
+        match side {
+            Side::Below => "not noticed, by the limit of",
+            Side::Unclear => "not clear, by the limit of",
+            Side::Above => "above the limit of",
+        },
+        shown(LONG_TRIM_S, "s")
+    );
+    Some((side, Reason::new(text, &[tail, placebo])))
+}
+
+/// The longest single response after a deletion: the limit is that of what people notice.
+fn worst_response<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
+    let worst = facts.within(it, &Role::WaitAfterDeletion)?;
+    let placebo = facts.within(it, &Role::TailAfterPlacebo)?;
+    let is_long = Side::of_fact(worst, WAIT_S) == Side::Above
+        && worst.value() * 1e3 > placebo.value() * TAIL_LONGER;
+    let text = format!("after a deletion, the longest access took {}", worst.shown());
+    match (is_long, is_shown(facts, it)) {
+        (false, _) => Some((Side::Below, Reason::new(text, &[worst]))),
+        (true, true) => {
+            let text = format!("{text}: a wait of more than {WAIT_S} s is felt");
+            Some((Side::Above, Reason::new(text, &[worst, placebo])))
+        }
+        (true, false) => Some((Side::Unclear, Reason::new(text, &[worst, placebo]))),
+    }
+}
+
+/// For what share of a day accesses are overdue. Only above: overdue time misses short stops.
+fn overdue<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
+    let found = facts.within(it, &Role::OverduePerGb)?;
+    if Side::of_estimate(found, overdue_limit()) != Side::Above {
+        return None;
+    }
+    let text = format!(
+        "accesses are overdue for {} deleted: at {DELETED_GB_A_DAY} GB a day for more than {} % \
+         of the time",
+        found.shown(),
+        shown(OVERDUE_SHARE * 1e2, "")
+    );
+    Some((Side::Above, Reason::new(text, &[found])))
+}
+
+/// The overdue time of a GB from which on it is more than its share of a day, s/GB.
+fn overdue_limit() -> f64 {
+    OVERDUE_SHARE * DAY_S / DELETED_GB_A_DAY
+}
+
+const DAY_S: f64 = 86_400.0;
 
 /// How long reads and writes wait during TRIMs. There is no such load without TRIMs to compare
 /// with, so a long wait counts only if a single TRIM takes long, too.
-fn waits(facts: &Facts<'_>) -> Signs {
-    let Some(longest) = facts.worst(&Role::WaitBesideTrim) else { return Signs::new() };
+fn waits(facts: &Facts<'_>) -> Option<Sign> {
+    let longest = facts.worst(&Role::WaitBesideTrim)?;
     let text = format!("the longest read or write beside TRIMs took {}", longest.shown());
     if Side::of_fact(longest, WAIT_S) == Side::Below {
-        return vec![(Side::Below, Reason::new(text, &[longest]))];
+        return Some((Side::Below, Reason::new(text, &[longest])));
     }
-    let trim = facts.worst(&Role::TrimLatency);
-    let Some(trim) = trim.filter(|trim| trim.value() / 1e3 > LONG_TRIM_S) else {
-        return Signs::new();
-    };
+    let trim = facts.worst(&Role::TrimLatency)?;
     let text = format!("{text}; one TRIM takes {}", trim.shown());
-    vec![(Side::Above, Reason::new(text, &[longest, trim]))]
+    let is_long = trim.value() / 1e3 > LONG_TRIM_S;
+    is_long.then(|| (Side::Above, Reason::new(text, &[longest, trim])))
 }
 
 /// How much mounting with `discard` slows a load of small files.
-fn files(facts: &Facts<'_>) -> Signs {
+fn files(facts: &Facts<'_>) -> Vec<Sign> {
     let found = [true, false].map(|buffered| facts.worst(&Role::DurationAdded { buffered }));
     let signs = found.into_iter().flatten().map(|found| {
         let text = format!("`discard` adds {} to the duration of PostMark", found.shown());
@@ -131,42 +196,54 @@ fn files(facts: &Facts<'_>) -> Signs {
 
 /// Whether writers stalled after a mass deletion. One storm without a stall proves nothing about
 /// smaller deletions.
-fn storm(facts: &Facts<'_>) -> Signs {
-    let found = facts.worst(&Role::StallAfterDeletion);
-    let found = found.filter(|found| Side::of_fact(*found, STORM_STALL_S) == Side::Above);
-    let sign = found.map(|found| {
-        let text = format!("after a mass deletion the next job stood still for {}", found.shown());
-        (Side::Above, Reason::new(text, &[found]))
-    });
-    sign.into_iter().collect()
+fn storm(facts: &Facts<'_>) -> Option<Sign> {
+    let found = facts.worst(&Role::StallAfterDeletion)?;
+    let text = format!("after a mass deletion the next job stood still for {}", found.shown());
+    let is_long = Side::of_fact(found, STORM_STALL_S) == Side::Above;
+    is_long.then(|| (Side::Above, Reason::new(text, &[found])))
+}
+
+/// Whether a job runs at less than half its pace after a TRIM, for longer than a pause that
+/// interrupts a thought. Only above: TRIMs that settle at once may still block.
+fn settling(facts: &Facts<'_>) -> Option<Sign> {
+    let time = facts.worst(&Role::SettlingTime)?;
+    let pace = facts.worst(&Role::SettlingPace)?;
+    let text = format!(
+        "after a TRIM the drive is slower for {}, at {:.0} % of its pace at the lowest",
+        time.shown(),
+        pace.value() * 1e2
+    );
+    let is_felt = time.value() > STORM_STALL_S && pace.value() < 0.5;
+    is_felt.then(|| (Side::Above, Reason::new(text, &[time, pace])))
 }
 
 /// Whether a trace completes fewer writes with its TRIMs, even in its best window.
-fn trace(facts: &Facts<'_>) -> Signs {
+fn trace(facts: &Facts<'_>) -> Option<Sign> {
     let best = facts.sessions().filter_map(|it| best_gain(facts, it)).map(|(_, gain)| gain);
     let worst = best.min_by(|a, b| a.value().total_cmp(&b.value()));
-    let loss = worst.filter(|found| found.value() <= 1.0 - SHARE);
-    let sign = loss.map(|found| {
-        let text =
-            format!("a trace with its TRIMs does {} of the writes", shown(found.value(), ""));
-        (Side::Above, Reason::new(text, &[found]))
-    });
-    sign.into_iter().collect()
+    let found = worst.filter(|found| found.value() <= 1.0 - SHARE)?;
+    let text = format!("a trace with its TRIMs does {} of the writes", shown(found.value(), ""));
+    Some((Side::Above, Reason::new(text, &[found])))
 }
 
-/// What would have to be measured for online TRIM not to be the answer.
+/// What would have to be measured, or done, for online TRIM not to be the answer.
 pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
     let mut words = Vec::new();
-    let stutter = facts.worst(&Role::StutterPerGb);
     let here = |found: Option<Found<'_>>| {
-        found.map_or_else(String::new, |found| {
-            format!(" (here {})", shown(found.value(), &found.figure.unit))
+        found.map_or_else(String::new, |it| {
+            format!(" (here {})", shown(it.value(), &it.figure.unit))
         })
     };
-    words.push(format!("a stutter of more than {STUTTER_S_PER_GB} s/GB{}", here(stutter)));
-    let wait = facts.worst(&Role::WaitBesideTrim);
-    let wait = wait.or_else(|| facts.worst(&Role::WaitAfterDeletion));
-    words.push(format!("a wait beside TRIMs of more than {WAIT_S} s{}", here(wait)));
+    let tail = facts.worst(&Role::TailAfterDeletion);
+    words.push(format!(
+        "a p99.9 after deletions of more than {}{}, without TRIM less",
+        shown(LONG_TRIM_S, "s"),
+        here(tail)
+    ));
+    let wait = facts.worst(&Role::WaitAfterDeletion);
+    let wait = wait.or_else(|| facts.worst(&Role::WaitBesideTrim));
+    words.push(format!("a single wait of more than {WAIT_S} s{}", here(wait)));
+    words.extend(a_day(facts));
     if let Some(wait) = wait.filter(|wait| wait.value() > 0.001) {
         words.push(format!(
             "a load to which a wait of {} is too long: then trim once a week",
@@ -174,4 +251,19 @@ pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
         ));
     }
     words
+}
+
+/// How much may be deleted a day so that accesses are overdue for no more than their share of it.
+fn a_day(facts: &Facts<'_>) -> Option<String> {
+    let overdue = facts.worst(&Role::OverduePerGb)?;
+    let surely = Side::of_estimate(overdue, 0.0) == Side::Above;
+    let amount = OVERDUE_SHARE * DAY_S / overdue.value();
+    surely.then(|| {
+        format!(
+            "deletions of more than {} a day, from which on accesses are overdue for {} % of the \
+             time",
+            shown(amount, "GB"),
+            shown(OVERDUE_SHARE * 1e2, "")
+        )
+    })
 }

@@ -52,6 +52,51 @@ impl Found<'_> {
     }
 }
 
+/// On figures of a model that was fitted through another method only. By its id: a record may come
+/// from a version that has the caveat where this one has not.
+const OUTSIDE_CALIBRATION: &str = "outside-calibration";
+
+/// Whether a figure rests on what its model was not fitted to.
+fn is_outside(session: &Session, figure: &Figure) -> bool {
+    session.caveats.iter().chain(&figure.caveats).any(|id| id == OUTSIDE_CALIBRATION)
+}
+
+/// Methods all of whose figures with a role rest outside their model's calibration.
+pub(super) fn outside(sessions: &[&Session]) -> Vec<String> {
+    let mut methods: Vec<String> = Vec::new();
+    for session in sessions.iter().filter(|session| says_something(session)) {
+        let mut figures = session.figures.iter().filter(|figure| figure.role.is_some()).peekable();
+        let method = &session.plan.method;
+        if figures.peek().is_some()
+            && figures.all(|figure| is_outside(session, figure))
+            && !methods.contains(method)
+        {
+            methods.push(method.clone());
+        }
+    }
+    methods
+}
+
+/// The drive that a session was on, by name: of a filesystem on it the drive below. What was set
+/// of an emulated drive is part of its name. A pool of drives, and a directory, stand for
+/// themselves.
+pub fn drive_of(session: &Session) -> String {
+    let target = &session.target;
+    if target.identity.contains_key("drives") || target.kind != "filesystem" {
+        return with_what_was_set(session, &target.name);
+    }
+    // `ext4 on NAME`: so filesystems that are made for a run are called.
+    let below = target.name.split_once(" on ").map_or(target.name.as_str(), |(_, below)| below);
+    with_what_was_set(session, below)
+}
+
+fn with_what_was_set(session: &Session, name: &str) -> String {
+    match session.target.identity.get("set-by-the-user") {
+        Some(set) => format!("{name}, {set}"),
+        None => name.to_owned(),
+    }
+}
+
 /// A session that finished and measured what its method is for.
 fn says_something(session: &Session) -> bool {
     let placebo = session.caveats.iter().any(|id| id == Caveat::PlaceboOnly.id());
@@ -63,7 +108,8 @@ pub(super) fn doubtful(sessions: &[&Session]) -> Vec<String> {
     let sessions = sessions.iter().filter(|session| says_something(session));
     let of = sessions.filter_map(|session| {
         let all = session.figures.len();
-        let invalid = session.figures.iter().filter(|figure| !session.believes(figure)).count();
+        let counts = |it: &&Figure| !session.believes(it) && !is_outside(session, it);
+        let invalid = session.figures.iter().filter(counts).count();
         let method = &session.plan.method;
         match invalid {
             0 => None,
@@ -83,8 +129,10 @@ impl<'a> Facts<'a> {
 
     /// Whether a figure has this role, valid or not.
     pub(super) fn has(&self, role: &Role) -> bool {
-        let mut figures = self.sessions.iter().flat_map(|(_, session)| &session.figures);
-        figures.any(|figure| figure.role.as_ref() == Some(role))
+        self.sessions.iter().any(|(_, session)| {
+            let inside = |figure: &&Figure| !is_outside(session, figure);
+            session.figures.iter().filter(inside).any(|it| it.role.as_ref() == Some(role))
+        })
     }
 
     /// The sessions, with their index.
@@ -97,7 +145,9 @@ impl<'a> Facts<'a> {
         &self,
         (index, session): (usize, &'a Session),
     ) -> impl Iterator<Item = Found<'a>> {
-        let counts = |figure: &&Figure| self.trust == Trust::All || session.believes(figure);
+        let counts = |figure: &&Figure| {
+            (self.trust == Trust::All || session.believes(figure)) && !is_outside(session, figure)
+        };
         let figures = session.figures.iter().filter(counts).collect::<Vec<_>>().into_iter();
         figures.map(move |figure| Found { session: index, figure })
     }
@@ -117,6 +167,37 @@ impl<'a> Facts<'a> {
             };
             if worse { other } else { worst }
         })
+    }
+
+    /// Figures that a rule needs and a record lacks, because its version did not measure them, or
+    /// because the load was another: in words.
+    pub(super) fn lacking(&self) -> Vec<String> {
+        let lacks = |method: &str, has: &[Role], needs: &Role| {
+            self.sessions.iter().any(|(_, session)| {
+                let any =
+                    |role: &Role| session.figures.iter().any(|it| it.role.as_ref() == Some(role));
+                session.plan.method == method && has.iter().any(any) && !any(needs)
+            })
+        };
+        let named = |name: &str| Role::PolicyWear { policy: name.to_owned() };
+        let worst = |name: &str| Role::PolicyWorst { policy: name.to_owned() };
+        let table = [
+            (
+                lacks("delete-stall", &[Role::StutterPerGb], &Role::TailAfterPlacebo),
+                "the p99.9 of responses after placebos, which the record of `delete-stall` lacks: \
+                 without it no response is too long for the TRIM's sake",
+            ),
+            (
+                lacks("policy", &[named("ext4"), named("none")], &worst("none")),
+                "the longest response under each policy, which the record of `policy` lacks",
+            ),
+            (
+                lacks("policy", &[named("ext4"), named("fstrim-weekly")], &named("none")),
+                "the policy `none`, which `policy` was run without: the settings are compared \
+                 with it",
+            ),
+        ];
+        table.into_iter().filter(|(lacks, _)| *lacks).map(|(_, what)| what.to_owned()).collect()
     }
 
     /// Blocks that lost their data to TRIM.

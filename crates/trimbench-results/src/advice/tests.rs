@@ -1,10 +1,13 @@
-use proptest::prelude::*;
 use trimbench_core::Caveat;
 
+use super::words::shown;
 use super::*;
 use crate::record::{Figure, RunRecord, Step};
 use crate::testing::{between, figure, session};
 use crate::verdict::Verdict;
+
+mod cards;
+mod properties;
 
 fn advice(sessions: &[Session]) -> Advice {
     advise(&sessions.iter().collect::<Vec<_>>())
@@ -14,9 +17,26 @@ fn action(sessions: &[Session]) -> &'static str {
     advice(sessions).action.id()
 }
 
-/// `delete-stall` with a stutter of so many s/GB.
-fn stall(low: f64, value: f64, high: f64) -> Session {
-    session("delete-stall", vec![between("stutter", (low, value, high), "s/GB")])
+/// What `delete-stall` finds: p99.9 after deletions and after placebos, ms, and the longest
+/// response, s, with a stutter that is told from placebo.
+fn stall(tail: f64, placebo: f64, worst: f64) -> Session {
+    session(
+        "delete-stall",
+        vec![
+            between("stutter", (0.001, 0.002, 0.003), "s/GB"),
+            figure("largest-response-max", worst, "s"),
+            figure("response-p99.9", tail, "ms"),
+            figure("response-p99.9-placebo", placebo, "ms"),
+        ],
+    )
+}
+
+fn quiet() -> Session {
+    stall(0.1, 0.1, 0.001)
+}
+
+fn loud() -> Session {
+    stall(200.0, 0.1, 0.5)
 }
 
 /// `recovery` of a drive that fragments, with shares of fresh and write amplifications.
@@ -89,7 +109,8 @@ fn integrity(neighbours: f64, old_data: f64, violations: f64) -> Session {
     )
 }
 
-/// `policy`: the one that it chose, and p99.9 (ms) and write amplification under some.
+/// `policy`: the one that it chose, and the longest response (ms) and write amplification under
+/// some.
 fn policy(chosen: &str, under: &[(&str, f64, f64)]) -> Session {
     let mut headline = figure("policy", 1.0, "ms");
     headline.verdict = Some(Verdict::PolicyToChoose {
@@ -99,11 +120,26 @@ fn policy(chosen: &str, under: &[(&str, f64, f64)]) -> Session {
         front: chosen.to_owned(),
     });
     let mut figures = vec![headline];
-    for (policy, tail, wear) in under {
-        figures.push(figure(&format!("p99.9-under-{policy}"), *tail, "ms"));
+    for (policy, worst, wear) in under {
+        figures.push(figure(&format!("max-under-{policy}"), *worst, "ms"));
         figures.push(figure(&format!("amplification-under-{policy}"), *wear, ""));
     }
-    session("policy", figures)
+    let mut session = session("policy", figures);
+    session.plan.options.insert("small-discards".to_owned(), "1MiB".to_owned());
+    session
+}
+
+/// Under `ext4`, the same in small pieces, `fstrim-weekly` and `none`.
+fn settings(ext4: (f64, f64), small: (f64, f64), weekly: f64, none: (f64, f64)) -> Session {
+    policy(
+        "ext4",
+        &[
+            ("ext4", ext4.0, ext4.1),
+            ("ext4-small-discards", small.0, small.1),
+            ("fstrim-weekly", 900.0, weekly),
+            ("none", none.0, none.1),
+        ],
+    )
 }
 
 fn with(it: Session, figures: Vec<Figure>) -> Session {
@@ -115,59 +151,94 @@ fn caveat(mut session: Session, caveat: Caveat) -> Session {
     session
 }
 
+/// Where all settings were simulated, by `policy`: what follows.
+fn simulated() -> Vec<(&'static str, Vec<Session>)> {
+    vec![
+        // Simulated: what `discard` costs is less than what it saves.
+        ("mount-with-discard", vec![settings((9.0, 1.1), (9.0, 1.1), 1.4, (1.0, 2.0))]),
+        ("weekly-fstrim", vec![settings((20.0, 1.1), (20.0, 1.1), 1.4, (1.0, 2.0))]),
+        ("smaller-discard-max", vec![settings((20.0, 1.1), (9.0, 1.1), 1.4, (1.0, 2.0))]),
+        ("nothing-to-gain", vec![settings((1.0, 1.0), (1.0, 1.0), 1.0, (1.0, 1.0))]),
+        // What others wait without any TRIM is not TRIM's.
+        ("mount-with-discard", vec![settings((90.0, 1.1), (90.0, 1.1), 1.4, (90.0, 2.0))]),
+        // A gain that another method saw is not undone by one load.
+        ("mount-with-discard", vec![settings((1.0, 1.0), (1.0, 1.0), 1.0, (1.0, 1.0)), helps()]),
+        // Nor is a wait that is felt.
+        ("weekly-fstrim", vec![settings((9.0, 1.1), (9.0, 1.1), 1.4, (1.0, 2.0)), loud()]),
+        // Large deletions are noticed, a small piece keeps the limit, and small ones are no worse.
+        (
+            "smaller-discard-max",
+            vec![
+                settings((9.0, 1.1), (9.0, 1.1), 1.4, (1.0, 2.0)),
+                stall(60.0, 0.1, 0.07),
+                sweep(16.0, [0.3, 30.0, 60.0], 0.07),
+            ],
+        ),
+        (
+            "mount-with-discard",
+            vec![
+                settings((9.0, 1.1), (90.0, 1.1), 1.4, (1.0, 2.0)),
+                stall(60.0, 0.1, 0.07),
+                sweep(16.0, [0.3, 30.0, 60.0], 0.07),
+            ],
+        ),
+        // A proposal is none.
+        (
+            "mount-with-discard",
+            vec![policy(
+                "paced",
+                &[
+                    ("paced", 1.0, 1.0),
+                    ("ext4", 9.0, 1.1),
+                    ("fstrim-weekly", 9.0, 1.4),
+                    ("none", 1.0, 2.0),
+                ],
+            )],
+        ),
+        // As records of version 1 name them.
+        (
+            "weekly-fstrim",
+            vec![policy(
+                "batched",
+                &[("batched", 9.0, 1.2), ("online", 90.0, 1.2), ("none", 1.0, 2.0)],
+            )],
+        ),
+    ]
+}
+
 #[test]
 fn every_action_follows_from_the_figures_that_mean_it() {
-    let loud = || stall(0.8, 0.9, 1.0);
+    let slow = || stall(0.1, 0.1, 0.001);
     let table: Vec<(&str, Vec<Session>)> = vec![
-        ("mount-with-discard", vec![stall(-0.001, 0.0, 0.001)]),
-        ("mount-with-discard", vec![stall(0.01, 0.011, 0.012), helps(), integrity(0.0, 0.0, 0.0)]),
+        ("mount-with-discard", vec![quiet()]),
+        ("mount-with-discard", vec![quiet(), helps(), integrity(0.0, 0.0, 0.0)]),
         ("mount-with-discard", vec![sweep(256.0, [0.1, 0.2, 0.3], 0.004)]),
         ("weekly-fstrim", vec![loud(), helps()]),
         ("weekly-fstrim", vec![loud()]),
         ("weekly-fstrim", vec![helps()]),
         ("weekly-fstrim", vec![sweep(0.0, [80.0, 82.0, 83.0], 5.0)]),
-        // A GB in pieces of 16 MiB takes 0.25 s: no piece is too long, and the stop stays.
-        ("weekly-fstrim", vec![loud(), sweep(16.0, [0.3, 4.2, 67.0], 0.07)]),
-        // A GB in pieces of 1 MiB takes 0.01 s, and in larger ones 2 s.
-        ("smaller-discard-max", vec![loud(), sweep(1.0, [0.01, 32.0, 512.0], 0.6)]),
-        (
-            "paced-trim",
-            vec![with(
-                loud(),
-                vec![
-                    figure("highest-deletion-rate", 100.0, "MB/s"),
-                    figure("highest-deletion-rate-chunk", 8.0, "MiB"),
-                ],
-            )],
-        ),
-        ("paced-trim", vec![policy("paced", &[("paced", 9.0, 1.2), ("ext4", 900.0, 1.2)])]),
-        ("weekly-fstrim", vec![policy("batched", &[("batched", 9.0, 1.2), ("online", 90.0, 1.2)])]),
-        (
-            "weekly-fstrim",
-            vec![policy("fstrim-weekly", &[("fstrim-weekly", 9.0, 1.2), ("ext4", 90.0, 1.2)])],
-        ),
-        ("mount-with-discard", vec![policy("online", &[("online", 9.0, 1.2)])]),
-        ("mount-with-discard", vec![policy("ext4", &[("ext4", 9.0, 1.2)])]),
-        ("nothing-to-gain", vec![policy("none", &[("none", 1.0, 1.0), ("ext4", 1.0, 1.0)])]),
-        ("weekly-fstrim", vec![policy("none", &[("none", 1.0, 1.0)]), helps()]),
-        ("weekly-fstrim", vec![policy("online", &[("online", 9.0, 1.2)]), loud()]),
+        // No simulation of small pieces: none are advised, whatever one of them takes.
+        ("weekly-fstrim", vec![loud(), sweep(1.0, [0.01, 32.0, 512.0], 0.6)]),
+        // A rate is for programs that pace their deletions, and no answer.
+        ("weekly-fstrim", vec![with(loud(), vec![figure("highest-deletion-rate", 100.0, "MB/s")])]),
         ("trim-does-not-reach", vec![recovery((0.3, 0.3), None)]),
-        ("trim-does-not-reach", vec![steady(1.0, Some((6.7, 6.7))), stall(-0.001, 0.0, 0.001)]),
-        ("trim-does-not-reach", vec![integrity(0.0, 100.0, 7.0), stall(-0.001, 0.0, 0.001)]),
-        ("trim-does-not-reach", vec![caveat(stall(-0.001, 0.0, 0.001), Caveat::NoDiscard)]),
-        ("do-not-trim", vec![integrity(1.0, 0.0, 0.0), stall(-0.001, 0.0, 0.001), helps()]),
-        ("nothing-to-gain", vec![recovery((1.0, 1.0), Some((1.0, 1.0))), stall(-0.1, 0.0, 0.1)]),
+        ("trim-does-not-reach", vec![steady(1.0, Some((6.7, 6.7))), quiet()]),
+        ("trim-does-not-reach", vec![integrity(0.0, 100.0, 7.0), quiet()]),
+        ("trim-does-not-reach", vec![caveat(quiet(), Caveat::NoDiscard)]),
+        ("do-not-trim", vec![integrity(1.0, 0.0, 0.0), slow(), helps()]),
+        ("nothing-to-gain", vec![recovery((1.0, 1.0), Some((1.0, 1.0))), loud()]),
         ("nothing-to-gain", vec![recovery((1.0, 1.0), None), steady(1.0, None)]),
         ("unknown", vec![]),
         ("unknown", vec![integrity(0.0, 0.0, 0.0)]),
-        ("unknown", vec![stall(-0.1, 0.0, 0.1)]),
+        ("unknown", vec![stall(12.0, 10.0, 0.02)]),
         ("unknown", vec![recovery((1.0, 1.0), None)]),
     ];
     let mut seen: Vec<&str> = Vec::new();
-    for (index, (expected, sessions)) in table.iter().enumerate() {
+    for (index, (expected, sessions)) in table.iter().chain(&simulated()).enumerate() {
         let advice = advice(sessions);
         assert_eq!(advice.action.id(), *expected, "row {index}: {advice:#?}");
         assert!(!advice.action.title().is_empty());
+        assert_eq!(advice.lines.is_empty(), *expected == "unknown", "row {index}");
         for reason in &advice.because {
             for (session, id) in &reason.figures {
                 assert!(sessions[*session].figure(id).is_some(), "row {index}: {id}");
@@ -179,7 +250,34 @@ fn every_action_follows_from_the_figures_that_mean_it() {
     }
     seen.sort_unstable();
     seen.dedup();
-    assert_eq!(seen.len(), 8, "every action is shown");
+    assert_eq!(seen.len(), 7, "every action is shown");
+}
+
+/// The card says one thing: no line of it does what another undoes.
+#[test]
+fn no_card_contradicts_itself() {
+    let all = [
+        Action::MountWithDiscard,
+        Action::WeeklyFstrim,
+        Action::SmallerDiscardMax { bytes: 1 << 20 },
+        Action::TrimDoesNotReach,
+        Action::DoNotTrim,
+        Action::NothingToGain,
+        Action::Unknown,
+    ];
+    for action in all {
+        let text: Vec<String> = lines_to_type(&action).into_iter().map(|it| it.text).collect();
+        let has = |part: &str| text.iter().any(|line| line.contains(part));
+        let online = has(",discard") || has("autotrim=on");
+        let offline = has("nodiscard") || has("autotrim=off");
+        let (starts, stops) = (has("enable --now"), has("disable --now"));
+        assert!(!(online && offline || starts && stops), "{text:?}");
+        let trims_online =
+            matches!(action, Action::MountWithDiscard | Action::SmallerDiscardMax { .. });
+        assert_eq!(online, trims_online, "{action:?}");
+        assert_eq!(starts, action == Action::WeeklyFstrim, "{action:?}");
+        assert_eq!(has("discard_max_bytes"), matches!(action, Action::SmallerDiscardMax { .. }));
+    }
 }
 
 #[test]
@@ -187,24 +285,40 @@ fn each_limit_decides_at_its_edge() {
     let wear = |without| helps_by((1.0, 1.0), (without, 1.0));
     let storm =
         |stall| vec![session("delete-storm", vec![figure("second-stall", stall, "s")]), helps()];
-    let quiet = || stall(-0.001, 0.0, 0.001);
     let files = |low, high| {
         let id = "total-duration-diff-buffered";
         vec![session("postmark", vec![between(id, (low, low, high), "%")])]
     };
-    let chunk = |ms| vec![stall(0.8, 0.9, 1.0), sweep(1.0, [ms, 32.0, 512.0], 0.6)];
-    let mebibyte_ms = STUTTER_S_PER_GB * f64::from(1 << 20) / 1e6;
+    let overdue =
+        |low: f64| vec![with(quiet(), vec![between("overdue", (low, low, low + 1.0), "s/GB")])];
+    let settle = |time: f64, pace: f64| {
+        let figures = vec![figure("settle", time, "s"), figure("settle-slowest", pace, "")];
+        vec![quiet(), session("settle", figures)]
+    };
+    let limit = LONG_TRIM_S * 1e3;
+    let share = OVERDUE_SHARE * 86_400.0 / DELETED_GB_A_DAY;
     let table: Vec<(&str, Vec<Session>)> = vec![
-        ("mount-with-discard", vec![stall(0.01, 0.015, STUTTER_S_PER_GB), helps()]),
-        ("weekly-fstrim", vec![stall(0.01, 0.015, STUTTER_S_PER_GB + 1e-9), helps()]),
-        ("unknown", vec![stall(0.01, 0.015, STUTTER_S_PER_GB + 1e-9)]),
-        ("unknown", vec![stall(STUTTER_S_PER_GB, 0.03, 0.04)]),
-        ("weekly-fstrim", vec![stall(STUTTER_S_PER_GB + 1e-9, 0.03, 0.04)]),
+        ("mount-with-discard", vec![stall(limit, 0.1, 0.02), helps()]),
+        ("weekly-fstrim", vec![stall(limit + 1e-9, 0.1, 0.02)]),
+        // The same after placebos: the load's own.
+        ("mount-with-discard", vec![stall(20.0 * TAIL_ALIKE, 20.0, 0.02)]),
+        ("unknown", vec![stall(20.0 * TAIL_ALIKE + 1e-9, 20.0, 0.02)]),
+        ("unknown", vec![stall(20.0 * TAIL_LONGER, 20.0, 0.02)]),
+        ("weekly-fstrim", vec![stall(20.0 * TAIL_LONGER + 1e-9, 20.0, 0.02)]),
+        // One response, not a sum.
+        ("mount-with-discard", vec![stall(1.0, 0.1, WAIT_S)]),
+        ("weekly-fstrim", vec![stall(1.0, 0.1, WAIT_S + 1e-9)]),
+        ("mount-with-discard", vec![stall(70.0, 70.0, WAIT_S + 1e-9)]),
+        ("mount-with-discard", overdue(share)),
+        ("weekly-fstrim", overdue(share + 1e-9)),
+        ("mount-with-discard", settle(STORM_STALL_S, 0.4)),
+        ("mount-with-discard", settle(9.0, 0.5)),
+        ("weekly-fstrim", settle(STORM_STALL_S + 1e-9, 0.5 - 1e-9)),
         ("mount-with-discard", vec![sweep(16.0, [1.0, 20.0, 21.0], WAIT_S)]),
         ("weekly-fstrim", vec![sweep(16.0, [1.0, 20.0, 21.0], WAIT_S + 1e-9)]),
         // So long a wait is not TRIM's, where a TRIM is short.
-        ("unknown", vec![sweep(16.0, [1.0, LONG_TRIM_S * 1e3, 21.0], WAIT_S + 1e-9)]),
-        ("weekly-fstrim", vec![sweep(16.0, [1.0, LONG_TRIM_S * 1e3 + 1e-9, 21.0], WAIT_S + 1e-9)]),
+        ("unknown", vec![sweep(16.0, [1.0, limit, 21.0], WAIT_S + 1e-9)]),
+        ("weekly-fstrim", vec![sweep(16.0, [1.0, limit + 1e-9, 21.0], WAIT_S + 1e-9)]),
         ("mount-with-discard", files(1.0, SLOWDOWN_PERCENT)),
         ("unknown", files(1.0, SLOWDOWN_PERCENT + 1e-9)),
         ("weekly-fstrim", files(SLOWDOWN_PERCENT + 1e-9, 20.0)),
@@ -225,19 +339,17 @@ fn each_limit_decides_at_its_edge() {
         ("unknown", vec![wear(WEAR_RATIO - 1e-9)]),
         ("nothing-to-gain", vec![wear(NO_WEAR)]),
         ("unknown", vec![wear(NO_WEAR + 1e-9)]),
-        ("smaller-discard-max", chunk(mebibyte_ms)),
-        ("weekly-fstrim", chunk(mebibyte_ms * (1.0 + 1e-9))),
+        // The loss: 1.4 weekly, so that `discard` may be waited for as long as 1.4 times the limit
+        // and the share that is alike.
+        ("mount-with-discard", vec![settings((limit * 1.47, 1.0), (99.0, 1.0), 1.4, (1.0, 2.0))]),
+        ("weekly-fstrim", vec![settings((limit * 1.47 + 1e-6, 1.0), (99.0, 1.0), 1.4, (1.0, 2.0))]),
+        (
+            "smaller-discard-max",
+            vec![settings((limit * 1.2, 1.0), (limit * 1.139, 1.0), 1.4, (1.0, 2.0))],
+        ),
         (
             "mount-with-discard",
-            vec![policy("paced", &[("paced", 1.0, 1.0), ("ext4", 10.0, WEAR_RATIO)])],
-        ),
-        (
-            "paced-trim",
-            vec![policy("paced", &[("paced", 1.0, 1.0), ("ext4", 10.0 + 1e-9, WEAR_RATIO)])],
-        ),
-        (
-            "paced-trim",
-            vec![policy("paced", &[("paced", 1.0, 1.0), ("ext4", 10.0, WEAR_RATIO + 1e-9)])],
+            vec![settings((limit * 1.2, 1.0), (limit * 1.141, 1.0), 1.4, (1.0, 2.0))],
         ),
     ];
     for (index, (expected, sessions)) in table.iter().enumerate() {
@@ -256,9 +368,9 @@ fn the_drives_of_a_default_run_get_different_answers() {
             Action::NothingToGain,
             "write amplification 1 without TRIM, 1 with it",
         ),
-        ("generic-nvme-tlc", Action::MountWithDiscard, "0.000313 s/GB"),
-        ("generic-sata-tlc", Action::MountWithDiscard, "0.0139 s/GB (0.0137 s/GB to 0.0142 s/GB)"),
-        ("vendor2", Action::WeeklyFstrim, "0.896 s/GB (0.762 s/GB to 0.991 s/GB)"),
+        ("generic-nvme-tlc", Action::MountWithDiscard, "783 us"),
+        ("generic-sata-tlc", Action::MountWithDiscard, "3.45 ms"),
+        ("vendor2", Action::WeeklyFstrim, "one TRIM takes 82.5 ms"),
     ];
     for (name, action, number) in table {
         let of_drive = record.sessions.iter().filter(|session| session.target.name == name);
@@ -267,6 +379,9 @@ fn the_drives_of_a_default_run_get_different_answers() {
         let advice = advise(&sessions);
         assert_eq!(advice.action, action, "{advice:#?}");
         assert!(advice.because[0].text.contains(number), "{advice:#?}");
+        // The record is of before the p99.9 had a part in this.
+        let lacks = advice.not_measured.iter().any(|it| it.contains("which the record of"));
+        assert!(lacks, "{advice:#?}");
     }
 }
 
@@ -276,14 +391,19 @@ fn helps_by(speed: (f64, f64), wear: (f64, f64)) -> Session {
 
 #[test]
 fn noise_supports_nothing() {
-    // Wide noise around nothing is not nothing, and no interval is no certainty.
-    assert_eq!(action(&[stall(-0.5, 0.0, 0.5), helps()]), "weekly-fstrim");
-    let bare = session("delete-stall", vec![figure("stutter", 0.0, "s/GB")]);
-    assert_eq!(action(&[bare, helps()]), "weekly-fstrim");
-    // A loud figure beside a quiet one counts: of two runs the worse.
-    assert_eq!(action(&[stall(-0.001, 0.0, 0.001), stall(0.8, 0.9, 1.0)]), "weekly-fstrim");
+    // A long response among many, where the sum of delays is not told from placebo, is anybody's.
+    let noisy = |tail, worst| {
+        let mut it = stall(tail, 0.1, worst);
+        it.figures[0] = between("stutter", (-0.5, 0.0, 0.5), "s/GB");
+        it.figures[0].role = Some(Role::StutterPerGb);
+        it
+    };
+    assert_eq!(action(&[noisy(90.0, 0.5)]), "unknown");
+    assert_eq!(action(&[noisy(90.0, 0.5), helps()]), "weekly-fstrim");
+    // A loud figure beside a quiet one counts.
+    assert_eq!(action(&[quiet(), loud()]), "weekly-fstrim");
     // What was deleted by nobody holds up nobody.
-    assert_eq!(action(&[caveat(stall(0.8, 0.9, 1.0), Caveat::PlaceboOnly)]), "unknown");
+    assert_eq!(action(&[caveat(loud(), Caveat::PlaceboOnly)]), "unknown");
     assert_eq!(action(&[caveat(steady(3.0, None), Caveat::NoSteadyState)]), "unknown");
     // What is not used of the drive hides what TRIM brings.
     let part = caveat(recovery((1.0, 1.0), Some((1.0, 1.0))), Caveat::PartOfDrive);
@@ -292,58 +412,11 @@ fn noise_supports_nothing() {
 
 #[test]
 fn sessions_that_were_not_done_say_nothing() {
-    let mut cut = stall(-0.001, 0.0, 0.001);
+    let mut cut = quiet();
     cut.finished = false;
-    let mut out = stall(-0.001, 0.0, 0.001);
+    let mut out = quiet();
     out.left_out = Some("it does not fit".to_owned());
     assert_eq!(action(&[cut, out]), "unknown");
-}
-
-#[test]
-fn an_answer_says_what_would_change_it_and_what_was_not_asked() {
-    let advice = advice(&[stall(0.8, 0.9, 1.0), helps()]);
-    assert_eq!(
-        advice.would_change,
-        [
-            "a stutter below 0.02 s/GB, and no wait beside TRIMs of more than 0.1 s: then mount \
-             with `discard`",
-            "a workload that never deletes more than 111 MB at once, which stays below 0.1 s: \
-             then mount with `discard`",
-        ]
-    );
-    assert_eq!(
-        advice.not_measured,
-        [
-            "whether TRIM harms what lies beside it (`trim-integrity`)",
-            "at which pace it would not be noticed (`delete-stall --set p999-limit=10ms`, \
-             `policy`)",
-        ]
-    );
-    assert_eq!(
-        advice.because[0].text,
-        "a deletion holds up others for 0.9 s/GB (0.8 s/GB to 1 s/GB): above the 0.02 s/GB that \
-         are noticed"
-    );
-    assert_eq!(advice.because[0].figures, [(0, "stutter".to_owned())]);
-}
-
-#[test]
-fn an_invalid_figure_that_says_otherwise_leaves_no_answer() {
-    let mut late = stall(0.8, 0.9, 1.0);
-    late.figures[0].caveat(Caveat::WindowTooShort);
-    let sweep = || sweep(256.0, [0.1, 0.2, 0.3], 0.004);
-    let advice = advice(&[late, sweep()]);
-    assert_eq!(advice.action, Action::Unknown);
-    assert_eq!(
-        advice.because[0].text,
-        "what is valid says \"mount with `discard`\"; with the invalid figures it would be \
-         \"trim once a week with `fstrim`, at a quiet time, and mount without `discard`\""
-    );
-    assert!(advice.would_change[0].contains("`delete-stall` is invalid"), "{advice:#?}");
-    // One that says the same changes nothing.
-    let mut early = stall(-0.001, 0.0, 0.001);
-    early.figures[0].caveat(Caveat::WindowTooShort);
-    assert_eq!(action(&[early, sweep()]), "mount-with-discard");
 }
 
 #[test]
@@ -363,106 +436,6 @@ fn numbers_in_sentences_have_three_digits_and_a_unit_that_suits_them() {
     ];
     for (value, unit, expected) in table {
         assert_eq!(shown(value, unit), expected);
-    }
-}
-
-/// Sessions of any drive, with figures on both sides of every limit.
-fn any_sessions() -> impl Strategy<Value = Vec<Session>> {
-    let share = || prop_oneof![Just(0.3), Just(0.97), Just(1.0)];
-    let wear = || {
-        prop_oneof![
-            Just(None),
-            Just(Some((1.0, 1.0))),
-            Just(Some((4.0, 4.0))),
-            Just(Some((4.0, 1.2)))
-        ]
-    };
-    let gain = || prop_oneof![Just(0.9), Just(1.0), Just(1.5)];
-    let stutter =
-        prop_oneof![Just((-0.001, 0.0, 0.001)), Just((-0.1, 0.0, 0.1)), Just((0.5, 0.6, 0.7)),];
-    let rate = prop_oneof![Just(0.0), Just(50.0)];
-    let some = |strategy: BoxedStrategy<Session>| proptest::option::of(strategy);
-    let parts = (
-        some(
-            (stutter, rate)
-                .prop_map(|((low, value, high), rate)| {
-                    with(
-                        stall(low, value, high),
-                        vec![figure("highest-deletion-rate", rate, "MB/s")],
-                    )
-                })
-                .boxed(),
-        ),
-        some(
-            ((share(), share()), wear()).prop_map(|(shares, wear)| recovery(shares, wear)).boxed(),
-        ),
-        some((gain(), wear()).prop_map(|(gain, wear)| steady(gain, wear)).boxed()),
-        some((gain(), wear()).prop_map(|(gain, wear)| replay(gain, wear)).boxed()),
-        some(
-            prop_oneof![
-                Just(sweep(256.0, [0.1, 0.2, 0.3], 0.004)),
-                Just(sweep(1.0, [0.01, 32.0, 512.0], 0.6)),
-                Just(sweep(0.0, [80.0, 82.0, 83.0], 5.0)),
-            ]
-            .boxed(),
-        ),
-        some(
-            prop_oneof![
-                Just(integrity(0.0, 0.0, 0.0)),
-                Just(integrity(0.0, 100.0, 3.0)),
-                Just(integrity(2.0, 0.0, 0.0)),
-            ]
-            .boxed(),
-        ),
-        some(
-            prop_oneof![
-                Just(policy("paced", &[("paced", 9.0, 1.2), ("online", 900.0, 1.2)])),
-                Just(policy("online", &[("online", 9.0, 1.2)])),
-                Just(policy("none", &[("none", 1.0, 1.0)])),
-            ]
-            .boxed(),
-        ),
-    );
-    parts.prop_map(|(a, b, c, d, e, f, g)| [a, b, c, d, e, f, g].into_iter().flatten().collect())
-}
-
-proptest! {
-    #[test]
-    fn an_invalid_figure_turns_no_answer_into_a_recommendation(
-        sessions in any_sessions(),
-        at in any::<prop::sample::Index>(),
-        which in any::<prop::sample::Index>(),
-        whole in any::<bool>(),
-    ) {
-        prop_assume!(!sessions.is_empty());
-        let before = advice(&sessions).action;
-        let mut spoiled = sessions.clone();
-        let session = at.get(&sessions);
-        let index = sessions.iter().position(|it| it.plan == session.plan).unwrap();
-        if whole {
-            spoiled[index].caveats.push(Caveat::LateSchedule.id().to_owned());
-        } else {
-            let figure = which.index(spoiled[index].figures.len());
-            spoiled[index].figures[figure].caveat(Caveat::LateSchedule);
-        }
-        let after = advice(&spoiled).action;
-        prop_assert!(
-            !after.is_recommendation() || after == before,
-            "{} became {}", before.id(), after.id()
-        );
-    }
-
-    #[test]
-    fn an_invalid_session_more_supports_nothing(
-        sessions in any_sessions(),
-        more in any_sessions(),
-    ) {
-        let before = advice(&sessions).action;
-        let mut all = sessions;
-        all.extend(more.into_iter().map(|it| caveat(it, Caveat::LateSchedule)));
-        let after = advice(&all).action;
-        let kept = after == before || after == Action::Unknown;
-        prop_assert!(kept, "{} became {}", before.id(), after.id());
     }
 }
 

@@ -15,11 +15,14 @@ pub(super) fn upgrade(session: &mut Session, schema: u64) {
         if schema < 2 {
             figure.direction = direction(&figure.id, &figure.unit);
         }
-        if schema < 3 {
+        // Also within a format: a figure of before may have a role since.
+        if schema < 3 || figure.role.is_none() {
             figure.role = role(&session.plan.method, &figure.id);
-            if let Some(Verdict::Other(words)) = &figure.verdict {
-                figure.verdict = Some(Verdict::from_words(words));
-            }
+        }
+        if schema < 3
+            && let Some(Verdict::Other(words)) = &figure.verdict
+        {
+            figure.verdict = Some(Verdict::from_words(words));
         }
     }
 }
@@ -86,13 +89,19 @@ pub(crate) fn role(method: &str, id: &str) -> Option<Role> {
         ("delete-stall", "stutter-per-deletion") => Role::StutterPerDeletion,
         ("delete-stall", "overdue") => Role::OverduePerGb,
         ("delete-stall", "largest-response-max") => Role::WaitAfterDeletion,
+        ("delete-stall", "response-p99.9") => Role::TailAfterDeletion,
+        ("delete-stall", "response-p99.9-placebo") => Role::TailAfterPlacebo,
         ("delete-stall", "highest-deletion-rate") => Role::DeletionRate,
         ("delete-stall", "highest-deletion-rate-chunk") => Role::DeletionRateChunk,
         ("delete-stall", "highest-deletion-rate-response") => Role::DeletionRateResponse,
         ("trim-sweep", "loaded-max") => Role::WaitBesideTrim,
         ("trim-sweep", "trim-p50") => Role::TrimLatency,
         ("trim-sweep", "chunk") => Role::TrimSizeKept,
+        ("trim-sweep", "cost-per-gb-mapped") => Role::TrimPerGb,
         ("idle-trim", "idle-trim-full") => Role::TrimAtRest,
+        ("idle-trim", "idle-trim") => Role::TrimAtRestPerGb,
+        ("settle", "settle") => Role::SettlingTime,
+        ("settle", "settle-slowest") => Role::SettlingPace,
         ("postmark", "total-duration-diff-buffered") => Role::DurationAdded { buffered: true },
         ("postmark", "total-duration-diff-unbuffered") => Role::DurationAdded { buffered: false },
         ("delete-storm", "second-stall") => Role::StallAfterDeletion,
@@ -119,6 +128,7 @@ fn policy_role(id: &str) -> Option<Role> {
     let policy = policy.to_owned();
     match column {
         "p99.9" => Some(Role::PolicyTail { policy }),
+        "max" => Some(Role::PolicyWorst { policy }),
         "amplification" => Some(Role::PolicyWear { policy }),
         _ => None,
     }

@@ -110,7 +110,8 @@ fn variants_are_interleaved_each_on_a_filesystem_of_its_own() {
     for ((spec, step), online) in shelf.specs.iter().zip(&found.steps).zip(online) {
         let discard = if online { DiscardMode::Online } else { DiscardMode::Off };
         let settle = Nanos::from_secs(3);
-        let expected = FilesystemSpec { discard, mkfs_discard: false, settle, start_state: None };
+        let expected =
+            FilesystemSpec { discard, mkfs_discard: false, settle, ..Default::default() };
         assert_eq!(*spec, expected);
         assert_eq!(step.kind, step.id[..step.id.len() - 2]);
         close(step.metrics[UNMOUNT], UNMOUNT_SPAN.seconds());

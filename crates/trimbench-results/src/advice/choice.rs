@@ -1,0 +1,229 @@
+//! The choice among the settings that a Linux user has, by a loss that is computed from what each
+//! of them came to on the same load.
+
+use super::facts::{Facts, Found};
+use super::words::shown;
+use super::{ALIKE_SHARE, LONG_TRIM_S};
+use crate::record::Session;
+use crate::role::Role;
+use crate::verdict::Verdict;
+
+/// What a Linux user can set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UserSetting {
+    /// Mounted with `discard`.
+    Discard,
+    /// The same, with so much in `queue/discard_max_bytes`.
+    SmallDiscards(u64),
+    /// `fstrim` once a week, at a quiet time.
+    Weekly,
+    /// No TRIM at all.
+    Nothing,
+}
+
+/// What a setting came to under one load.
+#[derive(Clone, Debug)]
+pub(super) struct SettingOutcome<'a> {
+    pub(super) setting: UserSetting,
+    /// The loss over that of the best setting of the same load, at least 1.
+    pub(super) loss: f64,
+    pub(super) text: String,
+    pub(super) figures: Vec<Found<'a>>,
+}
+
+/// What was measured of one setting, before it is compared.
+struct Under<'a> {
+    setting: UserSetting,
+    /// How long others wait, ms; `None` for those that trim beside nobody.
+    wait: Option<Found<'a>>,
+    wear: Found<'a>,
+}
+
+/// The loss: write amplification times the wait, where a wait below `floor` is as good as none.
+/// Both are ratios, and a tenth more of one weighs as much as a tenth more of the other.
+pub fn loss(wear: f64, wait_ms: f64, floor_ms: f64) -> f64 {
+    wear * (wait_ms.max(floor_ms) / floor_ms)
+}
+
+/// The wait below which nobody notices TRIM, ms: what others wait without any TRIM, or the limit
+/// of a wait that is noticed, whichever is longer.
+pub fn floor_ms(without_trim_ms: f64) -> f64 {
+    without_trim_ms.max(LONG_TRIM_S * 1e3)
+}
+
+/// The outcomes of every session that compared the settings. Of a setting that several compared
+/// the one with the greatest loss: no load is overridden by another.
+pub(super) fn outcomes<'a>(facts: &Facts<'a>) -> Vec<SettingOutcome<'a>> {
+    let mut worst: Vec<SettingOutcome<'a>> = Vec::new();
+    for it in facts.sessions() {
+        let compared = by_policy(facts, it).or_else(|| by_kernels(facts, it));
+        for outcome in compared.unwrap_or_default() {
+            match worst.iter_mut().find(|other| other.setting == outcome.setting) {
+                Some(other) if other.loss < outcome.loss => *other = outcome,
+                Some(_) => {}
+                None => worst.push(outcome),
+            }
+        }
+    }
+    worst
+}
+
+/// How ext4 of today is called as a policy; in records of version 1 of the method there is
+/// another ext4 in its place.
+const ONLINE: [&str; 2] = ["ext4", "online"];
+/// The weekly run of fstrim.
+const WEEKLY: [&str; 2] = ["fstrim-weekly", "batched"];
+const NONE: &str = "none";
+/// `ext4` behind a smaller limit for discards, and the option of the method that has the limit.
+const SMALL: [&str; 2] = ["ext4-small-discards", "small-discards"];
+
+/// Of the method `policy`. Its TRIMs are spread over the whole run, so that a percentile of all
+/// accesses says how rare they are, and not how long one waits beside them: the longest response
+/// does.
+fn by_policy<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Vec<SettingOutcome<'a>>> {
+    let under = |policy: &str| {
+        let policy = policy.to_owned();
+        let wait = facts.within(it, &Role::PolicyWorst { policy: policy.clone() })?;
+        Some((wait, facts.within(it, &Role::PolicyWear { policy })?))
+    };
+    let any = |names: [&str; 2]| names.into_iter().find_map(&under);
+    let bytes = it.1.plan.options.get(SMALL[1]).and_then(|text| text.parse().ok());
+    let small = bytes.map(|bytes: trimbench_core::Bytes| bytes.0).zip(under(SMALL[0]));
+    let found = Compared { discard: any(ONLINE), small, weekly: any(WEEKLY), none: under(NONE)? };
+    found.outcomes("longest response")
+}
+
+/// Of the method `kernels`: reads after a mass deletion, and the wear of the last of five drive
+/// writes.
+fn by_kernels<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Vec<SettingOutcome<'a>>> {
+    let under = |system: &str| {
+        let system = system.to_owned();
+        let wait = facts.within(it, &Role::SystemTail { system: system.clone() })?;
+        Some((wait, facts.within(it, &Role::SystemWear { system })?))
+    };
+    let found = Compared {
+        discard: under("ext4"),
+        small: None,
+        weekly: under("fstrim-ext4"),
+        none: under(NONE)?,
+    };
+    found.outcomes("p99.9 of the reads after a deletion")
+}
+
+/// Wait and write amplification.
+type WaitAndWear<'a> = (Found<'a>, Found<'a>);
+
+/// What one session found of each setting.
+struct Compared<'a> {
+    discard: Option<WaitAndWear<'a>>,
+    small: Option<(u64, WaitAndWear<'a>)>,
+    weekly: Option<WaitAndWear<'a>>,
+    none: WaitAndWear<'a>,
+}
+
+impl<'a> Compared<'a> {
+    /// All outcomes; `None` without those two that are compared in the first place.
+    fn outcomes(self, wait: &str) -> Option<Vec<SettingOutcome<'a>>> {
+        let floor = floor_ms(self.none.0.value());
+        let beside = |setting, (wait, wear)| Under { setting, wait: Some(wait), wear };
+        let small = self.small.map(|(bytes, it)| beside(UserSetting::SmallDiscards(bytes), it));
+        // fstrim.timer runs on a Monday at midnight, when nobody waits.
+        let weekly = Under { setting: UserSetting::Weekly, wait: None, wear: self.weekly?.1 };
+        let none = Under { setting: UserSetting::Nothing, wait: None, wear: self.none.1 };
+        let all = [Some(beside(UserSetting::Discard, self.discard?)), small, Some(weekly)];
+        let all: Vec<Under<'_>> = all.into_iter().flatten().chain([none]).collect();
+        let losses: Vec<f64> = all.iter().map(|under| under.loss(floor)).collect();
+        let best = losses.iter().copied().reduce(f64::min)?;
+        if best <= 0.0 {
+            return None;
+        }
+        let outcome = |(under, loss): (Under<'a>, f64)| SettingOutcome {
+            setting: under.setting,
+            loss: loss / best,
+            text: under.text(wait),
+            figures: under.wait.into_iter().chain([under.wear]).collect(),
+        };
+        Some(all.into_iter().zip(losses).map(outcome).collect())
+    }
+}
+
+impl Under<'_> {
+    fn loss(&self, floor: f64) -> f64 {
+        loss(self.wear.value(), self.wait.map_or(0.0, |wait| wait.value()), floor)
+    }
+
+    fn text(&self, wait: &str) -> String {
+        let setting = self.setting.words();
+        let wear = shown(self.wear.value(), "");
+        match self.wait {
+            Some(found) => format!(
+                "simulated, {setting}: {wait} {}, write amplification {wear}",
+                found.shown()
+            ),
+            None => format!("simulated, {setting}: write amplification {wear}"),
+        }
+    }
+}
+
+impl UserSetting {
+    /// In words.
+    pub(super) fn words(self) -> String {
+        match self {
+            Self::Discard => "mounted with `discard`".to_owned(),
+            Self::SmallDiscards(bytes) => {
+                format!("the same with {bytes} in `queue/discard_max_bytes`")
+            }
+            Self::Weekly => "`fstrim` once a week".to_owned(),
+            Self::Nothing => "no TRIM".to_owned(),
+        }
+    }
+}
+
+/// The outcomes of `discard`, and of `discard` in small pieces of so many bytes.
+fn both<'a, 'b>(
+    outcomes: &'b [SettingOutcome<'a>],
+) -> Option<(&'b SettingOutcome<'a>, &'b SettingOutcome<'a>, u64)> {
+    let discard = outcomes.iter().find(|it| it.setting == UserSetting::Discard)?;
+    let small = outcomes.iter().find_map(|it| match it.setting {
+        UserSetting::SmallDiscards(bytes) => Some((it, bytes)),
+        _ => None,
+    });
+    small.map(|(small, bytes)| (discard, small, bytes))
+}
+
+/// Whether small pieces lose less than whole discards did in the same simulation, which had all
+/// pieces under way that the block layer lets go at once.
+pub(super) fn pieces_gain(outcomes: &[SettingOutcome<'_>]) -> bool {
+    both(outcomes)
+        .is_some_and(|(discard, small, _)| small.loss < discard.loss * (1.0 - ALIKE_SHARE))
+}
+
+/// Whether small pieces cure what large deletions cost: they lose no more in the simulation, one of
+/// them keeps the limit of a long TRIM, and larger ones do not.
+pub(super) fn pieces_keep(facts: &Facts<'_>, outcomes: &[SettingOutcome<'_>]) -> bool {
+    let Some((discard, small, bytes)) = both(outcomes) else { return false };
+    let kept = facts.worst(&Role::TrimSizeKept);
+    let trim = facts.worst(&Role::TrimLatency);
+    let keeps = kept.is_some_and(|kept| kept.value() >= bytes as f64);
+    let larger_do_not = kept.is_some_and(|kept| kept.value() < LARGE_DISCARD)
+        || trim.is_some_and(|trim| trim.value() > LONG_TRIM_S * 1e3);
+    small.loss <= discard.loss * (1.0 + ALIKE_SHARE) && keeps && larger_do_not
+}
+
+/// The longest discard that ext4 sends, bytes (a block group of 128 MiB).
+const LARGE_DISCARD: f64 = 134_217_728.0;
+
+/// What one finds among policies and cannot have: those that no system follows.
+pub(super) fn proposal(facts: &Facts<'_>) -> Option<String> {
+    let choice = facts.worst(&Role::PolicyChoice)?;
+    let Some(Verdict::PolicyToChoose { policy, .. }) = &choice.figure.verdict else { return None };
+    let of_system = ["ext4", "btrfs", "fstrim", "batched", "online", "deferred"];
+    if policy == NONE || of_system.iter().any(|system| policy.starts_with(system)) {
+        return None;
+    }
+    Some(format!(
+        "the policy `{policy}` would do better by the rule of `policy` (p99.9 {}), but it is a \
+         proposal: no system has it",
+        choice.shown()
+    ))
+}

@@ -1,0 +1,106 @@
+//! What holds for any sessions.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Sessions of any drive, with figures on both sides of every limit.
+fn any_sessions() -> impl Strategy<Value = Vec<Session>> {
+    let share = || prop_oneof![Just(0.3), Just(0.97), Just(1.0)];
+    let wear = || {
+        prop_oneof![
+            Just(None),
+            Just(Some((1.0, 1.0))),
+            Just(Some((4.0, 4.0))),
+            Just(Some((4.0, 1.2)))
+        ]
+    };
+    let gain = || prop_oneof![Just(0.9), Just(1.0), Just(1.5)];
+    let waits =
+        prop_oneof![Just((0.1, 0.1, 0.001)), Just((12.0, 10.0, 0.05)), Just((200.0, 0.1, 0.5)),];
+    let rate = prop_oneof![Just(0.0), Just(50.0)];
+    let some = |strategy: BoxedStrategy<Session>| proptest::option::of(strategy);
+    let parts = (
+        some(
+            (waits, rate)
+                .prop_map(|((tail, placebo, worst), rate)| {
+                    with(
+                        stall(tail, placebo, worst),
+                        vec![figure("highest-deletion-rate", rate, "MB/s")],
+                    )
+                })
+                .boxed(),
+        ),
+        some(
+            ((share(), share()), wear()).prop_map(|(shares, wear)| recovery(shares, wear)).boxed(),
+        ),
+        some((gain(), wear()).prop_map(|(gain, wear)| steady(gain, wear)).boxed()),
+        some((gain(), wear()).prop_map(|(gain, wear)| replay(gain, wear)).boxed()),
+        some(
+            prop_oneof![
+                Just(sweep(256.0, [0.1, 0.2, 0.3], 0.004)),
+                Just(sweep(1.0, [0.01, 32.0, 512.0], 0.6)),
+                Just(sweep(0.0, [80.0, 82.0, 83.0], 5.0)),
+            ]
+            .boxed(),
+        ),
+        some(
+            prop_oneof![
+                Just(integrity(0.0, 0.0, 0.0)),
+                Just(integrity(0.0, 100.0, 3.0)),
+                Just(integrity(2.0, 0.0, 0.0)),
+            ]
+            .boxed(),
+        ),
+        some(
+            prop_oneof![
+                Just(settings((900.0, 1.2), (9.0, 1.2), 1.4, (1.0, 2.0))),
+                Just(settings((9.0, 1.2), (900.0, 1.2), 1.4, (1.0, 2.0))),
+                Just(settings((900.0, 1.2), (900.0, 1.2), 1.4, (1.0, 2.0))),
+                Just(settings((1.0, 1.0), (1.0, 1.0), 1.0, (1.0, 1.0))),
+            ]
+            .boxed(),
+        ),
+    );
+    parts.prop_map(|(a, b, c, d, e, f, g)| [a, b, c, d, e, f, g].into_iter().flatten().collect())
+}
+
+proptest! {
+    #[test]
+    fn an_invalid_figure_turns_no_answer_into_a_recommendation(
+        sessions in any_sessions(),
+        at in any::<prop::sample::Index>(),
+        which in any::<prop::sample::Index>(),
+        whole in any::<bool>(),
+    ) {
+        prop_assume!(!sessions.is_empty());
+        let before = advice(&sessions).action;
+        let mut spoiled = sessions.clone();
+        let session = at.get(&sessions);
+        let index = sessions.iter().position(|it| it.plan == session.plan).unwrap();
+        if whole {
+            spoiled[index].caveats.push(Caveat::LateSchedule.id().to_owned());
+        } else {
+            let figure = which.index(spoiled[index].figures.len());
+            spoiled[index].figures[figure].caveat(Caveat::LateSchedule);
+        }
+        let after = advice(&spoiled).action;
+        prop_assert!(
+            !after.is_recommendation() || after == before,
+            "{} became {}", before.id(), after.id()
+        );
+    }
+
+    #[test]
+    fn an_invalid_session_more_supports_nothing(
+        sessions in any_sessions(),
+        more in any_sessions(),
+    ) {
+        let before = advice(&sessions).action;
+        let mut all = sessions;
+        all.extend(more.into_iter().map(|it| caveat(it, Caveat::LateSchedule)));
+        let after = advice(&all).action;
+        let kept = after == before || after == Action::Unknown;
+        prop_assert!(kept, "{} became {}", before.id(), after.id());
+    }
+}
