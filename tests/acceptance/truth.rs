@@ -1,2 +1,4 @@
 //! Claims about what figures and advice are worth: baselines that hold, limits that are stated, and
 //! advice that the reader can follow.
+
+pub(super) mod quoted;

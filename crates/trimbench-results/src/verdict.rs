@@ -76,6 +76,11 @@ verdicts! {
     AllTheSame { repetitions: u64 } => "{repetitions} repetitions came to the same";
     Noise => "noise";
     Differs => "differs";
+    // TRIM of the whole drive.
+    WholeTrims { span: String, full: String, empty: String } =>
+        "all {span}: {full} full, {empty} empty";
+    WholeTrimsAlike { span: String, full: String, empty: String, repetitions: u64 } =>
+        "all {span}: {full} full, {empty} empty; {repetitions} repetitions came to the same";
     // Trim policies.
     PolicyToChoose { policy: String, slack: String, lost: String, front: String } =>
         "`{policy}`: the lowest p99.9 of those within {slack} of the least write amplification, \
