@@ -3,3 +3,4 @@
 
 pub(super) mod advice;
 pub(super) mod baselines;
+pub(super) mod quoted;

@@ -135,6 +135,9 @@ caveats! {
     SynthesisedTrims "synthesised-trims":
         "TRIMs were synthesised for data that was not accessed for long; nobody deleted it"
         => "record a trace with its TRIMs, and replay those: `--set passes=kept,stripped`";
+    Overloaded "overloaded":
+        "the drive does not serve the load even without TRIMs: every wait would be the backlog's"
+        => "give a lower rate, or `--set load-rate=auto`";
     TargetChanged "target-changed":
         "the target was disconnected, exchanged or used by others before the step ended"
         => "check the target, then continue with `--resume`: the step is measured again";
@@ -157,6 +160,7 @@ impl Caveat {
                 | Self::LateSchedule
                 | Self::CommandsMerged
                 | Self::CacheSwallowed
+                | Self::Overloaded
                 | Self::TargetChanged
                 | Self::FasterThanPlacebo
                 | Self::BelowResolution

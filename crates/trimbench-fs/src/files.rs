@@ -60,9 +60,10 @@ impl Files {
 
     /// All of them, in the order of their numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (FileId, &File)> {
-        (0..).step_by(index(LEAF.into())).zip(&self.leaves).flat_map(|(first, leaf)| {
-            let files = (first..).zip(leaf.iter().flatten());
-            files.filter_map(|(number, file)| Some((FileId(number), file.as_ref()?)))
+        // An open range would step past the largest number behind the last leaf.
+        (0_u32..).zip(&self.leaves).flat_map(|(leaf, files)| {
+            let files = (0..LEAF).zip(files.iter().flatten());
+            files.filter_map(move |(at, file)| Some((FileId(leaf * LEAF + at), file.as_ref()?)))
         })
     }
 }

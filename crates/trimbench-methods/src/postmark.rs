@@ -104,6 +104,13 @@ impl Method for Postmark {
 
     fn demand_on_filesystems(&self, capacity: Bytes) -> Demand {
         let Demand { written, time } = self.demand(capacity);
+        // Repetitions may have seeds of their own, and so files of other sizes.
+        let varied = (0..self.repetitions).map(|repetition| {
+            let seed = self.settings.seed.wrapping_add(repetition);
+            self.with_seed(seed).forecast.counts.bytes_written
+        });
+        let varied = varied.fold(0, u64::saturating_add);
+        let written = if self.vary == Some(false) { written } else { written.max(Bytes(varied)) };
         let variants = self.variants.len() as u64;
         Demand { written: Bytes(written.0.saturating_mul(variants)), time: time.times(variants) }
     }

@@ -33,7 +33,7 @@ const SPACE: Bytes = Bytes::mib(16);
 impl MethodDefinition for SteadyState {
     const INFO: MethodInfo = MethodInfo {
         id: "steady-state",
-        version: 1,
+        version: 2,
         summary: "sustained random writes, and how much trimmed space improves them",
         options: Self::rows,
         resumes: false,
@@ -58,7 +58,10 @@ impl Method for SteadyState {
     fn demand(&self, capacity: Bytes) -> Demand {
         let span = self.span.on(capacity, BlockSize::SECTOR);
         let first = self.precondition.of(span.0);
+        let settling = u64::from(self.settle_rounds) * self.trimmed_shares.len() as u64;
+        let settling = self.drive_write(span).map_or(0, |it| it.bytes.0.saturating_mul(settling));
         let rounds = self.round_assumed(span).saturating_mul(self.rounds_total());
+        let rounds = rounds.saturating_add(settling);
         let written = rounds - self.read_share.of(rounds);
         let rest = self.rest.times(self.trimmed_shares.len() as u64);
         let seconds = first.saturating_add(rounds) as f64 / ASSUMED_RATE as f64;

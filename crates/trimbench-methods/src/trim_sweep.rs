@@ -7,6 +7,7 @@
 
 mod analysis;
 mod charts;
+mod load_alone;
 mod metrics;
 mod options;
 mod plan;
@@ -39,7 +40,7 @@ const ASSUMED_TRIM: Nanos = Nanos::from_millis(1);
 impl MethodDefinition for TrimSweep {
     const INFO: MethodInfo = MethodInfo {
         id: "trim-sweep",
-        version: 1,
+        version: 2,
         summary: "the cost of one TRIM: latency against size, queue depth and content",
         options: Self::rows,
         resumes: true,
@@ -74,10 +75,12 @@ impl Method for TrimSweep {
         let writing = plan.written(self).0 as f64 / ASSUMED_RATE as f64;
         let rows = plan.rows.iter().map(|row| {
             let trims = ASSUMED_TRIM.times(row.count).min(self.row_time_max);
-            let measured = if row.kind.is_loaded() { self.load_time.max(trims) } else { trims };
-            measured + self.rest
+            let loaded = self.asked_rate().filter(|_| row.kind.is_loaded());
+            loaded.map_or(trims, |rate| self.loaded_length(rate).max(trims)) + self.rest
         });
-        let measuring = rows.fold(Nanos::ZERO, |sum, row| sum + row);
+        let alone = self.asked_rate().filter(|_| plan.has_load());
+        let alone = alone.map_or(Nanos::ZERO, |rate| self.loaded_time_max(rate) + self.rest);
+        let measuring = rows.fold(alone, |sum, row| sum + row);
         let written = Bytes(plan.written(self).0 + plan.written_by_load(self).0);
         Demand { written, time: measuring + Nanos::from_seconds(writing) }
     }

@@ -2,11 +2,14 @@
 //!
 //! A limit holds where its figure was measured and is not above it. A figure that is missing where
 //! it should be, or that a caveat on it or on its session invalidates, fails the limit: nothing
-//! passes by not being measured.
+//! passes by not being measured. Where a load overloads the drive by itself, what a method would
+//! measure beside it is left out and its limits are not judged: they neither hold nor fail, and the
+//! run is invalid.
 
 use std::fmt;
 use std::str::FromStr;
 
+use trimbench_core::Caveat;
 use trimbench_core::nearest::{did_you_mean, nearest};
 
 use crate::histogram::Quantile;
@@ -44,6 +47,9 @@ pub struct LimitOutcome {
     pub value: Option<f64>,
     /// Whether the figure is there, valid and not above the limit.
     pub holds: bool,
+    /// The caveat because of which the session could not measure the figure: the limit then neither
+    /// holds nor fails.
+    pub unmeasured: Option<Caveat>,
 }
 
 /// A limit that cannot be understood or judged.
@@ -134,6 +140,7 @@ impl Limit {
             figure: None,
             value: None,
             holds: true,
+            unmeasured: None,
         };
         for figure in session.figures.iter().filter(|figure| self.names(&figure.id)) {
             let value = figure.value * self.factor(&figure.id, &figure.unit)?;
@@ -145,6 +152,9 @@ impl Limit {
             }
         }
         outcome.holds &= outcome.value.is_some();
+        if outcome.value.is_none() {
+            outcome.unmeasured = unmeasured(session);
+        }
         Ok(outcome)
     }
 
@@ -222,7 +232,8 @@ pub fn evaluate(
         // A percentile is missing wherever there were too few samples: that fails, and is no
         // typing error.
         let percentile = limit.figure.parse::<Quantile>().is_ok();
-        if !known.is_empty() && !percentile {
+        let excused = record.sessions.iter().any(|it| unmeasured(it).is_some());
+        if !known.is_empty() && !percentile && !excused {
             limit.check(known.iter().copied())?;
         }
         let sessions = record.sessions.iter().enumerate();
@@ -231,6 +242,13 @@ pub fn evaluate(
         }
     }
     Ok(outcomes)
+}
+
+/// The caveat because of which a session left out what it could not measure, if it did.
+fn unmeasured(session: &Session) -> Option<Caveat> {
+    let overloaded = |id: &String| id == Caveat::Overloaded.id();
+    let mut caveats = session.steps.iter().flat_map(|step| &step.caveats);
+    caveats.any(overloaded).then_some(Caveat::Overloaded)
 }
 
 /// Whether `name` means the figure `id`: see [`Limit::names`].

@@ -79,6 +79,11 @@ verdicts! {
     AllTheSame { repetitions: u64 } => "{repetitions} repetitions came to the same";
     Noise => "noise";
     Differs => "differs";
+    // TRIM of the whole drive.
+    WholeTrims { span: String, full: String, empty: String } =>
+        "all {span}: {full} full, {empty} empty";
+    WholeTrimsAlike { span: String, full: String, empty: String, repetitions: u64 } =>
+        "all {span}: {full} full, {empty} empty; {repetitions} repetitions came to the same";
     // Trim policies.
     PolicyToChoose { policy: String, slack: String, lost: String, front: String } =>
         "`{policy}`: the lowest p99.9 of those within {slack} of the least write amplification, \
@@ -125,6 +130,12 @@ verdicts! {
     NotSettled => "not reached";
     // The steady state.
     SteadyAt { round: u64 } => "steady at round {round}";
+    SteadyAndSettled { round: u64, percent: f64, writes: u64 } =>
+        "steady at round {round}; write amplification changed by {percent} % in the last of \
+         {writes} drive writes after it";
+    SteadyButDrifts { round: u64, percent: f64, writes: u64 } =>
+        "steady at round {round}, but write amplification still changed by {percent} % in the last \
+         of {writes} drive writes after it";
     NotSteady { rounds: u64 } => "not steady after {rounds} rounds";
     TrimmedSpaceHelps => "trimmed space helps";
     SlowerThanWithout => "slower than without";
@@ -161,6 +172,9 @@ verdicts! {
     // Sizes and rows of a sweep.
     InDiscardsOf { size: String, queue_depth: f64 } =>
         "in discards of {size}, queue depth {queue_depth}";
+    LoadLowered { asked: u64, served: u64 } =>
+        "of {asked} a second the drive serves {served} without any TRIM: half of that is the load";
+    LoadNotServed { served: u64 } => "the drive serves {served} a second without any TRIM";
     InRow { row: String } => "in the row {row}";
     NoSizeKeeps { keep: String, smallest: String, latency: String, statistic: String } =>
         "no size keeps {keep}: already one of {smallest} takes {latency} ({statistic}); \

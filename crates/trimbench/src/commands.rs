@@ -185,7 +185,11 @@ fn say(record: &RunRecord, outcome: &LimitOutcome) {
         format!("{digits} {unit}").trim_end().to_owned()
     });
     let value = value.unwrap_or_else(|| "not measured".to_owned());
-    let verdict = if outcome.holds { "holds" } else { "FAILS" };
+    let verdict = match outcome.unmeasured {
+        Some(_) => "NOT JUDGED",
+        None if outcome.holds => "holds",
+        None => "FAILS",
+    };
     let session = record.sessions.get(outcome.session);
     let place = session.map_or_else(String::new, |session| {
         format!("{} on {}", session.plan.method, session.target.name)
@@ -194,7 +198,8 @@ fn say(record: &RunRecord, outcome: &LimitOutcome) {
     let judged = figures.into_iter().find(|figure| Some(&figure.id) == outcome.figure.as_ref());
     // A limit on a slope says nothing of a stall that is the same for every size.
     let remark = judged.and_then(Figure::words);
-    let remark = remark.map_or_else(String::new, |remark| format!(" ({remark})"));
+    let reason = outcome.unmeasured.map(|caveat| format!("{}: {}", caveat.id(), caveat.meaning()));
+    let remark = remark.or(reason).map_or_else(String::new, |remark| format!(" ({remark})"));
     error_line(&format!("limit {} {verdict} in {place}: {value}{remark}", outcome.limit));
 }
 

@@ -186,11 +186,26 @@ impl Session {
             return None;
         }
         fact(text, "space", &format!("{} needed", self.method.space()));
+        let (of_files, room) = match &self.target {
+            TargetSpec::Emulated(_) | TargetSpec::Device(_) => ("", "the drive"),
+            TargetSpec::Directory(_) => (" to its files", "the filesystem"),
+            TargetSpec::Modelled(_) | TargetSpec::Real(_) => (" to its files", "the drive"),
+            TargetSpec::Pool(_) => (" to its files", "the room for them"),
+        };
         let fills = outlook.capacity.filter(|capacity| capacity.0 > 0).map(|capacity| {
-            format!(", {:.1} times the drive", written.0 as f64 / capacity.0 as f64)
+            format!(", {} times {room}", rough_ratio(written.0 as f64 / capacity.0 as f64))
         });
-        let rough = rough_bytes(written);
-        fact(text, "writes", &format!("at most about {rough}{}", fills.unwrap_or_default()));
+        let (rough, fills) = (rough_bytes(written), fills.unwrap_or_default());
+        fact(text, "writes", &format!("at most about {rough}{of_files}{fills}"));
+        if let TargetSpec::Pool(pool) = &self.target {
+            let below = format!(
+                "about {} with parity, all {} together; padding, metadata and records that are \
+                 rewritten for a part of them come on top",
+                rough_bytes(pool.with_parity(written)),
+                pool.drives()
+            );
+            fact(text, "on drives", &below);
+        }
         let clock = if outlook.drives.is_some() { "virtual" } else { "wall" };
         fact(text, "time", &format!("about {} of {clock} time", rough_span(time)));
         Some(written)
@@ -221,7 +236,16 @@ fn ideal_device(capacity: Bytes) -> Capabilities {
     Capabilities { medium, ..ideal_directory(capacity) }
 }
 
-/// To three digits, in decimal units as drives are sold.
+/// A number of times, to a tenth, or to two digits below that.
+fn rough_ratio(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio >= 0.95 => format!("{ratio:.1}"),
+        ratio if ratio >= 0.0995 => format!("{ratio:.2}"),
+        ratio => format!("{ratio:.3}"),
+    }
+}
+
+/// To three digits, upwards, in decimal units as drives are sold.
 fn rough_bytes(bytes: Bytes) -> String {
     let value = bytes.0 as f64;
     let (unit, size) = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6)]
@@ -229,8 +253,12 @@ fn rough_bytes(bytes: Bytes) -> String {
         .find(|(_, size)| value >= *size)
         .unwrap_or(("kB", 1e3));
     let scaled = value / size;
-    let digits = if scaled < 10.0 { 2 } else { usize::from(scaled < 100.0) };
-    format!("{scaled:.digits$} {unit}")
+    let (digits, steps) = match scaled {
+        small if small < 10.0 => (2, 100.0),
+        middle if middle < 100.0 => (1, 10.0),
+        _ => (0, 1.0),
+    };
+    format!("{:.digits$} {unit}", (scaled * steps).ceil() / steps)
 }
 
 /// A span to the second or the minute.

@@ -51,6 +51,7 @@ claims! {
     kernels_1
     kernels_3
     kernels_4
+    truth_3
 }
 
 fn all() -> impl Iterator<Item = &'static ClaimRow> {

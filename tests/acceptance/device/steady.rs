@@ -36,11 +36,13 @@ const PROFILE: &str = "generic-nvme-tlc";
 const TARGET: &str = "sim:generic-nvme-tlc,capacity=16GiB";
 const SHARES: [u32; 4] = [0, 10, 25, 50];
 /// Rounds long enough to leave the way between two states behind.
-const OPTIONS: &[&str] = &["round-share=200%", "trimmed-shares=0,10%,25%,50%"];
+const OPTIONS: &[&str] = &["round-share=200%", "trimmed-shares=0,10%,25%,50%", "settle-rounds=0"];
 const MARGIN: f64 = 0.02;
 /// A drive with a cache, whose rounds are long unsteady.
-const UNSTEADY: (&str, &[&str]) =
-    ("sim:generic-nvme-qlc,capacity=16GiB", &["precondition=0", "round-share=2%"]);
+const UNSTEADY: (&str, &[&str]) = (
+    "sim:generic-nvme-qlc,capacity=16GiB",
+    &["precondition=0", "round-share=2%", "settle-rounds=0"],
+);
 
 /// A series and what the method's criterion says of it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -102,12 +104,17 @@ fn signed(value: u64) -> i64 {
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     context.keep("series", || Ok(series(SERIES, 1).collect()))?;
-    let explain = ["list", "profiles", "--explain", PROFILE, "--output-format", "json"];
-    let mut list = context.trimbench(&explain)?;
-    context.capture_well("profile", &mut list)?;
+    profile_of(context, PROFILE)?;
     let method = "steady-state";
     context.run_well("trimmed", method, (TARGET, OPTIONS))?;
     context.run_well("unsteady", method, UNSTEADY).map(drop)
+}
+
+/// Keeps what a profile says of itself, for [`Drive::read`].
+pub(in crate::acceptance) fn profile_of(context: &Context<'_>, name: &str) -> Result<()> {
+    let explain = ["list", "profiles", "--explain", name, "--output-format", "json"];
+    let mut list = context.trimbench(&explain)?;
+    context.capture_well("profile", &mut list).map(drop)
 }
 
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
@@ -251,15 +258,16 @@ fn amplification_of(run: &Run, percent: u32, drive: &Drive) -> Result<Finding> {
 }
 
 /// What of a drive decides its write amplification.
-struct Drive {
+pub(in crate::acceptance) struct Drive {
     /// Physical over exported space, without the superblocks reserved for garbage collection.
-    alpha: f64,
-    superblock_units: u32,
+    pub(in crate::acceptance) alpha: f64,
+    /// Mapping units of a superblock.
+    pub(in crate::acceptance) superblock_units: u32,
 }
 
 impl Drive {
     /// From what the profile says of itself and the capacity that was measured.
-    fn read(raw: &Raw, session: &Session) -> Result<Self> {
+    pub(in crate::acceptance) fn read(raw: &Raw, session: &Session) -> Result<Self> {
         const UNIT: u64 = 4096;
         let profile = raw.json(&raw.capture("profile")?.output)?;
         let values = profile["values"].as_array().context("the profile has no values")?;

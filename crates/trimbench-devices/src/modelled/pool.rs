@@ -160,6 +160,14 @@ impl PoolSpec {
         Bytes(self.drive.capacity().0 * self.data_drives())
     }
 
+    /// What its drives hold together of so many bytes of files: with parity, without the padding of
+    /// small records and without metadata.
+    pub fn with_parity(&self, bytes: Bytes) -> Bytes {
+        let drives = u128::from(self.drives as u64);
+        let whole = (u128::from(bytes.0) * drives).div_ceil(u128::from(self.data_drives()));
+        Bytes(u64::try_from(whole).unwrap_or(u64::MAX))
+    }
+
     fn config(&self) -> PoolConfig {
         let PoolSettings { policy, manner, trim_rate, scale, write_kib, read_kib, .. } =
             &self.settings;

@@ -21,3 +21,11 @@ fn files_are_found_by_number_and_listed_in_order() {
     assert!(files.get(FileId(255)).is_none() && files.get(FileId(1)).is_none());
     assert_eq!(sizes(&files), [(0, 1), (256, 5), (70_000, 70_001), (1_000_000, 1_000_001)]);
 }
+
+#[test]
+fn the_file_of_the_largest_number_is_the_last_of_the_list() {
+    let mut files = Files::default();
+    files.or_default(FileId(u32::MAX)).size = 7;
+    files.or_default(FileId(u32::MAX - 256)).size = 6;
+    assert_eq!(sizes(&files), [(u32::MAX - 256, 6), (u32::MAX, 7)]);
+}

@@ -1,7 +1,9 @@
 //! Computes figures from recorded steps. A pure function of the record.
 
-use trimbench_core::Caveat;
 use trimbench_core::rng::Rng;
+use trimbench_core::units::rounded;
+use trimbench_core::{Bytes, Caveat};
+use trimbench_results::number::quantity;
 use trimbench_results::statistics::{Bootstrap, bootstrap_mean, mean};
 use trimbench_results::{Figure, Metric, Step, Verdict};
 
@@ -55,8 +57,8 @@ fn of_way(way: Way, rounds: &[&Step], rng: &mut Rng) -> Vec<Figure> {
         } else if copies {
             // Copies of one observation have no spread to make an interval of.
             main.n = 1;
-            main.verdict = Some(Verdict::AllTheSame { repetitions: costs.len() as u64 });
         }
+        main.verdict = whole(rounds, copies);
         if costs.len() < FEW && !copies {
             main.caveat(Caveat::TooFewPoints);
         }
@@ -76,6 +78,22 @@ fn of_way(way: Way, rounds: &[&Step], rng: &mut Rng) -> Vec<Figure> {
     ];
     let others = others.into_iter().filter_map(|(metric, value)| figure(metric, value, rounds));
     main.into_iter().chain(others).collect()
+}
+
+/// What the whole span takes, full and empty: a drive whose commands take long has 0 s/GB too.
+fn whole(rounds: &[&Step], copies: bool) -> Option<Verdict> {
+    let of = |key: &str| {
+        let values: Vec<f64> = rounds.iter().filter_map(|round| round.metric(key)).collect();
+        mean(&values).map(|seconds| quantity(seconds, "s"))
+    };
+    let (full, empty) = (of("full_s")?, of("empty_s")?);
+    let span = Bytes(rounded(rounds.first()?.parameter("span_bytes")?)).to_string();
+    let repetitions = rounds.len() as u64;
+    Some(if copies {
+        Verdict::WholeTrimsAlike { span, full, empty, repetitions }
+    } else {
+        Verdict::WholeTrims { span, full, empty }
+    })
 }
 
 /// The smallest and the largest of values that are there.

@@ -1,8 +1,8 @@
 //! Computes figures from recorded rounds. A pure function of the record.
 //!
-//! The figures of a trimmed share are those of its last window of rounds: the mean of the rounds'
-//! IOPS (Ave(y) of \[PTS\]), the bytes programmed over the bytes written by the host, percentiles
-//! over all commands of the window.
+//! The figures of a trimmed share are those of the last drive write after the steady state, or of
+//! its last window of rounds where there is none: the mean of the rounds' IOPS (Ave(y) of \[PTS\]),
+//! the bytes programmed over the bytes written by the host, percentiles over all commands.
 
 use trimbench_core::Caveat;
 use trimbench_results::statistics::mean;
@@ -18,11 +18,20 @@ const NO_GAIN: f64 = 0.05;
 /// A drift within this share is none: what a steady state may rise by \[PTS\].
 const NO_DRIFT: f64 = 0.1;
 
+/// A write amplification that changes by this share at the most, from one drive write to the next,
+/// counts as settled. A window of \[PTS\] of which each round is a tenth of the drive is met while it
+/// still falls by 10 %. Ours.
+pub(super) const DRIFT_MAX: f64 = 0.01;
+/// The kind of the rounds that follow the steady state.
+pub(super) const SETTLE: &str = "settle";
+
 /// The rounds of one trimmed share.
 struct Share<'a> {
     percent: u32,
-    /// All rounds, in order.
+    /// All rounds until the steady state, in order.
     rounds: Vec<&'a Step>,
+    /// The rounds of a drive write each that follow.
+    settling: Vec<&'a Step>,
 }
 
 /// Computes all figures, and adds a step with the curves of the whole run.
@@ -64,6 +73,11 @@ fn last_window<'a>(rounds: &[&'a Step]) -> Vec<&'a Step> {
     rounds[rounds.len().saturating_sub(Criterion::PTS.window)..].to_vec()
 }
 
+/// The change from one write amplification to the next, as a share of the first.
+pub(super) fn drift(before: f64, now: f64) -> f64 {
+    now / before - 1.0
+}
+
 /// Bytes programmed over bytes written by the host, over all rounds; `None` unless the drive said
 /// so for each.
 fn amplification(rounds: &[&Step]) -> Option<f64> {
@@ -74,12 +88,14 @@ fn amplification(rounds: &[&Step]) -> Option<f64> {
 
 impl<'a> Share<'a> {
     fn of(steps: &'a [Step], percent: u32) -> Self {
-        let mine = |step: &&Step| {
-            let trimmed = step.parameter("trimmed_percent");
-            step.kind == "round" && trimmed.is_some_and(|x| (x - f64::from(percent)).abs() < 0.5)
+        let of = |kind: &str| {
+            let mine = |step: &&Step| {
+                let trimmed = step.parameter("trimmed_percent");
+                step.kind == kind && trimmed.is_some_and(|x| (x - f64::from(percent)).abs() < 0.5)
+            };
+            steps.iter().filter(mine).collect()
         };
-        let rounds = steps.iter().filter(mine).collect();
-        Self { percent, rounds }
+        Self { percent, rounds: of("round"), settling: of(SETTLE) }
     }
 
     /// The first round that ends a steady window; `None` if none does.
@@ -88,9 +104,35 @@ impl<'a> Share<'a> {
         Criterion::PTS.steady_at(&iops?)
     }
 
+    /// By what share the write amplification of the last drive write differs from that of the one
+    /// before it.
+    fn drift(&self) -> Option<f64> {
+        let mut last = self.settling.iter().rev().map(|step| amplification(&[*step]));
+        let (now, before) = (last.next()??, last.next()??);
+        Some(drift(before, now))
+    }
+
+    /// What to say of the IOPS.
+    fn verdict(&self, steady: Option<usize>) -> Verdict {
+        let Some(round) = steady else {
+            return Verdict::NotSteady { rounds: self.rounds.len() as u64 };
+        };
+        let (round, writes) = (round as u64, self.settling.len() as u64);
+        let Some(drift) = self.drift() else { return Verdict::SteadyAt { round } };
+        let percent = (drift * 1e3).round() / 10.0;
+        if drift.abs() <= DRIFT_MAX {
+            Verdict::SteadyAndSettled { round, percent, writes }
+        } else {
+            Verdict::SteadyButDrifts { round, percent, writes }
+        }
+    }
+
     /// Its figures; the first is the IOPS.
     fn figures(&self, steady: Option<usize>) -> Vec<Figure> {
-        let window = last_window(&self.rounds);
+        let window = match self.settling.last() {
+            Some(last) => vec![*last],
+            None => last_window(&self.rounds),
+        };
         let values = |key| window.iter().filter_map(|step| step.metric(key)).collect::<Vec<_>>();
         let of = ShareMetrics::of(self.percent);
         let mut figures = Vec::new();
@@ -109,12 +151,10 @@ impl<'a> Share<'a> {
             let value = latencies.percentile(quantile).map(|value| value.0 as f64 / 1e6);
             add(metric, value, latencies.count());
         }
-        add(&of.rounds, steady.map(|rounds| rounds as f64), n);
+        add(&of.rounds, steady.map(|rounds| rounds as f64), self.rounds.len() as u64);
+        add(&of.drift, self.drift().map(|drift| drift * 100.0), self.settling.len() as u64);
         if let Some(first) = figures.first_mut() {
-            first.verdict = Some(match steady {
-                Some(round) => Verdict::SteadyAt { round: round as u64 },
-                None => Verdict::NotSteady { rounds: self.rounds.len() as u64 },
-            });
+            first.verdict = Some(self.verdict(steady));
         }
         if steady.is_none() {
             for figure in &mut figures {
@@ -156,7 +196,7 @@ fn ageing(steps: &[Step], steady: Option<f64>) -> Vec<Figure> {
 /// The curves of the whole run, a point a round: against time, and against what was accessed.
 fn curves(steps: &[Step]) -> Option<Step> {
     let rounds: Vec<&Step> =
-        steps.iter().filter(|step| step.kind == "round" || step.kind == "ageing").collect();
+        steps.iter().filter(|it| ["round", SETTLE, "ageing"].contains(&&*it.kind)).collect();
     let mut summary = Step::new("all-rounds", "summary");
     let (mut seconds, mut accessed) = (Vec::new(), Vec::new());
     for round in &rounds {

@@ -17,6 +17,7 @@ pub(super) struct ShareMetrics {
     /// In the order of [`QUANTILES`].
     pub(super) latencies: [Metric; 3],
     pub(super) rounds: Metric,
+    pub(super) drift: Metric,
 }
 
 impl ShareMetrics {
@@ -41,6 +42,12 @@ impl ShareMetrics {
                 .of_role(Role::SteadyWear { trimmed_percent: percent }),
             latencies: QUANTILES.map(latency),
             rounds: Metric::member(format!("rounds-to-steady{suffix}"), rounds, "rounds", Neither),
+            drift: metric(
+                "amplification-drift",
+                "change of write amplification over the last drive write",
+                "%",
+                Neither,
+            ),
         }
     }
 }
@@ -75,9 +82,9 @@ pub(super) const DRIFT: Metric =
 pub(super) fn metrics(method: &SteadyState) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for percent in method.trimmed_shares.iter().filter_map(|share| whole_percent(*share)) {
-        let ShareMetrics { iops, throughput, amplification, latencies, rounds } =
+        let ShareMetrics { iops, throughput, amplification, latencies, rounds, drift } =
             ShareMetrics::of(percent);
-        metrics.extend([iops, throughput, amplification, rounds]);
+        metrics.extend([iops, throughput, amplification, rounds, drift]);
         metrics.extend(latencies);
         metrics.extend((percent > 0).then(|| gain(percent)));
     }

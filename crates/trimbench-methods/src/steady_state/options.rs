@@ -36,6 +36,9 @@ settings! {
         pub round_share: Ppm = "round-share", presets("10%", "10%", "0"), within(Ppm(0), TENFOLD);
         /// rounds after which the method gives up, {}
         pub rounds_max: u32 = "rounds-max", default_to("25"), within(5, 1_000);
+        /// rounds of one drive write each after the steady state, {}, until the write amplification
+        /// changes by at most 1 % from one to the next; 0: none
+        pub settle_rounds: u32 = "settle-rounds", presets("5", "5", "0"), within(0, 100);
         /// shares of the span to trim and leave alone, one after the other, whole percent, {}; 0 is
         /// always the first, as the reference for the others
         pub trimmed_shares: Vec<Ppm> = "trimmed-shares", presets("0,25%", "0,10%,25%,50%", "0"),
@@ -62,6 +65,10 @@ impl SteadyState {
             let problem = "a round without `round-time` needs a share above 0";
             return Err(values.wrong("round-share", problem));
         }
+        if self.settle_rounds == 1 {
+            let problem = "one has none before it to compare with: give 0, or 2 at least";
+            return Err(values.wrong("settle-rounds", problem));
+        }
         Ok(())
     }
 
@@ -81,6 +88,15 @@ impl SteadyState {
     pub(super) fn round_assumed(&self, span: Bytes) -> u64 {
         let timed = self.round_time.seconds() * ASSUMED_RATE as f64;
         self.round(span).each.bytes.0.max(trimbench_core::units::rounded(timed))
+    }
+
+    /// A round that writes as much as is in use of the span, beside its reads; `None` for a load
+    /// that only reads.
+    pub(super) fn drive_write(&self, span: Bytes) -> Option<LoadLength> {
+        let written = u64::from(Ppm::ONE.0.saturating_sub(self.read_share.0));
+        let accessed = u128::from(span.0) * u128::from(Ppm::ONE.0) / u128::from(written.max(1));
+        let bytes = Bytes(u64::try_from(accessed).unwrap_or(u64::MAX));
+        (written > 0).then_some(LoadLength { time: Nanos::ZERO, bytes })
     }
 
     pub(super) fn rounds_total(&self) -> u64 {

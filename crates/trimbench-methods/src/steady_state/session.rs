@@ -3,6 +3,7 @@
 use trimbench_core::{Bytes, Caveat, Data, Device, Ppm};
 use trimbench_results::Step;
 
+use super::analysis::{DRIFT_MAX, SETTLE, drift};
 use super::options::{SEQUENTIAL_DEPTH, SEQUENTIAL_PIECE, SteadyState};
 use trimbench_engine::settings::{whole, whole_percent};
 use trimbench_engine::{
@@ -21,6 +22,10 @@ pub(super) fn run(
     let rounds = method.rounds_total();
     let rounded = method.round_assumed(span).saturating_mul(rounds);
     let bytes = method.precondition.of(span.0).saturating_add(rounded);
+    let settling = u64::from(method.settle_rounds) * method.trimmed_shares.len() as u64;
+    let settled = method.drive_write(span).map_or(0, |it| it.bytes.0.saturating_mul(settling));
+    let bytes = bytes.saturating_add(settled);
+    let rounds = rounds + settling;
     let steps = trimbench_core::units::index(rounds) + method.trimmed_shares.len() + 1;
     let mut phases = PhaseRunner::new(runner, session, Planned { steps, bytes });
     // Without discards there may be no purge; preconditioning alone then makes the state.
@@ -52,6 +57,26 @@ pub(super) fn run(
         })?;
         let spared = method.rounds_max - taken;
         phases.forgo(spared as usize, method.round_assumed(used) * u64::from(spared));
+        let last = format!("trimmed-{percent}-round-{taken}");
+        let is_steady = phases.session.step(&last).is_some_and(is_countable);
+        let settle_rounds = if is_steady { method.settle_rounds } else { 0 };
+        let mut before = None;
+        let mut settling = 0;
+        while let (true, Some(length)) = (settling < settle_rounds, method.drive_write(used)) {
+            settling += 1;
+            let mut step = marked(format!("trimmed-{percent}-settle-{settling}"), SETTLE);
+            rounds.round(&mut phases, &mut step, &load, length)?;
+            let amplification = step.metric("write_amplification_ratio");
+            phases.keep(step)?;
+            let drift = before.zip(amplification).map(|(before, now)| drift(before, now));
+            if drift.is_some_and(|drift| drift.abs() <= DRIFT_MAX) {
+                break;
+            }
+            before = amplification;
+        }
+        let (spared, bytes) = (method.settle_rounds - settling, method.drive_write(used));
+        let bytes = bytes.map_or(0, |length| length.bytes.0) * u64::from(spared);
+        phases.forgo(spared as usize, bytes);
         for number in 1..=if *share == Ppm(0) { method.ageing_rounds } else { 0 } {
             let mut step = marked(format!("ageing-round-{number}"), "ageing");
             step.set("round", f64::from(taken + number));
@@ -66,6 +91,12 @@ pub(super) fn run(
         session.caveat(Caveat::CompressibleData);
     }
     Ok(())
+}
+
+/// Whether the round ended a steady window of a drive that counts what it programs.
+fn is_countable(round: &Step) -> bool {
+    round.metric("window_steady").is_some_and(|steady| steady > 0.5)
+        && round.metric("write_amplification_ratio").is_some()
 }
 
 /// What is left of the span when a share is trimmed: up to a whole unit of the device's TRIM, so

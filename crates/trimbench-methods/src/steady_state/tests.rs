@@ -232,7 +232,8 @@ fn ageing_goes_on_after_the_steady_state_without_any_trim() {
     assert_eq!(found.steps.iter().filter(|step| step.kind == "ageing").count(), 7);
     assert!(found.steps.iter().all(|step| step.kind != "trim"));
     assert!(figure(&found.figures, "ageing-drift").value.abs() < 10.0);
-    let rounds = found.steps.iter().filter(|step| step.kind == "round" || step.kind == "ageing");
+    let of_rounds = |step: &&Step| ["round", "settle", "ageing"].contains(&&*step.kind);
+    let rounds = found.steps.iter().filter(of_rounds);
     let (mut seconds, mut gigabytes) = (0.0, 0.0);
     for round in rounds {
         assert!((round.parameters["began_s"] - seconds).abs() < 1e-6, "{}", round.id);
@@ -241,6 +242,65 @@ fn ageing_goes_on_after_the_steady_state_without_any_trim() {
         gigabytes += round.metrics["written_bytes"] / 1e9;
     }
     assert!(seconds > 0.0);
+}
+
+/// The largest share by which the write amplification of four trimmed shares is off the formula,
+/// and the verdicts.
+fn residual(settle_rounds: &str) -> (f64, Vec<String>) {
+    let set = [("trimmed-shares", "0,10%,30%,50%"), ("settle-rounds", settle_rounds)];
+    let mut drive = emulated(small_tlc(Bytes::mib(128), Ppm(125_000)));
+    let found = run(&method(&set), &mut drive, &mut KeptSteps::default()).unwrap();
+    let shares = [(0.0, ""), (0.1, "-trimmed-10"), (0.3, "-trimmed-30"), (0.5, "-trimmed-50")];
+    let off = shares.map(|(share, suffix)| {
+        let measured = figure(&found.figures, &format!("write-amplification{suffix}")).value;
+        (measured / greedy_waf(1.125 / (1.0 - share)) - 1.0).abs()
+    });
+    let words = shares.map(|(_, suffix)| {
+        figure(&found.figures, &format!("steady-iops{suffix}")).words().unwrap()
+    });
+    (off.into_iter().fold(0.0, f64::max), words.to_vec())
+}
+
+#[test]
+fn drive_writes_after_the_steady_state_leave_the_way_to_it_behind() {
+    let (by_the_letter, words) = residual("0");
+    assert!(by_the_letter > 0.04, "{by_the_letter}");
+    assert!(words.iter().all(|words| !words.contains("drive write")), "{words:?}");
+    let (settled, words) = residual("5");
+    assert!(settled < 0.02, "{settled}");
+    assert!(words.iter().all(|words| words.contains("; write amplification changed")), "{words:?}");
+}
+
+#[test]
+fn the_verdict_says_how_far_a_steady_state_drifts() {
+    let method = method(&[("trimmed-shares", "0")]);
+    let words = |amplifications: &[f64]| {
+        let mut steps = rounds(0, "round", &[100.0; 5]);
+        let mut settling = rounds(0, "settle", &vec![120.0; amplifications.len()]);
+        for (step, ratio) in settling.iter_mut().zip(amplifications) {
+            step.measure("media_written_bytes", 1e9 * ratio);
+        }
+        steps.extend(settling);
+        let figures = analyse(&method, &mut steps).figures;
+        let iops = figure(&figures, "steady-iops");
+        (iops.words().unwrap(), iops.value, figure(&figures, "write-amplification").value)
+    };
+    let (settled, iops, amplification) = words(&[3.0, 2.98]);
+    assert!(settled.ends_with("changed by -0.7 % in the last of 2 drive writes after it"));
+    assert!((iops - 120.0).abs() < 1e-9 && (amplification - 2.98).abs() < 1e-9);
+    let (drifts, ..) = words(&[3.0, 2.9, 2.8]);
+    assert!(drifts.starts_with("steady at round 5, but write amplification still"), "{drifts}");
+    assert!(drifts.contains("-3.4 % in the last of 3"), "{drifts}");
+}
+
+#[test]
+fn a_drive_that_does_not_count_its_writes_and_the_published_test_have_no_further_rounds() {
+    let set = method(&[("trimmed-shares", "0")]);
+    let found = run(&set, &mut Virtual::new(Toy::new()), &mut KeptSteps::default()).unwrap();
+    assert!(found.steps.iter().all(|step| step.kind != "settle"));
+    let published = SteadyState::resolve(Preset::Published, &settings(&[])).unwrap();
+    assert_eq!(published.settle_rounds, 0);
+    SteadyState::resolve(Preset::Quick, &settings(&[("settle-rounds", "1")])).unwrap_err();
 }
 
 #[test]

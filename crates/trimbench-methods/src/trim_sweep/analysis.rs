@@ -7,9 +7,10 @@ use trimbench_core::{Bytes, Caveat};
 use trimbench_results::statistics::{sen_interval, theil_sen};
 use trimbench_results::{Figure, Interval, Metric, Quantile, Step, Verdict};
 
+use super::load_alone::LOAD_ALONE;
 use super::metrics::{
-    COMMAND_COST, COMMAND_RATE, CONTENTS, LOADED_MAX, LOADED_MOST, THROUGHPUT, TRIM_MAX,
-    cost_per_gb, one_trim,
+    ALONE_MAX, ALONE_MOST, COMMAND_COST, COMMAND_RATE, CONTENTS, LOAD_RATE, LOADED_MAX,
+    LOADED_MOST, THROUGHPUT, TRIM_MAX, cost_per_gb, one_trim,
 };
 use super::options::TrimSweep;
 use super::plan::SweepKind;
@@ -29,6 +30,7 @@ pub fn analyse(method: &TrimSweep, steps: &[Step]) -> Findings {
     figures.extend(lines(steps));
     figures.extend(rates(steps));
     figures.extend(chunk(method, steps));
+    figures.extend(load_alone(steps));
     figures.extend(limits(steps));
     let headline = figures.iter().any(|figure| figure.headline);
     let caveats = if headline { Vec::new() } else { vec![Caveat::TooFewPoints] };
@@ -203,10 +205,37 @@ fn readable(seconds: f64) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
+/// The load, and what its accesses wait without discards.
+fn load_alone(steps: &[Step]) -> Vec<Figure> {
+    let Some(alone) = steps.iter().find(|step| step.kind == LOAD_ALONE) else { return Vec::new() };
+    let accesses = trimbench_core::units::rounded(alone.metric("accesses").unwrap_or(0.0));
+    let (asked, rate) = (parameter(alone, "asked_per_s"), parameter(alone, "load_per_s"));
+    let served = |key| trimbench_core::units::rounded(alone.metric(key).unwrap_or(0.0));
+    let is_served = alone.metric("is_served").unwrap_or(0.0) > 0.5;
+    let asked = trimbench_core::units::rounded(asked);
+    let verdict = match is_served {
+        false => Some(Verdict::LoadNotServed { served: served("served_per_s") }),
+        true if rate + 0.5 < asked as f64 => {
+            Some(Verdict::LoadLowered { asked, served: served("asked_served_per_s") })
+        }
+        true => None,
+    };
+    let table = [
+        (LOAD_RATE, Some(rate), verdict),
+        (ALONE_MAX, alone.metric("response_s_max"), None),
+        (ALONE_MOST, alone.metric("response_s_p98_5"), None),
+    ];
+    let figures = table.into_iter().filter_map(|(metric, value, verdict)| {
+        Some(figure(&metric, value?, &[alone])?.with_n(accesses).judged(verdict))
+    });
+    figures.collect()
+}
+
 /// What the published limits are about.
 fn limits(steps: &[Step]) -> Vec<Figure> {
     let alone = |step: &&Step| parameter(step, "queue_depth") < 1.5;
-    let rows: Vec<&Step> = steps.iter().filter(|step| step.id != "purge").collect();
+    let is_row = |step: &&Step| step.id != "purge" && step.kind != LOAD_ALONE;
+    let rows: Vec<&Step> = steps.iter().filter(is_row).collect();
     let single: Vec<&Step> = rows.iter().copied().filter(alone).collect();
     let loaded: Vec<&Step> =
         rows.iter().copied().filter(|step| step.kind == SweepKind::MappedLoaded.id()).collect();

@@ -14,6 +14,8 @@ const CONTENTS: [(&str, &str); 6] = [
     ("trimmed-unaligned", "trimmed before, unaligned"),
     ("mapped-loaded", "mapped, beside a load"),
 ];
+/// The step of the load without discards.
+const LOAD_ALONE: &str = super::load_alone::LOAD_ALONE;
 const BAND: &str = "Median latency with one TRIM outstanding; the band reaches from the shortest \
     to the longest, and is no wider than the line where all took the same time. Where there were \
     too few for a median only the band is drawn.";
@@ -98,7 +100,8 @@ fn beside(session: &LabelledSession<'_>) -> Chart {
         Axis::log("response time", "ms"),
     );
     chart.describe(
-        "Response times of a load while TRIMs of each size run beside it, one after the other.",
+        "Response times of a load while TRIMs of each size run beside it, one after the other; \
+         and of the same load without TRIMs.",
     );
     let rows = rows(session, "mapped-loaded");
     let metrics = [
@@ -112,6 +115,16 @@ fn beside(session: &LabelledSession<'_>) -> Chart {
         let value = |step: &Step| step.metrics.get(key).map(|seconds| seconds * 1e3);
         let x = rows.iter().map(|(size, _)| *size).collect();
         let y = rows.iter().map(|(_, step)| value(step).filter(|value| *value > 0.0)).collect();
+        chart.curve(ChartSeries::new(name, ChartKind::Line, x, y));
+    }
+    let alone = session.steps_of(LOAD_ALONE).next();
+    for (key, name) in
+        [("response_s_p98_5", "p98.5 without TRIMs"), ("response_s_max", "longest without TRIMs")]
+    {
+        let value = alone.and_then(|step| step.metrics.get(key)).map(|seconds| seconds * 1e3);
+        let Some(value) = value.filter(|value| *value > 0.0) else { continue };
+        let x: Vec<f64> = rows.iter().map(|(size, _)| *size).collect();
+        let y = vec![Some(value); x.len()];
         chart.curve(ChartSeries::new(name, ChartKind::Line, x, y));
     }
     chart

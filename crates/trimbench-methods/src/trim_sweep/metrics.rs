@@ -1,6 +1,6 @@
 //! The metrics of the method.
 
-use Direction::{Higher, Lower};
+use Direction::{Higher, Lower, Neither};
 use trimbench_core::{Bytes, Nanos};
 use trimbench_results::{Direction, Metric, Quantile, Role};
 
@@ -44,6 +44,13 @@ pub(super) fn chunk(keep: Nanos) -> Metric {
 
 pub(super) const TRIM_MAX: Metric =
     Metric::new("trim-max", "longest TRIM, one outstanding, every size and content", "s", Lower);
+/// What the load does beside the discards, and without them.
+pub(super) const LOAD_RATE: Metric =
+    Metric::new("load-rate", "reads and writes a second beside TRIMs", "IOPS", Neither);
+pub(super) const ALONE_MAX: Metric =
+    Metric::new("alone-max", "longest read or write without TRIMs", "s", Lower);
+pub(super) const ALONE_MOST: Metric =
+    Metric::new("alone-p98.5", "98.5 % of reads and writes without TRIMs", "s", Lower);
 pub(super) const LOADED_MAX: Metric =
     Metric::new("loaded-max", "longest read or write beside TRIMs", "s", Lower)
         .of_role(Role::WaitBesideTrim);
@@ -55,6 +62,7 @@ pub(super) fn metrics(method: &TrimSweep) -> Vec<Metric> {
     let of_one = Quantile::STANDARD.map(|quantile| one_trim(quantile, method.reference));
     let costs = CONTENTS.map(cost_per_gb);
     let chunk = chunk(method.keep);
-    let rest = [COMMAND_COST, THROUGHPUT, COMMAND_RATE, chunk, TRIM_MAX, LOADED_MAX, LOADED_MOST];
-    of_one.into_iter().chain(costs).chain(rest).collect()
+    let rest = [COMMAND_COST, THROUGHPUT, COMMAND_RATE, chunk, TRIM_MAX];
+    let load = [LOAD_RATE, ALONE_MAX, ALONE_MOST, LOADED_MAX, LOADED_MOST];
+    of_one.into_iter().chain(costs).chain(rest).chain(load).collect()
 }

@@ -7,6 +7,11 @@ use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
 use trimbench_engine::settings::whole_size;
 
+/// Accesses a second that a load begins with unless another rate is given.
+const LOAD_RATE: u64 = 1_000;
+/// Accesses of a row under load at the least: enough for the 98.5 % of \[HLK\].
+const ACCESSES_MIN: u64 = 1_000;
+
 const HOUR: Nanos = Nanos::from_secs(3_600);
 const TIB: Bytes = Bytes::gib(1 << 10);
 
@@ -43,9 +48,10 @@ settings! {
         /// minimum length of a row under load, {}
         pub load_time: Nanos = "load-time", presets("2s", "30s", "30s"),
             within(Nanos::from_millis(100), HOUR);
-        /// accesses of 4 KiB a second during the discards, {}; 0 leaves these rows out
-        pub load_gap: Option<Nanos> = "load-rate", default_to("1000"),
-            mapped(within(0, 100_000_u64), |rate| 1_000_000_000_u64.checked_div(rate).map(Nanos));
+        /// accesses of 4 KiB a second during the discards, {}; 0 leaves these rows out; `auto`:
+        /// 1000, or half of what the drive serves without discards if it does not serve 1000
+        pub load_rate: Option<u64> = "load-rate", default_to("auto"),
+            or_word("auto", within(0, 100_000_u64));
         /// share of reads in the load; the rest are writes
         pub read_share: Ppm = "read-share", default_to("50%"), within(Ppm(0), Ppm::ONE);
         /// area that the load accesses, {}
@@ -56,12 +62,38 @@ settings! {
     }
 }
 
+/// Mean time from one access to the next.
+pub(super) fn gap(rate: u64) -> Nanos {
+    Nanos(1_000_000_000 / rate.clamp(1, 1_000_000_000))
+}
+
 fn with_one(mut depths: Vec<u32>) -> Vec<u32> {
     depths.push(1);
     depths
 }
 
 impl TrimSweep {
+    /// Accesses a second that the load begins with; `None` if there is no load.
+    pub(super) fn asked_rate(&self) -> Option<u64> {
+        Some(self.load_rate.unwrap_or(LOAD_RATE)).filter(|rate| *rate > 0)
+    }
+
+    /// Whether a load that the drive does not serve is slowed down until it does.
+    pub(super) const fn is_load_adapted(&self) -> bool {
+        self.load_rate.is_none()
+    }
+
+    /// The least length of a row beside `rate` accesses a second.
+    pub(super) fn loaded_length(&self, rate: u64) -> Nanos {
+        self.load_time.max(gap(rate).times(ACCESSES_MIN))
+    }
+
+    /// When a row beside `rate` accesses a second begins no further discard. The load alone lasts
+    /// as long, so that a backlog that would show in such a row shows without discards too.
+    pub(super) fn loaded_time_max(&self, rate: u64) -> Nanos {
+        self.row_time_max.max(self.loaded_length(rate))
+    }
+
     /// What the load works on, and room for three discards of the reference.
     pub fn needed(&self) -> Bytes {
         self.load_span + Bytes(4 * self.reference.0)

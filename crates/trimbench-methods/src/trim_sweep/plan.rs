@@ -3,7 +3,7 @@
 use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, LbaRange};
 
-use super::options::TrimSweep;
+use super::options::{TrimSweep, gap};
 use trimbench_engine::Shape;
 
 /// Fewer discards are no row.
@@ -132,7 +132,7 @@ impl TrimSweepPlan {
                 SweepKind::NeverWritten => never,
                 SweepKind::Mapped | SweepKind::Trimmed => true,
                 SweepKind::MappedUnaligned | SweepKind::TrimmedUnaligned => method.unaligned,
-                SweepKind::MappedLoaded => method.load_gap.is_some(),
+                SweepKind::MappedLoaded => method.asked_rate().is_some(),
                 SweepKind::MappedWhole | SweepKind::TrimmedWhole => method.whole,
             };
             if wanted {
@@ -197,11 +197,23 @@ impl TrimSweepPlan {
         Bytes(prepared + filled(method, &self.shape).0)
     }
 
-    /// Bytes that the load writes in rows of the least length.
+    /// Leaves out the rows with a load beside them.
+    pub(super) fn leave_out_load(&mut self) {
+        self.rows.retain(|row| !row.kind.is_loaded());
+    }
+
+    /// Whether a row has a load beside it.
+    pub fn has_load(&self) -> bool {
+        self.rows.iter().any(|row| row.kind.is_loaded())
+    }
+
+    /// Bytes that the load writes at most: rows that last as long as rows may, and the load alone.
     pub fn written_by_load(&self, method: &TrimSweep) -> Bytes {
+        let Some(rate) = method.asked_rate() else { return Bytes(0) };
         let rows = self.rows.iter().filter(|row| row.kind.is_loaded()).count() as u64;
-        let accesses =
-            method.load_gap.map_or(0, |gap| method.load_time.times(rows).0 / gap.0.max(1));
+        let alone = u64::from(self.has_load());
+        let time = method.loaded_time_max(rate).times(rows + alone);
+        let accesses = time.0 / gap(rate).0;
         Bytes((accesses - method.read_share.of(accesses)) * super::row::ACCESS.0)
     }
 }
@@ -217,7 +229,7 @@ pub struct SweepSlot {
 
 /// What is written before all but the never-written rows: the load's area at least.
 pub(super) fn filled(method: &TrimSweep, shape: &Shape) -> Bytes {
-    let load = if method.load_gap.is_some() { method.load_span } else { Bytes(0) };
+    let load = if method.asked_rate().is_some() { method.load_span } else { Bytes(0) };
     let unit = shape.granularity.0;
     load.max(Bytes(method.fill.of(shape.capacity.0) / unit * unit))
 }
@@ -281,6 +293,6 @@ fn stride(size: Bytes, shape: &Shape) -> Bytes {
 
 /// Where slots begin: behind the load's area, in whole units.
 fn first_slot(method: &TrimSweep, shape: &Shape) -> Bytes {
-    let load = if method.load_gap.is_some() { method.load_span } else { Bytes(0) };
+    let load = if method.asked_rate().is_some() { method.load_span } else { Bytes(0) };
     Bytes(load.0.next_multiple_of(shape.granularity.0))
 }

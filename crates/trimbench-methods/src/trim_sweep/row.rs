@@ -29,25 +29,25 @@ pub(super) struct Side {
 impl Side {
     /// The discards of a row that begins at `now`, and its load.
     ///
-    /// Beside a load the discards are spread over `load_time`, so that there are accesses enough to
-    /// speak of; a drive that is slower is given one after the other.
+    /// Beside a load (with its accesses a second) the discards are spread over the row, so that
+    /// there are accesses enough to speak of; a drive that is slower is given one after the other.
     pub(super) fn new(
         method: &TrimSweep,
         discards: Vec<LbaRange>,
         queue_depth: u32,
-        load: Option<OpenLoop<DeviceArea>>,
+        load: Option<(OpenLoop<DeviceArea>, u64)>,
         now: Instant,
     ) -> Self {
         let count = discards.len() as u64;
         let commands = discards.into_iter().map(BlockCommand::Discard).collect();
         let discards = InOrder::new(commands, queue_depth);
-        let discards = if load.is_none() {
-            discards.until(now + method.row_time_max)
+        let discards = if let Some((_, rate)) = load {
+            let pace = Nanos(method.loaded_length(rate).0 / count.max(1));
+            discards.paced(now, pace).until(now + method.loaded_time_max(rate))
         } else {
-            let pace = Nanos(method.load_time.0 / count.max(1));
-            discards.paced(now, pace).until(now + method.row_time_max.max(method.load_time))
+            discards.until(now + method.row_time_max)
         };
-        Self { discards, load }
+        Self { discards, load: load.map(|(load, _)| load) }
     }
 }
 
@@ -125,6 +125,11 @@ impl Seen {
         self.discarded
     }
 
+    /// Reads and writes of the load that ended.
+    pub(super) const fn accesses(&self) -> u64 {
+        self.accesses
+    }
+
     /// Bytes that the load read and wrote.
     pub(super) fn accessed(&self) -> Bytes {
         Bytes(self.accesses * ACCESS.0)
@@ -187,7 +192,8 @@ impl Seen {
         step.add_histogram("latency", &histogram);
     }
 
-    fn store_load(&self, step: &mut Step) {
+    /// Writes what is known of the load into the row's step.
+    pub(super) fn store_load(&self, step: &mut Step) {
         step.measure("accesses", self.accesses as f64);
         step.measure("response_s_max", self.response_max.seconds());
         step.measure("read_response_s_max", self.read_max.seconds());

@@ -5,12 +5,14 @@ use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, Caveat, Device, DeviceStatistics, Instant, LbaRange, PurgeMeans};
 use trimbench_results::Step;
 
-use super::options::TrimSweep;
+use super::load_alone::{LOAD_ALONE, LoadAlone, SLOWED_MAX, SeenAlone, rate_of};
+use super::options::{TrimSweep, gap};
 use super::plan::{Row, SweepKind, SweepSlot, TrimSweepPlan, filled};
 use super::row::{ACCESS, Seen, Side};
+use trimbench_core::units::rounded;
 use trimbench_engine::{
-    Arrivals, DeviceRunner, Method as _, MethodError, MethodSession, OpenLoop, OtherLoad,
-    RandomAccess,
+    Arrivals, DeviceArea, DeviceRunner, Method as _, MethodError, MethodSession, OpenLoop,
+    OtherLoad, RandomAccess,
 };
 
 /// The step that says how the drive was purged.
@@ -28,6 +30,8 @@ struct Sweep<'a> {
     rng: &'a Rng,
     /// What lies before was discarded since the purge.
     cursor: Bytes,
+    /// Accesses a second beside the discards, once the load alone has shown what the drive serves.
+    load_rate: Option<u64>,
 }
 
 pub(super) fn run(
@@ -39,26 +43,36 @@ pub(super) fn run(
     let means = runner.device.purge_means();
     let rng = session.rng;
     let plan = TrimSweepPlan::new(method, runner.shape, means != PurgeMeans::Trim, rng);
-    let ids = plan.rows.iter().map(|row| row.id.clone());
-    let ids = std::iter::once(PURGE.to_owned()).chain(ids);
-    session.plan(ids, method.demand(runner.shape.capacity).time);
-    let mut sweep = Sweep { method, plan, runner, rng, cursor: Bytes(0) };
-    let rows = sweep.plan.rows.clone();
-    let open: Vec<_> = rows.iter().filter(|row| !session.is_done(&row.id)).collect();
-    if !open.is_empty() {
+    let estimate = method.demand(runner.shape.capacity).time;
+    session.plan(step_ids(&plan), estimate);
+    let mut sweep = Sweep { method, plan, runner, rng, cursor: Bytes(0), load_rate: None };
+    let is_open = |row: &Row, session: &MethodSession<'_>| !session.is_done(&row.id);
+    if sweep.plan.rows.iter().any(|row| is_open(row, session)) {
         sweep.establish(means, session)?;
     }
-    let mut is_filled = false;
-    for row in open {
-        session.announce(&row.id, sweep.runner.now());
-        if row.kind != SweepKind::NeverWritten && !is_filled {
-            sweep.fill()?;
-            is_filled = true;
+    sweep.rows(|row| row.kind == SweepKind::NeverWritten, session)?;
+    if sweep.plan.rows.iter().any(|row| is_open(row, session)) {
+        sweep.fill()?;
+        sweep.load_alone(session)?;
+        if sweep.plan.has_load() && sweep.load_rate.is_none() {
+            sweep.plan.leave_out_load();
+            session.plan(step_ids(&sweep.plan), estimate);
         }
-        session.keep(sweep.row(row)?)?;
     }
+    sweep.rows(|_| true, session)?;
     session.hash(sweep.runner.trace_hash());
     Ok(())
+}
+
+/// All steps in their order: the load alone is behind what was never written.
+fn step_ids(plan: &TrimSweepPlan) -> Vec<String> {
+    let never = plan.rows.iter().take_while(|row| row.kind == SweepKind::NeverWritten).count();
+    let mut ids: Vec<String> = plan.rows.iter().map(|row| row.id.clone()).collect();
+    if plan.has_load() {
+        ids.insert(never, LOAD_ALONE.to_owned());
+    }
+    ids.insert(0, PURGE.to_owned());
+    ids
 }
 
 impl Sweep<'_> {
@@ -93,6 +107,21 @@ impl Sweep<'_> {
         self.runner.fill("fill", area)
     }
 
+    /// Measures those of the rows that are not measured yet.
+    fn rows(
+        &mut self,
+        of: impl Fn(&Row) -> bool,
+        session: &mut MethodSession<'_>,
+    ) -> Result<(), MethodError> {
+        for row in self.plan.rows.clone() {
+            if of(&row) && !session.is_done(&row.id) {
+                session.announce(&row.id, self.runner.now());
+                session.keep(self.row(&row)?)?;
+            }
+        }
+        Ok(())
+    }
+
     /// One row: prepares, rests, measures.
     fn row(&mut self, row: &Row) -> Result<Step, MethodError> {
         let slots = self.slots(row)?;
@@ -104,6 +133,9 @@ impl Sweep<'_> {
         step.set("queue_depth", f64::from(row.queue_depth));
         step.set("commands_planned", ranges.len() as f64);
         step.set("alignment_bytes", self.alignment(row).0 as f64);
+        if let Some(rate) = self.load_rate.filter(|_| row.kind.is_loaded()) {
+            step.set("load_per_s", rate as f64);
+        }
         let before = self.runner.device.statistics();
         let seen = self.measure(row, ranges)?;
         self.judge(row, &seen, before, &mut step)?;
@@ -145,17 +177,62 @@ impl Sweep<'_> {
         self.runner.flush(&row.id)
     }
 
-    fn measure(&mut self, row: &Row, ranges: Vec<LbaRange>) -> Result<Seen, MethodError> {
-        let shape = self.runner.shape;
-        let now = self.runner.now();
-        let gap = self.method.load_gap.filter(|_| row.kind.is_loaded());
+    /// The accesses of the row `id`, `rate` a second, from now until `until`.
+    fn load(&self, id: &str, rate: u64, until: Instant) -> OpenLoop<DeviceArea> {
+        let area = self.runner.shape.area(Bytes(0), self.method.load_span);
+        let access = RandomAccess::new(area, ACCESS, self.method.read_share, self.rng.split(id));
         // Random gaps: else the discards would meet always the same part of them.
-        let load = gap.map(|gap| {
-            let area = shape.area(Bytes(0), self.method.load_span);
-            let rng = self.rng.split(&row.id);
-            let access = RandomAccess::new(area, ACCESS, self.method.read_share, rng);
-            OpenLoop::new(access, Arrivals::Poisson, gap, now..Instant::NEVER)
-        });
+        OpenLoop::new(access, Arrivals::Poisson, gap(rate), self.runner.now()..until)
+    }
+
+    /// Finds out whether the drive serves the load by itself. A rate that is not given is lowered to
+    /// half of what the drive served until it does.
+    fn load_alone(&mut self, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
+        if let Some(step) = session.step(LOAD_ALONE) {
+            self.load_rate = rate_of(self.method, step);
+        }
+        let (Some(asked), true) = (self.method.asked_rate(), self.plan.has_load()) else {
+            return Ok(());
+        };
+        if session.is_done(LOAD_ALONE) {
+            return Ok(());
+        }
+        session.announce(LOAD_ALONE, self.runner.now());
+        let mut step = Step::new(LOAD_ALONE, LOAD_ALONE);
+        step.set("asked_per_s", asked as f64);
+        let mut rate = asked;
+        for slowed in 0..=SLOWED_MAX {
+            self.runner.rest(self.method.rest)?;
+            let (before, now) = (self.runner.device.statistics(), self.runner.now());
+            let length = self.method.loaded_time_max(rate);
+            let load = self.load(&format!("{LOAD_ALONE}-{slowed}"), rate, now + length);
+            let mut load = LoadAlone::new(load, rate, length);
+            let mut seen = SeenAlone::new(now, length);
+            self.runner.run(LOAD_ALONE, &mut load, &mut seen)?;
+            let is_served = seen.is_served(&load);
+            if slowed == 0 {
+                step.measure("asked_served_per_s", seen.served());
+            }
+            let lower = rounded(seen.served() / 2.0).min(rate / 2);
+            let is_last = slowed == SLOWED_MAX || lower == 0 || !self.method.is_load_adapted();
+            if is_served || is_last {
+                self.load_rate = Some(rate).filter(|_| is_served);
+                step.set("load_per_s", rate as f64);
+                let after = self.runner.device.statistics();
+                let other = OtherLoad::before(before);
+                step.caveat(other.caveat(self.runner.device, after, seen.accessed()));
+                seen.store(&mut step, is_served);
+                break;
+            }
+            rate = lower;
+        }
+        session.keep(step)
+    }
+
+    fn measure(&mut self, row: &Row, ranges: Vec<LbaRange>) -> Result<Seen, MethodError> {
+        let now = self.runner.now();
+        let rate = self.load_rate.filter(|_| row.kind.is_loaded());
+        let load = rate.map(|rate| (self.load(&row.id, rate, Instant::NEVER), rate));
         let mut side = Side::new(self.method, ranges, row.queue_depth, load, now);
         let mut seen = Seen::default();
         self.runner.run(&row.id, &mut side, &mut seen)?;

@@ -3,17 +3,24 @@
 use proptest::prelude::*;
 use trimbench_core::fault::FaultPlan;
 use trimbench_core::rng::Rng;
-use trimbench_core::{Bytes, Caveat, Errno, Instant, Nanos, PurgeMeans, Virtual};
+use trimbench_core::{
+    BlockCommand, Blocks, Bytes, Caveat, Errno, Instant, Lba, LbaRange, Nanos, Ppm, PurgeMeans,
+    Status, Virtual,
+};
 use trimbench_results::{LatencyHistogram, Limit, Step};
-use trimbench_ssd::TrimMode;
+use trimbench_ssd::{SsdConfig, TrimMode};
 
+use super::load_alone::{LoadAlone, SeenAlone};
 use super::row::median_interval;
 use super::*;
 use trimbench_engine::testing::{
     KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, figure, resume, run,
     says, settings,
 };
-use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, RunError};
+use trimbench_engine::{
+    Arrivals, DeviceArea, MethodDefinition as _, MethodResult, Observer as _, OpenLoop, Preset,
+    RandomAccess, RunError, Sample,
+};
 
 const SMALL: [(&str, &str); 7] = [
     ("commands", "40"),
@@ -267,6 +274,103 @@ fn the_load_meets_the_trims_and_its_worst_is_found() {
     assert!(!row.metrics.contains_key("commands_per_s"), "paced discards have no rate");
     let histogram = LatencyHistogram::from_text(&row.histograms["response-time"]).unwrap();
     close(histogram.count() as f64, accesses);
+}
+
+/// A drive that serves 500 commands a second.
+fn slow() -> SsdConfig {
+    let mut config = drive(TrimMode::None);
+    config.host.command = Nanos::from_millis(2);
+    config
+}
+
+#[test]
+fn a_load_that_the_drive_does_not_serve_is_halved_until_it_does() {
+    let mut device = Virtual::new(Lying::new(slow()));
+    let set = [("sizes", "4KiB,1MiB"), ("unaligned", "no"), ("row-time-max", "5s")];
+    let found = run(&method(&set), &mut device, &mut KeptSteps::default()).unwrap();
+    let alone = step(&found.steps, "load-alone");
+    close(alone.parameters["asked_per_s"], 1_000.0);
+    let rate = alone.parameters["load_per_s"];
+    assert!((240.0..=250.0).contains(&rate), "half of 500 a second: {rate}");
+    let loaded: Vec<&Step> = found.steps.iter().filter(|it| it.kind == "mapped-loaded").collect();
+    assert_eq!(loaded.len(), 2);
+    for row in loaded {
+        close(row.parameters["load_per_s"], rate);
+        assert!(row.metrics["accesses"] > 900.0 && row.metrics.contains_key("response_s_p98_5"));
+    }
+    let figure_of = |id| figure(&found.figures, id);
+    let words = figure_of("load-rate").words().unwrap();
+    assert!(words.starts_with("of 1000 a second the drive serves 49"), "{words}");
+    // Nothing waits for a TRIM here: beside TRIMs as without them.
+    assert!(figure_of("alone-max").value < 0.1 && figure_of("loaded-max").value < 0.1);
+    assert!(found.figures.iter().all(|figure| figure.is_valid()));
+}
+
+#[test]
+fn beside_a_given_load_that_is_not_served_nothing_is_measured() {
+    let mut device = Virtual::new(Lying::new(slow()));
+    let set = [("sizes", "4KiB"), ("unaligned", "no"), ("load-rate", "1000")];
+    let found = run(&method(&set), &mut device, &mut KeptSteps::default()).unwrap();
+    let alone = step(&found.steps, "load-alone");
+    assert_eq!(alone.caveats, [Caveat::Overloaded.id()]);
+    assert!(found.steps.iter().all(|step| step.kind != "mapped-loaded"));
+    assert!(found.figures.iter().all(|figure| !figure.id.starts_with("loaded-")));
+    assert!(figure(&found.figures, "trim-max").is_valid(), "no load was beside these");
+    let rate = figure(&found.figures, "load-rate");
+    assert!(!rate.is_valid() && rate.words().unwrap().contains("serves 500"), "{rate:?}");
+    // It ended when a tenth of the arrivals waited: half a backlog of 60 s would be 30,000.
+    assert!(alone.metrics["accesses"] < 20_000.0);
+}
+
+#[test]
+fn a_resumed_run_keeps_the_rate_that_the_drive_serves() {
+    let method = method(&[("sizes", "4KiB"), ("unaligned", "no"), ("row-time-max", "5s")]);
+    let mut keeper = KeptSteps::default();
+    let whole = run(&method, &mut Virtual::new(Lying::new(slow())), &mut keeper).unwrap();
+    let until_alone = whole.steps.iter().position(|step| step.kind == "load-alone").unwrap();
+    let done = whole.steps[..=until_alone].to_vec();
+    // Now it would serve any load: the rows beside it are those of the run that is continued.
+    let mut fast = Virtual::new(Lying::new(drive(TrimMode::None)));
+    let resumed = resume(&method, &mut fast, &mut KeptSteps::default(), done).unwrap();
+    let rate = step(&resumed.steps, "load-alone").parameters["load_per_s"];
+    close(step(&resumed.steps, "mapped-loaded-4KiB-qd1").parameters["load_per_s"], rate);
+}
+
+/// Whether a drive serves 1,000 accesses a second for 5 s that serves `served` a second, and stops
+/// once for `stall` before the load ends.
+fn serves(served: u64, stall: Nanos) -> bool {
+    let length = Nanos::from_secs(5);
+    let start = Instant::START;
+    let area = DeviceArea {
+        start: Bytes(0),
+        length: Bytes::mib(1),
+        logical_block: trimbench_core::BlockSize::SECTOR,
+        data: trimbench_core::Data::Random,
+    };
+    let access = RandomAccess::new(area, Bytes(4_096), Ppm::ONE, Rng::new(1));
+    let gap = Nanos::from_millis(1);
+    let open = OpenLoop::new(access, Arrivals::Constant, gap, start..start + length);
+    let load = LoadAlone::new(open, 1_000, length);
+    let mut seen = SeenAlone::new(start, length);
+    let mut free = start;
+    for arrival in 0..5_000 {
+        let intended = start + gap.times(arrival);
+        if arrival == 4_950 {
+            free = free.max(intended) + stall;
+        }
+        free = free.max(intended) + Nanos(1_000_000_000 / served);
+        let command = BlockCommand::Read(LbaRange::new(Lba(0), Blocks(8)).unwrap());
+        let (issued, completed, status) = (intended, free, Status::Done);
+        seen.observe(&Sample { stream: 0, command, intended, issued, completed, status });
+    }
+    seen.is_served(&load)
+}
+
+#[test]
+fn a_backlog_that_grows_is_not_served_and_one_stall_is_no_overload() {
+    assert!(serves(1_001, Nanos::ZERO) && serves(995, Nanos::ZERO));
+    assert!(!serves(970, Nanos::ZERO) && !serves(400, Nanos::ZERO));
+    assert!(serves(2_000, Nanos::from_millis(300)), "a stall at the very end");
 }
 
 #[test]

@@ -126,6 +126,24 @@ fn an_invalid_figure_or_session_fails_its_limit() {
 }
 
 #[test]
+fn what_an_overloaded_drive_could_not_be_measured_for_is_not_judged() {
+    let limits: Vec<Limit> =
+        ["loaded-max=1s", "trim-max=1s"].map(|text| text.parse().unwrap()).to_vec();
+    let mut session = session(vec![figure("trim-max", 0.1, "s")]);
+    let mut step = crate::Step::new("load-alone", "load-alone");
+    step.caveat(Caveat::Overloaded);
+    session.steps.push(step);
+    let outcomes = evaluate(&record(vec![session.clone()]), &limits, |_, _| true).unwrap();
+    assert!(!outcomes[0].holds, "nothing passes by not being measured");
+    assert_eq!(outcomes[0].unmeasured, Some(Caveat::Overloaded));
+    assert!(outcomes[1].holds && outcomes[1].unmeasured.is_none());
+    // Without that reason a figure that no session has is a slip of the pen.
+    session.steps.clear();
+    let error = evaluate(&record(vec![session]), &limits, |_, _| true).unwrap_err();
+    assert!(matches!(error, LimitError::UnknownFigure { .. }));
+}
+
+#[test]
 fn the_worst_of_the_named_figures_decides() {
     let figures = vec![
         figure("probe-p99", 1.0, "ms"),

@@ -11,6 +11,7 @@ mod devices;
 mod directories;
 mod errors;
 mod filesystems;
+mod forecasts;
 mod hostile;
 mod images;
 mod interrupts;
