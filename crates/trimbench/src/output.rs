@@ -15,6 +15,8 @@ use trimbench_results::RunRecord;
 
 use crate::args::OutputFormat;
 
+/// Whether notes are left out.
+static QUIET: AtomicBool = AtomicBool::new(false);
 /// Whether data could not be written.
 static LOST: AtomicBool = AtomicBool::new(false);
 
@@ -91,6 +93,18 @@ pub(crate) fn error_line(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", visible(text));
 }
 
+/// Writes one line that a quiet run leaves out.
+pub(crate) fn note(text: &str) {
+    if !QUIET.load(Ordering::Relaxed) {
+        error_line(text);
+    }
+}
+
+/// Leaves out notes and progress from now on: errors and limits that fail are still printed.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
 /// How the terminal report is to look on this stdout.
 pub(crate) fn style() -> Style {
     let terminal = std::io::stdout().is_terminal();
@@ -107,7 +121,7 @@ pub(crate) fn progress_style() -> Style {
 
 /// Whether progress may be drawn.
 pub(crate) fn progress_terminal() -> bool {
-    std::io::stderr().is_terminal()
+    std::io::stderr().is_terminal() && !QUIET.load(Ordering::Relaxed)
 }
 
 fn width() -> Option<usize> {

@@ -10,7 +10,7 @@ use trimbench_report::{Style, sparkline};
 use trimbench_results::Step;
 use trimbench_results::number::quantity;
 
-use crate::output::{error_line, progress_style, progress_terminal};
+use crate::output::{note, progress_style, progress_terminal};
 
 #[cfg(test)]
 mod tests;
@@ -61,7 +61,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// Begins the display of the session `title`, number `index` (from 1) of `count`.
     pub(crate) fn begin(title: &str, (index, count): (usize, usize), clock: Clock) -> Self {
-        error_line(&format!("[{index}/{count}] {title}"));
+        note(&format!("[{index}/{count}] {title}"));
         let bar = progress_terminal().then(bar);
         Self { bar, clock, live: Live::default() }
     }

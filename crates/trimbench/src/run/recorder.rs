@@ -10,7 +10,7 @@ use super::identity::check_same;
 use super::session::{End, Ended, Listener, planned_record};
 use crate::args::OutputFormat;
 use crate::failure::Failure;
-use crate::output::{data, error_line};
+use crate::output::{data, note};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::store::Store;
@@ -114,7 +114,7 @@ impl<'a> Recorder<'a> {
     pub(super) fn show_end(&mut self, index: usize) {
         if let Some(session) = self.record.sessions.get(index).filter(|session| session.finished) {
             if let Some(reason) = &session.left_out {
-                error_line(&format!("{} is left out: {reason}", session.plan.method));
+                note(&format!("{} is left out: {reason}", session.plan.method));
             }
             for figure in &session.figures {
                 self.event(index, "figure", figure);
