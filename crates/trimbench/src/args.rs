@@ -171,10 +171,20 @@ pub(crate) enum RunFormat {
     Human,
     /// The record of the run, as one JSON document.
     Json,
-    /// A line of JSON for each step and figure as they finish, and for the progress in between.
+    /// A line of JSON for each step and figure as they finish.
     Ndjson,
     /// With `--dry-run`: a job file, for `--job`.
     Toml,
+}
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressKind {
+    /// A bar on a terminal, elsewhere a line for each session.
+    #[default]
+    Auto,
+    /// A line of JSON twice a second: seconds since the start and estimated seconds left.
+    Json,
 }
 
 impl RunFormat {
@@ -259,6 +269,9 @@ pub(crate) struct RunArgs {
     /// Print no progress and no notes on stderr: only errors and limits that fail.
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// How progress is shown on stderr.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) progress: ProgressKind,
     /// Format of stdout.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output_format: RunFormat,

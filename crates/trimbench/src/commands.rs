@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::interrupt::interrupt;
 use crate::output::{Printed, be_quiet, cleaned, data, error_line, note, record_json, style};
 use crate::plan::Plan;
+use crate::progress::Progress;
 use crate::run::{fresh_record, program, run as run_plan};
 use crate::store::{Host, Store};
 
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let (plan, mut record, store) = if let Some(directory) = &args.resume {
         resumed(directory, args)?
     } else {
-        let plan = Plan::new(args)?;
+        let plan = planned(args)?;
         plan.check_traces()?;
         let record = fresh_record(&plan);
         let store = match &args.output {
@@ -49,7 +50,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let interrupt = interrupt(answer, || {})?;
     let started = now();
     save_host(&store, started, None)?;
-    let ended = run_plan(&plan, &mut record, &store, format, &interrupt);
+    let mut progress = Progress::begin(&plan, args.progress, !args.no_report);
+    let ended = run_plan(&plan, &mut record, &store, (format, &progress), &interrupt);
+    progress.closes("writing the report");
     let measured = record.sessions.iter().any(|session| !session.steps.is_empty());
     if let (Err(_), false, None) = (&ended.result, measured, &args.resume) {
         store.discard();
@@ -70,6 +73,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     if !args.no_report {
         failures.extend(crate::report::beside(&store, &record).err());
     }
+    progress.end();
     let limits_hold = judge(&record, &plan);
     // The first error is the one that the others came of.
     let mut failures = failures.into_iter();
@@ -84,6 +88,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     })
 }
 
+/// The plan of the arguments; an error names the job file that they are from.
+fn planned(args: &RunArgs) -> Result<Plan, Failure> {
+    Plan::new(args).map_err(|failure| match &args.job {
+        Some(job) => failure.context(format!("`{}`", job.display())),
+        None => failure,
+    })
+}
+
 /// `trimbench run --dry-run`, and what only it prints.
 fn describe(args: &RunArgs) -> Result<u8, Failure> {
     if !args.dry_run {
@@ -92,7 +104,7 @@ fn describe(args: &RunArgs) -> Result<u8, Failure> {
         );
         return Err(Failure::usage(error).with_hint("add `--dry-run`"));
     }
-    let plan = Plan::new(args)?;
+    let plan = planned(args)?;
     match args.output_format {
         RunFormat::Human => data(&cleaned(&crate::dry_run::describe(&plan))),
         RunFormat::Toml => data(&crate::job::described(args, &plan)),

@@ -23,12 +23,13 @@ pub(crate) fn describe(plan: &Plan) -> String {
     let mut text = format!("seed {}\n", plan.seed);
     let mut total = Total::default();
     for session in &plan.sessions {
-        match session.describe(&mut text, plan) {
-            Some(demand) => total.add(session, demand),
-            None => total.without += 1,
+        if let Some(demand) = session.describe(&mut text, plan) {
+            total.add(session, demand);
         }
     }
-    total.describe(&mut text);
+    if let [_, _, ..] = plan.sessions[..] {
+        total.describe(&mut text, plan.sessions.len());
+    }
     text
 }
 
@@ -36,8 +37,6 @@ pub(crate) fn describe(plan: &Plan) -> String {
 #[derive(Default)]
 struct Total {
     sessions: usize,
-    /// Sessions that are left out or refused.
-    without: usize,
     written: u64,
     /// On emulated drives, on their own clocks.
     emulated: Nanos,
@@ -56,13 +55,9 @@ impl Total {
         *clock = Nanos(clock.0.saturating_add(time.0));
     }
 
-    fn describe(&self, text: &mut String) {
-        let without = match self.without {
-            0 => String::new(),
-            count => format!(", {count} left out or refused"),
-        };
+    fn describe(&self, text: &mut String, planned: usize) {
         let _ = writeln!(text, "\nin total");
-        fact(text, "sessions", &format!("{}{without}", self.sessions));
+        fact(text, "sessions", &format!("{} of {planned} suit their target", self.sessions));
         fact(text, "writes", &format!("at most about {}", rough_bytes(Bytes(self.written))));
         let clocks = [(self.real, "wall time"), (self.emulated, "virtual time (no waiting)")];
         let times = clocks.into_iter().filter(|(time, _)| *time > Nanos::ZERO);
@@ -151,6 +146,15 @@ impl<'a> Outlook<'a> {
 }
 
 impl Session {
+    /// What it takes, without a look into traces; `None` if it will be left out.
+    pub(crate) fn rough_demand(&self, consent: &Consent) -> Option<Demand> {
+        let outlook = Outlook::of(&self.target, consent).ok()?;
+        self.method.fits(&outlook.ideal).ok()?;
+        let of = outlook.capacity.unwrap_or(Bytes(0));
+        let on_files = self.target.is_filesystem();
+        Some(if on_files { self.method.demand_on_filesystems(of) } else { self.method.demand(of) })
+    }
+
     /// Describes it; what it takes, if it would be run.
     fn describe(&self, text: &mut String, plan: &Plan) -> Option<Demand> {
         let PlannedSession { method, target, preset, .. } = &self.planned;

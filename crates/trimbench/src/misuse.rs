@@ -134,7 +134,14 @@ impl<'a> Misused<'a> {
             let hint = format!("it is a method: `trimbench run {given}`");
             return (format!("there is no command `{given}`"), hint);
         }
-        let meant = did_you_mean(nearest(given, commands.split(", ")));
+        let letters = |word: &str| {
+            let mut letters: Vec<char> = word.chars().collect();
+            letters.sort_unstable();
+            letters
+        };
+        // In words this short, letters in another order are not alike enough.
+        let swapped = commands.split(", ").find(|name| letters(name) == letters(given));
+        let meant = did_you_mean(swapped.or_else(|| nearest(given, commands.split(", "))));
         (format!("there is no command `{given}`{meant}"), format!("commands: {commands}"))
     }
 
@@ -171,6 +178,9 @@ impl<'a> Misused<'a> {
         let hint = match source.and_then(|it| it.downcast_ref::<UnitError>()) {
             Some(UnitError::Ambiguous { number, unit }) => {
                 format!("write `{number}{unit}B` or `{number}{unit}iB`")
+            }
+            Some(UnitError::UnknownUnit { unit, meant: Some(meant), .. }) => {
+                format!("write `{}`", given.replace(unit.as_str(), meant))
             }
             Some(_) => self.example(bare(argument)),
             None => self.help(),

@@ -1,7 +1,7 @@
 //! Turns arguments into a plan: everything that decides what is done, resolved, checked and
 //! printable.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
@@ -357,8 +357,8 @@ fn wrong_limit(error: LimitError) -> Failure {
         LimitError::NoUnit { figure, value, has, .. } => example(format!("{figure}={value}{has}")),
         LimitError::OtherQuantity { figure, has, .. } => example(format!("{figure}=1{has}")),
         LimitError::UnknownFigure { figure, known, .. } => {
-            let mut nearest = by_likeness(figure, known.iter().map(String::as_str));
-            nearest.dedup();
+            let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();
+            let mut nearest = by_likeness(figure, known);
             nearest.truncate(NEAREST);
             format!("figures of this run, the nearest first: {}, ...", nearest.join(", "))
         }

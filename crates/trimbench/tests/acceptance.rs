@@ -51,6 +51,7 @@ claims! {
     kernels_1
     kernels_3
     kernels_4
+    answer_2
 }
 
 fn all() -> impl Iterator<Item = &'static ClaimRow> {

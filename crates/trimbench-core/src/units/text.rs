@@ -40,7 +40,7 @@ pub enum UnitError {
         unit: String,
     },
     /// A unit that is not one of the known ones.
-    #[error("`{unit}` is not a unit here{}; use one of {known}", did_you_mean(*.meant))]
+    #[error("`{unit}` is not a unit here; use one of {known}{}", did_you_mean(*.meant))]
     UnknownUnit {
         /// The unit as given.
         unit: String,

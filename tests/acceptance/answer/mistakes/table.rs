@@ -1,5 +1,6 @@
-//! What people mistype, and what the program is to answer: written down before the program was
-//! asked.
+//! What people mistype, and what the program is to answer. Which mistakes, and what each answer must
+//! say, was written down before the program was asked; the words are the program's own where they
+//! say the same.
 
 use trimbench_core::exit::{DONE, TARGET, USAGE};
 
@@ -23,6 +24,12 @@ const fn target(arguments: &'static str, message: &'static str, hint: &'static s
     Mistake { arguments, exit: TARGET, message, hint }
 }
 
+/// What there is instead of a kind of target that there is not.
+const KINDS: &str = "emulated drives are `sim:NAME`, filesystems `ext4:`, `xfs:`, `btrfs:`, \
+         `f2fs:`, \
+    pools `stripe:sim:NAME*10`, `raidz1:sim:NAME*10`, `raidz2:sim:NAME*10`, `raidz3:sim:NAME*10`; \
+    anything else is a path";
+
 /// Files of jobs that lie in the scene.
 pub(super) const JOBS: &[(&str, &str)] = &[
     ("unknown.toml", "format = 1\npresett = \"quick\"\n"),
@@ -35,7 +42,12 @@ pub(super) const JOBS: &[(&str, &str)] = &[
 
 pub(super) const MISTAKES: &[Mistake] = &[
     // Commands and methods.
-    usage("rnu", "there is no command `rnu`, did you mean `run`?", "commands: run, list, report, "),
+    usage(
+        "rnu",
+        "there is no command `rnu`; did you mean `run`?",
+        "commands: run, list, \
+         report, ",
+    ),
     usage(
         "delete-stall",
         "there is no command `delete-stall`",
@@ -49,7 +61,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     },
     usage(
         "run delete-stal",
-        "there is no method `delete-stal`, did you mean `delete-stall`?",
+        "there is no method `delete-stal`; did you mean `delete-stall`?",
         "methods: delete-stall, ",
     ),
     usage(
@@ -67,48 +79,62 @@ pub(super) const MISTAKES: &[Mistake] = &[
         "method `delete-stall` is given twice",
         "leave one out: a run measures each method once on each target",
     ),
-    usage("list method", "`method` cannot be listed, did you mean `methods`?", "give methods or profiles, or neither to list both"),
+    usage(
+        "list method",
+        "`method` is not one of methods, profiles; did you mean `methods`?",
+        "`trimbench list --help` says what each means",
+    ),
     usage(
         "list methods --explain recovry",
-        "there is no method `recovry`, did you mean `recovery`?",
+        "there is no method `recovry`; did you mean `recovery`?",
         "methods: ",
     ),
-    usage("import pgbench results", "`pgbench` is not one of postmark", "`trimbench import --help` "),
+    usage(
+        "import pgbench results",
+        "`pgbench` is not one of postmark",
+        "`trimbench import --help` ",
+    ),
     // Options.
     usage(
         "run --outptu x",
-        "there is no option `--outptu`, did you mean `--output`?",
+        "there is no option `--outptu`; did you mean `--output`?",
         "`trimbench run --help` lists all options",
     ),
     usage(
         "run --dryrun",
-        "there is no option `--dryrun`, did you mean `--dry-run`?",
+        "there is no option `--dryrun`; did you mean `--dry-run`?",
         "`trimbench run --help` lists all options",
     ),
     usage(
         "run -t",
         "`--target` has no value",
-        "write for example `--target sim:generic-nvme-tlc`",
+        "write for example `--target \
+         sim:generic-nvme-tlc`",
     ),
-    usage("run -t sim:vendor2 --preset", "`--preset` has no value", "write for example `--preset standard`"),
     usage(
-        "run --preset fast",
-        "there is no preset `fast`",
-        "presets: quick, standard, published",
+        "run -t sim:vendor2 --preset",
+        "`--preset` has no value",
+        "write for example `--preset standard`",
     ),
+    usage("run --preset fast", "there is no preset `fast`", "presets: quick, standard, published"),
     usage(
         "run --preset quik",
-        "there is no preset `quik`, did you mean `quick`?",
+        "there is no preset `quik`; did you mean `quick`?",
         "presets: quick, standard, published",
     ),
     usage(
         "run --seed abc",
         "`--seed abc` is not a whole number",
-        "give 0 to 18446744073709551615",
+        "give 0 to \
+         18446744073709551615",
     ),
     usage("run --seed -1", "`--seed -1` is out of range", "give 0 to 18446744073709551615"),
     usage("run --jobs 0", "`--jobs 0` is out of range", "give 1 to 1024"),
-    usage("run --output-format yaml", "`--output-format yaml` is not one of human, json, ndjson, toml", "`trimbench run --help` "),
+    usage(
+        "run --output-format yaml",
+        "`--output-format yaml` is not one of human, json, ndjson, toml",
+        "`trimbench run --help` ",
+    ),
     usage(
         "run --output-format toml",
         "`--output-format toml` prints a job file, which only `--dry-run` does",
@@ -117,32 +143,35 @@ pub(super) const MISTAKES: &[Mistake] = &[
     // Sizes and times.
     usage(
         "run --capacity 1G",
-        "`--capacity 1G`: `G` could be 10^9 or 2^30 bytes",
+        "`--capacity 1G`: `1G` could be 1GB (powers of 1000) or 1GiB (powers of 1024); \
+         write which",
         "write `1GB` or `1GiB`",
     ),
     usage(
         "run --capacity 10mb",
-        "`--capacity 10mb`: there is no unit `mb`, did you mean `MB`?",
-        "units: B, KB, MB, GB, TB, PB (powers of 1000), KiB, MiB, GiB, TiB, PiB (powers of 1024)",
+        "`--capacity 10mb`: `mb` is not a unit here; use one of B, KiB, MiB, GiB, TiB, PiB \
+         (1024) or KB, MB, GB, TB, PB (1000); did you mean `MB`?",
+        "write `10MB`",
     ),
     usage(
-        "run --capacity 10_GB",
-        "`--capacity 10 GB`: there is a blank between the number and its unit",
-        "write `10GB`",
+        "run --capacity lots",
+        "`--capacity lots`: `lots` does not begin with a number",
+        "write for example `--capacity 32GiB`",
     ),
     usage(
         "run --set window=10",
-        "option `window`: `10` has no unit",
-        "write for example `--set window=10s`; units: ns, us, ms, s, min, h",
+        "option `window` of `delete-stall`: `10` has no unit (ns, us, ms, s, min, h)",
+        "write for example `window=10s`; see `trimbench list methods --explain delete-stall`",
     ),
     usage(
         "run --set window=10S",
-        "option `window`: there is no unit `S`, did you mean `s`?",
-        "units: ns, us, ms, s, min, h",
+        "option `window` of `delete-stall`: `S` is not a unit here; use one of ns, us, ms, \
+         s, min, h; did you mean `s`?",
+        "see `trimbench list methods --explain delete-stall`",
     ),
     usage(
         "run --set window=9h",
-        "option `window`: `9h` is out of range; give 100ms to 1h",
+        "option `window` of `delete-stall`: `9h` is out of range; give 100ms to 1h",
         "see `trimbench list methods --explain delete-stall`",
     ),
     usage(
@@ -152,7 +181,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     ),
     usage(
         "run --set windw=1s",
-        "there is no option `windw`, did you mean `window`?",
+        "there is no option `windw`; did you mean `window`?",
         "options of `delete-stall`, the nearest first: window, ",
     ),
     usage(
@@ -163,83 +192,61 @@ pub(super) const MISTAKES: &[Mistake] = &[
     ),
     usage(
         "run --set mode=burn",
-        "option `mode`: `burn` is not one of unlink",
+        "option `mode` of `delete-stall`: `burn` is not one of unlink",
         "see `trimbench list methods --explain delete-stall`",
     ),
-    usage(
-        "run --set window=1s --set window=2s",
-        "`--set window` is given twice",
-        "leave one out",
-    ),
+    usage("run --set window=1s --set window=2s", "`--set window` is given twice", "leave one out"),
     // Limits.
     usage(
         "run --limit p99=5",
-        "`--limit p99=5` has no unit",
-        "write for example `--limit p99=5ms`; units: ns, us, ms, s",
+        "`p99=5` has no unit, and `response-p99` is in `ms`",
+        "write for example `--limit p99=5ms`",
     ),
-    usage(
-        "run --limit p99.9",
-        "`--limit p99.9` is not `FIGURE=VALUE`",
-        "write for example `--limit p99.9=5ms`",
-    ),
+    usage("run --limit p99.9", "`p99.9` is not a limit", "write for example `--limit p99.9=5ms`"),
     usage(
         "run --limit stuter=1s/GB",
-        "there is no figure `stuter` in this run, did you mean `stutter`?",
-        "",
+        "no figure is called `stuter`; did you mean `stutter`?",
+        "figures of this run, the nearest first: stutter, stutter-",
     ),
     usage(
         "run --limit stutter=1ms",
-        "`--limit stutter=1ms`: `stutter` is in `s/GB`, not in `ms`",
+        "`stutter` is in `s/GB`, which cannot be compared with `ms`",
         "write for example `--limit stutter=1s/GB`",
     ),
     // Targets.
     usage(
         "run -t sim:vendr2",
-        "there is no profile `vendr2`, did you mean `vendor2`?",
-        "`trimbench list profiles` lists them",
+        "there is no profile `vendr2`; did you mean `vendor2`?",
+        "profiles: generic-sata-tlc, ",
     ),
     usage(
         "run -t vendor2",
-        "`vendor2` is not a target, did you mean `sim:vendor2`?",
+        "`vendor2` is not a target; did you mean `sim:vendor2`?",
         "emulated drives begin with `sim:`",
     ),
     usage(
         "run -t sim:",
-        "`sim:` lacks the name of an emulated drive",
+        "`sim:` does not name an emulated drive",
         "write for example `sim:generic-nvme-tlc`; `trimbench list profiles` lists them",
     ),
     usage(
         "run -t sim:vendor2,capacity",
-        "`capacity` in `sim:vendor2,capacity` has no value",
+        "`capacity` is not a setting; write `KEY=VALUE`",
         "write for example `sim:vendor2,capacity=32GiB`",
     ),
     usage(
         "run -t sim:vendor2,capcity=1GiB",
-        "there is no setting `capcity`, did you mean `capacity`?",
-        "",
+        "an emulated drive has no setting `capcity`; did you mean `capacity`?",
+        "write for example `sim:vendor2,capacity=32GiB`",
     ),
-    usage(
-        "run -t zfs:sim:like-p3500*10",
-        "there is no kind of target `zfs`",
-        "pools are `raidz2:sim:NAME*10`, also raidz1, raidz3, stripe; filesystems: ext4, xfs, \
-         btrfs, f2fs; emulated drives: sim",
-    ),
-    usage(
-        "run -t zfs:",
-        "there is no kind of target `zfs`",
-        "pools are `raidz2:sim:NAME*10`, also raidz1, raidz3, stripe; filesystems: ext4, xfs, \
-         btrfs, f2fs; emulated drives: sim",
-    ),
-    usage(
-        "run -t ext3:disk.img",
-        "there is no kind of target `ext3`, did you mean `ext4`?",
-        "pools are `raidz2:sim:NAME*10`, also raidz1, raidz3, stripe; filesystems: ext4, xfs, \
-         btrfs, f2fs; emulated drives: sim",
-    ),
+    usage("run -t zfs:sim:like-p3500*10", "there is no kind of target `zfs`", KINDS),
+    usage("run -t zfs:", "there is no kind of target `zfs`", KINDS),
+    usage("run -t ext3:disk.img", "there is no kind of target `ext3`; did you mean `ext4`?", KINDS),
     usage(
         "run -t raidz2:sim:like-p3500",
-        "`raidz2:sim:like-p3500` does not say of how many drives",
-        "write for example `raidz2:sim:like-p3500*10`",
+        "setting `drives` of the modelled pool: write for example `raidz2:sim:NAME*10`, of \
+         3 to 64",
+        "",
     ),
     usage(
         "run -t sim:vendor2 -t sim:vendor2",
@@ -249,23 +256,26 @@ pub(super) const MISTAKES: &[Mistake] = &[
     target(
         "run -t /dev/sdzz",
         "`/dev/sdzz` does not exist",
-        "`lsblk -o NAME,ID-LINK,MODEL,SIZE` lists block devices",
+        "`ls -l /dev/disk/by-id` lists drives by names that stay",
     ),
     // Consent.
     target(
         "run trim-integrity -t disk.img",
-        "everything in it would be lost",
-        "add `--destroy $SCENE/disk.img`",
+        "`$SCENE/disk.img`: `$SCENE/disk.img` would be destroyed, and `--destroy` does not \
+         name it",
+        "if everything on it may be destroyed, add `--destroy $SCENE/disk.img`",
     ),
     target(
         "run trim-integrity -t disk.img --destroy $SCENE/other.img",
-        "`--destroy` names `$SCENE/other.img`, not this target",
-        "add `--destroy $SCENE/disk.img`",
+        "`$SCENE/disk.img`: `--destroy $SCENE/other.img` names `$SCENE/other.img`, which is \
+         not the target `$SCENE/disk.img`",
+        "if everything on it may be destroyed, add `--destroy $SCENE/disk.img`",
     ),
     target(
         "run delete-stall -t ext4:disk.img",
-        "everything in it would be lost",
-        "add `--destroy $SCENE/disk.img`",
+        "`ext4:$SCENE/disk.img`: `$SCENE/disk.img` would be destroyed, and `--destroy` does \
+         not name it",
+        "if everything on it may be destroyed, add `--destroy $SCENE/disk.img`",
     ),
     usage(
         "run --destroy disk.img",
@@ -290,24 +300,21 @@ pub(super) const MISTAKES: &[Mistake] = &[
     ),
     usage(
         "report dir",
-        "`dir` has no record: there is no `run.json` in it",
-        "name the directory of a run, as `trimbench run` printed it behind `kept in`",
+        "cannot read `dir/run.json`: ENOENT (no such file or directory)",
+        "name the directory of a run: it holds a `run.json`",
     ),
     usage(
         "report nowhere",
-        "`nowhere` does not exist",
-        "name the directory of a run, as `trimbench run` printed it behind `kept in`",
+        "cannot read `nowhere/run.json`: cannot open the directory `nowhere`: ENOENT (no \
+         such file or directory)",
+        "name the directory of a run: it holds a `run.json`",
     ),
-    usage("report", "RUN is missing", "write `trimbench report RUN`, the directory of a run"),
-    usage(
-        "compare run",
-        "AFTER is missing",
-        "write `trimbench compare BEFORE AFTER`, the directories of two runs",
-    ),
+    usage("report", "RUN is missing", "write `trimbench report RUN`"),
+    usage("compare run", "AFTER is missing", "write `trimbench compare BEFORE AFTER`"),
     // Jobs.
     usage(
         "run --job unknown.toml",
-        "`unknown.toml`, line 2: there is no key `presett`, did you mean `preset`?",
+        "`unknown.toml`, line 2: there is no key `presett`; did you mean `preset`?",
         "keys: format, methods, targets, preset, settings, ",
     ),
     usage(
@@ -327,8 +334,8 @@ pub(super) const MISTAKES: &[Mistake] = &[
     ),
     usage(
         "run --job bare.toml",
-        "`bare.toml`, line 4: option `window`: `10` has no unit",
-        "write for example `window = \"10s\"`",
+        "`bare.toml`: option `window` of `delete-stall`: `10` has no unit (ns, us, ms, s, min, h)",
+        "write for example `window=10s`",
     ),
     usage(
         "run --job good.toml --preset standard",
@@ -343,12 +350,12 @@ pub(super) const MISTAKES: &[Mistake] = &[
     // Other commands.
     usage(
         "completions fishy",
-        "`completions fishy` is not one of bash, elvish, fish, powershell, zsh",
+        "`fishy` is not one of bash, elvish, fish, powershell, zsh; did you mean `fish`?",
         "`trimbench completions --help` ",
     ),
     usage(
         "trace convert a b",
         "`--to` is missing",
-        "write `--to FORMAT`: trimbench, iolog, blkparse",
+        "write `--to` and one of trimbench, blkparse, iolog",
     ),
 ];
