@@ -7,6 +7,7 @@
 //! All claims stand in one table, [`KEYS`]. Those of one subject form a [`Key`], with a folder of
 //! this name here and a page in `docs/evidence/`. Where a claim is checked is its [`Tier`].
 
+mod answer;
 mod bench;
 mod capture;
 mod claim;

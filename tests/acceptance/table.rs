@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    ClaimRow, Key, Tier, device, files, foundation, house, kernels, report, safe, ssd, trace, truth,
+    ClaimRow, Key, Tier, answer, device, files, foundation, house, kernels, report, safe, ssd,
+    trace, truth,
 };
 use crate::Need::{self, Filesystem, Fuse, Linux, Loop, Program, Root, Tracing};
 use crate::campaign::{inputs, killed, mutants, watched};
@@ -36,7 +37,7 @@ const BROWSER: &str = "crates/trimbench/tests/cli/browser.rs";
 const HOSTILE: &str = "crates/trimbench/tests/cli/hostile.rs";
 
 /// Every key, with its claims in the order of their numbers.
-pub const KEYS: [Key; 10] = [
+pub const KEYS: [Key; 11] = [
     Key {
         name: "foundation",
         title: "First measurements: the emulated SSD and a real directory under one command.",
@@ -80,6 +81,7 @@ pub const KEYS: [Key; 10] = [
     },
     Key { name: "kernels", title: "Discards as real systems issue them.", claims: KERNELS },
     Key { name: "truth", title: "Figures and advice that an expert would sign.", claims: TRUTH },
+    Key { name: "answer", title: "The answer first.", claims: ANSWER },
 ];
 
 const FOUNDATION: &[ClaimRow] = &[
@@ -900,6 +902,32 @@ const KERNELS: &[ClaimRow] = &[
         full: seconds(240),
         measure: kernels::systems::measure,
         read: kernels::systems::read,
+    },
+];
+
+const ANSWER: &[ClaimRow] = &[
+    ClaimRow {
+        id: "answer.2",
+        title: "Mistakes on the command line are answered as was written down beforehand",
+        bar: "at least 40 mistakes; the exit code, the message and the hint of each are as the \
+              table has them",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(20),
+        full: seconds(20),
+        measure: answer::mistakes::measure,
+        read: answer::mistakes::read,
+    },
+    ClaimRow {
+        id: "answer.3",
+        title: "The time left is estimated truly",
+        bar: "at 25, 50 and 75 % of a run's time, the report included, the estimate is within \
+              30 % of what was left: all methods on four emulated drives, and a real directory \
+              before an emulated drive, with 1 and 2 jobs",
+        tier: Tier::Evidence,
+        short: seconds(150),
+        full: seconds(900),
+        measure: answer::clock::measure,
+        read: answer::clock::read,
     },
 ];
 

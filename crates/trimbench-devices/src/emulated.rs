@@ -124,6 +124,9 @@ impl EmulatedSpec {
             Some((name, settings)) => (name.to_owned(), Some(settings)),
             None => (text.to_owned(), None),
         };
+        if name.is_empty() {
+            return Err(Problem::NoProfile.into());
+        }
         let (text, profile) = load(&name)?;
         let mut hash = TraceHash::default();
         hash.text(&text);

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use trimbench_core::nearest::did_you_mean;
 use trimbench_core::settings::SettingError;
 use trimbench_core::{Bytes, ProvisionError, reason};
+use trimbench_linux::FilesystemKind;
 use trimbench_ssd::{BUILT_IN, DriveConfigError, ProfileError};
 
-use crate::options::FILESYSTEMS;
+use crate::options::{EMULATED, POOLS};
 
 /// A target that cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -18,8 +19,13 @@ pub struct TargetError(pub(crate) Box<Problem>);
 pub(crate) enum Problem {
     #[error("there is no profile `{name}`{}", did_you_mean(.nearest.as_deref()))]
     UnknownProfile { name: String, nearest: Option<String> },
-    #[error("cannot make a filesystem `{name}`{}", did_you_mean(.nearest.as_deref()))]
-    UnknownFilesystem { name: String, nearest: Option<String> },
+    #[error("`{EMULATED}` does not name an emulated drive")]
+    NoProfile,
+    /// A profile's name without the mark of emulated drives.
+    #[error("`{name}` is not a target; did you mean `{EMULATED}{name}`?")]
+    Unmarked { name: String },
+    #[error("there is no kind of target `{name}`{}", did_you_mean(.nearest.as_deref()))]
+    UnknownKind { name: String, nearest: Option<String> },
     #[error("cannot make a filesystem on `{below}`: it is not a device")]
     NothingBelow { below: String },
     #[error("`{key}` is a setting of {of}, not of {name}")]
@@ -80,7 +86,9 @@ impl TargetError {
         matches!(
             *self.0,
             Problem::UnknownProfile { .. }
-                | Problem::UnknownFilesystem { .. }
+                | Problem::NoProfile
+                | Problem::Unmarked { .. }
+                | Problem::UnknownKind { .. }
                 | Problem::NothingBelow { .. }
                 | Problem::OfAnother { .. }
                 | Problem::OfTheHost { .. }
@@ -105,9 +113,11 @@ impl TargetError {
                     names.join(", ")
                 ));
             }
-            Problem::UnknownFilesystem { .. } => {
-                return Some(format!("filesystems: {}", FILESYSTEMS.join(", ")));
+            Problem::NoProfile => {
+                "write for example `sim:generic-nvme-tlc`; `trimbench list profiles` lists them"
             }
+            Problem::Unmarked { .. } => "emulated drives begin with `sim:`",
+            Problem::UnknownKind { .. } => return Some(kinds()),
             Problem::NothingBelow { .. } => {
                 "write for example `ext4:sim:vendor2`, or `ext4:./image` with an image file or a \
                  block device"
@@ -117,7 +127,7 @@ impl TargetError {
             }
             Problem::NotOnDevices { .. } => "write for example `raidz2:sim:NAME*10`",
             Problem::Provision(error) => return error.advice.clone(),
-            Problem::Setting(SettingError::UnknownKey { .. }) => {
+            Problem::Setting(SettingError::UnknownKey { .. } | SettingError::NoValue { .. }) => {
                 "write for example `sim:vendor2,capacity=32GiB`, or \
                  `ext4,era=4.13:sim:vendor2`"
             }
@@ -134,6 +144,9 @@ impl TargetError {
             Problem::Block { error: trimbench_linux::BlockError::NotDirect, .. } => {
                 "put the image on a filesystem with direct I/O (ext4, XFS, btrfs)"
             }
+            Problem::Missing { path } if path.starts_with("/dev") => {
+                "`ls -l /dev/disk/by-id` lists drives by names that stay"
+            }
             Problem::NotATarget { .. } | Problem::Missing { .. } => {
                 "name a directory, a block device or an image file that exists, or an emulated \
                  drive as `sim:NAME`"
@@ -142,4 +155,15 @@ impl TargetError {
         };
         Some(hint.to_owned())
     }
+}
+
+/// The kinds of targets that have a name.
+fn kinds() -> String {
+    let filesystems = FilesystemKind::ALL.map(|kind| format!("`{}:`", kind.id()));
+    let pools = POOLS.map(|pool| format!("`{pool}:sim:NAME*10`"));
+    format!(
+        "emulated drives are `sim:NAME`, filesystems {}, pools {}; anything else is a path",
+        filesystems.join(", "),
+        pools.join(", ")
+    )
 }

@@ -90,8 +90,7 @@ impl TargetSpec {
             }
             Ok(_) => Err(Problem::NotATarget { path }),
             Err(_) if BUILT_IN.iter().any(|profile| profile.name == text) => {
-                let nearest = Some(format!("{EMULATED}{text}"));
-                Err(Problem::UnknownProfile { name: text.to_owned(), nearest })
+                Err(Problem::Unmarked { name: text.to_owned() })
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 Err(Problem::Missing { path })
@@ -200,10 +199,16 @@ impl<'a> Layer<'a> {
         if is_filesystem(head) {
             return Ok(Some(Self { name, settings, below }));
         }
-        // A path may hold a colon, but not this.
-        if below.starts_with(EMULATED) {
-            let nearest = nearest(name, FILESYSTEMS).map(str::to_owned);
-            return Err(Problem::UnknownFilesystem { name: name.to_owned(), nearest }.into());
+        // A path may hold a colon, but not this; and a word before the colon of a path that does
+        // not exist was meant as a kind.
+        let is_word = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let is_path = std::fs::symlink_metadata(from_text(text)).is_ok();
+        if below.starts_with(EMULATED) || (is_word && !is_path) {
+            let known = FILESYSTEMS.into_iter().chain(["sim"]);
+            // ZFS is the pool that is modelled; XFS, the nearest name, is something else.
+            let nearest = if name == "zfs" { None } else { nearest(name, known) };
+            let nearest = nearest.map(str::to_owned);
+            return Err(Problem::UnknownKind { name: name.to_owned(), nearest }.into());
         }
         Ok(None)
     }
@@ -226,7 +231,7 @@ impl<'a> Layer<'a> {
             Ok(TargetSpec::Device(path)) => {
                 RealSpec::parse(kind, settings, path).map(TargetSpec::Real)
             }
-            Ok(_) | Err(Problem::UnknownProfile { .. } | Problem::NotATarget { .. }) => {
+            Ok(_) | Err(Problem::Unmarked { .. } | Problem::NotATarget { .. }) => {
                 Err(nothing().into())
             }
             Err(error) => Err(error.into()),

@@ -19,6 +19,12 @@ pub fn wall_time_unix() -> Nanos {
     nanos(clock_gettime(ClockId::Realtime))
 }
 
+/// Time by the clock that never steps, since some instant before the program began: for spans that
+/// are shown to people.
+pub fn monotonic_time() -> Nanos {
+    MonotonicClock::monotonic()
+}
+
 impl MonotonicClock {
     /// A clock that shows [`Instant::START`] now.
     pub(crate) fn start() -> Self {

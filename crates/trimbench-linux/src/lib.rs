@@ -41,7 +41,7 @@ mod workers;
 
 pub use block::{BlockError, BlockMedium, BlockOptions, BlockTarget, FirstWrite, Purger};
 pub use claim::{Claim, ClaimError, Consent, Guard, Inspection};
-pub use clock::wall_time_unix;
+pub use clock::{monotonic_time, wall_time_unix};
 pub use directory::{
     DirectoryDiscardPath, DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle,
 };

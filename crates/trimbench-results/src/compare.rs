@@ -1,7 +1,8 @@
 //! Compares two records: which figures became better or worse, and which cannot be compared.
 //!
-//! Sessions are paired by method and target, those with the same preset and options first. Figures
-//! are paired by id. A change is *significant* if both figures have intervals that do not overlap;
+//! Sessions are paired by method and target, those with the same preset and options first. If each
+//! record has one target, and not the same one, they are paired by method: two drives are compared.
+//! Figures are paired by id. A change is *significant* if both figures have intervals that do not overlap;
 //! or, without intervals, if both records are of an emulated drive with the same seed, where any
 //! difference has a cause. Otherwise no change is claimed.
 
@@ -29,13 +30,16 @@ pub struct Comparison {
     pub only_after: Vec<usize>,
 }
 
-/// Two sessions of the same method on the same target.
+/// Two sessions of the same method: on the same target, or each on the only one of its record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
     /// The method of both.
     pub method: String,
     /// The target's name, of the session after.
     pub target: String,
+    /// The name of the target before, if it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_before: Option<String>,
     /// Index of the session before.
     pub before: usize,
     /// Index of the session after.
@@ -133,6 +137,17 @@ pub fn compare(before: &RunRecord, after: &RunRecord) -> Comparison {
             }
         }
     }
+    if let ([_], [_]) = (&targets(before)[..], &targets(after)[..]) {
+        // One drive was measured before and another after, so these are compared.
+        for (index, session) in before.sessions.iter().enumerate() {
+            if partners[index].is_none() {
+                let same =
+                    |other: &&usize| after.sessions[**other].plan.method == session.plan.method;
+                partners[index] = free.iter().find(same).copied();
+                free.retain(|other| partners[index] != Some(*other));
+            }
+        }
+    }
     let matched = partners.iter().enumerate();
     let pairs =
         matched.filter_map(|(index, partner)| Some(pair(before, index, after, (*partner)?)));
@@ -140,6 +155,15 @@ pub fn compare(before: &RunRecord, after: &RunRecord) -> Comparison {
     let alone = partners.iter().enumerate().filter(|(_, partner)| partner.is_none());
     let only_before = alone.map(|(index, _)| index).collect();
     Comparison { pairs, only_before, only_after: free }
+}
+
+/// The names of the targets of a record, each once.
+pub fn targets(record: &RunRecord) -> Vec<&str> {
+    let mut names: Vec<&str> =
+        record.sessions.iter().map(|session| session.target.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 fn same_plan(a: &Session, b: &Session) -> bool {
@@ -174,6 +198,7 @@ fn pair(before: &RunRecord, a: usize, after: &RunRecord, b: usize) -> Pair {
     Pair {
         method: one.plan.method.clone(),
         target: other.target.name.clone(),
+        target_before: (one.target.name != other.target.name).then(|| one.target.name.clone()),
         before: a,
         after: b,
         differences: differences(one, other, (before.seed, after.seed)),

@@ -76,6 +76,18 @@ pub enum LimitError {
         /// The part that should be a number and a unit.
         value: String,
     },
+    /// A number without a unit, for a figure that has one.
+    #[error("`{figure}={value}` has no unit, and `{id}` is in `{has}`")]
+    NoUnit {
+        /// The figure as given.
+        figure: String,
+        /// The number as given.
+        value: f64,
+        /// The figure that it names.
+        id: String,
+        /// The figure's unit.
+        has: String,
+    },
     /// A unit that is not one of the known ones.
     #[error("`{unit}` is not a unit here; use for example `ms`, `s/GB`, `MB/s`, `%`")]
     UnknownUnit {
@@ -163,6 +175,14 @@ impl Limit {
     fn factor(&self, figure: &str, unit: &str) -> Result<f64, LimitError> {
         if self.unit == unit || (self.unit.is_empty() && self.value == 0.0) {
             return Ok(1.0);
+        }
+        if self.unit.is_empty() {
+            return Err(LimitError::NoUnit {
+                figure: self.figure.clone(),
+                value: self.value,
+                id: figure.to_owned(),
+                has: unit.to_owned(),
+            });
         }
         let mismatch = || LimitError::OtherQuantity {
             figure: figure.to_owned(),

@@ -6,19 +6,25 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use trimbench_core::Bytes;
 use trimbench_devices::PurgeChoice;
 
 use self::trace::TraceCommand;
+use crate::misuse::{NumberError, whole};
 
 /// Measures the effects of TRIM on emulated drives, in a directory of your own, and on block
 /// devices that you name to be overwritten.
 #[derive(Debug, Parser)]
-#[command(name = "trimbench", version, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "trimbench", version = VERSION, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+/// The release, and the commit from which it was built.
+const VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("TRIMBENCH_COMMIT"), ")");
 
 /// The exit codes, as in `docs/reference/exit-codes.md`.
 const AFTER_HELP: &str = "Exit codes: 0 done and valid; 1 a limit failed; 2 usage error; 3 target \
@@ -29,12 +35,12 @@ const AFTER_HELP: &str = "Exit codes: 0 done and valid; 1 a limit failed; 2 usag
 pub(crate) enum Command {
     /// Measure. Without arguments: every method on four emulated drives.
     Run(RunArgs),
-    /// List methods or profiles of emulated drives.
+    /// List methods and profiles of emulated drives.
     List {
-        /// What to list.
-        what: Listing,
+        /// What to list; by default both.
+        what: Option<Listing>,
         /// Show the details of one of them: a method's options, a profile's values and sources.
-        #[arg(long, value_name = "NAME")]
+        #[arg(long, value_name = "NAME", requires = "what")]
         explain: Option<String>,
         /// Output format: a table, one JSON document, or a line of JSON for each item.
         #[arg(long, value_enum, default_value_t)]
@@ -78,6 +84,16 @@ pub(crate) enum Command {
         /// What to do.
         #[command(subcommand)]
         command: TraceCommand,
+    },
+    /// Print a script that completes the command line in a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Print the man page of trimbench, or of one of its commands: `trimbench man run | man -l -`.
+    Man {
+        /// The command; two words for one of `trace`.
+        command: Vec<String>,
     },
 }
 
@@ -147,7 +163,43 @@ pub(crate) enum OutputFormat {
     Ndjson,
 }
 
-#[derive(Debug, clap::Args)]
+/// How a run, or what it would do, is printed on stdout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunFormat {
+    /// Tables and pictures for people.
+    #[default]
+    Human,
+    /// The record of the run, as one JSON document.
+    Json,
+    /// A line of JSON for each step and figure as they finish.
+    Ndjson,
+    /// With `--dry-run`: a job file, for `--job`.
+    Toml,
+}
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressKind {
+    /// A bar on a terminal, elsewhere a line for each session.
+    #[default]
+    Auto,
+    /// A line of JSON twice a second: seconds since the start and estimated seconds left.
+    Json,
+}
+
+impl RunFormat {
+    /// The format of results; `None` for that of a job, which are not results.
+    pub(crate) fn of_results(self) -> Option<OutputFormat> {
+        match self {
+            Self::Human => Some(OutputFormat::Human),
+            Self::Json => Some(OutputFormat::Json),
+            Self::Ndjson => Some(OutputFormat::Ndjson),
+            Self::Toml => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RunArgs {
     /// Methods to run; by default all (see `list methods`).
     #[arg(value_name = "METHOD")]
@@ -155,7 +207,7 @@ pub(crate) struct RunArgs {
     /// Target to measure: `sim:PROFILE[,setting=value]`, a directory, a block device
     /// (`/dev/disk/by-id/...`) or an image file; or a newly made filesystem on one
     /// (`ext4:sim:PROFILE`, `xfs:IMAGE`); may be repeated.
-    #[arg(long = "target", value_name = "TARGET")]
+    #[arg(short = 't', long = "target", value_name = "TARGET")]
     pub(crate) targets: Vec<OsString>,
     /// Permit the loss of everything on this device or in this image file. PATH is exactly the
     /// by-id path of the target; for a loop device, its backing file. May be repeated.
@@ -183,22 +235,28 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) capacity: Option<Bytes>,
     /// Seed of all random numbers.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// Number of emulated drives to measure at the same time, as far as memory allows; no result
     /// depends on it [default: one for each processor].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub(crate) jobs: Option<u32>,
     /// Directory of the run's record, new or empty [default: trimbench-runs/TIME].
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+    /// Run the job that this file describes: methods, targets, preset, settings, seed and limits.
+    /// `--dry-run --output-format toml` prints one. Permission to destroy is never in it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "resume", "methods", "targets", "preset", "set", "capacity", "seed", "limits",
+    ])]
+    pub(crate) job: Option<PathBuf>,
     /// Continue an interrupted run. Plan and seed come from its record; `--destroy`,
     /// `--overwrite-signature`, `--sole-user`, `--purge` and `--limit` must be given again.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "methods", "targets", "preset", "set", "capacity", "seed", "output", "dry_run",
     ])]
     pub(crate) resume: Option<PathBuf>,
-    /// Print what would be done, without doing it.
+    /// Print what would be done, without doing it; with `--output-format toml` as a job file.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Write no `report.html` beside the record (`trimbench report` can write it later).
@@ -208,7 +266,21 @@ pub(crate) struct RunArgs {
     /// for the limits of Microsoft's hardware lab kit on TRIM; may be repeated.
     #[arg(long = "limit", value_name = "FIGURE=VALUE")]
     pub(crate) limits: Vec<String>,
+    /// Print no progress and no notes on stderr: only errors and limits that fail.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// How progress is shown on stderr.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) progress: ProgressKind,
     /// Format of stdout.
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) output_format: OutputFormat,
+    pub(crate) output_format: RunFormat,
+}
+
+fn seed(text: &str) -> Result<u64, NumberError> {
+    whole(text, 0..=u64::MAX)
+}
+
+fn jobs(text: &str) -> Result<u32, NumberError> {
+    whole(text, 1..=1_024).map(|jobs| u32::try_from(jobs).expect("it is at most 1,024"))
 }

@@ -10,11 +10,12 @@ use trimbench_report::Detail;
 use trimbench_results::limits::{LimitOutcome, evaluate};
 use trimbench_results::{Figure, Limit, RunRecord, Session as SessionRecord};
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, RunFormat};
 use crate::failure::Failure;
 use crate::interrupt::interrupt;
-use crate::output::{Printed, cleaned, data, error_line, record_json, style};
+use crate::output::{Printed, be_quiet, cleaned, data, error_line, note, record_json, style};
 use crate::plan::Plan;
+use crate::progress::Progress;
 use crate::run::{fresh_record, program, run as run_plan};
 use crate::store::{Host, Store};
 
@@ -23,14 +24,17 @@ const RUNS: &str = "trimbench-runs";
 
 /// `trimbench run`.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
+    if args.quiet {
+        be_quiet();
+    }
+    let args = &*crate::job::applied(args)?;
+    let Some(format) = args.output_format.of_results().filter(|_| !args.dry_run) else {
+        return describe(args);
+    };
     let (plan, mut record, store) = if let Some(directory) = &args.resume {
         resumed(directory, args)?
     } else {
-        let plan = Plan::new(args)?;
-        if args.dry_run {
-            data(&cleaned(&crate::dry_run::describe(&plan)));
-            return Ok(exit::DONE);
-        }
+        let plan = planned(args)?;
         plan.check_traces()?;
         let record = fresh_record(&plan);
         let store = match &args.output {
@@ -40,20 +44,22 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         store.save(&record).inspect_err(|_| store.discard())?;
         (plan, record, store)
     };
-    error_line(&format!("seed {}, commit {}", record.seed, record.program.commit));
+    note(&format!("seed {}, commit {}", record.seed, record.program.commit));
     let answer = "stopping; results so far are kept (Ctrl-C again stops at once)";
     // What is left behind is cleaned at the next start.
     let interrupt = interrupt(answer, || {})?;
     let started = now();
     save_host(&store, started, None)?;
-    let ended = run_plan(&plan, &mut record, &store, args.output_format, &interrupt);
+    let mut progress = Progress::begin(&plan, args.progress, !args.no_report);
+    let ended = run_plan(&plan, &mut record, &store, (format, &progress), &interrupt);
+    progress.closes("writing the report");
     let measured = record.sessions.iter().any(|session| !session.steps.is_empty());
     if let (Err(_), false, None) = (&ended.result, measured, &args.resume) {
         store.discard();
         return ended.result.map(|()| exit::DONE);
     }
     // What was measured is printed before anything else can fail.
-    RunEnd(&record).print(args.output_format);
+    RunEnd(&record).print(format);
     let kept = ended.kept.is_ok();
     let mut failures: Vec<Failure> =
         [ended.result.map_err(|failure| resumable(failure, &store, &plan)), ended.kept]
@@ -62,11 +68,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
             .collect();
     failures.extend(save_host(&store, started, Some(now())).err());
     if kept {
-        error_line(&format!("kept in {}", store.whereabouts().display()));
+        note(&format!("kept in {}", store.whereabouts().display()));
     }
     if !args.no_report {
         failures.extend(crate::report::beside(&store, &record).err());
     }
+    progress.end();
     let limits_hold = judge(&record, &plan);
     // The first error is the one that the others came of.
     let mut failures = failures.into_iter();
@@ -79,6 +86,35 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         (true, false) => exit::LIMIT_FAILED,
         (true, true) => exit::DONE,
     })
+}
+
+/// The plan of the arguments; an error names the job file that they are from.
+fn planned(args: &RunArgs) -> Result<Plan, Failure> {
+    Plan::new(args).map_err(|failure| match &args.job {
+        Some(job) => failure.context(format!("`{}`", job.display())),
+        None => failure,
+    })
+}
+
+/// `trimbench run --dry-run`, and what only it prints.
+fn describe(args: &RunArgs) -> Result<u8, Failure> {
+    if !args.dry_run {
+        let error = anyhow::anyhow!(
+            "`--output-format toml` prints a job file, which only `--dry-run` does"
+        );
+        return Err(Failure::usage(error).with_hint("add `--dry-run`"));
+    }
+    let plan = planned(args)?;
+    match args.output_format {
+        RunFormat::Human => data(&cleaned(&crate::dry_run::describe(&plan))),
+        RunFormat::Toml => data(&crate::job::described(args, &plan)),
+        RunFormat::Json | RunFormat::Ndjson => {
+            let error = anyhow::anyhow!("a dry run has no results to print as JSON");
+            let hint = "leave `--output-format` out, or give `toml` for a job file";
+            return Err(Failure::usage(error).with_hint(hint));
+        }
+    }
+    Ok(exit::DONE)
 }
 
 /// The failure with how to go on, unless it says that itself.
@@ -200,7 +236,8 @@ fn say(record: &RunRecord, outcome: &LimitOutcome) {
     let remark = judged.and_then(Figure::words);
     let reason = outcome.unmeasured.map(|caveat| format!("{}: {}", caveat.id(), caveat.meaning()));
     let remark = remark.or(reason).map_or_else(String::new, |remark| format!(" ({remark})"));
-    error_line(&format!("limit {} {verdict} in {place}: {value}{remark}", outcome.limit));
+    let line = format!("limit {} {verdict} in {place}: {value}{remark}", outcome.limit);
+    if outcome.holds { note(&line) } else { error_line(&line) }
 }
 
 fn save_host(store: &Store, started: f64, ended: Option<f64>) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use trimbench_core::exit;
 use trimbench_report::{Grid, GridColumn, Style, effect_words};
-use trimbench_results::compare::{ChangeOutcome, Value as MetricValue, judge};
+use trimbench_results::compare::{ChangeOutcome, Value as MetricValue, judge, targets};
 use trimbench_results::number::{quantity, significant};
 use trimbench_results::{ChangeLimit, Comparison, Effect, MetricChange, Pair, RunRecord, compare};
 
@@ -136,9 +136,37 @@ fn table(before: &RunRecord, after: &RunRecord, comparison: &Comparison, style: 
     }
     notes.extend(remarks(before, after, comparison));
     let rows = worse.len() + headlines.len();
-    let mut lines = if rows > 0 { grid.render(style) } else { Vec::new() };
+    let mut lines = style.labelled("", 0, &summary(before, after, comparison));
+    if rows > 0 {
+        lines.push(String::new());
+        lines.extend(grid.render(style));
+    }
     lines.extend(notes.iter().flat_map(|note| style.labelled("-", 2, note)));
     joined(lines)
+}
+
+/// The comparison in a sentence.
+fn summary(before: &RunRecord, after: &RunRecord, comparison: &Comparison) -> String {
+    let mut counts: BTreeMap<Effect, usize> = BTreeMap::new();
+    for (_, change) in comparison.worst_first() {
+        *counts.entry(change.effect).or_default() += 1;
+    }
+    let all: usize = counts.values().sum();
+    let counts: Vec<String> = counts
+        .into_iter()
+        .map(|(effect, count)| format!("{count} {}", effect_words(effect)))
+        .collect();
+    let compared = comparison.pairs.iter().filter(|pair| pair.obstacles.is_empty()).count();
+    let others = comparison.pairs.iter().any(|pair| pair.target_before.is_some());
+    let of = match (&targets(before)[..], &targets(after)[..]) {
+        ([one], [other]) if others => format!("{one} before, {other} after: "),
+        _ => String::new(),
+    };
+    let sessions = if compared == 1 { "session" } else { "sessions" };
+    if all == 0 {
+        return format!("{of}no figure can be compared");
+    }
+    format!("{of}{compared} {sessions} compared, {all} figures: {}", counts.join(", "))
 }
 
 fn row(pair: &Pair, change: &MetricChange) -> Vec<String> {

@@ -21,10 +21,52 @@ const RATED_DRIVE_WRITES: f64 = 550.0;
 /// The whole plan.
 pub(crate) fn describe(plan: &Plan) -> String {
     let mut text = format!("seed {}\n", plan.seed);
+    let mut total = Total::default();
     for session in &plan.sessions {
-        session.describe(&mut text, plan);
+        if let Some(demand) = session.describe(&mut text, plan) {
+            total.add(session, demand);
+        }
+    }
+    if let [_, _, ..] = plan.sessions[..] {
+        total.describe(&mut text, plan.sessions.len());
     }
     text
+}
+
+/// What all sessions take that would be run.
+#[derive(Default)]
+struct Total {
+    sessions: usize,
+    written: u64,
+    /// On emulated drives, on their own clocks.
+    emulated: Nanos,
+    /// On real targets.
+    real: Nanos,
+}
+
+impl Total {
+    fn add(&mut self, session: &Session, Demand { written, time }: Demand) {
+        self.sessions += 1;
+        self.written = self.written.saturating_add(written.0);
+        let clock = match session.target.emulated_drive() {
+            Some(_) => &mut self.emulated,
+            None => &mut self.real,
+        };
+        *clock = Nanos(clock.0.saturating_add(time.0));
+    }
+
+    fn describe(&self, text: &mut String, planned: usize) {
+        let _ = writeln!(text, "\nin total");
+        fact(text, "sessions", &format!("{} of {planned} suit their target", self.sessions));
+        fact(text, "writes", &format!("at most about {}", rough_bytes(Bytes(self.written))));
+        let clocks = [(self.real, "wall time"), (self.emulated, "virtual time (no waiting)")];
+        let times = clocks.into_iter().filter(|(time, _)| *time > Nanos::ZERO);
+        let times: Vec<String> =
+            times.map(|(time, clock)| format!("about {} of {clock}", rough_span(time))).collect();
+        if !times.is_empty() {
+            fact(text, "time", &times.join(", "));
+        }
+    }
 }
 
 /// What is known of a target that is not open.
@@ -104,29 +146,44 @@ impl<'a> Outlook<'a> {
 }
 
 impl Session {
-    fn describe(&self, text: &mut String, plan: &Plan) {
+    /// What it takes, without a look into traces; `None` if it will be left out.
+    pub(crate) fn rough_demand(&self, consent: &Consent) -> Option<Demand> {
+        let outlook = Outlook::of(&self.target, consent).ok()?;
+        self.method.fits(&outlook.ideal).ok()?;
+        let of = outlook.capacity.unwrap_or(Bytes(0));
+        let on_files = self.target.is_filesystem();
+        Some(if on_files { self.method.demand_on_filesystems(of) } else { self.method.demand(of) })
+    }
+
+    /// Describes it; what it takes, if it would be run.
+    fn describe(&self, text: &mut String, plan: &Plan) -> Option<Demand> {
         let PlannedSession { method, target, preset, .. } = &self.planned;
         let _ = writeln!(text, "\n{method} ({preset}) on {}", visible(target));
         let outlook = match Outlook::of(&self.target, &plan.consent) {
             Ok(outlook) => outlook,
-            Err(reason) => return fact(text, "refused", &reason),
+            Err(reason) => {
+                fact(text, "refused", &reason);
+                return None;
+            }
         };
         for line in outlook.device.iter().flat_map(|device| device.stack.lines()) {
             let _ = writeln!(text, "  {line}");
         }
         if let Err(reason) = self.method.fits(&outlook.ideal) {
-            return fact(text, "left out", &reason);
+            fact(text, "left out", &reason);
+            return None;
         }
         if let Some((drive, _)) = outlook.drives {
             fact(text, "profile", &drive.profile().summary);
             fact(text, "provenance", &drive.profile().provenance.to_string());
         }
-        let Some(written) = self.describe_demand(text, &outlook) else { return };
+        let demand = self.describe_demand(text, &outlook)?;
         if let Some((drive, count)) = outlook.drives {
             self.describe_memory(text, drive, count);
         }
         if let Some(device) = &outlook.device {
-            let share = written.0 as f64 / device.capacity.0 as f64 / RATED_DRIVE_WRITES * 100.0;
+            let share =
+                demand.written.0 as f64 / device.capacity.0 as f64 / RATED_DRIVE_WRITES * 100.0;
             let rated = format!(
                 "about {share:.2} % of the life of a drive rated for {RATED_DRIVE_WRITES} full \
                     writes (assumed: see the drive's data sheet)"
@@ -154,6 +211,8 @@ impl Session {
             }
             None => {}
         }
+        let refused = outlook.device.is_some_and(|device| device.refusal.is_some());
+        (!refused).then_some(demand)
     }
 
     /// What `count` emulated drives keep in memory, beside some 15 MB for all else.
@@ -167,8 +226,8 @@ impl Session {
         fact(text, "memory", &format!("about {tables} for the tables of emulated drives{also}"));
     }
 
-    /// What the method takes; the bytes that it writes. `None` where a trace cannot be replayed.
-    fn describe_demand(&self, text: &mut String, outlook: &Outlook<'_>) -> Option<Bytes> {
+    /// Describes what the method takes, and says it. `None` where a trace cannot be replayed.
+    fn describe_demand(&self, text: &mut String, outlook: &Outlook<'_>) -> Option<Demand> {
         let of = outlook.capacity.unwrap_or(Bytes(0));
         let demand = match &self.target {
             target if target.is_filesystem() => Ok(self.method.demand_on_filesystems(of)),
@@ -208,7 +267,7 @@ impl Session {
         }
         let clock = if outlook.drives.is_some() { "virtual" } else { "wall" };
         fact(text, "time", &format!("about {} of {clock} time", rough_span(time)));
-        Some(written)
+        Some(Demand { written, time })
     }
 }
 

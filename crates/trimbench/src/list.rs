@@ -29,15 +29,19 @@ struct List {
 
 /// `trimbench list`.
 pub(crate) fn list(
-    what: Listing,
+    what: Option<Listing>,
     explain: Option<&str>,
     format: OutputFormat,
 ) -> Result<u8, Failure> {
     let list = match (what, explain) {
-        (Listing::Methods, None) => methods(),
-        (Listing::Profiles, None) => profiles(),
-        (Listing::Methods, Some(name)) => method(name)?,
-        (Listing::Profiles, Some(name)) => profile(name)?,
+        (None, _) => {
+            Everything { methods: methods(), profiles: profiles() }.print(format);
+            return Ok(exit::DONE);
+        }
+        (Some(Listing::Methods), None) => methods(),
+        (Some(Listing::Profiles), None) => profiles(),
+        (Some(Listing::Methods), Some(name)) => method(name)?,
+        (Some(Listing::Profiles), Some(name)) => profile(name)?,
     };
     list.print(format);
     Ok(exit::DONE)
@@ -60,6 +64,37 @@ impl Printed for List {
 
     fn items(&self) -> Vec<Value> {
         self.items.clone()
+    }
+}
+
+/// All that can be listed.
+struct Everything {
+    methods: List,
+    profiles: List,
+}
+
+impl Printed for Everything {
+    fn human(&self) -> String {
+        let hint = "`trimbench list methods --explain NAME` has the options of a method, \
+                    `trimbench list profiles --explain NAME` the values of a profile.";
+        let hint = joined(style().labelled("", 0, hint));
+        format!("{}\n{}\n{hint}", self.methods.human(), self.profiles.human())
+    }
+
+    fn json(&self) -> String {
+        let Self { methods, profiles } = self;
+        document(&json!({ "methods": methods.items, "profiles": profiles.items }))
+    }
+
+    fn items(&self) -> Vec<Value> {
+        let of = |kind: &'static str, list: &List| {
+            let items = list.items.iter().cloned().map(move |mut item| {
+                item["kind"] = kind.into();
+                item
+            });
+            items.collect::<Vec<_>>()
+        };
+        [of("method", &self.methods), of("profile", &self.profiles)].concat()
     }
 }
 

@@ -11,7 +11,10 @@ mod failure;
 mod files;
 mod import;
 mod interrupt;
+mod job;
 mod list;
+mod manual;
+mod misuse;
 mod output;
 mod plan;
 mod progress;
@@ -23,13 +26,18 @@ mod trace;
 use std::process::ExitCode;
 
 use clap::Parser;
+use trimbench_core::text::to_text;
 
 use crate::args::{Args, Command, Compat, ImportFormat};
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let words = misuse::without_help_of_help(std::env::args_os().collect());
+    let args = match Args::try_parse_from(&words) {
         Ok(args) => args,
-        Err(error) if error.use_stderr() => return refuse(&error),
+        Err(error) if error.use_stderr() => {
+            let words: Vec<String> = words.into_iter().map(to_text).collect();
+            return refuse(&error, &words);
+        }
         Err(error) => error.exit(),
     };
     keep_quiet_about_damaged_files();
@@ -40,6 +48,8 @@ fn main() -> ExitCode {
         Command::List { what, explain, output_format } => {
             list::list(*what, explain.as_deref(), *output_format)
         }
+        Command::Completions { shell } => Ok(manual::completions(*shell)),
+        Command::Man { command } => manual::man(command),
         Command::Report(args) => match args.compat {
             Some(Compat::V1_51) => report::terse(&args.runs),
             None => report::report(args),
@@ -65,8 +75,11 @@ fn main() -> ExitCode {
 }
 
 /// Says what is wrong with the arguments, which anyone may have chosen: `trimbench report *`.
-fn refuse(error: &clap::Error) -> ExitCode {
-    error.render().to_string().lines().for_each(output::error_line);
+fn refuse(error: &clap::Error, words: &[String]) -> ExitCode {
+    match misuse::failure(error, words) {
+        Some(failure) => failure.print(),
+        None => error.render().to_string().lines().for_each(output::error_line),
+    }
     ExitCode::from(trimbench_core::exit::USAGE)
 }
 

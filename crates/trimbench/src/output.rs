@@ -6,7 +6,9 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
+use indicatif::ProgressBar;
 use serde_json::Value;
 use trimbench_core::reason;
 use trimbench_core::text::visible;
@@ -15,6 +17,10 @@ use trimbench_results::RunRecord;
 
 use crate::args::OutputFormat;
 
+/// Whether notes are left out.
+static QUIET: AtomicBool = AtomicBool::new(false);
+/// The bar on the terminal, which makes room for whatever else is printed.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 /// Whether data could not be written.
 static LOST: AtomicBool = AtomicBool::new(false);
 
@@ -71,8 +77,10 @@ pub(crate) fn joined(lines: Vec<String>) -> String {
 /// Writes data to stdout. A reader that went away (`| head`) is no error; anything else is said,
 /// and [`lost`] from then on.
 pub(crate) fn data(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    let written = beside_bar(|| {
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+    });
     if let Err(error) = written
         && error.kind() != ErrorKind::BrokenPipe
         && !LOST.swap(true, Ordering::Relaxed)
@@ -88,7 +96,33 @@ pub(crate) fn lost() -> bool {
 
 /// Writes one line for the user to stderr. Nobody may be there to read it: that is no error.
 pub(crate) fn error_line(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", visible(text));
+    let _ = beside_bar(|| writeln!(std::io::stderr().lock(), "{}", visible(text)));
+}
+
+/// Prints while the bar is not on the terminal.
+fn beside_bar<T>(print: impl FnOnce() -> T) -> T {
+    let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match bar {
+        Some(bar) => bar.suspend(print),
+        None => print(),
+    }
+}
+
+/// Puts a bar on the terminal, or takes it off.
+pub(crate) fn set_bar(bar: Option<ProgressBar>) {
+    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+}
+
+/// Writes one line that a quiet run leaves out.
+pub(crate) fn note(text: &str) {
+    if !QUIET.load(Ordering::Relaxed) {
+        error_line(text);
+    }
+}
+
+/// Leaves out notes and progress from now on: errors and limits that fail are still printed.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
 }
 
 /// How the terminal report is to look on this stdout.
@@ -107,7 +141,7 @@ pub(crate) fn progress_style() -> Style {
 
 /// Whether progress may be drawn.
 pub(crate) fn progress_terminal() -> bool {
-    std::io::stderr().is_terminal()
+    std::io::stderr().is_terminal() && !QUIET.load(Ordering::Relaxed)
 }
 
 fn width() -> Option<usize> {

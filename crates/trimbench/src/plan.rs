@@ -1,12 +1,13 @@
 //! Turns arguments into a plan: everything that decides what is done, resolved, checked and
 //! printable.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
 use trimbench_core::nearest::{by_likeness, did_you_mean, nearest};
+use trimbench_core::settings::SettingError;
 use trimbench_core::text::to_text;
 use trimbench_devices::{Consent, PurgeChoice, TargetSpec, holds_file};
 use trimbench_engine::{
@@ -14,16 +15,23 @@ use trimbench_engine::{
 };
 use trimbench_methods::postmark::Postmark;
 use trimbench_methods::{BY_NAME_ONLY, METHODS};
+use trimbench_results::limits::LimitError;
 use trimbench_results::{Limit, Metric, PlannedSession};
 use trimbench_ssd::BUILT_IN;
 use trimbench_trace::Traces as _;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
+use crate::misuse::means_all;
 use crate::trace::TraceFiles;
 
 /// Emulated drives of a run without `--target`: the first of the built-in profiles.
 const DEFAULT_DRIVES: usize = 4;
+
+/// What a number without a unit may have been meant in, the likeliest first.
+const USUAL_UNITS: [&str; 5] = ["s", "ms", "MiB", "GiB", "%"];
+/// So many names are proposed for one that is not known.
+const NEAREST: usize = 8;
 
 /// One method on one target, resolved.
 #[derive(Clone, Debug)]
@@ -38,6 +46,8 @@ pub(crate) struct Session {
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
+    /// The targets as a job file has them: paths are absolute. None of a resumed run.
+    pub(crate) targets: Vec<String>,
     pub(crate) sessions: Vec<Session>,
     pub(crate) limits: Vec<Limit>,
     /// What the methods themselves demand of a drive; nothing is said of those that hold.
@@ -64,13 +74,16 @@ impl Plan {
         } else {
             args.targets.iter().map(|text| TargetSpec::text_of(text)).collect()
         };
-        let mut sessions: Vec<Session> = Vec::new();
+        let (mut sessions, mut targets) = (Vec::new(), Vec::new());
         let mut destroys = false;
         for (index, text) in texts.iter().enumerate() {
             if texts[..index].contains(text) {
-                return Err(Failure::usage(anyhow::anyhow!("`--target {text}` is given twice")));
+                let error = anyhow::anyhow!("`--target {text}` is given twice");
+                let hint = "leave one out: a run measures each target once";
+                return Err(Failure::usage(error).with_hint(hint));
             }
             let target = TargetSpec::parse(text, args.capacity)?;
+            targets.push(target.to_string());
             destroys |= target.emulated_drive().is_none();
             for method in &methods {
                 sessions.push(Session::new(target.clone(), method, preset, &set)?);
@@ -86,6 +99,7 @@ impl Plan {
         let (limits, demands) = limits(&args.limits, &sessions)?;
         Ok(Self {
             seed: args.seed,
+            targets,
             sessions,
             limits,
             demands,
@@ -117,7 +131,8 @@ impl Plan {
         let (limits, demands) = limits(&args.limits, &sessions)?;
         let (consent, purge) = (consent(args), args.purge);
         let jobs = jobs(args);
-        Ok(Self { seed, sessions, limits, demands, consent, purge, jobs, named: false })
+        let targets = Vec::new();
+        Ok(Self { seed, targets, sessions, limits, demands, consent, purge, jobs, named: false })
     }
 }
 
@@ -152,7 +167,9 @@ impl Session {
         preset: Preset,
         set: &BTreeMap<String, String>,
     ) -> Result<Self, Failure> {
-        let ResolvedMethod { options, method } = info.resolve(preset, set)?;
+        let resolved = info.resolve(preset, set);
+        let ResolvedMethod { options, method } =
+            resolved.map_err(|error| wrong_setting(error, (info, preset), set))?;
         let method: Arc<dyn Method> = method.into();
         let target = target.settled(method.emulated_capacity(), method.space());
         let planned = PlannedSession {
@@ -199,7 +216,17 @@ fn methods(ids: &[String]) -> Result<Vec<&'static MethodInfo>, Failure> {
     if ids.is_empty() {
         return Ok(METHODS.iter().filter(|method| !BY_NAME_ONLY.contains(&method.id)).collect());
     }
+    if let Some(twice) = ids.iter().enumerate().find(|(index, id)| ids[..*index].contains(id)) {
+        let error = anyhow::anyhow!("method `{}` is given twice", twice.1);
+        let hint = "leave one out: a run measures each method once on each target";
+        return Err(Failure::usage(error).with_hint(hint));
+    }
     let find = |id: &String| {
+        if let Some(hint) = means_all(id) {
+            return Err(
+                Failure::usage(anyhow::anyhow!("there is no method `{id}`")).with_hint(hint)
+            );
+        }
         METHODS.iter().find(|method| method.id == id).ok_or_else(|| {
             let names: Vec<&str> = METHODS.iter().map(|method| method.id).collect();
             unknown("method", id, &names)
@@ -230,7 +257,8 @@ fn settings(
             return Err(unknown_option(key, methods));
         }
         if set.insert(key.to_owned(), value).is_some() {
-            return Err(Failure::usage(anyhow::anyhow!("`--set {key}` is given twice")));
+            let error = anyhow::anyhow!("`--set {key}` is given twice");
+            return Err(Failure::usage(error).with_hint("leave one out"));
         }
     }
     Ok(set)
@@ -250,6 +278,16 @@ fn keys(method: &MethodInfo) -> impl Iterator<Item = &'static str> + use<> {
 
 /// An option that none of the methods has, with those of the method that it was probably meant for.
 fn unknown_option(key: &str, methods: &[&'static MethodInfo]) -> Failure {
+    if let Some(other) = METHODS.iter().find(|method| keys(method).any(|known| known == key)) {
+        let error =
+            anyhow::anyhow!("`{key}` is an option of `{}`, which is not in this run", other.id);
+        let mut hint = format!("run `{}` as well, or leave the option out", other.id);
+        if let [only] = methods {
+            let list = format!("`trimbench list methods --explain {}`", only.id);
+            hint = format!("{hint}; {list} lists those of `{}`", only.id);
+        }
+        return Failure::usage(error).with_hint(hint);
+    }
     let meant = nearest(key, methods.iter().flat_map(|method| keys(method)));
     let concerned = match (meant, methods) {
         (None, [only]) => Some(only),
@@ -282,8 +320,8 @@ fn limits(texts: &[String], sessions: &[Session]) -> Result<(Vec<Limit>, Vec<Lim
     let metrics: Vec<Metric> =
         sessions.iter().flat_map(|session| session.method.metrics()).collect();
     let read = |text: &str| -> Result<Limit, Failure> {
-        let limit: Limit = text.parse().map_err(Failure::usage)?;
-        limit.check_metrics(&metrics).map_err(Failure::usage)?;
+        let limit: Limit = text.parse().map_err(wrong_limit)?;
+        limit.check_metrics(&metrics).map_err(wrong_limit)?;
         Ok(limit)
     };
     let mut limits = Vec::new();
@@ -310,4 +348,43 @@ fn limits(texts: &[String], sessions: &[Session]) -> Result<(Vec<Limit>, Vec<Lim
         }
     }
     Ok((limits, demands))
+}
+
+/// A limit that cannot be understood, with one that could.
+fn wrong_limit(error: LimitError) -> Failure {
+    let example = |limit: String| format!("write for example `--limit {limit}`");
+    let hint = match &error {
+        LimitError::NoUnit { figure, value, has, .. } => example(format!("{figure}={value}{has}")),
+        LimitError::OtherQuantity { figure, has, .. } => example(format!("{figure}=1{has}")),
+        LimitError::UnknownFigure { figure, known, .. } => {
+            let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();
+            let mut nearest = by_likeness(figure, known);
+            nearest.truncate(NEAREST);
+            format!("figures of this run, the nearest first: {}, ...", nearest.join(", "))
+        }
+        _ => example("p99.9=5ms".to_owned()),
+    };
+    Failure::usage(error).with_hint(hint)
+}
+
+/// A setting that a method refuses, with the number in a unit that it takes.
+fn wrong_setting(
+    error: SettingError,
+    (info, preset): (&MethodInfo, Preset),
+    set: &BTreeMap<String, String>,
+) -> Failure {
+    let mut hint = format!("see `trimbench list methods --explain {}`", info.id);
+    if let SettingError::Value { key, .. } = &error
+        && let Some(text) = set.get(*key).filter(|text| text.parse::<f64>().is_ok())
+    {
+        let taken = USUAL_UNITS.iter().find_map(|unit| {
+            let mut set = set.clone();
+            set.insert((*key).to_owned(), format!("{text}{unit}"));
+            info.resolve(preset, &set).is_ok().then_some(unit)
+        });
+        if let Some(unit) = taken {
+            hint = format!("write for example `{key}={text}{unit}`; {hint}");
+        }
+    }
+    Failure::usage(error).with_hint(hint)
 }

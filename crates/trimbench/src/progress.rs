@@ -1,17 +1,28 @@
-//! Live progress on stderr: on a terminal a bar with the results of the last steps, elsewhere a
-//! line for each session.
+//! Live progress on stderr: one bar for the whole run on a terminal, with the results of the last
+//! steps; elsewhere a line for each session; and for programs a line of JSON twice a second.
+//!
+//! What is left is estimated anew whenever it is shown ([`estimate`]), by a thread of its own: the
+//! sessions only say where they are. The clock is read here and nowhere near a measurement, and
+//! nothing of it reaches the record.
 
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use trimbench_core::Clock;
+use serde_json::json;
 use trimbench_engine::Stage;
+use trimbench_linux::monotonic_time;
 use trimbench_report::{Style, sparkline};
 use trimbench_results::Step;
 use trimbench_results::number::quantity;
 
-use crate::output::{error_line, progress_style, progress_terminal};
+use self::estimate::{Estimate, SessionCost};
+use crate::args::ProgressKind;
+use crate::output::{error_line, note, progress_style, progress_terminal, set_bar};
+use crate::plan::Plan;
 
+mod estimate;
 #[cfg(test)]
 mod tests;
 
@@ -49,53 +60,225 @@ const FIGURES: [(&str, Metric); 8] = [
 ];
 /// Columns of a curve over the last steps.
 const CURVE: usize = 12;
+/// How often the estimate is shown.
+const PERIOD: Duration = Duration::from_millis(500);
+/// Columns of the bar on a wide terminal, and on one of fewer than [`WIDE`].
+const BARS: (usize, usize) = (24, 10);
+const WIDE: usize = 72;
 
-/// The display of one session.
+/// The display of a run, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    bar: Option<ProgressBar>,
-    clock: Clock,
+    shared: Arc<Shared>,
+    ticker: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    shown: Mutex<Shown>,
+    over: Condvar,
+}
+
+/// What is shown.
+#[derive(Debug)]
+struct Shown {
+    estimate: Estimate,
+    begun: f64,
+    /// The session that was last heard of, and what it does.
+    text: String,
     live: Live,
+    bar: Option<ProgressBar>,
+    kind: ProgressKind,
+    is_over: bool,
 }
 
 impl Progress {
-    /// Begins the display of the session `title`, number `index` (from 1) of `count`.
-    pub(crate) fn begin(title: &str, (index, count): (usize, usize), clock: Clock) -> Self {
-        error_line(&format!("[{index}/{count}] {title}"));
-        let bar = progress_terminal().then(bar);
-        Self { bar, clock, live: Live::default() }
+    /// Begins the display of a run; `page` says whether it ends with a page.
+    pub(crate) fn begin(plan: &Plan, kind: ProgressKind, page: bool) -> Self {
+        let costs = plan.sessions.iter().map(|session| {
+            let demand = session.rough_demand(&plan.consent);
+            let method = session.info.id;
+            match (demand, session.target.emulated_drive()) {
+                (Some(demand), Some(_)) => SessionCost::emulated(method, demand.written.0),
+                (demand, drive) => {
+                    let prior = demand.map_or(0.0, |demand| demand.time.seconds());
+                    SessionCost { method, emulated: drive.is_some(), prior }
+                }
+            }
+        });
+        let bar = (kind == ProgressKind::Auto && progress_terminal()).then(bar);
+        set_bar(bar.clone());
+        let shown = Mutex::new(Shown {
+            estimate: Estimate::new(costs.collect(), plan.jobs, page),
+            begun: now(),
+            text: String::new(),
+            live: Live::default(),
+            bar,
+            kind,
+            is_over: false,
+        });
+        let shared = Arc::new(Shared { shown, over: Condvar::new() });
+        let is_shown = kind == ProgressKind::Json || progress_terminal();
+        let ticker = is_shown.then(|| {
+            let shared = Arc::clone(&shared);
+            std::thread::spawn(move || shared.tick())
+        });
+        Self { shared, ticker }
     }
 
-    /// Shows where the method is.
-    pub(crate) fn stage(&self, stage: &Stage<'_>) {
-        let Some(bar) = &self.bar else { return };
-        bar.set_length(stage.total as u64);
-        bar.set_position(stage.done as u64);
-        // A virtual clock's rest says nothing about how long the user waits: there, what is left is
-        // taken to be as slow as what was done.
-        let left = match self.clock {
-            Clock::Wall => Some(Duration::from_nanos(stage.left.0)),
-            Clock::Virtual => (stage.done > 0).then(|| bar.eta()),
-        };
-        bar.set_message(match left {
-            Some(left) => format!("{} left, {}", remaining(left), stage.text),
-            None => stage.text.to_owned(),
-        });
+    /// A session is done by an earlier run.
+    pub(crate) fn skip(&self, index: usize) {
+        self.shared.lock().estimate.skip(index);
+    }
+
+    /// Announces the session `title`, number `index` (from 1) of `count`: on a terminal the bar
+    /// does.
+    pub(crate) fn announce(&self, title: &str, (index, count): (usize, usize)) {
+        if self.shared.lock().bar.is_none() {
+            note(&format!("[{index}/{count}] {title}"));
+        }
+    }
+
+    /// A session begins.
+    pub(crate) fn session_begins(&self, index: usize, title: &str) {
+        let mut shown = self.shared.lock();
+        let now = shown.elapsed();
+        shown.estimate.begin(index, now);
+        title.clone_into(&mut shown.text);
+    }
+
+    /// Shows where a session is.
+    pub(crate) fn stage(&self, index: usize, title: &str, stage: &Stage<'_>) {
+        let mut shown = self.shared.lock();
+        let now = shown.elapsed();
+        shown.estimate.stage(index, stage, now);
+        shown.text = format!("{title}: {}", stage.text);
     }
 
     /// Shows what a step measured.
-    pub(crate) fn step(&mut self, step: &Step) {
-        let Some(bar) = &self.bar else { return };
-        self.live.add(step);
-        bar.set_prefix(self.live.line(progress_style()));
+    pub(crate) fn step(&self, step: &Step) {
+        self.shared.lock().live.add(step);
+    }
+
+    /// A session has ended, or was found not to fit.
+    pub(crate) fn session_ends(&self, index: usize, left_out: bool) {
+        let mut shown = self.shared.lock();
+        let now = shown.elapsed();
+        shown.estimate.end(index, left_out, now);
+        shown.live = Live::default();
+    }
+
+    /// What is done after the sessions.
+    pub(crate) fn closes(&self, text: &str) {
+        let mut shown = self.shared.lock();
+        let now = shown.elapsed();
+        shown.estimate.close(now);
+        text.clone_into(&mut shown.text);
+        shown.live = Live::default();
     }
 
     /// Ends the display.
-    pub(crate) fn end(&self) {
-        if let Some(bar) = &self.bar {
+    pub(crate) fn end(&mut self) {
+        let mut shown = self.shared.lock();
+        shown.is_over = true;
+        set_bar(None);
+        if let Some(bar) = shown.bar.take() {
             bar.finish_and_clear();
         }
+        drop(shown);
+        self.shared.over.notify_all();
+        if let Some(ticker) = self.ticker.take() {
+            // It shows, and does nothing else: its panic was printed.
+            let _ = ticker.join();
+        }
     }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows the estimate until the run is over.
+    fn tick(&self) {
+        let mut shown = self.lock();
+        while !shown.is_over {
+            let (text, bar) = shown.drawn();
+            drop(shown);
+            match bar {
+                // It is drawn without the lock, which the sessions take.
+                Some(bar) => bar.set_message(text),
+                None => error_line(&text),
+            }
+            let waited = self.over.wait_timeout(self.lock(), PERIOD);
+            shown = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Shown {
+    fn elapsed(&self) -> f64 {
+        now() - self.begun
+    }
+
+    /// What is to be shown now, and on which bar.
+    fn drawn(&self) -> (String, Option<ProgressBar>) {
+        let elapsed = self.elapsed();
+        let left = self.estimate.left(elapsed);
+        let (ended, sessions) = self.estimate.counts();
+        if self.kind == ProgressKind::Json {
+            let event = json!({
+                "event": "progress",
+                "elapsed_s": thousandths(elapsed),
+                "left_s": thousandths(left),
+                "sessions_ended": ended,
+                "sessions": sessions,
+                "text": self.text,
+            });
+            return (event.to_string(), None);
+        }
+        let style = progress_style();
+        let mut text =
+            line(style.width, (elapsed, left), &format!("{ended}/{sessions} {}", self.text));
+        let live = self.live.line(style);
+        if !live.is_empty() {
+            text = format!("{text}\n{live}");
+        }
+        (text, self.bar.clone())
+    }
+}
+
+/// The bar with what it means, in so many columns.
+fn line(width: usize, (elapsed, left): (f64, f64), text: &str) -> String {
+    let share = elapsed / (elapsed + left).max(f64::MIN_POSITIVE);
+    let columns = if width < WIDE { BARS.1 } else { BARS.0 };
+    let full = (1..=columns).filter(|column| *column as f64 <= share * columns as f64).count();
+    let bar = format!("{}{}", "=".repeat(full), " ".repeat(columns - full));
+    let spent = span(Duration::from_secs_f64(elapsed.max(0.0)));
+    let left = span(Duration::from_secs_f64(left.max(0.0)));
+    let times = format!("{spent} so far, {left} left");
+    let mut line = format!("[{bar}] {times}");
+    if line.chars().count() >= width {
+        line = times;
+    } else if width >= WIDE {
+        line = format!("{line}  {text}");
+    }
+    line.chars().take(width.saturating_sub(1)).collect()
+}
+
+/// Seconds of the clock that never steps.
+fn now() -> f64 {
+    monotonic_time().seconds()
+}
+
+fn thousandths(seconds: f64) -> f64 {
+    (seconds * 1e3).round() / 1e3
 }
 
 /// What the last steps of a session measured.
@@ -145,9 +328,9 @@ fn keep(values: &mut Vec<(f64, &'static str)>, new: Option<(f64, &'static str)>)
     values.push((value, unit));
 }
 
-/// A time that is left, in the unit that suits it.
-fn remaining(left: Duration) -> String {
-    let seconds = left.as_nanos().div_ceil(1_000_000_000);
+/// A span in the unit that suits it, rounded up.
+fn span(span: Duration) -> String {
+    let seconds = span.as_nanos().div_ceil(1_000_000_000);
     match seconds {
         0..120 => format!("{seconds} s"),
         120..7_200 => format!("{} min", seconds.div_ceil(60)),
@@ -155,9 +338,8 @@ fn remaining(left: Duration) -> String {
     }
 }
 
-/// A bar, and a line for what was measured.
+/// A place for lines that are drawn over and over.
 fn bar() -> ProgressBar {
-    let template = "{bar:24} {pos}/{len}, {wide_msg}\n{prefix}";
-    let style = ProgressStyle::with_template(template).expect("a constant template: it is valid");
-    ProgressBar::new(1).with_style(style.progress_chars("=> "))
+    let style = ProgressStyle::with_template("{msg}").expect("a constant template: it is valid");
+    ProgressBar::new_spinner().with_style(style)
 }

@@ -13,10 +13,10 @@ use trimbench_report::{CONTEXT_MARK, Detail, FIGURE_MARK, MethodView, PAGE_MARK,
 use trimbench_report::{PageSource, figure_files, header_line};
 use trimbench_results::RunRecord;
 
-use crate::args::ReportArgs;
+use crate::args::{OutputFormat, ReportArgs};
 use crate::failure::Failure;
 use crate::files::{Destination, Rules};
-use crate::output::{Printed, data, error_line, record_json, style};
+use crate::output::{Printed, data, error_line, joined, note, record_json, style};
 use crate::store::{PAGE, Store};
 
 /// `trimbench report`.
@@ -28,13 +28,12 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
         files.into_iter().map(|file| file.placed(args.overwrite)).collect::<Result<_, _>>()?;
     let stdout = files.iter().any(|(destination, _)| destination.is_stdout());
     files.into_iter().try_for_each(|(destination, text)| destination.write(&text))?;
-    if let Some(path) = &args.html {
-        error_line(&format!("page in {}", path.display()));
-    }
-    if let Some(path) = &args.figures {
-        error_line(&format!("figures in {}", path.display()));
-    }
-    if !stdout {
+    let written = [&args.html, &args.figures, &args.context, &args.csv].into_iter().flatten();
+    let written: Vec<String> = written.map(|path| visible(&to_text(path)).into_owned()).collect();
+    if !written.is_empty() && !stdout && args.output_format == OutputFormat::Human {
+        // What was asked for is in these files.
+        data(&joined(written));
+    } else if !stdout {
         let is_one = sources.len() < 2;
         let readable = sources.iter().filter_map(|source| Some((source, source.record.as_ref()?)));
         readable.for_each(|(source, record)| {
@@ -126,7 +125,7 @@ pub(crate) fn beside(store: &Store, record: &RunRecord) -> Result<(), Failure> {
     let figures = context.figures().map_err(Failure::usage)?;
     let page = trimbench_report::page(&sources, view, &context, &figures);
     store.save_page(&page)?;
-    error_line(&format!("report in {}", store.whereabouts().join(PAGE).display()));
+    note(&format!("report in {}", store.whereabouts().join(PAGE).display()));
     Ok(())
 }
 

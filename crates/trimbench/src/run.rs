@@ -17,6 +17,7 @@ use trimbench_ssd::MODEL_VERSION;
 use crate::args::OutputFormat;
 use crate::failure::Failure;
 use crate::plan::Plan;
+use crate::progress::Progress;
 use crate::store::Store;
 use recorder::Recorder;
 
@@ -56,12 +57,12 @@ pub(crate) fn run(
     plan: &Plan,
     record: &mut RunRecord,
     store: &Store,
-    format: OutputFormat,
+    show: (OutputFormat, &Progress),
     interrupt: &Interrupt,
 ) -> Ended {
     let before = record.clone();
     record.outcome = Outcome::Running;
-    let mut recorder = Recorder::new(plan, record, store, format);
+    let mut recorder = Recorder::new(plan, record, store, show);
     let result = all(plan, &mut recorder, interrupt);
     let sessions = &record.sessions;
     let result = if result.is_ok() && sessions.iter().all(|session| session.left_out.is_some()) {

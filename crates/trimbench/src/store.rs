@@ -53,8 +53,20 @@ impl Store {
         let directory = OutputDirectory::create(path).map_err(|error| unmade(path, error))?;
         let store = Self { directory }.lock()?;
         if !store.directory.is_empty().map_err(|error| unmade(path, error))? {
-            let text = format!("the run directory `{}` is not empty", path.display());
-            let hint = "name a new one, or continue the run in it with `--resume DIR`";
+            let name = path.display();
+            let is_run = store.directory.read(OsStr::new(RECORD)).is_ok();
+            let (text, hint) = if is_run {
+                let resume = format!("trimbench run --resume {}", shell_word(path));
+                (
+                    format!("`{name}` has the record of another run, and is not empty"),
+                    format!("`{resume}` continues it; for a new run name another directory"),
+                )
+            } else {
+                (
+                    format!("the run directory `{name}` is not empty"),
+                    "name a new directory, or an empty one".to_owned(),
+                )
+            };
             return Err(Failure::usage(anyhow::anyhow!(text)).with_hint(hint));
         }
         Ok(store)

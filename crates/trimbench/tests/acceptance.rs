@@ -52,6 +52,7 @@ claims! {
     kernels_3
     kernels_4
     truth_3
+    answer_2
 }
 
 fn all() -> impl Iterator<Item = &'static ClaimRow> {

@@ -94,7 +94,11 @@ fn errors_name_the_nearest_key_the_unit_and_the_range() {
         ("x", "1s", "`sample` has no option `x`; it has window, sizes, lead, more.on, "),
         ("window", "9h", "option `window` of `sample`: `9h` is out of range; give 1s to 2h"),
         ("window", "0", "`0` is out of range; give 1s to 2h"),
-        ("window", "1", "`1` has no unit; write for example `75us`; give 1s to 2h"),
+        (
+            "window",
+            "1",
+            "`1` has no unit (ns, us, ms, s, min, h); write for example `1s`; give 1s to 2h",
+        ),
         ("window", "", "`` does not begin with a number"),
         ("window", "1000000001ns", "option `window` of `sample`: it is odd"),
         ("sizes", "1MiB,", "`` does not begin with a number"),

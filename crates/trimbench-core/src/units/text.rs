@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{Bytes, Instant, Nanos, Ppm, rounded};
+use crate::nearest::did_you_mean;
 
 /// A text that is not a quantity of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,18 +19,33 @@ pub enum UnitError {
         example: &'static str,
     },
     /// A number without a unit: say which.
-    #[error("`{text}` has no unit; write for example `{example}`")]
+    #[error("`{text}` has no unit ({known}); write for example `{text}{usual}`")]
     NoUnit {
         /// The text as given.
         text: String,
-        /// A valid text of this kind.
-        example: &'static str,
+        /// The units that are understood.
+        known: &'static str,
+        /// One of them, for an example.
+        usual: &'static str,
+    },
+    /// A bare `K`, `M`, `G`, `T` or `P`, which some read as a power of 1000 and others of 1024.
+    #[error(
+        "`{number}{unit}` could be {number}{unit}B (powers of 1000) or {number}{unit}iB (powers of \
+         1024); write which"
+    )]
+    Ambiguous {
+        /// The number as given.
+        number: String,
+        /// The unit as given, in upper case.
+        unit: String,
     },
     /// A unit that is not one of the known ones.
-    #[error("`{unit}` is not a unit here; use one of {known}")]
+    #[error("`{unit}` is not a unit here; use one of {known}{}", did_you_mean(*.meant))]
     UnknownUnit {
         /// The unit as given.
         unit: String,
+        /// The unit that differs only in upper and lower case, if one does.
+        meant: Option<&'static str>,
         /// The units that are understood.
         known: &'static str,
     },
@@ -69,16 +85,19 @@ struct Grammar {
     units: &'static [(&'static str, u64)],
     known: &'static str,
     example: &'static str,
+    /// The unit that a number without one is most likely meant in.
+    usual: &'static str,
 }
 
 const BYTES: Grammar = Grammar {
     units: &BYTE_UNITS,
     known: "B, KiB, MiB, GiB, TiB, PiB (1024) or KB, MB, GB, TB, PB (1000)",
     example: "128KiB",
+    usual: "GiB",
 };
 const TIME: Grammar =
-    Grammar { units: &TIME_UNITS, known: "ns, us, ms, s, min, h", example: "75us" };
-const RATIO: Grammar = Grammar { units: &RATIO_UNITS, known: "%, ppm", example: "7%" };
+    Grammar { units: &TIME_UNITS, known: "ns, us, ms, s, min, h", example: "75us", usual: "s" };
+const RATIO: Grammar = Grammar { units: &RATIO_UNITS, known: "%, ppm", example: "7%", usual: "%" };
 
 /// `number unit`, the number with an optional decimal fraction, exactly.
 fn parse(text: &str, grammar: &Grammar) -> Result<u64, UnitError> {
@@ -93,12 +112,24 @@ fn parse(text: &str, grammar: &Grammar) -> Result<u64, UnitError> {
         return Ok(0);
     }
     if unit.is_empty() {
-        return Err(UnitError::NoUnit { text: text.to_owned(), example });
+        let Grammar { known, usual, .. } = *grammar;
+        return Err(UnitError::NoUnit { text: text.to_owned(), known, usual });
     }
     let Some((_, scale)) = grammar.units.iter().find(|(name, _)| *name == unit) else {
-        return Err(UnitError::UnknownUnit { unit: unit.to_owned(), known: grammar.known });
+        return Err(unknown_unit(number, unit, grammar));
     };
     decimal(number, *scale).ok_or(UnitError::OutOfRange { text: text.to_owned() })
+}
+
+/// What is wrong with a unit that is not one of the kind's.
+fn unknown_unit(number: &str, unit: &str, grammar: &Grammar) -> UnitError {
+    let upper = unit.to_ascii_uppercase();
+    let mut names = grammar.units.iter().map(|(name, _)| *name);
+    if upper.len() == 1 && names.clone().any(|name| name == format!("{upper}iB")) {
+        return UnitError::Ambiguous { number: number.to_owned(), unit: upper };
+    }
+    let meant = names.find(|name| name.eq_ignore_ascii_case(unit));
+    UnitError::UnknownUnit { unit: unit.to_owned(), meant, known: grammar.known }
 }
 
 /// `number * scale` if that is a whole number that fits.

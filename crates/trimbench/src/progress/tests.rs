@@ -47,7 +47,7 @@ fn the_line_is_never_wider_than_the_terminal() {
 }
 
 #[test]
-fn what_is_left_is_said_in_the_unit_that_suits_it() {
+fn a_span_is_said_in_the_unit_that_suits_it() {
     let table = [
         (1, "1 s"),
         (119_000_000_000, "119 s"),
@@ -57,6 +57,22 @@ fn what_is_left_is_said_in_the_unit_that_suits_it() {
         (345_600_000_000_000, "96 h 0 min"),
     ];
     for (nanoseconds, expected) in table {
-        assert_eq!(remaining(Duration::from_nanos(nanoseconds)), expected);
+        assert_eq!(span(Duration::from_nanos(nanoseconds)), expected);
+    }
+}
+
+#[test]
+fn the_bar_reads_well_at_any_width() {
+    let table = [
+        (80, 30.0, 90.0, "[======                  ] 30 s so far, 90 s left  1/3 recovery on a"),
+        (60, 30.0, 90.0, "[==        ] 30 s so far, 90 s left"),
+        (40, 30.0, 90.0, "[==        ] 30 s so far, 90 s left"),
+        (40, 7_260.0, 86_400.0, "2 h 1 min so far, 24 h 0 min left"),
+        (20, 30.0, 90.0, "30 s so far, 90 s l"),
+        (80, 0.0, 0.0, "[                        ] 0 s so far, 0 s left  1/3 recovery on a"),
+        (1, 0.0, 0.0, ""),
+    ];
+    for (width, elapsed, left, expected) in table {
+        assert_eq!(line(width, (elapsed, left), "1/3 recovery on a"), expected);
     }
 }

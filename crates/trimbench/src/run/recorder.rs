@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use trimbench_core::{Caveat, Clock};
+use trimbench_core::Caveat;
 use trimbench_engine::{MethodResult, Stage};
 use trimbench_results::{RunRecord, Session as SessionRecord, Step};
 
@@ -10,7 +10,7 @@ use super::identity::check_same;
 use super::session::{End, Ended, Listener, planned_record};
 use crate::args::OutputFormat;
 use crate::failure::Failure;
-use crate::output::{data, error_line};
+use crate::output::{data, note};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::store::{StepFile, Store};
@@ -21,8 +21,7 @@ pub(super) struct Recorder<'a> {
     record: &'a mut RunRecord,
     store: &'a Store,
     format: OutputFormat,
-    /// Of the session that is shown.
-    progress: Option<Progress>,
+    progress: &'a Progress,
 }
 
 impl<'a> Recorder<'a> {
@@ -30,9 +29,11 @@ impl<'a> Recorder<'a> {
         plan: &'a Plan,
         record: &'a mut RunRecord,
         store: &'a Store,
-        format: OutputFormat,
+        (format, progress): (OutputFormat, &'a Progress),
     ) -> Self {
-        Self { plan, record, store, format, progress: None }
+        let finished = record.sessions.iter().enumerate().filter(|(_, session)| session.finished);
+        finished.for_each(|(index, _)| progress.skip(index));
+        Self { plan, record, store, format, progress }
     }
 
     /// Whether a session is finished.
@@ -41,30 +42,37 @@ impl<'a> Recorder<'a> {
     }
 
     /// Begins to show a session.
-    pub(super) fn begin(&mut self, index: usize) {
+    pub(super) fn begin(&self, index: usize) {
         let session = &self.plan.sessions[index];
         let mut title = format!("{} on {}", session.planned.method, session.planned.target);
         let drive = session.target.emulated_drive();
         if let Some(drive) = drive {
             let _ = write!(title, ", profile {:016x}", drive.profile_hash());
         }
-        let clock = if drive.is_some() { Clock::Virtual } else { Clock::Wall };
-        let place = (index + 1, self.plan.sessions.len());
-        self.progress = Some(Progress::begin(&title, place, clock));
+        self.progress.announce(&title, (index + 1, self.plan.sessions.len()));
     }
 
-    /// Shows where the session that is shown is.
-    pub(super) fn stage(&self, stage: &Stage<'_>) {
-        if let Some(progress) = &self.progress {
-            progress.stage(stage);
-        }
+    /// Shows that a session begins, whichever is shown.
+    pub(super) fn opened(&self, index: usize) {
+        self.progress.session_begins(index, &self.title(index));
+    }
+
+    /// Shows where a session is, whichever is shown.
+    pub(super) fn stage(&self, index: usize, stage: &Stage<'_>) {
+        self.progress.stage(index, &self.title(index), stage);
+    }
+
+    /// How the bar calls a session.
+    fn title(&self, index: usize) -> String {
+        let session = &self.plan.sessions[index];
+        let drive = session.target.emulated_drive();
+        let target = drive.map_or(&session.planned.target, |drive| &drive.profile().name);
+        format!("{} on {target}", session.planned.method)
     }
 
     /// Shows a step of the session that is shown.
     pub(super) fn show(&mut self, index: usize, step: &Step) {
-        if let Some(progress) = &mut self.progress {
-            progress.step(step);
-        }
+        self.progress.step(step);
         self.event(index, "step", step);
     }
 
@@ -102,6 +110,7 @@ impl<'a> Recorder<'a> {
 
     /// Puts down how a session ended that is in the record.
     pub(super) fn finish(&mut self, index: usize, end: End) {
+        self.progress.session_ends(index, matches!(end, End::LeftOut(_)));
         let session = self.session(index);
         session.finished = true;
         match end {
@@ -114,14 +123,11 @@ impl<'a> Recorder<'a> {
     pub(super) fn show_end(&mut self, index: usize) {
         if let Some(session) = self.record.sessions.get(index).filter(|session| session.finished) {
             if let Some(reason) = &session.left_out {
-                error_line(&format!("{} is left out: {reason}", session.plan.method));
+                note(&format!("{} is left out: {reason}", session.plan.method));
             }
             for figure in &session.figures {
                 self.event(index, "figure", figure);
             }
-        }
-        if let Some(progress) = self.progress.take() {
-            progress.end();
         }
     }
 
@@ -180,12 +186,13 @@ impl Listener for Alone<'_, '_> {
         done.retain(|step| !step.caveats.iter().any(|id| id == changed));
         record.steps.clone_from(&done);
         recorder.put(*index, record);
+        recorder.opened(*index);
         recorder.save()?;
         Ok(done)
     }
 
     fn stage(&mut self, stage: &Stage<'_>) {
-        self.recorder.stage(stage);
+        self.recorder.stage(self.index, stage);
     }
 
     fn keep(&mut self, step: Step) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use trimbench_engine::{
 use trimbench_results::{Provenance, Session as SessionRecord, Step, TargetRecord};
 
 use crate::failure::Failure;
-use crate::output::error_line;
+use crate::output::note;
 use crate::plan::{Plan, Session};
 use crate::trace::TraceFiles;
 
@@ -72,7 +72,7 @@ fn measure(
     let (consent, purge) = (&plan.consent, plan.purge);
     let opening = Opening { space: method.space(), seed, consent, purge, interrupt };
     let mut target = session.target.open(&opening)?;
-    target.notes.iter().for_each(|note| error_line(note));
+    target.notes.iter().for_each(|text| note(text));
     let done = listener.opened(session_record(session, &target))?;
     if !plan.named
         && let Err(reason) = method.fits(target.capabilities())

@@ -226,12 +226,15 @@ impl Order<'_, '_> {
             News::Opened(record) => {
                 slot.record = Some(*record);
                 slot.was_opened = true;
+                self.recorder.opened(index);
             }
             News::Step(step) => {
                 slot.record.as_mut().expect("it was opened").steps.push((*step).clone());
                 slot.unseen.push_back(News::Step(step));
             }
-            News::Stage { .. } => slot.unseen.push_back(news),
+            News::Stage { done, total, text, now, left } => {
+                self.recorder.stage(index, &Stage { done, total, text: &text, now, left });
+            }
             News::Ended(ended) => {
                 let record = slot.record.take();
                 let kept = self.keep(index, record, *ended);
@@ -268,11 +271,10 @@ impl Order<'_, '_> {
         let unseen = std::mem::take(&mut self.slots.entry(index).or_default().unseen);
         for news in unseen {
             match news {
-                News::Stage { done, total, text, now, left } => {
-                    self.recorder.stage(&Stage { done, total, text: &text, now, left });
-                }
                 News::Step(step) => self.recorder.show(index, &step),
-                News::Opened(_) | News::Ended(_) => unreachable!("they are not put off"),
+                News::Opened(_) | News::Stage { .. } | News::Ended(_) => {
+                    unreachable!("they are not put off")
+                }
             }
         }
     }

@@ -51,7 +51,10 @@ fn wrong_values_are_usage_errors_with_the_nearest_key_and_the_range() {
     let folder = tempdir().unwrap();
     for (setting, said) in [
         ("nand.progam=900us", "did you mean `nand.program`?"),
-        ("nand.program=900", "`900` has no unit; write for example `75us`; give at most 1h"),
+        (
+            "nand.program=900",
+            "`900` has no unit (ns, us, ms, s, min, h); write for example `900s`; give at most 1h",
+        ),
         ("nand.program=2h", "nand.program is 7200s, but must be at most 1h"),
         ("trim.mode=sometimes", "not one of blocking, queued, background, none, ignored"),
         ("compression.floor=15.5%", "whole percents between 10% and 100%"),

@@ -1,0 +1,35 @@
+//! Shell completions and man pages, made of the definitions that `--help` prints.
+
+use clap::{Command, CommandFactory as _};
+use clap_complete::Shell;
+use trimbench_core::exit;
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::output::data;
+use crate::plan::unknown;
+
+/// `trimbench completions SHELL`.
+pub(crate) fn completions(shell: Shell) -> u8 {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "trimbench", &mut script);
+    data(&String::from_utf8_lossy(&script));
+    exit::DONE
+}
+
+/// `trimbench man [COMMAND]...`: the page of the program, or of one of its commands.
+pub(crate) fn man(path: &[String]) -> Result<u8, Failure> {
+    let mut command = Args::command();
+    command.build();
+    for word in path {
+        let Some(inner) = command.find_subcommand(word).cloned() else {
+            let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+            return Err(unknown("command", word, &known));
+        };
+        command = inner;
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page).expect("memory takes all that is written");
+    data(&String::from_utf8_lossy(&page));
+    Ok(exit::DONE)
+}

@@ -1,0 +1,258 @@
+//! How much longer a run takes, from its plan and from what has been measured of it.
+//!
+//! Every session begins with a *prior*: on a real target the time that its method plans, on an
+//! emulated one what the emulation of so many written bytes took elsewhere ([`RATES`]). Three
+//! things correct it:
+//!
+//! 1. Of a session that runs, the share that is done and the time that it took so far.
+//! 2. Of sessions that have ended, and of the done share of those that run, how much longer they took than their prior: first those of the
+//!    same method, then all.
+//! 3. On a real target, the method's own estimate of what is left, which the steps measured so far
+//!    correct.
+//!
+//! What is left is then spread over the jobs as the run does it: emulated sessions side by side,
+//! the longest first, real ones alone. Nothing here reaches the record.
+
+use trimbench_engine::Stage;
+
+#[cfg(test)]
+mod tests;
+
+/// Seconds that the emulation of a session takes per GB that its method writes at most, with the
+/// preset `quick`: the mean of four drives on 2 cores, halfway between a calm and a busy machine.
+/// Only their ratios matter once a session has ended.
+const RATES: [(&str, f64); 10] = [
+    ("delete-stall", 0.027),
+    ("trim-sweep", 0.011),
+    ("idle-trim", 0.005),
+    ("recovery", 0.014),
+    ("steady-state", 0.005),
+    ("trim-integrity", 0.069),
+    ("settle", 0.004),
+    ("replay", 0.007),
+    ("postmark", 1.2),
+    ("delete-storm", 0.45),
+];
+/// The same for other methods.
+const OTHER_RATE: f64 = 0.018;
+/// What opening a target takes at least, in seconds.
+const OPENING: f64 = 0.02;
+/// What the page of the report takes for each session that it shows, in seconds.
+const PAGE: f64 = 0.12;
+/// A prior counts as much as measurements of this many seconds.
+const TRUST: f64 = 0.2;
+/// What is overdue takes this share of its time more, however long it took.
+const OVERDUE: f64 = 0.1;
+/// Before this share of a session is done, its own pace says little.
+const SHARE_MIN: f64 = 0.05;
+
+/// What is known of a session before it begins.
+#[derive(Clone, Debug)]
+pub(super) struct SessionCost {
+    pub(super) method: &'static str,
+    /// Whether it runs beside others.
+    pub(super) emulated: bool,
+    /// What it is expected to take, in seconds; zero if it will be left out.
+    pub(super) prior: f64,
+}
+
+impl SessionCost {
+    /// Of an emulated session that writes so many bytes.
+    pub(super) fn emulated(method: &'static str, written: u64) -> Self {
+        let rate = RATES.iter().find(|(name, _)| *name == method).map_or(OTHER_RATE, |it| it.1);
+        Self { method, emulated: true, prior: OPENING + written as f64 / 1e9 * rate }
+    }
+}
+
+/// Where a session is. Times are seconds since the run began.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Waiting,
+    Running(Running),
+    Ended { took: f64 },
+    LeftOut,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    since: f64,
+    said: Option<Said>,
+}
+
+/// What a method last said of itself.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    at: f64,
+    /// The share of the session that was done, on the target's clock.
+    share: f64,
+    /// What was left, in seconds of the target's clock.
+    left: f64,
+    /// Steps that were not done.
+    open: usize,
+}
+
+/// The estimate of a run.
+#[derive(Debug)]
+pub(super) struct Estimate {
+    jobs: usize,
+    sessions: Vec<(SessionCost, State)>,
+    /// Whether a page is written at the end.
+    page: bool,
+    /// When that began.
+    page_since: Option<f64>,
+}
+
+impl Estimate {
+    pub(super) fn new(sessions: Vec<SessionCost>, jobs: usize, page: bool) -> Self {
+        let sessions = sessions.into_iter().map(|cost| (cost, State::Waiting)).collect();
+        Self { jobs: jobs.max(1), sessions, page, page_since: None }
+    }
+
+    /// A session was done by an earlier run.
+    pub(super) fn skip(&mut self, index: usize) {
+        self.sessions[index].1 = State::LeftOut;
+    }
+
+    pub(super) fn begin(&mut self, index: usize, now: f64) {
+        self.sessions[index].1 = State::Running(Running { since: now, said: None });
+    }
+
+    pub(super) fn stage(&mut self, index: usize, stage: &Stage<'_>, now: f64) {
+        let State::Running(running) = &mut self.sessions[index].1 else { return };
+        let (done, left) = (stage.now.since_start().seconds(), stage.left.seconds());
+        let share = if done + left > 0.0 { done / (done + left) } else { 0.0 };
+        let open = stage.total.saturating_sub(stage.done).max(1);
+        running.said = Some(Said { at: now, share, left, open });
+    }
+
+    pub(super) fn end(&mut self, index: usize, left_out: bool, now: f64) {
+        let state = &mut self.sessions[index].1;
+        *state = match *state {
+            State::Running(Running { since, .. }) if !left_out => {
+                State::Ended { took: now - since }
+            }
+            _ => State::LeftOut,
+        };
+    }
+
+    /// All sessions are over: what follows is the page.
+    pub(super) fn close(&mut self, now: f64) {
+        for (_, state) in &mut self.sessions {
+            if !matches!(state, State::Ended { .. }) {
+                *state = State::LeftOut;
+            }
+        }
+        self.page_since = Some(now);
+    }
+
+    /// How many have ended, and how many there are.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let ended = |state: &State| matches!(state, State::Ended { .. } | State::LeftOut);
+        let ended = self.sessions.iter().filter(|(_, state)| ended(state)).count();
+        (ended, self.sessions.len())
+    }
+
+    /// What is left of the whole run at `now`, in seconds.
+    pub(super) fn left(&self, now: f64) -> f64 {
+        let mut total = 0.0;
+        for stretch in self.sessions.chunk_by(|a, b| a.0.emulated && b.0.emulated) {
+            let left = stretch.iter().map(|session| self.session_left(session, now));
+            total += if stretch.iter().all(|(cost, _)| cost.emulated) {
+                let running = |state: &State| matches!(state, State::Running(_));
+                let left: Vec<(bool, f64)> = stretch
+                    .iter()
+                    .zip(left)
+                    .map(|((_, state), left)| (running(state), left))
+                    .collect();
+                side_by_side(&left, self.jobs)
+            } else {
+                left.sum()
+            };
+        }
+        total + self.page_left(now)
+    }
+
+    fn page_left(&self, now: f64) -> f64 {
+        if !self.page {
+            return 0.0;
+        }
+        let shown = |(cost, state): &&(SessionCost, State)| match state {
+            State::LeftOut => false,
+            _ => cost.prior > 0.0,
+        };
+        let count = self.sessions.iter().filter(shown).count() as f64;
+        let expected = count * PAGE * self.pace(None, 1.0);
+        let took = self.page_since.map_or(0.0, |since| now - since);
+        (expected - took).max(expected * OVERDUE)
+    }
+
+    /// What is left of one session.
+    fn session_left(&self, (cost, state): &(SessionCost, State), now: f64) -> f64 {
+        match state {
+            State::Ended { .. } | State::LeftOut => 0.0,
+            State::Waiting => self.expected(cost),
+            State::Running(Running { since, said: None }) => {
+                let expected = self.expected(cost);
+                (expected - (now - since)).max(expected * OVERDUE)
+            }
+            State::Running(Running { since, said: Some(said) }) => {
+                let left = if cost.emulated {
+                    let planned = self.expected(cost) * (1.0 - said.share);
+                    let own = (said.at - since) / said.share.max(SHARE_MIN) * (1.0 - said.share);
+                    // The more of it is done, the more its own pace counts.
+                    planned * (1.0 - said.share) + own * said.share
+                } else {
+                    said.left
+                };
+                // While a step runs, its time passes; what it takes longer is not foreseen.
+                left - (now - said.at).min(left / said.open as f64)
+            }
+        }
+    }
+
+    /// What a session takes that has not begun.
+    fn expected(&self, cost: &SessionCost) -> f64 {
+        if !cost.emulated {
+            return cost.prior;
+        }
+        let all = self.pace(None, 1.0);
+        cost.prior * self.pace(Some(cost.method), all)
+    }
+
+    /// How much longer emulated sessions take than their priors, of one method or of all; `before`
+    /// where nothing is measured.
+    fn pace(&self, method: Option<&str>, before: f64) -> f64 {
+        let (mut took, mut expected) = (TRUST * before, TRUST);
+        for (cost, state) in &self.sessions {
+            if !cost.emulated || method.is_some_and(|method| method != cost.method) {
+                continue;
+            }
+            match state {
+                State::Ended { took: measured } => {
+                    took += measured;
+                    expected += cost.prior;
+                }
+                State::Running(Running { since, said: Some(said) }) if said.share > SHARE_MIN => {
+                    took += said.at - since;
+                    expected += cost.prior * said.share;
+                }
+                _ => {}
+            }
+        }
+        took / expected
+    }
+}
+
+/// When the last of the sessions ends, of which so many run at a time: those that run go on, and
+/// whenever one ends the longest of the others begins.
+fn side_by_side(left: &[(bool, f64)], jobs: usize) -> f64 {
+    let mut ends: Vec<f64> = left.iter().filter(|it| it.0).map(|it| it.1).collect();
+    ends.resize(ends.len().max(jobs), 0.0);
+    let mut waiting: Vec<f64> = left.iter().filter(|it| !it.0).map(|it| it.1).collect();
+    waiting.sort_by(|a, b| b.total_cmp(a));
+    for session in waiting {
+        let first = ends.iter_mut().min_by(|a, b| a.total_cmp(b)).expect("there is a job");
+        *first += session;
+    }
+    ends.into_iter().fold(0.0, f64::max)
+}
