@@ -465,7 +465,7 @@ const FILES: &[ClaimRow] = &[
               least 0.85 of the time, and at least 0.85 of it is attributed to the layers above \
               the device; with a drive whose TRIM blocks most of it is attributed to the device, \
               in the manner of FreeBSD, and above it in that of OpenZFS, whose groups wait for \
-              their discards. At 1/64 the model is too small: more than 0.65",
+              their discards",
         tier: Tier::Tests(LOCATOR),
         short: seconds(35),
         full: seconds(240),
@@ -809,6 +809,31 @@ const TRUTH: &[ClaimRow] = &[
         full: seconds(40),
         measure: truth::quoted::measure,
         read: truth::quoted::read,
+    },
+    ClaimRow {
+        id: "truth.4",
+        title: "`trimbench run` without arguments runs all methods but `kernels` on four drives",
+        bar: "each method on each of four drives, those on files through an ext4 that is made on \
+              it; nothing is left out and nothing invalid; at most 30 s on 2 processors",
+        tier: Tier::Evidence,
+        short: seconds(60),
+        full: seconds(60),
+        measure: truth::defaults::measure,
+        read: truth::defaults::read,
+    },
+    ClaimRow {
+        id: "truth.5",
+        title: "On the disk that the repository is on, every method is valid and its forecast kept",
+        bar: "`delete-stall`, `postmark`, `delete-storm` in a directory and `trim-sweep`, \
+              `idle-trim`, `recovery` on an image of 2 GiB: valid, or refused with the reason; \
+              the bytes that the dry run forecasts at most 20 % off, its time at most 20 % off; \
+              `delete-stall` and `idle-trim` agree on the seconds a GB within their intervals, or \
+              docs/methods/README.md says why not. Needs a calm disk, and root",
+        tier: Tier::Evidence,
+        short: seconds(1_200),
+        full: seconds(1_200),
+        measure: truth::own_disk::measure,
+        read: truth::own_disk::read,
     },
 ];
 

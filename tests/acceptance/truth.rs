@@ -3,4 +3,6 @@
 
 pub(super) mod advice;
 pub(super) mod baselines;
+pub(super) mod defaults;
+pub(super) mod own_disk;
 pub(super) mod quoted;

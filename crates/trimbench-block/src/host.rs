@@ -136,6 +136,10 @@ impl<M: Model<Command = BlockCommand> + Drive> Drive for HostQueue<M> {
         self.device().purge_time()
     }
 
+    fn fill_from(&mut self, from: Bytes) -> Result<bool, DriveError> {
+        self.layer.device_mut().fill_from(from)
+    }
+
     fn examine(&mut self, range: LbaRange, out: &mut Vec<Content>) -> Result<(), DriveError> {
         self.layer.device_mut().examine(range, out)
     }

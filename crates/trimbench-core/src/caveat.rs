@@ -40,6 +40,12 @@ caveats! {
     Calibrated "calibrated":
         "a value of this profile was fitted to the published figure that it reproduces"
         => "read the profile's sources with `trimbench list profiles --explain NAME`";
+    OutsideCalibration "outside-calibration":
+        "this profile's values were fitted through another method only; this figure extrapolates"
+        => "use the figures of the method that the profile names, or a profile with a source";
+    OutputOnTarget "output-on-target":
+        "the record is kept on the filesystem under test, where its blocks are discarded, too"
+        => "keep it on another one: `--output DIR`";
     DiscardsIncomplete "discards-incomplete":
         "not all freed bytes were discarded before the window closed"
         => "give a longer window (`--set window=30s`), or find out what delays the discards";
@@ -114,6 +120,9 @@ caveats! {
     PartOfDrive "part-of-drive":
         "only a part of the drive was used; the rest served as over-provisioning"
         => "use the whole drive: `--set span=all`";
+    PartOfFullDrive "part-of-full-drive":
+        "a part of a full drive was used, and had the spare area of the whole drive to itself"
+        => "use the whole drive: `--set span=all`, or an emulated drive as large as the span";
     CacheSwallowed "cache-swallowed":
         "less than half of the written data reached the device: the page cache was measured"
         => "write several times the memory of the machine, or limit the run's memory";

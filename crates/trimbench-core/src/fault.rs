@@ -215,6 +215,11 @@ impl<M: Model + Drive> Drive for Faulty<M> {
         self.model.purge_time()
     }
 
+    fn fill_from(&mut self, from: Bytes) -> Result<bool, DriveError> {
+        self.check("fill")?;
+        self.model.fill_from(from)
+    }
+
     fn examine(&mut self, range: LbaRange, out: &mut Vec<Content>) -> Result<(), DriveError> {
         self.check("read")?;
         self.model.examine(range, out)

@@ -118,6 +118,10 @@ impl<M: Model + Drive> Drive for Virtual<M> {
         self.model.purge_time()
     }
 
+    fn fill_from(&mut self, from: Bytes) -> Result<bool, DriveError> {
+        self.model.fill_from(from)
+    }
+
     fn examine(&mut self, range: LbaRange, out: &mut Vec<Content>) -> Result<(), DriveError> {
         self.model.examine(range, out)
     }

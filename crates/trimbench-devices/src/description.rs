@@ -18,6 +18,8 @@ pub struct Description {
     pub state: String,
     /// Where an emulated drive's values come from.
     pub provenance: Option<OriginCounts>,
+    /// The one method through which those values were fitted, if that is so.
+    pub calibrated_through: Option<String>,
     /// Caveats on everything measured on it.
     pub caveats: Vec<Caveat>,
 }

@@ -45,6 +45,7 @@ pub(crate) fn open(path: &Path, opening: &Opening<'_>) -> Result<OpenTarget, Tar
         identity,
         state: format!("as found, until the method establishes its own; {discard}"),
         provenance: None,
+        calibrated_through: None,
         caveats: target.caveats().to_vec(),
     };
     let read_environment = move || {

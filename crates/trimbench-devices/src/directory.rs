@@ -5,11 +5,15 @@ use std::path::Path;
 
 use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Support, Target as _};
-use trimbench_linux::{DirectoryOptions, DirectoryTarget, environment, mount_of};
+use trimbench_linux::{DirectoryOptions, DirectoryTarget, MemoryLimit, environment, mount_of};
 
 use crate::description::Description;
-use crate::error::TargetError;
+use crate::error::{Problem, TargetError};
 use crate::opened::{Kind, OpenTarget, Opening};
+
+/// Dirty pages are written from a tenth of the available memory on (`dirty_background_ratio`); of
+/// files that grow to three times that, two thirds are.
+const CACHED_PERCENT: u64 = 30;
 
 /// Opens a directory of our own in `parent`, after removing what crashed runs left there.
 pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
@@ -18,6 +22,7 @@ pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, T
     let Opening { seed, space: room, .. } = *opening;
     let options = DirectoryOptions { seed, room };
     let target = DirectoryTarget::open(parent, options)?;
+    let limit = limit_memory(opening)?;
     let mut notes = cleaned_note(target.cleaned_leftovers().len());
     let promised = target.promised_to_others();
     if promised > Bytes(0) {
@@ -40,6 +45,9 @@ pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, T
         .filter_map(|key| Some(((*key).to_owned(), environment.get(*key)?.clone())))
         .collect();
     identity.insert("path".to_owned(), to_text(parent));
+    if limit.is_some() {
+        identity.extend(opening.memory.map(|memory| ("page-cache".to_owned(), limited_to(memory))));
+    }
     let discard = match target.capabilities().discard {
         Support::None => "deletions send no discards",
         Support::Emulated | Support::Native => "deletions are discarded online",
@@ -50,6 +58,7 @@ pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, T
         identity,
         state: format!("as found: a mounted {} filesystem; {discard}", mount.filesystem),
         provenance: None,
+        calibrated_through: None,
         caveats: target.caveats().to_vec(),
     };
     let parent = parent.to_owned();
@@ -59,8 +68,37 @@ pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, T
         read_environment: Box::new(move || {
             trimbench_linux::environment(&parent).unwrap_or_default()
         }),
+        limit,
         ..OpenTarget::new(Kind::Directory(target), description)
     })
+}
+
+/// Limits the memory of this process as the method wishes, so that the page cache cannot hold its
+/// files. Where that cannot be done, files that the cache would hold are refused.
+pub(crate) fn limit_memory(opening: &Opening<'_>) -> Result<Option<MemoryLimit>, TargetError> {
+    let Some(memory) = opening.memory else { return Ok(None) };
+    match MemoryLimit::set(memory) {
+        Ok(limit) => Ok(Some(limit)),
+        Err(error) => {
+            let available = trimbench_linux::available_memory().unwrap_or(Bytes(0));
+            check_cache(opening.space, available, error.reason).map(|()| None)
+        }
+    }
+}
+
+/// Whether files of `files` bytes at their peak are more than the page cache may keep from the
+/// device.
+fn check_cache(files: Bytes, available: Bytes, reason: String) -> Result<(), TargetError> {
+    let needed = Bytes(available.0 / 100 * CACHED_PERCENT);
+    if files >= needed {
+        return Ok(());
+    }
+    Err(Problem::Cached { files, available, needed, reason }.into())
+}
+
+/// How the record names a limit.
+pub(crate) fn limited_to(memory: Bytes) -> String {
+    format!("in a control group of {memory}")
 }
 
 pub(crate) fn cleaned_note(count: usize) -> Vec<String> {

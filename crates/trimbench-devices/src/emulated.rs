@@ -13,7 +13,8 @@ use trimbench_core::settings::{
 };
 use trimbench_core::trace_hash::TraceHash;
 use trimbench_core::{
-    Bytes, Capabilities, Caveat, Device, Drives, Instant, Nanos, TrimPromise, Virtual, settings,
+    Bytes, Capabilities, Caveat, Device, Drives, Instant, Nanos, TrimPromise, Virtual, named_enum,
+    settings,
 };
 use trimbench_ssd::{
     BUILT_IN, ContentsConfig, DriveConfigError, MODEL_VERSION, Origin, Overreach, Profile, Ssd,
@@ -60,6 +61,8 @@ settings! {
         trim_reads: Option<TrimmedReads> = "trim-reads", IfUnset::Absent, optional(named());
         /// {}: what the drive promises about reads of trimmed blocks
         trim_promise: Option<TrimPromise> = "trim-promise", IfUnset::Absent, optional(named());
+        /// {}: what is filled of a drive that a method has purged, beside what the method uses
+        fill: Option<Filling> = "fill", IfUnset::Absent, optional(named());
         /// a planted fault: each discard freezes the drive for this time, {}
         freeze_on_discard: Option<Nanos> = "freeze-on-discard", IfUnset::Absent,
             optional(within(Nanos::ZERO, FREEZE_MAX));
@@ -75,6 +78,17 @@ settings! {
             optional(multiple_of(UNIT, within(Bytes(0), EATEN_MAX)));
         /// of the host's block layer, for methods that act as a program there (`delete-stall`)
         queue: QueueSettings;
+    }
+}
+
+named_enum! {
+    /// What is filled of a purged drive, in no time.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Filling {
+        /// All that the method does not use: its span is a part of a full drive.
+        BeyondSpan = "beyond-span",
+        /// Nothing: what the method does not use serves as over-provisioning.
+        None = "none",
     }
 }
 
@@ -113,6 +127,8 @@ pub struct EmulatedDrives {
     capabilities: Capabilities,
     faults: FaultPlan,
     overreach: Overreach,
+    /// What a method does not use of a drive that it has purged stays empty.
+    stays_empty: bool,
     /// The block layer of the host, for those that are made in one.
     queue: QueueConfig,
 }
@@ -259,11 +275,13 @@ impl EmulatedSpec {
                     then at rest"
                 .to_owned(),
             provenance: Some(self.profile.provenance),
+            calibrated_through: self.profile.calibrated_through.clone(),
             caveats,
         };
         let capabilities = config.capabilities();
         let queue = self.settings.queue.config(QueueConfig::default());
-        let target = EmulatedDrives { config, capabilities, faults, overreach, queue };
+        let stays_empty = self.settings.fill == Some(Filling::None);
+        let target = EmulatedDrives { config, capabilities, faults, overreach, stays_empty, queue };
         Ok(Provisioned { target, description })
     }
 
@@ -311,7 +329,11 @@ impl EmulatedDrives {
     fn drive(&self) -> EmulatedDrive {
         let mut drive =
             open_drive(self.config.clone(), self.faults).expect("the numbers were checked");
-        drive.model_mut().inner_mut().plant_overreach(self.overreach);
+        let ssd = drive.model_mut().inner_mut();
+        ssd.plant_overreach(self.overreach);
+        if self.stays_empty {
+            ssd.stay_empty();
+        }
         drive
     }
 }

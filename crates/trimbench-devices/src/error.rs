@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use trimbench_core::nearest::did_you_mean;
 use trimbench_core::settings::SettingError;
-use trimbench_core::{Bytes, ProvisionError, reason};
+use trimbench_core::{Bytes, Nanos, ProvisionError, reason};
 use trimbench_linux::FilesystemKind;
 use trimbench_ssd::{BUILT_IN, DriveConfigError, ProfileError};
 
@@ -32,6 +32,11 @@ pub(crate) enum Problem {
     OfAnother { key: &'static str, of: &'static str, name: &'static str },
     #[error("`{key}` is a setting of the host, not of a drive below {name}")]
     OfTheHost { key: &'static str, name: &'static str },
+    #[error(
+        "`scale={scale}` is too much for this drive: a group of the pool would last {group}, and a \
+         queue of {queue} in the drive would count as a stall of the pool"
+    )]
+    Scale { scale: u32, most: u32, queue: Nanos, group: Nanos },
     #[error("{name} is a model, and can be made on emulated drives only")]
     NotOnDevices { name: String },
     #[error(transparent)]
@@ -50,6 +55,11 @@ pub(crate) enum Problem {
         "an emulated drive of {capacity} needs {needed} of memory, and {available} are available"
     )]
     Memory { capacity: Bytes, needed: Bytes, available: Bytes },
+    #[error(
+        "the page cache would take the files of this run: they grow to {files}, {available} of \
+         memory are available, and its part in that cannot be limited ({reason})"
+    )]
+    Cached { files: Bytes, available: Bytes, needed: Bytes, reason: String },
     #[error(transparent)]
     Claim(#[from] trimbench_linux::ClaimError),
     #[error("`{}`: {error}", path.display())]
@@ -93,6 +103,7 @@ impl TargetError {
                 | Problem::OfAnother { .. }
                 | Problem::OfTheHost { .. }
                 | Problem::NotOnDevices { .. }
+                | Problem::Scale { .. }
                 | Problem::Model(_)
                 | Problem::Setting(_)
                 | Problem::Unreadable { .. }
@@ -101,6 +112,14 @@ impl TargetError {
                 | Problem::Memory { .. }
                 | Problem::ProfileChanged { .. }
         )
+    }
+
+    /// What the run's files would have to grow to, so that the page cache cannot hold them.
+    pub fn files_needed(&self) -> Option<Bytes> {
+        match *self.0 {
+            Problem::Cached { needed, .. } => Some(needed),
+            _ => None,
+        }
     }
 
     /// What to do about it.
@@ -124,6 +143,9 @@ impl TargetError {
             }
             Problem::OfTheHost { .. } => {
                 "write it behind the filesystem's name, for example `xfs,wbt=0:sim:NAME`"
+            }
+            Problem::Scale { most, .. } => {
+                return Some(format!("give `scale={most}` or less, or a drive with faster TRIMs"));
             }
             Problem::NotOnDevices { .. } => "write for example `raidz2:sim:NAME*10`",
             Problem::Provision(error) => return error.advice.clone(),

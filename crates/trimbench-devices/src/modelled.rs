@@ -193,6 +193,16 @@ impl ModelledSpec {
         self
     }
 
+    /// The same with so much memory where neither it nor a machine was asked for.
+    pub(crate) fn limited(&self, memory: Option<Bytes>) -> Self {
+        let mut limited = self.clone();
+        if limited.settings.memory.is_none() && limited.settings.machine.is_none() {
+            limited.settings.memory = memory;
+            limited.config = limited.settings.config(self.config.kind);
+        }
+        limited
+    }
+
     /// Makes the drive and fills it, as [`EmulatedSpec::provision`] does; what is random comes from
     /// `seed`.
     pub fn provision(
@@ -201,7 +211,8 @@ impl ModelledSpec {
         seed: u64,
     ) -> Result<Provisioned<ModelledFilesystems>, TargetError> {
         let drive = self.drive.provision(with_metadata(needed))?;
-        let Description { mut identity, mut caveats, provenance, .. } = drive.description;
+        let Description { mut identity, mut caveats, provenance, calibrated_through, .. } =
+            drive.description;
         let now = drive.target.now();
         // For its room, and to see whether it can be made at all.
         let first = FileSystem::make(self.config, drive.target.into_model())?;
@@ -220,6 +231,7 @@ impl ModelledSpec {
                     purged and every 4 KiB unit written once in order. Processor times are assumed"
                 .to_owned(),
             provenance,
+            calibrated_through,
             caveats,
         };
         let drive = Some(Virtual::starting_at(now, first.into_device()));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use trimbench_core::{Bytes, Capabilities, Drives, Interrupt, Opened, Provisioner, Target as _};
-use trimbench_linux::{BlockTarget, Consent, DirectoryTarget, Guard};
+use trimbench_linux::{BlockTarget, Consent, DirectoryTarget, Guard, MemoryLimit};
 
 use crate::PurgeChoice;
 use crate::description::Description;
@@ -21,6 +21,9 @@ pub struct Opening<'a> {
     pub seed: u64,
     /// The least room that the target must have.
     pub space: Bytes,
+    /// What the run and its page cache are to be limited to, on filesystems whose target does not
+    /// say it.
+    pub memory: Option<Bytes>,
     /// The user's wish to stop.
     pub interrupt: &'a Interrupt,
 }
@@ -48,6 +51,8 @@ pub struct OpenTarget {
     pub(crate) read_environment: Box<dyn Fn() -> BTreeMap<String, String>>,
     /// Keeps a block device or an image file for us.
     pub(crate) guard: Option<Rc<Guard>>,
+    /// Of this process. Given back last, when nothing of ours is cached any more.
+    pub(crate) limit: Option<MemoryLimit>,
 }
 
 /// Tells whether a target is still the one that was opened.
@@ -63,6 +68,7 @@ impl OpenTarget {
             notes: Vec::new(),
             read_environment: Box::new(BTreeMap::new),
             guard: None,
+            limit: None,
         }
     }
 
@@ -102,13 +108,15 @@ impl OpenTarget {
     /// Gives the target back; what was made in a directory is removed. The machine's settings after
     /// all was measured, and whether everything is as it was.
     pub fn close(self) -> (BTreeMap<String, String>, Result<(), TargetError>) {
-        let Self { kind, read_environment, .. } = self;
-        match kind {
+        let Self { kind, read_environment, limit, .. } = self;
+        let closed = match kind {
             Kind::Directory(directory) => {
                 let closed = directory.close();
                 (read_environment(), closed.map_err(TargetError::from))
             }
             _ => (read_environment(), Ok(())),
-        }
+        };
+        drop(limit);
+        closed
     }
 }

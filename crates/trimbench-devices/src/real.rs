@@ -13,7 +13,7 @@ use trimbench_linux::{
 };
 
 use crate::description::Description;
-use crate::directory::cleaned_note;
+use crate::directory::{cleaned_note, limit_memory, limited_to};
 use crate::error::{Problem, TargetError};
 use crate::opened::{Kind, OpenTarget, Opening};
 use crate::options;
@@ -64,7 +64,8 @@ fn mount_options(text: &str) -> Result<Vec<String>, String> {
 pub struct RealSpec {
     kind: FilesystemKind,
     mount_options: Vec<String>,
-    cache: CacheControl,
+    /// What the user said of memory.
+    cache: Option<CacheControl>,
     path: PathBuf,
 }
 
@@ -77,7 +78,7 @@ impl RealSpec {
     ) -> Result<Self, TargetError> {
         let values = options::settings(OF, &RealSettings::rows(), text)?;
         let RealSettings { mount, memory, cache } = RealSettings::read(&values)?;
-        let cache = memory.map(CacheControl::Limit).or(cache).unwrap_or_default();
+        let cache = memory.map(CacheControl::Limit).or(cache);
         Ok(Self { kind, mount_options: mount.unwrap_or_default(), cache, path })
     }
 
@@ -90,7 +91,11 @@ impl RealSpec {
     pub(crate) fn open(&self, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
         let inspection = Inspection::of(&self.path)?;
         let environment = inspection.environment().unwrap_or_default();
-        let (kind, cache) = (self.kind, self.cache);
+        let kind = self.kind;
+        // An image on a tmpfs would count itself.
+        let on_memory = inspection.image_filesystem().as_deref() == Some("tmpfs");
+        let limit = if self.cache.is_some() || on_memory { None } else { limit_memory(opening)? };
+        let cache = self.cache.unwrap_or_default();
         let options = MakeOptions {
             kind,
             mount_options: self.mount_options.clone(),
@@ -109,7 +114,8 @@ impl RealSpec {
         if !self.mount_options.is_empty() {
             identity.insert("mount-options".to_owned(), self.mount_options.join(","));
         }
-        identity.insert("page-cache".to_owned(), cache_text(cache));
+        let limited = limit.as_ref().and(opening.memory).map(limited_to);
+        identity.insert("page-cache".to_owned(), limited.unwrap_or_else(|| cache_text(cache)));
         let description = Description {
             name: format!("{} on {}", kind.id(), to_text(&self.path)),
             kind: "filesystem",
@@ -118,6 +124,7 @@ impl RealSpec {
                     device as the filesystem before left it"
                 .to_owned(),
             provenance: None,
+            calibrated_through: None,
             caveats: if inspection.is_physical_ssd() {
                 Vec::new()
             } else {
@@ -128,6 +135,7 @@ impl RealSpec {
             environment,
             notes: cleaned_note(target.cleaned_leftovers().len()),
             read_environment: Box::new(move || inspection.environment().unwrap_or_default()),
+            limit,
             ..OpenTarget::new(Kind::Filesystems(Box::new(target)), description)
         })
     }
@@ -141,9 +149,10 @@ impl fmt::Display for RealSpec {
             write!(formatter, ",mount={options}")?;
         }
         match self.cache {
-            CacheControl::Keep => {}
-            CacheControl::Drop => formatter.write_str(",cache=drop")?,
-            CacheControl::Limit(limit) => write!(formatter, ",memory={limit}")?,
+            None => {}
+            Some(CacheControl::Keep) => formatter.write_str(",cache=keep")?,
+            Some(CacheControl::Drop) => formatter.write_str(",cache=drop")?,
+            Some(CacheControl::Limit(limit)) => write!(formatter, ",memory={limit}")?,
         }
         write!(formatter, ":{}", to_text(&self.path))
     }
@@ -153,6 +162,6 @@ fn cache_text(cache: CacheControl) -> String {
     match cache {
         CacheControl::Keep => "kept".to_owned(),
         CacheControl::Drop => "dropped before each filesystem".to_owned(),
-        CacheControl::Limit(limit) => format!("in a control group of {limit}"),
+        CacheControl::Limit(limit) => limited_to(limit),
     }
 }

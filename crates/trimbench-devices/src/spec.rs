@@ -10,7 +10,8 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use trimbench_core::nearest::nearest;
 use trimbench_core::text::{from_text, to_text};
@@ -104,6 +105,20 @@ impl TargetSpec {
         matches!(self, Self::Modelled(_) | Self::Pool(_) | Self::Real(_))
     }
 
+    /// Whether a path is on the filesystem that holds the directory or the image file.
+    pub fn shares_filesystem_with(&self, path: &Path) -> bool {
+        let own = match self {
+            Self::Directory(path) | Self::Device(path) => path,
+            Self::Real(spec) => spec.path(),
+            Self::Emulated(_) | Self::Modelled(_) | Self::Pool(_) => return false,
+        };
+        let filesystem = |path: &Path| {
+            let metadata = std::fs::metadata(path).ok()?;
+            (metadata.is_dir() || metadata.is_file()).then(|| metadata.dev())
+        };
+        filesystem(own).is_some_and(|own| filesystem(path) == Some(own))
+    }
+
     /// The emulated drive that it is, or stands on.
     pub fn emulated_drive(&self) -> Option<&EmulatedSpec> {
         match self {
@@ -119,13 +134,13 @@ impl TargetSpec {
     /// Makes or opens the target. A block device or an image file is claimed first, so far as the
     /// consent goes; nothing is written to it yet.
     pub fn open(&self, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
-        let Opening { space, seed, .. } = *opening;
+        let Opening { space, seed, memory, .. } = *opening;
         match self {
             Self::Emulated(spec) => {
                 let Provisioned { target, description } = spec.drives(space)?;
                 Ok(OpenTarget::new(Kind::Drives(Box::new(target)), description))
             }
-            Self::Modelled(spec) => Ok(filesystems(spec.provision(space, seed)?)),
+            Self::Modelled(spec) => Ok(filesystems(spec.limited(memory).provision(space, seed)?)),
             Self::Pool(spec) => Ok(filesystems(spec.provision(space, seed)?)),
             Self::Real(spec) => spec.open(opening),
             Self::Directory(path) => directory::open(path, opening),

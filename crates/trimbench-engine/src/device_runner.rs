@@ -16,6 +16,7 @@ use crate::method::NEEDS_A_DEVICE;
 use crate::runner::{
     HUNG_AFTER, LOOK_EVERY, Observer, RunError, Runner, Sample, Single, Streams, UntilFailure,
 };
+use crate::settings::Span;
 use crate::workload::{FILL_DEPTH, FILL_PIECE, InOrder, SequentialWrite};
 
 #[cfg(test)]
@@ -143,6 +144,8 @@ pub struct DeviceRunner<'a> {
     /// Its size and granularity.
     pub shape: Shape,
     runner: Runner<BlockCommand>,
+    /// What the last purge left beyond the part in use has been filled since.
+    rest_is_full: bool,
 }
 
 /// What became of the commands of a run.
@@ -161,7 +164,27 @@ impl<'a> DeviceRunner<'a> {
     pub fn new(device: &'a mut dyn Device, interrupt: &Interrupt) -> Self {
         let shape = Shape::of(device.capabilities(), device.discard_alignment())
             .expect("what takes block commands is a device");
-        Self { device, shape, runner: Runner::new(interrupt.clone()) }
+        Self { device, shape, runner: Runner::new(interrupt.clone()), rest_is_full: false }
+    }
+
+    /// Purges the device for a method that uses only what lies before `end`. The rest is then
+    /// filled where that takes no time: an empty rest would serve as over-provisioning.
+    pub fn purge(&mut self, end: Bytes) -> Result<(), MethodError> {
+        self.device.purge()?;
+        self.rest_is_full = self.device.fill_from(end)?;
+        Ok(())
+    }
+
+    /// The caveat of using only `span` of the device: none where the rest is full.
+    pub fn part_of_drive(&self, span: Span) -> Option<Caveat> {
+        span.caveat(self.shape.size).filter(|_| !self.rest_is_full)
+    }
+
+    /// The same for figures that depend on how much spare area there is for each byte in use: a
+    /// full rest that nobody writes leaves all of it to the span.
+    pub fn part_with_spare(&self, span: Span) -> Option<Caveat> {
+        let part = span.caveat(self.shape.size)?;
+        Some(if self.rest_is_full { Caveat::PartOfFullDrive } else { part })
     }
 
     /// The time on the device's clock.

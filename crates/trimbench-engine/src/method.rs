@@ -145,6 +145,17 @@ pub trait Method: fmt::Debug + Send + Sync {
     /// The least capacity of a device, or room in a directory, that it needs.
     fn space(&self) -> Bytes;
 
+    /// The memory that a run on files is to be limited to, so that the page cache cannot hold them;
+    /// `None` where that does not matter.
+    fn memory(&self) -> Option<Bytes> {
+        None
+    }
+
+    /// The settings with which its files grow to so many bytes at least, as `--set KEY=VALUE`.
+    fn growing_to(&self, _files: Bytes) -> Option<String> {
+        None
+    }
+
     /// The capacity of an emulated drive whose target sets none; `None` leaves it to the profile.
     fn emulated_capacity(&self) -> Option<Bytes> {
         None

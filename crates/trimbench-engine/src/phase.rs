@@ -204,11 +204,12 @@ impl<'a, 's> PhaseRunner<'a, 's> {
         format!("{id}-by-{}", self.runner.device.purge_means().id())
     }
 
-    /// Purges the drive; the step's id says by what means.
-    pub fn purge(&mut self, id: &str) -> Result<(), MethodError> {
+    /// Purges the drive, of which only what lies before `end` is used; see [`DeviceRunner::purge`].
+    /// The step's id says by what means.
+    pub fn purge(&mut self, id: &str, end: Bytes) -> Result<(), MethodError> {
         self.progress.show(id, self.session, self.runner.now(), 0);
         let step = Step::new(self.purge_id(id), "purge");
-        self.runner.device.purge()?;
+        self.runner.purge(end)?;
         self.keep(step)
     }
 

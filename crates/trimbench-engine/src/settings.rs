@@ -13,6 +13,8 @@ mod tests;
 
 /// The least unit of spans and shares.
 pub const UNIT: u64 = 4096;
+/// The smallest emulated drive that a span asks for.
+const EMULATED_LEAST: Bytes = Bytes::gib(4);
 /// What the text of compressible data begins with.
 const COMPRESSIBLE: &str = "compressible-";
 
@@ -37,6 +39,15 @@ impl Span {
     /// The same in whole units: of 4 KiB, or of the device's logical blocks where they are larger.
     pub fn on(self, capacity: Bytes, logical_block: BlockSize) -> Bytes {
         whole(self.of(capacity), logical_block)
+    }
+
+    /// The capacity of an emulated drive of which this is all: by the span's size, but none that
+    /// has too few superblocks to be a drive of its kind.
+    pub fn emulated_capacity(self) -> Option<Bytes> {
+        match self {
+            Self::First(bytes) if bytes >= EMULATED_LEAST => Some(bytes),
+            Self::First(_) | Self::All => None,
+        }
     }
 
     /// The caveat of leaving a part of the device out.

@@ -49,7 +49,9 @@ pub use drain::{DRAIN_RULES, FilesystemDrain, MountDiscard};
 pub use inspect::environment;
 pub use ioctl::ignore_file_size_signal;
 pub use memory::available_memory;
-pub use mkfs::{CacheControl, FilesystemKind, MakeError, MakeOptions, MkfsProvisioner};
+pub use mkfs::{
+    CacheControl, FilesystemKind, MakeError, MakeOptions, MemoryLimit, MkfsProvisioner,
+};
 pub use mounts::{Mount, MountError, mount_of};
 pub use output::{
     AppendedFile, Begun, Draft, Durability, GrowingFile, Inode, OutputDirectory, OutputError,

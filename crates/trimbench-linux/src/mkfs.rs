@@ -31,7 +31,7 @@ mod mount_point;
 mod programs;
 
 use device::{HeldDevice, Uuid};
-use memory_limit::MemoryLimit;
+pub use memory_limit::MemoryLimit;
 use mount_point::MountPoint;
 use programs::{mkfs, mount};
 

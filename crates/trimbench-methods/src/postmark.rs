@@ -24,12 +24,15 @@ pub use metrics::{DELETION_ALONE, METRICS, PostmarkMetric};
 pub use options::Postmark;
 pub use variants::Variant;
 
+use std::fmt::Write as _;
+
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Capabilities, Medium, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
+use generator::{NUMBER_MAX, SIZE_MAX};
 use trimbench_engine::{
     ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
     MethodSession, NEEDS_A_DIRECTORY, check_fit, read_method,
@@ -41,7 +44,7 @@ const ASSUMED_OPERATION: Nanos = Nanos::from_micros(30);
 impl MethodDefinition for Postmark {
     const INFO: MethodInfo = MethodInfo {
         id: "postmark",
-        version: 1,
+        version: 2,
         summary: "create, read, append to and delete many small files: 13 metrics of PostMark",
         options: Self::rows,
         resumes: true,
@@ -59,6 +62,28 @@ impl Method for Postmark {
 
     fn space(&self) -> Bytes {
         Bytes(self.forecast.room)
+    }
+
+    fn memory(&self) -> Option<Bytes> {
+        self.memory
+    }
+
+    /// By more files and transactions, as far as there may be more; then by larger files.
+    fn growing_to(&self, files: Bytes) -> Option<String> {
+        let Settings { number, transactions, size_high, .. } = self.settings;
+        let times = files.0.div_ceil(self.space().0.max(1)).max(1);
+        let more_files = times.min((NUMBER_MAX / number.max(1)).into());
+        let larger = times.div_ceil(more_files.max(1));
+        // As the smallest files stay as they are, the mean grows a little less than the largest.
+        let margin = if larger > 1 { 2 } else { 1 };
+        let high = u64::from(size_high).saturating_mul(larger.saturating_mul(margin));
+        let grown = |count: u32| u64::from(count).saturating_mul(more_files);
+        let mut set =
+            format!("--set number={} --set transactions={}", grown(number), grown(transactions));
+        if larger > 1 {
+            let _ = write!(set, " --set size-high={}B", high.min(SIZE_MAX.0));
+        }
+        Some(set)
     }
 
     fn demand(&self, _: Bytes) -> Demand {

@@ -31,7 +31,7 @@ const SPACE: Bytes = Bytes::mib(16);
 impl MethodDefinition for Recovery {
     const INFO: MethodInfo = MethodInfo {
         id: "recovery",
-        version: 1,
+        version: 2,
         summary: "sequential writes when fresh, fragmented, healed by a second pass, and trimmed",
         options: Self::rows,
         resumes: false,
@@ -49,6 +49,10 @@ impl Method for Recovery {
 
     fn space(&self) -> Bytes {
         SPACE
+    }
+
+    fn emulated_capacity(&self) -> Option<Bytes> {
+        self.span.emulated_capacity()
     }
 
     /// What a run on a device of this capacity takes at the most; a torture that lasts by time is

@@ -34,7 +34,7 @@ const SPACE: Bytes = Bytes::mib(16);
 impl MethodDefinition for Settle {
     const INFO: MethodInfo = MethodInfo {
         id: "settle",
-        version: 1,
+        version: 2,
         summary: "how long a drive is slower after a TRIM, by range and amount written before",
         options: Self::rows,
         resumes: true,

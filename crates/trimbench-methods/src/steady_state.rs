@@ -53,6 +53,10 @@ impl Method for SteadyState {
         SPACE
     }
 
+    fn emulated_capacity(&self) -> Option<Bytes> {
+        self.span.emulated_capacity()
+    }
+
     /// What a run on a device of this capacity takes at the most; a round that lasts by its time is
     /// assumed to access 500 MB a second.
     fn demand(&self, capacity: Bytes) -> Demand {

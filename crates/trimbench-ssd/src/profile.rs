@@ -39,6 +39,9 @@ pub struct Profile {
     pub name: String,
     /// One line on what the drive stands for.
     pub summary: String,
+    /// The id of the one method through which its values were fitted: what others find
+    /// extrapolates. `None` where values have sources of their own, or are those of a class.
+    pub calibrated_through: Option<String>,
     /// The numbers, with the capacity of the profile.
     pub config: SsdConfig,
     /// Where the numbers come from.
@@ -80,12 +83,15 @@ impl Profile {
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let tree = DeTable::parse(text)?;
         let mut reader = Reader { text, rows: SsdConfig::rows(), values: Vec::new() };
-        let (mut name, mut summary) = (None, None);
+        let (mut name, mut summary, mut calibrated_through) = (None, None, None);
         for (key, value) in tree.get_ref() {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("name", DeValue::String(text)) => name = Some(text.to_string()),
                 ("summary", DeValue::String(text)) => summary = Some(text.to_string()),
-                ("name" | "summary", _) => {
+                ("calibrated_through", DeValue::String(text)) => {
+                    calibrated_through = Some(text.to_string());
+                }
+                ("name" | "summary" | "calibrated_through", _) => {
                     return Err(reader.wrong(value.span(), "it must be a text".to_owned()));
                 }
                 (table, DeValue::Table(entries)) => reader.table(table, key.span(), entries)?,
@@ -101,7 +107,8 @@ impl Profile {
         reader.values.sort_by(|a, b| a.value.key.cmp(&b.value.key));
         let config = reader.config()?;
         let values: Vec<_> = reader.values.into_iter().map(|placed| placed.value).collect();
-        Ok(Self { name, summary, config, provenance: OriginCounts::of(&values), values })
+        let provenance = OriginCounts::of(&values);
+        Ok(Self { name, summary, calibrated_through, config, provenance, values })
     }
 
     /// The built-in profile of this name.

@@ -80,6 +80,8 @@ pub struct Ssd {
     /// `None` before the first stamped write.
     contents: Option<Box<Contents>>,
     overreach: Overreach,
+    /// [`Drive::fill_from`](trimbench_core::Drive::fill_from) fills nothing.
+    stays_empty: bool,
     streams: Option<WriteStreams>,
 }
 
@@ -171,6 +173,7 @@ impl Ssd {
             statistics: DeviceStatistics::default(),
             contents: None,
             overreach: Overreach::default(),
+            stays_empty: false,
             streams: config.write_streams.map(WriteStreams::new),
             capabilities: config.capabilities(),
             config,

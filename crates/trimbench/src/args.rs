@@ -33,7 +33,7 @@ const AFTER_HELP: &str = "Exit codes: 0 done and valid; 1 a limit failed; 2 usag
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure. Without arguments: every method on four emulated drives.
+    /// Measure. Without arguments: every method but `kernels` on four emulated drives.
     Run(RunArgs),
     /// List methods and profiles of emulated drives.
     List {

@@ -181,6 +181,13 @@ impl Session {
         if let Some((drive, count)) = outlook.drives {
             self.describe_memory(text, drive, count);
         }
+        if let (Some(memory), None) = (self.method.memory(), outlook.drives) {
+            let limit = format!(
+                "{memory} for the run and its page cache, by a control group, if the target sets \
+                 none; that takes root"
+            );
+            fact(text, "memory", &limit);
+        }
         if let Some(device) = &outlook.device {
             let share =
                 demand.written.0 as f64 / device.capacity.0 as f64 / RATED_DRIVE_WRITES * 100.0;
@@ -290,7 +297,7 @@ fn ideal_directory(available: Bytes) -> Capabilities {
 }
 
 /// A device of this capacity that lacks nothing.
-fn ideal_device(capacity: Bytes) -> Capabilities {
+pub(crate) fn ideal_device(capacity: Bytes) -> Capabilities {
     let medium = Medium::Device { capacity, logical_block: BlockSize::SECTOR };
     Capabilities { medium, ..ideal_directory(capacity) }
 }

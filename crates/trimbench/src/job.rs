@@ -53,7 +53,12 @@ pub(crate) fn described(args: &RunArgs, plan: &Plan) -> String {
     if !args.methods.is_empty() {
         let _ = writeln!(text, "methods = {}", list(&args.methods));
     }
-    let _ = writeln!(text, "targets = {}", list(&plan.targets));
+    if !plan.targets.is_empty() {
+        let _ = writeln!(text, "targets = {}", list(&plan.targets));
+    } else if let Some(capacity) = args.capacity {
+        // Targets that were named have it in their texts.
+        let _ = writeln!(text, "capacity = {}", quoted(&capacity.to_string()));
+    }
     let _ = writeln!(text, "preset = {}", quoted(&args.preset));
     let seed = i64::try_from(plan.seed)
         .map_or_else(|_| quoted(&plan.seed.to_string()), |seed| seed.to_string());

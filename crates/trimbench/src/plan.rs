@@ -6,10 +6,11 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
+use trimbench_core::Bytes;
 use trimbench_core::nearest::{by_likeness, did_you_mean, nearest};
 use trimbench_core::settings::SettingError;
 use trimbench_core::text::to_text;
-use trimbench_devices::{Consent, PurgeChoice, TargetSpec, holds_file};
+use trimbench_devices::{Consent, EmulatedSpec, PurgeChoice, TargetSpec, holds_file};
 use trimbench_engine::{
     Method, MethodDefinition as _, MethodError, MethodInfo, Preset, ResolvedMethod,
 };
@@ -21,12 +22,15 @@ use trimbench_ssd::BUILT_IN;
 use trimbench_trace::Traces as _;
 
 use crate::args::RunArgs;
+use crate::dry_run::ideal_device;
 use crate::failure::Failure;
 use crate::misuse::means_all;
 use crate::trace::TraceFiles;
 
 /// Emulated drives of a run without `--target`: the first of the built-in profiles.
 const DEFAULT_DRIVES: usize = 4;
+/// What is made on them for methods on files.
+const DEFAULT_FILESYSTEM: &str = "ext4";
 
 /// What a number without a unit may have been meant in, the likeliest first.
 const USUAL_UNITS: [&str; 5] = ["s", "ms", "MiB", "GiB", "%"];
@@ -46,7 +50,8 @@ pub(crate) struct Session {
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
-    /// The targets as a job file has them: paths are absolute. None of a resumed run.
+    /// The targets that were named, as a job file has them: paths are absolute. None of a run on
+    /// the default drives, or of a resumed run.
     pub(crate) targets: Vec<String>,
     pub(crate) sessions: Vec<Session>,
     pub(crate) limits: Vec<Limit>,
@@ -69,26 +74,12 @@ impl Plan {
         let preset = preset(&args.preset)?;
         let methods = methods(&args.methods)?;
         let set = settings(&args.set, &methods)?;
-        let texts: Vec<String> = if args.targets.is_empty() {
-            BUILT_IN[..DEFAULT_DRIVES].iter().map(|drive| format!("sim:{}", drive.name)).collect()
+        let sessions = if args.targets.is_empty() {
+            on_default_targets(args, &methods, preset, &set)?
         } else {
-            args.targets.iter().map(|text| TargetSpec::text_of(text)).collect()
+            on_named_targets(args, &methods, preset, &set)?
         };
-        let (mut sessions, mut targets) = (Vec::new(), Vec::new());
-        let mut destroys = false;
-        for (index, text) in texts.iter().enumerate() {
-            if texts[..index].contains(text) {
-                let error = anyhow::anyhow!("`--target {text}` is given twice");
-                let hint = "leave one out: a run measures each target once";
-                return Err(Failure::usage(error).with_hint(hint));
-            }
-            let target = TargetSpec::parse(text, args.capacity)?;
-            targets.push(target.to_string());
-            destroys |= target.emulated_drive().is_none();
-            for method in &methods {
-                sessions.push(Session::new(target.clone(), method, preset, &set)?);
-            }
-        }
+        let destroys = sessions.iter().any(|session| session.target.emulated_drive().is_none());
         if let (Some(path), false) = (args.destroy.first(), destroys) {
             let error = anyhow::anyhow!(
                 "`--destroy {}`, and no `--target` is a block device or an image file",
@@ -99,7 +90,7 @@ impl Plan {
         let (limits, demands) = limits(&args.limits, &sessions)?;
         Ok(Self {
             seed: args.seed,
-            targets,
+            targets: named_targets(args, &sessions),
             sessions,
             limits,
             demands,
@@ -161,6 +152,12 @@ impl Session {
         drive.map_or(0, |drive| self.method.demand(drive.capacity()).written.0)
     }
 
+    /// Whether the method works on devices that lack nothing.
+    fn fits_devices(&self) -> bool {
+        let capacity = self.target.emulated_drive().map(EmulatedSpec::capacity);
+        self.method.fits(&ideal_device(capacity.unwrap_or(Bytes(u64::MAX)))).is_ok()
+    }
+
     fn new(
         target: TargetSpec,
         info: &'static MethodInfo,
@@ -180,6 +177,67 @@ impl Session {
         };
         Ok(Self { planned, target, info, method })
     }
+}
+
+/// Each method on each target that the user named.
+fn on_named_targets(
+    args: &RunArgs,
+    methods: &[&'static MethodInfo],
+    preset: Preset,
+    set: &BTreeMap<String, String>,
+) -> Result<Vec<Session>, Failure> {
+    let texts: Vec<String> = args.targets.iter().map(|text| TargetSpec::text_of(text)).collect();
+    let mut sessions = Vec::new();
+    for (index, text) in texts.iter().enumerate() {
+        if texts[..index].contains(text) {
+            let error = anyhow::anyhow!("`--target {text}` is given twice");
+            let hint = "leave one out: a run measures each target once";
+            return Err(Failure::usage(error).with_hint(hint));
+        }
+        let target = TargetSpec::parse(text, args.capacity)?;
+        for method in methods {
+            sessions.push(Session::new(target.clone(), method, preset, set)?);
+        }
+    }
+    Ok(sessions)
+}
+
+/// Each target that was named, once, as its sessions have it.
+fn named_targets(args: &RunArgs, sessions: &[Session]) -> Vec<String> {
+    if args.targets.is_empty() {
+        return Vec::new();
+    }
+    let mut names: Vec<String> =
+        sessions.iter().map(|session| session.target.to_string()).collect();
+    names.dedup();
+    names
+}
+
+/// Each method on the emulated drives of a run without `--target`. Methods on files get a
+/// filesystem that is made on the drive.
+fn on_default_targets(
+    args: &RunArgs,
+    methods: &[&'static MethodInfo],
+    preset: Preset,
+    set: &BTreeMap<String, String>,
+) -> Result<Vec<Session>, Failure> {
+    let mut sessions = Vec::new();
+    for drive in &BUILT_IN[..DEFAULT_DRIVES] {
+        for method in methods {
+            let on = |text: String| {
+                let target = TargetSpec::parse(&text, args.capacity)?;
+                Session::new(target, method, preset, set)
+            };
+            let on_drive = on(format!("sim:{}", drive.name))?;
+            let session = if on_drive.fits_devices() {
+                on_drive
+            } else {
+                on(format!("{DEFAULT_FILESYSTEM}:sim:{}", drive.name))?
+            };
+            sessions.push(session);
+        }
+    }
+    Ok(sessions)
 }
 
 /// The parameters of a recorded session of `postmark`; `None` for another method's.

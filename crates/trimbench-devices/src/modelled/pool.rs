@@ -19,12 +19,12 @@ use trimbench_core::{
 };
 use trimbench_fs::{Pool, PoolConfig, TrimManner};
 use trimbench_policy::{Choice, PolicyError};
-use trimbench_ssd::Ssd;
+use trimbench_ssd::{Ssd, TrimMode};
 
 use super::{TAG, await_one, failed, not_made, prepare, rest};
 use crate::description::{Description, Provisioned};
 use crate::emulated::{EmulatedDrive, EmulatedSpec};
-use crate::error::TargetError;
+use crate::error::{Problem, TargetError};
 use crate::options::{self, EMULATED};
 
 #[cfg(test)]
@@ -43,6 +43,13 @@ const FORMER_MANNERS: [(&str, &str); 2] =
 /// What a pool's policy was called where its system alone decided.
 const ALONE: &str = "online";
 const DRIVES_MAX: usize = 64;
+
+/// Time between the pool's groups of changes, at scale 1 (`zfs_txg_timeout`).
+const GROUP: Nanos = Nanos::from_secs(5);
+/// Discards that are in a drive's queue at once (`docs/model/pool.md`).
+const QUEUE: u64 = 64;
+/// Waits for such a queue that a group must be longer than.
+const WAITS: u64 = 4;
 
 settings! {
     /// The settings that may follow its name.
@@ -94,6 +101,21 @@ fn manners() -> ValueKind<TrimManner> {
     })
 }
 
+/// Refuses a scale at which the wait for a drive's queue counts as a stall of the pool: a group must
+/// be several such waits long. A drive whose TRIM blocks holds up everything by itself, at any
+/// scale.
+fn check_scale(scale: u32, drive: &EmulatedSpec) -> Result<(), Problem> {
+    let trim = &drive.profile().config.trim;
+    let occupies = matches!(trim.mode, TrimMode::Queued | TrimMode::Background);
+    let queue = (trim.command + trim.range).times(QUEUE);
+    let most = GROUP.0 / queue.times(WAITS).0.max(1);
+    if scale == 1 || !occupies || u64::from(scale) <= most {
+        return Ok(());
+    }
+    let most = u32::try_from(most.max(1)).unwrap_or(u32::MAX);
+    Err(Problem::Scale { scale, most, queue, group: Nanos(GROUP.0 / u64::from(scale)) })
+}
+
 /// A modelled pool and its drives, not yet made.
 #[derive(Clone, Debug)]
 pub struct PoolSpec {
@@ -137,6 +159,7 @@ impl PoolSpec {
         }
         let drive = EmulatedSpec::parse(drive, capacity)?;
         drive.below_filesystem("a pool")?;
+        check_scale(settings.scale, &drive)?;
         Ok(Self { name: name.to_owned(), parity, settings, drive, drives })
     }
 
@@ -211,7 +234,8 @@ impl PoolSpec {
         // For its room, and to see whether it can be made at all.
         let first = Pool::make(self.config(), devices)?;
         let capabilities = first.capabilities().clone();
-        let Description { mut identity, caveats, provenance, name, .. } = of_one;
+        let Description { mut identity, caveats, provenance, calibrated_through, name, .. } =
+            of_one;
         identity.insert("filesystem".to_owned(), format!("{}, modelled", self.name));
         identity.insert("drives".to_owned(), self.drives.to_string());
         identity.extend(self.describe_config());
@@ -224,6 +248,7 @@ impl PoolSpec {
                     data are fitted to [S3], the others assumed"
                 .to_owned(),
             provenance,
+            calibrated_through,
             caveats,
         };
         let drives = first.into_devices();

@@ -14,6 +14,9 @@ fn a_span_is_all_or_what_there_is_of_it() {
     assert_eq!(span("2MiB").caveat(Bytes::mib(3)), Some(Caveat::PartOfDrive));
     assert_eq!(span("2MiB").caveat(Bytes::mib(2)), None);
     assert_eq!(span("all").caveat(Bytes::mib(2)), None);
+    assert_eq!(span("16GiB").emulated_capacity(), Some(Bytes::gib(16)));
+    assert_eq!(span("1GiB").emulated_capacity(), None, "too few superblocks");
+    assert_eq!(span("all").emulated_capacity(), None);
     span_or_all().read("some").unwrap_err();
     span_or_all().read("4KiB").unwrap_err();
 }

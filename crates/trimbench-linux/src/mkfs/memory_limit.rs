@@ -13,7 +13,7 @@ use crate::registry::{self, Registered, Token};
 
 /// The process is in a group of its own until this is dropped.
 #[derive(Debug)]
-pub(super) struct MemoryLimit {
+pub struct MemoryLimit {
     group: PathBuf,
     token: Token,
     before: PathBuf,
@@ -37,7 +37,7 @@ struct Hierarchy {
 impl MemoryLimit {
     /// Puts this process with all its threads into a new group with this limit, after removing
     /// those that killed runs left.
-    pub(super) fn set(limit: Bytes) -> Result<Self, ProvisionError> {
+    pub fn set(limit: Bytes) -> Result<Self, ProvisionError> {
         let wrong = |what: &str, error: &io::Error| {
             let errno = Errno(error.raw_os_error().unwrap_or(0));
             failed(

@@ -115,9 +115,7 @@ pub(super) fn run(
             session.keep(trimmed.round(&round)?)?;
         }
     }
-    if trimmed.plan.span < trimmed.runner.shape.capacity {
-        session.caveat(Caveat::PartOfDrive);
-    }
+    session.caveat(trimmed.runner.part_of_drive(method.span));
     session.hash(trimmed.runner.trace_hash());
     Ok(())
 }
@@ -130,7 +128,7 @@ impl Trimmed<'_> {
         }
         session.announce("purging", self.runner.now());
         let means = self.runner.device.purge_means();
-        self.runner.device.purge()?;
+        self.runner.purge(self.runner.shape.origin + self.plan.span)?;
         let mut step = Step::new(PURGE, format!("purge-by-{}", means.id()));
         step.set("span_bytes", self.plan.span.0 as f64);
         if means == PurgeMeans::Trim {

@@ -8,8 +8,8 @@ use trimbench_ssd::TrimMode;
 
 use super::*;
 use trimbench_engine::testing::{
-    KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, figure, resume, run,
-    settings,
+    KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, emulated, figure,
+    resume, run, settings,
 };
 use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, RunError, Span};
 
@@ -112,6 +112,9 @@ fn a_part_of_the_drive_says_so_and_touches_nothing_else() {
     let method = method(&[("span", "100MiB")]);
     let found = run(&method, &mut device, &mut KeptSteps::default()).unwrap();
     assert_eq!(found.caveats, [Caveat::PartOfDrive]);
+    let mut full = emulated(drive(TrimMode::Queued));
+    let found = run(&method, &mut full, &mut KeptSteps::default()).unwrap();
+    assert_eq!(found.caveats, [], "the rest of the drive is full");
     close(figure(&found.figures, "idle-trim").value, (0.262_144 - 0.026_214_4) / GIB);
     let end = device.model().discards.iter().map(|range| range.end().0 * 512).max();
     assert_eq!(end, Some(Bytes::mib(100).0));

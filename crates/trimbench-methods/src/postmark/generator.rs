@@ -13,22 +13,24 @@ use trimbench_core::{Bytes, settings};
 
 use super::mersenne::Mersenne;
 
+/// The most files at the beginning.
+pub(super) const NUMBER_MAX: u32 = 1_000_000;
 /// The largest size of a file and of a piece.
-const SIZE_MAX: Bytes = Bytes::mib(64);
+pub(super) const SIZE_MAX: Bytes = Bytes::mib(64);
 
 settings! {
     /// What decides the operations.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Settings(values) {
         /// `set number`: files created at the beginning, {}
-        pub number: u32 = "number", presets("5000", "50000", "50000"), within(1, 1_000_000);
+        pub number: u32 = "number", presets("5000", "50000", "50000"), within(1, NUMBER_MAX);
         /// `set transactions`: number of transactions, {}
         pub transactions: u32 = "transactions", presets("5000", "50000", "50000"),
             within(0, 10_000_000);
         /// `set size`: minimum size of a new file, 0B to `size-high`
         pub size_low: u32 = "size-low", presets("500B", "1000B", "1000B"), size_from(Bytes(0));
         /// `set size`: new files are smaller, and no file grows beyond it; {}
-        pub size_high: u32 = "size-high", presets("10000B", "200000B", "200000B"),
+        pub size_high: u32 = "size-high", presets("40000B", "200000B", "200000B"),
             size_from(Bytes(1));
         /// `set seed`: seed of PostMark's own generator, {}; `--seed` does not change it
         pub seed: u32 = "seed", default_to("42"), within(0, u32::MAX);

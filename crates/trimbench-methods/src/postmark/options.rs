@@ -1,6 +1,6 @@
 //! The method's parameters: those of `PostMark`, under its names, and the number of repetitions.
 
-use trimbench_core::settings::{default_to, one_of, presets, true_false, within, yes_no};
+use trimbench_core::settings::{default_to, one_of, or_word, presets, true_false, within, yes_no};
 use trimbench_core::{Bytes, Nanos, Payload, Stream, settings};
 
 use super::generator::{Forecast, Settings, size_from};
@@ -9,6 +9,9 @@ use super::variants::Variant;
 /// Whether it is mounted with `discard`, a run each.
 const MOUNTS: &[(&str, &[bool])] =
     &[("both", &[false, true]), ("discard", &[true]), ("nodiscard", &[false])];
+
+/// Less is not enough for the program itself.
+const MEMORY_LEAST: Bytes = Bytes::mib(32);
 
 settings! {
     /// The method with its parameters.
@@ -28,6 +31,11 @@ settings! {
         /// `printable`: PostMark's characters, each file from the same beginning; or `random`
         pub payload: Payload = "data", default_to("printable"),
             one_of(&[("printable", Payload::Source), ("random", Payload::Random)]);
+        /// memory for the run and its page cache, {}: in a directory and on real filesystems by a
+        /// control group (root), on modelled ones that of their machine; where the target sets
+        /// its own, that counts
+        pub memory: Option<Bytes> = "memory", presets("64MiB", "512MiB", "none"),
+            or_word("none", within(MEMORY_LEAST, Bytes::gib(1 << 10)));
         /// on newly made filesystems: `discard`, `nodiscard`, or `both` to compare them
         pub mounts: &'static [bool] = "mounts", default_to("both"),
             one_of(MOUNTS);

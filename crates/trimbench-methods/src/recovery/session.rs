@@ -27,8 +27,7 @@ pub(super) fn run(
     session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
     let runner = DeviceRunner::new(device, session.interrupt);
-    let size = runner.shape.size;
-    let span = method.span.on(size, runner.shape.logical_block);
+    let span = method.span.on(runner.shape.size, runner.shape.logical_block);
     let means = runner.device.purge_means();
     let steps = STEPS + if method.compare_data.is_some() { 5 } else { 0 };
     let planned = Planned { steps, bytes: method.written(span) };
@@ -39,12 +38,14 @@ pub(super) fn run(
     if let Some(data) = method.compare_data {
         passes.compare(data)?;
     }
-    let trace_hash = passes.phases.runner.trace_hash();
+    let runner = passes.phases.runner;
+    let part = runner.part_with_spare(method.span);
+    let trace_hash = runner.trace_hash();
     session.hash(trace_hash);
     if means == PurgeMeans::Trim {
         session.caveat(Caveat::PurgedByTrim);
     }
-    session.caveat(method.span.caveat(size));
+    session.caveat(part);
     if method.data != Data::Random {
         session.caveat(Caveat::CompressibleData);
     }
@@ -77,7 +78,7 @@ impl Passes<'_, '_> {
     }
 
     fn purge(&mut self, number: u32) -> Result<(), MethodError> {
-        self.phases.purge(&format!("purge-{number}"))?;
+        self.phases.purge(&format!("purge-{number}"), self.span)?;
         self.phases.runner.rest(self.method.rest)
     }
 

@@ -70,6 +70,7 @@ struct Replayed<'a> {
     /// Bytes that a pass writes of it, about.
     written: Bytes,
     passes: Vec<Pass>,
+    /// The caveat of purging a device and using only a part of it.
     part_of_drive: Option<Caveat>,
 }
 
@@ -113,13 +114,12 @@ impl<'a> Replayed<'a> {
     }
 
     /// Notes what the whole session is known by.
-    fn end(&self, kept: Kept<'_, '_>, means: PurgeMeans) {
+    fn end(kept: Kept<'_, '_>, means: PurgeMeans) {
         let Kept { session, hash, .. } = kept;
         session.hash(hash.value());
         if means == PurgeMeans::Trim {
             session.caveat(Caveat::PurgedByTrim);
         }
-        session.caveat(self.part_of_drive);
     }
 }
 
@@ -185,7 +185,8 @@ pub(super) fn on_device(
         let passed = replayed.task(pass, true)?.run(device, interrupt, &mut progress)?;
         kept.keep_pass(passed)?;
     }
-    replayed.end(kept, device.purge_means());
+    Replayed::end(kept, device.purge_means());
+    session.caveat(replayed.part_of_drive);
     Ok(())
 }
 
@@ -223,7 +224,8 @@ pub(super) fn on_drives(
         }
         result
     })?;
-    replayed.end(kept, PurgeMeans::Model);
+    // Each drive was handed out full: what the passes do not use is no over-provisioning.
+    Replayed::end(kept, PurgeMeans::Model);
     Ok(())
 }
 

@@ -86,7 +86,7 @@ pub(super) fn run(
     let ids = points.iter().map(|point| point.id.clone());
     phases.session.plan(std::iter::once(purge.clone()).chain(ids), time);
     if !phases.session.is_done(&purge) {
-        phases.purge(PURGE)?;
+        phases.purge(PURGE, span)?;
     }
     let mut settling = Settling { method, phases, span };
     for point in &points {
@@ -95,9 +95,11 @@ pub(super) fn run(
             settling.phases.keep(step)?;
         }
     }
-    let trace_hash = settling.phases.runner.trace_hash();
+    let runner = settling.phases.runner;
+    let part = runner.part_of_drive(method.span);
+    let trace_hash = runner.trace_hash();
     session.hash(trace_hash);
-    session.caveat(method.span.caveat(size));
+    session.caveat(part);
     Ok(())
 }
 

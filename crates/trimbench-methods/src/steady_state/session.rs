@@ -30,7 +30,7 @@ pub(super) fn run(
     let mut phases = PhaseRunner::new(runner, session, Planned { steps, bytes });
     // Without discards there may be no purge; preconditioning alone then makes the state.
     if phases.can_purge() {
-        phases.purge("purge")?;
+        phases.purge("purge", span)?;
     }
     precondition(method, &mut phases, span)?;
     phases.runner.rest(method.rest)?;
@@ -84,9 +84,11 @@ pub(super) fn run(
             phases.keep(step)?;
         }
     }
-    let trace_hash = phases.runner.trace_hash();
+    let runner = phases.runner;
+    let part = runner.part_with_spare(method.span);
+    let trace_hash = runner.trace_hash();
     session.hash(trace_hash);
-    session.caveat(method.span.caveat(shape.size));
+    session.caveat(part);
     if method.data != Data::Random {
         session.caveat(Caveat::CompressibleData);
     }

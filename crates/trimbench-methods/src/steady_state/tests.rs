@@ -53,6 +53,27 @@ fn trimmed_shares_amplify_as_the_formulas_say() {
 }
 
 #[test]
+fn what_is_not_used_of_a_drive_is_spare_area_only_if_it_is_empty() {
+    let over_provisioning = Ppm(280_000);
+    let method = method(&[("span", "64MiB"), ("round-share", "200%"), ("trimmed-shares", "0")]);
+    // Of 128 MiB half is used, and has the spare area of all to itself.
+    for (empty, alpha, caveat) in
+        [(false, 1.56, Caveat::PartOfFullDrive), (true, 2.56, Caveat::PartOfDrive)]
+    {
+        let mut drive = emulated(small_tlc(Bytes::mib(128), over_provisioning));
+        if empty {
+            drive.model_mut().inner_mut().stay_empty();
+        }
+        let found = run(&method, &mut drive, &mut KeptSteps::default()).unwrap();
+        let measured = figure(&found.figures, "write-amplification").value;
+        let expected = greedy_waf(alpha);
+        let error = measured / expected - 1.0;
+        assert!(error.abs() < 0.03, "{alpha}: {measured}, expected {expected}");
+        assert_eq!(found.caveats, [caveat]);
+    }
+}
+
+#[test]
 fn trimmed_space_makes_a_flash_drive_faster_and_3d_xpoint_not() {
     let gain = |name| {
         let mut drive = emulated(profile(name, Bytes::gib(1)));

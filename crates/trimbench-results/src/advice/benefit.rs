@@ -113,9 +113,9 @@ fn sign(session: &Session, speed: Speed<'_>, wear: Option<&Wear<'_>>) -> Option<
     if gain || wear.is_some_and(Wear::falls) {
         return Some(Sign::Gain(said));
     }
-    // What is not used of a drive serves as over-provisioning, and hides what TRIM would bring.
-    let part = session.caveats.iter().any(|id| id == Caveat::PartOfDrive.id());
-    if part {
+    // A part of a drive has more spare area than the whole, which hides what TRIM would bring.
+    let parts = [Caveat::PartOfDrive, Caveat::PartOfFullDrive].map(Caveat::id);
+    if session.caveats.iter().any(|id| parts.contains(&id.as_str())) {
         return None;
     }
     if wear.is_some_and(Wear::stays) {

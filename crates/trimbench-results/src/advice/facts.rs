@@ -52,13 +52,9 @@ impl Found<'_> {
     }
 }
 
-/// On figures of a model that was fitted through another method only. By its id: a record may come
-/// from a version that has the caveat where this one has not.
-const OUTSIDE_CALIBRATION: &str = "outside-calibration";
-
 /// Whether a figure rests on what its model was not fitted to.
 fn is_outside(session: &Session, figure: &Figure) -> bool {
-    session.caveats.iter().chain(&figure.caveats).any(|id| id == OUTSIDE_CALIBRATION)
+    session.caveats.iter().chain(&figure.caveats).any(|id| id == Caveat::OutsideCalibration.id())
 }
 
 /// Methods all of whose figures with a role rest outside their model's calibration.

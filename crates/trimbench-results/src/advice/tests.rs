@@ -405,6 +405,11 @@ fn noise_supports_nothing() {
     // What was deleted by nobody holds up nobody.
     assert_eq!(action(&[caveat(loud(), Caveat::PlaceboOnly)]), "unknown");
     assert_eq!(action(&[caveat(steady(3.0, None), Caveat::NoSteadyState)]), "unknown");
+    // A profile that was fitted through another method says nothing of this one.
+    let extrapolated = caveat(stall(0.8, 0.9, 1.0), Caveat::OutsideCalibration);
+    assert_eq!(action(&[extrapolated.clone()]), "unknown");
+    let quiet = stall(-0.001, 0.0, 0.001);
+    assert_eq!(action(&[extrapolated, quiet.clone()]), action(&[quiet]));
     // What is not used of the drive hides what TRIM brings.
     let part = caveat(recovery((1.0, 1.0), Some((1.0, 1.0))), Caveat::PartOfDrive);
     assert_eq!(action(&[part]), "unknown");

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use trimbench_core::units::narrow;
 use trimbench_core::{
     Bytes, Content, Data, Drive, DriveError, LbaRange, Nanos, PurgeMeans, TrimPromise, Wear,
 };
@@ -91,6 +92,17 @@ impl Drive for Ssd {
 
     fn purge_time(&self) -> Nanos {
         self.config.purge
+    }
+
+    /// In no time, and without a trace in the contents, unless the drive is to stay empty.
+    fn fill_from(&mut self, from: Bytes) -> Result<bool, DriveError> {
+        if self.stays_empty {
+            return Ok(false);
+        }
+        let first = narrow(from.0.div_ceil(UNIT_BYTES));
+        let end = narrow(self.config.exported_units());
+        self.fill((first..end).map(PreconditionStep::Write), Data::Random);
+        Ok(true)
     }
 
     /// From the first stamped write on. What a block held before it is [`Content::Other`].

@@ -30,6 +30,12 @@ impl Ssd {
         self.precondition_with((first..end).map(PreconditionStep::Write));
     }
 
+    /// From now on [`Drive::fill_from`](trimbench_core::Drive::fill_from) fills nothing: what is
+    /// not written as a command stays empty, and serves as over-provisioning.
+    pub fn stay_empty(&mut self) {
+        self.stays_empty = true;
+    }
+
     /// Preconditioning: writes and discards single units in this order, in no time. A discard frees
     /// what it would as a command. The drive must be idle; it is at rest afterwards.
     ///

@@ -185,6 +185,11 @@ impl Listener for Alone<'_, '_> {
         let changed = Caveat::TargetChanged.id();
         done.retain(|step| !step.caveats.iter().any(|id| id == changed));
         record.steps.clone_from(&done);
+        let target = &recorder.plan.sessions[*index].target;
+        let discards = record.target.capabilities.get("discard").is_some_and(|it| it != "none");
+        if discards && target.shares_filesystem_with(&recorder.store.whereabouts()) {
+            record.caveats.push(Caveat::OutputOnTarget.id().to_owned());
+        }
         recorder.put(*index, record);
         recorder.opened(*index);
         recorder.save()?;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{Capabilities, Caveat, Clock, Interrupt, Medium};
-use trimbench_devices::{OpenTarget, Opening, Watch};
+use trimbench_devices::{OpenTarget, Opening, TargetError, Watch};
 use trimbench_engine::{
-    KeepFailed, MethodError, MethodResult, Monitor, SessionContext, Slots, Stage,
+    KeepFailed, Method, MethodError, MethodResult, Monitor, SessionContext, Slots, Stage,
 };
 use trimbench_results::{Provenance, Session as SessionRecord, Step, TargetRecord};
 
@@ -70,8 +70,9 @@ fn measure(
     }
     let (method, seed) = (&*session.method, plan.seed);
     let (consent, purge) = (&plan.consent, plan.purge);
-    let opening = Opening { space: method.space(), seed, consent, purge, interrupt };
-    let mut target = session.target.open(&opening)?;
+    let (space, memory) = (method.space(), method.memory());
+    let opening = Opening { space, seed, consent, purge, memory, interrupt };
+    let mut target = session.target.open(&opening).map_err(|error| not_open(error, method))?;
     target.notes.iter().for_each(|text| note(text));
     let done = listener.opened(session_record(session, &target))?;
     if !plan.named
@@ -109,6 +110,18 @@ fn measure(
             }
             Err(error.into())
         }
+    }
+}
+
+/// A target that cannot be opened, with settings of the method where these would help.
+fn not_open(error: TargetError, method: &dyn Method) -> Failure {
+    let settings = error.files_needed().and_then(|files| method.growing_to(files));
+    match settings {
+        Some(settings) => Failure::from(error).with_hint(format!(
+            "run it as root, which may limit it, or let its files grow: `{settings}`; `--set \
+             memory=none` measures all the same"
+        )),
+        None => error.into(),
     }
 }
 
@@ -153,6 +166,10 @@ fn session_record(session: &Session, target: &OpenTarget) -> SessionRecord {
     let caveats = description.caveats.iter().map(|caveat| caveat.id().to_owned());
     let debug = (cfg!(debug_assertions) && capabilities.clock == Clock::Wall)
         .then(|| Caveat::DebugBuild.id().to_owned());
+    let through = description.calibrated_through.as_deref();
+    let outside = through
+        .is_some_and(|method| method != session.info.id)
+        .then(|| Caveat::OutsideCalibration.id().to_owned());
     SessionRecord {
         target: TargetRecord {
             name: description.name.clone(),
@@ -169,7 +186,7 @@ fn session_record(session: &Session, target: &OpenTarget) -> SessionRecord {
         },
         state: description.state.clone(),
         environment_before: target.environment.clone(),
-        caveats: caveats.chain(debug).collect(),
+        caveats: caveats.chain(debug).chain(outside).collect(),
         ..planned_record(session)
     }
 }

@@ -18,10 +18,6 @@ const OTHERS: [Storm; 2] = [
     ("half-full", "raidz2,scale=32:sim:like-p3500,capacity=16GiB*10", "15GiB"),
     ("larger", "raidz2,scale=16:sim:like-p3500,capacity=22GiB*10", "30GiB"),
 ];
-/// So small that the waits for a drive's queue count as stalls: the end of what the model is good
-/// for, as docs/model/pool.md says.
-const TOO_SMALL: Storm =
-    ("too-small", "raidz2,scale=64:sim:like-p3500,capacity=5632MiB*10", "7680MiB");
 /// A drive whose TRIM blocks: what is sent to it waits there. `OpenZFS` sends little meanwhile, as
 /// its groups wait for their discards.
 const SLOW_DRIVES: [(Storm, &str, &str); 2] = [
@@ -59,7 +55,6 @@ pub(super) fn measure(context: &Context<'_>) -> Result<()> {
         for other in OTHERS {
             run(context, other)?;
         }
-        run(context, TOO_SMALL)?;
     }
     Ok(())
 }
@@ -105,10 +100,6 @@ pub(super) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     findings.push(Finding::new("wall time, storm", wall, Bar::AtMost(WALL_MOST), &itself));
     for ((name, ..), id, what) in SLOW_DRIVES {
         findings.push(finding(raw, name, (id, what), Bar::AtLeast(SLOW_LEAST))?);
-    }
-    if raw.capture(TOO_SMALL.0).is_ok() {
-        let what = ("stall-over-trim", "the next round's stall, over the discards");
-        findings.push(finding(raw, TOO_SMALL.0, what, Bar::AtLeast(STALL_OVER_TRIM[1]))?);
     }
     Ok(findings)
 }

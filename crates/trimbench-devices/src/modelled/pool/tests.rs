@@ -45,6 +45,7 @@ fn what_is_no_pool_is_refused_with_what_would_be_right() {
         ("raidz2,manner=freebsd-2012:sim:like-p3500*10", "did you mean `freebsd-201"),
         ("raidz2,manner=zfs-autotrim,trim-rate=1MiB:sim:like-p3500*10", "`manner=zfs-trim`"),
         ("raidz2,manner=zfs-trim,trim-rate=fast:sim:like-p3500*10", "trim-rate"),
+        ("raidz2,scale=64:sim:like-p3500*10", "`scale=64` is too much for this drive"),
         ("raidz2,scale=0:sim:like-p3500*10", "out of range"),
         ("raidz2,polcy=none:sim:like-p3500*10", "did you mean `policy`?"),
         ("raidz2,policy=pased:sim:like-p3500*10", "did you mean `paced`?"),

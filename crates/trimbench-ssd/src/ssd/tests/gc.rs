@@ -1,6 +1,6 @@
 //! Victim policies, hot data apart, wear, and changes that take no time.
 
-use trimbench_core::{Target, Virtual};
+use trimbench_core::{Drive as _, Target, Virtual};
 
 use super::*;
 use crate::config::VictimPolicy;
@@ -101,6 +101,21 @@ fn what_takes_no_time_counts_the_same_as_commands() {
         at_once.check();
         one_by_one.model_mut().check();
     }
+}
+
+#[test]
+fn a_purged_drive_is_filled_from_an_address_on_in_no_time() {
+    let mut drive = Virtual::new(plain().build().unwrap());
+    assert_eq!(drive.fill_from(Bytes::mib(16)), Ok(true));
+    assert_eq!(drive.now(), Instant::START);
+    let ssd = drive.model_mut();
+    assert_eq!(ssd.mapped_units(), 48 * 256);
+    assert_eq!((ssd.holds_data(4_095), ssd.holds_data(4_096)), (false, true));
+    ssd.check();
+    ssd.purge();
+    ssd.stay_empty();
+    assert_eq!(ssd.fill_from(Bytes(0)), Ok(false));
+    assert_eq!(ssd.mapped_units(), 0);
 }
 
 #[test]
