@@ -45,7 +45,9 @@ pub(super) fn stutter(points: &[(f64, f64)]) -> Vec<Figure> {
         Some(Verdict::FasterThanPlacebo) => Some(Caveat::FasterThanPlacebo),
         Some(verdict) => verdict.is_noise().then_some(Caveat::Noise),
     };
-    caveat.into_iter().for_each(|caveat| headline.caveat(caveat));
+    if let Some(caveat) = caveat {
+        headline.caveat(caveat);
+    }
     let limit = DETECTION_LIMIT.measured(detection_limit(points, headline.value));
     let limit = limit.map(|figure| figure.with_n(n));
     std::iter::once(headline).chain(limit).chain(each).collect()
