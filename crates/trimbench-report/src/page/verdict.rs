@@ -130,7 +130,8 @@ fn lines(lines: &[LineToType]) -> Markup {
             details.lines open {
                 summary { "What to type" }
                 p {
-                    "Yours to replace: FILESYSTEM-UUID, /MOUNTPOINT, SERIAL-NUMBER, DISK, POOL, NAME."
+                    "Yours to replace: FILESYSTEM-UUID, /MOUNTPOINT, SERIAL-NUMBER, DISK, POOL, "
+                    "NAME."
                 }
                 @for system in systems {
                     @if system != "all" { h4 { (system) } }
