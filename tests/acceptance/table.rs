@@ -475,7 +475,7 @@ const FILES: &[ClaimRow] = &[
     ClaimRow {
         id: "files.8",
         title: "`policy` charges trim policies with both costs, on three drives",
-        bar: "on each drive: the nine policies of the default with every figure; bytes freed = \
+        bar: "on each drive: the ten policies of the default with every figure; bytes freed = \
               trimmed + not trimmed + rewritten; `none` trims nothing, and no policy's write \
               amplification exceeds its by more than the tolerance; `paced` keeps its target \
               unless one TRIM takes longer than the target, and then the result says so; both \

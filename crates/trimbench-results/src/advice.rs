@@ -31,7 +31,7 @@ mod tests;
 
 pub use agreement::Agreement;
 pub use choice::{floor_ms, loss};
-pub use facts::drive_of;
+pub use facts::{drive_name, drive_of};
 pub use lines::{DISK, LineToType, MOUNTPOINT, POOL, RULES_FILE, SERIAL, UUID, lines_to_type};
 pub use paced::{PacedSetting, of_rate};
 

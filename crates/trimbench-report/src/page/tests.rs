@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use flate2::read::GzDecoder;
-use trimbench_results::Outcome;
+use trimbench_results::{Outcome, Session};
 
 use super::*;
 use crate::testing::{detail, record, session, three_drives, view};
@@ -61,6 +61,31 @@ fn cells_whose_texts_need_the_width_of_the_page_have_it() {
     };
     assert!(is_wide(&cells(10, "1.23 ms/GB")));
     assert!(!is_wide(&cells(3, "1.23 ms/GB")) && !is_wide(&cells(10, "1.2")));
+}
+
+/// What is set of a drive is named where its name alone would not do.
+#[test]
+fn a_drive_and_the_filesystem_on_it_have_one_card() {
+    let on = |name: &str, kind: &str, set: &str| {
+        let mut it = session("stall", 0.0, [0.0, 0.0]);
+        name.clone_into(&mut it.target.name);
+        kind.clone_into(&mut it.target.kind);
+        if !set.is_empty() {
+            it.target.identity.insert("set-by-the-user".to_owned(), set.to_owned());
+        }
+        it
+    };
+    let cards = |sessions: Vec<Session>| -> Vec<String> {
+        let page = made(&one(record(sessions, Outcome::Complete)));
+        let context = unpacked(&page, "context");
+        let cards = context["verdicts"].as_array().unwrap().iter();
+        cards.map(|card| card["target"].as_str().unwrap().to_owned()).collect()
+    };
+    let files = |set| on("ext4 on vendor2", "filesystem", set);
+    let drive = |set| on("vendor2", "emulated", set);
+    assert_eq!(cards(vec![drive(""), files("")]), ["vendor2"]);
+    assert_eq!(cards(vec![drive("a=1"), files("a=1")]), ["vendor2"]);
+    assert_eq!(cards(vec![drive(""), files("a=1")]), ["vendor2", "vendor2, a=1"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use serde::Serialize;
-use trimbench_results::advice::{Agreement, LineToType, PacedSetting, drive_of};
+use trimbench_results::advice::{Agreement, LineToType, PacedSetting, drive_name, drive_of};
 use trimbench_results::{Action, Advice, LabelledSession, Reason, Session, advise};
 
 use super::code;
@@ -37,8 +37,21 @@ pub(super) fn verdicts(
             None => drives.push((session.source, name, vec![session.session])),
         }
     }
-    let shared = |name: &str| drives.iter().filter(|(_, other, _)| other == name).count() > 1;
-    let verdict = |(record, name, sessions): &(usize, String, Vec<&Session>)| {
+    // What was set, and the record, are said where drives have one name without them.
+    let label = |(record, key, sessions): &(usize, String, Vec<&Session>)| {
+        let name = sessions.first().map_or(key.as_str(), |session| drive_name(session));
+        let same = drives.iter().filter(|(_, other, _)| other == key).count();
+        let alike = drives
+            .iter()
+            .filter(|(.., other)| other.first().is_some_and(|session| drive_name(session) == name));
+        let name = if alike.count() > same { key } else { name };
+        match same {
+            1 => name.to_owned(),
+            _ => format!("{name}, {}", sources[*record].name),
+        }
+    };
+    let verdict = |drive: &(usize, String, Vec<&Session>)| {
+        let (record, _, sessions) = drive;
         let advice = advise(sessions);
         let title = |(session, id): &(usize, String)| {
             let session = sessions.get(*session)?;
@@ -46,16 +59,7 @@ pub(super) fn verdicts(
         };
         let behind =
             advice.because.iter().map(|reason| reason.figures.iter().filter_map(title).collect());
-        VerdictSection {
-            target: if shared(name) {
-                format!("{name}, {}", sources[*record].name)
-            } else {
-                name.clone()
-            },
-            record: *record,
-            sources: behind.collect(),
-            advice,
-        }
+        VerdictSection { target: label(drive), record: *record, sources: behind.collect(), advice }
     };
     drives.iter().map(verdict).collect()
 }
@@ -126,7 +130,8 @@ fn lines(lines: &[LineToType]) -> Markup {
             details.lines open {
                 summary { "What to type" }
                 p {
-                    "Yours to replace: FILESYSTEM-UUID, /MOUNTPOINT, SERIAL-NUMBER, DISK, POOL, NAME."
+                    "Yours to replace: FILESYSTEM-UUID, /MOUNTPOINT, SERIAL-NUMBER, DISK, POOL, "
+                    "NAME."
                 }
                 @for system in systems {
                     @if system != "all" { h4 { (system) } }

@@ -73,24 +73,24 @@ pub(super) fn outside(sessions: &[&Session]) -> Vec<String> {
     methods
 }
 
-/// The drive that a session was on, by name: of a filesystem on it the drive below. What was set
-/// of an emulated drive is part of its name. A pool of drives, and a directory, stand for
-/// themselves.
+/// The drive that a session was on: of a filesystem on it the drive below. What was set of an
+/// emulated drive makes it another. A pool of drives, and a directory, stand for themselves.
 pub fn drive_of(session: &Session) -> String {
-    let target = &session.target;
-    if target.identity.contains_key("drives") || target.kind != "filesystem" {
-        return with_what_was_set(session, &target.name);
-    }
-    // `ext4 on NAME`: so filesystems that are made for a run are called.
-    let below = target.name.split_once(" on ").map_or(target.name.as_str(), |(_, below)| below);
-    with_what_was_set(session, below)
-}
-
-fn with_what_was_set(session: &Session, name: &str) -> String {
+    let name = drive_name(session);
     match session.target.identity.get("set-by-the-user") {
         Some(set) => format!("{name}, {set}"),
         None => name.to_owned(),
     }
+}
+
+/// The name of that drive, without what was set.
+pub fn drive_name(session: &Session) -> &str {
+    let target = &session.target;
+    if target.identity.contains_key("drives") || target.kind != "filesystem" {
+        return &target.name;
+    }
+    // `ext4 on NAME`: so filesystems that are made for a run are called.
+    target.name.split_once(" on ").map_or(&target.name, |(_, below)| below)
 }
 
 /// A session that finished and measured what its method is for.
