@@ -798,8 +798,8 @@ const TRUTH: &[ClaimRow] = &[
     ClaimRow {
         id: "truth.3",
         title: "Figures that were wrong are right, or said to be none",
-        bar: "`trim-sweep` on vendor4 with the limits of [HLK]: all hold with a load that it serves, and \
-          with one that it does not serve the waits are neither measured nor judged, and the run \
+        bar: "`trim-sweep` on vendor4 with the limits of [HLK]: all hold with a load that it serves, \
+          and with one that it does not serve the waits are neither measured nor judged, and the run \
           is invalid; `steady-state`: write amplification with 0, 10, 25, 30 and 50 % trimmed is \
           within 2 % of the formula, where the steady state of [PTS] alone is more than 3 % off; \
           `idle-trim` on vendor2 says what the whole drive takes; the dry run of a pool of ten \

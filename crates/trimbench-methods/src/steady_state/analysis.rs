@@ -19,8 +19,8 @@ const NO_GAIN: f64 = 0.05;
 const NO_DRIFT: f64 = 0.1;
 
 /// A write amplification that changes by this share at the most, from one drive write to the next,
-/// counts as settled. A window of \[PTS\] of which each round is a tenth of the drive is met while it
-/// still falls by 10 %. Ours.
+/// counts as settled. A window of \[PTS\] of which each round is a tenth of the drive is met
+/// while it still falls by 10 %. Ours.
 pub(super) const DRIFT_MAX: f64 = 0.01;
 /// The kind of the rounds that follow the steady state.
 pub(super) const SETTLE: &str = "settle";

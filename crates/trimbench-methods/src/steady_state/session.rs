@@ -7,8 +7,8 @@ use super::analysis::{DRIFT_MAX, SETTLE, drift};
 use super::options::{SEQUENTIAL_DEPTH, SEQUENTIAL_PIECE, SteadyState};
 use trimbench_engine::settings::{whole, whole_percent};
 use trimbench_engine::{
-    DeviceRunner, MethodError, MethodSession, PhaseRunner, Planned, Rounds, SequentialWrite, Shape,
-    Single, UNIT, unobserved,
+    DeviceRunner, Load, MethodError, MethodSession, PhaseRunner, Planned, Rounds, SequentialWrite,
+    Shape, Single, UNIT, unobserved,
 };
 
 pub(super) fn run(
@@ -58,25 +58,14 @@ pub(super) fn run(
         let spared = method.rounds_max - taken;
         phases.forgo(spared as usize, method.round_assumed(used) * u64::from(spared));
         let last = format!("trimmed-{percent}-round-{taken}");
-        let is_steady = phases.session.step(&last).is_some_and(is_countable);
-        let settle_rounds = if is_steady { method.settle_rounds } else { 0 };
-        let mut before = None;
-        let mut settling = 0;
-        while let (true, Some(length)) = (settling < settle_rounds, method.drive_write(used)) {
-            settling += 1;
-            let mut step = marked(format!("trimmed-{percent}-settle-{settling}"), SETTLE);
-            rounds.round(&mut phases, &mut step, &load, length)?;
-            let amplification = step.metric("write_amplification_ratio");
-            phases.keep(step)?;
-            let drift = before.zip(amplification).map(|(before, now)| drift(before, now));
-            if drift.is_some_and(|drift| drift.abs() <= DRIFT_MAX) {
-                break;
-            }
-            before = amplification;
+        let mut spared = method.settle_rounds;
+        if phases.session.step(&last).is_some_and(is_countable) {
+            spared -= settle(method, &mut phases, &mut rounds, &load, |number| {
+                marked(format!("trimmed-{percent}-settle-{number}"), SETTLE)
+            })?;
         }
-        let (spared, bytes) = (method.settle_rounds - settling, method.drive_write(used));
-        let bytes = bytes.map_or(0, |length| length.bytes.0) * u64::from(spared);
-        phases.forgo(spared as usize, bytes);
+        let each = method.drive_write(used).map_or(0, |length| length.bytes.0);
+        phases.forgo(spared as usize, each.saturating_mul(spared.into()));
         for number in 1..=if *share == Ppm(0) { method.ageing_rounds } else { 0 } {
             let mut step = marked(format!("ageing-round-{number}"), "ageing");
             step.set("round", f64::from(taken + number));
@@ -93,6 +82,32 @@ pub(super) fn run(
         session.caveat(Caveat::CompressibleData);
     }
     Ok(())
+}
+
+/// Rounds of a drive write each, until the write amplification changes no more or there are too
+/// many. Each is kept as the step that `new_step` makes of its number, from 1 on. Returns the rounds
+/// that it took.
+fn settle(
+    method: &SteadyState,
+    phases: &mut PhaseRunner<'_, '_>,
+    rounds: &mut Rounds,
+    load: &Load,
+    new_step: impl Fn(u32) -> Step,
+) -> Result<u32, MethodError> {
+    let Some(length) = method.drive_write(load.span) else { return Ok(0) };
+    let mut before = None;
+    for number in 1..=method.settle_rounds {
+        let mut step = new_step(number);
+        rounds.round(phases, &mut step, load, length)?;
+        let amplification = step.metric("write_amplification_ratio");
+        phases.keep(step)?;
+        let drift = before.zip(amplification).map(|(before, now)| drift(before, now));
+        if drift.is_some_and(|drift| drift.abs() <= DRIFT_MAX) {
+            return Ok(number);
+        }
+        before = amplification;
+    }
+    Ok(method.settle_rounds)
 }
 
 /// Whether the round ended a steady window of a drive that counts what it programs.

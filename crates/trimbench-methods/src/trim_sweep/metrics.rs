@@ -1,6 +1,6 @@
 //! The metrics of the method.
 
-use Direction::{Higher, Lower, Neither};
+use Direction::{Higher, Lower};
 use trimbench_core::{Bytes, Nanos};
 use trimbench_results::{Direction, Metric, Quantile, Role};
 
@@ -44,9 +44,9 @@ pub(super) fn chunk(keep: Nanos) -> Metric {
 
 pub(super) const TRIM_MAX: Metric =
     Metric::new("trim-max", "longest TRIM, one outstanding, every size and content", "s", Lower);
-/// What the load does beside the discards, and without them.
+/// The load beside the discards: a drive that serves less gets less. Then what it waits alone.
 pub(super) const LOAD_RATE: Metric =
-    Metric::new("load-rate", "reads and writes a second beside TRIMs", "IOPS", Neither);
+    Metric::new("load-rate", "reads and writes a second beside TRIMs", "IOPS", Higher);
 pub(super) const ALONE_MAX: Metric =
     Metric::new("alone-max", "longest read or write without TRIMs", "s", Lower);
 pub(super) const ALONE_MOST: Metric =

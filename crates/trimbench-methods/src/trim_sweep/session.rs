@@ -185,8 +185,8 @@ impl Sweep<'_> {
         OpenLoop::new(access, Arrivals::Poisson, gap(rate), self.runner.now()..until)
     }
 
-    /// Finds out whether the drive serves the load by itself. A rate that is not given is lowered to
-    /// half of what the drive served until it does.
+    /// Finds out whether the drive serves the load by itself. A rate that is not given is lowered
+    /// to half of what the drive served until it does.
     fn load_alone(&mut self, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         if let Some(step) = session.step(LOAD_ALONE) {
             self.load_rate = rate_of(self.method, step);
