@@ -14,6 +14,7 @@ mod filesystems;
 mod hostile;
 mod images;
 mod interrupts;
+mod jobs;
 mod lists;
 mod pages;
 mod policies;
