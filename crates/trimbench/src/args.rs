@@ -200,6 +200,7 @@ impl RunFormat {
 }
 
 #[derive(Clone, Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RunArgs {
     /// Methods to run; by default all (see `list methods`).
     #[arg(value_name = "METHOD")]

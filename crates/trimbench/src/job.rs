@@ -68,9 +68,10 @@ pub(crate) fn described(args: &RunArgs, plan: &Plan) -> String {
     }
     if !args.set.is_empty() {
         text.push_str("\n[settings]\n");
-        for setting in &args.set {
-            let setting = to_text(setting);
-            let (key, value) = setting.split_once('=').unwrap_or((&setting, ""));
+        let mut settings: Vec<String> = args.set.iter().map(to_text).collect();
+        settings.sort();
+        for setting in &settings {
+            let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
             let _ = writeln!(text, "{key} = {}", quoted(value));
         }
     }

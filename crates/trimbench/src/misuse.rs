@@ -159,7 +159,7 @@ impl<'a> Misused<'a> {
 
     fn not_one_of(&self, error: &clap::Error, argument: &str, given: &str) -> (String, String) {
         let Some(ContextValue::Strings(valid)) = error.get(ContextKind::ValidValue) else {
-            return (format!("`{}` is not a value of {argument}", given), self.help());
+            return (format!("`{given}` is not a value of {argument}"), self.help());
         };
         let meant = did_you_mean(nearest(given, valid.iter().map(String::as_str)));
         let shown = shown(argument, given);
@@ -212,9 +212,10 @@ impl<'a> Misused<'a> {
         let all = self.command.get_arguments().find(|known| bare(&known.to_string()) == name);
         let values = all.map(clap::Arg::get_possible_values).unwrap_or_default();
         let values: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
-        let hint = match values.is_empty() {
-            true => format!("write `{argument}`"),
-            false => format!("write `{name}` and one of {}", values.join(", ")),
+        let hint = if values.is_empty() {
+            format!("write `{argument}`")
+        } else {
+            format!("write `{name}` and one of {}", values.join(", "))
         };
         (format!("`{name}` is missing"), hint)
     }

@@ -435,10 +435,10 @@ fn wrong_setting(
     if let SettingError::Value { key, .. } = &error
         && let Some(text) = set.get(*key).filter(|text| text.parse::<f64>().is_ok())
     {
-        let taken = USUAL_UNITS.iter().find_map(|unit| {
+        let taken = USUAL_UNITS.iter().find(|unit| {
             let mut set = set.clone();
             set.insert((*key).to_owned(), format!("{text}{unit}"));
-            info.resolve(preset, &set).is_ok().then_some(unit)
+            info.resolve(preset, &set).is_ok()
         });
         if let Some(unit) = taken {
             hint = format!("write for example `{key}={text}{unit}`; {hint}");

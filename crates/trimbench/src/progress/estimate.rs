@@ -5,8 +5,8 @@
 //! things correct it:
 //!
 //! 1. Of a session that runs, the share that is done and the time that it took so far.
-//! 2. Of sessions that have ended, and of the done share of those that run, how much longer they took than their prior: first those of the
-//!    same method, then all.
+//! 2. Of sessions that have ended, and of the done share of those that run, how much longer they
+//!    took than their prior: first those of the same method, then all.
 //! 3. On a real target, the method's own estimate of what is left, which the steps measured so far
 //!    correct.
 //!
@@ -37,7 +37,9 @@ const RATES: [(&str, f64); 10] = [
 const OTHER_RATE: f64 = 0.018;
 /// What opening a target takes at least, in seconds.
 const OPENING: f64 = 0.02;
-/// What the page of the report takes for each session that it shows, in seconds.
+/// What the page of the report takes at least, in seconds.
+const PAGE_BASE: f64 = 0.3;
+/// What it takes for each session that it shows, in seconds.
 const PAGE: f64 = 0.12;
 /// A prior counts as much as measurements of this many seconds.
 const TRUST: f64 = 0.2;
@@ -181,7 +183,7 @@ impl Estimate {
             _ => cost.prior > 0.0,
         };
         let count = self.sessions.iter().filter(shown).count() as f64;
-        let expected = count * PAGE * self.pace(None, 1.0);
+        let expected = (PAGE_BASE + count * PAGE) * self.pace(None, 1.0);
         let took = self.page_since.map_or(0.0, |since| now - since);
         (expected - took).max(expected * OVERDUE)
     }
@@ -204,8 +206,12 @@ impl Estimate {
                 } else {
                     said.left
                 };
-                // While a step runs, its time passes; what it takes longer is not foreseen.
-                left - (now - said.at).min(left / said.open as f64)
+                // While a step runs, its time passes. If it is overdue, those behind it are taken to
+                // be late as well, by half as much.
+                let (step, behind) = (left / said.open as f64, (said.open - 1) as f64);
+                let took = now - said.at;
+                let late = if cost.emulated { 0.0 } else { (took - step).max(0.0) / 2.0 };
+                (step - took).max(0.0) + behind * (step + late)
             }
         }
     }

@@ -45,7 +45,8 @@ fn a_regression_is_the_first_row_and_decides_the_exit_code() {
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "readable at 80 columns: {text}");
-    let rows: Vec<&str> = text.lines().skip(2).collect();
+    assert!(text.starts_with("1 session compared, "), "a summary is first: {text}");
+    let rows: Vec<&str> = text.lines().skip_while(|line| !line.is_empty()).skip(3).collect();
     let words = rows[0..3].join(" ");
     assert!(words.contains("delete-stall on") && words.contains("+50"), "{text}");
     assert!(words.contains("worse"), "{text}");

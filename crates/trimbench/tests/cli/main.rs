@@ -15,6 +15,7 @@ mod forecasts;
 mod hostile;
 mod images;
 mod interrupts;
+mod jobs;
 mod lists;
 mod pages;
 mod policies;

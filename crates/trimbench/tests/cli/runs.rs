@@ -200,6 +200,8 @@ fn a_report_and_its_tables_come_from_the_record_alone() {
     let run = trimbench(folder.path(), &arguments);
     let report = trimbench(folder.path(), &["report", "run", "--csv", "tables"]);
     assert_eq!(code(&report), Some(0), "{}", stderr(&report));
+    assert_eq!(stdout(&report), "tables\n", "what was asked for is in the files");
+    let report = trimbench(folder.path(), &["report", "run"]);
     assert_eq!(stdout(&run), stdout(&report));
     let figures = std::fs::read_to_string(folder.path().join("tables/figures.csv")).unwrap();
     assert!(figures.contains("stutter"), "{figures}");
