@@ -407,7 +407,7 @@ fn noise_supports_nothing() {
     assert_eq!(action(&[caveat(steady(3.0, None), Caveat::NoSteadyState)]), "unknown");
     // A profile that was fitted through another method says nothing of this one.
     let extrapolated = caveat(stall(0.8, 0.9, 1.0), Caveat::OutsideCalibration);
-    assert_eq!(action(&[extrapolated.clone()]), "unknown");
+    assert_eq!(action(std::slice::from_ref(&extrapolated)), "unknown");
     let quiet = stall(-0.001, 0.0, 0.001);
     assert_eq!(action(&[extrapolated, quiet.clone()]), action(&[quiet]));
     // What is not used of the drive hides what TRIM brings.
