@@ -768,12 +768,12 @@ const TRUTH: &[ClaimRow] = &[
     ClaimRow {
         id: "truth.1",
         title: "`delete-stall` finds what is there, and where nothing is, nothing",
-        bar: "nothing deleted in the windows of 1,000 runs over all built-in drives: at most 64 find a \
-          difference, and quiet drives (99.9 % of accesses within 0.25 ms) have a detection limit \
-          of at most 0.005 s/GB; of 198 runs on drives with background slices of 0.1 to 10 ms, at \
-          most 16; of 10 on this machine's own disk (full form), at most 2; a planted slowdown of \
-          at most twice the limit is found in 95 % of 200 (short form: fewer runs, of bars that \
-          are as strict)",
+        bar: "nothing deleted in the windows of 1,000 runs over all built-in drives: at most \
+              64 find a difference, and quiet drives (99.9 % of accesses within 0.25 ms) have \
+              a detection limit of at most 0.005 s/GB; of 198 runs on drives with background \
+              slices of 0.1 to 10 ms, at most 16; of 10 on this machine's own disk (full \
+              form), at most 2; a planted slowdown of at most twice the limit is found in 95 % \
+              of 200 (short form: fewer runs, of bars that are as strict)",
         tier: Tier::Evidence,
         short: seconds(100),
         full: seconds(1_200),
@@ -783,12 +783,12 @@ const TRUTH: &[ClaimRow] = &[
     ClaimRow {
         id: "truth.2",
         title: "The card's choice is the best of what a Linux user can set, or nearly",
-        bar: "on 46 drives, 14 built in and 32 made up to be difficult (short form: 4), each with \
-              one card drawn from the ordinary methods: `discard`, `discard` in pieces of 1 MiB, \
-              `fstrim` once a week and no TRIM are simulated on an ext4 over five drive writes by \
-              `kernels`; by the loss of docs/reference/verdicts.md (write amplification times \
-              p99.9 of the reads after a mass deletion) the card's choice costs at most 10 % more \
-              than the best of them",
+        bar: "on 46 drives, 14 built in and 32 made up to be difficult (short form: 4), each \
+              with one card drawn from the ordinary methods: `discard`, `discard` in pieces of \
+              1 MiB, `fstrim` once a week and no TRIM are simulated on an ext4 over five \
+              drive writes by `kernels`; by the loss of docs/reference/verdicts.md (write \
+              amplification times p99.9 of the reads after a mass deletion) the card's choice \
+              costs at most 10 % more than the best of them",
         tier: Tier::Evidence,
         short: seconds(60),
         full: seconds(900),
@@ -798,12 +798,13 @@ const TRUTH: &[ClaimRow] = &[
     ClaimRow {
         id: "truth.3",
         title: "Figures that were wrong are right, or said to be none",
-        bar: "`trim-sweep` on vendor4 with the limits of [HLK]: all hold with a load that it serves, \
-          and with one that it does not serve the waits are neither measured nor judged, and the run \
-          is invalid; `steady-state`: write amplification with 0, 10, 25, 30 and 50 % trimmed is \
-          within 2 % of the formula, where the steady state of [PTS] alone is more than 3 % off; \
-          `idle-trim` on vendor2 says what the whole drive takes; the dry run of a pool of ten \
-          says within 20 % what its files and its drives are written",
+        bar: "`trim-sweep` on vendor4 with the limits of [HLK]: all hold with a load that it \
+              serves, and with one that it does not serve the waits are neither measured nor \
+              judged, and the run is invalid; `steady-state`: write amplification with 0, 10, \
+              25, 30 and 50 % trimmed is within 2 % of the formula, where the steady state of \
+              [PTS] alone is more than 3 % off; `idle-trim` on vendor2 says what the whole \
+              drive takes; the dry run of a pool of ten says within 20 % what its files and \
+              its drives are written",
         tier: Tier::Acceptance(&[]),
         short: seconds(40),
         full: seconds(40),

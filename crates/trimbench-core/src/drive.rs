@@ -24,8 +24,8 @@ pub trait Drive {
         Nanos::ZERO
     }
 
-    /// Writes everything from `from` on once, in order and in no time; whether it did. A drive whose
-    /// writes take time changes nothing, and says `false`.
+    /// Writes everything from `from` on once, in order and in no time; whether it did. A drive
+    /// whose writes take time changes nothing, and says `false`.
     fn fill_from(&mut self, from: Bytes) -> Result<bool, DriveError> {
         let _ = from;
         Ok(false)

@@ -2,9 +2,9 @@
 //!
 //! Sessions are paired by method and target, those with the same preset and options first. If each
 //! record has one target, and not the same one, they are paired by method: two drives are compared.
-//! Figures are paired by id. A change is *significant* if both figures have intervals that do not overlap;
-//! or, without intervals, if both records are of an emulated drive with the same seed, where any
-//! difference has a cause. Otherwise no change is claimed.
+//! Figures are paired by id. A change is *significant* if both figures have intervals that do not
+//! overlap; or, without intervals, if both records are of an emulated drive with the same seed,
+//! where any difference has a cause. Otherwise no change is claimed.
 
 use std::collections::BTreeMap;
 

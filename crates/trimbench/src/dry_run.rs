@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use trimbench_core::text::visible;
-use trimbench_core::{BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Nanos, Support};
+use trimbench_core::{Bytes, Capabilities, Nanos};
 use trimbench_devices::{
     Consent, DeviceOutlook, EmulatedSpec, TargetError, TargetSpec, inspect_device,
 };
@@ -11,6 +11,7 @@ use trimbench_engine::Demand;
 use trimbench_results::PlannedSession;
 
 use crate::failure::Failure;
+use crate::ideal::{ideal_device, ideal_directory};
 use crate::plan::{Plan, Session};
 use crate::trace::TraceFiles;
 
@@ -281,25 +282,6 @@ impl Session {
 /// One line.
 fn fact(text: &mut String, label: &str, value: &str) {
     let _ = writeln!(text, "  {label:12} {}", visible(value));
-}
-
-/// A directory with so much room that lacks nothing else: what does not fit it fits none.
-fn ideal_directory(available: Bytes) -> Capabilities {
-    Capabilities {
-        clock: Clock::Wall,
-        medium: Medium::Directory { available, fs_block: Bytes(4_096) },
-        discard: Support::Native,
-        discard_max: Bytes(u64::MAX),
-        discard_granularity: Bytes(4_096),
-        queue_depth: 32,
-        drain: DrainRule::IMMEDIATE,
-    }
-}
-
-/// A device of this capacity that lacks nothing.
-pub(crate) fn ideal_device(capacity: Bytes) -> Capabilities {
-    let medium = Medium::Device { capacity, logical_block: BlockSize::SECTOR };
-    Capabilities { medium, ..ideal_directory(capacity) }
 }
 
 /// A number of times, to a tenth, or to two digits below that.

@@ -9,6 +9,7 @@ mod compare;
 mod dry_run;
 mod failure;
 mod files;
+mod ideal;
 mod import;
 mod interrupt;
 mod job;

@@ -22,8 +22,8 @@ use trimbench_ssd::BUILT_IN;
 use trimbench_trace::Traces as _;
 
 use crate::args::RunArgs;
-use crate::dry_run::ideal_device;
 use crate::failure::Failure;
+use crate::ideal::ideal_device;
 use crate::misuse::means_all;
 use crate::trace::TraceFiles;
 

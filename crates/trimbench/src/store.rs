@@ -1,6 +1,6 @@
-//! The directory of a run: `run.json`, always written as a whole; `steps.ndjson`, to which each step
-//! on a real target is appended until its session ends; and `host.json`, which holds everything that
-//! differs between two runs of one seed.
+//! The directory of a run: `run.json`, always written as a whole; `steps.ndjson`, to which each
+//! step on a real target is appended until its session ends; and `host.json`, which holds
+//! everything that differs between two runs of one seed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

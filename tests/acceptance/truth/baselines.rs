@@ -45,7 +45,8 @@ const BACKGROUND: &str = "generic-nvme-tlc,trim.per_gib_mapped=2s,trim.backgroun
 /// is about twice its detection limit, by which it is judged.
 const PLANTED: &str = "generic-sata-compressing,trim.per_gib_mapped=13600us";
 const PLANTED_S_PER_GB: f64 = 0.013_6 / 1.073_741_824;
-/// Drives on which 99.9 % of the load's accesses take at most so many ms beside a placebo are quiet.
+/// Drives on which 99.9 % of the load's accesses take at most so many ms beside a placebo are
+/// quiet.
 const QUIET_MS: f64 = 0.25;
 /// What must be found on those, s/GB.
 const LIMIT: f64 = 0.005;

@@ -101,8 +101,8 @@ fn manners() -> ValueKind<TrimManner> {
     })
 }
 
-/// Refuses a scale at which the wait for a drive's queue counts as a stall of the pool: a group must
-/// be several such waits long. A drive whose TRIM blocks holds up everything by itself, at any
+/// Refuses a scale at which the wait for a drive's queue counts as a stall of the pool: a group
+/// must be several such waits long. A drive whose TRIM blocks holds up everything by itself, at any
 /// scale.
 fn check_scale(scale: u32, drive: &EmulatedSpec) -> Result<(), Problem> {
     let trim = &drive.profile().config.trim;

@@ -1,5 +1,5 @@
-//! The procedure: prepare, then for each trial in random order write a file, wait until the drive is
-//! at rest, delete the file or an empty one under load, and wait until the discards are over.
+//! The procedure: prepare, then for each trial in random order write a file, wait until the drive
+//! is at rest, delete the file or an empty one under load, and wait until the discards are over.
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, Caveat, DeviceStatistics, Instant, Nanos, Target};

@@ -85,8 +85,8 @@ pub(super) fn run(
 }
 
 /// Rounds of a drive write each, until the write amplification changes no more or there are too
-/// many. Each is kept as the step that `new_step` makes of its number, from 1 on. Returns the rounds
-/// that it took.
+/// many. Each is kept as the step that `new_step` makes of its number, from 1 on. Returns the
+/// rounds that it took.
 fn settle(
     method: &SteadyState,
     phases: &mut PhaseRunner<'_, '_>,

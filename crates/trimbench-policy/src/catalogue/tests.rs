@@ -74,7 +74,8 @@ fn errors_say_what_is_wrong_and_what_would_be_right() {
         ("fstrim-weekly,period=1s,period=2s", "`period` is set twice"),
         (
             "fstrim-weekly,period=1",
-            "`period` of `fstrim-weekly`: `1` has no unit (ns, us, ms, s, min, h); write for example `1s`; give 1ms to ",
+            "`period` of `fstrim-weekly`: `1` has no unit (ns, us, ms, s, min, h); write for \
+             example `1s`; give 1ms to ",
         ),
         (
             "fstrim-weekly,period=0",

@@ -1,6 +1,7 @@
 //! The dry run's forecast of bytes, compared with what the record says was written: for every kind
 //! of target. A forecast is "at most": never less than what is written, and, where a method's
-//! amount is known beforehand, at most a quarter more, so that what is written is within 20 % of it.
+//! amount is known beforehand, at most a quarter more, so that what is written is within 20 % of
+//! it.
 
 use std::path::Path;
 

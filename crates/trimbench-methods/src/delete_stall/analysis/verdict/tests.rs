@@ -5,7 +5,8 @@ use super::*;
 
 const SIZES: [f64; 5] = [0.25, 0.5, 0.75, 1.0, 1.25];
 
-/// Three pairs of each size whose difference is `effect` of the size, and noise between -1 and 1 ms.
+/// Three pairs of each size whose difference is `effect` of the size, and noise between -1 and 1
+/// ms.
 fn pairs(seed: u64, effect: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
     let mut rng = Rng::new(seed);
     let mut noise = || (rng.below(2_001) as f64 - 1_000.0) / 1e6;
