@@ -206,8 +206,8 @@ impl Estimate {
                 } else {
                     said.left
                 };
-                // While a step runs, its time passes. If it is overdue, those behind it are taken to
-                // be late as well, by half as much.
+                // While a step runs, its time passes. If it is overdue, those behind it are taken
+                // to be late as well, by half as much.
                 let (step, behind) = (left / said.open as f64, (said.open - 1) as f64);
                 let took = now - said.at;
                 let late = if cost.emulated { 0.0 } else { (took - step).max(0.0) / 2.0 };

@@ -1,6 +1,6 @@
-//! What people mistype, and what the program is to answer. Which mistakes, and what each answer must
-//! say, was written down before the program was asked; the words are the program's own where they
-//! say the same.
+//! What people mistype, and what the program is to answer. Which mistakes, and what each answer
+//! must say, was written down before the program was asked; the words are the program's own where
+//! they say the same.
 
 use trimbench_core::exit::{DONE, TARGET, USAGE};
 
