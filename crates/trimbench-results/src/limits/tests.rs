@@ -79,7 +79,9 @@ fn a_limit_means_at_most_in_any_unit_of_the_quantity() {
 
 #[test]
 fn quantities_that_differ_are_not_compared() {
-    for (limit, unit) in [("p99.9=5", "ms"), ("p99.9=5ms", "s/GB"), ("p99.9=5ms", "furlong")] {
+    let missing = holds("p99.9=5", 0.0, "ms");
+    assert!(matches!(missing, Err(LimitError::NoUnit { .. })), "{missing:?}");
+    for (limit, unit) in [("p99.9=5ms", "s/GB"), ("p99.9=5ms", "furlong")] {
         assert!(
             matches!(holds(limit, 0.0, unit), Err(LimitError::OtherQuantity { .. })),
             "{limit} on {unit}"
