@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
+use trimbench_results::RunRecord;
 
 pub mod acceptance;
 pub mod calibrate;
@@ -81,6 +82,17 @@ pub enum Need {
     RootDevice,
     /// Chromium, and what drives it: [`browser_python`].
     Browser,
+}
+
+/// The record of the run in this folder, with the steps that were kept since it was written; `None`
+/// where there is none that can be read.
+pub fn kept_record(run: &Path) -> Option<RunRecord> {
+    let read = |name: &str| std::fs::read(run.join(name));
+    // In this order: the steps go once the record has them.
+    let steps = read("steps.ndjson").unwrap_or_default();
+    let mut record = RunRecord::from_json(&read("run.json").ok()?).ok()?;
+    record.add_kept(&steps);
+    Some(record)
 }
 
 /// Whether the machine has all of `needs`; says what is missing.

@@ -170,6 +170,28 @@ impl Drop for RuleOfUdev {
     }
 }
 
+/// The longest discard of a loop device, which outlives what is attached to it: set back when it is
+/// dropped.
+struct LimitOfLoop {
+    limit: PathBuf,
+    before: u64,
+}
+
+impl LimitOfLoop {
+    fn of(name: &str) -> Self {
+        let limit = PathBuf::from(format!("/sys/block/{name}/queue/discard_max_bytes"));
+        let before = fs::read_to_string(&limit).expect("a loop device has it");
+        Self { limit, before: before.trim().parse().expect("it is a number") }
+    }
+}
+
+impl Drop for LimitOfLoop {
+    fn drop(&mut self) {
+        // The kernel takes multiples of the granularity only, which its own value is none of.
+        fs::write(&self.limit, (self.before / 4096 * 4096).to_string()).expect("root may");
+    }
+}
+
 #[test]
 fn udev_takes_the_rule_and_the_limit_is_set() {
     const NEEDS: &[Need] = &[Root, Loop, Program("udevadm")];
@@ -178,7 +200,7 @@ fn udev_takes_the_rule_and_the_limit_is_set() {
     }
     let device = LoopDevice::within(Path::new("/var/tmp"), 64);
     let name = device.node().rsplit('/').next().expect("a name").to_owned();
-    let limit = format!("/sys/block/{name}/queue/discard_max_bytes");
+    let limit = LimitOfLoop::of(&name);
     let rule = tested().into_iter().find(|line| line.file == Some(RULES_FILE)).expect("a rule");
     // A loop device has no serial number: a line of ours gives it one.
     let serial = format!("trimbench-test-{}", std::process::id());
@@ -189,7 +211,7 @@ fn udev_takes_the_rule_and_the_limit_is_set() {
     fs::write(&file.0, format!("{ours}{}\n", rule.text.replace(SERIAL, &serial)))
         .expect("root may");
     run("udevadm", &["test", "--action=change", &format!("/sys/block/{name}")]);
-    let set = fs::read_to_string(limit).expect("a loop device has it");
+    let set = fs::read_to_string(&limit.limit).expect("a loop device has it");
     assert_eq!(set.trim(), SMALL.to_string());
     // Where udevd runs, the commands work; elsewhere their arguments are read.
     let commands = tested().into_iter().filter(|line| line.text.starts_with("udevadm "));

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use trimbench_results::{Figure, RunRecord, Session, Step};
 
 use super::{Bar, Capture, Context, Finding, Raw};
-use crate::LoopDevice;
+use crate::{LoopDevice, kept_record};
 
 /// A temporary folder is called so, and then something that is not there yet.
 const PREFIX: &str = "trimbench-evidence-";
@@ -173,8 +173,8 @@ pub(super) fn discarded_share(step: &Step) -> Result<f64> {
     Ok(metric(step, "discarded_bytes_window")? / parameter(step, "size_bytes")?)
 }
 
-/// Steps that a run has kept so far; 0 while there is no record.
-pub(super) fn steps_kept(record: &Path) -> usize {
-    let record = fs::read(record).ok().and_then(|json| RunRecord::from_json(&json).ok());
+/// Steps that the run in this folder has kept so far; 0 while there is no record.
+pub(super) fn steps_kept(run: &Path) -> usize {
+    let record = kept_record(run);
     record.map_or(0, |it| it.sessions.iter().map(|session| session.steps.len()).sum())
 }

@@ -791,7 +791,7 @@ const TRUTH: &[ClaimRow] = &[
               costs at most 10 % more than the best of them",
         tier: Tier::Evidence,
         short: seconds(60),
-        full: seconds(900),
+        full: seconds(300),
         measure: truth::advice::measure,
         read: truth::advice::read,
     },
@@ -817,7 +817,7 @@ const TRUTH: &[ClaimRow] = &[
         bar: "each method on each of four drives, those on files through an ext4 that is made on \
               it; nothing is left out and nothing invalid; at most 30 s on 2 processors",
         tier: Tier::Evidence,
-        short: seconds(60),
+        short: seconds(40),
         full: seconds(60),
         measure: truth::defaults::measure,
         read: truth::defaults::read,
@@ -831,8 +831,8 @@ const TRUTH: &[ClaimRow] = &[
               `delete-stall` and `idle-trim` agree on the seconds a GB within their intervals, or \
               docs/methods/README.md says why not. Needs a calm disk, and root",
         tier: Tier::Evidence,
-        short: seconds(1_200),
-        full: seconds(1_200),
+        short: seconds(60),
+        full: seconds(800),
         measure: truth::own_disk::measure,
         read: truth::own_disk::read,
     },

@@ -80,10 +80,11 @@ verdicts! {
     Noise => "noise";
     Differs => "differs";
     // TRIM of the whole drive.
-    WholeTrims { span: String, full: String, empty: String } =>
-        "all {span}: {full} full, {empty} empty";
-    WholeTrimsAlike { span: String, full: String, empty: String, repetitions: u64 } =>
-        "all {span}: {full} full, {empty} empty; {repetitions} repetitions came to the same";
+    WholeTrims { full: String, empty: String, span: String } =>
+        "{full} full, {empty} empty: a TRIM of all {span}";
+    WholeTrimsAlike { full: String, empty: String, span: String, repetitions: u64 } =>
+        "{full} full, {empty} empty: a TRIM of all {span}; {repetitions} repetitions came to the \
+         same";
     // Trim policies.
     PolicyToChoose { policy: String, slack: String, lost: String, front: String } =>
         "`{policy}`: the lowest p99.9 of those within {slack} of the least write amplification, \
@@ -131,11 +132,11 @@ verdicts! {
     // The steady state.
     SteadyAt { round: u64 } => "steady at round {round}";
     SteadyAndSettled { round: u64, percent: f64, writes: u64 } =>
-        "steady at round {round}; write amplification changed by {percent} % in the last of \
-         {writes} drive writes after it";
-    SteadyButDrifts { round: u64, percent: f64, writes: u64 } =>
-        "steady at round {round}, but write amplification still changed by {percent} % in the last \
+        "steady at round {round}, settled: write amplification changed by {percent} % in the last \
          of {writes} drive writes after it";
+    SteadyButDrifts { round: u64, percent: f64, writes: u64 } =>
+        "steady at round {round}, still drifting: write amplification changed by {percent} % in \
+         the last of {writes} drive writes after it";
     NotSteady { rounds: u64 } => "not steady after {rounds} rounds";
     TrimmedSpaceHelps => "trimmed space helps";
     SlowerThanWithout => "slower than without";

@@ -8,10 +8,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use trimbench_core::exit;
 use trimbench_results::{Outcome, RunRecord};
 
-use crate::Mounted;
 use crate::acceptance::runs::steps_kept;
 use crate::acceptance::{Bar, Context, Finding, Raw};
 use crate::process::{Signal, output};
+use crate::{Mounted, kept_record};
 
 /// A method with options that give something to interrupt, and the virtual time at which a planted
 /// fault finds some steps done and others not.
@@ -27,7 +27,7 @@ const METHODS: [Method; 6] = [
     Method {
         id: "delete-stall",
         options: &["sizes=64MiB,128MiB", "span=256MiB", "repetitions=20"],
-        fault_at: "20s",
+        fault_at: "60s",
         on_loop: &["sizes=16MiB,32MiB", "span=32MiB", "window=300ms", "rest=0s", "lead=100ms"],
     },
     Method {
@@ -165,9 +165,8 @@ fn interrupted_on_loop(
     let mut command = context.run(method.id, device.node(), method.on_loop)?;
     command.arg("--destroy").arg(device.image());
     let ended = Ended::new(context, &name, context.folder().join(&name));
-    let record = ended.output.join("run.json");
     command.arg("--output").arg(&ended.output);
-    ended.interrupt(&mut command, sent, || steps_kept(&record))?;
+    ended.interrupt(&mut command, sent, || steps_kept(&ended.output))?;
     let mut unnamed = context.trimbench(&["run", "--resume"])?;
     context.capture(&format!("{name}-unnamed"), unnamed.arg(&ended.output))?;
     ended.resume(&[Path::new("--destroy"), device.image()])
@@ -205,10 +204,9 @@ impl<'a> Ended<'a> {
 
     /// Keeps the record as it is, if there is one, and prints it again.
     fn look(&self) -> Result<()> {
-        let record = self.output.join("run.json");
-        if record.exists() {
+        if let Some(record) = kept_record(&self.output) {
             let kept = self.context.folder().join(before(self.name));
-            fs::copy(&record, kept).context("keep the record of a run that ended early")?;
+            fs::write(kept, record.to_json()).context("keep the record of what ended early")?;
         }
         let mut report = self.context.trimbench(&["report"])?;
         self.context.capture(&format!("{}-report", self.name), report.arg(&self.output))?;

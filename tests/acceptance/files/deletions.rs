@@ -36,8 +36,10 @@ const TRIALS: f64 = 12.0;
 
 /// The search on a modelled filesystem: on what, how, and how many chunks may come in its 10.5 s.
 const SEARCHED: &str = "ext4,era=2.6.33:sim:vendor2";
-const SEARCH: [&str; 6] = [
+const SEARCH: [&str; 7] = [
     "p999-limit=80ms",
+    // Of random arrivals more or fewer meet a TRIM.
+    "arrivals=constant",
     "rate-chunks=32MiB",
     "sizes=64MiB",
     "patience=0s",

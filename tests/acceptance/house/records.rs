@@ -49,8 +49,8 @@ const PLANTED: [(&str, PlantedFault); 3] = [
         "method",
         PlantedFault {
             file: "crates/trimbench-methods/src/delete_stall/session.rs",
-            from: "begin + method.lead;",
-            to: "begin + method.lead + Nanos(1);",
+            from: "let end = *deleted_at + self.window;",
+            to: "let end = *deleted_at + self.window + Nanos(1);",
         },
     ),
     (

@@ -119,6 +119,27 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        name: "claims",
+        faults: &[
+            (
+                fault(
+                    "crates/trimbench-methods/src/steady_state/session.rs",
+                    "for number in 1..=method.settle_rounds {",
+                    "for number in 1..=method.settle_rounds.min(0) {",
+                ),
+                &["truth_3"],
+            ),
+            (
+                fault(
+                    "crates/trimbench/src/plan.rs",
+                    "\"leave one out: a run measures each target once\"",
+                    "\"each target is measured once\"",
+                ),
+                &["answer_2"],
+            ),
+        ],
+    },
+    Group {
         name: "drive",
         faults: &[
             (

@@ -191,7 +191,7 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
 /// deviations above that are found in 1 of 40 series: 64 of 1,000.
 fn false_ones(of: &str, capture: &Capture, outcomes: &[Outcome]) -> Finding {
     let count = outcomes.len() as f64;
-    let most = (0.05 * count + 2.0 * (0.05 * 0.95 * count).sqrt()).ceil();
+    let most = (0.05 * count + 2.0 * (0.05 * 0.95 * count).sqrt()).round();
     let found: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.is_found()).collect();
     let note = |outcome: &&Outcome| {
         format!("{} with seed {}: {}", outcome.drive, outcome.seed, outcome.verdict)

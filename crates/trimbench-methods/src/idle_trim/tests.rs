@@ -71,7 +71,7 @@ fn copies_of_one_repetition_make_no_interval() {
     let headline = figure(&found.figures, "idle-trim");
     assert_eq!((headline.n, headline.interval), (1, None));
     // 32 commands of 130 us, and 262.144 or 26.2144 ms for the GiB.
-    let words = "all 1GiB: 266 ms full, 30.4 ms empty; 4 repetitions came to the same";
+    let words = "266 ms full, 30.4 ms empty: a TRIM of all 1GiB; 4 repetitions came to the same";
     assert_eq!(headline.words().as_deref(), Some(words));
     close(figure(&found.figures, "idle-trim-spread").value, 0.0);
 }
@@ -89,7 +89,7 @@ fn repetitions_that_differ_have_a_spread_and_an_interval() {
     let headline = figure(&figures, "idle-trim");
     close(headline.value, 0.05);
     assert!(headline.interval.unwrap().contains(0.05) && headline.n == 3);
-    assert_eq!(headline.words().as_deref(), Some("all 2GB: 120 ms full, 20 ms empty"));
+    assert_eq!(headline.words().as_deref(), Some("120 ms full, 20 ms empty: a TRIM of all 2GB"));
     close(figure(&figures, "idle-trim-spread").value, 0.02);
     let two = analyse(&[], &mut Rng::new(1));
     assert_eq!(two, Findings { figures: Vec::new(), caveats: vec![Caveat::TooFewPoints] });

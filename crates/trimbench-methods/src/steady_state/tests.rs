@@ -289,7 +289,10 @@ fn drive_writes_after_the_steady_state_leave_the_way_to_it_behind() {
     assert!(words.iter().all(|words| !words.contains("drive write")), "{words:?}");
     let (settled, words) = residual("5");
     assert!(settled < 0.02, "{settled}");
-    assert!(words.iter().all(|words| words.contains("; write amplification changed")), "{words:?}");
+    assert!(
+        words.iter().all(|words| words.contains(", settled: write amplification changed")),
+        "{words:?}"
+    );
 }
 
 #[test]

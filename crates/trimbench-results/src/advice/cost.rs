@@ -186,9 +186,12 @@ fn waits(facts: &Facts<'_>) -> Option<Sign> {
 
 /// How much mounting with `discard` slows a load of small files.
 fn files(facts: &Facts<'_>) -> Vec<Sign> {
-    let found = [true, false].map(|buffered| facts.worst(&Role::DurationAdded { buffered }));
-    let signs = found.into_iter().flatten().map(|found| {
-        let text = format!("`discard` adds {} to the duration of PostMark", found.shown());
+    let ways = [(true, "buffered"), (false, "unbuffered")];
+    let found = ways
+        .into_iter()
+        .filter_map(|(buffered, way)| Some((facts.worst(&Role::DurationAdded { buffered })?, way)));
+    let signs = found.map(|(found, way)| {
+        let text = format!("`discard` adds {} to the duration of PostMark, {way}", found.shown());
         (Side::of_estimate(found, SLOWDOWN_PERCENT), Reason::new(text, &[found]))
     });
     signs.collect()

@@ -7,7 +7,8 @@ use std::time::Duration;
 use tempfile::tempdir;
 use trimbench_results::Outcome;
 
-use super::{code, command, kept_record, record, stderr, trimbench};
+use super::{code, command, record, stderr, trimbench};
+use tests::kept_record;
 
 /// A run of about three seconds, one drive after the other: some are then always left.
 const LONG: [&str; 7] = ["run", "delete-stall", "--jobs", "1", "--preset", "published", "--output"];
@@ -22,7 +23,7 @@ fn start(folder: &Path, run: &str) -> Child {
 /// Waits until the record in `run` holds at least `sessions` sessions with a step in the last.
 pub(crate) fn wait_for_steps(folder: &Path, run: &str, sessions: usize, child: &mut Child) {
     wait_until(child, || {
-        let Some(record) = kept_record(folder, run) else { return false };
+        let Some(record) = kept_record(&folder.join(run)) else { return false };
         let begun = record.sessions.last().is_some_and(|session| !session.steps.is_empty());
         begun && record.sessions.len() >= sessions
     });

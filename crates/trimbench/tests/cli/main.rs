@@ -79,15 +79,5 @@ fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn record(folder: &Path, run: &str) -> RunRecord {
-    kept_record(folder, run).expect("a run keeps its record, and it is readable")
-}
-
-/// The record of a run with the steps that were kept since it was written, if there is one.
-fn kept_record(folder: &Path, run: &str) -> Option<RunRecord> {
-    let read = |name: &str| std::fs::read(folder.join(run).join(name));
-    // In this order: the steps go once the record has them.
-    let steps = read("steps.ndjson").unwrap_or_default();
-    let mut record = RunRecord::from_json(&read("run.json").ok()?).ok()?;
-    record.add_kept(&steps);
-    Some(record)
+    kept_record(&folder.join(run)).expect("a run keeps its record, and it is readable")
 }
