@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use tempfile::TempDir;
-use trimbench_results::{Figure, RunRecord, Session, Step};
+use trimbench_results::{Figure, Session, Step};
 
 use super::{Bar, Capture, Context, Finding, Raw};
 use crate::{LoopDevice, kept_record};

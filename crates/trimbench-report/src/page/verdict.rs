@@ -140,7 +140,8 @@ fn lines(lines: &[LineToType]) -> Markup {
                             Some(file) => p { "in " code { (file) } ":" },
                             None => p { "as root" (untested(line)) ":" },
                         }
-                        pre { (line.text) }
+                        // It scrolls, so the keyboard must reach it.
+                        pre tabindex="0" { (line.text) }
                     }
                 }
             }

@@ -37,7 +37,7 @@ const ON_FILES: [&str; 7] = [
     "postmark",
     "delete-storm",
     "--target",
-    "ext4,memory=16MiB:sim:vendor6,capacity=2GiB",
+    "ext4,memory=16MiB:sim:vendor2,capacity=2GiB",
     "--set",
     "file-size=64MiB",
 ];
@@ -79,7 +79,7 @@ const FAULTY: [&str; 9] = [
 /// each, whatever its size; none that frees anything; some that free too much.
 const VERDICTS: [&str; 4] = [
     "generic-nvme-tlc=mount-with-discard",
-    "vendor2=weekly-fstrim",
+    "vendor2, files=weekly-fstrim",
     "ignores-trim=trim-does-not-reach",
     "generic-nvme-dramless=do-not-trim",
 ];

@@ -37,7 +37,7 @@ fn headline_times(record: &mut RunRecord, factor: f64) {
 
 #[test]
 fn a_regression_is_the_first_row_and_decides_the_exit_code() {
-    let folder = two_runs(|record| headline_times(record, 1.5));
+    let folder = two_runs(|record| headline_times(record, 2.5));
     let compared = |arguments: &[&str]| {
         trimbench(folder.path(), &[&["compare", "before", "after"], arguments].concat())
     };
@@ -48,18 +48,18 @@ fn a_regression_is_the_first_row_and_decides_the_exit_code() {
     assert!(text.starts_with("1 session compared, "), "a summary is first: {text}");
     let rows: Vec<&str> = text.lines().skip_while(|line| !line.is_empty()).skip(3).collect();
     let words = rows[0..3].join(" ");
-    assert!(words.contains("delete-stall on") && words.contains("+50"), "{text}");
+    assert!(words.contains("delete-stall on") && words.contains("+150"), "{text}");
     assert!(words.contains("worse"), "{text}");
     assert!(text.contains("the same"), "{text}");
 
-    for (limit, expected) in [("49", 1), ("51", 0), ("stutter=49", 1), ("overdue=0", 0)] {
+    for (limit, expected) in [("149", 1), ("151", 0), ("stutter=149", 1), ("overdue=0", 0)] {
         let output = compared(&["--limit", limit]);
         assert_eq!(code(&output), Some(expected), "{limit}: {}", stderr(&output));
         let word = if expected == 0 { "holds" } else { "FAILS" };
         assert!(stderr(&output).contains(word), "{limit}: {}", stderr(&output));
         assert_eq!(stdout(&output), text);
     }
-    let output = compared(&["--limit", "51", "--limit", "stutter=49"]);
+    let output = compared(&["--limit", "151", "--limit", "stutter=149"]);
     assert_eq!(code(&output), Some(1), "one that fails is enough: {}", stderr(&output));
 }
 

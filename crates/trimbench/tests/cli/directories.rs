@@ -95,7 +95,7 @@ fn an_interrupted_run_cleans_up_and_a_killed_one_at_the_next_start() {
     let kept = record(folder.path(), "run").sessions[0].steps.clone();
     let resumed = trimbench(folder.path(), &["run", "--resume", "run"]);
     let whole = went_through(&resumed, folder.path(), "run").sessions[0].steps.clone();
-    assert_eq!(whole.len(), 5);
+    assert_eq!(whole.len(), 6);
     for step in &kept {
         let again = whole.iter().find(|other| other.id == step.id).unwrap();
         let sum = |step: &Step| step.metrics["probe_latency_s_sum"].to_bits();

@@ -172,8 +172,8 @@ fn delete_stall_runs_on_a_filesystem_that_it_has_made() {
     let session = &record.sessions[0];
     assert!(session.finished && session.target.clock == "wall");
     assert_eq!(session.target.identity["filesystem"], "ext4");
-    // Four deletions and two placebos.
-    assert_eq!(session.steps.len(), 6);
+    // Four deletions, each with its placebo.
+    assert_eq!(session.steps.len(), 8);
     assert!(session.figures.iter().any(|figure| figure.headline));
 }
 
