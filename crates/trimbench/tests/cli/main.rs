@@ -27,6 +27,7 @@ mod values;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use tests::kept_record;
 use trimbench_results::RunRecord;
 
 /// The program with these arguments, in `folder`, without the environment's wishes about colour.
