@@ -13,14 +13,16 @@ use std::collections::VecDeque;
 use trimbench_core::slab::Slab;
 use trimbench_core::units::narrow;
 use trimbench_core::{
-    BlockCommand, Blocks, Bytes, Capabilities, Completion, DISCARD_RANGES_MAX, Errno, Instant, Lba,
-    LbaRange, Medium, Model, Nanos, Operation as _, OperationKind, Tag,
+    BlockCommand, BlockRequest, Blocks, Bytes, Capabilities, Completion, DISCARD_RANGES_MAX, Errno,
+    Instant, Lba, LbaRange, Medium, Model, Nanos, Operation as _, OperationKind, Tag,
 };
 
 use crate::config::{DISCARD_BIO_MAX, QueueConfig};
 use crate::merge::{Discard, DiscardLimits, Piece};
 use crate::scheduler::{Direction, Waiting};
 use crate::throttle::Throttle;
+
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -57,10 +59,14 @@ pub enum QueueEvent<O> {
 struct Sender<O> {
     owner: O,
     since: Instant,
+    /// When its next piece came: with the command, or when the piece before it was gone.
+    next_since: Instant,
     left: VecDeque<Pending>,
     /// Whether its discards are sent in one plug, and the one that the next may join.
     plugs: bool,
     plug: Option<Discard>,
+    /// When the first piece in the plug came.
+    plug_since: Instant,
     /// Whether the throttle has admitted its next piece.
     admitted: bool,
 }
@@ -78,6 +84,8 @@ struct Request<O> {
     what: What,
     direction: Direction,
     since: Instant,
+    /// When the first of its pieces came to the block layer.
+    entered: Instant,
 }
 
 #[derive(Debug)]
@@ -86,12 +94,22 @@ enum What {
     Discard(Discard),
 }
 
+impl What {
+    fn kind(&self) -> OperationKind {
+        match self {
+            Self::One(command) => command.kind(),
+            Self::Discard(_) => OperationKind::Discard,
+        }
+    }
+}
+
 /// A command that the device has.
 #[derive(Clone, Copy, Debug)]
 struct Sent<O> {
     owner: O,
-    /// When it was submitted, and when the device got it.
+    /// When its sender began to submit, when it entered the block layer, when the device got it.
     since: Instant,
+    entered: Instant,
     given: Instant,
     direction: Direction,
     kind: OperationKind,
@@ -132,11 +150,22 @@ pub struct BlockLayer<M, O> {
     sent: Slab<Sent<O>>,
     foreground: u64,
     completions: Vec<Completion>,
+    /// Requests that ended, where they are watched.
+    noted: Option<Vec<BlockRequest>>,
 }
 
 impl<O> Sender<O> {
     fn new(owner: O, left: VecDeque<Pending>, plugs: bool, since: Instant) -> Self {
-        Self { owner, since, left, plugs, plug: None, admitted: false }
+        Self {
+            owner,
+            since,
+            next_since: since,
+            left,
+            plugs,
+            plug: None,
+            plug_since: since,
+            admitted: false,
+        }
     }
 }
 
@@ -147,7 +176,7 @@ impl<O> Request<O> {
             (_, Urgency::Patient) => Direction::Patient,
             (_, Urgency::Foreground) => Direction::Write,
         };
-        Self { owner, what: What::One(command), direction, since }
+        Self { owner, what: What::One(command), direction, since, entered: since }
     }
 }
 
@@ -180,6 +209,7 @@ impl<M: Model<Command = BlockCommand>, O: Copy + PartialEq> BlockLayer<M, O> {
             sent: Slab::default(),
             foreground: 0,
             completions: Vec::new(),
+            noted: None,
             device,
         })
     }
@@ -310,6 +340,7 @@ impl<M: Model<Command = BlockCommand>, O: Copy + PartialEq> BlockLayer<M, O> {
         let mut wakes = false;
         for Completion { tag, at, status } in completions.drain(..) {
             let sent = self.sent.remove(tag.0);
+            self.note_end(&sent, at);
             wakes |= self.ended(tag.0, sent, at);
             let latency = (sent.kind != OperationKind::Discard).then(|| at.since(sent.since));
             let Sent { owner, pieces, .. } = sent;
@@ -392,6 +423,7 @@ impl<M: Model<Command = BlockCommand>, O: Copy + PartialEq> BlockLayer<M, O> {
             && plug.merges(piece, self.limits)
         {
             sender.left.pop_front();
+            sender.next_since = now;
             return Turn::Sent;
         }
         if let (Pending::Discard(_), Some(throttle)) = (next, &mut self.throttle) {
@@ -408,16 +440,19 @@ impl<M: Model<Command = BlockCommand>, O: Copy + PartialEq> BlockLayer<M, O> {
         self.tags -= 1;
         sender.admitted = false;
         sender.left.pop_front();
+        let entered = std::mem::replace(&mut sender.next_since, now);
         match next {
             Pending::Discard(piece) => {
                 self.unplug(sender, now);
                 sender.plug = Some(Discard::new(piece));
+                sender.plug_since = entered;
                 if !sender.plugs {
                     self.unplug(sender, now);
                 }
             }
             Pending::Other(command, urgency) => {
-                self.queue(now, Request::new(sender.owner, command, urgency, sender.since));
+                let request = Request::new(sender.owner, command, urgency, sender.since);
+                self.queue(now, Request { entered, ..request });
             }
         }
         Turn::Sent
@@ -427,8 +462,8 @@ impl<M: Model<Command = BlockCommand>, O: Copy + PartialEq> BlockLayer<M, O> {
     fn unplug(&mut self, sender: &mut Sender<O>, now: Instant) {
         let Some(discard) = sender.plug.take() else { return };
         let what = What::Discard(discard);
-        let (owner, since, direction) = (sender.owner, sender.since, Direction::Write);
-        self.queue(now, Request { owner, what, direction, since });
+        let (owner, since, entered) = (sender.owner, sender.since, sender.plug_since);
+        self.queue(now, Request { owner, what, direction: Direction::Write, since, entered });
     }
 
     fn queue(&mut self, now: Instant, request: Request<O>) {
@@ -442,12 +477,14 @@ impl<M: Model<Command = BlockCommand>, O: Copy + PartialEq> BlockLayer<M, O> {
 
     /// The device gets a request.
     fn give(&mut self, now: Instant, request: Request<O>) {
-        let Request { owner, what, direction, since } = request;
-        let (kind, pieces) = match &what {
-            What::One(command) => (command.kind(), 1),
-            What::Discard(discard) => (OperationKind::Discard, discard.pieces),
+        let Request { owner, what, direction, since, entered } = request;
+        let kind = what.kind();
+        let pieces = match &what {
+            What::One(_) => 1,
+            What::Discard(discard) => discard.pieces,
         };
-        let tag = self.sent.add(Sent { owner, since, given: now, direction, kind, pieces });
+        let given = now;
+        let tag = self.sent.add(Sent { owner, since, entered, given, direction, kind, pieces });
         self.waiting.sent(direction);
         self.foreground += u64::from(kind != OperationKind::Discard);
         if let Some(throttle) = &mut self.throttle {

@@ -96,6 +96,12 @@ impl<R> Waiting<R> {
         }
     }
 
+    /// All that wait, of each kind in its order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &R> {
+        let patient = self.patient.iter().map(|(_, request)| request);
+        self.reads.iter().chain(&self.writes).chain(patient)
+    }
+
     pub(crate) fn sent(&mut self, direction: Direction) {
         self.under_way += 1;
         self.reads_under_way += u32::from(direction == Direction::Read);

@@ -13,8 +13,9 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use trimbench_block::QueueEvent;
 use trimbench_core::units::index;
 use trimbench_core::{
-    BlockCommand, Bytes, Capabilities, Clock, Completion, DeviceStatistics, DirectoryId, Errno,
-    FileCommand, FileId, Instant, LbaRange, Medium, Model, Nanos, Rejected, Status, Support, Tag,
+    BlockCommand, BlockRequest, Bytes, Capabilities, Clock, Completion, DeviceStatistics,
+    DirectoryId, Errno, FileCommand, FileId, Instant, LbaRange, Medium, Model, Nanos, Rejected,
+    Status, Support, Tag,
 };
 
 use crate::allocator::Allocator;
@@ -584,6 +585,15 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
 
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {
+        self.lower.watch_requests(watch);
+        Ok(())
+    }
+
+    fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
+        self.lower.take_requests(out);
     }
 
     /// Data without a place yet count as none.

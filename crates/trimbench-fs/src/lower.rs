@@ -2,7 +2,7 @@
 
 use trimbench_block::{BlockLayer, QueueEvent, Urgency};
 use trimbench_core::{
-    BlockCommand, BlockSize, Capabilities, FileId, Instant, LbaRange, Medium, Model,
+    BlockCommand, BlockRequest, BlockSize, Capabilities, FileId, Instant, LbaRange, Medium, Model,
 };
 
 use crate::commands::Slot;
@@ -97,6 +97,16 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
 
     pub(crate) fn capabilities(&self) -> &Capabilities {
         self.queue.capabilities()
+    }
+
+    /// See [`Model::watch_requests`].
+    pub(crate) fn watch_requests(&mut self, watch: bool) {
+        self.queue.watch_requests(watch);
+    }
+
+    /// See [`Model::take_requests`].
+    pub(crate) fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
+        self.queue.take_requests(out);
     }
 
     /// Commands under way that are no discards.

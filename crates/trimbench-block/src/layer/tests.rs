@@ -192,6 +192,56 @@ fn without_throttling_a_sender_waits_for_tags_alone() {
     assert_eq!(seen.iter().find(|it| it.1 == "submitted"), Some(&('d', "submitted", 2)));
 }
 
+/// The requests of a queue, in milliseconds: entered, issued, completed.
+fn noted(queue: &mut BlockLayer<Serial, char>) -> Vec<[Option<u64>; 3]> {
+    let mut requests = Vec::new();
+    queue.take_requests(&mut requests);
+    let millis =
+        |at: Instant| (at != Instant::NEVER).then(|| at.since_start().0 / Nanos::from_millis(1).0);
+    let times = |it: &BlockRequest| [it.entered, it.issued, it.completed].map(millis);
+    requests.iter().map(times).collect()
+}
+
+#[test]
+fn a_piece_that_waits_for_a_tag_is_in_the_block_layer_and_those_behind_it_are_not_yet() {
+    let mut queue = queue(QueueConfig { tags: Some(3), ..free() });
+    queue.watch_requests(true);
+    queue.discard(Instant::START, 'd', &apart(5), false);
+    let at_device = [Some(0), Some(0), None];
+    assert_eq!(noted(&mut queue), [at_device, at_device, at_device, [Some(0), None, None]]);
+    run(&mut queue);
+    let ended = [[0, 0, 1], [0, 0, 2], [0, 0, 3], [0, 1, 4], [1, 2, 5]].map(|it| it.map(Some));
+    assert_eq!(noted(&mut queue), ended);
+    queue.watch_requests(false);
+    queue.discard(Instant::START, 'd', &apart(1), false);
+    assert_eq!(noted(&mut queue), [[None; 3]; 0], "nobody watches");
+}
+
+#[test]
+fn what_the_throttle_or_the_scheduler_holds_is_in_the_block_layer() {
+    let mut queue = queue(QueueConfig::default());
+    queue.watch_requests(true);
+    queue.discard(Instant::START, 'd', &apart(5), false);
+    let at_device = [Some(0), Some(0), None];
+    let waits = [Some(0), None, None];
+    assert_eq!(noted(&mut queue), [at_device, at_device, at_device, at_device, waits]);
+    run(&mut queue);
+    // It came when the fourth went, and half of the limit was free after two.
+    assert_eq!(noted(&mut queue).last(), Some(&[Some(0), Some(2), Some(5)]));
+
+    let config = QueueConfig { scheduler: Scheduler::MqDeadline, tags: Some(8), ..free() };
+    let mut queue = BlockLayer::new(Serial::new(1, 1 << 20), &config).expect("a block device");
+    queue.watch_requests(true);
+    for owner in ['a', 'b'] {
+        let command = BlockCommand::Read(range(0, 1));
+        queue.submit(Instant::START, owner, command, Urgency::Foreground);
+    }
+    queue.dispatch(Instant::START);
+    assert_eq!(noted(&mut queue), [at_device, waits]);
+    run(&mut queue);
+    assert_eq!(noted(&mut queue), [[0, 0, 1], [0, 1, 2]].map(|it| it.map(Some)));
+}
+
 #[test]
 fn throttled_senders_take_turns_and_reads_pass_them() {
     let mut queue = queue(QueueConfig::default());
