@@ -1,6 +1,10 @@
 //! The card of a drive against a simulation of everything that a Linux user can set on it.
 
+use std::fmt::Write as _;
+
 use anyhow::{Context as _, Result};
+use trimbench_core::rng::Rng;
+use trimbench_core::units::index;
 use trimbench_results::advice::{drive_of, floor_ms, loss};
 use trimbench_results::{Action, RunRecord, Session, advise};
 
@@ -94,11 +98,49 @@ const SHORT: [&str; 4] = [
     "generic-sata-tlc,trim.mode=blocking,trim.command=200ms",
 ];
 
-fn drives(form: Form) -> Vec<&'static str> {
+/// Drives drawn at random, of whose settings the rules of the card know nothing.
+const DRAWN: usize = 40;
+const DRAWN_SEED: u64 = 20;
+/// How many of those, in %, the bar must hold on.
+const DRAWN_LEAST: f64 = 95.0;
+
+fn drives(form: Form) -> Vec<String> {
     match form {
-        Form::Full => BUILT_IN.into_iter().chain(MADE_UP).collect(),
-        Form::Short | Form::Acceptance => SHORT.to_vec(),
+        Form::Full => {
+            let named = BUILT_IN.into_iter().chain(MADE_UP).map(str::to_owned);
+            named.chain(drawn(&mut Rng::new(DRAWN_SEED))).collect()
+        }
+        Form::Short | Form::Acceptance => SHORT.map(str::to_owned).to_vec(),
     }
+}
+
+/// Built-in drives whose TRIM and spare area are drawn: a mode of TRIM, 10 us to 100 ms for a
+/// command, 1 ms to 4 s for a GiB, and 4 to 28 % of over-provisioning.
+fn drawn(rng: &mut Rng) -> Vec<String> {
+    let of = |rng: &mut Rng, many: &[&'static str]| many[index(rng.below(many.len() as u64))];
+    // Each power of two from the least is as likely as any other.
+    let between = |rng: &mut Rng, least: u64, doublings: u64| {
+        let low = least << rng.below(doublings);
+        low + rng.below(low)
+    };
+    let draw = |_| {
+        let base = of(rng, &BUILT_IN);
+        let mode = of(rng, &["background", "queued", "blocking"]);
+        let command = between(rng, 10, 13);
+        let gib = between(rng, 1, 12);
+        let spare = of(rng, &["4", "7", "12", "20", "28"]);
+        let mut drive = format!(
+            "{base},trim.mode={mode},trim.command={command}us,trim.per_gib_mapped={gib}ms,\
+             drive.over_provisioning={spare}%"
+        );
+        if mode == "background" {
+            let (share, slice) = (of(rng, &["10", "30", "50", "80"]), between(rng, 100, 7));
+            let _ =
+                write!(drive, ",trim.background_share={share}%,trim.background_slice={slice}us");
+        }
+        drive
+    };
+    (0..DRAWN).map(draw).collect()
 }
 
 /// The files of raw output of one drive.
@@ -136,10 +178,32 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
 
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let drives = drives(raw.form());
-    let cards = drives.iter().enumerate().map(|(index, drive)| Judged::of(raw, index, drive));
-    let judged: Vec<Judged> = cards.collect::<Result<_>>()?;
+    let count = drives.len();
+    let cards = drives.into_iter().enumerate().map(|(index, drive)| Judged::of(raw, index, drive));
+    let mut judged: Vec<Judged> = cards.collect::<Result<_>>()?;
+    let mut findings = Vec::new();
+    if raw.form() == Form::Full {
+        findings.push(of_drawn(raw, &judged.split_off(count - DRAWN))?);
+    }
+    findings.extend(of_named(raw, &judged)?);
+    Ok(findings)
+}
+
+/// How often the bar holds on drives that nobody chose.
+fn of_drawn(raw: &Raw, judged: &[Judged]) -> Result<Finding> {
+    let holds = |it: &&Judged| it.cards == 1 && it.cost.is_some_and(|cost| cost <= COST_MOST);
+    let share = 100.0 * judged.iter().filter(holds).count() as f64 / judged.len() as f64;
+    let rows: Vec<String> = judged.iter().map(Judged::row).collect();
+    let capture = raw.capture(&part(BUILT_IN.len() + MADE_UP.len(), PARTS[2]))?;
+    let what = format!("drives of {DRAWN} drawn at random on which the choice costs no more");
+    let finding = Finding::new(&what, (share, "%"), Bar::AtLeast(DRAWN_LEAST), &capture);
+    Ok(finding.with_note(&rows.join("; ")))
+}
+
+/// The cards of the drives that were chosen.
+fn of_named(raw: &Raw, judged: &[Judged]) -> Result<Vec<Finding>> {
     let capture = raw.capture(&part(0, PARTS[2]))?;
-    let count = drives.len() as f64;
+    let count = judged.len() as f64;
     let least = if raw.form() == Form::Full { 40.0 } else { count };
     let with_choice = judged.iter().filter(|it| it.cost.is_some()).count() as f64;
     let rows: Vec<String> = judged.iter().map(Judged::row).collect();
@@ -183,7 +247,7 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
 
 /// A card, and the losses that the judge found.
 struct Judged {
-    drive: &'static str,
+    drive: String,
     cards: usize,
     action: Action,
     /// What each setting loses over the best: discard, the same in small pieces, weekly, nothing.
@@ -193,7 +257,7 @@ struct Judged {
 }
 
 impl Judged {
-    fn of(raw: &Raw, index: usize, drive: &'static str) -> Result<Self> {
+    fn of(raw: &Raw, index: usize, drive: String) -> Result<Self> {
         let record = |name: &str| raw.record(&format!("{}/run.json", part(index, name)));
         let [of_drive, of_files, of_judge, of_small] = PARTS;
         let ordinary = [record(of_drive)?, record(of_files)?];

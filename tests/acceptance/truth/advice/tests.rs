@@ -1,6 +1,6 @@
 use trimbench_results::{Figure, Role, Session};
 
-use super::{MADE_UP, PARTS, SHORT, drives, part, read};
+use super::{DRAWN, MADE_UP, PARTS, SHORT, drives, part, read};
 use crate::acceptance::Form;
 use crate::acceptance::planted::{Planted, failing, record, session};
 
@@ -46,8 +46,14 @@ fn policy(drive: &str, worst: f64) -> Session {
 
 /// What does not hold where each drive has these records.
 fn failed(worst: f64, judged: &[Under], name: &str) -> String {
+    failed_of(Form::Short, judged, &|_| (worst, name))
+}
+
+/// The same where the longest response under `ext4`, and the name, are those of each drive.
+fn failed_of<'a>(form: Form, judged: &[Under], of: &dyn Fn(usize) -> (f64, &'a str)) -> String {
     let planted = Planted::new();
-    for index in 0..drives(Form::Short).len() {
+    for index in 0..drives(form).len() {
+        let (worst, name) = of(index);
         let small = judge(&[("ext4", 90.0, 1.1)]);
         let sessions = [session("drive", &[]), policy(name, worst), judge(judged), small];
         for (part_name, session) in PARTS.into_iter().zip(sessions) {
@@ -56,7 +62,21 @@ fn failed(worst: f64, judged: &[Under], name: &str) -> String {
             planted.record(&format!("{name}/run.json"), &record(vec![session]));
         }
     }
-    failing(&read(&planted.raw_of(Form::Short)).unwrap()).join(", ")
+    failing(&read(&planted.raw_of(form)).unwrap()).join(", ")
+}
+
+#[test]
+fn of_drawn_drives_one_in_twenty_may_miss() {
+    let named = drives(Form::Full).len() - DRAWN;
+    // The card says `discard` on the first so many that are drawn.
+    let with_misses = |misses: usize| {
+        let is_miss = move |index: usize| (named..named + misses).contains(&index);
+        let of = move |index| (if is_miss(index) { 5.0 } else { 30.0 }, "drive");
+        failed_of(Form::Full, &JUDGED, &of)
+    };
+    assert_eq!(with_misses(2), "");
+    let three = with_misses(3);
+    assert!(three.contains("drawn at random") && !three.contains(", "), "{three}");
 }
 
 #[test]
@@ -105,6 +125,6 @@ fn no_drive_is_judged_twice() {
     all.dedup();
     assert_eq!(all.len(), count);
     assert!(count >= 40);
-    assert!(SHORT.iter().all(|drive| all.contains(drive)));
+    assert!(SHORT.iter().all(|drive| all.iter().any(|it| it == drive)));
     assert!(MADE_UP.iter().all(|drive| drive.contains(',')));
 }
