@@ -12,7 +12,7 @@ use trimbench_core::{
     BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Nanos, Ppm, Support,
 };
 use trimbench_devices::{EmulatedSpec, PurgeChoice, TargetSpec};
-use trimbench_engine::{MethodDefinition as _, MethodInfo, Preset, ResolvedMethod};
+use trimbench_engine::{ASSUMED_RATE, MethodDefinition as _, MethodInfo, Preset, ResolvedMethod};
 use trimbench_methods::METHODS;
 use trimbench_methods::postmark::{Imported, Postmark};
 use trimbench_policy::{Choice, POLICIES};
@@ -194,8 +194,8 @@ impl Options {
         for capacity in CAPACITIES.into_iter().chain([space]).chain(method.emulated_capacity()) {
             let _ = method.fits(&device(capacity));
             // A trace that is named is not there.
-            let _ = method.demand_with_traces(capacity, &NoTraces);
-            method.demand_on_filesystems(capacity);
+            let _ = method.demand_with_traces(capacity, ASSUMED_RATE, &NoTraces);
+            method.demand_on_filesystems(capacity, ASSUMED_RATE);
         }
         let drive = self.drive.clone().settled(space);
         if drive.capacity() < space {

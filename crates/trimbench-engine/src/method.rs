@@ -161,21 +161,22 @@ pub trait Method: fmt::Debug + Send + Sync {
         None
     }
 
-    /// What a run on a device of this capacity takes.
-    fn demand(&self, capacity: Bytes) -> Demand;
+    /// What a run takes on a device of this capacity that reads and writes `rate` bytes a second.
+    fn demand(&self, capacity: Bytes, rate: u64) -> Demand;
 
     /// The same where the user may have named a trace, which is read to its end for that.
     fn demand_with_traces(
         &self,
         capacity: Bytes,
+        rate: u64,
         _traces: &dyn Traces,
     ) -> Result<Demand, MethodError> {
-        Ok(self.demand(capacity))
+        Ok(self.demand(capacity, rate))
     }
 
     /// The same on filesystems that are made for it, on a device of this capacity.
-    fn demand_on_filesystems(&self, capacity: Bytes) -> Demand {
-        self.demand(capacity)
+    fn demand_on_filesystems(&self, capacity: Bytes, rate: u64) -> Demand {
+        self.demand(capacity, rate)
     }
 
     /// Whether the target fits, from what it says of itself; the error says why not, and what
@@ -232,7 +233,7 @@ pub const NEEDS_A_DEVICE: &str = "it writes to a whole device: name an emulated 
 pub const NEEDS_A_DIRECTORY: &str = "it works on files: name a directory, or a filesystem that \
     is made for it (`ext4:sim:NAME`)";
 
-/// What targets are assumed to read and write in estimates, bytes a second.
+/// What targets are assumed to read and write in estimates, bytes a second, where nobody says.
 pub const ASSUMED_RATE: u64 = 500_000_000;
 
 /// What a run of a method takes.

@@ -29,8 +29,8 @@ use trimbench_core::{Bytes, Capabilities, Medium, Opened, Support};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, check_fit, read_method,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, check_fit,
+    read_method,
 };
 
 impl MethodDefinition for DeleteStall {
@@ -56,10 +56,10 @@ impl Method for DeleteStall {
         self.needed()
     }
 
-    fn demand(&self, _: Bytes) -> Demand {
+    fn demand(&self, _: Bytes, rate: u64) -> Demand {
         Demand {
             written: self.written() + self.load_written() + self.searched(),
-            time: self.estimate(ASSUMED_RATE) + self.search_time(ASSUMED_RATE),
+            time: self.estimate(rate) + self.search_time(rate),
         }
     }
 

@@ -26,8 +26,8 @@ use trimbench_core::{Bytes, Capabilities, Medium, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, NEEDS_A_DIRECTORY, check_fit, read_method,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession,
+    NEEDS_A_DIRECTORY, check_fit, read_method,
 };
 
 impl MethodDefinition for DeleteStorm {
@@ -54,7 +54,7 @@ impl Method for DeleteStorm {
         Bytes(self.file_size.0.saturating_mul(self.writers.into()))
     }
 
-    fn demand(&self, _: Bytes) -> Demand {
+    fn demand(&self, _: Bytes, rate: u64) -> Demand {
         let round = self.space().0 as f64;
         let phases = StormPhase::all(self.rewrite);
         let (mut written, mut moved) = (0, 0.0);
@@ -63,7 +63,7 @@ impl Method for DeleteStorm {
             written += self.space().0 * u64::from(writes);
             moved += round * f64::from(u8::from(reads) + u8::from(writes));
         }
-        Demand { written: Bytes(written), time: Nanos::from_seconds(moved / ASSUMED_RATE as f64) }
+        Demand { written: Bytes(written), time: Nanos::from_seconds(moved / rate as f64) }
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {

@@ -22,8 +22,8 @@ use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, Shape, read_method,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Shape,
+    read_method,
 };
 
 /// What a target is assumed to discard in estimates, bytes a second.
@@ -54,13 +54,13 @@ impl Method for IdleTrim {
         CAPACITY_MIN
     }
 
-    fn demand(&self, capacity: Bytes) -> Demand {
+    fn demand(&self, capacity: Bytes, rate: u64) -> Demand {
         let span = self.span.of(capacity);
         let rounds = self.rounds();
         let written = Bytes(span.0.saturating_mul(rounds));
         // Emptied, timed, filled and timed again.
         let trims = 3.0 * span.0 as f64 / ASSUMED_TRIM_RATE;
-        let round = trims + span.0 as f64 / ASSUMED_RATE as f64;
+        let round = trims + span.0 as f64 / rate as f64;
         let time = Nanos::from_seconds(round).times(rounds) + self.rest.times(2 * rounds);
         Demand { written, time }
     }

@@ -61,7 +61,7 @@ impl Method for Kernels {
         Some(self.drive)
     }
 
-    fn demand(&self, capacity: Bytes) -> Demand {
+    fn demand(&self, capacity: Bytes, _: u64) -> Demand {
         let systems = self.systems.len() as u64;
         let churned = capacity.0.saturating_mul(self.drive_writes.into());
         let written = churned.saturating_add(self.fill.of(capacity.0).saturating_mul(2));

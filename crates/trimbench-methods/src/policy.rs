@@ -56,7 +56,7 @@ impl Method for PolicyLab {
         Some(self.drive)
     }
 
-    fn demand(&self, capacity: Bytes) -> Demand {
+    fn demand(&self, capacity: Bytes, _: u64) -> Demand {
         let policies = self.policies.len() as u64;
         let churned = self.cycle.of(capacity.0).saturating_mul(self.cycles_max.into());
         let each = self.age.of(capacity.0).saturating_add(churned);

@@ -34,8 +34,8 @@ use trimbench_results::{Metric, Step};
 
 use generator::{NUMBER_MAX, SIZE_MAX};
 use trimbench_engine::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, NEEDS_A_DIRECTORY, check_fit, read_method,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession,
+    NEEDS_A_DIRECTORY, check_fit, read_method,
 };
 
 /// What an operation is assumed to take beside its data, in estimates.
@@ -86,12 +86,12 @@ impl Method for Postmark {
         Some(set)
     }
 
-    fn demand(&self, _: Bytes) -> Demand {
+    fn demand(&self, _: Bytes, rate: u64) -> Demand {
         let counts = &self.forecast.counts;
         let repetitions = u64::from(self.repetitions);
         let operations =
             2 * u64::from(counts.created) + u64::from(counts.read) + u64::from(counts.appended);
-        let moved = (counts.bytes_written + counts.bytes_read) as f64 / ASSUMED_RATE as f64;
+        let moved = (counts.bytes_written + counts.bytes_read) as f64 / rate as f64;
         let once = ASSUMED_OPERATION.times(operations) + Nanos::from_seconds(moved);
         Demand {
             written: Bytes(counts.bytes_written.saturating_mul(repetitions)),
@@ -127,8 +127,8 @@ impl Method for Postmark {
         analyse(steps, &mut rng.split("bootstrap"))
     }
 
-    fn demand_on_filesystems(&self, capacity: Bytes) -> Demand {
-        let Demand { written, time } = self.demand(capacity);
+    fn demand_on_filesystems(&self, capacity: Bytes, rate: u64) -> Demand {
+        let Demand { written, time } = self.demand(capacity, rate);
         // Repetitions may have seeds of their own, and so files of other sizes.
         let varied = (0..self.repetitions).map(|repetition| {
             let seed = self.settings.seed.wrapping_add(repetition);

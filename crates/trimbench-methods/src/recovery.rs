@@ -21,8 +21,8 @@ use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened, Support};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, read_method, settings,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession,
+    read_method, settings,
 };
 
 /// The smallest device that it makes sense on.
@@ -55,13 +55,12 @@ impl Method for Recovery {
         self.span.emulated_capacity()
     }
 
-    /// What a run on a device of this capacity takes at the most; a torture that lasts by time is
-    /// assumed to write 500 MB a second.
-    fn demand(&self, capacity: Bytes) -> Demand {
+    /// What a run takes at the most; a torture that lasts by time writes `rate` bytes a second.
+    fn demand(&self, capacity: Bytes, rate: u64) -> Demand {
         let span = self.span.on(capacity, BlockSize::SECTOR);
-        let written = self.written(span);
+        let written = self.written(span, rate);
         let rests = self.rest.times(self.writes().0 + 3);
-        let time = Nanos::from_seconds(written as f64 / ASSUMED_RATE as f64) + rests;
+        let time = Nanos::from_seconds(written as f64 / rate as f64) + rests;
         Demand { written: Bytes(written), time }
     }
 

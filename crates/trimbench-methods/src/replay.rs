@@ -31,8 +31,8 @@ use trimbench_trace::generate::{Master, SPACE_MIN};
 
 use survey::Survey;
 use trimbench_engine::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, read_method, settings,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession,
+    read_method, settings,
 };
 
 impl MethodDefinition for Replay {
@@ -67,21 +67,22 @@ impl Method for Replay {
 
     /// Of a trace of the user's nothing is known here: as if it were the generated one, whose own
     /// times are not known before it is made.
-    fn demand(&self, capacity: Bytes) -> Demand {
+    fn demand(&self, capacity: Bytes, rate: u64) -> Demand {
         let room = self.span.on(capacity, BlockSize::SECTOR);
-        self.demand_of(room, Master::written(self.generated(room)), Nanos::ZERO)
+        self.demand_of(room, (Master::written(self.generated(room)), Nanos::ZERO), rate)
     }
 
     fn demand_with_traces(
         &self,
         capacity: Bytes,
+        rate: u64,
         traces: &dyn Traces,
     ) -> Result<Demand, MethodError> {
-        let Some(name) = &self.trace else { return Ok(self.demand(capacity)) };
+        let Some(name) = &self.trace else { return Ok(self.demand(capacity, rate)) };
         let room = self.span.on(capacity, BlockSize::SECTOR);
         let survey = Survey::of(&mut *traces.open(name)?, room)?;
         survey.check(self, room)?;
-        Ok(self.demand_of(room, survey.written(self.scaling), survey.last))
+        Ok(self.demand_of(room, (survey.written(self.scaling), survey.last), rate))
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
@@ -117,8 +118,8 @@ impl Method for Replay {
 impl Replay {
     /// What passes take that each fill the room and then write so much of a trace, which lasts so
     /// long by its stamps.
-    fn demand_of(&self, room: Bytes, written: Bytes, lasts: Nanos) -> Demand {
-        let span = |bytes: Bytes| Nanos::from_seconds(bytes.0 as f64 / ASSUMED_RATE as f64);
+    fn demand_of(&self, room: Bytes, (written, lasts): (Bytes, Nanos), rate: u64) -> Demand {
+        let span = |bytes: Bytes| Nanos::from_seconds(bytes.0 as f64 / rate as f64);
         let passes = self.passes();
         let times = passes.iter().map(|pass| {
             let replayed = match pass.pace {

@@ -24,8 +24,8 @@ use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, Shape, read_method, settings,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Shape,
+    read_method, settings,
 };
 
 /// The smallest device that it makes sense on.
@@ -54,17 +54,17 @@ impl Method for Settle {
         SPACE
     }
 
-    fn demand(&self, capacity: Bytes) -> Demand {
+    fn demand(&self, capacity: Bytes, rate: u64) -> Demand {
         let span = self.span.on(capacity, BlockSize::SECTOR);
         let loads = self.loads_per_point();
         let points = (self.ranges.len() * self.written.len()) as u64;
         let before: u64 = self.written.iter().map(|share| share.of(span.0)).sum();
         let before = before.saturating_mul(self.ranges.len() as u64 * loads);
         let windows = self.window.times(points * loads);
-        let assumed = trimbench_core::units::rounded(windows.seconds() * ASSUMED_RATE as f64);
+        let assumed = trimbench_core::units::rounded(windows.seconds() * rate as f64);
         // Emptied, and before the TRIM; a twin rests after it too.
         let rests = self.rest.times(points * (2 * loads + (loads - 1)));
-        let filling = Nanos::from_seconds(before as f64 / ASSUMED_RATE as f64);
+        let filling = Nanos::from_seconds(before as f64 / rate as f64);
         Demand { written: Bytes(before.saturating_add(assumed)), time: windows + rests + filling }
     }
 

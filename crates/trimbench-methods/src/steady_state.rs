@@ -23,8 +23,8 @@ use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened, Support};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, read_method, settings,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession,
+    read_method, settings,
 };
 
 /// The smallest device that it makes sense on.
@@ -57,18 +57,17 @@ impl Method for SteadyState {
         self.span.emulated_capacity()
     }
 
-    /// What a run on a device of this capacity takes at the most; a round that lasts by its time is
-    /// assumed to access 500 MB a second.
-    fn demand(&self, capacity: Bytes) -> Demand {
+    /// What a run takes at the most; a round that lasts by its time accesses `rate` bytes a second.
+    fn demand(&self, capacity: Bytes, rate: u64) -> Demand {
         let span = self.span.on(capacity, BlockSize::SECTOR);
         let first = self.precondition.of(span.0);
         let settling = u64::from(self.settle_rounds) * self.trimmed_shares.len() as u64;
         let settling = self.drive_write(span).map_or(0, |it| it.bytes.0.saturating_mul(settling));
-        let rounds = self.round_assumed(span).saturating_mul(self.rounds_total());
+        let rounds = self.round_assumed(span, rate).saturating_mul(self.rounds_total());
         let rounds = rounds.saturating_add(settling);
         let written = rounds - self.read_share.of(rounds);
         let rest = self.rest.times(self.trimmed_shares.len() as u64);
-        let seconds = first.saturating_add(rounds) as f64 / ASSUMED_RATE as f64;
+        let seconds = first.saturating_add(rounds) as f64 / rate as f64;
         Demand {
             written: Bytes(first.saturating_add(written)),
             time: Nanos::from_seconds(seconds) + rest,

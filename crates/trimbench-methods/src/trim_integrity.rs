@@ -26,8 +26,7 @@ use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, read_method,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, read_method,
 };
 
 impl TrimIntegrity {
@@ -38,10 +37,10 @@ impl TrimIntegrity {
 
     /// How long so many cases take: each writes all and up to all again, and reads all three times
     /// beside the reads that are counted.
-    fn estimate(&self, cases: u64) -> Nanos {
+    fn estimate(&self, cases: u64, rate: u64) -> Nanos {
         let times = 5 + u64::from(self.reads);
         let bytes = self.span().0.saturating_mul(times).saturating_mul(cases);
-        Nanos::from_seconds(bytes as f64 / ASSUMED_RATE as f64)
+        Nanos::from_seconds(bytes as f64 / rate as f64)
     }
 
     fn case_count(&self) -> u64 {
@@ -77,10 +76,10 @@ impl Method for TrimIntegrity {
         self.span()
     }
 
-    fn demand(&self, _: Bytes) -> Demand {
+    fn demand(&self, _: Bytes, rate: u64) -> Demand {
         let cases = self.case_count();
         let written = Bytes(self.span().0.saturating_mul(2 * cases));
-        Demand { written, time: self.estimate(cases) }
+        Demand { written, time: self.estimate(cases, rate) }
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {

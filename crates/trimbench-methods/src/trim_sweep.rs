@@ -26,8 +26,8 @@ use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    ASSUMED_RATE, Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, Shape, read_method,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Shape,
+    read_method,
 };
 
 /// The only published limits \[HLK\]: every TRIM within 500 ms and, while TRIMs run, every read and
@@ -61,7 +61,7 @@ impl Method for TrimSweep {
     }
 
     /// For a device of small granularity and without a limit on discards, which is the most.
-    fn demand(&self, capacity: Bytes) -> Demand {
+    fn demand(&self, capacity: Bytes, rate: u64) -> Demand {
         let granularity = Bytes(4_096);
         let capacity = Bytes(capacity.0 / granularity.0 * granularity.0);
         let logical_block = trimbench_core::BlockSize::SECTOR;
@@ -72,7 +72,7 @@ impl Method for TrimSweep {
             return Demand { written: Bytes(0), time: Nanos::ZERO };
         }
         let plan = TrimSweepPlan::new(self, shape, true, &trimbench_core::rng::Rng::new(0));
-        let writing = plan.written(self).0 as f64 / ASSUMED_RATE as f64;
+        let writing = plan.written(self).0 as f64 / rate as f64;
         let rows = plan.rows.iter().map(|row| {
             let trims = ASSUMED_TRIM.times(row.count).min(self.row_time_max);
             let loaded = self.asked_rate().filter(|_| row.kind.is_loaded());

@@ -238,6 +238,10 @@ pub(crate) struct RunArgs {
     /// Seed of all random numbers.
     #[arg(long, default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
+    /// Bytes a second that targets are assumed to read and write, for the time that `--dry-run`
+    /// and the progress bar say, as `1200MB`; no result depends on it [default: 500MB].
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) assumed_rate: Option<Bytes>,
     /// Number of emulated drives to measure at the same time, as far as memory allows; no result
     /// depends on it [default: one for each processor].
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]

@@ -148,12 +148,16 @@ impl<'a> Outlook<'a> {
 
 impl Session {
     /// What it takes, without a look into traces; `None` if it will be left out.
-    pub(crate) fn rough_demand(&self, consent: &Consent) -> Option<Demand> {
+    pub(crate) fn rough_demand(&self, consent: &Consent, rate: u64) -> Option<Demand> {
         let outlook = Outlook::of(&self.target, consent).ok()?;
         self.method.fits(&outlook.ideal).ok()?;
         let of = outlook.capacity.unwrap_or(Bytes(0));
         let on_files = self.target.is_filesystem();
-        Some(if on_files { self.method.demand_on_filesystems(of) } else { self.method.demand(of) })
+        Some(if on_files {
+            self.method.demand_on_filesystems(of, rate)
+        } else {
+            self.method.demand(of, rate)
+        })
     }
 
     /// Describes it; what it takes, if it would be run.
@@ -178,7 +182,7 @@ impl Session {
             fact(text, "profile", &drive.profile().summary);
             fact(text, "provenance", &drive.profile().provenance.to_string());
         }
-        let demand = self.describe_demand(text, &outlook)?;
+        let demand = self.describe_demand(text, &outlook, plan.assumed_rate)?;
         if let Some((drive, count)) = outlook.drives {
             self.describe_memory(text, drive, count);
         }
@@ -235,11 +239,16 @@ impl Session {
     }
 
     /// Describes what the method takes, and says it. `None` where a trace cannot be replayed.
-    fn describe_demand(&self, text: &mut String, outlook: &Outlook<'_>) -> Option<Demand> {
+    fn describe_demand(
+        &self,
+        text: &mut String,
+        outlook: &Outlook<'_>,
+        rate: u64,
+    ) -> Option<Demand> {
         let of = outlook.capacity.unwrap_or(Bytes(0));
         let demand = match &self.target {
-            target if target.is_filesystem() => Ok(self.method.demand_on_filesystems(of)),
-            _ => self.method.demand_with_traces(of, &TraceFiles),
+            target if target.is_filesystem() => Ok(self.method.demand_on_filesystems(of, rate)),
+            _ => self.method.demand_with_traces(of, rate, &TraceFiles),
         };
         let Demand { written, time } = match demand {
             Ok(demand) => demand,
@@ -274,7 +283,8 @@ impl Session {
             fact(text, "on drives", &below);
         }
         let clock = if outlook.drives.is_some() { "virtual" } else { "wall" };
-        fact(text, "time", &format!("about {} of {clock} time", rough_span(time)));
+        let (span, rate) = (rough_span(time), rough_bytes(Bytes(rate)));
+        fact(text, "time", &format!("about {span} of {clock} time, at {rate} a second (assumed)"));
         Some(Demand { written, time })
     }
 }

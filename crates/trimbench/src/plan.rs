@@ -12,7 +12,7 @@ use trimbench_core::settings::SettingError;
 use trimbench_core::text::to_text;
 use trimbench_devices::{Consent, EmulatedSpec, PurgeChoice, TargetSpec, holds_file};
 use trimbench_engine::{
-    Method, MethodDefinition as _, MethodError, MethodInfo, Preset, ResolvedMethod,
+    ASSUMED_RATE, Method, MethodDefinition as _, MethodError, MethodInfo, Preset, ResolvedMethod,
 };
 use trimbench_methods::postmark::Postmark;
 use trimbench_methods::{BY_NAME_ONLY, METHODS};
@@ -61,6 +61,8 @@ pub(crate) struct Plan {
     pub(crate) consent: Consent,
     /// How block devices are purged.
     pub(crate) purge: PurgeChoice,
+    /// Bytes a second that targets are assumed to read and write.
+    pub(crate) assumed_rate: u64,
     /// How many emulated drives are measured at a time, at least one.
     pub(crate) jobs: usize,
     /// The methods were named: one that does not fit its target is an error then, and left out
@@ -96,6 +98,7 @@ impl Plan {
             demands,
             consent: consent(args),
             purge: args.purge,
+            assumed_rate: assumed_rate(args)?,
             jobs: jobs(args),
             named: !args.methods.is_empty(),
         })
@@ -120,10 +123,18 @@ impl Plan {
             sessions.push(Session::new(target, method, preset, &session.options)?);
         }
         let (limits, demands) = limits(&args.limits, &sessions)?;
-        let (consent, purge) = (consent(args), args.purge);
-        let jobs = jobs(args);
-        let targets = Vec::new();
-        Ok(Self { seed, targets, sessions, limits, demands, consent, purge, jobs, named: false })
+        Ok(Self {
+            seed,
+            targets: Vec::new(),
+            sessions,
+            limits,
+            demands,
+            consent: consent(args),
+            purge: args.purge,
+            assumed_rate: assumed_rate(args)?,
+            jobs: jobs(args),
+            named: false,
+        })
     }
 }
 
@@ -149,7 +160,7 @@ impl Session {
     /// How much there is to emulate, to begin with the longest: bytes that are written.
     pub(crate) fn weight(&self) -> u64 {
         let drive = self.target.emulated_drive();
-        drive.map_or(0, |drive| self.method.demand(drive.capacity()).written.0)
+        drive.map_or(0, |drive| self.method.demand(drive.capacity(), ASSUMED_RATE).written.0)
     }
 
     /// Whether the method works on devices that lack nothing.
@@ -253,6 +264,17 @@ pub(crate) fn postmark_of(planned: &PlannedSession) -> Result<Option<Postmark>, 
 fn jobs(args: &RunArgs) -> usize {
     let processors = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     args.jobs.map_or_else(processors, |jobs| jobs as usize)
+}
+
+fn assumed_rate(args: &RunArgs) -> Result<u64, Failure> {
+    match args.assumed_rate {
+        None => Ok(ASSUMED_RATE),
+        Some(Bytes(0)) => {
+            let error = anyhow::anyhow!("`--assumed-rate 0`: nothing would ever be done");
+            Err(Failure::usage(error).with_hint("give what the drive writes a second, as `500MB`"))
+        }
+        Some(Bytes(rate)) => Ok(rate),
+    }
 }
 
 fn consent(args: &RunArgs) -> Consent {

@@ -96,7 +96,7 @@ impl Progress {
     /// Begins the display of a run; `page` says whether it ends with a page.
     pub(crate) fn begin(plan: &Plan, kind: ProgressKind, page: bool) -> Self {
         let costs = plan.sessions.iter().map(|session| {
-            let demand = session.rough_demand(&plan.consent);
+            let demand = session.rough_demand(&plan.consent, plan.assumed_rate);
             let method = session.info.id;
             match (demand, session.target.emulated_drive()) {
                 (Some(demand), Some(_)) => SessionCost::emulated(method, demand.written.0),

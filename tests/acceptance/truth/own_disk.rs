@@ -6,7 +6,9 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 use trimbench_core::Bytes;
+use trimbench_core::units::rounded;
 use trimbench_results::Interval;
+use trimbench_results::statistics::median;
 
 use crate::acceptance::{Bar, Context, Finding, Raw};
 
@@ -26,6 +28,8 @@ const ON_IMAGE: [OwnRun; 3] = [("trim-sweep", &[]), ("idle-trim", &[]), ("recove
 const SHORT: [&str; 2] = ["postmark", "idle-trim"];
 /// The image's size.
 const IMAGE: Bytes = Bytes::gib(2);
+/// Passes by which the disk's rate is found.
+const RATE_PASSES: u32 = 5;
 /// How far a forecast may be off.
 const OFF_MOST: f64 = 0.2;
 /// The page that says why two figures for one cost differ, and the heading of that part.
@@ -45,16 +49,32 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let records = context.memory_folder()?;
     context.alias(disk.path(), "DIRECTORY");
     context.alias(records.path(), "RECORDS");
+    let rate = written_rate(context, &image)?;
+    let rate = rate.as_str();
     let wanted = |name: &str| !context.is_short() || SHORT.contains(&name);
     for (name, options) in IN_DIRECTORY.into_iter().filter(|run| wanted(run.0)) {
-        both(context, (name, options), disk.path(), (records.path(), &[]))?;
+        both(context, (name, options), disk.path(), (records.path(), rate, &[]))?;
     }
     let destroy = ["--destroy", image.to_str().context("a path of UTF-8")?];
     for (name, options) in ON_IMAGE.into_iter().filter(|run| wanted(run.0)) {
-        both(context, (name, options), &image, (records.path(), &destroy))?;
+        both(context, (name, options), &image, (records.path(), rate, &destroy))?;
     }
     let page = fs::read_to_string(context.repository().root().join(PAGE)).context("read a page")?;
     fs::write(context.folder().join("page.md"), page).context("keep the page")
+}
+
+/// What the disk writes a second, as a user would find out: the median of so many times that the
+/// image is written once.
+fn written_rate(context: &Context<'_>, image: &Path) -> Result<String> {
+    let mut seconds = Vec::new();
+    for pass in 1..=RATE_PASSES {
+        let mut dd = Command::new("dd");
+        dd.args(["if=/dev/zero", "bs=1M", "oflag=direct", "conv=notrunc,fsync"]);
+        dd.arg(format!("of={}", image.display())).arg(format!("count={}", IMAGE.0 >> 20));
+        seconds.push(context.capture_well(&format!("rate-{pass}"), &mut dd)?.elapsed_seconds);
+    }
+    let median = median(&seconds).context("no pass")?;
+    Ok(Bytes(rounded(IMAGE.0 as f64 / median)).to_string())
 }
 
 /// The dry run, then the run itself.
@@ -62,10 +82,11 @@ fn both(
     context: &Context<'_>,
     (name, options): OwnRun,
     target: &Path,
-    (records, more): (&Path, &[&str]),
+    (records, rate, more): (&Path, &str, &[&str]),
 ) -> Result<()> {
     let mut dry = context.run(name, target, options)?;
-    context.capture(&format!("{name}-forecast"), dry.args(more).arg("--dry-run"))?;
+    dry.args(more).args(["--dry-run", "--assumed-rate", rate]);
+    context.capture(&format!("{name}-forecast"), &mut dry)?;
     let mut run = context.run(name, target, options)?;
     run.args(more).arg("--output").arg(records.join(name));
     let mut counted = Command::new("sh");

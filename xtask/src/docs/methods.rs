@@ -7,7 +7,7 @@ use ::tests::methods::{CAPACITY, DIRECTORY, DRIVE, capabilities};
 use anyhow::{Context as _, Result};
 use trimbench_core::settings::PRESETS;
 use trimbench_core::{Clock, Support};
-use trimbench_engine::{Demand, Method, MethodInfo, Preset};
+use trimbench_engine::{ASSUMED_RATE, Demand, Method, MethodInfo, Preset};
 use trimbench_methods::METHODS;
 use trimbench_results::number::quantity;
 
@@ -48,7 +48,7 @@ pub(super) fn index() -> String {
         // A modelled drive has the capacity that the method asks for, and always begins anew.
         let modelled = targets[1] == MODELLED;
         let own = method.emulated_capacity().filter(|_| modelled);
-        let Demand { written, time } = method.demand(own.unwrap_or(CAPACITY));
+        let Demand { written, time } = method.demand(own.unwrap_or(CAPACITY), ASSUMED_RATE);
         let (bytes, time) = (quantity(written.0 as f64, "B"), quantity(time.seconds(), "s"));
         let metrics = method.metrics();
         let headline = metrics.iter().find(|metric| metric.headline);

@@ -8,7 +8,9 @@ use trimbench_core::{
 use super::*;
 use trimbench_core::Target;
 use trimbench_engine::testing::{KeptSteps, close, figure, settings};
-use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, SessionContext, Slots};
+use trimbench_engine::{
+    ASSUMED_RATE, MethodDefinition as _, MethodResult, Preset, SessionContext, Slots,
+};
 use trimbench_trace::NoTraces;
 
 const SECOND: Nanos = Nanos::from_secs(1);
@@ -314,7 +316,7 @@ fn it_fits_directories_with_room_only() {
     let large = method(&[("file-size", "1GiB")]);
     assert!(large.fits(&capabilities).unwrap_err().contains("grow to 2GiB"));
     assert_eq!(method(&[]).space(), Bytes::mib(66));
-    assert_eq!(method(&[]).demand(Bytes(0)).written, Bytes::mib(4 * 66));
+    assert_eq!(method(&[]).demand(Bytes(0), ASSUMED_RATE).written, Bytes::mib(4 * 66));
     for (key, value) in [("writers", "0"), ("piece", "1KiB"), ("rewrite", "yes")] {
         let set = settings(&[(key, value)]);
         assert!(DeleteStorm::resolve(Preset::Quick, &set).is_err(), "{key}={value}");

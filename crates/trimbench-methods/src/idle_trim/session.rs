@@ -9,8 +9,8 @@ use trimbench_results::{Series, Step};
 
 use super::options::IdleTrim;
 use trimbench_engine::{
-    DeviceRunner, InOrder, Method as _, MethodError, MethodSession, OtherLoad, Sample, Shape,
-    Single,
+    ASSUMED_RATE, DeviceRunner, InOrder, Method as _, MethodError, MethodSession, OtherLoad,
+    Sample, Shape, Single,
 };
 
 /// Points of a curve, at most.
@@ -106,7 +106,7 @@ pub(super) fn run(
     let plan = IdleTrimPlan::new(method, runner.shape, session.rng);
     let ids = plan.rounds.iter().map(|round| round.id.clone());
     let ids = std::iter::once(PURGE.to_owned()).chain(ids);
-    session.plan(ids, method.demand(plan.span).time);
+    session.plan(ids, method.demand(plan.span, ASSUMED_RATE).time);
     let mut trimmed = Trimmed { method, plan, runner };
     trimmed.establish(session)?;
     for round in trimmed.plan.rounds.clone() {

@@ -11,7 +11,7 @@ use trimbench_engine::testing::{
     KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, emulated, figure,
     resume, run, settings,
 };
-use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, RunError, Span};
+use trimbench_engine::{ASSUMED_RATE, MethodDefinition as _, MethodResult, Preset, RunError, Span};
 
 fn method(set: &[(&str, &str)]) -> IdleTrim {
     IdleTrim::resolve(Preset::Quick, &settings(set)).unwrap()
@@ -119,7 +119,7 @@ fn a_part_of_the_drive_says_so_and_touches_nothing_else() {
     let end = device.model().discards.iter().map(|range| range.end().0 * 512).max();
     assert_eq!(end, Some(Bytes::mib(100).0));
     let written = trimbench_core::Target::statistics(&device).write.bytes;
-    assert_eq!(written, method.demand(Bytes::gib(1)).written);
+    assert_eq!(written, method.demand(Bytes::gib(1), ASSUMED_RATE).written);
     assert_eq!(written, Bytes(3 * Bytes::mib(100).0), "twice in one go, once in chunks");
 }
 

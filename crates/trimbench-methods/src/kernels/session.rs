@@ -11,8 +11,8 @@ use super::options::{Kernels, LOADED, LOG};
 use super::systems::ComparedSystem;
 use super::{deletion, wear};
 use trimbench_engine::{
-    Churn, FILL_DEPTH, FILL_PIECE, FileArea, InOrder, Method as _, MethodError, MethodSession,
-    Runner, SequentialWrite, Single,
+    ASSUMED_RATE, Churn, FILL_DEPTH, FILL_PIECE, FileArea, InOrder, Method as _, MethodError,
+    MethodSession, Runner, SequentialWrite, Single,
 };
 
 /// Kinds of steps: the two of a system, and the one of a system that cannot be made here.
@@ -35,7 +35,7 @@ pub(super) fn run(
     let kinds = if method.drive_writes > 0 { &[DELETION, WEAR][..] } else { &[DELETION] };
     let steps: Vec<(ComparedSystem, &str)> =
         systems.iter().flat_map(|system| kinds.iter().map(|kind| (*system, *kind))).collect();
-    let estimate = method.demand(room).time;
+    let estimate = method.demand(room, ASSUMED_RATE).time;
     session.plan(steps.iter().map(|(system, kind)| step_id(*system, kind)), estimate);
     let mut runner = Runner::new(session.interrupt.clone());
     let mut now = Instant::START;

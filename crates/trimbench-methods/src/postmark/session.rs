@@ -11,7 +11,7 @@ use super::formulas::{Times, metrics};
 use super::generator::{Generator, PostmarkOperation, PostmarkPhase};
 use super::metrics::METRICS;
 use super::options::Postmark;
-use trimbench_engine::drain::force;
+use trimbench_engine::{ASSUMED_RATE, drain::force};
 use trimbench_engine::{
     Discards, InOrder, Method as _, MethodError, MethodSession, Runner, Sample, Scratch, Single,
     UntilFailure,
@@ -41,7 +41,7 @@ pub(super) fn run(
     let mut runner = Runner::new(session.interrupt.clone());
     let ids: Vec<String> =
         (1..=method.repetitions).map(|number| format!("{REPETITION}-{number}")).collect();
-    session.plan(ids.iter().cloned(), method.demand(Bytes(0)).time);
+    session.plan(ids.iter().cloned(), method.demand(Bytes(0), ASSUMED_RATE).time);
     for id in ids {
         if !session.is_done(&id) {
             session.announce(&id, files.now());

@@ -10,7 +10,7 @@ use trimbench_core::{
 use super::generator::Forecast;
 use super::options::Postmark;
 use super::session::REPETITION;
-use trimbench_engine::{Method as _, MethodError, MethodSession, Runner, check_fit};
+use trimbench_engine::{ASSUMED_RATE, Method as _, MethodError, MethodSession, Runner, check_fit};
 
 #[cfg(test)]
 mod tests;
@@ -102,7 +102,7 @@ pub(super) fn run(
             (repetition, variant, format!("{}-{repetition}", variant.id()))
         })
         .collect();
-    let once = Nanos(method.demand(Bytes(0)).time.0 / u64::from(method.repetitions));
+    let once = Nanos(method.demand(Bytes(0), ASSUMED_RATE).time.0 / u64::from(method.repetitions));
     session.plan(runs.iter().map(|(.., id)| id.clone()), once.times(runs.len() as u64));
     let mut runner = Runner::new(session.interrupt.clone());
     let mut now = Instant::START;

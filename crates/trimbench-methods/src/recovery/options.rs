@@ -4,7 +4,7 @@ use trimbench_core::settings::{default_to, or_word, parsed, presets, within};
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
 use trimbench_engine::settings::{access_size, data_kind, span_or_all};
-use trimbench_engine::{ASSUMED_RATE, Load, LoadLength, RoundLength, Span};
+use trimbench_engine::{Load, LoadLength, RoundLength, Span};
 
 /// Rounds of a torture until the steady state. Source: \[PTS\], with the share of ours.
 const ROUND_TIME: Nanos = Nanos::from_secs(60);
@@ -81,10 +81,9 @@ impl Recovery {
         RoundLength { each: LoadLength { time: ROUND_TIME, bytes }, rounds_max: ROUNDS_MAX }
     }
 
-    /// Bytes that one torture is assumed to write, at the most.
-    pub(super) fn torture_assumed(&self, span: Bytes) -> u64 {
-        let in_time =
-            |time: Nanos| trimbench_core::units::rounded(time.seconds() * ASSUMED_RATE as f64);
+    /// Bytes that one torture writes at `rate` bytes a second, at the most.
+    pub(super) fn torture_assumed(&self, span: Bytes, rate: u64) -> u64 {
+        let in_time = |time: Nanos| trimbench_core::units::rounded(time.seconds() * rate as f64);
         match self.torture {
             Torture::Share(share) => share.of(span.0),
             Torture::Time(time) => in_time(time),
@@ -99,10 +98,10 @@ impl Recovery {
         if self.compare_data.is_some() { (9, 3) } else { (6, 2) }
     }
 
-    /// Bytes that a run on so many bytes writes, at the most.
-    pub(super) fn written(&self, span: Bytes) -> u64 {
+    /// Bytes that a run on so many bytes writes at that rate, at the most.
+    pub(super) fn written(&self, span: Bytes, rate: u64) -> u64 {
         let (sequential, random) = self.writes();
-        let random = self.torture_assumed(span).saturating_mul(random);
+        let random = self.torture_assumed(span, rate).saturating_mul(random);
         span.0.saturating_mul(sequential).saturating_add(random)
     }
 }

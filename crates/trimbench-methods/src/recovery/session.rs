@@ -5,8 +5,8 @@ use trimbench_results::Step;
 
 use super::options::{Recovery, Torture};
 use trimbench_engine::{
-    DeviceArea, DeviceRunner, LoadLength, MethodError, MethodSession, PassSeries, PhaseRunner,
-    Planned, RateCurve, Rounds, SequentialWrite, Single, unobserved,
+    ASSUMED_RATE, DeviceArea, DeviceRunner, LoadLength, MethodError, MethodSession, PassSeries,
+    PhaseRunner, Planned, RateCurve, Rounds, SequentialWrite, Single, unobserved,
 };
 
 /// Steps of the plan without rounds: 2 purges, 2 fills, 2 tortures, a TRIM and 4 passes.
@@ -30,7 +30,7 @@ pub(super) fn run(
     let span = method.span.on(runner.shape.size, runner.shape.logical_block);
     let means = runner.device.purge_means();
     let steps = STEPS + if method.compare_data.is_some() { 5 } else { 0 };
-    let planned = Planned { steps, bytes: method.written(span) };
+    let planned = Planned { steps, bytes: method.written(span, ASSUMED_RATE) };
     let phases = PhaseRunner::new(runner, session, planned);
     let mut passes = Passes { method, phases, span, tortured: None };
     passes.fragment_and_heal()?;
@@ -151,7 +151,8 @@ impl Passes<'_, '_> {
     fn note_tortured(&mut self, bytes: Bytes) {
         if self.tortured.is_none() {
             let to_come = if self.method.compare_data.is_some() { 3 } else { 2 };
-            let spared = self.method.torture_assumed(self.span).saturating_sub(bytes.0);
+            let spared =
+                self.method.torture_assumed(self.span, ASSUMED_RATE).saturating_sub(bytes.0);
             self.phases.forgo(0, spared * to_come);
             self.tortured = Some(bytes);
         }

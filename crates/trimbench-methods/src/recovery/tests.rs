@@ -7,7 +7,7 @@ use trimbench_core::BlockCommand;
 use trimbench_engine::testing::{
     KeptSteps, Toy, assert_defined, emulated, faulty, figure, profile, run, settings, small_tlc,
 };
-use trimbench_engine::{Method, MethodDefinition as _, Preset, RunError};
+use trimbench_engine::{ASSUMED_RATE, Method, MethodDefinition as _, Preset, RunError};
 
 fn method(set: &[(&str, &str)]) -> Recovery {
     Recovery::resolve(Preset::Quick, &settings(set)).unwrap()
@@ -266,7 +266,7 @@ fn what_is_demanded_is_what_is_written() {
         run(&method, &mut toy, &mut KeptSteps::default()).unwrap();
         let writes = phases(toy.model()).into_iter().filter(|phase| phase.0 != 'd');
         let written: u64 = writes.map(|phase| phase.1).sum();
-        assert_eq!(method.demand(Bytes(WHOLE)).written, Bytes(written));
+        assert_eq!(method.demand(Bytes(WHOLE), ASSUMED_RATE).written, Bytes(written));
     }
 }
 

@@ -8,8 +8,9 @@ use trimbench_results::Step;
 use super::options::{Reference, Settle};
 use trimbench_engine::settings::{whole, whole_percent};
 use trimbench_engine::{
-    Demand, DeviceRunner, FILL_DEPTH, FILL_PIECE, Method as _, MethodError, MethodSession, Phase,
-    PhaseRunner, Planned, SequentialWrite, Shape, Single, SliceCurve, UNIT, unobserved,
+    ASSUMED_RATE, Demand, DeviceRunner, FILL_DEPTH, FILL_PIECE, Method as _, MethodError,
+    MethodSession, Phase, PhaseRunner, Planned, SequentialWrite, Shape, Single, SliceCurve, UNIT,
+    unobserved,
 };
 
 /// Throughput against time after the TRIM; the same of the twin.
@@ -79,7 +80,7 @@ pub(super) fn run(
     let runner = DeviceRunner::new(device, session.interrupt);
     let SettlePlan { points, span } = SettlePlan::new(method, runner.shape, session.rng);
     let size = runner.shape.size;
-    let Demand { written, time } = method.demand(size);
+    let Demand { written, time } = method.demand(size, ASSUMED_RATE);
     let planned = Planned { steps: points.len() + 1, bytes: written.0 };
     let mut phases = PhaseRunner::new(runner, session, planned);
     let purge = phases.purge_id(PURGE);

@@ -4,7 +4,7 @@ use trimbench_core::settings::{SettingError, Values, default_to, mapped, presets
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
 use trimbench_engine::settings::{access_size, data_kind, percents, span_or_all};
-use trimbench_engine::{ASSUMED_RATE, Load, LoadLength, RoundLength, Span};
+use trimbench_engine::{Load, LoadLength, RoundLength, Span};
 
 /// Bytes and queue depth of preconditioning writes. Source: \[PTS\], 128 KiB.
 pub(super) const SEQUENTIAL_PIECE: Bytes = Bytes(128 << 10);
@@ -84,9 +84,9 @@ impl SteadyState {
         RoundLength { each, rounds_max: self.rounds_max }
     }
 
-    /// Bytes that a round is assumed to access.
-    pub(super) fn round_assumed(&self, span: Bytes) -> u64 {
-        let timed = self.round_time.seconds() * ASSUMED_RATE as f64;
+    /// Bytes that a round accesses at `rate` bytes a second.
+    pub(super) fn round_assumed(&self, span: Bytes, rate: u64) -> u64 {
+        let timed = self.round_time.seconds() * rate as f64;
         self.round(span).each.bytes.0.max(trimbench_core::units::rounded(timed))
     }
 

@@ -7,8 +7,8 @@ use super::analysis::{DRIFT_MAX, SETTLE, drift};
 use super::options::{SEQUENTIAL_DEPTH, SEQUENTIAL_PIECE, SteadyState};
 use trimbench_engine::settings::{whole, whole_percent};
 use trimbench_engine::{
-    DeviceRunner, Load, MethodError, MethodSession, PhaseRunner, Planned, Rounds, SequentialWrite,
-    Shape, Single, UNIT, unobserved,
+    ASSUMED_RATE, DeviceRunner, Load, MethodError, MethodSession, PhaseRunner, Planned, Rounds,
+    SequentialWrite, Shape, Single, UNIT, unobserved,
 };
 
 pub(super) fn run(
@@ -20,7 +20,7 @@ pub(super) fn run(
     let shape = runner.shape;
     let span = method.span.on(shape.size, shape.logical_block);
     let rounds = method.rounds_total();
-    let rounded = method.round_assumed(span).saturating_mul(rounds);
+    let rounded = method.round_assumed(span, ASSUMED_RATE).saturating_mul(rounds);
     let bytes = method.precondition.of(span.0).saturating_add(rounded);
     let settling = u64::from(method.settle_rounds) * method.trimmed_shares.len() as u64;
     let settled = method.drive_write(span).map_or(0, |it| it.bytes.0.saturating_mul(settling));
@@ -56,7 +56,7 @@ pub(super) fn run(
             marked(format!("trimmed-{percent}-round-{number}"), "round")
         })?;
         let spared = method.rounds_max - taken;
-        phases.forgo(spared as usize, method.round_assumed(used) * u64::from(spared));
+        phases.forgo(spared as usize, method.round_assumed(used, ASSUMED_RATE) * u64::from(spared));
         let last = format!("trimmed-{percent}-round-{taken}");
         let mut spared = method.settle_rounds;
         if phases.session.step(&last).is_some_and(is_countable) {

@@ -8,7 +8,9 @@ use trimbench_engine::testing::{
     KeptSteps, Toy, assert_defined, emulated, faulty, figure, profile, run, says, settings,
     small_tlc,
 };
-use trimbench_engine::{Criterion, Method, MethodDefinition as _, Preset, RunError, Shape};
+use trimbench_engine::{
+    ASSUMED_RATE, Criterion, Method, MethodDefinition as _, Preset, RunError, Shape,
+};
 
 fn method(set: &[(&str, &str)]) -> SteadyState {
     SteadyState::resolve(Preset::Quick, &settings(set)).unwrap()
@@ -405,7 +407,7 @@ fn what_is_demanded_covers_what_is_written() {
         .map(|step| step.metrics["written_bytes"])
         .sum();
     assert!((first - 1.5 * f64::from(32 << 20)).abs() < 0.5);
-    let demand = set.demand(Bytes::mib(32)).written.0 as f64;
+    let demand = set.demand(Bytes::mib(32), ASSUMED_RATE).written.0 as f64;
     assert!(written <= demand && demand <= written * 10.0, "{written} of {demand}");
 }
 

@@ -9,7 +9,7 @@ use super::cases::{Case, Cut, plan};
 use super::layout::{Layout, range};
 use super::options::TrimIntegrity;
 use super::survey::{Counts, FirstRead, Generations, Survey};
-use trimbench_engine::{DeviceRunner, MethodError, MethodSession, RunError};
+use trimbench_engine::{ASSUMED_RATE, DeviceRunner, MethodError, MethodSession, RunError};
 
 /// Bytes of one write, and of one piece of reading.
 const PIECE: Bytes = Bytes::mib(1);
@@ -38,7 +38,10 @@ pub(super) fn run(
         Err(DriveError::Refused { .. }) => cases.retain(|case| case.cut.is_none()),
         Err(error) => return Err(broken(error.into(), "power-cut")),
     }
-    session.plan(cases.iter().map(|case| case.id.clone()), method.estimate(cases.len() as u64));
+    session.plan(
+        cases.iter().map(|case| case.id.clone()),
+        method.estimate(cases.len() as u64, ASSUMED_RATE),
+    );
     let (rng, interrupt) = (session.rng, session.interrupt);
     let runner = DeviceRunner::new(device, interrupt);
     let mut surveyed = Surveyed { method, layout, runner, interrupt, contents: Vec::new() };

@@ -11,8 +11,8 @@ use super::plan::{Row, SweepKind, SweepSlot, TrimSweepPlan, filled};
 use super::row::{ACCESS, Seen, Side};
 use trimbench_core::units::rounded;
 use trimbench_engine::{
-    Arrivals, DeviceArea, DeviceRunner, Method as _, MethodError, MethodSession, OpenLoop,
-    OtherLoad, RandomAccess,
+    ASSUMED_RATE, Arrivals, DeviceArea, DeviceRunner, Method as _, MethodError, MethodSession,
+    OpenLoop, OtherLoad, RandomAccess,
 };
 
 /// The step that says how the drive was purged.
@@ -43,7 +43,7 @@ pub(super) fn run(
     let means = runner.device.purge_means();
     let rng = session.rng;
     let plan = TrimSweepPlan::new(method, runner.shape, means != PurgeMeans::Trim, rng);
-    let estimate = method.demand(runner.shape.capacity).time;
+    let estimate = method.demand(runner.shape.capacity, ASSUMED_RATE).time;
     session.plan(step_ids(&plan), estimate);
     let mut sweep = Sweep { method, plan, runner, rng, cursor: Bytes(0), load_rate: None };
     let is_open = |row: &Row, session: &MethodSession<'_>| !session.is_done(&row.id);

@@ -18,8 +18,8 @@ use trimbench_engine::testing::{
     says, settings,
 };
 use trimbench_engine::{
-    Arrivals, DeviceArea, MethodDefinition as _, MethodResult, Observer as _, OpenLoop, Preset,
-    RandomAccess, RunError, Sample,
+    ASSUMED_RATE, Arrivals, DeviceArea, MethodDefinition as _, MethodResult, Observer as _,
+    OpenLoop, Preset, RandomAccess, RunError, Sample,
 };
 
 const SMALL: [(&str, &str); 7] = [
@@ -549,7 +549,10 @@ fn what_the_plan_writes_is_what_the_device_is_written() {
     let shape = Shape::of(trimbench_core::Target::capabilities(&device), Bytes(0)).unwrap();
     let plan = TrimSweepPlan::new(&method, shape, true, &Rng::new(7));
     assert_eq!(plan.written(&method), written);
-    assert!(method.demand(Bytes::gib(1)).written >= written, "an estimate from above");
+    assert!(
+        method.demand(Bytes::gib(1), ASSUMED_RATE).written >= written,
+        "an estimate from above"
+    );
 }
 
 #[test]

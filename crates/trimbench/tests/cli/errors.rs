@@ -70,6 +70,7 @@ fn absurd_capacities_are_refused_before_anything_is_made() {
     check(&["run", "--capacity", "1000TiB"], 2, &["16TiB", "smaller `--capacity`"]);
     check(&["run", "--capacity", "16TiB"], 2, &["smaller `--capacity`"]);
     check(&["run", "--capacity", "16G"], 2, &["GiB"]);
+    check(&["run", "--assumed-rate", "0B"], 2, &["`--assumed-rate 0`", "as `500MB`"]);
 }
 
 #[test]

@@ -199,3 +199,24 @@ fn a_filesystem_that_is_made_on_an_image_is_written_what_the_dry_run_says() {
     let case = Case { method: "delete-storm", set: &STORM, target: &target, written, destroy };
     case.check(folder.path(), "run");
 }
+
+/// Without rests the time is that of the bytes.
+#[test]
+fn the_time_is_foretold_for_the_rate_that_is_assumed() {
+    let folder = tempdir().unwrap();
+    let time = |rate: &[&str]| {
+        let run =
+            ["run", "recovery", "--target", "sim:like-rc100,capacity=2GiB", "--set", "rest=0s"];
+        let output = trimbench(folder.path(), &[&run[..], &["--dry-run"], rate].concat());
+        assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+        let plan = stdout(&output);
+        let line = plan.lines().find(|line| line.trim_start().starts_with("time")).unwrap();
+        line.to_owned()
+    };
+    let seconds = |line: &str| line.split_whitespace().nth(2).unwrap().parse::<f64>().unwrap();
+    let (slow, fast) = (time(&[]), time(&["--assumed-rate", "2GB"]));
+    assert!(slow.contains("at 500 MB a second (assumed)"), "{slow}");
+    assert!(fast.contains("at 2.00 GB a second (assumed)"), "{fast}");
+    let ratio = seconds(&slow) / seconds(&fast);
+    assert!((3.5..4.5).contains(&ratio), "{slow} and {fast}");
+}

@@ -2,6 +2,7 @@
 
 use super::super::survey::Survey;
 use super::*;
+use trimbench_engine::ASSUMED_RATE;
 use trimbench_engine::testing::close;
 
 /// The look's step, on a device of 8 MiB.
@@ -43,7 +44,7 @@ fn commands_bytes_and_sequential_writes_are_counted() {
 
 /// What a plan with the shelf's trace takes on a device of 16 MiB.
 fn demand(shelf: &Shelf, set: &[(&str, &str)]) -> Demand {
-    replay(set).demand_with_traces(Bytes::mib(16), shelf).expect("it can be replayed")
+    replay(set).demand_with_traces(Bytes::mib(16), ASSUMED_RATE, shelf).expect("it can be replayed")
 }
 
 #[test]
@@ -63,7 +64,7 @@ fn a_plan_takes_what_the_trace_writes_and_how_long_it_lasts() {
     let paced = [("scaling", "modulo"), ("passes", "kept"), ("pace", "50%"), ("rest", "3s")];
     let seconds = 3.0 + 4.0 + fill.0 as f64 / ASSUMED_RATE as f64;
     close(demand(&shelf, &paced).time.seconds(), seconds);
-    let refused = replay(&[]).demand_with_traces(fill, &shelf).unwrap_err();
+    let refused = replay(&[]).demand_with_traces(fill, ASSUMED_RATE, &shelf).unwrap_err();
     assert!(matches!(refused, MethodError::Unreplayable { .. }), "{refused}");
 }
 

@@ -10,7 +10,7 @@ use crate::METHODS;
 use crate::trim_integrity::cases::plan;
 use crate::trim_integrity::layout::Layout;
 use crate::trim_integrity::{Cases, TrimIntegrity};
-use trimbench_engine::{Method as _, MethodDefinition as _, Preset};
+use trimbench_engine::{ASSUMED_RATE, Method as _, MethodDefinition as _, Preset};
 
 fn target(capacity: Bytes, logical_block: u64, granularity: Bytes) -> Capabilities {
     let logical_block = BlockSize::new(Bytes(logical_block)).unwrap();
@@ -124,7 +124,7 @@ fn options_have_ranges_and_presets() {
     for preset in Preset::ALL {
         let method = TrimIntegrity::resolve(preset, &BTreeMap::new()).unwrap();
         assert_eq!(method.cases == Cases::Shares, preset == Preset::Published);
-        assert!(method.demand(Bytes::gib(1)).written.0 > method.space().0);
+        assert!(method.demand(Bytes::gib(1), ASSUMED_RATE).written.0 > method.space().0);
     }
     for (key, value) in [
         ("region", "512KiB"),
