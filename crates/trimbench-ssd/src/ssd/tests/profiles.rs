@@ -282,6 +282,10 @@ fn the_vertex4_is_quick_while_half_empty_and_trims_two_gigabytes_a_second() {
     // Past half full it stays slow, also where what is written takes no more room.
     assert_near("second pass, MB/s", pass(&mut target), 100.0, 0.1);
     assert_near("third pass, MB/s", pass(&mut target), 100.0, 0.1);
+    // Fragmented by random writes, it is healed by a pass.
+    rate(&mut target, 32, scattered(0, SIZE / SMALL, BlockCommand::write));
+    assert!(pass(&mut target) < 60.0);
+    assert_near("healed, MB/s", pass(&mut target), 100.0, 0.1);
     let trims = rate(&mut target, 1, over((0, SIZE), SIZE / 4, BlockCommand::Discard));
     assert_near("TRIM, MB/s", trims, 2_000.0, 0.02);
     // Rested, trimmed and half full it is quick again.
