@@ -38,7 +38,7 @@ const NEEDS_FREE_SPACE: &str = "it writes to a whole device, unless `--set free-
 impl MethodDefinition for Recovery {
     const INFO: MethodInfo = MethodInfo {
         id: "recovery",
-        version: 3,
+        version: 2,
         summary: "sequential writes when fresh, fragmented, healed by a second pass, and trimmed",
         options: Self::rows,
         resumes: false,

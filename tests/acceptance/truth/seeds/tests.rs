@@ -35,8 +35,11 @@ fn failed(change: Change<'_>) -> String {
     ];
     let mut small = session("small", &[("write-amplification", 6.805)]);
     small.target.identity.insert("capacity".to_owned(), "2GiB".to_owned());
+    let postponing =
+        session("postponing", &[("settle-idle", 0.203), ("settle-idle-over-loaded", 0.305)]);
     let cures = ["ext4", "xfs", "btrfs", "f2fs"].map(|name| (name, session(name, &cured)));
-    for (name, mut session) in [("vertex", vertex), ("small", small)].into_iter().chain(cures) {
+    let others = [("vertex", vertex), ("small", small), ("postponing", postponing)];
+    for (name, mut session) in others.into_iter().chain(cures) {
         change(name, &mut session);
         planted.capture(name, 0, "");
         planted.record(&format!("{name}/run.json"), &record(vec![session]));
@@ -81,6 +84,8 @@ fn what_the_sources_say_holds_and_each_bar_can_fail() {
     ] {
         assert_eq!(with("xfs", id, value), format!("xfs: {what}"));
     }
+    assert_eq!(with("postponing", "settle-idle", 0.3), "work of a TRIM, idle");
+    assert_eq!(with("postponing", "settle-idle-over-loaded", 1.0), "idle over under load");
     let what = "write amplification of 128 superblocks";
     assert_eq!(with("small", "write-amplification", 7.06), what);
 }
