@@ -8,7 +8,8 @@ const PROFILE: &str = r#"{"values": [{"key": "geometry.superblock", "value": "16
 
 fn pass(id: &str, rate: f64, [first, last]: [f64; 2]) -> Step {
     let mut step = Step::new(id, "pass");
-    step.measure("throughput_mb_per_s", rate);
+    step.measure("written_bytes", rate * 1e6);
+    step.measure("elapsed_s", 1.0);
     let x = (0..10).map(f64::from).collect();
     let y = (0..10).map(|point| Some(if point < 5 { first } else { last })).collect();
     step.series.insert("throughput-address".to_owned(), Series::new("GB", "MB/s", x, y).unwrap());
