@@ -93,13 +93,10 @@ impl<'a> ReportedMethod<'a> {
         let (_, first) = *found.peek()?;
         let (mut alike, others): (Vec<_>, Vec<_>) =
             found.partition(|(_, it)| it.unit == first.unit && it.id == first.id);
-        let order = match &self.order {
-            Some(words) => words.as_str(),
-            None => {
-                alike.sort_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
-                "the values"
-            }
-        };
+        let order = self.order.as_deref().unwrap_or("the values");
+        if self.order.is_none() {
+            alike.sort_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
+        }
         let names = alike.iter().map(|(label, _)| (*label).clone()).collect();
         let mut chart = Chart::new(
             format!("{}-headline", self.id),
